@@ -1,0 +1,122 @@
+"""What happened in a game: one frozen class for each kind, with its public and private parts.
+
+The order of a game's events is the order of the rules; an event's number is its place in the game and is the same for
+all seats. `cards` is the only private field: it belongs to the event's own seat, and `view.seen` takes it out of every
+other copy. No event names a card's slot, who passed, or who else wanted to challenge.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from arena.coup.rules import Action, Role
+
+
+class CoinReason(StrEnum):
+    """Why coins moved."""
+
+    INCOME = "income"
+    FOREIGN_AID = "foreign_aid"
+    TAX = "tax"
+    STEAL = "steal"
+    STOLEN = "stolen"
+    COUP = "coup"
+    ASSASSINATE = "assassinate"
+    REFUND = "refund"
+    EXILE = "exile"
+
+
+class LossReason(StrEnum):
+    """Why an influence was lost."""
+
+    COUP = "coup"
+    ASSASSINATE = "assassinate"
+    CHALLENGE = "challenge"
+
+
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """A seat declared its action, claiming a role or none."""
+
+    seat: int
+    action: Action
+    target: int | None
+    claim: Role | None
+
+
+@dataclass(frozen=True, slots=True)
+class Coins:
+    """A seat's coins changed by `delta`, which may be negative, or 0 when there was nothing to steal."""
+
+    seat: int
+    delta: int
+    reason: CoinReason
+
+
+@dataclass(frozen=True, slots=True)
+class Challenged:
+    """A seat challenged the claim of another: the one challenge that counts."""
+
+    seat: int
+    claimant: int
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A seat proved its claim; the card went back, the deck was shuffled, another was drawn. `cards`: its hand now."""
+
+    seat: int
+    role: Role
+    cards: tuple[Role, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unproven:
+    """A seat could not or did not wish to prove its claim."""
+
+    seat: int
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A seat turned a card face up."""
+
+    seat: int
+    role: Role
+    reason: LossReason
+
+
+@dataclass(frozen=True, slots=True)
+class Exiled:
+    """A seat has no influence left and is out."""
+
+    seat: int
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """A seat counteracts the pending action, claiming a role."""
+
+    seat: int
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Exchanged:
+    """A seat drew `count` cards and returned as many. `cards`: its hand now."""
+
+    seat: int
+    count: int
+    cards: tuple[Role, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Forfeited:
+    """A seat left the game; its cards are face up."""
+
+    seat: int
+    roles: tuple[Role, ...]
+
+
+Event = Acted | Coins | Challenged | Shown | Unproven | Lost | Exiled | Blocked | Exchanged | Forfeited

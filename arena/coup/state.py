@@ -1,0 +1,140 @@
+"""The state of a game, frozen: a public board, and the hidden cards beside it.
+
+A board carries its phase, one class for each thing that can be asked, so that an impossible state can't be built: there
+is no "challenger" outside a proof and no drawn cards outside an exchange. Everything on the board, the phase included,
+is known to every seat; everything else in `State` is hidden from somebody.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from arena.coup.events import LossReason
+from arena.coup.moves import Act
+from arena.coup.rules import Role, Ruleset
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A seat says that it has a role: for the pending action, or to block it."""
+
+    seat: int
+    role: Role
+    block: bool
+
+
+class Then(StrEnum):
+    """What comes after an influence is lost."""
+
+    BLOCK = "block"  # the block window, if the action has one
+    RESOLVE = "resolve"  # the action takes effect
+    END = "end"  # the turn is over
+
+
+class Ending(StrEnum):
+    """How a game ended; who won is told apart from it."""
+
+    LAST_STANDING = "last_standing"
+    TURN_LIMIT = "turn_limit"
+    ALL_FORFEIT = "all_forfeit"
+
+
+# Every phase has `asked`: the seats that are asked now, in the order in which their answers count.
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The actor chooses an action."""
+
+    asked: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChallengeWindow:
+    """All living seats but the claimant may challenge, the first clockwise from the claimant counts."""
+
+    asked: tuple[int, ...]
+    pending: Act
+    claim: Claim
+
+
+@dataclass(frozen=True, slots=True)
+class BlockWindow:
+    """Those who may block the pending action, clockwise from the actor."""
+
+    asked: tuple[int, ...]
+    pending: Act
+
+
+@dataclass(frozen=True, slots=True)
+class Proving:
+    """The claimant shows the card or declines."""
+
+    asked: tuple[int, ...]
+    pending: Act
+    claim: Claim
+    challenger: int
+
+
+@dataclass(frozen=True, slots=True)
+class Losing:
+    """A seat with more than one influence chooses which to lose."""
+
+    asked: tuple[int, ...]
+    pending: Act
+    reason: LossReason
+    then: Then
+
+
+@dataclass(frozen=True, slots=True)
+class Exchanging:
+    """The actor has drawn and chooses what to keep."""
+
+    asked: tuple[int, ...]
+    pending: Act
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """The game has ended. `winner` is None in a draw, which the survivors share."""
+
+    asked: tuple[int, ...]  # always empty
+    ending: Ending
+    winner: int | None
+    survivors: tuple[int, ...]
+
+
+Phase = Turn | ChallengeWindow | BlockWindow | Proving | Losing | Exchanging | Over
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """What every seat sees. The tuples have one entry a seat; `turn` counts from 1; `deck` is a number of cards."""
+
+    rules: Ruleset
+    turn: int
+    actor: int
+    deck: int
+    coins: tuple[int, ...]
+    influence: tuple[int, ...]
+    revealed: tuple[tuple[Role, ...], ...]
+    phase: Phase
+
+    @property
+    def seats(self) -> int:
+        """Return the number of seats, the exiled ones included."""
+        return len(self.coins)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A whole game at one moment, hidden cards included. Hands are sorted; the deck's last card is drawn first.
+
+    `drawn` are the cards that the actor of an exchange has taken and not yet sorted; `events` is the number of events
+    so far, which labels the next random draw.
+    """
+
+    board: Board
+    hands: tuple[tuple[Role, ...], ...]
+    deck: tuple[Role, ...]
+    drawn: tuple[Role, ...]
+    events: int
