@@ -1,0 +1,307 @@
+"""A match's record: write it, read it, and replay it through the engine.
+
+A record is JSONL: a header, one line a game, and an end line whose checksum covers all lines before it but their times.
+It holds what can't be recomputed (rules, key, seats, moves, faults, times) and, of what can, only what lets `replay`
+tell that the engine still says the same: result, number of events and their digest. The moves of a game stand in one
+string, in notation, in the order in which they were asked for. Times (`times_us`, one a move) are left out of every
+comparison.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from arena.coup import RULESETS, Chance, IllegalMoveError, Over, State, apply, deal, legal, view
+from arena.coup.events import Event, Exiled, Forfeited
+from arena.coup.moves import FORFEIT, Answer, parse
+from arena.referee import wire
+from arena.referee.verdict import FAULTS, Consequence, Fault
+
+VERSION = 1
+
+
+class RecordError(Exception):
+    """A record that can't be read, or that the engine doesn't replay to the same game. One line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What holds for all games of a match."""
+
+    match: int
+    key: bytes
+    rules: str
+    bots: tuple[str, ...]
+    handles: tuple[str, ...]
+    limit_ms: int
+    bank_ms: int
+
+
+@dataclass(slots=True)
+class GameRecord:
+    """One game while it is played, and afterwards. `seating`: the bot of each seat; `eliminated`: (seat, turn)."""
+
+    game: int
+    seating: tuple[int, ...]
+    words: list[str] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    eliminated: list[tuple[int, int]] = field(default_factory=list)
+    winner: int | None = None
+    reason: str = ""
+    survivors: tuple[int, ...] = ()
+    turns: int = 0
+    events: int = 0
+    digest: str = ""
+
+    def end(self, over: Over, turns: int, digest: str, events: int) -> None:
+        """Note how the game ended."""
+        self.winner = over.winner
+        self.reason = over.ending.value
+        self.survivors = over.survivors
+        self.turns = turns
+        self.digest = digest
+        self.events = events
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A whole match as it was read."""
+
+    header: Header
+    games: tuple[GameRecord, ...]
+
+
+# ---------------------------------------------------------------- write and read
+
+
+def write(header: Header, games: Sequence[GameRecord]) -> str:
+    """Return the record as text."""
+    lines = [
+        {
+            "record": VERSION,
+            "match": header.match,
+            "key": header.key.hex(),
+            "rules": header.rules,
+            "bots": header.bots,
+            "handles": header.handles,
+            "limit_ms": header.limit_ms,
+            "bank_ms": header.bank_ms,
+        }
+    ]
+    lines += [_game_payload(game) for game in games]
+    lines.append({"end": True, "games": len(games), "sha256": _checksum(lines)})
+    return "".join(_dump(line) + "\n" for line in lines)
+
+
+def _game_payload(game: GameRecord) -> dict[str, Any]:
+    return {
+        "game": game.game,
+        "seats": game.seating,
+        "moves": " ".join(game.words),
+        "faults": [_fault_payload(fault) for fault in game.faults],
+        "winner": game.winner,
+        "reason": game.reason,
+        "survivors": game.survivors,
+        "eliminated": game.eliminated,
+        "turns": game.turns,
+        "events": game.events,
+        "events_sha256": game.digest,
+        "times_us": game.times,
+    }
+
+
+def _fault_payload(fault: Fault) -> dict[str, Any]:
+    payload = {name: getattr(fault, name) for name in Fault.__dataclass_fields__}
+    return {name: value for name, value in payload.items() if value is not None and (name, value) != ("count", 1)}
+
+
+def _dump(payload: dict[str, Any]) -> str:
+    return json.dumps(payload, separators=(",", ":"), ensure_ascii=False)
+
+
+def _checksum(lines: Sequence[dict[str, Any]]) -> str:
+    digest = hashlib.sha256()
+    for line in lines:
+        digest.update(_dump({key: value for key, value in line.items() if key != "times_us"}).encode() + b"\n")
+    return digest.hexdigest()
+
+
+def read(text: str) -> Record:
+    """Return the record in a text that `write` made. Raises RecordError for one that is cut off, changed or foreign."""
+    if not text.endswith("\n"):
+        raise RecordError("the record is cut off: its last line has no end")
+    lines = []
+    for number, line in enumerate(text[:-1].split("\n"), start=1):
+        try:
+            payload = json.loads(line)
+        except ValueError:
+            payload = None
+        if not isinstance(payload, dict):
+            raise RecordError(f"line {number} is not a JSON object")
+        lines.append(payload)
+    if "record" not in lines[0]:
+        raise RecordError("this is no record: the first line has no field named record")
+    if lines[0]["record"] != VERSION:
+        raise RecordError(f"the record has version {lines[0]['record']}, this arena reads version {VERSION}")
+    if not lines[-1].get("end"):
+        raise RecordError("the record is cut off: it has no end line")
+    if lines[-1].get("sha256") != _checksum(lines[:-1]):
+        raise RecordError("the record was changed: its checksum doesn't fit")
+    try:
+        return Record(_header(lines[0]), tuple(_game(line) for line in lines[1:-1]))
+    except (KeyError, TypeError, ValueError) as problem:
+        raise RecordError(f"the record lacks something: {problem!r}") from problem
+
+
+def _header(payload: dict[str, Any]) -> Header:
+    return Header(
+        match=payload["match"],
+        key=bytes.fromhex(payload["key"]),
+        rules=payload["rules"],
+        bots=tuple(payload["bots"]),
+        handles=tuple(payload["handles"]),
+        limit_ms=payload["limit_ms"],
+        bank_ms=payload["bank_ms"],
+    )
+
+
+def _game(payload: dict[str, Any]) -> GameRecord:
+    return GameRecord(
+        game=payload["game"],
+        seating=tuple(payload["seats"]),
+        words=payload["moves"].split(),
+        times=payload["times_us"],
+        faults=[Fault(**fault) for fault in payload["faults"]],
+        eliminated=[(seat, turn) for seat, turn in payload["eliminated"]],
+        winner=payload["winner"],
+        reason=payload["reason"],
+        survivors=tuple(payload["survivors"]),
+        turns=payload["turns"],
+        events=payload["events"],
+        digest=payload["events_sha256"],
+    )
+
+
+# ---------------------------------------------------------------- replay
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a replay: the state that was asked, the answers, what they led to."""
+
+    before: State
+    answers: tuple[Answer, ...]
+    after: State
+    events: tuple[Event, ...]
+
+
+def replay(header: Header, game: GameRecord) -> Iterator[Step]:
+    """Play a recorded game again, step by step. Raises RecordError at a move that isn't legal or a missing one."""
+    rules = RULESETS.get(header.rules)
+    if rules is None:
+        raise RecordError(f"the record's rules, {header.rules!r}, are not known here")
+    chance = Chance(header.key, game.game)
+    state = deal(rules, len(game.seating), chance)
+    place = 0
+    while state.board.phase.asked:
+        asked = state.board.phase.asked
+        words = game.words[place : place + len(asked)]
+        if len(words) < len(asked):
+            raise RecordError(f"game {game.game}: the moves end before the game does")
+        answers = []
+        for seat, word in zip(asked, words, strict=True):
+            try:
+                answer = parse(word)
+            except ValueError:
+                raise RecordError(f"game {game.game}, move {place}: {word!r} is no move") from None
+            if answer != FORFEIT and answer not in legal(view(state, seat)):
+                raise RecordError(f"game {game.game}, move {place}: {word!r} is not legal for seat {seat}")
+            answers.append(answer)
+            place += 1
+        try:
+            after, events = apply(state, answers, chance)
+        except IllegalMoveError as problem:
+            raise RecordError(f"game {game.game}, move {place}: {problem}") from problem
+        yield Step(state, tuple(answers), after, events)
+        state = after
+    if place != len(game.words):
+        raise RecordError(f"game {game.game}: {len(game.words) - place} moves come after its end")
+
+
+def verify(record: Record) -> None:
+    """Replay every game and demand the same events and result. Raises RecordError at the first difference."""
+    for game in record.games:
+        feed = wire.Feed(len(game.seating))
+        eliminated = []
+        state = None
+        for step in replay(record.header, game):
+            feed.add(step.events)
+            state = step.after
+            eliminated += [
+                (event.seat, step.before.board.turn) for event in step.events if isinstance(event, Exiled | Forfeited)
+            ]
+        assert state is not None
+        over = state.board.phase
+        assert isinstance(over, Over)
+        found = (
+            (over.winner, over.ending.value, over.survivors),
+            eliminated,
+            state.board.turn,
+            feed.count,
+            feed.digest(),
+        )
+        stored = ((game.winner, game.reason, game.survivors), game.eliminated, game.turns, game.events, game.digest)
+        names = ("result", "eliminations", "number of turns", "number of events", "events")
+        for name, was, now in zip(names, stored, found, strict=True):
+            if was != now:
+                raise RecordError(f"game {game.game}: the {name} differ: the record has {was}, the engine {now}")
+
+
+def request_line(header: Header, game: GameRecord, number: int) -> str:
+    """Return the request that led to the game's `number`th move, from 0, as its bot saw it but for id and clock.
+
+    Raises RecordError if there is no such move.
+    """
+    feed = wire.Feed(len(game.seating))
+    place = 0
+    for step in replay(header, game):
+        asked = step.before.board.phase.asked
+        for seat in asked:
+            sight = view(step.before, seat)
+            events = feed.take(seat)
+            if place == number:
+                question = wire.Question(step.before.board, game.game)
+                menu = wire.menu(legal(sight))
+                return question.line(sight, 0, events, menu, header.limit_ms, header.bank_ms).decode()
+            place += 1
+        feed.add(step.events)
+    raise RecordError(f"game {game.game} has no move {number}")
+
+
+# ---------------------------------------------------------------- results
+
+
+def results(record: Record) -> list[dict[str, Any]]:
+    """Return the lines of results.jsonl that a record gives, one a game; seats are named by their bots."""
+    return [
+        {
+            "match": record.header.match,
+            "game": game.game,
+            "seats": [record.header.bots[bot] for bot in game.seating],
+            "winner": game.winner,
+            "reason": game.reason,
+            "survivors": game.survivors,
+            "eliminated": game.eliminated,
+            "turns": game.turns,
+            "forfeits": sorted(
+                game.seating.index(fault.bot)
+                for fault in game.faults
+                if FAULTS[fault.code].consequence is Consequence.FORFEIT
+            ),
+            "faults": [[game.seating.index(fault.bot), fault.code, fault.count] for fault in game.faults],
+        }
+        for game in record.games
+    ]

@@ -1,0 +1,107 @@
+"""Faults and their consequences: one table, which logs, error lines, the web and the docs read.
+
+Whose fault something is, is its type: a `Fault` is the bot's and has a row here; an `ArenaError` is ours, voids the
+whole match, and is never rated.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ArenaError(Exception):
+    """The arena or its host failed, and no bot can have caused it: the match is void and is played again."""
+
+
+class Consequence(StrEnum):
+    """What a fault costs."""
+
+    FREE = "free"  # the line is dropped
+    LIFE = "life"  # a default move is played and one of the game's lives is gone
+    FORFEIT = "forfeit"  # the bot is out of this game and is started anew for the next
+
+
+@dataclass(frozen=True, slots=True)
+class FaultRule:
+    """One row: what the fault is (`message`, one line), what helps against it, what it costs."""
+
+    code: str
+    consequence: Consequence
+    message: str
+    help: str
+
+
+_ROWS = (
+    FaultRule("bad_utf8", Consequence.LIFE, "the line is not valid UTF-8", "write UTF-8 to standard output"),
+    FaultRule(
+        "bad_json",
+        Consequence.LIFE,
+        "the line is not JSON",
+        "print nothing but replies to standard output; debug output goes to standard error",
+    ),
+    FaultRule("duplicate_key", Consequence.LIFE, "an object names a key twice", "write each key once"),
+    FaultRule(
+        "bad_number", Consequence.LIFE, "a number is NaN, infinite or too long", "send finite numbers of ordinary size"
+    ),
+    FaultRule("too_deep", Consequence.LIFE, "the JSON is nested too deeply", "a reply needs three levels"),
+    FaultRule("lone_surrogate", Consequence.LIFE, "a string holds half a surrogate pair", "send whole characters"),
+    FaultRule("not_an_object", Consequence.LIFE, "the line is not a JSON object", 'reply {"id":ID,"choice":INDEX}'),
+    FaultRule(
+        "bad_reply",
+        Consequence.LIFE,
+        "the reply lacks its id, or doesn't have exactly one of move and choice",
+        'reply {"id":ID,"move":{...}} or {"id":ID,"choice":INDEX}',
+    ),
+    FaultRule(
+        "illegal_move", Consequence.LIFE, "the move is not in the list of legal moves", "send one element of legal"
+    ),
+    FaultRule(
+        "timeout",
+        Consequence.LIFE,
+        "no reply came within the free time and the bank",
+        "answer faster, and flush standard output after each line",
+    ),
+    FaultRule("late_reply", Consequence.FREE, "the reply to a request that had timed out", "answer faster"),
+    FaultRule(
+        "stray_line",
+        Consequence.FREE,
+        "a line that answers no open request",
+        "send one line for each request, with its id",
+    ),
+    FaultRule(
+        "line_too_long", Consequence.FORFEIT, "a line is over 64 KiB", "end each line with a newline; replies are short"
+    ),
+    FaultRule(
+        "flood", Consequence.FORFEIT, "over 1 MiB was sent between two requests", "send one line for each request"
+    ),
+    FaultRule("exited", Consequence.FORFEIT, "the process has ended", "read until standard input ends"),
+    FaultRule("closed", Consequence.FORFEIT, "standard input or output was closed", "keep both open until input ends"),
+    FaultRule(
+        "start_failed",
+        Consequence.FORFEIT,
+        "the process did not start, or its hello didn't come in time or in form",
+        'answer the hello line with {"type":"hello"}',
+    ),
+    FaultRule("out_of_lives", Consequence.FORFEIT, "the game's lives are used up", "see the faults before this one"),
+    FaultRule(
+        "retired", Consequence.FORFEIT, "too many forfeits in this match: the rest of it is forfeited", "see the others"
+    ),
+)
+FAULTS = {row.code: row for row in _ROWS}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What one bot did wrong.
+
+    `bot` indexes the match's bots; `step` is the game's decision it came at, from 0, None if it belongs to none; `got`
+    is what came, made safe to print; `used` the move that was played instead, in notation, None if none was; `detail`
+    says more than the table does; `count` is how often, for faults that are only counted.
+    """
+
+    bot: int
+    code: str
+    step: int | None = None
+    got: str | None = None
+    used: str | None = None
+    detail: str | None = None
+    count: int = 1

@@ -1,0 +1,119 @@
+"""What every sandbox offers: a program goes in, a box with three pipes comes out.
+
+Must not know how a backend isolates, nor what the bytes mean.
+
+A `Sandbox` starts a `Program` under `Limits` and hands out a `Box`. The box owns the process and the referee's ends of
+its three pipes until `close()`; nobody else closes, reaps or kills. Nothing here blocks, but `close()` for at most
+`CLOSE_MS`. Whose fault a failed start is, is its type:
+
+    Exception
+    +- ProgramError   theirs: the program can't be started as it was given
+    +- SandboxError   ours: this machine or the sandbox couldn't do it; says nothing about the program
+"""
+
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+CLOSE_MS = 100  # SIGKILL takes 1 to 3 ms on a busy laptop; what needs longer hangs in the kernel and may hang for ever
+
+
+class ProgramError(Exception):
+    """Say in one line why the program can't be started: it is missing, not executable, or no program at all."""
+
+
+class SandboxError(Exception):
+    """Say in one line why the sandbox broke: no processes, memory, descriptors or folders left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Name what to run.
+
+    argv[0] is a path, or a name looked up on PATH; a relative path counts from `cwd`. The program runs in `cwd`.
+    `env` adds (name, value) pairs to the few variables that the sandbox sets; it can't replace the private ones.
+    """
+
+    argv: tuple[str, ...]
+    cwd: Path
+    env: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bound what one process of the program may use; core dumps are always off.
+
+    A limit that the arena itself runs under, and that is lower, stays as it is.
+    """
+
+    open_files: int = 256  # a JVM or node opens below 100; isolate allows 64, macOS gives a user 256
+    file_size_mb: int = 64  # per file: a log gone wild stops before the disk is full; no sample bot writes any
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """Tell how a program ended: by an exit code or by a signal; both None when it can't be known."""
+
+    code: int | None
+    signal: int | None
+
+    def describe(self) -> str:
+        """Say it in words that follow the program's name: "exited with code 3"."""
+        if self.code is not None:
+            return f"exited with code {self.code}"
+        if self.signal is None:
+            return "ended in an unknown way"
+        try:
+            return f"killed by signal {self.signal} ({signal.Signals(self.signal).name})"
+        except ValueError:  # real-time signals have no name
+            return f"killed by signal {self.signal}"
+
+
+class Box(Protocol):
+    """Hold one running program.
+
+    `stdin` is the non-blocking end to write to, `stdout` and `stderr` the non-blocking ends to read from; each is -1
+    once closed, so that a stale use fails instead of reaching a stranger's file. They belong to the box: close them
+    with its methods only. `pid` is None where the program has none on this machine.
+    """
+
+    stdin: int
+    stdout: int
+    stderr: int
+    pid: int | None
+
+    def exit(self) -> Exit | None:
+        """Tell how the program ended, or None while it runs; never waits.
+
+        A program that died has closed its pipes a moment before this is known. What it wrote can still be read.
+        Its descendants may live on, and may hold its pipes open, until `close()`.
+        """
+
+    def close_stdin(self) -> None:
+        """Close the end that is written to: the program reads end of file. Idempotent."""
+
+    def close(self) -> Exit:
+        """Kill the program and its descendants, reap them, close the pipes, remove private folders; idempotent.
+
+        Waits at most `CLOSE_MS` for the dead and never raises for what a program did. Returns how the program ended:
+        its own end if it came first, else SIGKILL; both fields None if the kernel didn't let it die in time.
+        """
+
+
+class Sandbox(Protocol):
+    """Start programs; one instance serves any number of boxes."""
+
+    @property
+    def name(self) -> str:
+        """The word that selects this sandbox, such as "process"."""
+
+    @property
+    def note(self) -> str:
+        """One line: what it is and what it blocks."""
+
+    def start(self, program: Program, limits: Limits) -> Box:
+        """Start the program and return at once; it may not have run a line yet.
+
+        Raises ProgramError or SandboxError; then nothing is left behind.
+        """

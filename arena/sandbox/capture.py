@@ -1,0 +1,56 @@
+"""The first and the last of a long byte stream, in bounded memory.
+
+Must not know where the bytes come from. What a bot writes to stderr is worth keeping at both ends: how it started and
+what it said last. The middle is dropped and counted. Marks ("--- game 3 ---") are ordinary bytes of the stream, so a
+match of any length costs the same.
+"""
+
+KEPT_BYTES = 32 * 1024  # at each end: several hundred lines, and 64 KiB a bot is nothing to keep a match
+
+
+class Capture:
+    """Keep the first and last `kept` bytes of what is fed."""
+
+    def __init__(self, kept: int = KEPT_BYTES) -> None:
+        self.total = 0  # bytes fed, marks included
+        self._kept = kept
+        self._head = bytearray()
+        self._tail = bytearray()  # up to twice `kept`, so that dropping is rare
+        self._line_open = False  # the stream's last byte isn't a newline
+
+    def feed(self, data: bytes) -> None:
+        """Append bytes; amortised cost is their number."""
+        if not data:
+            return
+        self.total += len(data)
+        self._line_open = not data.endswith(b"\n")
+        room = self._kept - len(self._head)
+        if room > 0:
+            self._head += data[:room]
+            data = data[room:]
+        self._tail += data[-self._kept :]
+        if len(self._tail) > 2 * self._kept:
+            del self._tail[: -self._kept]
+
+    def mark(self, text: str) -> None:
+        """Append the text as a line of its own; an unfinished line before it is ended."""
+        self.feed(b"\n" * self._line_open + text.encode(errors="replace") + b"\n")
+
+    def render(self) -> bytes:
+        """Give head, a line that counts what is left out (if anything is), and tail."""
+        tail = self._last()
+        left_out = self.total - len(self._head) - len(tail)
+        if not left_out:
+            return bytes(self._head) + tail
+        gap = b"" if self._head.endswith(b"\n") else b"\n"
+        return bytes(self._head) + gap + b"[... %d bytes left out ...]\n" % left_out + tail
+
+    def tail(self, n: int) -> bytes:
+        """Give the last n bytes, or as many of them as are kept without a gap."""
+        tail = self._last()
+        if self.total == len(self._head) + len(tail):
+            tail = bytes(self._head) + tail
+        return tail[-n:] if n > 0 else b""
+
+    def _last(self) -> bytes:
+        return bytes(self._tail[-self._kept :])

@@ -1,0 +1,216 @@
+"""Scripted programs over real pipes, so that tests of a referee need neither processes nor patches.
+
+Must not know what the bytes mean. A script is a function that gets a `Peer`, the program's side of the pipes, and runs
+in a thread. It may answer, talk garbage, stay silent, close its pipes or die; returning is exit code 0, an exception is
+its traceback on stderr and exit code 1. A sandbox holds scripts by name; `Program.argv[0]` picks one:
+
+    sandbox = FakeSandbox({"polite": replies(lambda line: b"ok\n"), "silent": Peer.wait})
+    box = sandbox.start(Program(("polite",), Path()), Limits())
+
+All that a peer does can be interrupted: `close` raises in it, also while it reads, writes or waits, and joins the
+thread. One thing is kinder than real life: when end of file is seen, `exit` is already known.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NoReturn
+
+from arena.sandbox.box import Box, Exit, Limits, Program, ProgramError, Sandbox, SandboxError
+
+JOIN_S = 2.0  # an interrupted script ends in under a millisecond; only one that computes for ever takes longer
+READ_BYTES = 65536  # what a pipe holds
+
+
+class _Killed(BaseException):
+    """Unwind a script whose box is closed; no Exception, so that scripts don't catch it."""
+
+
+class _Died(BaseException):
+    """Unwind a script that chose to die."""
+
+    def __init__(self, exit: Exit) -> None:
+        self.exit = exit
+
+
+class Peer:
+    """Be the program's side of a fake box: blocking reads and writes that end when the box is closed."""
+
+    def __init__(self, stdin: int, stdout: int, stderr: int, killed: int) -> None:
+        self._stdin, self._stdout, self._stderr, self._killed = stdin, stdout, stderr, killed
+        self._pending = bytearray()
+        for end in (stdin, stdout, stderr):
+            os.set_blocking(end, False)
+
+    def read_line(self) -> bytes:
+        r"""Wait for a line and give it with its \n; at end of file give the rest, then b""."""
+        while b"\n" not in self._pending:
+            self._await(self._stdin, select.POLLIN)
+            data = os.read(self._stdin, READ_BYTES)
+            if not data:
+                break
+            self._pending += data
+        end = self._pending.find(b"\n") + 1 or len(self._pending)
+        line = bytes(self._pending[:end])
+        del self._pending[:end]
+        return line
+
+    def lines(self) -> Iterator[bytes]:
+        """Give lines until end of file."""
+        return iter(self.read_line, b"")
+
+    def send(self, data: bytes) -> None:
+        """Write all bytes to stdout as they are."""
+        self._write(self._stdout, data)
+
+    def log(self, data: bytes) -> None:
+        """Write all bytes to stderr as they are."""
+        self._write(self._stderr, data)
+
+    def wait(self) -> NoReturn:
+        """Do nothing until the box is closed."""
+        self._await(self._killed, select.POLLIN)
+        raise AssertionError("unreachable: the wait ends by being killed")
+
+    def die(self, code: int | None = None, signal: int | None = None) -> NoReturn:
+        """End here, by an exit code or by a signal."""
+        raise _Died(Exit(code, signal))
+
+    def close_stdin(self) -> None:
+        """Stop reading: the referee's next write fails."""
+        self._stdin = _close(self._stdin)
+
+    def close_stdout(self) -> None:
+        """Stop talking, and live on."""
+        self._stdout = _close(self._stdout)
+
+    def close_stderr(self) -> None:
+        """Stop logging, and live on."""
+        self._stderr = _close(self._stderr)
+
+    def _write(self, end: int, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            self._await(end, select.POLLOUT)
+            with contextlib.suppress(BlockingIOError):
+                view = view[os.write(end, view) :]
+
+    def _await(self, end: int, event: int) -> None:
+        poll = select.poll()
+        poll.register(end, event)
+        poll.register(self._killed, select.POLLIN)  # nobody writes to it; end of file means that the box is closed
+        if any(ready == self._killed for ready, _ in poll.poll()):
+            raise _Killed
+
+
+Script = Callable[[Peer], object]
+
+
+def replies(reply: Callable[[bytes], bytes | Iterable[bytes] | None]) -> Script:
+    """Make a script that sends, for each line it reads, what `reply` returns: bytes, several, or None for nothing."""
+
+    def script(peer: Peer) -> None:
+        for line in peer.lines():
+            answer = reply(line)
+            for data in (answer,) if isinstance(answer, bytes) else answer or ():
+                peer.send(data)
+
+    return script
+
+
+class FakeBox(Box):
+    """Run one script in a thread behind real pipes; see `Box`."""
+
+    def __init__(self, name: str, script: Script) -> None:
+        pipes: list[int] = []
+        try:
+            for _ in range(4):
+                pipes += os.pipe()
+        except OSError as error:
+            for end in pipes:
+                os.close(end)
+            raise SandboxError(f"can't make pipes for {name}: {error.strerror}") from error
+        stdin, self.stdin, self.stdout, stdout, self.stderr, stderr, self._killed, self._kill = pipes
+        self.pid: int | None = None
+        for end in (self.stdin, self.stdout, self.stderr):
+            os.set_blocking(end, False)
+        self._name = name
+        self._exit: Exit | None = None
+        peer = Peer(stdin, stdout, stderr, self._killed)
+        self._thread = threading.Thread(target=self._run, args=(peer, script), name=f"fake {name}", daemon=True)
+        self._thread.start()
+
+    def exit(self) -> Exit | None:
+        """Tell how the script ended, or None while it runs."""
+        return self._exit
+
+    def close_stdin(self) -> None:
+        """Close the end that is written to."""
+        self.stdin = _close(self.stdin)
+
+    def close(self) -> Exit:
+        """Interrupt the script, join its thread, close the pipes.
+
+        Raises SandboxError when a script doesn't end (it computes for ever): the test is wrong, not the referee.
+        """
+        if self._kill >= 0:
+            self._kill = _close(self._kill)
+            self._thread.join(JOIN_S)
+            if self._thread.is_alive():
+                raise SandboxError(f"the script {self._name} did not stop within {JOIN_S} s")
+            self.stdin, self.stdout, self.stderr = _close(self.stdin), _close(self.stdout), _close(self.stderr)
+            self._killed = _close(self._killed)
+        return self._exit or Exit(None, None)
+
+    def _run(self, peer: Peer, script: Script) -> None:
+        try:
+            self._exit = _play(peer, script)
+        except _Killed:  # also while the last words were written
+            self._exit = Exit(None, signal.SIGKILL)
+        finally:  # the exit comes first: whoever sees the pipes close finds it
+            peer.close_stdin()
+            peer.close_stdout()
+            peer.close_stderr()
+
+
+class FakeSandbox(Sandbox):
+    """Start scripts by name; `boxes` lists all that were started, so that a test can see whether they were closed."""
+
+    name = "fake"
+    note = "fake: scripted programs in threads; for tests"
+
+    def __init__(self, scripts: Mapping[str, Script]) -> None:
+        self.boxes: list[FakeBox] = []
+        self._scripts = scripts
+
+    def start(self, program: Program, limits: Limits) -> FakeBox:
+        """Start the script called `program.argv[0]`; ProgramError when there is none. Limits mean nothing here."""
+        name = program.argv[0] if program.argv else ""
+        if name not in self._scripts:
+            raise ProgramError(f"{name}: no such script")
+        box = FakeBox(name, self._scripts[name])
+        self.boxes.append(box)
+        return box
+
+
+def _play(peer: Peer, script: Script) -> Exit:
+    try:
+        script(peer)
+    except _Died as death:
+        return death.exit
+    except Exception:
+        with contextlib.suppress(OSError):  # nobody listens any more
+            peer.log(traceback.format_exc().encode())
+        return Exit(1, None)
+    return Exit(0, None)
+
+
+def _close(end: int) -> int:
+    """Close a descriptor unless it is closed, and give the number that stands for closed."""
+    if end >= 0:
+        os.close(end)
+    return -1

@@ -1,0 +1,392 @@
+"""A program as a plain process of this machine: no isolation, for code you trust.
+
+Must not know what the bytes mean. It protects against accidents (a bot that forks, hangs, dumps core, fills a file or
+outlives its match), not against malice: the program runs as the same user and can read, write and connect to
+whatever that user can.
+
+Theory of operation. `start` makes a private folder (home/ and tmp/) below `scratch`, then forks and execs:
+
+    own session           so own process group: one kill reaches all that didn't leave it; no terminal, no Ctrl-C
+    clean environment     PATH, a UTF-8 locale, the private folders, two Python switches, the marker: nothing else
+    descriptors 0, 1, 2   all others are closed; the referee's ends are close-on-exec, so boxes don't share pipes, and
+                          the program's ends are closed here, so that its death is seen as end of file
+    limits                core 0, open files, file size
+    death of the parent   Linux: the kernel kills the program when its referee dies
+
+`exit` looks without reaping: the dead program keeps its number until `close`, so the group that is killed then can't be
+a stranger's. `close` kills the group, reaps the program, then the rest of its group, then strays.
+
+Strays are descendants that left the group (setsid, double fork). On Linux this process becomes a child subreaper, so
+orphans come to us instead of to init; ours among them are known by the marker, a random token in the environment that
+descendants inherit. Children without it (a library user's own, other boxes') are never killed nor reaped. Known gaps:
+
+- A program that clears the environment of its daemon hides it; a daemon that ended by itself leaves a zombie, since the
+  dead show no environment. Both last until this process ends (the zombie) or until somebody looks (the daemon).
+- The parent-death signal follows the THREAD that called `start`: a program started from a thread that ends is killed
+  at once. It isn't inherited by the program's own children.
+- preexec_fn runs Python between fork and exec. In a process with other threads that can deadlock, and Python 3.12
+  warns of it: start programs from single-threaded workers.
+- macOS has neither the signal nor the subreaper: strays survive, and a killed referee is seen by bots as end of file.
+"""
+
+import contextlib
+import ctypes
+import errno
+import functools
+import os
+import resource
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from arena.sandbox.box import CLOSE_MS, Box, Exit, Limits, Program, ProgramError, Sandbox, SandboxError
+
+MARKER = "ARENA_BOX"  # environment variable; its value tells one box's descendants from another's
+REAP_POLL_S = 0.001  # the dead arrive within a few ms, so a finer step gains nothing
+PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
+PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
+
+# What exec and chdir report about the program itself; any other errno (EAGAIN, ENOMEM, EMFILE, ...) is this machine's.
+THEIR_ERRNOS = {
+    errno.ENOENT: "no such file",
+    errno.ENOTDIR: "a part of the path is not a folder",
+    errno.ELOOP: "too many symbolic links",
+    errno.ENAMETOOLONG: "the name is too long",
+    errno.EACCES: "not executable, or no permission",
+    errno.EPERM: "not permitted to run",
+    errno.ENOEXEC: "not a program (exec format error): is the #! line missing?",
+    errno.E2BIG: "arguments and environment are too long",
+}
+
+
+class ProcessSandbox(Sandbox):
+    """Start programs as plain processes with private folders below `scratch`, which is made when missing."""
+
+    name = "process"
+    note = "process: no isolation; only for code you trust"
+
+    def __init__(self, scratch: Path) -> None:
+        self._scratch = scratch.absolute()  # a program's HOME must hold whatever folder it runs in
+
+    def start(self, program: Program, limits: Limits) -> "ProcessBox":
+        """Start the program; see `Sandbox.start`."""
+        if not program.argv:
+            raise ProgramError("the command is empty")
+        marker = secrets.token_hex(16)
+        try:
+            if sys.platform == "linux":
+                _become_subreaper(os.getpid())
+            private = _make_private_folder(self._scratch)
+        except OSError as error:
+            raise SandboxError(_one_line(f"can't prepare a box in {self._scratch}: {error}")) from error
+        try:
+            popen = _spawn(program, _environment(program, private, marker), limits)
+        except BaseException:
+            _unmake_private_folder(private)
+            raise
+        return ProcessBox(popen, private, marker)
+
+
+class ProcessBox(Box):
+    """One plain process and all that descends from it; see `Box`."""
+
+    def __init__(self, popen: subprocess.Popen[bytes], private: Path, marker: str) -> None:
+        assert popen.stdin is not None
+        assert popen.stdout is not None
+        assert popen.stderr is not None
+        self.pid: int | None = popen.pid
+        self.stdin = popen.stdin.fileno()
+        self.stdout = popen.stdout.fileno()
+        self.stderr = popen.stderr.fileno()
+        for end in (self.stdin, self.stdout, self.stderr):
+            os.set_blocking(end, False)  # ours only: a pipe's two ends have flags of their own
+        self._popen = popen
+        self._private = private
+        self._marker = marker
+        self._exit: Exit | None = None
+        self._closed = False
+
+    def exit(self) -> Exit | None:
+        """Tell how the program ended, or None; the dead stay unreaped until `close` (Linux)."""
+        if self._exit is None:
+            self._exit = _look(self._popen)
+        return self._exit
+
+    def close_stdin(self) -> None:
+        """Close the end that is written to."""
+        if self._popen.stdin is not None and self.stdin >= 0:
+            self._popen.stdin.close()
+            self.stdin = -1
+
+    def close(self) -> Exit:
+        """Kill, reap, close, remove; see `Box.close`."""
+        if not self._closed:
+            self._closed = True
+            deadline = time.monotonic() + CLOSE_MS / 1000
+            self.exit()  # its own end, if it came first
+            self._kill(deadline)
+            self._close_pipes()
+            remove_tree(self._private)
+        return self._exit or Exit(None, None)
+
+    def _kill(self, deadline: float) -> None:
+        pid = self._popen.pid
+        if self._popen.returncode is None:  # not reaped, so the number is still the group's
+            _kill_group(pid)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            code = self._popen.wait(deadline - time.monotonic())
+            self._exit = self._exit or _exit_of(code)
+        strays: set[int] = set()
+        while True:
+            dying = _reap_group(pid)
+            dying |= _end_strays(self._marker, strays)
+            if not dying or time.monotonic() >= deadline:
+                break
+            time.sleep(REAP_POLL_S)
+
+    def _close_pipes(self) -> None:
+        for pipe in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
+            if pipe is not None:
+                pipe.close()
+        self.stdin = self.stdout = self.stderr = -1
+
+
+# --- entering the box -------------------------------------------------------------------------------------------------
+
+
+def _make_private_folder(scratch: Path) -> Path:
+    scratch.mkdir(parents=True, exist_ok=True)
+    private = Path(tempfile.mkdtemp(prefix="box-", dir=scratch))
+    try:
+        (private / "home").mkdir()
+        (private / "tmp").mkdir()
+    except OSError:
+        _unmake_private_folder(private)
+        raise
+    return private
+
+
+def _unmake_private_folder(private: Path) -> None:
+    """Remove the folder of a program that never ran; needs no descriptor, since there may be none left."""
+    for folder in (private / "home", private / "tmp", private):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
+def _environment(program: Program, private: Path, marker: str) -> dict[str, str]:
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        "PYTHONUNBUFFERED": "1",  # a forgotten flush is a beginner's commonest time-out; costs a second write a print
+        "PYTHONDONTWRITEBYTECODE": "1",  # the bot's folder isn't ours to write to
+        **dict(program.env),
+        "HOME": str(private / "home"),
+        "TMPDIR": str(private / "tmp"),
+        MARKER: marker,
+    }
+
+
+def _spawn(program: Program, env: dict[str, str], limits: Limits) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            program.argv,
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=str(program.cwd),
+            env=env,
+            close_fds=True,
+            start_new_session=True,
+            preexec_fn=_entry(limits),
+        )
+    except ValueError as error:  # a NUL byte or a lone surrogate in argv, cwd or env
+        raise ProgramError(_one_line(f"{program.argv[0]!r}: {error}")) from error
+    except subprocess.SubprocessError as error:  # the entry failed; Python hides why
+        raise SandboxError(_one_line(f"can't set up the process of {program.argv[0]}: {error}")) from error
+    except OSError as error:
+        raise _blame(error, program, env["PATH"]) from error
+
+
+def _entry(limits: Limits) -> Callable[[], None]:
+    """Prepare all that needs thought here, before the fork, and return the few system calls to make after it."""
+    rlimits = (
+        (resource.RLIMIT_CORE, (0, 0)),
+        (resource.RLIMIT_NOFILE, _within(resource.RLIMIT_NOFILE, limits.open_files)),
+        (resource.RLIMIT_FSIZE, _within(resource.RLIMIT_FSIZE, limits.file_size_mb * 1024 * 1024)),
+    )
+    die_with_parent = _death_signal(os.getpid()) if sys.platform == "linux" else None
+
+    def enter() -> None:
+        if die_with_parent is not None:
+            die_with_parent()
+        for which, pair in rlimits:
+            resource.setrlimit(which, pair)
+
+    return enter
+
+
+def _within(which: int, wanted: int) -> tuple[int, int]:
+    hard = resource.getrlimit(which)[1]  # only root may go above it
+    limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    return limit, limit
+
+
+def _death_signal(parent: int) -> Callable[[], None]:
+    prctl = _prctl()
+
+    def die_with_parent() -> None:
+        if prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
+            raise OSError("prctl")
+        if os.getppid() != parent:  # it died before the line above, so no signal will come
+            os._exit(1)
+
+    return die_with_parent
+
+
+@functools.cache
+def _become_subreaper(pid: int) -> None:
+    """Take in the orphans of this process; `pid` is its own: the setting isn't inherited by a forked worker."""
+    if _prctl()(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+
+
+@functools.cache
+def _prctl() -> Callable[..., int]:
+    function = ctypes.CDLL(None, use_errno=True).prctl
+    function.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
+    function.restype = ctypes.c_int
+    return function
+
+
+def _blame(error: OSError, program: Program, path: str) -> ProgramError | SandboxError:
+    """Tell a program that can't be run from a machine that can't run one."""
+    name = program.argv[0]
+    why = THEIR_ERRNOS.get(error.errno or 0)
+    if why is None:
+        return SandboxError(_one_line(f"can't start {name}: {error.strerror or error}"))
+    if error.filename == str(program.cwd) != name:
+        return ProgramError(_one_line(f"{program.cwd}: can't be the working folder: {error.strerror}"))
+    if error.errno == errno.ENOENT and shutil.which(program.cwd / name if "/" in name else name, path=path):
+        why = "the interpreter that its #! line names is missing"
+    return ProgramError(_one_line(f"{name}: {why}"))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+# --- leaving the box --------------------------------------------------------------------------------------------------
+
+
+def _look(popen: subprocess.Popen[bytes]) -> Exit | None:
+    if sys.platform == "darwin":  # Python's waitid came to macOS in 3.13: reap, and kill the group while it is fresh
+        code = popen.poll()
+        if code is not None:
+            _kill_group(popen.pid)
+        return None if code is None else _exit_of(code)
+    try:
+        found = os.waitid(os.P_PID, popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:  # reaped by somebody else, say a library user's os.wait(): how it ended is lost
+        popen.poll()
+        return Exit(None, None)
+    if found is None:
+        return None
+    return Exit(found.si_status, None) if found.si_code == os.CLD_EXITED else Exit(None, found.si_status)
+
+
+def _exit_of(code: int) -> Exit:
+    return Exit(code, None) if code >= 0 else Exit(None, -code)
+
+
+def _kill_group(group: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: EPERM when only zombies are left
+        os.killpg(group, signal.SIGKILL)
+
+
+def _reap_group(group: int) -> bool:
+    """Reap the dead of a killed group whose leader is reaped; tell whether some aren't dead yet.
+
+    They are our children because orphans come to us. The number can't have been given away: it is in use as long as
+    the group has a member, and when it has none there is nothing to wait for.
+    """
+    try:
+        while os.waitpid(-group, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _end_strays(marker: str, killed: set[int]) -> bool:
+    """Kill our children that carry the marker, reap those killed before; tell whether another pass is needed.
+
+    A stray's own children come to us when it dies, hence the passes.
+    """
+    for pid in list(killed):
+        with contextlib.suppress(ChildProcessError):
+            if os.waitpid(pid, os.WNOHANG) == (0, 0):
+                continue
+        killed.discard(pid)
+    wanted = f"{MARKER}={marker}".encode()
+    found = [pid for pid in _children() if pid not in killed and wanted in _environment_of(pid)]
+    for pid in found:
+        with contextlib.suppress(PermissionError, ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)  # unreaped child of ours, so the number is still its own
+            killed.add(pid)
+    return bool(killed)
+
+
+def _children() -> Iterator[int]:
+    """Give the numbers of this process's children; none where the kernel doesn't list them."""
+    with contextlib.suppress(OSError):  # no such kernel, or a thread ended
+        for thread in os.listdir("/proc/self/task"):
+            yield from map(int, Path(f"/proc/self/task/{thread}/children").read_bytes().split())
+
+
+def _environment_of(pid: int) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:  # gone, or another user's
+        return []
+
+
+def remove_tree(root: Path) -> None:
+    """Remove a folder whatever its depth and modes; what can't be removed stays for the owner of the scratch folder.
+
+    Every folder found is first moved up beside the others. So no path gets long, nothing recurses and no descriptor is
+    held per level, as happens in shutil.rmtree. Symbolic links are unlinked, never followed.
+    """
+    with contextlib.suppress(OSError):
+        grave = Path(tempfile.mkdtemp(prefix="gone-", dir=root.parent))
+        waiting = [root]
+        moved = 0
+        while waiting:
+            folder = waiting.pop()
+            for entry in _entries(folder):
+                with contextlib.suppress(OSError):
+                    if entry.is_dir(follow_symlinks=False):
+                        os.chmod(entry.path, 0o700)  # moving a folder writes to it: its ".." changes
+                        moved += 1
+                        waiting.append(Path(entry.path).rename(grave / str(moved)))
+                    else:
+                        os.unlink(entry.path)
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        grave.rmdir()
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        os.chmod(folder, 0o700)
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []

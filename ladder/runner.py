@@ -1,0 +1,95 @@
+"""Pick, play, store: drives matches through an executor until each has exactly one end.
+
+The play function, the executor and what keeps results are handed in: the same runner serves a laptop and a cluster. A
+match ends by being completed, or by being given up after it was void too often; what a dead worker was playing is
+played again. Nothing is kept of a match but a complete result, and a result is kept once.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from ladder.workers import WorkerDiedError
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+VOIDS = 3  # the host failed this match so often that it is listed instead of tried again
+DEATHS = 10  # a killed worker says little about its match; one that kills every worker must end some time
+
+_POLL_S = 0.25  # how long a wait may keep Ctrl-C and the live display waiting
+
+
+@dataclass(frozen=True, slots=True)
+class Completed(Generic[Job, Result]):
+    """A match was played to its end."""
+
+    job: Job
+    result: Result
+
+
+@dataclass(frozen=True, slots=True)
+class Voided(Generic[Job]):
+    """A match was void; it is played again unless `given_up`."""
+
+    job: Job
+    reason: str
+    given_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Nothing happened for a moment: a chance to draw."""
+
+
+def run(
+    jobs: Iterable[Job],
+    play: Callable[[Job], Result],
+    executor: Executor,
+    width: int,
+    voids: tuple[type[Exception], ...],
+    clean: Callable[[Job], None],
+) -> Iterator[Completed[Job, Result] | Voided[Job] | Idle]:
+    """Play all jobs, at most `width` at a time, and yield what becomes of each, in order of time.
+
+    `voids` are the exceptions of `play` that void a match; any other is a defect and is raised. `clean` removes what a
+    dead worker's job left behind.
+    """
+    waiting = iter(jobs)
+    again: list[Job] = []
+    failures: dict[int, list[int]] = {}  # by id(job): voids and deaths so far
+    running: dict[Future[Result], Job] = {}
+
+    def fill() -> None:
+        while len(running) < width:
+            job = again.pop(0) if again else next(waiting, None)
+            if job is None:
+                return
+            running[executor.submit(play, job)] = job
+
+    fill()
+    while running:
+        done, _ = wait(running, timeout=_POLL_S, return_when=FIRST_COMPLETED)
+        if not done:
+            yield Idle()
+        for future in done:
+            job = running.pop(future)
+            problem = future.exception()
+            if problem is None:
+                failures.pop(id(job), None)
+                fill()
+                yield Completed(job, future.result())
+                continue
+            died = isinstance(problem, WorkerDiedError)
+            if not died and not isinstance(problem, voids):
+                raise problem
+            if died:
+                clean(job)
+            counts = failures.setdefault(id(job), [0, 0])
+            counts[died] += 1
+            given_up = counts[False] >= VOIDS or counts[True] >= DEATHS
+            if not given_up:
+                again.append(job)
+            fill()
+            yield Voided(job, str(problem), given_up)

@@ -1,0 +1,174 @@
+"""Long-lived worker processes behind the standard `Executor`.
+
+One thread owns one worker process, hands it one call at a time over a socket, and replaces it when it dies; a dead
+worker costs its call, whose future then holds a WorkerDiedError. (The standard process pool refuses all work after one
+death.)
+
+The pool's owner may be killed at any moment: a worker then reads end of file and leaves, or is killed by the kernel in
+mid call (Linux). A worker runs in a session of its own, so that Ctrl-C at a terminal reaches the owner alone, and has
+one thread, which is what starting bots wants.
+"""
+
+import contextlib
+import os
+import pickle
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from multiprocessing.connection import Connection
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_Call = tuple[Future[Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
+
+class WorkerDiedError(Exception):
+    """The worker process ended in the middle of a call."""
+
+
+class Workers(Executor):
+    """An executor over `jobs` worker processes; calls, arguments and results must pickle. Use as a context manager."""
+
+    def __init__(self, jobs: int) -> None:
+        self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
+        self._closing = False
+        self._lock = threading.Lock()
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._threads = [threading.Thread(target=self._own, name=f"worker-{n}", daemon=True) for n in range(jobs)]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Return the process ids of the workers that live now."""
+        with self._lock:
+            return tuple(self._processes)
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Queue a call. Raises RuntimeError after shutdown."""
+        if self._closing:
+            raise RuntimeError("the workers are shut down")
+        future: Future[T] = Future()
+        self._calls.put((future, fn, args, kwargs))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the workers: after what is queued, or with `cancel_futures` at once, in mid call."""
+        self._closing = True
+        if cancel_futures:
+            with contextlib.suppress(queue.Empty):
+                while (call := self._calls.get_nowait()) is not None:
+                    call[0].cancel()
+            with self._lock:
+                for process in self._processes.values():
+                    process.kill()
+        for _ in self._threads:
+            self._calls.put(None)
+        if wait:
+            for thread in self._threads:
+                thread.join()
+
+    def _own(self) -> None:
+        process: subprocess.Popen[bytes] | None = None
+        pipe: Connection | None = None
+        while (call := self._calls.get()) is not None:
+            future, fn, args, kwargs = call
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                if process is None or pipe is None or process.poll() is not None:
+                    process, pipe = self._replace(process, pipe)
+                pipe.send_bytes(pickle.dumps((fn, args, kwargs)))
+                succeeded, value = pickle.loads(pipe.recv_bytes())
+            except (EOFError, OSError) as problem:
+                code = self._end(process, pipe)
+                process = pipe = None
+                future.set_exception(WorkerDiedError(f"the worker process ended with {code} ({problem!r})"))
+                continue
+            except Exception as problem:  # what can't be pickled: the caller's mistake, not the worker's
+                future.set_exception(problem)
+                continue
+            if succeeded:
+                future.set_result(value)
+            else:
+                future.set_exception(value)
+        self._end(process, pipe)
+
+    def _replace(
+        self, process: subprocess.Popen[bytes] | None, pipe: Connection | None
+    ) -> tuple[subprocess.Popen[bytes], Connection]:
+        self._end(process, pipe)
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            fresh = subprocess.Popen(
+                [sys.executable, "-m", "ladder.workers", str(theirs.fileno()), str(os.getpid())],
+                stdin=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+            )
+            connection = Connection(ours.detach())
+        with self._lock:
+            self._processes[fresh.pid] = fresh
+            if self._closing:
+                fresh.kill()
+        return fresh, connection
+
+    def _end(self, process: subprocess.Popen[bytes] | None, pipe: Connection | None) -> int | None:
+        if pipe is not None:
+            pipe.close()  # the worker reads end of file and leaves
+        if process is None:
+            return None
+        try:
+            process.wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        with self._lock:
+            self._processes.pop(process.pid, None)
+        return process.returncode
+
+
+def _serve(descriptor: int, owner: int) -> None:
+    """Run calls from the socket until it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _die_with(owner)
+    pipe = Connection(descriptor)
+    while True:
+        try:
+            data = pipe.recv_bytes()
+        except EOFError:
+            return
+        answer: tuple[bool, Any]
+        try:
+            fn, args, kwargs = pickle.loads(data)
+            answer = (True, fn(*args, **kwargs))
+        except Exception as problem:
+            problem.__traceback__ = None
+            answer = (False, problem)
+        try:
+            data = pickle.dumps(answer)
+        except Exception as problem:
+            data = pickle.dumps((False, RuntimeError(f"the result can't be sent: {problem!r}: {answer[1]!r}")))
+        pipe.send_bytes(data)
+
+
+def _die_with(owner: int) -> None:
+    """Ask the kernel for SIGKILL when the owner's thread ends (Linux; elsewhere end of file has to do)."""
+    if sys.platform == "linux":
+        import ctypes
+
+        pr_set_pdeathsig = 1  # linux/prctl.h
+        ctypes.CDLL(None, use_errno=True).prctl(pr_set_pdeathsig, signal.SIGKILL)
+        if os.getppid() != owner:  # it died before the call above
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    _serve(int(sys.argv[1]), int(sys.argv[2]))
