@@ -89,7 +89,9 @@ def run(
             counts = failures.setdefault(id(job), [0, 0])
             counts[died] += 1
             given_up = counts[False] >= VOIDS or counts[True] >= DEATHS
-            if not given_up:
+            if given_up:
+                del failures[id(job)]  # the number may be a later job's
+            else:
                 again.append(job)
             fill()
             yield Voided(job, str(problem), given_up)

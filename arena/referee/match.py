@@ -78,6 +78,11 @@ class MatchSpec:
         return tuple(permuted(letters, draw(self.key, "handles")))
 
 
+    def bot_seed(self, bot: int) -> str:
+        """Return the seed that a bot is given for its own randomness: 32 hexadecimal digits, no use for anything else."""
+        return derived(self.key, f"bot|{bot}").hex()[:32]
+
+
 @dataclass(frozen=True, slots=True)
 class MatchResult:
     """A complete match: the record's text, and the standard error of each process as (bot, number, bytes)."""
@@ -129,6 +134,38 @@ def greet(spec: MatchSpec, bot: int, launch: Launch, clock: Callable[[], float] 
         raise ArenaError(str(problem)) from problem
     finally:
         match.table.close()
+
+
+def hello(spec: MatchSpec, bot: int) -> bytes:
+    """Return the line that greets a bot."""
+    return encode(
+        {
+            "type": "hello",
+            "protocol": framing.PROTOCOL,
+            "ruleset": wire.ruleset_payload(spec.rules, spec.seats),
+            "limits": {
+                "limit_ms": spec.timing.limit_ms,
+                "bank_ms": spec.timing.bank_ms,
+                "start_ms": spec.timing.start_ms,
+                "line_bytes": LINE_LIMIT,
+                "flood_bytes": FLOOD_LIMIT,
+                "lives": spec.lives,
+                "forfeits": spec.forfeits,
+            },
+            "match": {
+                "games": len(spec.seatings),
+                "seats": spec.seats,
+                "your_handle": spec.handles[bot],
+                "handles": sorted(spec.handles),
+            },
+            "bot_seed": spec.bot_seed(bot),
+        }
+    )
+
+
+def _ms(seconds: float) -> int:
+    """Return whole milliseconds, rounded down but for what floats lose: 1.001 s are 1001 ms."""
+    return int(seconds * 1000 + 1e-6)
 
 
 class _Player:
@@ -192,7 +229,7 @@ class _Match:
             self.table.add(player.seat)
             greeted.append((player, player.seat))
         seconds = self.spec.timing.start_ms / 1000
-        self.table.exchange([(seat, self.hello(player), seconds) for player, seat in greeted])
+        self.table.exchange([(seat, hello(self.spec, player.bot), seconds) for player, seat in greeted])
         for player, seat in greeted:
             if isinstance(seat.answer, framing.Greeting):
                 continue
@@ -206,33 +243,6 @@ class _Match:
             self.end_process(player)
             player.failed = ("start_failed", why)
         self.startup += self.clock() - began
-
-    def hello(self, player: _Player) -> bytes:
-        spec = self.spec
-        handle = spec.handles[player.bot]
-        return encode(
-            {
-                "type": "hello",
-                "protocol": 1,
-                "ruleset": wire.ruleset_payload(spec.rules, spec.seats),
-                "limits": {
-                    "limit_ms": spec.timing.limit_ms,
-                    "bank_ms": spec.timing.bank_ms,
-                    "start_ms": spec.timing.start_ms,
-                    "line_bytes": LINE_LIMIT,
-                    "flood_bytes": FLOOD_LIMIT,
-                    "lives": spec.lives,
-                    "forfeits": spec.forfeits,
-                },
-                "match": {
-                    "games": len(spec.seatings),
-                    "seats": spec.seats,
-                    "your_handle": handle,
-                    "handles": sorted(spec.handles),
-                },
-                "bot_seed": derived(spec.key, f"bot|{player.bot}").hex()[:32],
-            }
-        )
 
     def end_process(self, player: _Player) -> Exit | None:
         seat = player.seat
@@ -293,11 +303,13 @@ class _Match:
             menu = wire.menu(legal(sight))
             seat = player.seat
             asked.append((player, sight, menu))
+            if seat is not None:
+                seat.answer = None  # that of an earlier line, should this one not even be sent
             if seat is not None and seat.gone is None:
                 if seat.stray_count > player.warned:
                     self.warn(player, seat)
                 seat.number += 1
-                line = question.line(sight, seat.number, feed.take(number), menu, limit_ms, int(player.bank * 1000))
+                line = question.line(sight, seat.number, feed.take(number), menu, limit_ms, _ms(player.bank))
                 asks.append((seat, line, self.limit + player.bank))
         self.table.exchange(asks)
         self.requests += len(asks)
@@ -308,14 +320,16 @@ class _Match:
     ) -> Answer:
         """Return the answer that counts for a seat, and book what was wrong with the one that came."""
         seat = player.seat
-        if seat is None or seat.gone is not None:
+        if seat is None or (seat.gone is not None and seat.answer is None):
+            # One that answered and left counts as gone when it is next asked: which came first is no matter of luck.
             return self.forfeit(player, record)
         reply = seat.answer
         code, detail = "illegal_move", None
         if reply is None:
             # Out of time: the bank is empty for the rest of the game (DESIGN 3), and one late answer is free.
-            seat.waiting = False
-            seat.late.add(seat.number)
+            if seat.waiting:
+                seat.waiting = False
+                seat.late.add(seat.number)
             player.bank = 0.0
             code = "timeout"
             record.times.append(round((seat.deadline - seat.asked_at) * 1_000_000))

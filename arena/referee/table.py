@@ -17,6 +17,7 @@ from arena.sandbox import Exit
 _TICK_S = 0.1  # how often a silent process is looked at: one may die while a child holds its output open
 _LEAVE_S = 0.5  # how long a bot has to leave after match_over (SPEC.md)
 _OVERSLEPT_S = 0.05  # a referee this late itself can't tell what came in time: what then lies in the pipe counts
+_LAST_WORDS = 16  # reads of 64 KiB: as much as a pipe can hold; one that never stops writing would keep us for ever
 _DYING_S = 0.1  # how long a process that closed its output may take to end and so count as exited
 
 
@@ -38,7 +39,9 @@ class Table:
 
     def remove(self, seat: Seat) -> Exit:
         """Stop polling a seat and end its process; what it still had to say on standard error is kept."""
-        while seat.box.stderr in self._by_descriptor and _readable(seat.box.stderr):
+        for _ in range(_LAST_WORDS):
+            if seat.box.stderr not in self._by_descriptor or not _readable(seat.box.stderr):
+                break
             if not seat.receive_stderr():
                 break
         for descriptor in (seat.box.stdin, seat.box.stdout, seat.box.stderr):
@@ -49,7 +52,8 @@ class Table:
     def exchange(self, asks: Sequence[tuple[Seat, bytes, float]]) -> None:
         """Send each seat its line and wait for the answers, for at most the given seconds each.
 
-        Afterwards `waiting` is still set on the seats that timed out.
+        Afterwards `answer` is None on the seats that timed out; on those from which nothing came, not even late,
+        `waiting` is still set.
         """
         self._look(0)
         for seat, line, _ in asks:
@@ -77,7 +81,6 @@ class Table:
         for seat, _, _ in asks:
             if seat.answer is not None and 0 < seat.answered_at - seat.deadline < _OVERSLEPT_S:
                 seat.answer = None
-                seat.waiting = True
 
     def finish(self, farewell: bytes) -> None:
         """Say goodbye to all seats, close their input, and give them half a second to leave."""

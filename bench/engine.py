@@ -1,0 +1,27 @@
+"""The engine alone: random legal moves, no pipes."""
+
+import random
+import time
+
+from arena.coup import COUP, Chance, apply, deal, legal, view
+
+GOAL = 60_000  # decisions a CPU-second at six seats; other Coup engines: 5,000 to 28,000 (research/peers.md)
+
+
+def decisions_per_second(seats: int, seconds: float) -> float:
+    """Play random games for about so many CPU-seconds; return decisions a CPU-second, one for each answer asked for."""
+    pick = random.Random(1).random
+    decisions = game = 0
+    start = time.process_time()
+    while (spent := time.process_time() - start) < seconds:
+        chance = Chance(b"bench", game)
+        state = deal(COUP, seats, chance)
+        while asked := state.board.phase.asked:
+            answers = []
+            for seat in asked:
+                moves = legal(view(state, seat))
+                answers.append(moves[int(pick() * len(moves))])
+            decisions += len(answers)
+            state, _ = apply(state, answers, chance)
+        game += 1
+    return decisions / spent

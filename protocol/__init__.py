@@ -1,0 +1,41 @@
+"""What crosses the pipe between the referee and a bot: lines of JSON, their limits and their meaning.
+
+SPEC.md is the contract in words, `schema.json` the same for machines, `examples/` whole conversations. Inside:
+
+- `framing`   bytes -> lines -> one decoded reply; standard library only, for the referee's hot loop
+- `messages`  pydantic models of every line, which define and test the wire (and print schema.json)
+- `coup`      the Coup payloads in those lines: moves, events, state
+
+This package must not know the engine, the referee, processes or files. The door re-exports `framing` only: a bot that
+imports `protocol.kit` passes through here and must need nothing but the standard library.
+"""
+
+from protocol.framing import (
+    FLOOD_LIMIT,
+    LINE_LIMIT,
+    PROTOCOL,
+    Answer,
+    Greeting,
+    LineBuffer,
+    Malformed,
+    decode,
+    encode,
+    parse_hello,
+    parse_reply,
+    show,
+)
+
+__all__ = [
+    "FLOOD_LIMIT",
+    "LINE_LIMIT",
+    "PROTOCOL",
+    "Answer",
+    "Greeting",
+    "LineBuffer",
+    "Malformed",
+    "decode",
+    "encode",
+    "parse_hello",
+    "parse_reply",
+    "show",
+]

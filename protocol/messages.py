@@ -1,0 +1,309 @@
+"""Every line between the referee and a bot, as pydantic models; `python -m protocol.messages` prints schema.json.
+
+The models define and test the wire. What the referee sends is checked strictly (nothing missing, nothing more, nothing
+coerced): a line that fails is the referee's bug. What bots send is read leniently: unknown fields are ignored. The
+referee's hot loop uses `framing` instead, and a test holds the two to the same verdicts.
+
+A model dumps to its line's content with `model_dump(mode="json", by_alias=True, exclude_unset=True)`: what is absent
+stays absent, while a null that means something (a winner, say) stays null.
+
+Must not know: the engine, processes, consequences of a fault.
+"""
+
+import json
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+
+from protocol.coup import (
+    Absent,
+    AnyMove,
+    BlockMove,
+    ChallengeMove,
+    Claim,
+    Count,
+    DeclineMove,
+    Event,
+    ExchangingYou,
+    KeepMove,
+    LoseMove,
+    LossReason,
+    PassMove,
+    Pending,
+    Positive,
+    Ruleset,
+    Seat,
+    Sent,
+    ShowMove,
+    State,
+    TurnMove,
+    You,
+)
+from protocol.framing import NAME_LIMIT, PROTOCOL
+
+# The fault's consequences stand in SPEC.md and in the referee's table; the names are the same in error lines, logs and
+# results. Those of the last row end the process, so no error line can carry them.
+FaultCode = Literal[
+    "bad_utf8", "bad_json", "duplicate_key", "bad_number", "too_deep", "lone_surrogate", "not_an_object",
+    "bad_reply", "illegal_move", "timeout",
+    "late_reply", "stray_line",
+    "line_too_long", "flood", "exited", "closed", "start_failed", "out_of_lives", "retired",
+]  # fmt: skip
+
+Handle = Annotated[str, Field(min_length=1, description="A player's name within this match.")]
+
+
+# ---------------------------------------------------------------- to the bot: the match
+
+
+class Limits(Sent):
+    """The limits of this match."""
+
+    limit_ms: Count = Field(description="Free time for each request, in milliseconds.")
+    bank_ms: Count = Field(description="Further time for all requests of one game, in milliseconds.")
+    start_ms: Count = Field(description="Time from the hello line to the bot's hello, in milliseconds.")
+    line_bytes: Positive = Field(description="Longest line a bot may send, in bytes, without its newline.")
+    flood_bytes: Positive = Field(description="Most that a bot may send between two requests, in bytes.")
+    lives: Positive = Field(description="Faults in one game at which the bot forfeits it.")
+    forfeits: Positive = Field(description="Forfeited games after which the bot forfeits the rest of the match.")
+
+
+class Match(Sent):
+    """The match that begins."""
+
+    games: Positive = Field(description="Games in the match.")
+    seats: int = Field(ge=2, description="Players at the table.")
+    your_handle: Handle = Field(description="This bot's handle.")
+    handles: tuple[Handle, ...] = Field(description="All players' handles; the order means nothing.")
+
+
+class Hello(Sent):
+    """The first line a bot process gets. The bot answers with its own hello."""
+
+    type: Literal["hello"]
+    # Not Literal[1], which would let true pass.
+    protocol: int = Field(ge=PROTOCOL, le=PROTOCOL, description=f"Version of the protocol: {PROTOCOL}.")
+    ruleset: Ruleset
+    limits: Limits
+    match: Match
+    bot_seed: str = Field(pattern="^[0-9a-f]{32}$", description="128 random bits, hexadecimal, for the bot's own use.")
+
+
+class GameStart(Sent):
+    """A game begins."""
+
+    type: Literal["game_start"]
+    game: Count = Field(description="Number of the game in the match, from 0.")
+    seat: Seat = Field(description="This bot's seat.")
+    players: tuple[Handle, ...] = Field(description="The handle in each seat, seat 0 first.")
+    you: You
+    state: State
+
+
+class GameOver(Sent):
+    """A game has ended."""
+
+    type: Literal["game_over"]
+    game: Count = Field(description="Number of the game in the match, from 0.")
+    winner: Seat | None = Field(description="The seat that won; null: a draw of the survivors.")
+    reason: Literal["last_standing", "turn_limit", "all_forfeit"] = Field(description="Why the game ended.")
+    survivors: tuple[Seat, ...] = Field(description="The seats that won or share the draw, ascending.")
+    events: tuple[Event, ...] = Field(description="Events since the last line to this bot.")
+
+
+class MatchOver(Sent):
+    """The match has ended: the bot's input is closed next."""
+
+    type: Literal["match_over"]
+
+
+# ---------------------------------------------------------------- to the bot: requests
+
+
+class Clock(Sent):
+    """The bot's own clock when the request is sent."""
+
+    limit_ms: Count = Field(description="Free time for this request, in milliseconds.")
+    bank_ms: Count = Field(description="What is left of the game's bank, in milliseconds.")
+
+
+class _Request(Sent):
+    type: Literal["request"]
+    id: Positive = Field(description="Number of the request to this process, from 1. The reply repeats it.")
+    game: Count = Field(description="Number of the game in the match, from 0.")
+    events: tuple[Event, ...] = Field(description="Events since the last line to this bot, oldest first.")
+    state: State
+    you: You
+    clock: Clock
+
+
+class TurnRequest(_Request):
+    """It is the bot's turn."""
+
+    kind: Literal["turn"]
+    legal: tuple[TurnMove, ...] = Field(min_length=1)
+
+
+class ChallengeRequest(_Request):
+    """Somebody claims a role: challenge it?"""
+
+    kind: Literal["challenge"]
+    pending: Pending
+    claim: Claim
+    legal: tuple[PassMove | ChallengeMove, ...] = Field(min_length=1)
+
+
+class BlockRequest(_Request):
+    """An action may be blocked by this bot."""
+
+    kind: Literal["block"]
+    pending: Pending
+    legal: tuple[PassMove | BlockMove, ...] = Field(min_length=1)
+
+
+class ProveRequest(_Request):
+    """The bot's own claim is challenged."""
+
+    kind: Literal["prove"]
+    pending: Pending
+    claim: Claim
+    challenger: Seat = Field(description="Who challenges.")
+    legal: tuple[ShowMove | DeclineMove, ...] = Field(min_length=1)
+
+
+class LoseRequest(_Request):
+    """The bot loses an influence and chooses which."""
+
+    kind: Literal["lose"]
+    pending: Pending
+    reason: LossReason = Field(description="What it is lost to.")
+    legal: tuple[LoseMove, ...] = Field(min_length=1)
+
+
+class ExchangeRequest(_Request):
+    """The bot's exchange: which cards does it keep?"""
+
+    kind: Literal["exchange"]
+    pending: Pending
+    you: ExchangingYou
+    legal: tuple[KeepMove, ...] = Field(min_length=1)
+
+
+Request = Annotated[
+    TurnRequest | ChallengeRequest | BlockRequest | ProveRequest | LoseRequest | ExchangeRequest,
+    Field(discriminator="kind"),
+]
+
+
+class Error(Sent):
+    """The bot did something wrong. Sent to that bot only; wants no answer."""
+
+    type: Literal["error"]
+    id: Positive | None = Field(description="The request it is about; null: none.")
+    code: FaultCode
+    message: str = Field(description="What is wrong, for people.")
+    got: str | None = Field(description="What the bot sent, made printable and cut; null: nothing.")
+    used: AnyMove | None = Field(description="The move that was played instead; null: none was needed.")
+    lives: Count = Field(description="Lives left in this game.")
+
+
+Message = Annotated[Hello | GameStart | Request | Error | GameOver | MatchOver, Field(discriminator="type")]
+TO_BOT: TypeAdapter[Message] = TypeAdapter(Message)
+
+
+def parse_to_bot(line: bytes | str) -> Message:
+    """Return the message that a line to a bot holds. Raises pydantic.ValidationError (a ValueError) if it is wrong."""
+    return TO_BOT.validate_json(line)
+
+
+# ---------------------------------------------------------------- from the bot
+
+
+class _Received(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+
+
+_Name = Annotated[str, Field(max_length=NAME_LIMIT)]
+
+
+class BotHello(_Received):
+    """A bot's answer to the hello line."""
+
+    type: Literal["hello"]
+    name: Absent[_Name] = Field(default=None, description="The bot's name, for logs.")
+    version: Absent[_Name] = Field(default=None, description="The bot's version, for logs.")
+
+
+class Reply(_Received):
+    """A bot's answer to a request: exactly one of `move` and `choice`."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["move"]}, {"required": ["choice"]}]})
+
+    id: Count = Field(description="The request's id.")
+    move: Absent[dict[str, Any]] = Field(default=None, description="One of the moves in `legal`.")
+    choice: Absent[int] = Field(default=None, description="A 0-based index into `legal`.")
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.move is None) == (self.choice is None):
+            raise ValueError("exactly one of move and choice")
+        return self
+
+
+FROM_BOT: TypeAdapter[BotHello | Reply] = TypeAdapter(BotHello | Reply)
+
+
+# ---------------------------------------------------------------- schema.json
+
+
+class _Schema(GenerateJsonSchema):
+    """pydantic's generator without its noise: titles made of field names, nulls as defaults of absent fields."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def default_schema(self, schema: Any) -> JsonSchemaValue:
+        made = super().default_schema(schema)
+        if "default" in made and made["default"] is None:
+            del made["default"]
+        return made
+
+
+def _plain(value: Any) -> Any:
+    """Return a schema without OpenAPI's `discriminator`, which JSON Schema doesn't know."""
+    if isinstance(value, dict):
+        return {
+            key: _plain(part)
+            for key, part in value.items()
+            if not (key == "discriminator" and isinstance(part, dict) and "propertyName" in part)
+        }
+    return [_plain(part) for part in value] if isinstance(value, list) else value
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of every line; `$defs` has ToBot and FromBot for the two directions."""
+    generator = _Schema(ref_template="#/$defs/{model}")
+    tops, defs = generator.generate_definitions(
+        [("ToBot", "validation", TO_BOT.core_schema), ("FromBot", "validation", FROM_BOT.core_schema)]
+    )
+    parts: dict[str, Any] = {name: part for (name, _), part in tops.items()}
+    parts |= {str(name): part for name, part in sorted(defs.items())}
+    whole = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"Coup arena protocol, version {PROTOCOL}",
+        "description": "One JSON object a line. Made from protocol/messages.py; SPEC.md says what the lines mean.",
+        "anyOf": [{"$ref": "#/$defs/ToBot"}, {"$ref": "#/$defs/FromBot"}],
+        "$defs": parts,
+    }
+    plain: dict[str, Any] = _plain(whole)
+    return plain
+
+
+def schema_text() -> str:
+    """Return the content of schema.json."""
+    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    print(schema_text(), end="")

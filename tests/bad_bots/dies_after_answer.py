@@ -1,0 +1,12 @@
+"""Answers its first request and exits at once."""
+
+import json
+import sys
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "hello":
+        print('{"type":"hello"}', flush=True)
+    elif message["type"] == "request":
+        print(json.dumps({"id": message["id"], "choice": 0}), flush=True)
+        sys.exit(0)

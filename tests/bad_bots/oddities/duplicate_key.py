@@ -1,0 +1,12 @@
+"""Gives the key "choice" twice."""
+
+import json
+import sys
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "hello":
+        print('{"type":"hello"}', flush=True)
+    elif message["type"] == "request":
+        sys.stdout.buffer.write(b'{"id":%d,"choice":0,"choice":1}' % message["id"] + b"\n")
+        sys.stdout.buffer.flush()

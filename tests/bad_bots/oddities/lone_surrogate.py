@@ -1,0 +1,12 @@
+"""Escapes half of a surrogate pair in a string."""
+
+import json
+import sys
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "hello":
+        print('{"type":"hello"}', flush=True)
+    elif message["type"] == "request":
+        sys.stdout.buffer.write(b'{"id":%d,"choice":0,"note":"\\ud800"}' % message["id"] + b"\n")
+        sys.stdout.buffer.flush()

@@ -1,0 +1,6 @@
+"""Reads everything and never says a word, not even hello."""
+
+import sys
+
+for _ in sys.stdin:
+    pass

@@ -1,0 +1,13 @@
+"""Writes to stderr without end, from its first request on."""
+
+import json
+import os
+import sys
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "hello":
+        print('{"type":"hello"}', flush=True)
+    elif message["type"] == "request":
+        while True:
+            os.write(2, b"thinking hard\n" * 4096)

@@ -1,0 +1,367 @@
+"""Bytes to lines to replies: every way a bot's line can be wrong is a value with the fault's name."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocol import framing
+from protocol.framing import (
+    DEPTH_LIMIT,
+    INT_DIGITS,
+    LINE_LIMIT,
+    NAME_LIMIT,
+    Answer,
+    Greeting,
+    LineBuffer,
+    Malformed,
+    decode,
+    encode,
+    parse_hello,
+    parse_reply,
+    show,
+)
+
+# ---------------------------------------------------------------- lines
+
+
+@given(st.lists(st.binary(max_size=20)), st.integers(1, 7))
+def test_lines_are_the_same_however_the_stream_is_cut(chunks: list[bytes], size: int) -> None:
+    """SPEC, Lines: a line ends at the newline byte, whatever the pipe does in between."""
+    stream = b"\n".join(chunks)
+    buffer = LineBuffer()
+    lines = [line for at in range(0, len(stream), size) for line in buffer.feed(stream[at : at + size])]
+    *whole, rest = stream.split(b"\n")
+    assert lines == whole
+    assert buffer.pending == len(rest)
+
+
+@pytest.mark.parametrize(
+    "other", [b"\r", b"\x0b", b"\x0c", b"\x85", b"\x1c", "\u2028".encode(), "\u2029".encode(), b"\0"]
+)
+def test_nothing_but_a_newline_ends_a_line(other: bytes) -> None:
+    """SPEC, Lines."""
+    buffer = LineBuffer()
+    assert buffer.feed(b"a" + other + b"b") == []
+    assert buffer.feed(b"\n") == [b"a" + other + b"b"]
+    assert buffer.pending == 0
+
+
+def test_the_unfinished_line_is_counted_in_bytes() -> None:
+    """SPEC, Faults: line_too_long is about a line that has not ended yet, too."""
+    buffer = LineBuffer()
+    assert buffer.feed(b"x" * LINE_LIMIT) == []
+    assert buffer.pending == LINE_LIMIT
+    buffer.feed(b"x")
+    assert buffer.pending == LINE_LIMIT + 1
+    assert buffer.feed(b"\nyz") == [b"x" * (LINE_LIMIT + 1)]
+    assert buffer.pending == 2
+
+
+# ---------------------------------------------------------------- decode
+
+DEEPEST = b"[" * (DEPTH_LIMIT - 1) + b"]" * (DEPTH_LIMIT - 1)
+
+GOOD = [
+    (b'{"id":41,"choice":1}', {"id": 41, "choice": 1}),
+    (b'{"id":41,"choice":1}\r', {"id": 41, "choice": 1}),
+    (b' \t{ "id" : 41 , "choice" : 1 } \r', {"id": 41, "choice": 1}),
+    (b"{}", {}),
+    (b'{"a":":","b":{"a":1},"c":[{"a":1},{"a":2}]}', {"a": ":", "b": {"a": 1}, "c": [{"a": 1}, {"a": 2}]}),
+    (b'{"a":"\\ud83d\\ude00"}', {"a": "\U0001f600"}),
+    ('{"a":"\u2028\x7f"}'.encode(), {"a": "\u2028\x7f"}),
+    (b'{"a":"\\\\ud800"}', {"a": "\\ud800"}),
+    (b'{"a":' + b"9" * INT_DIGITS + b"}", {"a": 10**INT_DIGITS - 1}),
+    (b'{"a":-' + b"9" * INT_DIGITS + b"}", {"a": 1 - 10**INT_DIGITS}),
+    (b'{"a":1e308,"b":1e-999,"c":-0.5}', {"a": 1e308, "b": 0.0, "c": -0.5}),
+    (b'{"a":' + DEEPEST + b"}", json.loads(b'{"a":' + DEEPEST + b"}")),
+    (b'{"a":"' + b"[" * 1000 + b'\\"{"}', {"a": "[" * 1000 + '"{'}),
+    (b'{"a":[' + b"{}," * 100 + b"{}]}", {"a": [{}] * 101}),
+]
+
+BAD = [
+    ("bad_utf8", b'{"id":1,"choice":0,"x":"\xff"}'),
+    ("bad_utf8", b"\xed\xa0\x80"),  # a surrogate, encoded
+    ("bad_utf8", b"\xc0\x80"),  # NUL, overlong
+    ("bad_utf8", '{"id":1}'.encode("utf-16")),
+    ("bad_json", b""),
+    ("bad_json", b"  \r"),
+    ("bad_json", b"\xef\xbb\xbf{}"),
+    ("bad_json", b"{}\0"),
+    ("bad_json", b"{}{}"),
+    ("bad_json", b'{"id":1,"choice":0},'),
+    ("bad_json", b"{'id':1}"),
+    ("bad_json", b'{"id":1,}'),
+    ("bad_json", b'{"id":01}'),
+    ("bad_json", b'{"id":+1}'),
+    ("bad_json", b'{"a":"\t"}'),
+    ("bad_json", "\u00a0{}".encode()),  # blank to Python, not to JSON
+    ("bad_json", '{"id":\u0661}'.encode()),  # a digit to Python, not to JSON
+    ("bad_json", b"hello"),
+    ("bad_json", b'{"a":' * 12),
+    ("duplicate_key", b'{"id":1,"id":1}'),
+    ("duplicate_key", b'{"id":1,"move":{"action":"steal","action":"steal"}}'),
+    ("duplicate_key", b'{"id":1,"move":{"a":1},"move":{"b":1}}'),
+    ("duplicate_key", b'{"id":1,"choice":0,"x":[{"y":{"z":1,"z":2}}]}'),
+    ("duplicate_key", b'{"id":1,"\\u0069d":1}'),
+    ("duplicate_key", b'[{"a":1,"a":1}]'),
+    ("bad_number", b'{"id":NaN}'),
+    ("bad_number", b'{"id":1,"x":[Infinity]}'),
+    ("bad_number", b'{"id":-Infinity}'),
+    ("bad_number", b'{"id":1e999}'),
+    ("bad_number", b'{"id":-1e999}'),
+    ("bad_number", b'{"id":1' + b"0" * INT_DIGITS + b"}"),
+    ("bad_number", b'{"id":-1' + b"0" * INT_DIGITS + b"}"),
+    ("bad_number", b'{"id":' + b"9" * 60_000 + b"}"),
+    ("too_deep", b'{"a":[' + DEEPEST + b"]}"),
+    ("too_deep", b"[" * LINE_LIMIT),
+    ("too_deep", b'{"a":' * 13_000),
+    ("too_deep", b"[" * 30_000 + b"]" * 30_000),
+    ("lone_surrogate", b'{"a":"\\ud800"}'),
+    ("lone_surrogate", b'{"a":"\\udc00\\ud800"}'),
+    ("lone_surrogate", b'{"\\udfff":1}'),
+    ("lone_surrogate", b'{"a":[{"b":["\\ud83d"]}]}'),
+    ("not_an_object", b"[]"),
+    ("not_an_object", b"1"),
+    ("not_an_object", b"null"),
+    ("not_an_object", b'"{}"'),
+    ("not_an_object", b"1.5"),
+]
+
+
+@pytest.mark.parametrize(("line", "value"), GOOD)
+def test_a_good_line_is_decoded(line: bytes, value: dict[str, Any]) -> None:
+    """SPEC, Lines: what is allowed, up to each limit."""
+    assert decode(line) == value
+
+
+@pytest.mark.parametrize(("code", "line"), BAD)
+def test_a_bad_line_is_a_named_fault(code: str, line: bytes) -> None:
+    """SPEC, Faults; the message never repeats the line, which may be anything."""
+    problem = decode(line)
+    assert isinstance(problem, Malformed)
+    assert problem.code == code
+    assert problem.message.isprintable()
+    assert len(problem.message) < 120
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        (b"", "empty"),
+        (b"\r", "empty"),
+        (b"\xef\xbb\xbf{}", "byte order mark"),
+        (b"{}\0", "NUL"),
+        (b"{} {}", "one object"),
+    ],
+)
+def test_common_mistakes_are_told_by_name(line: bytes, hint: str) -> None:
+    """A bot's author reads the message, often without knowing the encoding's name."""
+    problem = decode(line)
+    assert isinstance(problem, Malformed)
+    assert hint in problem.message
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
+    max_leaves=15,
+)
+objects = st.dictionaries(st.sampled_from(["id", "move", "choice", "type"]) | st.text(max_size=3), json_values)
+
+
+@given(objects)
+def test_decoding_an_encoded_object_gives_it_back(value: dict[str, Any]) -> None:
+    """STYLE 19: encode then decode is the identity."""
+    line = encode(value)
+    assert line.endswith(b"\n")
+    assert line.count(b"\n") == 1
+    assert line.isascii()
+    assert decode(line[:-1]) == value
+
+
+def _text_of(pairs: list[tuple[str, Any]]) -> str:
+    return "{" + ",".join(f"{json.dumps(key)}:{_json_of(value)}" for key, value in pairs) + "}"
+
+
+def _json_of(value: Any) -> str:
+    return _text_of(value) if isinstance(value, list) else json.dumps(value)
+
+
+keys = st.sampled_from(["id", "move", ":", "choice", '"'])
+pair_lists = st.recursive(
+    st.integers(0, 9) | st.sampled_from([":", '":', "{}"]),
+    lambda inner: st.lists(st.tuples(keys, inner), max_size=4),
+    max_leaves=12,
+).filter(lambda value: isinstance(value, list))
+
+
+def _repeats(value: Any) -> bool:
+    if not isinstance(value, list):
+        return False
+    names = [key for key, _ in value]
+    return len(set(names)) < len(names) or any(_repeats(inner) for _, inner in value)
+
+
+@given(pair_lists)
+def test_a_repeated_key_is_found_at_every_depth_and_nowhere_else(pairs: list[tuple[str, Any]]) -> None:
+    """The count of colons is only a short cut: it may never change the verdict."""
+    found = decode(_text_of(pairs).encode())
+    if _repeats(pairs):
+        assert isinstance(found, Malformed)
+        assert found.code == "duplicate_key"
+    else:
+        assert isinstance(found, dict)
+
+
+@given(
+    st.binary(max_size=200) | st.text(alphabet='{}[]":,0123456789eE.-\\ud8 \t\rNaInfty', max_size=100).map(str.encode)
+)
+def test_no_line_raises(line: bytes) -> None:
+    """STYLE 7: a parse failure is a value."""
+    found = decode(line)
+    assert isinstance(found, dict | Malformed)
+    if isinstance(found, dict):
+        parse_reply(found)
+        parse_hello(found)
+
+
+# ---------------------------------------------------------------- replies and hellos
+
+
+@pytest.mark.parametrize(
+    ("message", "answer"),
+    [
+        ({"id": 41, "choice": 1}, Answer(41, None, 1)),
+        ({"id": 0, "choice": -1}, Answer(0, None, -1)),
+        ({"id": 41, "move": {"pass": True}}, Answer(41, {"pass": True}, None)),
+        ({"id": 41, "move": {}}, Answer(41, {}, None)),
+        ({"id": 41, "choice": 1, "note": [None]}, Answer(41, None, 1)),
+    ],
+)
+def test_a_good_reply_is_read(message: dict[str, Any], answer: Answer) -> None:
+    """SPEC, Lines from the bot. Whether the move is legal is somebody else's question."""
+    assert parse_reply(message) == answer
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {},
+        {"id": 41},
+        {"choice": 1},
+        {"id": None, "choice": 1},
+        {"id": "41", "choice": 1},
+        {"id": 41.0, "choice": 1},
+        {"id": True, "choice": 1},
+        {"id": -1, "choice": 1},
+        {"id": 41, "choice": True},
+        {"id": 41, "choice": 1.0},
+        {"id": 41, "choice": "1"},
+        {"id": 41, "choice": None},
+        {"id": 41, "move": None},
+        {"id": 41, "move": "tax"},
+        {"id": 41, "move": [{"action": "tax"}]},
+        {"id": 41, "move": {"action": "tax"}, "choice": 1},
+        {"id": 41, "move": None, "choice": 1},
+        {"type": "hello"},
+    ],
+)
+def test_a_bad_reply_is_a_bad_reply(message: dict[str, Any]) -> None:
+    """SPEC, Lines from the bot: exactly one of move and choice; no coercion."""
+    problem = parse_reply(message)
+    assert isinstance(problem, Malformed)
+    assert problem.code == "bad_reply"
+
+
+@pytest.mark.parametrize(
+    ("message", "greeting"),
+    [
+        ({"type": "hello"}, Greeting(None, None)),
+        ({"type": "hello", "name": "b", "version": "", "since": 1999}, Greeting("b", "")),
+        ({"type": "hello", "name": "\U0001f600" * NAME_LIMIT}, Greeting("\U0001f600" * NAME_LIMIT, None)),
+    ],
+)
+def test_a_good_hello_is_read(message: dict[str, Any], greeting: Greeting) -> None:
+    """SPEC, Lines from the bot."""
+    assert parse_hello(message) == greeting
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {},
+        {"type": "Hello"},
+        {"type": "hello", "name": None},
+        {"type": "hello", "version": 1.3},
+        {"type": "hello", "name": "x" * (NAME_LIMIT + 1)},
+        {"id": 1, "choice": 0},
+    ],
+)
+def test_a_bad_hello_is_a_bad_hello(message: dict[str, Any]) -> None:
+    """SPEC, Lines from the bot."""
+    problem = parse_hello(message)
+    assert isinstance(problem, Malformed)
+    assert problem.code == "bad_hello"
+
+
+# ---------------------------------------------------------------- the other direction
+
+
+def test_a_line_to_a_bot_is_compact_ascii() -> None:
+    """A bot that reads its input in another encoding still gets the right text."""
+    assert encode({"got": "\u00e9\n\U0001f600", "n": [1, None]}) == b'{"got":"\\u00e9\\n\\ud83d\\ude00","n":[1,null]}\n'
+
+
+def test_we_never_send_nan() -> None:
+    """JSON has none; a float from the arena that isn't finite is the arena's bug."""
+    with pytest.raises(ValueError, match="JSON compliant"):
+        encode({"x": float("nan")})
+
+
+@pytest.mark.parametrize(
+    ("data", "limit", "text"),
+    [
+        (b'{"id":1}', 20, '{"id":1}'),
+        (b"\x1b[2J\r\n\x00\x7f", 40, "\\x1b[2J\\r\\n\\x00\\x7f"),
+        ("a\u202eb\u2028\u200bc".encode(), 40, "a\\u202eb\\u2028\\u200bc"),
+        ("\u00a0\ue000\U000e0041".encode(), 40, "\\xa0\\ue000\\U000e0041"),
+        (b"\xff\xc3(\xe2\x82", 40, "\\xff\\xc3(\\xe2\\x82"),
+        (b"\xed\xa0\x80", 40, "\\xed\\xa0\\x80"),
+        ("h\u00e9 \U0001f600".encode(), 40, "h\u00e9 \U0001f600"),
+        (b"abcdef", 6, "abcdef"),
+        (b"abcdefg", 6, "abcdef… (7 bytes)"),
+        (b"ab\x1b", 5, "ab… (3 bytes)"),  # an escape isn't cut in two
+        (b"x" * 1_000_000, 3, "xxx… (1000000 bytes)"),
+        ("\U0001f600".encode() * 3, 2, "\U0001f600\U0001f600… (12 bytes)"),
+        (b"", 5, ""),
+    ],
+)
+def test_bytes_of_a_bot_are_shown_safely(data: bytes, limit: int, text: str) -> None:
+    """research/hidden_information 25: nothing a bot prints may steer a terminal or a page."""
+    assert show(data, limit) == text
+
+
+@given(st.binary(), st.integers(0, 30))
+def test_whatever_is_shown_is_printable_and_short(data: bytes, limit: int) -> None:
+    """As above, for all bytes."""
+    text = show(data, limit)
+    assert text.isprintable()
+    assert len(text.split("… (")[0]) <= limit or "…".encode() in data
+
+
+def test_the_limits_are_those_of_the_specification() -> None:
+    """SPEC, Lines and Lines from the bot."""
+    assert (framing.LINE_LIMIT, framing.FLOOD_LIMIT, DEPTH_LIMIT, INT_DIGITS, NAME_LIMIT) == (
+        65_536,
+        1_048_576,
+        32,
+        20,
+        64,
+    )

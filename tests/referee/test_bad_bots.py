@@ -1,0 +1,206 @@
+"""Every program of tests/bad_bots in a real match: what it is charged with, and that nobody else suffers.
+
+Each plays two games against an honest sample bot, as plain processes. Sources: the programs' own docstrings;
+protocol/SPEC.md, "Faults".
+"""
+
+import os
+import re
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from arena.referee import FAULTS, Consequence, MatchSpec, Timing, play_match, read, results, verify
+from arena.sandbox import Box, Limits, ProcessSandbox, Program
+
+ROOT = Path(__file__).parents[2]
+BAD_BOTS = ROOT / "tests" / "bad_bots"
+HONEST = ROOT / "sample_bots" / "honest.py"
+
+BOUND_S = 20  # for a match that takes 0.2 to 2 s on an idle machine
+UNHURRIED = Timing()
+HURRIED = Timing(limit_ms=100, bank_ms=400, start_ms=10_000)  # for the programs that let it run out
+SHORT_START = Timing(start_ms=1000)  # a Python program takes 20 to 100 ms
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What a program is charged with. `codes`: the faults of both games; `perhaps`: those that luck may add."""
+
+    codes: frozenset[str]
+    forfeits: bool
+    timing: Timing
+    perhaps: frozenset[str]
+
+
+def case(*codes: str, timing: Timing = UNHURRIED, perhaps: tuple[str, ...] = ()) -> Case:
+    forfeits = any(FAULTS[code].consequence is Consequence.FORFEIT for code in codes)
+    return Case(frozenset(codes), forfeits, timing, frozenset(perhaps))
+
+
+CASES = {
+    "bad_hello": case("start_failed"),
+    "big_reply": case("line_too_long"),
+    # That its input is closed shows when something is written: if the next request came before, when that timed out.
+    "closes_stdin": case("closed", timing=HURRIED, perhaps=("timeout",)),
+    "closes_stdout": case("closed"),
+    "dies_after_answer": case("exited"),
+    "double_answer": case("stray_line"),
+    "early_answer": case("stray_line"),
+    "exit_at_start": case("start_failed"),
+    "exit_zero": case("exited"),
+    "flood_lines": case("flood", perhaps=("stray_line",)),
+    "flood_no_newline": case("line_too_long"),
+    "forking": case(),
+    "half_line_exit": case("exited"),
+    "ignores_eof": case(),
+    "illegal_move": case("illegal_move", "out_of_lives"),
+    "killed_by_signal": case("exited"),
+    "late_answer": case("timeout", timing=HURRIED),
+    "never_reads": case("timeout", "out_of_lives", timing=HURRIED),
+    "print_debug": case("bad_json", "out_of_lives", "stray_line"),
+    "silent": case("timeout", "out_of_lives", timing=HURRIED),
+    "silent_at_start": case("start_failed", timing=SHORT_START),
+    "slow_drip": case("timeout", "out_of_lives", timing=HURRIED),
+    # Its answer to the request before was late once, which is free; the very first, to a request 0, is nobody's.
+    "stale_id": case("timeout", "out_of_lives", "stray_line", timing=HURRIED),
+    "stderr_endless": case("timeout", "out_of_lives", timing=HURRIED),
+    "stderr_flood": case(),
+    "syntax_error": case("start_failed"),
+    "oddities/bad_utf8": case("bad_utf8", "out_of_lives"),
+    "oddities/bom": case("bad_json", "out_of_lives"),
+    "oddities/bool_choice": case("bad_reply", "out_of_lives"),
+    "oddities/both_move_and_choice": case("bad_reply", "out_of_lives"),
+    "oddities/crlf": case(),
+    "oddities/deep_nesting": case("too_deep", "out_of_lives"),
+    "oddities/duplicate_key": case("duplicate_key", "out_of_lives"),
+    "oddities/empty_line": case("bad_json", "out_of_lives", "stray_line"),
+    "oddities/float_choice": case("bad_reply", "out_of_lives"),
+    "oddities/huge_int": case("bad_number", "out_of_lives"),
+    "oddities/infinity": case("bad_number", "out_of_lives"),
+    "oddities/lone_surrogate": case("lone_surrogate", "out_of_lives"),
+    "oddities/nan": case("bad_number", "out_of_lives"),
+    "oddities/not_an_object": case("not_an_object", "out_of_lives"),
+    "oddities/nul_byte": case("bad_json", "out_of_lives"),
+    "oddities/string_id": case("bad_reply", "out_of_lives"),
+    "oddities/unicode_line_separator": case(),
+}
+
+
+def programs() -> set[str]:
+    return {str(path.relative_to(BAD_BOTS).with_suffix("")) for path in BAD_BOTS.rglob("*.py")}
+
+
+def test_every_bad_bot_is_in_the_table() -> None:
+    """Source: STYLE.md 20: misbehaving bots are assets."""
+    assert programs() == set(CASES)
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What a match may leave behind: open descriptors, threads, and boxes in its scratch folder."""
+
+    descriptors: int
+    threads: int
+    folders: int
+
+
+def left(scratch: Path) -> Left:
+    folders = len(list(scratch.iterdir())) if scratch.exists() else 0
+    return Left(len(os.listdir("/dev/fd")), threading.active_count(), folders)
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_a_bad_bot_is_charged_with_its_own_faults_and_nobody_suffers(name: str, tmp_path: Path) -> None:
+    """Source: its docstring. The match completes in bounded time, the opponent plays on, and nothing is left behind."""
+    expected = CASES[name]
+    programs = (Program((sys.executable, str(BAD_BOTS / f"{name}.py")), tmp_path), honest(tmp_path))
+    scratch = tmp_path / "scratch"
+    sandbox = ProcessSandbox(scratch)
+    before = left(scratch)
+    spec = MatchSpec(match=0, key=b"b" * 32, bots=("bad", "honest"), seatings=((0, 1), (1, 0)), timing=expected.timing)
+    started: list[int] = []
+
+    def launch(number: int) -> Box:
+        box = sandbox.start(programs[number], Limits())
+        assert box.pid is not None
+        started.append(box.pid)
+        return box
+
+    began = time.monotonic()
+    result = play_match(spec, launch)
+    assert time.monotonic() - began < BOUND_S
+
+    record = read(result.record)
+    verify(record)
+    assert len(record.games) == 2
+    faults = [fault for game in record.games for fault in game.faults]
+    assert {fault.bot for fault in faults} <= {0}, "the opponent was charged"
+    codes = {fault.code for fault in faults}
+    assert expected.codes <= codes <= expected.codes | expected.perhaps
+    for line in results(record):
+        if expected.forfeits:
+            assert line["seats"][line["winner"]] == "honest"
+            assert [line["seats"][seat] for seat in line["forfeits"]] == ["bad"]
+        else:
+            assert line["forfeits"] == []
+    assert all(fault.got is None or fault.got.isprintable() for fault in faults)
+
+    with pytest.raises(ChildProcessError):  # no child, neither running nor dead
+        os.waitpid(-1, os.WNOHANG)
+    assert not any(map(alive, started))
+    stderr = b"".join(text for bot, _, text in result.logs if bot == 0)
+    assert not any(alive(int(pid)) for pid in re.findall(rb"^(?:child|daemon) (\d+)$", stderr, re.MULTILINE))
+    assert left(scratch) == before
+
+
+def honest(folder: Path) -> Program:
+    return Program((sys.executable, str(HONEST)), folder)
+
+
+# What the record says beside the code, where there is something to say.
+DETAILS = {
+    "exit_at_start": ("exited with code 3", b"FileNotFoundError: weights.bin"),
+    "syntax_error": ("exited with code 1", b"SyntaxError"),
+    "exit_zero": ("exited with code 0", b""),
+    "killed_by_signal": ("killed by signal 11 (SIGSEGV)", b""),
+    "bad_hello": ("its first line was no hello", b""),
+}
+
+
+@pytest.mark.parametrize("name", sorted(DETAILS))
+def test_the_author_is_told_how_the_process_ended(name: str, tmp_path: Path) -> None:
+    """Source: sandbox.Exit.describe; the bot's standard error is kept, with the games marked in it."""
+    detail, said = DETAILS[name]
+    sandbox = ProcessSandbox(tmp_path / "scratch")
+    programs = (Program((sys.executable, str(BAD_BOTS / f"{name}.py")), tmp_path), honest(tmp_path))
+    spec = MatchSpec(match=0, key=b"b" * 32, bots=("bad", "honest"), seatings=((0, 1),))
+    result = play_match(spec, lambda number: sandbox.start(programs[number], Limits()))
+    (fault,) = read(result.record).games[0].faults
+    assert detail in (fault.detail or "")
+    assert said in next(text for bot, _, text in result.logs if bot == 0)
+
+
+def test_a_flood_on_standard_error_is_kept_at_both_ends_only(tmp_path: Path) -> None:
+    """Source: SPEC.md, "Life of a bot process": the first and last 32 KiB."""
+    sandbox = ProcessSandbox(tmp_path / "scratch")
+    programs = (Program((sys.executable, str(BAD_BOTS / "stderr_flood.py")), tmp_path), honest(tmp_path))
+    spec = MatchSpec(match=0, key=b"b" * 32, bots=("bad", "honest"), seatings=((0, 1),))
+    result = play_match(spec, lambda number: sandbox.start(programs[number], Limits()))
+    text = next(text for bot, _, text in result.logs if bot == 0)
+    assert b"game 0" in text.split(b"thinking hard\n", 1)[0]
+    assert text.endswith(b"thinking hard\n")
+    assert b"bytes left out" in text
+    assert len(text) < 70_000

@@ -1,0 +1,732 @@
+"""Tests of what a bot can do wrong and what it costs: every row of `verdict.FAULTS`, in real matches of scripted bots.
+
+A script runs in a thread behind real pipes (`FakeSandbox`); the referee is the real one. Sources: protocol/SPEC.md,
+"Faults", "Forfeits" and "error"; the contract's table of faults.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.coup import COUP, Chance, deal
+from arena.coup.rules import Role
+from arena.referee import (
+    FAULTS,
+    ArenaError,
+    Consequence,
+    Fault,
+    MatchResult,
+    MatchSpec,
+    Record,
+    greet,
+    play_match,
+    read,
+    results,
+    verify,
+)
+from arena.sandbox import Box, FakeSandbox, Limits, Peer, Program, SandboxError, Script
+from protocol.messages import Error, Hello, TurnRequest, parse_to_bot
+
+KEY = b"k" * 32
+WAIT_S = 10.0  # only a failure takes this long
+LATE_S = 11.0  # more than the free time and the whole bank
+HELLO = b'{"type":"hello","name":"scripted"}\n'
+GARBAGE = b"what?\n"
+
+Request = dict[str, Any]
+Answer = Callable[[Peer, Request], bytes | None]
+
+
+class Clock:
+    """The time of day, and jumps ahead that scripts order: so a bot is late without anybody waiting."""
+
+    def __init__(self) -> None:
+        self._ahead = 0.0
+        self._readings = 0
+
+    def __call__(self) -> float:
+        self._readings += 1
+        return time.monotonic() + self._ahead
+
+    def jump(self, peer: Peer, seconds: float) -> None:
+        """Let time pass once the referee has started the bot's clock, and wake it from its poll to notice."""
+        self.settle(peer)
+        self._ahead += seconds
+        peer.log(b".")
+
+    def settle(self, peer: Peer) -> None:
+        """Wait until the referee has taken in all that was sent before: it reads its clock twice for each poll.
+
+        A request is sent first and timed then, so this also waits for the start of the bot's clock.
+        """
+        enough = self._readings + 6
+        while self._readings < enough:
+            peer.log(b".")  # it may be in its poll; being killed ends this
+
+
+def bot(answer: Answer, seen: list[bytes] | None = None) -> Script:
+    """Make a bot that greets and sends what `answer` returns for each request; `seen` collects the lines it gets."""
+
+    def script(peer: Peer) -> None:
+        for line in peer.lines():
+            if seen is not None:
+                seen.append(line)
+            message = json.loads(line)
+            if message["type"] == "hello":
+                peer.send(HELLO)
+            elif message["type"] == "request":
+                peer.send(answer(peer, message) or b"")
+
+    return script
+
+
+def choose(index: int, request: Request) -> bytes:
+    return b'{"id":%d,"choice":%d}\n' % (request["id"], index)
+
+
+def first(_: Peer, request: Request) -> bytes:
+    """Choose the first legal move: income, or a coup of the lowest seat; pass; show, or decline."""
+    return choose(0, request)
+
+
+def follow(plan: dict[str, dict[str, Any]]) -> Answer:
+    """Play the plan's move for a kind of request where it is legal, else the first move."""
+
+    def answer(_: Peer, request: Request) -> bytes:
+        move = plan.get(request["kind"])
+        return choose(request["legal"].index(move) if move in request["legal"] else 0, request)
+
+    return answer
+
+
+def at(number: int, wrong: Answer, otherwise: Answer = first) -> Answer:
+    """Answer one request, counted from 1 in each process, in another way than all others."""
+    return lambda peer, request: (wrong if request["id"] == number else otherwise)(peer, request)
+
+
+def always(line: bytes) -> Answer:
+    return lambda peer, request: line
+
+
+def dies(peer: Peer, _: Request) -> None:
+    peer.die(3)
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    result: MatchResult
+    record: Record
+    sandbox: FakeSandbox
+
+    def faults(self, game: int = 0) -> list[Fault]:
+        return self.record.games[game].faults
+
+    def codes(self, game: int = 0) -> list[str]:
+        return [fault.code for fault in self.faults(game)]
+
+    def words(self, game: int = 0) -> list[str]:
+        return self.record.games[game].words
+
+
+def play(*scripts: Script | None, games: int = 1, clock: Callable[[], float] | None = None, **options: Any) -> Played:
+    """Play a match in which bot i sits in seat i. A script that is None is a program that doesn't exist."""
+    names = tuple(f"bot{number}" for number in range(len(scripts)))
+    sandbox = FakeSandbox({name: script for name, script in zip(names, scripts, strict=True) if script is not None})
+    options = {"key": KEY, "seatings": (tuple(range(len(scripts))),) * games, **options}
+    spec = MatchSpec(match=0, bots=names, **options)
+
+    def launch(number: int) -> Box:
+        return sandbox.start(Program((names[number],), Path()), Limits())
+
+    result = play_match(spec, launch, clock or time.monotonic)
+    record = read(result.record)
+    verify(record)
+    assert all(box.stdin == box.stdout == box.stderr == -1 for box in sandbox.boxes), "a box is still open"
+    return Played(result, record, sandbox)
+
+
+def errors(seen: Sequence[bytes]) -> list[Error]:
+    """Give the error lines among those that a bot got, as the protocol's models read them."""
+    messages = [parse_to_bot(line) for line in seen if line.startswith(b'{"type":"error"')]
+    assert len(messages) == sum(json.loads(line)["type"] == "error" for line in seen)
+    return [message for message in messages if isinstance(message, Error)]
+
+
+# --- what costs a life ------------------------------------------------------------------------------------------------
+
+LIFE: dict[str, bytes | None] = {
+    "bad_utf8": b'{"id":1,"choice":0,"note":"\xff"}',
+    "bad_json": b"income",
+    "duplicate_key": b'{"id":1,"choice":0,"choice":1}',
+    "bad_number": b'{"id":1,"choice":0,"sure":NaN}',
+    "too_deep": b'{"id":1,"choice":0,"note":' + b"[" * 40 + b"]" * 40 + b"}",
+    "lone_surrogate": b'{"id":1,"choice":0,"note":"\\ud800"}',
+    "not_an_object": b"[1,0]",
+    "bad_reply": b'{"id":1}',
+    "illegal_move": b'{"id":1,"choice":99}',
+    "timeout": None,  # no line at all
+}
+FREE = {"late_reply", "stray_line"}
+FORFEIT = {"line_too_long", "flood", "exited", "closed", "start_failed", "out_of_lives", "retired"}
+
+
+def test_every_fault_has_a_test_and_the_consequence_that_was_agreed() -> None:
+    """Source: the contract's table of faults."""
+    agreed = {Consequence.LIFE: set(LIFE), Consequence.FREE: FREE, Consequence.FORFEIT: FORFEIT}
+    for consequence, codes in agreed.items():
+        assert {rule.code for rule in FAULTS.values() if rule.consequence is consequence} == codes
+    assert all(code == rule.code and rule.message and rule.help for code, rule in FAULTS.items())
+
+
+def wrong_answer(code: str, clock: Clock) -> Answer:
+    line = LIFE[code]
+    if line is None:
+        return lambda peer, request: clock.jump(peer, LATE_S)
+    return always(line + b"\n")
+
+
+@pytest.mark.parametrize("code", LIFE)
+def test_a_reply_of_that_kind_costs_a_life_and_a_default_move_is_played(code: str) -> None:
+    """Source: SPEC.md, "Faults": life; the bot learns what, what was played instead, and what is left."""
+    clock = Clock()
+    seen: list[bytes] = []
+    played = play(bot(at(1, wrong_answer(code, clock)), seen), bot(first), clock=clock)
+    (fault,) = played.faults()
+    assert (fault.bot, fault.code, fault.step, fault.used, fault.count) == (0, code, 0, "income", 1)
+    assert played.words()[0] == "income"
+    (error,) = errors(seen)
+    assert (error.id, error.code, error.lives) == (1, code, 2)
+    assert error.used is not None
+    assert error.used.model_dump() == {"action": "income"}
+    assert FAULTS[code].message in error.message
+    assert FAULTS[code].help in error.message
+    if LIFE[code] is None:
+        assert error.got is fault.got is None
+    else:
+        assert error.got is not None
+        assert fault.got is not None
+        assert error.got.startswith(fault.got[:20])
+        assert error.got.isprintable()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"id":1,"choice":-1}',
+        b'{"id":1,"choice":99999999999999999999}',
+        b'{"id":1,"move":{}}',
+        b'{"id":1,"move":{"action":"tax","target":1}}',
+        b'{"id":1,"move":{"action":"steal","target":true}}',
+        b'{"id":1,"move":{"action":"steal","target":1.0}}',
+        b'{"id":1,"move":{"action":"steal"}}',
+        b'{"id":1,"move":{"action":"coup","target":1}}',
+        b'{"id":1,"move":{"action":["tax"]}}',
+        b'{"id":1,"move":{"keep":[{},[]]}}',
+        b'{"id":1,"move":{"pass":1}}',
+    ],
+)
+def test_a_move_counts_only_if_it_is_one_of_the_list(line: bytes) -> None:
+    """Source: SPEC.md, "Lines from the bot": everything but the order of keys and lists must be the same."""
+    assert play(bot(at(1, always(line + b"\n"))), bot(first)).codes() == ["illegal_move"]
+
+
+def test_an_error_line_shows_what_was_sent_cut_and_made_printable() -> None:
+    """Source: SPEC.md, "error": `got`. The record keeps more of it than the line does."""
+    seen: list[bytes] = []
+    played = play(bot(at(1, always(b"\x1b[2J" + b"x" * 5000 + b"\n")), seen), bot(first))
+    (error,) = errors(seen)
+    (fault,) = played.faults()
+    assert error.got is not None
+    assert fault.got is not None
+    assert error.got.startswith("\\x1b[2J")
+    assert error.got.endswith("(5004 bytes)")
+    assert len(error.got) < 250 < 1000 < len(fault.got) < 1050
+
+
+def test_a_line_of_exactly_64_kib_is_an_ordinary_reply() -> None:
+    """Source: SPEC.md, "Lines": at most 65,536 bytes without the newline."""
+    line = b'{"id":1,"choice":0,"note":""}'
+    padded = line.replace(b'""', b'"' + b"x" * (65_536 - len(line)) + b'"')
+    assert len(padded) == 65_536
+    assert play(bot(at(1, always(padded + b"\n"))), bot(first)).faults() == []
+
+
+# --- the move that is played instead ----------------------------------------------------------------------------------
+
+CLAIMS = {"duke": {"action": "tax"}, "captain": {"action": "steal", "target": 1}, "ambassador": {"action": "exchange"}}
+
+
+def hand(key: bytes, seat: int = 0) -> list[Role]:
+    return list(deal(COUP, 2, Chance(key, 0)).hands[seat])
+
+
+def claim(truthful: bool, key: bytes = KEY) -> dict[str, Any]:
+    """Give an action whose role seat 0 holds in the first game of two, or doesn't."""
+    return next(move for role, move in CLAIMS.items() if (Role(role) in hand(key)) == truthful)
+
+
+def fails_at(kind: str, plan: dict[str, dict[str, Any]]) -> Answer:
+    """Follow the plan, answer the first request of a kind with garbage, and leave at the one after it."""
+    failed = False
+
+    def answer(peer: Peer, request: Request) -> bytes | None:
+        nonlocal failed
+        if failed:
+            peer.die(0)
+        if request["kind"] == kind:
+            failed = True
+            return GARBAGE
+        return follow(plan)(peer, request)
+
+    return answer
+
+
+TAX, AID = {"turn": {"action": "tax"}}, {"turn": {"action": "foreign_aid"}}
+CHALLENGE = {"challenge": {"challenge": True}}
+DEFAULTS = {
+    "turn": ("turn", {}, {}, "income"),
+    "challenge": ("challenge", {}, TAX, "-"),
+    "block": ("block", {}, AID, "-"),
+    "prove with the card": ("prove", {"turn": claim(truthful=True)}, CHALLENGE, "show:" + "ambassador"),
+    "prove without it": ("prove", {"turn": claim(truthful=False)}, CHALLENGE, "decline"),
+    "exchange": ("exchange", {"turn": CLAIMS["ambassador"]}, {}, "keep:" + "+".join(hand(KEY))),
+}
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_the_default_move_is_the_quiet_one(name: str) -> None:
+    """Source: SPEC.md, "Requests", last column of the table of kinds."""
+    kind, plan, opponent, expected = DEFAULTS[name]
+    seen: list[bytes] = []
+    played = play(bot(fails_at(kind, plan), seen), bot(follow(opponent)))
+    fault = played.faults()[0]
+    assert (fault.code, fault.used) == ("bad_json", expected)
+    assert fault.step is not None
+    assert played.words()[fault.step] == expected
+    (error,) = errors(seen)
+    assert error.used is not None
+    (asked,) = [json.loads(line) for line in seen if json.loads(line).get("id") == error.id and b'"request"' in line]
+    assert asked["kind"] == kind
+    assert error.used.model_dump(mode="json", by_alias=True, exclude_unset=True) in asked["legal"]
+
+
+def test_with_ten_coins_the_default_is_a_coup_of_the_next_living_seat_clockwise() -> None:
+    """Source: SPEC.md, "Requests"; seat 1 has left the game, so it is seat 2's turn to suffer."""
+
+    def answer(peer: Peer, request: Request) -> bytes:
+        if request["kind"] == "turn" and request["state"]["players"][0]["coins"] >= 10:
+            return GARBAGE
+        return follow(TAX)(peer, request)
+
+    played = play(bot(answer), bot(dies), bot(first))
+    fault = next(fault for fault in played.faults() if fault.code == "bad_json")
+    assert (fault.bot, fault.used) == (0, "coup:2")
+
+
+def test_the_card_that_is_lost_by_default_is_drawn_from_the_match_key() -> None:
+    """Source: DESIGN.md 2 and 3: a labelled stream; the same key gives the same card, and no place is favoured."""
+    places = []
+    for number in range(12):
+        key = bytes([number]) * 32
+        plan = {"turn": claim(truthful=False, key=key)}
+        words = set()
+        for _ in range(2):
+            played = play(bot(fails_at("lose", plan)), bot(follow(CHALLENGE)), key=key)
+            words.add(played.faults()[0].used)
+        (word,) = words
+        cards = hand(key)
+        assert word in {f"lose:{card.value}" for card in cards}
+        if cards[0] != cards[1]:
+            places.append(word == f"lose:{cards[0].value}")
+    assert True in places
+    assert False in places
+
+
+# --- lives ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_third_fault_of_a_game_forfeits_it_and_no_error_line_comes() -> None:
+    """Source: SPEC.md, "Faults": three lives; the fault that takes the last one is not answered."""
+    seen: list[bytes] = []
+    played = play(bot(always(GARBAGE), seen), bot(first))
+    assert [(fault.code, fault.used) for fault in played.faults()] == [
+        ("bad_json", "income"),
+        ("bad_json", "income"),
+        ("bad_json", None),
+        ("out_of_lives", "#"),
+    ]
+    assert [error.lives for error in errors(seen)] == [2, 1]
+    game = played.record.games[0]
+    assert (game.winner, game.reason, game.words[-1]) == (1, "last_standing", "#")
+    assert game.faults[-1].step == len(game.words) - 1
+    assert len(game.times) == len(game.words)
+
+
+def test_lives_are_full_again_in_the_next_game() -> None:
+    """Source: SPEC.md, "Faults": one of the game's lives."""
+    in_game: dict[int, int] = {}
+
+    def answer(peer: Peer, request: Request) -> bytes:
+        in_game[request["game"]] = in_game.get(request["game"], 0) + 1
+        return GARBAGE if in_game[request["game"]] <= 2 else first(peer, request)
+
+    played = play(bot(answer), bot(first), games=3)
+    assert [played.codes(game) for game in range(3)] == [["bad_json"] * 2] * 3
+    assert len(played.sandbox.boxes) == 2
+
+
+def test_strict_forfeits_at_the_first_fault() -> None:
+    """Source: DESIGN.md 3, `--strict`: a match with one life."""
+    seen: list[bytes] = []
+    played = play(bot(always(GARBAGE), seen), bot(first), lives=1)
+    assert played.codes() == ["bad_json", "out_of_lives"]
+    assert played.words() == ["#"]
+    assert errors(seen) == []
+
+
+# --- what forfeits ----------------------------------------------------------------------------------------------------
+
+
+def flood(peer: Peer, _: Request) -> None:
+    peer.send(b'{"id":0,"choice":0}\n' * 60_000)
+
+
+def closes_stdout(peer: Peer, _: Request) -> None:
+    peer.close_stdout()
+    peer.wait()
+
+
+def closes_stdin(peer: Peer, request: Request) -> None:
+    peer.close_stdin()
+    peer.send(first(peer, request))
+    peer.wait()
+
+
+def after_hello(answer: Answer) -> Script:
+    return bot(at(1, answer))
+
+
+def instead_of_hello(act: Callable[[Peer], object]) -> Script:
+    def script(peer: Peer) -> None:
+        peer.read_line()
+        act(peer)
+        peer.wait()
+
+    return script
+
+
+FORFEITS: dict[str, tuple[str, str | None, Script]] = {
+    "a line without end": ("line_too_long", None, after_hello(always(b"x" * 65_537))),
+    "a line too long, with its end": ("line_too_long", None, after_hello(always(b"x" * 65_537 + b"\n"))),
+    "a flood of lines": ("flood", None, after_hello(flood)),
+    "an exit": ("exited", "exited with code 3", after_hello(dies)),
+    "an exit with code 0": ("exited", "exited with code 0", after_hello(lambda peer, _: peer.die(0))),
+    "a crash": ("exited", "killed by signal 11 (SIGSEGV)", after_hello(lambda peer, _: peer.die(signal=11))),
+    "half a line": ("exited", "exited with code 0", after_hello(lambda peer, _: (peer.send(b'{"id"'), peer.die(0))[0])),
+    "closed output": ("closed", None, after_hello(closes_stdout)),
+    "closed input": ("closed", None, after_hello(closes_stdin)),
+    "three faults": ("out_of_lives", None, bot(always(GARBAGE))),
+    "an exit before hello": ("start_failed", "exited with code 3", instead_of_hello(lambda peer: peer.die(3))),
+    "closed before hello": ("start_failed", "standard input or output was closed", instead_of_hello(Peer.close_stdout)),
+    "no hello": ("start_failed", "no hello", instead_of_hello(lambda peer: peer.send(b"Welcome!\n"))),
+    "another type": ("start_failed", "no hello", instead_of_hello(lambda peer: peer.send(b'{"type":"hi"}\n'))),
+    "a bad name": ("start_failed", "name", instead_of_hello(lambda peer: peer.send(b'{"type":"hello","name":5}\n'))),
+    "a flood before hello": (
+        "start_failed",
+        FAULTS["line_too_long"].message,
+        instead_of_hello(lambda peer: peer.send(b"x" * 70_000)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORFEITS)
+def test_a_forfeit_ends_the_process_and_a_new_one_plays_the_next_game(name: str) -> None:
+    """Source: SPEC.md, "Forfeits": anew, as a process that knows nothing, with a hello and ids from 1."""
+    code, detail, misbehave = FORFEITS[name]
+    starts = 0
+    second: list[bytes] = []
+    seen: list[bytes] = []
+
+    def script(peer: Peer) -> None:
+        nonlocal starts
+        starts += 1
+        if starts == 1:
+            misbehave(peer)
+        else:
+            bot(first, second)(peer)
+
+    played = play(script, bot(first, seen), games=2)
+    fault = played.faults()[-1]
+    assert (fault.bot, fault.code, fault.used) == (0, code, "#")
+    assert (detail is None and fault.detail is None) or detail in (fault.detail or "")
+    game = played.record.games[0]
+    assert (game.winner, game.reason, game.survivors) == (1, "last_standing", (1,))
+    assert game.words[-1] == "#"
+    assert results(played.record)[0]["forfeits"] == [0]
+    assert played.faults(1) == []
+    assert starts == 2
+    hello, start, request = [parse_to_bot(line) for line in second[:3]]
+    assert (hello.type, start.type) == ("hello", "game_start")
+    assert isinstance(request, TurnRequest)
+    assert (request.id, request.game) == (1, 1)
+    assert errors(seen) == []
+    assert [bot for bot, _, _ in played.result.logs].count(0) == 2
+
+
+def test_a_silent_start_forfeits() -> None:
+    """Source: SPEC.md, "The clock": `start_ms` from the hello line to the bot's."""
+    clock = Clock()
+    greeted = threading.Event()
+
+    def silent(peer: Peer) -> None:
+        assert greeted.wait(WAIT_S)
+        clock.jump(peer, LATE_S)
+        peer.wait()
+
+    def polite(peer: Peer) -> None:
+        peer.send(HELLO if peer.read_line() else b"")
+        greeted.set()
+        bot(first)(peer)
+
+    played = play(silent, polite, clock=clock)
+    (fault,) = played.faults()
+    assert (fault.bot, fault.code, fault.detail) == (0, "start_failed", "no hello within 10000 ms")
+
+
+def test_a_program_that_is_not_there_forfeits_by_its_start() -> None:
+    """Source: arena/sandbox/box.py: a ProgramError is theirs."""
+    (fault,) = play(None, bot(first)).faults()
+    assert (fault.code, fault.step, fault.used) == ("start_failed", 0, "#")
+    assert "no such script" in (fault.detail or "")
+
+
+def test_after_three_forfeits_the_rest_of_the_match_is_forfeited() -> None:
+    """Source: SPEC.md, "Faults", `retired`: without being started again."""
+    starts = 0
+
+    def script(peer: Peer) -> None:
+        nonlocal starts
+        starts += 1
+        bot(dies)(peer)
+
+    played = play(script, bot(first), games=6)
+    assert [played.codes(game) for game in range(6)] == [["exited"]] * 3 + [["retired"]] * 3
+    assert [played.words(game) for game in range(6)] == [["#"]] * 6
+    assert starts == 3
+    assert len(played.result.logs) == 4
+
+
+def test_the_number_of_forfeits_that_retire_a_bot_is_the_matchs() -> None:
+    """Source: SPEC.md, `limits.forfeits`."""
+    played = play(None, bot(first), games=3, forfeits=1)
+    assert [played.codes(game) for game in range(3)] == [["start_failed"], ["retired"], ["retired"]]
+
+
+def test_a_bot_that_leaves_between_two_games_forfeits_the_next_one() -> None:
+    """Source: DESIGN.md 3: found dead when it is next asked."""
+
+    def script(peer: Peer) -> None:
+        for line in peer.lines():
+            message = json.loads(line)
+            if message["type"] == "hello":
+                peer.send(HELLO)
+            elif message["type"] == "request":
+                peer.send(first(peer, message))
+            elif message["type"] == "game_over" and message["game"] == 0:
+                peer.die(0)
+
+    played = play(script, bot(first), games=3)
+    assert [played.codes(game) for game in range(3)] == [[], ["exited"], []]
+
+
+def test_an_answer_that_was_given_counts_whatever_its_bot_does_after_it() -> None:
+    """Source: DESIGN.md 3: dead or closed when it is next asked; the order of arrival never decides.
+
+    Seat 1 passes and closes its output while seat 2 still thinks. Its pass stands, and it forfeits at its next request.
+    """
+    clock = Clock()
+    closed = threading.Event()
+
+    def passes_and_closes(peer: Peer, request: Request) -> None:
+        peer.send(first(peer, request))
+        peer.close_stdout()
+        closed.set()
+        peer.wait()
+
+    def thinks(peer: Peer, request: Request) -> bytes:
+        assert closed.wait(WAIT_S)
+        clock.settle(peer)
+        return first(peer, request)
+
+    played = play(bot(follow(TAX)), bot(passes_and_closes), bot(at(1, thinks)), clock=clock)
+    assert played.words()[:4] == ["tax", "-", "-", "#"]
+    assert played.faults()[0].code == "closed"
+
+
+def test_forfeits_in_a_window_come_clockwise_and_the_other_answers_stand() -> None:
+    """Source: SPEC.md, "Forfeits": after all answers are in; what the others answered counts."""
+    played = play(bot(follow(TAX)), bot(dies), bot(follow(CHALLENGE)), bot(dies))
+    assert played.words()[:4] == ["tax", "#", "!", "#"]
+    assert played.words()[4] in ("show:duke", "decline")  # the challenge stands
+    assert played.record.games[0].eliminated[:2] == [(1, 1), (3, 1)]
+
+
+# --- what is free -----------------------------------------------------------------------------------------------------
+
+
+def test_one_late_reply_is_free_and_the_next_is_a_stray_line() -> None:
+    """Source: SPEC.md, "Faults", `late_reply`: dropped without an error line, once for each timeout."""
+    clock = Clock()
+    seen: list[bytes] = []
+
+    def answer(peer: Peer, request: Request) -> bytes | None:
+        if request["id"] == 1:
+            return clock.jump(peer, LATE_S)
+        if request["id"] == 2:
+            return b'{"id":1,"choice":0}\n' + first(peer, request)
+        if request["id"] == 3:
+            return b'{"id":1,"choice":0}\n' + first(peer, request)
+        return first(peer, request)
+
+    played = play(bot(answer, seen), bot(first), clock=clock)
+    assert [(fault.code, fault.count) for fault in played.faults()] == [("timeout", 1), ("stray_line", 1)]
+    assert [error.code for error in errors(seen)] == ["timeout", "stray_line"]
+
+
+def test_stray_lines_are_dropped_and_told_once_a_request() -> None:
+    """Source: SPEC.md, "Faults", free: with the next request, at most once a request; the record counts them."""
+    seen: list[bytes] = []
+
+    def answer(peer: Peer, request: Request) -> bytes:
+        strays = b'{"id":77,"choice":0}\n{"id":78,"move":{}}\n{"id":79}\n' if request["id"] <= 2 else b""
+        return strays + first(peer, request)
+
+    played = play(bot(answer, seen), bot(first))
+    (fault,) = played.faults()
+    assert (fault.code, fault.count, fault.step, fault.used) == ("stray_line", 6, None, None)
+    assert fault.got == '{"id":77,"choice":0}'
+    told = errors(seen)
+    assert [(error.id, error.code, error.used, error.lives) for error in told] == [(None, "stray_line", None, 3)] * 2
+    assert all(error.got == '{"id":79}' for error in told)
+    kinds = [json.loads(line)["type"] for line in seen[:8]]
+    assert kinds == ["hello", "game_start", "request", "error", "request", "error", "request", "request"]
+
+
+def test_what_is_said_when_nothing_is_asked_is_stray_whatever_it_is() -> None:
+    """Source: SPEC.md, "Faults": when no request is open, every line is a stray line."""
+    clock = Clock()
+    said = threading.Event()
+
+    def talks(peer: Peer, request: Request) -> None:
+        peer.send(first(peer, request) + b"nothing is asked\n\xff\n[]\n" + first(peer, request))
+        said.set()
+
+    def other(peer: Peer, request: Request) -> bytes:
+        assert said.wait(WAIT_S)
+        clock.settle(peer)
+        return first(peer, request)
+
+    played = play(bot(at(1, talks)), bot(at(1, other)), clock=clock)
+    assert [(fault.code, fault.count) for fault in played.faults()] == [("stray_line", 4)]
+
+
+def test_strays_of_one_game_are_not_counted_again_in_the_next() -> None:
+    """Source: verdict.Fault, `count`: how often in this game."""
+
+    def answer(peer: Peer, request: Request) -> bytes:
+        return (b'{"id":0,"choice":0}\n' if request["id"] == 1 else b"") + first(peer, request)
+
+    played = play(bot(answer), bot(first), games=2)
+    assert [played.codes(game) for game in range(2)] == [["stray_line"], []]
+
+
+# --- what the others see ----------------------------------------------------------------------------------------------
+
+
+def seen_by_others(subject: Answer, clock: Clock | None = None, lives: int = 3) -> list[list[bytes]]:
+    lines: list[list[bytes]] = [[], []]
+    play(bot(subject), bot(first, lines[0]), bot(first, lines[1]), clock=clock, lives=lives)
+    return lines
+
+
+@pytest.mark.parametrize("code", LIFE)
+def test_a_default_move_looks_to_the_others_like_one_that_was_chosen(code: str) -> None:
+    """Source: SPEC.md, "Faults": faults of others are invisible. Byte for byte."""
+    clock = Clock()
+    assert seen_by_others(at(1, wrong_answer(code, clock)), clock) == seen_by_others(first)
+
+
+def test_the_others_see_a_forfeit_and_never_why() -> None:
+    """Source: SPEC.md, "Forfeits". Byte for byte the same for every cause; with one life, so that all come at once."""
+    causes: list[Answer] = [dies, flood, closes_stdout, always(b"x" * 70_000), always(GARBAGE)]
+    views = [seen_by_others(at(1, cause), lives=1) for cause in causes]
+    assert all(view == views[0] for view in views)
+    assert all(b'"event":"forfeit","seat":0' in b"".join(lines) for lines in views[0])
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+
+def test_opponents_are_handles_drawn_for_the_match() -> None:
+    """Source: SPEC.md, "What you can and can't learn": no bot's name is in any line; handles stay for all games."""
+    orders = set()
+    for number in range(8):
+        seen: list[bytes] = []
+        played = play(bot(first, seen), bot(first), bot(first), games=2, key=bytes([number]) * 32)
+        assert not any(name.encode() in line for name in played.record.header.bots for line in seen)
+        handles = played.record.header.handles
+        orders.add(handles)
+        hello = parse_to_bot(seen[0])
+        assert isinstance(hello, Hello)
+        assert (hello.match.your_handle, hello.match.handles) == (handles[0], ("A", "B", "C"))
+        starts = [json.loads(line) for line in seen if b'"game_start"' in line]
+        assert [tuple(start["players"]) for start in starts] == [handles] * 2
+    assert len(orders) > 1
+
+
+def test_open_names_give_each_bot_its_own_name() -> None:
+    """Source: DESIGN.md 3, `--open-names`."""
+    seen: list[bytes] = []
+    play(bot(first, seen), bot(first), open_names=True)
+    hello = parse_to_bot(seen[0])
+    assert isinstance(hello, Hello)
+    assert (hello.match.your_handle, hello.match.handles) == ("bot0", ("bot0", "bot1"))
+    assert json.loads(seen[1])["players"] == ["bot0", "bot1"]
+
+
+# --- ours, not theirs -------------------------------------------------------------------------------------------------
+
+
+def test_a_machine_that_can_start_no_process_voids_the_match() -> None:
+    """Source: DESIGN.md 3: whose fault is the type; what was started already is ended."""
+    sandbox = FakeSandbox({"it": bot(first)})
+
+    def launch(number: int) -> Box:
+        if number == 1:
+            raise SandboxError("no processes left")
+        return sandbox.start(Program(("it",), Path()), Limits())
+
+    spec = MatchSpec(match=0, key=KEY, bots=("a", "b"), seatings=((0, 1),))
+    with pytest.raises(ArenaError, match="no processes left"):
+        play_match(spec, launch)
+    assert [box.stdout for box in sandbox.boxes] == [-1]
+
+
+def test_greet_tells_how_a_first_start_went() -> None:
+    """Source: match.greet: None, or why it failed; and what the bot wrote to standard error."""
+    scripts = {"good": bot(first), "bad": instead_of_hello(lambda peer: (peer.log(b"no weights\n"), peer.die(3)))}
+    sandbox = FakeSandbox(scripts)
+    spec = MatchSpec(match=0, key=KEY, bots=("good", "bad"), seatings=((0, 1),))
+
+    def launch(number: int) -> Box:
+        return sandbox.start(Program((spec.bots[number],), Path()), Limits())
+
+    assert greet(spec, 0, launch).problem is None
+    failed = greet(spec, 1, launch)
+    assert (failed.problem, failed.stderr) == ("exited with code 3", b"no weights\n")

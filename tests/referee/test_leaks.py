@@ -1,0 +1,160 @@
+"""Tests that matches leave nothing behind: no process, thread, descriptor or folder, however they end.
+
+Many short matches, by scripted bots and by small shell programs. Sources: DESIGN.md 3; arena/sandbox/box.py, "nothing
+is left behind".
+"""
+
+import json
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from arena.referee import ArenaError, MatchSpec, Timing, greet, play_match
+from arena.sandbox import Box, FakeSandbox, Limits, Peer, ProcessSandbox, Program, SandboxError, Script
+
+MATCHES = 200
+
+
+def spec(number: int, games: int = 2) -> MatchSpec:
+    """Give a match of two bots."""
+    return MatchSpec(
+        match=number,
+        key=number.to_bytes(32),
+        bots=("subject", "other"),
+        seatings=((0, 1), (1, 0))[:games],
+        timing=Timing(start_ms=10_000),
+    )
+
+
+def left() -> tuple[list[str], int]:
+    """Give the descriptors that are open and the number of threads."""
+    return sorted(os.listdir("/dev/fd"), key=int), threading.active_count()
+
+
+def no_children() -> bool:
+    """Tell whether this process has no child, neither running nor dead."""
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return True
+    return False
+
+
+# --- scripted bots ----------------------------------------------------------------------------------------------------
+
+
+def bot(act: Callable[[Peer, bytes], object]) -> Script:
+    """Make a bot that answers all requests with the first move, but for what `act` does at its second."""
+
+    def script(peer: Peer) -> None:
+        for line in peer.lines():
+            message = json.loads(line)
+            if message["type"] == "hello":
+                peer.send(b'{"type":"hello"}\n')
+            elif message["type"] == "request":
+                answer = b'{"id":%d,"choice":0}\n' % message["id"]
+                if message["id"] == 2:
+                    act(peer, answer)
+                else:
+                    peer.send(answer)
+
+    return script
+
+
+def dies_before_hello(peer: Peer) -> None:
+    peer.die(1)
+
+
+SUBJECTS: dict[str, Script] = {
+    "polite": bot(Peer.send),
+    "dead": bot(lambda peer, _: peer.die(1)),
+    "dead after its answer": bot(lambda peer, answer: (peer.send(answer), peer.die(signal=9))),
+    "without output": bot(lambda peer, answer: (peer.send(answer), peer.close_stdout())),
+    "talking without end": bot(lambda peer, _: peer.send(b"x" * 2_000_000)),
+    "full of mistakes": bot(lambda peer, _: peer.send(b"?\n" * 5)),
+    "dead at the start": dies_before_hello,
+}
+
+
+def test_hundreds_of_matches_leave_no_thread_and_no_descriptor() -> None:
+    """Source: this module's docstring. Every way to misbehave in turn; two games, so with new starts."""
+    names = list(SUBJECTS)
+    sandbox = FakeSandbox({**SUBJECTS, "other": SUBJECTS["polite"]})
+    before = left()
+    for number in range(MATCHES):
+        programs = (names[number % len(names)], "other")
+        result = play_match(spec(number), lambda bot, programs=programs: start(sandbox, programs[bot]))
+        assert result.record.endswith("\n")
+    assert left() == before
+    assert len(sandbox.boxes) > 2 * MATCHES
+    assert all(box.stdin == box.stdout == box.stderr == -1 for box in sandbox.boxes)
+
+
+def start(sandbox: FakeSandbox, name: str) -> Box:
+    return sandbox.start(Program((name,), Path()), Limits())
+
+
+class InterruptedError(Exception):
+    """Stands for whatever may end a match from outside: Ctrl-C, say."""
+
+
+@pytest.mark.parametrize("error", [SandboxError("no processes left"), InterruptedError(), KeyboardInterrupt()])
+def test_a_match_that_is_broken_off_leaves_nothing(error: BaseException) -> None:
+    """Source: match.play_match: it ends all processes, whatever ended it. Here the second game's new start fails."""
+    sandbox = FakeSandbox({**SUBJECTS, "other": SUBJECTS["polite"]})
+    before = left()
+
+    def launch(bot: int) -> Box:
+        if len(sandbox.boxes) == 2:
+            raise error
+        return start(sandbox, ("dead", "other")[bot])
+
+    with pytest.raises(ArenaError if isinstance(error, SandboxError) else type(error)):
+        play_match(spec(0), launch)
+    assert len(sandbox.boxes) == 2
+    assert left() == before
+
+
+def test_greetings_leave_nothing() -> None:
+    """Source: match.greet: it ends the process that it started."""
+    sandbox = FakeSandbox(SUBJECTS)
+    before = left()
+    for number, name in enumerate([*SUBJECTS, "no such program"]):
+        greet(spec(number), 0, lambda _, name=name: start(sandbox, name))
+    assert left() == before
+
+
+# --- processes --------------------------------------------------------------------------------------------------------
+
+HELLO = """read -r line; echo '{"type":"hello"}'; """
+SHELL = {
+    "leaves": HELLO,
+    "dies": HELLO + "kill -9 $$",
+    "answers once": HELLO + """read -r line; read -r line; echo '{"id":1,"choice":0}'""",
+    "leaves a child": HELLO + "sleep 60 & exit 0",
+    "leaves a child that holds its pipes": HELLO + "sleep 60 & sleep 60 & echo 'hm' >&2; exit 3",
+    "fills its folders": HELLO + "mkdir -p $HOME/a/b $TMPDIR/c; echo x >$HOME/a/b/x; chmod 0 $HOME/a; exit 0",
+    "doesn't start": "exit 3",
+}
+
+
+def test_processes_leave_neither_themselves_nor_descriptors_nor_folders(tmp_path: Path) -> None:
+    """Source: this module's docstring. The other bot greets and dies, so that each game is short."""
+    scratch = tmp_path / "scratch"
+    sandbox = ProcessSandbox(scratch)
+    sandbox.start(Program(("/bin/sh", "-c", "exit 0"), tmp_path), Limits()).close()  # makes what is made once
+    before = left()
+    names = list(SHELL)
+    for number in range(6 * len(names)):
+        scripts = (SHELL[names[number % len(names)]], SHELL["dies"])
+        result = play_match(
+            spec(number),
+            lambda bot, scripts=scripts: sandbox.start(Program(("/bin/sh", "-c", scripts[bot]), tmp_path), Limits()),
+        )
+        assert result.record.endswith("\n")
+        assert no_children(), names[number % len(names)]
+        assert list(scratch.iterdir()) == [], names[number % len(names)]
+    assert left() == before

@@ -1,0 +1,393 @@
+"""Tests of a match's record: written, read, replayed, verified; and what is made of it.
+
+The matches are real ones of scripted bots that play at random, and badly at times. Sources: DESIGN.md 4, "Its record";
+arena/referee/record.py, the module's docstring.
+"""
+
+import hashlib
+import json
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.coup import COUP
+from arena.referee import MatchResult, MatchSpec, Record, RecordError, play_match, read, request_line, results, verify
+from arena.referee.record import GameRecord, Header, replay, write
+from arena.referee.verdict import Fault
+from arena.sandbox import Box, FakeSandbox, Limits, Peer, Program, Script
+
+KEY = bytes(31) + b"\3"  # under which the match below has every fault that its bad bot can make
+
+Request = dict[str, Any]
+Lines = list[dict[str, Any]]
+
+
+def reply(request: Request, choice: int) -> bytes:
+    return b'{"id":%d,"choice":%d}\n' % (request["id"], choice)
+
+
+def plays(choose: Callable[[random.Random, Peer, Request], bytes], seen: list[bytes]) -> Script:
+    """Make a bot whose random choices come from the seed that the referee gave it."""
+
+    def script(peer: Peer) -> None:
+        chance = random.Random()
+        for line in peer.lines():
+            message = json.loads(line)
+            if message["type"] == "hello":
+                chance.seed(message["bot_seed"])
+                peer.send(b'{"type":"hello"}\n')
+            elif message["type"] == "request":
+                seen.append(line)
+                peer.send(choose(chance, peer, message))
+
+    return script
+
+
+def at_random(chance: random.Random, _: Peer, request: Request) -> bytes:
+    return reply(request, chance.randrange(len(request["legal"])))
+
+
+def badly(chance: random.Random, peer: Peer, request: Request) -> bytes:
+    """Make each kind of mistake now and then: so often that some games are forfeited."""
+    what = chance.randrange(16)
+    if what == 0:
+        return "déjà vu,\u2028 \x1b[2J\n".encode()
+    if what == 1:
+        return reply(request, 99)
+    if what == 2:
+        peer.die(5)
+    return at_random(chance, peer, request)
+
+
+def steals(_: random.Random, __: Peer, request: Request) -> bytes:
+    """Steal from the other, who does the same: nobody ever has ten coins, so nobody ever loses."""
+    legal = request["legal"]
+    wanted = [move for move in legal if move.get("action") == "steal"]
+    return reply(request, legal.index(wanted[0]) if wanted else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    result: MatchResult
+    seen: list[list[bytes]]
+
+    @property
+    def record(self) -> Record:
+        return read(self.result.record)
+
+
+def play(*choosers: Callable[[random.Random, Peer, Request], bytes], games: int = 3, key: bytes = KEY) -> Played:
+    """Play a match; bot i sits in seat i, one further in each game."""
+    seats = len(choosers)
+    names = tuple(f"bot{number}" for number in range(seats))
+    seen: list[list[bytes]] = [[] for _ in names]
+    scripts = [plays(choose, lines) for choose, lines in zip(choosers, seen, strict=True)]
+    sandbox = FakeSandbox(dict(zip(names, scripts, strict=True)))
+    seatings = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
+
+    def launch(number: int) -> Box:
+        return sandbox.start(Program((names[number],), Path()), Limits())
+
+    return Played(play_match(MatchSpec(match=5, key=key, bots=names, seatings=seatings), launch), seen)
+
+
+@cache
+def played() -> Played:
+    """Play the match that most tests look at: four seats, one of them a bot full of mistakes."""
+    return play(at_random, badly, at_random, at_random, games=4)
+
+
+def without_times(text: str) -> Lines:
+    return [
+        {name: value for name, value in json.loads(line).items() if name != "times_us"}
+        for line in text.split("\n")[:-1]
+    ]
+
+
+def signed(lines: Lines) -> str:
+    """Write lines as a record whose checksum fits, as somebody would who edits one."""
+
+    def dump(line: dict[str, Any]) -> str:
+        return json.dumps(line, separators=(",", ":"), ensure_ascii=False)
+
+    bare = [{name: value for name, value in line.items() if name != "times_us"} for line in lines]
+    checksum = hashlib.sha256("".join(dump(line) + "\n" for line in bare).encode()).hexdigest()
+    end = {"end": True, "games": len(lines) - 1, "sha256": checksum}
+    return "".join(dump(line) + "\n" for line in [*lines, end])
+
+
+# --- write and read ---------------------------------------------------------------------------------------------------
+
+
+def test_the_match_of_these_tests_has_all_that_a_record_can_hold() -> None:
+    """So that the tests below test something."""
+    faults = [fault for game in played().record.games for fault in game.faults]
+    assert {"bad_json", "illegal_move", "exited", "out_of_lives", "retired"} == {fault.code for fault in faults}
+    assert any(fault.got == "déjà vu,\\u2028 \\x1b[2J" for fault in faults)
+
+
+def test_what_is_written_is_read_and_written_again_the_same() -> None:
+    """Source: record.py: write and read are inverse."""
+    text = played().result.record
+    record = read(text)
+    assert write(record.header, record.games) == text
+    assert read(write(record.header, record.games)) == record
+
+
+def test_the_record_says_what_was_played() -> None:
+    """Source: DESIGN.md 4: rules, key, seats, moves, times, faults; one time a move."""
+    record = played().record
+    assert record.header == Header(5, KEY, "coup", ("bot0", "bot1", "bot2", "bot3"), record.header.handles, 500, 10_000)
+    assert sorted(record.header.handles) == ["A", "B", "C", "D"]
+    assert [game.seating for game in record.games] == [(0, 1, 2, 3), (1, 2, 3, 0), (2, 3, 0, 1), (3, 0, 1, 2)]
+    for number, game in enumerate(record.games):
+        assert game.game == number
+        assert len(game.times) == len(game.words)
+        assert all(time >= 0 for time in game.times)
+        assert all(fault.step is None or fault.step < len(game.words) for fault in game.faults)
+        assert all(fault.used in (None, game.words[fault.step or 0]) for fault in game.faults)
+        out = [seat for seat, _ in game.eliminated]
+        assert sorted([*out, *game.survivors]) == [0, 1, 2, 3]
+        assert [turn for _, turn in game.eliminated] == sorted(turn for _, turn in game.eliminated)
+    verify(record)
+
+
+def test_two_plays_of_a_match_give_the_same_bytes_but_for_times() -> None:
+    """Source: DESIGN.md 4: times stand in a field of their own that comparison ignores; the checksum does, too."""
+    again = play(at_random, badly, at_random, at_random, games=4)
+    assert without_times(again.result.record) == without_times(played().result.record)
+    assert again.result.record.split("\n")[-2] == played().result.record.split("\n")[-2]
+    assert again.seen == played().seen
+
+
+def test_another_key_is_another_match() -> None:
+    """Source: DESIGN.md 2: all chance comes from the key."""
+    other = play(at_random, badly, at_random, at_random, games=4, key=bytes(32))
+    assert without_times(other.result.record)[1:] != without_times(played().result.record)[1:]
+
+
+# --- what is caught ---------------------------------------------------------------------------------------------------
+
+
+def test_a_record_that_was_cut_off_anywhere_is_refused() -> None:
+    """Source: record.py: an end line."""
+    text = played().result.record
+    for cut in [*range(0, len(text), 997), *(match.end() for match in re.finditer("\n", text[:-1])), len(text) - 1]:
+        with pytest.raises(RecordError):
+            read(text[:cut])
+
+
+def test_a_record_with_any_field_changed_is_refused() -> None:
+    """Source: record.py: the checksum covers all lines but their times."""
+    lines = [json.loads(line) for line in played().result.record.split("\n")[:-1]]
+    for number, line in enumerate(lines[:-1]):
+        for name, value in line.items():
+            if name in ("times_us", "record"):
+                continue
+            changed = [*lines]
+            changed[number] = {**line, name: [value]}
+            with pytest.raises(RecordError, match="checksum"):
+                read("".join(json.dumps(line) + "\n" for line in changed))
+
+
+def test_times_are_no_part_of_the_checksum() -> None:
+    """Source: DESIGN.md 4."""
+    lines = [json.loads(line) for line in played().result.record.split("\n")[:-1]]
+    lines[1]["times_us"] = [0]
+    verify(read("".join(json.dumps(line) + "\n" for line in lines)))
+
+
+def broken(edit: Callable[[Lines], Lines]) -> Callable[[], str]:
+    """Edit the header and the first game of the record, and sign what comes out."""
+    return lambda: signed(edit([json.loads(line) for line in played().result.record.split("\n")[:2]]))
+
+
+UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
+    "nothing": ("", "cut off"),
+    "a newline": ("\n", "line 1 is not a JSON object"),
+    "text": ("hello\n", "line 1 is not a JSON object"),
+    "a list": ("[]\n", "line 1 is not a JSON object"),
+    "brackets": ("[" * 100_000 + "]" * 100_000 + "\n", "line 1 is not a JSON object"),
+    "a number of 5,000 digits": ("9" * 5000 + "\n", "line 1 is not a JSON object"),
+    "a bad line": (lambda: played().result.record.replace("\n", "\n{\n", 1), "line 2 is not a JSON object"),
+    "an empty object": ("{}\n", "this is no record"),
+    "another file of the run": ('{"run":1,"seed":null}\n', "this is no record"),
+    "a later version": (broken(lambda lines: [{**lines[0], "record": 2}]), "version 2, this arena reads version 1"),
+    "half a surrogate pair": ('{"record":1,"bots":"\\ud800"}\n{"end":true,"sha256":""}\n', "checksum"),
+    "an empty header": (broken(lambda _: [{"record": 1}]), "lacks something"),
+    "a key that is none": (broken(lambda lines: [{**lines[0], "key": "none"}]), "lacks something"),
+    "moves that are a number": (broken(lambda lines: [lines[0], {**lines[1], "moves": 5}]), "lacks something"),
+    "a fault with a field more": (
+        broken(lambda lines: [lines[0], {**lines[1], "faults": [{"bot": 0, "code": "exited", "colour": 1}]}]),
+        "lacks something",
+    ),
+    "a fault that isn't in the table": (
+        broken(lambda lines: [lines[0], {**lines[1], "faults": [{"bot": 0, "code": "rude"}]}]),
+        "no fault is called 'rude'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_is_no_record_is_refused_in_one_line(name: str) -> None:
+    """Source: record.RecordError: one line."""
+    text, reason = UNREADABLE[name]
+    with pytest.raises(RecordError, match=re.escape(reason)) as caught:
+        read(text if isinstance(text, str) else text())
+    assert "\n" not in str(caught.value)
+
+
+Forgery = Callable[[GameRecord], dict[str, Any]]  # what to replace in the first game
+
+
+def words(place: int, *instead: str) -> Forgery:
+    """Put other words in one move's place."""
+
+    def edit(game: GameRecord) -> dict[str, Any]:
+        at = place % len(game.words)
+        return {"words": [*game.words[:at], *instead, *game.words[at + 1 :]]}
+
+    return edit
+
+
+def other_challenger(game: GameRecord) -> dict[str, Any]:
+    """Let the first challenge come from the next seat that wanted to: nothing about it is illegal."""
+    place = game.words.index("!")
+    assert game.words[place + 1] == "!"
+    return words(place, "-")(game)
+
+
+FORGERIES: dict[str, Forgery] = {
+    "another move that is legal": other_challenger,
+    "a move that isn't legal": words(0, "coup:1"),
+    "a word that is no move": words(0, "resign"),
+    "a target that is no number": words(0, "steal:x"),
+    "a move too few": words(-1),
+    "a move too many": words(-1, "-", "-"),
+    "no moves": lambda game: {"words": []},
+    "another winner": lambda game: {"winner": ((game.winner or 0) + 1) % 4},
+    "a draw": lambda game: {"winner": None},
+    "another reason": lambda game: {"reason": "turn_limit"},
+    "other survivors": lambda game: {"survivors": (0, 1)},
+    "other eliminations": lambda game: {"eliminated": game.eliminated[::-1]},
+    "another number of turns": lambda game: {"turns": game.turns + 1},
+    "another number of events": lambda game: {"events": game.events + 1},
+    "another digest": lambda game: {"digest": "0" * 64},
+    "another number of the game": lambda game: {"game": 1},
+    "a seat less": lambda game: {"seating": (0, 1, 2)},
+    "one seat": lambda game: {"seating": (0,)},
+    "no seats": lambda game: {"seating": ()},
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_verify_finds_what_the_engine_would_not_have_said(name: str) -> None:
+    """Source: record.verify. Each forgery has a checksum that fits, so only the replay can tell."""
+    game = first_game()
+    refuse(played().record.header, replace(game, **FORGERIES[name](game)))
+
+
+def test_verify_finds_another_key_and_other_rules() -> None:
+    """Source: record.verify; as above."""
+    header = played().record.header
+    refuse(replace(header, key=bytes(32)), first_game())
+    refuse(replace(header, rules="poker"), first_game())
+
+
+def refuse(header: Header, game: GameRecord) -> None:
+    record = read(write(header, [game]))
+    with pytest.raises(RecordError) as caught:
+        verify(record)
+    assert "\n" not in str(caught.value)
+
+
+def first_game() -> GameRecord:
+    return played().record.games[0]
+
+
+# --- requests ---------------------------------------------------------------------------------------------------------
+
+
+def bare(line: str) -> str:
+    """Blank out what a record doesn't hold of a request: its id and the clock."""
+    return re.sub(r'"clock":\{[^}]*\}', '"clock":{}', re.sub(r'"id":\d+', '"id":0', line, count=1))
+
+
+def test_a_request_line_is_what_its_bot_saw_but_for_id_and_clock() -> None:
+    """Source: DESIGN.md 4: request lines are regenerated. Every request of the match, byte for byte."""
+    match = play(at_random, badly, at_random, games=3)
+    record = match.record
+    rebuilt: list[list[str]] = [[], [], []]
+    for game in record.games:
+        for number in range(len(game.words)):
+            line = request_line(record.header, game, number)
+            rebuilt[game.seating[json.loads(line)["you"]["seat"]]].append(bare(line))
+    assert rebuilt == [[bare(line.decode()) for line in lines] for lines in match.seen]
+
+
+def test_there_is_no_request_before_the_first_and_after_the_last_move() -> None:
+    """Source: record.request_line."""
+    for number in (-1, len(first_game().words), 10_000):
+        with pytest.raises(RecordError, match="no move"):
+            request_line(played().record.header, first_game(), number)
+
+
+def test_a_replay_is_a_chain_from_the_deal_to_the_end() -> None:
+    """Source: record.replay: state, answers, what they led to."""
+    steps = list(replay(played().record.header, first_game()))
+    assert steps[0].before.board.turn == 1
+    assert all(step.after == following.before for step, following in pairwise(steps))
+    assert sum(len(step.answers) for step in steps) == len(first_game().words)
+    assert not steps[-1].after.board.phase.asked
+
+
+# --- results ----------------------------------------------------------------------------------------------------------
+
+
+FORFEITS = {"exited", "out_of_lives", "retired"}  # those that happen in that match
+
+
+def test_results_name_the_seats_by_their_bots() -> None:
+    """Source: record.results; DESIGN.md 4: results.jsonl is derived from complete records."""
+    record = played().record
+    lines = results(record)
+    assert [line["seats"] for line in lines] == [[f"bot{bot}" for bot in game.seating] for game in record.games]
+    for line, game in zip(lines, record.games, strict=True):
+        assert (line["match"], line["game"]) == (5, game.game)
+        for name in ("winner", "reason", "survivors", "eliminated", "turns"):
+            assert line[name] == getattr(game, name)
+        assert line["forfeits"] == [seat for seat, bot in enumerate(game.seating) if codes(game, bot) & FORFEITS]
+        assert line["faults"] == [[game.seating.index(fault.bot), fault.code, 1] for fault in game.faults]
+        assert json.loads(json.dumps(line))["seats"] == line["seats"]
+    assert any(line["forfeits"] for line in lines)
+
+
+def codes(game: GameRecord, bot: int) -> set[str]:
+    return {fault.code for fault in game.faults if fault.bot == bot}
+
+
+def test_a_forfeit_by_the_last_life_is_listed_once() -> None:
+    """Source: record.results; a bot out of lives has two faults at one step."""
+    game = replace(
+        first_game(),
+        faults=[Fault(2, "bad_json", 4), Fault(2, "out_of_lives", 4, used="#"), Fault(1, "stray_line", count=7)],
+    )
+    (line,) = results(Record(played().record.header, (game,)))
+    assert line["forfeits"] == [2]
+    assert line["faults"] == [[2, "bad_json", 1], [2, "out_of_lives", 1], [1, "stray_line", 7]]
+
+
+def test_a_game_at_the_turn_limit_is_a_draw_of_its_survivors() -> None:
+    """Source: SPEC.md, "Matches, games, seats"; the record of a draw replays like any other."""
+    record = play(steals, steals, games=1).record
+    verify(record)
+    (line,) = results(record)
+    assert (line["winner"], line["reason"], line["survivors"]) == (None, "turn_limit", (0, 1))
+    assert (line["eliminated"], line["turns"]) == ([], COUP.turn_limit(2))

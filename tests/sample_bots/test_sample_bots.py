@@ -1,0 +1,263 @@
+"""The sample bots, run as the arena runs them: lines in, lines out. No referee, so nothing but a bot can fail."""
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from itertools import combinations_with_replacement
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "sample_bots"
+BOTS = sorted(path.name for path in FOLDER.iterdir() if path.suffix in (".py", ".js"))
+ROLES = ["ambassador", "assassin", "captain", "contessa", "duke"]
+CLAIMS = {"tax": "duke", "assassinate": "assassin", "steal": "captain", "exchange": "ambassador"}
+BLOCKERS = {"foreign_aid": ["duke"], "assassinate": ["contessa"], "steal": ["ambassador", "captain"]}
+
+Message = dict[str, Any]
+
+HELLO: Message = {
+    "type": "hello",
+    "protocol": 1,
+    "ruleset": {"name": "coup", "seats": 3, "deck": dict.fromkeys(ROLES, 3)},
+    "match": {"games": 1, "seats": 3, "your_handle": "A", "handles": ["A", "B", "C"]},
+    "bot_seed": "0123456789abcdef0123456789abcdef",
+}
+
+
+def seat(coins: int, influence: int = 2, revealed: tuple[str, ...] = ()) -> Message:
+    return {"coins": coins, "influence": influence, "revealed": list(revealed)}
+
+
+def request(kind: str, cards: list[str], legal: list[Message], **more: Any) -> Message:
+    """Build a request to seat 0 of three; `players`, `turn` and `events` have defaults, the rest is added as it is."""
+    players = more.pop("players", [seat(2, len(cards)), seat(2), seat(2)])
+    state = {"turn": more.pop("turn", 1), "actor": 0, "deck": 9, "players": players}
+    you = {"seat": 0, "cards": cards}
+    return {"type": "request", "id": 1, "kind": kind, "events": [], "state": state, "you": you, "legal": legal, **more}
+
+
+def turn_moves(coins: int) -> list[Message]:
+    """List the legal moves of seat 0 of three, as the referee does."""
+    aimed = [{"action": action, "target": target} for action in ("assassinate", "steal") for target in (1, 2)]
+    coups = [{"action": "coup", "target": target} for target in (1, 2)]
+    if coins >= 10:
+        return coups
+    plain: list[Message] = [{"action": action} for action in ("income", "foreign_aid", "tax", "exchange")]
+    return plain + (coups if coins >= 7 else []) + [m for m in aimed if coins >= 3 or m["action"] == "steal"]
+
+
+def conversation() -> list[Message]:
+    """Return the requests of a long, made-up match: every kind, every hand, poor and rich, with blocks in between."""
+    lines: list[Message] = []
+    passing = {"pass": True}
+    for hand in combinations_with_replacement(ROLES, 2):
+        cards = list(hand)
+        lines.append({"type": "game_start", "game": 0, "seat": 0, "players": ["A", "B", "C"], "you": {"cards": cards}})
+        for coins, rival, other in ((2, 2, 2), (3, 6, 1), (7, 0, 9), (11, 4, 4), (2, 5, 0)):
+            players = [seat(coins), seat(rival, 1, ("duke",)), seat(other)]
+            lines.append(request("turn", cards, turn_moves(coins), players=players))
+            for action, roles in BLOCKERS.items():
+                pending = {"actor": 1, "action": action, "target": 0}
+                legal = [passing, *({"block": role} for role in roles)]
+                lines.append(request("block", cards, legal, players=players, pending=pending))
+                wall = [
+                    {"n": 0, "event": "action", "seat": 0, "action": action, "target": 1},
+                    {"n": 1, "event": "block", "seat": 1, "role": roles[0]},
+                ]
+                lines.append(request("turn", cards, turn_moves(coins), players=players, events=wall))
+        for role in ROLES:
+            claim = {"seat": 1, "role": role, "block": False}
+            pending = {"actor": 1, "action": "tax"}
+            legal = [passing, {"challenge": True}]
+            lines.append(request("challenge", cards, legal, pending=pending, claim=claim))
+            show = [{"show": role}] if role in cards else []
+            lines.append(request("prove", cards, [*show, {"decline": True}], pending=pending, claim=claim))
+        lose = [{"lose": role} for role in sorted(set(cards))]
+        lines.append(request("lose", cards, lose, pending=pending, reason="challenge"))
+        drawn = sorted([*cards, "captain", "contessa"])
+        keeps = sorted({(a, b) for i, a in enumerate(drawn) for b in drawn[i + 1 :]})
+        lines.append(request("exchange", cards, [{"keep": list(keep)} for keep in keeps], pending=pending))
+    return lines
+
+
+def converse(bot: str, messages: list[Message], **environment: str) -> list[Message]:
+    """Run a bot over all lines at once, renumbering the requests; give its answers without the hello.
+
+    It must leave in silence when its input ends.
+    """
+    runtime = shutil.which("node") if bot.endswith(".js") else sys.executable
+    if runtime is None:
+        pytest.skip("node isn't installed")
+    lines = [HELLO, *({**m, "id": n} if "kind" in m else m for n, m in enumerate(messages, 1)), {"type": "match_over"}]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    done = subprocess.run(
+        [runtime, str(FOLDER / bot)],
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, **environment},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    hello, *answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert hello["type"] == "hello"
+    assert [answer["id"] for answer in answers] == [line["id"] for line in lines if "kind" in line]
+    return answers
+
+
+def moves(bot: str, messages: list[Message]) -> list[tuple[Message, Message]]:
+    """Pair each request with the move that the bot answers, which must be one of its legal moves."""
+    asked = [message for message in messages if message["type"] == "request"]
+    pairs = []
+    for message, answer in zip(asked, converse(bot, messages), strict=True):
+        move = message["legal"][answer["choice"]] if "choice" in answer else answer["move"]
+        assert move in message["legal"]
+        pairs.append((message, move))
+    return pairs
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"sample_bot_{name}", FOLDER / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("bot", BOTS)
+def test_every_request_gets_a_legal_move_and_the_end_of_input_a_silent_leave(bot: str) -> None:
+    """Source: the protocol, one answer for each request and none for any other line."""
+    moves(bot, conversation())
+
+
+@pytest.mark.parametrize("bot", BOTS)
+def test_what_a_bot_was_not_written_for_does_not_stop_it(bot: str) -> None:
+    """Source: the protocol, bots ignore unknown fields and lines; variants add kinds, roles, actions and events."""
+    strange: list[Message] = [
+        {"type": "weather", "rain": True},
+        {"type": "game_start", "game": 0, "seat": 0, "players": ["A", "B", "C"], "you": {"seat": 0}},
+        {"type": "error", "id": None, "code": "stray_line", "message": "", "got": "", "used": None, "lives": 3},
+        request("examine_decide", ["inquisitor", "duke"], [{"decide": "return"}, {"decide": "replace"}], seen="duke"),
+        request("turn", ["inquisitor"], [{"action": "convert"}, {"action": "examine", "target": 2}], news=[{"a": 1}]),
+        request("turn", ["inquisitor", "duke"], turn_moves(3), events=[{"n": 0, "event": "converted", "seat": 1}]),
+        request("block", ["inquisitor"], [{"pass": True}, {"block": "inquisitor"}], pending={"action": "steal"}),
+        request("challenge", ["duke"], [{"pass": True}, {"challenge": True}], claim={"seat": 1, "role": "inquisitor"}),
+        request("lose", ["duke", "inquisitor"], [{"lose": "duke"}, {"lose": "inquisitor"}]),
+        request("exchange", ["inquisitor"], [{"keep": ["duke"]}, {"keep": ["inquisitor"]}]),
+        {"type": "game_over", "game": 0, "winner": None, "reason": "turn_limit", "survivors": [0, 1], "events": []},
+    ]
+    moves(bot, strange)
+
+
+@pytest.mark.parametrize("bot", [bot for bot in BOTS if bot.endswith(".py")])
+def test_the_same_lines_bring_the_same_answers_whatever_the_hash_seed(bot: str) -> None:
+    """A run with a seed repeats only if its bots do."""
+    messages = conversation()
+    assert converse(bot, messages, PYTHONHASHSEED="1") == converse(bot, messages, PYTHONHASHSEED="2")
+
+
+def test_honest_js_plays_as_honest_py_does() -> None:
+    """Both files promise it."""
+    assert converse("honest.js", conversation()) == converse("honest.py", conversation())
+
+
+@pytest.mark.parametrize("bot", ["honest.py", "counter.py", "challenger.py", "turtle.py"])
+def test_a_bot_that_says_it_does_not_bluff_claims_only_what_it_holds(bot: str) -> None:
+    """Source: the docstrings of the bots."""
+    for message, move in moves(bot, conversation()):
+        claim = move.get("block") or CLAIMS.get(move.get("action", ""))
+        assert claim is None or claim in message["you"]["cards"]
+
+
+def test_honest_does_not_run_against_the_same_block_twice() -> None:
+    """Without this memory one game in eleven among the sample bots ended at the turn limit (600 simulated games)."""
+    honest = load("honest")
+    blocks = honest.Blocks()
+    blocks.see({"event": "action", "seat": 0, "action": "steal", "target": 1})
+    blocks.see({"event": "block", "seat": 1, "role": "captain"})
+    ask = request("turn", ["captain", "contessa"], turn_moves(2))
+    assert honest.choose(ask, blocks) == {"action": "steal", "target": 2}
+    blocks.see({"event": "lost", "seat": 1, "role": "captain"})
+    assert honest.choose(ask, blocks) == {"action": "steal", "target": 1}
+
+
+@pytest.mark.parametrize(
+    ("hand", "revealed", "influence", "chance"),
+    [
+        (["assassin", "captain"], (), 2, 1 - 15 / 26),  # rules/003: "no Duke" is 10/13 x 9/12
+        (["duke", "captain"], (), 2, 1 - 11 / 13 * 10 / 12),
+        (["assassin", "captain"], ("contessa",), 1, 3 / 12),
+        (["duke", "duke"], ("duke",), 1, 0.0),
+    ],
+)
+def test_counter_reckons_as_the_rulebook_does(
+    hand: list[str], revealed: tuple[str, ...], influence: int, chance: float
+) -> None:
+    """Source: the odds at the end of rule document 003, and the same sum with other cards."""
+    counter = load("counter")
+    ask = request("challenge", hand, [], players=[seat(2), seat(2, influence, revealed), seat(2)])
+    assert counter.chance_of_role("duke", 1, ask, HELLO["ruleset"]["deck"]) == pytest.approx(chance)
+
+
+LEGAL_CHALLENGES: list[Message] = [{"pass": True}, {"challenge": True}]
+LEGAL_BLOCKS: list[Message] = [{"pass": True}, {"block": "contessa"}]
+KILL: Message = {"actor": 1, "action": "assassinate", "target": 0}
+
+
+@pytest.mark.parametrize(
+    ("why", "events", "ask", "move"),
+    [
+        (
+            "a bluffed Contessa stops most assassins",
+            [],
+            request("block", ["duke", "duke"], LEGAL_BLOCKS, pending=KILL),
+            1,
+        ),
+        (
+            "a challenger is still there",
+            [{"event": "challenge", "seat": 2, "claimant": 1, "role": "duke"}],
+            request("block", ["duke", "duke"], LEGAL_BLOCKS, pending=KILL),
+            0,
+        ),
+        (
+            "with the last card there is nothing to lose",
+            [{"event": "challenge", "seat": 2, "claimant": 1, "role": "duke"}],
+            request("block", ["duke"], LEGAL_BLOCKS, pending=KILL),
+            1,
+        ),
+        (
+            "three Dukes are in sight, so the fourth is a lie",
+            [],
+            request(
+                "challenge",
+                ["duke", "duke"],
+                LEGAL_CHALLENGES,
+                claim={"seat": 1, "role": "duke"},
+                players=[seat(2), seat(2), seat(2, 1, ("duke",))],
+            ),
+            1,
+        ),
+        (
+            "two Dukes in sight prove nothing",
+            [],
+            request("challenge", ["duke", "duke"], LEGAL_CHALLENGES, claim={"seat": 1, "role": "duke"}),
+            0,
+        ),
+    ],
+)
+def test_opportunist_lies_and_challenges_only_where_it_is_cheap(
+    why: str, events: list[Message], ask: Message, move: int
+) -> None:
+    """Source: the strategy in its docstring."""
+    bot = load("opportunist").Opportunist(HELLO["ruleset"]["deck"], 0)
+    for event in events:
+        bot.see(event)
+    assert bot.choose(ask) == ask["legal"][move], why

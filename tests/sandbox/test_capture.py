@@ -1,0 +1,94 @@
+"""Tests of the capture: both ends of a stream are kept, the middle is counted, memory is bounded."""
+
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arena.sandbox import Capture
+from arena.sandbox.capture import KEPT_BYTES
+
+
+def test_a_short_stream_is_kept_whole() -> None:
+    """Nothing is left out up to twice the kept size, so there is no line about it."""
+    capture = Capture(kept=4)
+    capture.feed(b"abcd")
+    capture.feed(b"")
+    capture.feed(b"efgh")
+    assert capture.render() == b"abcdefgh"
+
+
+def test_the_middle_of_a_long_stream_is_counted_and_left_out() -> None:
+    """Head, a line of its own that counts, tail."""
+    capture = Capture(kept=4)
+    capture.feed(b"abcdefghij")
+    assert capture.render() == b"abcd\n[... 2 bytes left out ...]\nghij"
+    assert capture.total == 10
+
+
+def test_a_head_that_ends_its_line_gets_no_empty_line() -> None:
+    """The gap is on a line of its own without a blank one before it."""
+    capture = Capture(kept=4)
+    capture.feed(b"abc\n012345678")
+    assert capture.render() == b"abc\n[... 5 bytes left out ...]\n5678"
+
+
+def test_a_mark_stands_on_a_line_of_its_own() -> None:
+    """An unfinished line is ended first; a finished one, or an empty stream, isn't."""
+    capture = Capture()
+    capture.mark("--- game 0 ---")
+    capture.feed(b"half a line")
+    capture.mark("--- game 1 ---")
+    capture.feed(b"a line\n")
+    capture.mark("--- game 2 ---")
+    assert capture.render() == b"--- game 0 ---\nhalf a line\n--- game 1 ---\na line\n--- game 2 ---\n"
+
+
+@pytest.mark.parametrize(("n", "expected"), [(0, b""), (3, b"hij"), (4, b"ghij"), (9, b"ghij")])
+def test_the_tail_of_a_cut_stream_has_no_gap_in_it(n: int, expected: bytes) -> None:
+    """More than is kept after the gap can't be had."""
+    capture = Capture(kept=4)
+    capture.feed(b"abcdefghij")
+    assert capture.tail(n) == expected
+
+
+def test_the_tail_of_a_whole_stream_reaches_into_the_head() -> None:
+    """Six of eight bytes, four of which are the head."""
+    capture = Capture(kept=4)
+    capture.feed(b"abcdefgh")
+    assert capture.tail(6) == b"cdefgh"
+    assert capture.tail(99) == b"abcdefgh"
+
+
+def test_memory_is_bounded_in_a_match_of_any_length() -> None:
+    """Single bytes, chunks far larger than what is kept, and marks by the ten thousand."""
+    big = b"x" * (20 * KEPT_BYTES)
+    tracemalloc.start()
+    try:
+        capture = Capture()
+        for game in range(20_000):
+            capture.mark(f"--- game {game} ---")
+            capture.feed(b"y")
+        capture.feed(big)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 6 * KEPT_BYTES
+    assert len(capture.render()) < 2 * KEPT_BYTES + 100
+
+
+@given(st.lists(st.binary(max_size=20)), st.integers(min_value=1, max_value=16))
+def test_however_the_stream_is_cut_into_chunks_the_result_is_the_same(chunks: list[bytes], kept: int) -> None:
+    """The model: the whole stream, sliced."""
+    capture = Capture(kept)
+    for chunk in chunks:
+        capture.feed(chunk)
+    whole = b"".join(chunks)
+    left_out = len(whole) - 2 * kept
+    if left_out <= 0:
+        assert capture.render() == whole
+    else:
+        assert capture.render().startswith(whole[:kept])
+        assert capture.render().endswith(b"[... %d bytes left out ...]\n" % left_out + whole[-kept:])
+        assert capture.tail(kept) == whole[-kept:]

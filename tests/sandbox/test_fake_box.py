@@ -1,0 +1,278 @@
+"""Tests of the fake sandbox, and the contract that every sandbox keeps, the fake one included."""
+
+import os
+import select
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from arena.sandbox import (
+    Box,
+    Exit,
+    FakeBox,
+    FakeSandbox,
+    Limits,
+    Peer,
+    ProcessSandbox,
+    Program,
+    ProgramError,
+    Sandbox,
+    Script,
+    replies,
+)
+
+WAIT_MS = 10_000  # far beyond what a loaded machine needs; only a failure takes this long
+
+
+def read_to_end(fd: int) -> bytes:
+    """Read until end of file."""
+    data = b""
+    while piece := read_some(fd):
+        data += piece
+    return data
+
+
+def read_some(fd: int) -> bytes:
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    assert poll.poll(WAIT_MS), "the program kept silent"
+    return os.read(fd, 65536)
+
+
+def read_line(fd: int) -> bytes:
+    line = b""
+    while not line.endswith(b"\n"):
+        piece = read_some(fd)
+        assert piece, f"end of file after {line!r}"
+        line += piece
+    return line
+
+
+def exit_of(box: Box) -> Exit:
+    """Wait for the program to end by itself."""
+    pause = select.poll()
+    for _ in range(WAIT_MS):
+        if ended := box.exit():
+            return ended
+        pause.poll(1)
+    raise AssertionError("the program runs on")
+
+
+def write_without_end(fd: int) -> None:
+    while True:
+        os.write(fd, b"x" * 65536)
+
+
+def start_fake(script: Script) -> FakeBox:
+    return FakeSandbox({"it": script}).start(Program(("it",), Path()), Limits())
+
+
+# --- the contract -----------------------------------------------------------------------------------------------------
+
+PROGRAMS = {
+    "echo": "import sys\nfor line in sys.stdin: print(line, end='')",
+    "stubborn": "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('here'); signal.pause()",
+    "seven": "import sys; sys.stderr.write('dying'); sys.exit(7)",
+    "signalled": "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
+}
+
+
+def fake_stubborn(peer: Peer) -> None:
+    peer.send(b"here\n")
+    peer.wait()
+
+
+def fake_seven(peer: Peer) -> None:
+    peer.log(b"dying")
+    peer.die(7)
+
+
+SCRIPTS: dict[str, Script] = {
+    "echo": replies(lambda line: line),
+    "stubborn": fake_stubborn,
+    "seven": fake_seven,
+    "signalled": lambda peer: peer.die(signal=signal.SIGTERM),
+}
+
+Start = Callable[[str], Box]
+
+
+@pytest.fixture(params=["process", "fake"])
+def start(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Start]:
+    """Start one of the programs above in each kind of sandbox; what a failed test left open is closed."""
+    kinds: dict[str, Sandbox] = {"fake": FakeSandbox(SCRIPTS), "process": ProcessSandbox(tmp_path / "scratch")}
+    boxes: list[Box] = []
+
+    def start_one(name: str) -> Box:
+        argv = (name,) if request.param == "fake" else (sys.executable, "-u", "-c", PROGRAMS[name])
+        boxes.append(kinds[request.param].start(Program(argv, tmp_path), Limits()))
+        return boxes[-1]
+
+    yield start_one
+    for box in boxes:
+        box.close()
+
+
+def test_a_box_carries_lines_both_ways(start: Start) -> None:
+    """Contract: stdin and stdout are pipes to the program, which runs until it is closed."""
+    box = start("echo")
+    os.write(box.stdin, b"one\n")
+    assert read_line(box.stdout) == b"one\n"
+    assert box.exit() is None
+    box.close()
+
+
+def test_the_ends_of_a_box_do_not_block(start: Start) -> None:
+    """Contract: a read with nothing to read, and a write into a full pipe, fail at once."""
+    box = start("stubborn")
+    assert read_line(box.stdout) == b"here\n"
+    for end in (box.stdout, box.stderr):
+        with pytest.raises(BlockingIOError):
+            os.read(end, 1)
+    with pytest.raises(BlockingIOError):
+        write_without_end(box.stdin)
+    box.close()
+
+
+def test_closing_stdin_is_read_as_end_of_file(start: Start) -> None:
+    """Contract: the program may leave by itself then; closing twice is harmless."""
+    box = start("echo")
+    box.close_stdin()
+    box.close_stdin()
+    assert box.stdin == -1
+    assert read_to_end(box.stdout) == b""
+    assert exit_of(box) == Exit(0, None)
+    assert box.close() == Exit(0, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "ended"), [("seven", Exit(7, None)), ("signalled", Exit(None, signal.SIGTERM))], ids=["code", "signal"]
+)
+def test_a_program_that_ended_by_itself_keeps_its_own_exit(start: Start, name: str, ended: Exit) -> None:
+    """Contract: close doesn't overwrite it with its own kill; last words can still be read."""
+    box = start(name)
+    assert exit_of(box) == ended
+    assert read_to_end(box.stderr) == (b"dying" if name == "seven" else b"")
+    assert box.close() == ended
+    assert box.exit() == ended
+
+
+def test_close_kills_what_does_not_leave(start: Start) -> None:
+    """Contract: SIGKILL, reported as such, and the same answer the second time."""
+    box = start("stubborn")
+    assert read_line(box.stdout) == b"here\n"
+    assert box.close() == Exit(None, signal.SIGKILL)
+    assert box.close() == Exit(None, signal.SIGKILL)
+    assert box.exit() == Exit(None, signal.SIGKILL)
+
+
+def test_close_closes_the_three_descriptors(start: Start) -> None:
+    """Contract: a stale number must not reach a stranger's file, so each is -1 afterwards."""
+    box = start("echo")
+    ends = (box.stdin, box.stdout, box.stderr)
+    box.close()
+    assert (box.stdin, box.stdout, box.stderr) == (-1, -1, -1)
+    for end in ends:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(end)
+
+
+# --- the fake alone ---------------------------------------------------------------------------------------------------
+
+
+def test_replies_sends_one_answer_several_or_none_per_line() -> None:
+    """The three shapes that a reply function may return."""
+    table = {b"one\n": b"1\n", b"two\n": [b"1", b"2\n"], b"none\n": None}
+    box = start_fake(replies(table.__getitem__))
+    os.write(box.stdin, b"one\nnone\ntwo\n")
+    box.close_stdin()
+    assert read_to_end(box.stdout) == b"1\n12\n"
+    box.close()
+
+
+def test_a_peer_reads_lines_however_they_arrive_and_the_unfinished_rest() -> None:
+    """Only LF ends a line; what stands before end of file is given as it is."""
+
+    def report(peer: Peer) -> None:
+        peer.send(repr(list(peer.lines())).encode())
+
+    box = start_fake(report)
+    for piece in (b"a", b"b\r\nc\n\n", b"rest"):
+        os.write(box.stdin, piece)
+    box.close_stdin()
+    assert read_to_end(box.stdout) == repr([b"ab\r\n", b"c\n", b"\n", b"rest"]).encode()
+    box.close()
+
+
+def test_an_exception_in_a_script_is_a_traceback_and_exit_code_1() -> None:
+    """As Python does it, so that a broken test script is seen."""
+    box = start_fake(lambda peer: 1 / 0)
+    assert b"ZeroDivisionError" in read_to_end(box.stderr)
+    assert box.exit() == Exit(1, None)
+    box.close()
+
+
+def test_a_script_may_close_its_stdout_and_live_on() -> None:
+    """End of file on stdout with a program that still runs: a fault of its own for a referee."""
+
+    def mute(peer: Peer) -> None:
+        peer.close_stdout()
+        peer.wait()
+
+    box = start_fake(mute)
+    assert read_to_end(box.stdout) == b""
+    assert box.exit() is None
+    assert box.close() == Exit(None, signal.SIGKILL)
+
+
+def test_when_end_of_file_is_seen_the_exit_is_known() -> None:
+    """The one thing in which the fake is kinder than a process: tests need not wait twice."""
+    for _ in range(20):
+        box = start_fake(lambda peer: peer.die(3))
+        assert read_to_end(box.stdout) == b""
+        assert box.exit() == Exit(3, None)
+        box.close()
+
+
+def write_for_ever(peer: Peer) -> None:
+    while True:
+        peer.send(b"x" * 65536)
+
+
+def refuse_to_die(peer: Peer) -> None:
+    while True:
+        try:
+            peer.read_line()
+        except Exception:
+            continue
+
+
+@pytest.mark.parametrize("script", [Peer.wait, write_for_ever, refuse_to_die], ids=["waits", "writes", "catches all"])
+def test_close_interrupts_a_script_whatever_it_does(script: Script) -> None:
+    """A blocked write, a blocked read and a wait all end; so no thread outlives its test."""
+    before = threading.active_count()
+    box = start_fake(script)
+    assert box.close() == Exit(None, signal.SIGKILL)
+    assert threading.active_count() == before
+
+
+def test_fifty_fake_boxes_leave_no_thread_and_no_descriptor() -> None:
+    """Half of them end by themselves, half are killed."""
+    threads, descriptors = threading.active_count(), len(os.listdir("/dev/fd"))
+    sandbox = FakeSandbox({"leaves": lambda peer: None, "stays": Peer.wait})
+    for name in ("leaves", "stays") * 25:
+        sandbox.start(Program((name,), Path()), Limits())
+    for box in sandbox.boxes:
+        box.close()
+    assert (threading.active_count(), len(os.listdir("/dev/fd"))) == (threads, descriptors)
+    assert len(sandbox.boxes) == 50
+
+
+def test_an_unknown_script_is_a_program_error() -> None:
+    """As a missing file is for a real sandbox."""
+    with pytest.raises(ProgramError, match="nobody: no such script"):
+        FakeSandbox({}).start(Program(("nobody",), Path()), Limits())

@@ -1,0 +1,534 @@
+"""Tests of the plain-process sandbox: what a program sees, what is left of it, and whose fault a failed start is.
+
+Sources: DESIGN sections 3 and 4; the process rules are isolate's. What every sandbox has in common is tested in
+test_fake_box.py.
+"""
+
+import contextlib
+import json
+import os
+import resource
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.sandbox import Box, Exit, Limits, ProcessSandbox, Program, ProgramError, SandboxError
+
+WAIT_MS = 10_000  # far beyond what a loaded machine needs; only a failure takes this long
+CLOSE_S = 0.5  # the 100 ms that close may wait for the dead, and room for a loaded machine
+BAD_BOTS = Path(__file__).parent.parent / "bad_bots"
+LINUX_ONLY = pytest.mark.skipif(sys.platform != "linux", reason="needs prctl and /proc")
+
+HELLO = {"type": "hello", "protocol": 1, "limits": {"limit_ms": 5, "bank_ms": 5, "line_bytes": 65536}}
+CLOCK = {"limit_ms": 5, "bank_ms": 5}
+LEGAL = [{"action": "income"}]
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    return tmp_path / "scratch"
+
+
+@pytest.fixture
+def sandbox(scratch: Path) -> ProcessSandbox:
+    return ProcessSandbox(scratch)
+
+
+def python(code: str, cwd: Path, *env: tuple[str, str]) -> Program:
+    return Program((sys.executable, "-c", code), cwd, env)
+
+
+@contextlib.contextmanager
+def running(sandbox: ProcessSandbox, program: Program, limits: Limits | None = None) -> Iterator[Box]:
+    box = sandbox.start(program, limits or Limits())
+    try:
+        yield box
+    finally:
+        box.close()
+
+
+def read_some(fd: int) -> bytes:
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    assert poll.poll(WAIT_MS), "the program kept silent"
+    return os.read(fd, 65536)
+
+
+def read_line(fd: int) -> bytes:
+    line = b""
+    while not line.endswith(b"\n"):
+        piece = read_some(fd)
+        assert piece, f"end of file after {line!r}"
+        line += piece
+    return line
+
+
+def read_to_end(fd: int) -> bytes:
+    data = b""
+    while piece := read_some(fd):
+        data += piece
+    return data
+
+
+def exit_of(box: Box) -> Exit:
+    pause = select.poll()
+    for _ in range(WAIT_MS):
+        if ended := box.exit():
+            return ended
+        pause.poll(1)
+    raise AssertionError("the program runs on")
+
+
+def send(box: Box, message: dict[str, Any]) -> None:
+    os.write(box.stdin, json.dumps(message).encode() + b"\n")
+
+
+def ask(box: Box, id: int) -> None:
+    send(box, {"type": "request", "id": id, "legal": LEGAL, "clock": CLOCK})
+
+
+def exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def has_children() -> bool:
+    """Tell whether this process has a child, dead or alive."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+# --- what a program sees ----------------------------------------------------------------------------------------------
+
+SPY = """
+import json, os, resource, sys
+
+def is_open(fd):
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True
+
+print(json.dumps({
+    "fds": [fd for fd in range(256) if is_open(fd)],
+    "env": dict(os.environ),
+    "cwd": os.getcwd(),
+    "pid": os.getpid(), "pgid": os.getpgid(0), "sid": os.getsid(0),
+    "core": resource.getrlimit(resource.RLIMIT_CORE),
+    "files": resource.getrlimit(resource.RLIMIT_NOFILE),
+    "size": resource.getrlimit(resource.RLIMIT_FSIZE),
+}))
+"""
+
+
+def spy(sandbox: ProcessSandbox, cwd: Path, *env: tuple[str, str], limits: Limits | None = None) -> dict[str, Any]:
+    with running(sandbox, python(SPY, cwd, *env), limits) as box:
+        report: dict[str, Any] = json.loads(read_line(box.stdout))
+        assert report["pid"] == box.pid
+        return report
+
+
+def test_a_program_gets_three_descriptors_and_no_more(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+    """Not those of another box, nor one that this process left inheritable."""
+    reading, writing = os.pipe()
+    os.set_inheritable(writing, True)
+    try:
+        with running(sandbox, Program(("cat",), tmp_path)):
+            assert spy(sandbox, tmp_path)["fds"] == [0, 1, 2]
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+def test_a_program_gets_a_clean_environment(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+    """An allow-list: whatever else this process has in its environment stays here."""
+    env = spy(sandbox, tmp_path)["env"]
+    env.pop("__CF_USER_TEXT_ENCODING", None)  # macOS gives it to every process
+    assert set(env) == {
+        "PATH", "LANG", "LC_ALL", "HOME", "TMPDIR", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "ARENA_BOX",
+    }  # fmt: skip
+    assert env["PATH"] == os.environ["PATH"]
+
+
+def test_a_program_may_add_variables_but_not_replace_the_private_ones(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+    """HOME must stay private and the marker must stay ours."""
+    plain = spy(sandbox, tmp_path)["env"]
+    env = spy(sandbox, tmp_path, ("DEPTH", "3"), ("HOME", "/"), ("ARENA_BOX", "x"), ("PATH", plain["PATH"]))["env"]
+    assert env["DEPTH"] == "3"
+    assert env["HOME"] != "/"
+    assert env["ARENA_BOX"] not in ("x", plain["ARENA_BOX"])
+
+
+def test_home_and_tmp_are_private_and_new_for_each_program(
+    sandbox: ProcessSandbox, scratch: Path, tmp_path: Path
+) -> None:
+    """Nothing is carried from one match to the next, and nothing is left."""
+    first, second = (spy(sandbox, tmp_path)["env"] for _ in range(2))
+    folders = {env[name] for env in (first, second) for name in ("HOME", "TMPDIR")}
+    assert len(folders) == 4
+    assert all(Path(folder).is_relative_to(scratch) for folder in folders)
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_program_leads_its_own_session_and_group_in_its_folder(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+    """No terminal, no Ctrl-C meant for the referee, and one kill reaches all."""
+    report = spy(sandbox, tmp_path)
+    assert report["pgid"] == report["sid"] == report["pid"]
+    assert report["cwd"] == str(tmp_path.resolve())
+
+
+def test_a_program_runs_under_its_limits(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+    """Soft and hard alike; core dumps are off without asking."""
+    report = spy(sandbox, tmp_path, limits=Limits(open_files=50, file_size_mb=1))
+    assert report["core"] == [0, 0]
+    assert report["files"] == [50, 50]
+    assert report["size"] == [1024 * 1024, 1024 * 1024]
+
+
+def test_python_finds_its_answer_sent_without_a_flush_and_its_folder_unwritten(
+    sandbox: ProcessSandbox, tmp_path: Path
+) -> None:
+    """The commonest beginner's error does no harm, and imports leave no __pycache__ beside the bot."""
+    (tmp_path / "brain.py").write_text("ANSWER = 42\n")
+    (tmp_path / "bot.py").write_text("import brain\nprint(brain.ANSWER)\ninput()\n")
+    with running(sandbox, Program((sys.executable, "bot.py"), tmp_path)) as box:
+        assert read_line(box.stdout) == b"42\n"
+    assert not (tmp_path / "__pycache__").exists()
+
+
+# --- the end of a program ---------------------------------------------------------------------------------------------
+
+
+def test_the_death_of_a_program_is_end_of_file_at_once(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+    """The program's ends are closed here, and a box started later doesn't hold them either."""
+    with running(sandbox, python("input()", tmp_path)) as box, running(sandbox, Program(("cat",), tmp_path)):
+        assert box.exit() is None
+        os.write(box.stdin, b"\n")
+        assert read_to_end(box.stdout) == b""
+        assert read_to_end(box.stderr) == b""
+        assert exit_of(box) == Exit(0, None)
+
+
+@LINUX_ONLY
+def test_children_and_daemons_die_with_their_box(sandbox: ProcessSandbox) -> None:
+    """A child in the group and a double-forked daemon in a session of its own, both deaf to SIGTERM."""
+    box, pids = start_forking(sandbox)
+    begin = time.monotonic()
+    assert box.close() == Exit(None, signal.SIGKILL)
+    assert time.monotonic() - begin < CLOSE_S
+    assert [pid for pid in pids if exists(pid)] == []
+    assert not has_children()
+
+
+def test_a_dead_program_is_seen_though_its_daemon_holds_the_pipes(sandbox: ProcessSandbox) -> None:
+    """End of file never comes then, so a referee must ask for the exit."""
+    box, pids = start_forking(sandbox)
+    try:
+        box.close_stdin()
+        assert exit_of(box) == Exit(0, None)
+        with pytest.raises(BlockingIOError):
+            os.read(box.stdout, 1)
+        assert box.close() == Exit(0, None)
+        if sys.platform == "linux":
+            assert [pid for pid in pids if exists(pid)] == []
+    finally:
+        box.close()
+
+
+def start_forking(sandbox: ProcessSandbox) -> tuple[Box, list[int]]:
+    """Start the forking bot; give its box and the process numbers of its child and its daemon."""
+    box = sandbox.start(Program((sys.executable, "forking.py"), BAD_BOTS), Limits())
+    send(box, HELLO)
+    assert b"hello" in read_line(box.stdout)
+    words = os.read(box.stderr, 4096).split()  # both lines were written before the hello
+    return box, [int(word) for word in words if word.isdigit()]
+
+
+FORK_UNMARKED = """
+import os
+pid = os.fork()
+if pid == 0:
+    os.execve("/bin/sh", ["sh", "-c", "echo $$; exec sleep 60"], {})
+os.waitpid(pid, 0)
+"""
+
+
+def test_the_group_dies_though_it_cleared_its_environment(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+    """Whoever stays in the group needs no marker to be found."""
+    with running(sandbox, python(FORK_UNMARKED, tmp_path)) as box:
+        pid = int(read_line(box.stdout))
+        assert exists(pid)
+    if sys.platform == "linux":  # elsewhere it is another's to reap, at a time of its own
+        assert not exists(pid)
+
+
+@LINUX_ONLY
+def test_other_children_of_this_process_are_left_alone(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+    """A library user's own children, alive or dead and not yet waited for, and another box."""
+    with (
+        subprocess.Popen(["cat"], stdin=subprocess.PIPE, start_new_session=True) as alive,
+        subprocess.Popen([sys.executable, "-c", "raise SystemExit(5)"], stdout=subprocess.PIPE) as dead,
+        running(sandbox, Program(("cat",), tmp_path)) as other,
+    ):
+        assert dead.stdout is not None
+        assert dead.stdout.read() == b""
+        box, _ = start_forking(sandbox)
+        box.close()
+        assert alive.poll() is None
+        assert other.exit() is None
+        assert dead.wait(WAIT_MS / 1000) == 5
+        os.write(other.stdin, b"still here\n")
+        assert read_line(other.stdout) == b"still here\n"
+
+
+def test_a_stopped_program_dies(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+    """SIGSTOP isn't an exit, and doesn't protect from SIGKILL."""
+    box = sandbox.start(python("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)", tmp_path), Limits())
+    assert box.pid is not None
+    if sys.platform == "linux":
+        os.waitid(os.P_PID, box.pid, os.WSTOPPED | os.WNOWAIT)
+    assert box.exit() is None
+    assert box.close() == Exit(None, signal.SIGKILL)
+    assert not exists(box.pid)
+
+
+LITTER = """
+import os
+home = os.environ["HOME"]
+os.chdir(home)
+for _ in range(1500):
+    os.mkdir("d")
+    os.chdir("d")
+open("bottom", "w").close()
+os.chdir(home)
+os.symlink("/", "link")
+os.mkfifo("fifo")
+os.mkdir("shut")
+open("shut/file", "w").close()
+os.chmod("shut", 0)
+os.chmod(os.path.dirname(home), 0)
+print("done")
+"""
+
+
+def test_deep_and_forbidden_folders_are_removed(sandbox: ProcessSandbox, scratch: Path, tmp_path: Path) -> None:
+    """1,500 levels are beyond PATH_MAX at once and beyond Python's recursion limit; modes are 000; links stay links."""
+    with running(sandbox, python(LITTER, tmp_path)) as box:
+        assert read_line(box.stdout) == b"done\n"
+    assert list(scratch.iterdir()) == []
+
+
+def test_fifty_starts_leave_nothing(sandbox: ProcessSandbox, scratch: Path, tmp_path: Path) -> None:
+    """No descriptor, no process, no folder; five boxes are open at a time, as at a table."""
+    before = len(os.listdir("/dev/fd"))
+    for _ in range(10):
+        boxes = [sandbox.start(Program(("cat",), tmp_path), Limits()) for _ in range(5)]
+        for box in boxes:
+            box.close()
+    assert len(os.listdir("/dev/fd")) == before
+    assert list(scratch.iterdir()) == []
+    assert not has_children()
+
+
+REFEREE = """
+import sys
+from pathlib import Path
+from arena.sandbox import Limits, ProcessSandbox, Program
+program = Program(("sh", "-c", "exec sleep 60 > fifo"), Path(sys.argv[2]))
+box = ProcessSandbox(Path(sys.argv[1])).start(program, Limits())
+print(box.pid, flush=True)
+input()
+"""
+
+
+@LINUX_ONLY
+def test_a_killed_referee_takes_its_programs_along(scratch: Path, tmp_path: Path) -> None:
+    """PR_SET_PDEATHSIG. The program holds a FIFO open, so that its death is end of file."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    argv = [sys.executable, "-c", REFEREE, str(scratch), str(tmp_path)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as referee:
+        assert referee.stdout is not None
+        pid = int(read_line(referee.stdout.fileno()))
+        end = os.open(fifo, os.O_RDONLY)  # waits for the program to open its own
+        referee.kill()
+    try:
+        assert read_to_end(end) == b""
+    finally:
+        os.close(end)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, 0)  # this process takes in orphans since other tests started boxes
+
+
+@pytest.mark.parametrize(
+    ("ended", "words"),
+    [
+        (Exit(3, None), "exited with code 3"),
+        (Exit(None, 9), "killed by signal 9 (SIGKILL)"),
+        (Exit(None, 11), "killed by signal 11 (SIGSEGV)"),
+        (Exit(None, 250), "killed by signal 250"),
+        (Exit(None, None), "ended in an unknown way"),
+    ],
+)
+def test_an_exit_describes_itself(ended: Exit, words: str) -> None:
+    """The words follow a program's name in an error message."""
+    assert ended.describe() == words
+
+
+# --- whose fault ------------------------------------------------------------------------------------------------------
+
+
+def test_a_program_that_cannot_be_run_is_a_program_error(
+    sandbox: ProcessSandbox, scratch: Path, tmp_path: Path
+) -> None:
+    """Each way in one line, and nothing is left behind."""
+    (tmp_path / "plain.txt").write_text("hello\n")
+    for name, text in (("garbage", "\x7fELF no\n"), ("orphan", "#!/no/such/interpreter\n")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    table = [
+        ((), tmp_path, "the command is empty"),
+        (("/no/such/bot",), tmp_path, "/no/such/bot: no such file"),
+        (("no-such-command",), tmp_path, "no-such-command: no such file"),
+        (("./plain.txt",), tmp_path, "./plain.txt: not executable"),
+        ((str(tmp_path),), tmp_path, "not executable"),
+        (("./garbage",), tmp_path, "./garbage: not a program (exec format error)"),
+        (("./orphan",), tmp_path, "./orphan: the interpreter that its #! line names is missing"),
+        (("cat",), tmp_path / "nowhere", "nowhere: can't be the working folder"),
+        (("c\0at",), tmp_path, "embedded null byte"),
+    ]
+    before = len(os.listdir("/dev/fd"))
+    for argv, cwd, message in table:
+        with pytest.raises(ProgramError) as caught:
+            sandbox.start(Program(argv, cwd), Limits())
+        assert message in str(caught.value)
+        assert "\n" not in str(caught.value)
+    assert len(os.listdir("/dev/fd")) == before
+    assert list(scratch.iterdir()) == []
+    assert not has_children()
+
+
+def test_a_scratch_folder_that_cannot_be_made_is_a_sandbox_error(tmp_path: Path) -> None:
+    """Says nothing about the program, so it must not cost a bot anything."""
+    (tmp_path / "file").touch()
+    with pytest.raises(SandboxError, match="can't prepare a box in"):
+        ProcessSandbox(tmp_path / "file" / "scratch").start(Program(("cat",), tmp_path), Limits())
+
+
+@pytest.mark.parametrize("spare", [0, 3])
+def test_running_out_of_descriptors_is_a_sandbox_error(
+    sandbox: ProcessSandbox, scratch: Path, tmp_path: Path, spare: int
+) -> None:
+    """EMFILE in this process; half-made pipes and folders are undone without a descriptor to spare."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest_free = os.dup(0)
+    os.close(lowest_free)
+    before = len(os.listdir("/dev/fd"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free + spare, hard))
+    try:
+        with pytest.raises(SandboxError) as caught:
+            sandbox.start(Program(("cat",), tmp_path), Limits())
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert str(caught.value) == "can't start cat: Too many open files"
+    assert len(os.listdir("/dev/fd")) == before
+    assert list(scratch.iterdir()) == []
+
+
+# --- the bad bots do what they say ------------------------------------------------------------------------------------
+
+DUMB = {"silent_at_start", "exit_at_start", "syntax_error"}  # these never say hello
+ALL_BAD_BOTS = sorted(path.relative_to(BAD_BOTS) for path in BAD_BOTS.rglob("*.py"))
+
+ANSWERS = {  # to the request with id 7, as far as one read shows
+    "oddities/nan": b'{"id":7,"choice":0,"sure":NaN}\n',
+    "oddities/infinity": b'{"id":7,"choice":0,"sure":-Infinity}\n',
+    "oddities/duplicate_key": b'{"id":7,"choice":0,"choice":1}\n',
+    "oddities/bad_utf8": b'{"id":7,"choice":0,"note":"\xff"}\n',
+    "oddities/lone_surrogate": b'{"id":7,"choice":0,"note":"\\ud800"}\n',
+    "oddities/not_an_object": b"[7,0]\n",
+    "oddities/both_move_and_choice": b'{"id": 7, "move": {"action": "income"}, "choice": 0}\n',
+    "oddities/bool_choice": b'{"id":7,"choice":false}\n',
+    "oddities/float_choice": b'{"id":7,"choice":0.0}\n',
+    "oddities/string_id": b'{"id":"7","choice":0}\n',
+    "oddities/bom": b'\xef\xbb\xbf{"id":7,"choice":0}\n',
+    "oddities/crlf": b'{"id":7,"choice":0}\r\n',
+    "oddities/unicode_line_separator": '{"id":7,"choice":0,"note":"\u2028"}\n'.encode(),
+    "oddities/nul_byte": b'{"id":7,"choice":0}\0\n',
+    "oddities/empty_line": b'\n{"id":7,"choice":0}\n',
+    "oddities/huge_int": b'{"id":7,"choice":0,"sure":' + b"9" * 5_000 + b"}\n",
+    "oddities/deep_nesting": b'{"id":7,"choice":0,"note":' + b"[" * 10_000 + b"]" * 10_000 + b"}\n",
+    "stale_id": b'{"id": 6, "choice": 0}\n',
+    "early_answer": b'{"id": 7, "choice": 0}\n{"id": 8, "choice": 0}\n',
+    "double_answer": b'{"id": 7, "choice": 0}\n{"id": 7, "choice": 0}\n',
+    "illegal_move": b'{"id": 7, "move": {"action": "resign"}}\n',
+    "print_debug": b'thinking about request 7\n{"id": 7, "choice": 0}\n',
+    "slow_drip": b'{"id"',
+    "ignores_eof": b'{"id": 7, "choice": 0}\n',
+    "flood_lines": b'{"id": 7, "choice": 0}\n' * 3_000,
+    "flood_no_newline": b"x" * 65536,
+    "half_line_exit": b'{"id": 7',
+    "closes_stdout": b"",
+    "big_reply": b'{"id": 7, "choice": 0, "note": "' + b"x" * 65503 + b'"}\n',
+}
+
+EXITS = {  # how they end when asked once and left alone, and what stderr holds
+    "exit_at_start": (Exit(3, None), b"FileNotFoundError: weights.bin"),
+    "syntax_error": (Exit(1, None), b"SyntaxError"),
+    "half_line_exit": (Exit(0, None), b""),
+    "killed_by_signal": (Exit(None, signal.SIGSEGV), b""),
+}
+
+
+def start_bad_bot(sandbox: ProcessSandbox, name: str) -> Box:
+    return sandbox.start(Program((sys.executable, f"{name}.py"), BAD_BOTS), Limits())
+
+
+@pytest.mark.parametrize("name", [str(path.with_suffix("")) for path in ALL_BAD_BOTS if path.stem not in DUMB])
+def test_a_bad_bot_greets_well_and_can_be_killed(sandbox: ProcessSandbox, scratch: Path, name: str) -> None:
+    """Each speaks the protocol up to its misbehaviour, so that a test sees that one and no other."""
+    box = start_bad_bot(sandbox, name)
+    send(box, HELLO)
+    assert read_line(box.stdout) == b'{"type":"hello"}\n'
+    box.close()
+    assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", sorted(ANSWERS))
+def test_a_bad_bot_answers_as_its_name_says(sandbox: ProcessSandbox, name: str) -> None:
+    """Byte for byte, up to the length of the expected answer."""
+    with contextlib.closing(start_bad_bot(sandbox, name)) as box:
+        send(box, HELLO)
+        assert read_line(box.stdout) == b'{"type":"hello"}\n'
+        ask(box, 7)
+        answer = read_some(box.stdout)
+        while answer and len(answer) < len(ANSWERS[name]):
+            answer += read_some(box.stdout)
+        assert answer[: len(ANSWERS[name])] == ANSWERS[name]
+        assert (box.exit() is None) or name == "half_line_exit"
+
+
+@pytest.mark.parametrize("name", sorted(EXITS))
+def test_a_bad_bot_dies_as_its_name_says(sandbox: ProcessSandbox, name: str) -> None:
+    """With its last words on stderr."""
+    ended, words = EXITS[name]
+    with contextlib.closing(start_bad_bot(sandbox, name)) as box:
+        with contextlib.suppress(BrokenPipeError):  # some are dead by now
+            send(box, HELLO)
+            ask(box, 1)
+        assert exit_of(box) == ended
+        assert words in read_to_end(box.stderr)
