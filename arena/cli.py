@@ -4,12 +4,17 @@ Exit codes: 0 ok, 1 failed while playing or verifying, 2 wrong use or input, 130
 progress and notes to stderr. The packages are imported inside the commands, so that `arena --help` answers at once.
 """
 
+import errno
+import itertools
 import json
+import os
+import shlex
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
 
 _LIVE_PER_S = 4  # how often the live table is drawn
 _BUILD_S = 600  # how long a bot's build command may take
+_PIPE_WIDTH = 10_000  # columns for a pipe or a file, which have no width to fit: so that no line is folded or cut
 
 
 def main() -> None:
@@ -29,6 +35,10 @@ def main() -> None:
     if sys.platform == "win32":
         click.echo("arena: Windows isn't supported; use WSL2 (wsl --install), where arena runs as on Linux", err=True)
         sys.exit(2)
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(
+            errors="backslashreplace"
+        )  # a bot's name or a path may be more than the terminal can show
     cli(prog_name="arena")
 
 
@@ -87,6 +97,7 @@ def run(
     from arena.run import Run, RunConfig, record_results
     from ladder.folder import FolderError, RunFolder
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends like Ctrl-C
     with _one_line_errors(BotError, FolderError):
         if resume is not None:
             context = click.get_current_context()
@@ -102,24 +113,34 @@ def run(
             folder = RunFolder(resume, record_results)
             config = RunConfig.from_json(folder.config())
             _check_before_resume(config)
+            folder.lock()
         else:
+            folder = RunFolder(out or _new_folder(), record_results)
+            folder.refuse_existing()  # now, not after minutes of building
             config = _new_config(
                 bots, games, seats, match_games, rules, seed, limit_ms, bank_ms, start_ms, strict, open_names
             )
             _greet(config)
-            folder = RunFolder(out or Path("arena-runs") / time.strftime("%Y-%m-%d-%H%M%S"), record_results)
             folder.create(config.to_json())
+            folder.lock()
         this = Run(config, folder)
         this.load()
     status = _play(this, jobs or _cores())
-    board = this.progress.tally.board()
-    if as_json:
-        click.echo(json.dumps(report.to_json(this, board), ensure_ascii=False))
-    else:
-        _print_report(this)
+    with _to_stdout(folder.path):
+        if as_json:
+            click.echo(json.dumps(report.to_json(this, this.progress.tally.board())))
+        else:
+            _print_report(this)
     if status == 130:
-        _note(f"interrupted; go on with: arena run --resume {folder.path}")
+        _note(f"interrupted; go on with: arena run --resume {shlex.quote(str(folder.path))}")
     sys.exit(status)
+
+
+def _new_folder() -> Path:
+    """Return where a run goes that was given no place: the time, with a number if two begin in one second."""
+    named = Path("arena-runs", time.strftime("%Y-%m-%d-%H%M%S"))
+    numbered = (named.with_name(f"{named.name}-{number}") for number in itertools.count(2))
+    return next(path for path in itertools.chain([named], numbered) if not path.exists())
 
 
 def _new_config(
@@ -150,7 +171,7 @@ def _new_config(
         _refuse(f"a game needs at least 2 bots, {len(loaded)} given: arena run mybot.py sample_bots/*.py")
     table = seats or min(4, len(loaded))
     config = RunConfig(
-        bots=tuple(build_all(loaded, _BUILD_S)),
+        bots=tuple(loaded),
         seats=table,
         games=games or 480,
         match_games=match_games or -(-24 // table) * table,
@@ -169,6 +190,7 @@ def _new_config(
         plan = config.plan()
     except ValueError as problem:
         _refuse(str(problem))
+    config = replace(config, bots=tuple(build_all(loaded, _BUILD_S)))
     _note(
         f"{plan.games} games of {rules}: {plan.rounds} rounds of {plan.matches_per_round} matches, "
         f"{plan.match_games} games each, at {table} seats"
@@ -192,8 +214,8 @@ def _greet(config: "RunConfig") -> None:
     from arena.sandbox import Limits, ProcessSandbox, remove_tree
     from protocol.framing import show
 
-    scratch = Path(tempfile.mkdtemp(prefix="arena-"))
     failed = []
+    scratch = Path(tempfile.mkdtemp(prefix="arena-"))
     try:
         sandbox = ProcessSandbox(scratch)
         for number, bot in enumerate(config.bots):
@@ -214,9 +236,9 @@ def _greet(config: "RunConfig") -> None:
 def _play(this: "Run", jobs: int) -> int:
     """Play to the end; return the exit code."""
     from arena.bots import BotError
+    from ladder.folder import FolderError
     from ladder.runner import Voided
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends like Ctrl-C
     progress = this.progress
     if progress.resumed:
         _note(f"{progress.resumed} of {progress.plan.matches} matches are complete already")
@@ -228,11 +250,12 @@ def _play(this: "Run", jobs: int) -> int:
                     _note(f"match {event.job.spec.match} is void: {event.reason}")
     except KeyboardInterrupt:
         return 130
-    except BotError as problem:
-        _note(str(problem))
+    except (BotError, FolderError) as problem:
+        _note(f"arena: {problem}")
         return 1
     except OSError as problem:
-        _note(f"the results can't be written: {problem}; what is complete is kept")
+        again = f"arena run --resume {shlex.quote(str(this.folder.path))}"
+        _note(f"arena: the results can't be written: {_told(problem)}\nWhat is complete is kept; go on with: {again}")
         return 1
     return 1 if progress.given_up else 0
 
@@ -276,21 +299,22 @@ def _print_report(this: "Run") -> None:
     from arena import report
 
     board = this.progress.tally.board()
-    console = Console(highlight=False)
+    # No markup and no emoji codes: paths and names are printed as they are.
+    console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
-        console = Console(highlight=False, width=200)  # a file or a pipe has no width to fit
-    console.print(report.head(this, board), markup=False)
+        console.width = _PIPE_WIDTH
+    console.print(report.head(this, board))
     console.print()
     console.print(report.standings(board))
     for line in report.notes(board):
-        console.print(line, markup=False, style="dim")
+        console.print(line, style="dim")
     console.print()
     console.print(report.duels(board))
     for text in report.trouble(this, board):
         console.print()
         console.print(text)
     console.print()
-    console.print(report.where(this), markup=False, soft_wrap=True)
+    console.print(report.where(this), soft_wrap=True)
 
 
 @cli.command()
@@ -313,22 +337,24 @@ def verify(path: Path) -> None:
     for file in files:
         try:
             record = read(file.read_text(encoding="utf-8"))
+        except OSError as problem:
+            _refuse(f"{_told(problem)}; name a run's folder or a record file")
+        except (RecordError, RecursionError, UnicodeDecodeError) as problem:
+            _refuse(f"{file}: {problem}; only a whole record of this version can be verified")
+        try:
             replay(record)
         except RecordError as problem:
-            _refuse(f"{file}: {problem}")
-        except (OSError, UnicodeDecodeError) as problem:
-            _refuse(f"{file} can't be read: {problem}")
+            _fail(f"{file}: {problem}")
         games += len(record.games)
         lines += [json.dumps(line, separators=(",", ":")) for line in results(record)]
     listed = path / "results.jsonl"
-    if path.is_dir() and listed.is_file() and listed.read_text().splitlines() != lines:
-        _fail(f"{listed} is not what the records say; arena run --resume {path} writes it anew")
-    click.echo(f"{games} games in {len(files)} records: every move legal, every event and result the same")
+    if path.is_dir() and listed.is_file() and listed.read_bytes().decode(errors="replace").splitlines() != lines:
+        _fail(f"{listed} is not what the records say; arena run --resume {shlex.quote(str(path))} writes it anew")
+    with _to_stdout(path):
+        click.echo(f"{games} games in {len(files)} records: every move legal, every event and result the same")
 
 
 def _cores() -> int:
-    import os
-
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -340,6 +366,30 @@ def _one_line_errors(*kinds: type[Exception]) -> Iterator[None]:
         yield
     except kinds as problem:
         _refuse(str(problem))
+    except OSError as problem:
+        _refuse(_told(problem))
+    except KeyboardInterrupt:
+        _note("interrupted before the first game")
+        sys.exit(130)
+
+
+def _told(problem: OSError) -> str:
+    what = problem.strerror or str(problem)
+    return what if problem.filename is None else f"{problem.filename}: {what}"
+
+
+@contextmanager
+def _to_stdout(kept: Path) -> Iterator[None]:
+    """Exit with 1 where standard output doesn't take what is printed: silently if its reader has gone."""
+    try:
+        yield
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as problem:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
+        if problem.errno == errno.EPIPE:
+            sys.exit(1)
+        _fail(f"standard output can't be written: {_told(problem)}; the results are in {kept}")
 
 
 def _note(text: str) -> None:

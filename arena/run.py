@@ -7,9 +7,11 @@ config is what run.json holds.
 import hashlib
 import hmac
 import os
+import secrets
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from arena import __version__
 from arena.bots import Bot, check_unchanged
 from arena.coup import RULESETS, derived
 from arena.job import Job, play
-from arena.referee import ArenaError, MatchResult, MatchSpec, Timing, read, results
+from arena.referee import ArenaError, MatchResult, MatchSpec, RecordError, Timing, read, results
 from arena.sandbox import Program, remove_tree
 from ladder.board import Tally
 from ladder.folder import FolderError, RunFolder
@@ -78,7 +80,12 @@ class RunConfig:
     def from_json(cls, config: dict[str, Any]) -> "RunConfig":
         """Return the config that run.json holds. Raises FolderError for one of another version or form."""
         if config.get("run") != VERSION:
-            raise FolderError(f"run.json has version {config.get('run')!r}; this arena reads version {VERSION}")
+            raise FolderError(
+                f"run.json has version {config.get('run')!r}, this arena reads version {VERSION}: "
+                f"go on with the arena that began it ({config.get('arena')!r})"
+            )
+        if config.get("rules") not in RULESETS:
+            raise FolderError(f"run.json names the rules {config.get('rules')!r}; there are: {', '.join(RULESETS)}")
         try:
             fields = {name: config[name] for name in cls.__dataclass_fields__}
             fields["key"] = bytes.fromhex(config["key"])
@@ -95,9 +102,11 @@ class RunConfig:
                 )
                 for bot in config["bots"]
             )
-            return cls(**fields)
-        except (KeyError, TypeError, ValueError) as problem:
-            raise FolderError(f"run.json lacks something: {problem!r}") from None
+            read_config = cls(**fields)
+            read_config.plan()
+            return read_config
+        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+            raise FolderError(f"run.json was changed: {problem!r}; start a new run") from None
 
 
 def seed_key(seed: int | None) -> bytes:
@@ -151,7 +160,7 @@ class Run:
 
     def load(self) -> None:
         """Count what is complete already, and remove what a killed run left in the temporary folder."""
-        for lines in self.folder.rebuild():
+        for lines in self.folder.load():
             self.progress.done += 1
             for line in lines:
                 self.progress.tally.add(line)
@@ -165,7 +174,7 @@ class Run:
             for line in note.read_text().splitlines():
                 path = Path(line)
                 if path.name.startswith("arena-") and path.is_dir() and path.stat().st_uid == os.getuid():
-                    remove_tree(path)
+                    _remove(path)
             note.unlink()
 
     def play(self, jobs: int) -> Iterator[Completed[Job, MatchResult] | Voided[Job] | Idle]:
@@ -173,14 +182,16 @@ class Run:
         progress = self.progress
         have = set(self.folder.complete())
         programs = [program(bot) for bot in self.config.bots]
-        scratch = Path(tempfile.mkdtemp(prefix="arena-"))
+        scratch = Path(tempfile.gettempdir(), f"arena-{secrets.token_hex(8)}")
         note = self.folder.path / "scratch.txt"
-        note.write_text(f"{scratch}\n")
+        note.write_text(f"{scratch}\n")  # before there is anything that a kill could leave
+        scratch.mkdir(mode=0o700)
         todo = (
             Job(self.config.spec(table.match, table.bots), tuple(programs[bot] for bot in table.bots), scratch)
             for table in progress.plan.tables
             if table.match not in have
         )
+        jobs = max(1, min(jobs, progress.plan.matches))
         workers = Workers(jobs)
         checked = self._clock()
         try:
@@ -205,13 +216,23 @@ class Run:
             check_unchanged(self.config.bots)
         finally:
             workers.shutdown(cancel_futures=True)
-            remove_tree(scratch)
+            _remove(scratch)
             note.unlink(missing_ok=True)
-            for _ in self.folder.rebuild():
-                pass
+            self.folder.finish()
             progress.seconds = self._clock() - progress.began
 
 
+def _remove(scratch: Path) -> None:
+    """Remove a run's scratch folder, piece by piece: `remove_tree` works beside its root, and may be killed there."""
+    with suppress(OSError):  # what can't be removed stays; the results matter more
+        for path in scratch.iterdir():
+            remove_tree(path)
+        scratch.rmdir()
+
+
 def record_results(text: str) -> list[dict[str, Any]]:
-    """Return the lines of results.jsonl of a record's text."""
-    return results(read(text))
+    """Return the lines of results.jsonl of a record's text. Raises FolderError if it can't be read."""
+    try:
+        return results(read(text))
+    except RecordError as problem:
+        raise FolderError(str(problem)) from None

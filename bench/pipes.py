@@ -1,8 +1,8 @@
 """Over pipes: the referee against the bare loop, with the same bots and the same bytes.
 
-The bare loop starts the same programs, sends the lines of a match that the referee has played, waits for the answers of
-each window by poll, encodes and decodes each line once with the standard library, and does nothing else. So the ratio is
-what rules, checks, clocks, events and the record cost.
+The bare loop starts the same programs, sends the lines of a match that the referee has played, waits for the answers
+of each window by poll, encodes and decodes each line once with the standard library, and does nothing else. So the
+ratio is what rules, checks, clocks, events and the record cost.
 """
 
 import hmac
@@ -50,7 +50,8 @@ def c_bot(folder: Path) -> Program:
 def python_bots(seats: int) -> list[Program]:
     """Return sample bots in Python, one a seat."""
     return [
-        Program((sys.executable, str(SAMPLES / f"{PYTHON_BOTS[i % len(PYTHON_BOTS)]}.py")), SAMPLES) for i in range(seats)
+        Program((sys.executable, str(SAMPLES / f"{PYTHON_BOTS[i % len(PYTHON_BOTS)]}.py")), SAMPLES)
+        for i in range(seats)
     ]
 
 
@@ -108,10 +109,13 @@ def script(match: MatchSpec, record: Record) -> Iterator[tuple[list[tuple[int, s
             yield sends, [bot for bot, _ in sends]
             feed.add(step.events)
             over = step.after.board.phase
-        yield [
-            (bot, wire.game_over(game.game, over, feed.take(seat)).decode())  # type: ignore[arg-type]
-            for seat, bot in enumerate(game.seating)
-        ], []
+        yield (
+            [
+                (bot, wire.game_over(game.game, over, feed.take(seat)).decode())  # type: ignore[arg-type]
+                for seat, bot in enumerate(game.seating)
+            ],
+            [],
+        )
 
 
 def bare_loop(programs: Sequence[Program], match: MatchSpec, result: MatchResult) -> Cost:
@@ -150,4 +154,3 @@ def bare_loop(programs: Sequence[Program], match: MatchSpec, result: MatchResult
         bot.stdout.close()  # type: ignore[union-attr]
         bot.wait()
     return Cost(own / requests * 1e6, (_children() - children) / requests * 1e6, requests)
-

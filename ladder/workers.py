@@ -179,7 +179,7 @@ def _serve(descriptor: int, owner: int, cores: str) -> None:
     while True:
         try:
             data = pipe.recv_bytes()
-        except EOFError:
+        except (EOFError, OSError):  # the owner has closed, or is dead
             return
         answer: tuple[bool, Any]
         try:
@@ -191,8 +191,10 @@ def _serve(descriptor: int, owner: int, cores: str) -> None:
         try:
             data = pickle.dumps(answer)
         except Exception as problem:
-            data = pickle.dumps((False, RuntimeError(f"the result can't be sent: {problem!r}: {answer[1]!r}")))
-        pipe.send_bytes(data)
+            what = f"{type(answer[1]).__name__} can't be sent: {problem!r}"
+            data = pickle.dumps((False, RuntimeError(what)))
+        with contextlib.suppress(OSError):
+            pipe.send_bytes(data)
 
 
 def _die_with(owner: int) -> None:

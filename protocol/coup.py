@@ -64,7 +64,9 @@ class Ruleset(Sent):
 
     name: str = Field(description="Name of the ruleset; 'coup' is the basic game.")
     seats: int = Field(ge=2, description="Players at the table.")
-    deck: dict[Role, Positive] = Field(description="Copies of each role in the whole pack, hands included.")
+    deck: dict[Role, Positive] = Field(
+        min_length=1, description="Copies of each role in the whole pack, hands included."
+    )
     start_coins: Count = Field(description="Coins each player has at the start of a game.")
     two_player_starter_coins: Count = Field(description="Coins of seat 0 at the start instead, with two players.")
     coup_cost: Count = Field(description="Coins a coup costs.")

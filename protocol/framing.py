@@ -8,8 +8,8 @@ fault's code and a sentence for the bot's author.
 A reply is decoded without looking for duplicate keys first. Every key is followed by one colon outside of strings, so
 if the text has no more colons than the reply and its move have distinct keys, none was repeated. Only lines where the
 counts differ (a colon inside a string, further nested objects, a real duplicate) are decoded a second time with the
-check. Measured with Python 3.11 on a busy laptop core, `decode` and `parse_reply` together: 2.6 us for a choice and
-2.9 us for a move; 3.0 and 3.6 us if all lines were checked.
+check. Measured with Python 3.11 on one of two shared cores, `decode` and `parse_reply` together: 2.6 us for a choice
+and 2.9 us for a move; 3.0 and 3.6 us if all lines were checked.
 
 Must not know: requests, games, time, consequences of a fault.
 """
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
 PROTOCOL = 1  # the version that the hello line announces
-LINE_LIMIT = 65_536  # bytes without the newline; the longest honest reply has about 100
+LINE_LIMIT = 65_536  # bytes without the newline; a reply to the basic game has fewer than 100
 FLOOD_LIMIT = 1 << 20  # bytes between two requests: generous to a forgotten print, and bounds the referee's memory
 DEPTH_LIMIT = 32  # brackets; a reply needs 3, and json's own limit depends on the Python version and the call stack
 INT_DIGITS = 20  # any 64-bit integer fits (a bot may add a time in ns); json alone would go to 4,300, in quadratic time

@@ -55,7 +55,7 @@ def turn_moves(coins: int) -> list[Message]:
 def conversation() -> list[Message]:
     """Return the requests of a long, made-up match: every kind, every hand, poor and rich, with blocks in between."""
     lines: list[Message] = []
-    passing = {"pass": True}
+    passing: Message = {"pass": True}
     for hand in combinations_with_replacement(ROLES, 2):
         cards = list(hand)
         lines.append({"type": "game_start", "game": 0, "seat": 0, "players": ["A", "B", "C"], "you": {"cards": cards}})

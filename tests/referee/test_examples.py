@@ -1,0 +1,172 @@
+"""The golden conversations of protocol/examples: made by real matches, quoted by SPEC.md, understood by sample bots.
+
+A file is JSONL; each line is {"from": "referee" | "bot", "line": the message}, as one bot of the match saw it. After a
+change of the protocol, `python tests/referee/test_examples.py` writes the files and SPEC.md's quotation anew.
+"""
+
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.referee import MatchSpec, play_match
+from arena.sandbox import Box, FakeSandbox, Limits, Peer, Program
+from protocol.messages import parse_to_bot
+
+ROOT = Path(__file__).parent.parent.parent
+EXAMPLES = ROOT / "protocol" / "examples"
+SPEC = ROOT / "protocol" / "SPEC.md"
+SAMPLES = sorted([*(ROOT / "sample_bots").glob("*.py"), *(ROOT / "sample_bots").glob("*.js")])
+
+Line = dict[str, Any]
+Answer = Callable[[Line, random.Random], list[Line]]
+
+
+def _reply(request: Line, rng: random.Random) -> list[Line]:
+    """Choose at random, but pass two times in three, so that the game shows more than challenges."""
+    choice = rng.randrange(len(request["legal"]))
+    if "pass" in request["legal"][0] and rng.random() < 0.6:
+        choice = 0
+    if choice % 2:
+        return [{"id": request["id"], "move": request["legal"][choice]}]
+    return [{"id": request["id"], "choice": choice}]
+
+
+def _faulty(request: Line, rng: random.Random) -> list[Line]:
+    """Make a mistake at some requests."""
+    mistakes: dict[int, list[Line]] = {
+        2: [{"id": request["id"], "move": {"action": "resign"}}],
+        3: [{"id": 1, "choice": 0}, {"id": request["id"], "choice": 0}],
+        5: [{"id": request["id"]}],
+    }
+    return mistakes.get(request["id"]) or _reply(request, rng)
+
+
+def _conversation(seats: int, games: int, seed: int, answer: Answer) -> list[Line]:
+    """Play a match; return what bot 0 and the referee said to each other."""
+    said: list[Line] = []
+
+    def script(bot: int) -> Callable[[Peer], None]:
+        def play(peer: Peer) -> None:
+            rng = random.Random(seed * 100 + bot)
+            for raw in peer.lines():
+                message = json.loads(raw)
+                answers: Iterable[Line] = ()
+                if message["type"] == "hello":
+                    answers = [{"type": "hello", "name": f"example-{bot}", "version": "1.0"}]
+                elif message["type"] == "request":
+                    answers = (answer if bot == 0 else _reply)(message, rng)
+                answers = list(answers)
+                if bot == 0:
+                    said.append({"from": "referee", "line": message})
+                    said.extend({"from": "bot", "line": line} for line in answers)
+                peer.send(b"".join(json.dumps(line).encode() + b"\n" for line in answers))
+
+        return play
+
+    sandbox = FakeSandbox({str(bot): script(bot) for bot in range(seats)})
+
+    def launch(bot: int) -> Box:
+        return sandbox.start(Program((str(bot),), Path()), Limits())
+
+    rotations = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
+    key = bytes([seed]) * 32
+    play_match(MatchSpec(0, key, tuple(f"bot-{bot}" for bot in range(seats)), rotations), launch)
+    return said
+
+
+CONVERSATIONS: dict[str, Callable[[], list[Line]]] = {
+    "two_seats.jsonl": lambda: _conversation(2, 2, 5, _reply),
+    "four_seats.jsonl": lambda: _conversation(4, 4, 3, _reply),
+    "faults.jsonl": lambda: _conversation(2, 2, 4, _faulty),
+}
+
+
+def _text(conversation: Iterable[Line]) -> str:
+    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in conversation)
+
+
+def _quoted(spec: str) -> str:
+    """Return SPEC.md with every quotation of an example as the example is now."""
+
+    def quote(found: re.Match[str]) -> str:
+        name, first, last = found[1], int(found[2]), int(found[3])
+        lines = (EXAMPLES / name).read_text().splitlines()[first - 1 : last]
+        body = "".join(json.dumps(json.loads(line)["line"], separators=(",", ":")) + "\n" for line in lines)
+        return f"<!-- example: {name} lines {first}-{last} -->\n```json\n{body}```"
+
+    return re.sub(r"<!-- example: (\S+) lines (\d+)-(\d+) -->\n```json\n(?:[^`]*)```", quote, spec)
+
+
+@pytest.mark.parametrize("name", CONVERSATIONS)
+def test_an_example_is_what_the_referee_says_today(name: str) -> None:
+    """DESIGN 1: golden conversations. The same match, played again, gives the same lines."""
+    assert (EXAMPLES / name).read_text() == _text(CONVERSATIONS[name]())
+
+
+@pytest.mark.parametrize("name", CONVERSATIONS)
+def test_an_example_is_valid_under_the_models(name: str) -> None:
+    """Every line of the referee parses strictly."""
+    for line in map(json.loads, (EXAMPLES / name).read_text().splitlines()):
+        if line["from"] == "referee":
+            parse_to_bot(json.dumps(line["line"]))
+
+
+def test_the_examples_show_every_kind_of_request_and_most_events() -> None:
+    """An author learns from them what comes."""
+    lines = [json.loads(line)["line"] for name in CONVERSATIONS for line in (EXAMPLES / name).read_text().splitlines()]
+    kinds = {line["kind"] for line in lines if line.get("type") == "request"}
+    assert kinds == {"turn", "challenge", "block", "prove", "lose", "exchange"}
+    events = {event["event"] for line in lines for event in line.get("events", [])}
+    shown = {"action", "coins", "challenge", "shown", "unproven", "lost", "exiled", "block", "exchanged"}
+    assert events >= shown
+    assert {line["type"] for line in lines if "type" in line} >= {"error", "game_over", "match_over"}
+
+
+def test_the_spec_quotes_the_examples_as_they_are() -> None:
+    """STYLE 21."""
+    spec = SPEC.read_text()
+    assert "<!-- example: two_seats.jsonl" in spec
+    assert _quoted(spec) == spec
+
+
+@pytest.mark.parametrize("bot", SAMPLES, ids=lambda path: path.name)
+def test_a_sample_bot_answers_every_request_of_every_example_legally(bot: Path) -> None:
+    """Each sample bot hears the referee's half of each conversation and answers all of its requests."""
+    program = ["node", str(bot)] if bot.suffix == ".js" else [sys.executable, str(bot)]
+    for name in CONVERSATIONS:
+        heard = [json.loads(line) for line in (EXAMPLES / name).read_text().splitlines()]
+        told = [line["line"] for line in heard if line["from"] == "referee"]
+        done = subprocess.run(
+            program,
+            input="".join(json.dumps(line) + "\n" for line in told),
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+            env={"PATH": os.environ["PATH"]},
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        hello, *replies = map(json.loads, done.stdout.splitlines())
+        assert hello["type"] == "hello"
+        requests = [line for line in told if line["type"] == "request"]
+        assert [reply["id"] for reply in replies] == [request["id"] for request in requests]
+        for request, reply in zip(requests, replies, strict=True):
+            if "choice" in reply:
+                assert 0 <= reply["choice"] < len(request["legal"])
+            else:
+                assert reply["move"] in request["legal"]
+
+
+if __name__ == "__main__":
+    EXAMPLES.mkdir(exist_ok=True)
+    for example, make in CONVERSATIONS.items():
+        (EXAMPLES / example).write_text(_text(make()))
+    SPEC.write_text(_quoted(SPEC.read_text()))
