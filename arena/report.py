@@ -17,6 +17,7 @@ from ladder.board import Board, Standing
 from protocol.framing import show
 
 _STDERR_LINES = 6  # of a faulty bot's standard error in its example
+_NO_ID = '"id":0,'  # what a rebuilt request has in the place of its id
 _LINE_SHOWN = 400  # characters of a request or an answer
 
 
@@ -150,7 +151,8 @@ def _found(run: Run, name: str, code: str) -> Iterator[str]:
                     yield f"    detail   {fault.detail}"
                 if fault.step is not None:
                     try:
-                        yield f"    request  {_cut(request_line(record.header, game, fault.step).strip())}"
+                        line = request_line(record.header, game, fault.step).strip()
+                        yield f"    request  {_cut(line.replace(_NO_ID, '', 1))}"
                     except RecordError as problem:
                         yield f"    request  can't be rebuilt: {problem}"
                 if fault.got is not None:

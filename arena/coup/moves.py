@@ -106,6 +106,13 @@ def parse(word: str) -> Answer:
     """Read a move from its notation. Raises ValueError for anything that `notation` can't have written."""
     if word in _SINGLE:
         return _SINGLE[word]
+    move = _parsed(word)
+    if notation(move) != word:  # int() also reads "01" and "1_0", and "income:" would be an income
+        raise ValueError(f"{word!r} is no move")
+    return move
+
+
+def _parsed(word: str) -> Answer:
     verb, _, rest = word.partition(":")
     match verb:
         case "block":

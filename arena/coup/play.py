@@ -45,6 +45,7 @@ from arena.coup.moves import (
     Keep,
     Lose,
     Move,
+    Pass,
     Show,
 )
 from arena.coup.rules import Action, ActionRule, Blockers, Effect, Role, Ruleset
@@ -227,14 +228,14 @@ class _Table:
 
     def step(self, phase: Phase, answers: Sequence[Answer]) -> Phase:
         match phase:
-            case ChallengeWindow(asked, pending, claim):
+            case ChallengeWindow(asked, pending, claim) if all(isinstance(a, Pass | Challenge) for a in answers):
                 for seat, answer in zip(asked, answers, strict=True):
                     if isinstance(answer, Challenge):
                         self.events.append(Challenged(seat, claim.seat, claim.role))
                         return Proving((claim.seat,), pending, claim, seat)
                 # Unchallenged: an action goes on to its blocks, a block stands.
                 return self.end_turn() if claim.block else self.blocks(pending)
-            case BlockWindow(asked, pending):
+            case BlockWindow(asked, pending) if all(isinstance(a, Pass | Block) for a in answers):
                 for seat, answer in zip(asked, answers, strict=True):
                     if isinstance(answer, Block):
                         self.events.append(Blocked(seat, answer.role))
@@ -250,7 +251,7 @@ class _Table:
                 return self.lose(asked[0], answers[0].role, pending, reason, then)
             case Exchanging() if isinstance(answers[0], Keep):
                 return self.keep(answers[0].roles)
-        raise IllegalMoveError(f"{answers[0]} is no answer to {type(phase).__name__}")
+        raise IllegalMoveError(f"{answers} are no answers to {type(phase).__name__}")
 
     def act(self, move: Act) -> Phase:
         row = self.rules.rule(move.action)

@@ -77,9 +77,8 @@ class MatchSpec:
         letters = "ABCDEFGHIJ"[: self.seats]
         return tuple(permuted(letters, draw(self.key, "handles")))
 
-
     def bot_seed(self, bot: int) -> str:
-        """Return the seed that a bot is given for its own randomness: 32 hexadecimal digits, no use for anything else."""
+        """Return the seed that a bot is given for its own randomness: 32 hexadecimal digits of a stream of its own."""
         return derived(self.key, f"bot|{bot}").hex()[:32]
 
 
@@ -268,7 +267,7 @@ class _Match:
             player.lives = spec.lives
             player.bank = spec.timing.bank_ms / 1000
             if player.seat is not None:
-                player.seat.capture.mark(f"game {number}")
+                player.seat.capture.mark(f"--- game {number} ---")
                 player.seat.send(wire.game_start(view(state, seat), number, handles))
         feed = wire.Feed(spec.seats)
         while state.board.phase.asked:

@@ -137,11 +137,16 @@ def choose(sight: View, rng: random.Random, calm: float) -> Answer:
     return rng.choice(moves)
 
 
+def game_key(seats: int, seed: int) -> bytes:
+    """Return the key of a random game."""
+    return bytes([seats, seed % 256]) * 16
+
+
 def play_randomly(seats: int, seed: int, forfeit: float = 0.0) -> Iterator[Step]:
     """Play one game; each answer is a forfeit with the given probability. The same arguments give the same game."""
     rng = random.Random(f"{seats}/{seed}")
     calm = rng.choice([0.3, 0.7, 0.9, 0.97])
-    chance = Chance(rng.randbytes(32), seed)
+    chance = Chance(game_key(seats, seed), seed)
     state = deal(COUP, seats, chance)
     while state.board.phase.asked:
         answers = tuple(

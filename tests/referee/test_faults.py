@@ -152,10 +152,8 @@ def play(*scripts: Script | None, games: int = 1, clock: Callable[[], float] | N
 
 
 def errors(seen: Sequence[bytes]) -> list[Error]:
-    """Give the error lines among those that a bot got, as the protocol's models read them."""
-    messages = [parse_to_bot(line) for line in seen if line.startswith(b'{"type":"error"')]
-    assert len(messages) == sum(json.loads(line)["type"] == "error" for line in seen)
-    return [message for message in messages if isinstance(message, Error)]
+    """Parse all lines that a bot got by the protocol's models, and give the error lines."""
+    return [message for message in map(parse_to_bot, seen) if isinstance(message, Error)]
 
 
 # --- what costs a life ------------------------------------------------------------------------------------------------

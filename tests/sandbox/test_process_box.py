@@ -451,7 +451,7 @@ def test_running_out_of_descriptors_is_a_sandbox_error(
 
 # --- the bad bots do what they say ------------------------------------------------------------------------------------
 
-DUMB = {"silent_at_start", "exit_at_start", "syntax_error"}  # these never say hello
+DUMB = {"silent_at_start", "exit_at_start", "syntax_error", "bad_hello"}  # these never say a good hello
 ALL_BAD_BOTS = sorted(path.relative_to(BAD_BOTS) for path in BAD_BOTS.rglob("*.py"))
 
 ANSWERS = {  # to the request with id 7, as far as one read shows
