@@ -23,6 +23,9 @@ import click
 from arena import __version__
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
     from arena.run import Run, RunConfig
 
 _LIVE_PER_S = 4  # how often the live table is drawn
@@ -55,7 +58,7 @@ def cli() -> None:
 @click.option(
     "--match-games", type=click.IntRange(1), help="Games a match, a multiple of the seats.  [24, or the next multiple]"
 )
-@click.option("--rules", metavar="NAME", help="Ruleset to play.  [coup]")
+@click.option("--rules", metavar="NAME|FILE", help="Preset, or a ruleset in TOML; see arena rules.  [coup]")
 @click.option("--seed", type=int, help="Make the run repeatable. A bot can guess it: for bots you trust.")
 @click.option("--jobs", type=click.IntRange(1), help="Matches to play side by side.  [number of cores]")
 @click.option("--sandbox", type=click.Choice(["auto", "process"]), help="How bots are kept apart.  [auto]")
@@ -94,11 +97,12 @@ def run(
     """
     from arena import report
     from arena.bots import BotError
+    from arena.rulesets import RulesetError
     from arena.run import Run, RunConfig, record_results
     from ladder.folder import FolderError, RunFolder
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends like Ctrl-C
-    with _one_line_errors(BotError, FolderError):
+    with _one_line_errors(BotError, FolderError, RulesetError):
         if resume is not None:
             context = click.get_current_context()
             given = [
@@ -157,19 +161,20 @@ def _new_config(
     open_names: bool,
 ) -> "RunConfig":
     from arena.bots import build_all, load
-    from arena.coup import RULESETS
     from arena.referee import Timing
+    from arena.rulesets import load as load_rules
     from arena.run import RunConfig, seed_key
 
-    rules = rules or "coup"
-    if rules not in RULESETS:
-        _refuse(f"--rules {rules}: there is no such ruleset; there are: {', '.join(RULESETS)}")
+    ruleset = load_rules(rules or "coup")
     loaded, remarks = load(bots)
     for remark in remarks:
         _note(remark)
     if len(loaded) < 2:
         _refuse(f"a game needs at least 2 bots, {len(loaded)} given: arena run mybot.py sample_bots/*.py")
-    table = seats or min(4, len(loaded))
+    table = seats or min(4, len(loaded), ruleset.max_seats)
+    problem = ruleset.problem(table)
+    if problem:
+        _refuse(problem)
     config = RunConfig(
         bots=tuple(loaded),
         seats=table,
@@ -177,7 +182,7 @@ def _new_config(
         match_games=match_games or -(-24 // table) * table,
         key=seed_key(seed),
         seed=seed,
-        rules=rules,
+        rules=ruleset,
         timing=Timing(
             limit_ms=500 if limit_ms is None else limit_ms,
             bank_ms=10_000 if bank_ms is None else bank_ms,
@@ -188,11 +193,11 @@ def _new_config(
     )
     try:
         plan = config.plan()
-    except ValueError as problem:
-        _refuse(str(problem))
+    except ValueError as unplannable:
+        _refuse(str(unplannable))
     config = replace(config, bots=tuple(build_all(loaded, _BUILD_S)))
     _note(
-        f"{plan.games} games of {rules}: {plan.rounds} rounds of {plan.matches_per_round} matches, "
+        f"{plan.games} games of {ruleset.name}: {plan.rounds} rounds of {plan.matches_per_round} matches, "
         f"{plan.match_games} games each, at {table} seats"
     )
     _note("sandbox: process (it keeps nothing from the bots: only for code you trust)")
@@ -305,16 +310,24 @@ def _print_report(this: "Run") -> None:
         console.width = _PIPE_WIDTH
     console.print(report.head(this, board))
     console.print()
-    console.print(report.standings(board))
+    _print_whole(console, report.standings(board))
     for line in report.notes(board):
         console.print(line, style="dim")
     console.print()
-    console.print(report.duels(board))
+    _print_whole(console, report.duels(board))
     for text in report.trouble(this, board):
         console.print()
         console.print(text)
     console.print()
     console.print(report.where(this), soft_wrap=True)
+
+
+def _print_whole(console: "Console", table: "Table") -> None:
+    """Print a table; a terminal too narrow for it breaks its lines, but no number is cut."""
+    fitting = console.width
+    console.width = max(fitting, sum((column.min_width or 0) + 2 for column in table.columns))
+    console.print(table)
+    console.width = fitting
 
 
 @cli.command()

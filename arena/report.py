@@ -19,6 +19,7 @@ from protocol.framing import show
 _STDERR_LINES = 6  # of a faulty bot's standard error in its example
 _NO_ID = '"id":0,'  # what a rebuilt request has in the place of its id
 _LINE_SHOWN = 400  # characters of a request or an answer
+_NAME_WIDTH = 12  # columns that a narrow terminal leaves to a name, which goes on below
 
 
 def live(progress: Progress) -> RenderableType:
@@ -57,31 +58,33 @@ def head(run: Run, board: Board) -> str:
     """Return one line: what was played, and how fast."""
     config, progress = run.config, run.progress
     drawn = f", {board.draws} drawn" if board.draws else ""
-    text = f"{board.games} games of {config.rules} at {config.seats} seats in {board.matches} matches{drawn}"
+    text = f"{board.games} games of {config.rules.name} at {config.seats} seats in {board.matches} matches{drawn}"
     if progress.seconds > 0 and progress.fresh_games:
         text += f"; {progress.fresh_games / progress.seconds:.0f} games/s"
     return text
 
 
-def standings(board: Board) -> RenderableType:
+def standings(board: Board) -> Table:
     """Return the standings as a table."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("#", justify="right")
-    table.add_column("bot", overflow="fold")
-    for name in ("rating", "win share", "95 %", "games", "faults", "forfeits"):
-        table.add_column(name, justify="right", no_wrap=True)
+    rows = []
     for row in board.standings:
-        faults = sum(row.faults.values())
-        table.add_row(
-            str(row.rank),
-            Text(row.bot),
-            f"{row.mu:.1f} ± {2 * row.sigma:.1f}",
-            f"{row.win_share:.1%}",
-            _interval(row),
-            str(row.games),
-            Text(str(faults), style="red" if faults else ""),
-            Text(str(row.forfeits), style="red" if row.forfeits else ""),
-        )
+        numbers = [f"{row.mu:.1f} ± {2 * row.sigma:.1f}", f"{row.win_share:.1%}", _interval(row), str(row.games)]
+        faults = [Text(str(count), style="red" if count else "") for count in (sum(row.faults.values()), row.forfeits)]
+        rows.append([Text(str(row.rank)), Text(row.bot), *map(Text, numbers), *faults])
+    return _table(["#", "bot", "rating", "win share", "95 %", "games", "faults", "forfeits"], rows)
+
+
+def _table(names: list[str], rows: list[list[Text]]) -> Table:
+    """Return a table of rank, name and numbers. Where there is no room, names are folded; numbers never are."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for place, name in enumerate(names):
+        width = max(len(name), *(row[place].cell_len for row in rows))
+        if place == 1:
+            table.add_column(name, overflow="fold", min_width=min(width, _NAME_WIDTH))
+        else:
+            table.add_column(name, justify="right", no_wrap=True, min_width=width)
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
@@ -99,20 +102,16 @@ def notes(board: Board) -> list[str]:
     return lines
 
 
-def duels(board: Board) -> RenderableType:
+def duels(board: Board) -> Table:
     """Return who beats whom: the share of games at a common table that the row's bot won."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("#", justify="right")
-    table.add_column("wins against", overflow="fold")
+    rows = []
     for row in board.standings:
-        table.add_column(str(row.rank), justify="right", no_wrap=True)
-    for row in board.standings:
-        cells = []
+        cells = [str(row.rank), row.bot]
         for other in board.standings:
             duel = board.duels[row.bot].get(other.bot)
             cells.append(f"{duel.wins / duel.games:.0%}" if duel else "-")
-        table.add_row(str(row.rank), Text(row.bot), *cells)
-    return table
+        rows.append([Text(cell) for cell in cells])
+    return _table(["#", "wins against", *(str(row.rank) for row in board.standings)], rows)
 
 
 def trouble(run: Run, board: Board) -> Iterator[Text]:
@@ -191,7 +190,7 @@ def to_json(run: Run, board: Board) -> dict[str, Any]:
     played = progress.done - progress.resumed
     return {
         "run": str(run.folder.path),
-        "rules": config.rules,
+        "rules": config.rules.name,
         "seed": config.seed,
         "seats": config.seats,
         "games": board.games,

@@ -18,7 +18,8 @@ from typing import Any
 
 from arena import __version__
 from arena.bots import Bot, check_unchanged
-from arena.coup import RULESETS, derived
+from arena.coup import COUP, Ruleset, derived
+from arena.coup.ruleset_data import from_dict, to_dict
 from arena.job import Job, play
 from arena.referee import ArenaError, MatchResult, MatchSpec, RecordError, Timing, read, results
 from arena.sandbox import Program, remove_tree
@@ -42,7 +43,7 @@ class RunConfig:
     match_games: int
     key: bytes
     seed: int | None = None
-    rules: str = "coup"
+    rules: Ruleset = COUP
     timing: Timing = field(default_factory=Timing)
     strict: bool = False
     open_names: bool = False
@@ -60,7 +61,7 @@ class RunConfig:
             key=key,
             bots=tuple(self.bots[bot].name for bot in bots),
             seatings=seatings(self.seats, self.match_games, keyed_shuffle(key, "seats")),
-            rules=RULESETS[self.rules],
+            rules=self.rules,
             timing=self.timing,
             lives=1 if self.strict else 3,
             open_names=self.open_names,
@@ -73,6 +74,7 @@ class RunConfig:
             "arena": __version__,
             **asdict(self),
             "key": self.key.hex(),
+            "rules": to_dict(self.rules),
             "bots": [{**asdict(bot), "path": str(bot.path), "cwd": str(bot.cwd)} for bot in self.bots],
         }
 
@@ -84,11 +86,10 @@ class RunConfig:
                 f"run.json has version {config.get('run')!r}, this arena reads version {VERSION}: "
                 f"go on with the arena that began it ({config.get('arena')!r})"
             )
-        if config.get("rules") not in RULESETS:
-            raise FolderError(f"run.json names the rules {config.get('rules')!r}; there are: {', '.join(RULESETS)}")
         try:
             fields = {name: config[name] for name in cls.__dataclass_fields__}
             fields["key"] = bytes.fromhex(config["key"])
+            fields["rules"] = from_dict(config["rules"])
             fields["timing"] = Timing(**config["timing"])
             fields["bots"] = tuple(
                 Bot(

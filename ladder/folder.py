@@ -57,7 +57,7 @@ class RunFolder:
 
     def refuse_existing(self) -> None:
         """Raise FolderError if there is something where the folder is to be made."""
-        if (self.path / "run.json").exists():
+        if os.path.exists(self.path / "run.json"):  # Path.exists raises where the name is too long
             raise FolderError(f"{self.path} exists; name another --out, or go on with --resume {self.path}")
         if os.path.lexists(self.path):
             raise FolderError(f"{self.path} exists; name another --out")

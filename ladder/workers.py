@@ -173,7 +173,7 @@ def _serve(descriptor: int, owner: int, cores: str) -> None:
         with contextlib.suppress(OSError):  # a core that was taken away since: then run where the kernel likes
             os.sched_setaffinity(0, [int(core) for core in cores.split(",")])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    _leave_on_sigterm()
     _die_with(owner)
     pipe = Connection(descriptor)
     while True:
@@ -195,6 +195,23 @@ def _serve(descriptor: int, owner: int, cores: str) -> None:
             data = pickle.dumps((False, RuntimeError(what)))
         with contextlib.suppress(OSError):
             pipe.send_bytes(data)
+
+
+def _leave_on_sigterm() -> None:
+    """Let SIGTERM raise SystemExit in the call, and again where Python loses it: in a finalizer, or a hook of fork."""
+
+    def leave(*_: object) -> None:
+        sys.exit()
+
+    def lost(problem: "sys.UnraisableHookArgs") -> None:
+        if isinstance(problem.exc_value, SystemExit):
+            signal.setitimer(signal.ITIMER_REAL, 0.01)  # soon, but after what is being done
+        else:
+            sys.__unraisablehook__(problem)
+
+    sys.unraisablehook = lost
+    signal.signal(signal.SIGTERM, leave)
+    signal.signal(signal.SIGALRM, leave)
 
 
 def _die_with(owner: int) -> None:

@@ -1,15 +1,16 @@
 """The Coup payloads of the lines: cards, moves, state, claims and events, as pydantic models.
 
 Moves, actions and events are unions of small closed shapes, told apart by one field. A new action or event is a new
-class in a union; a new role is a word in `Role`. Field descriptions feed schema.json.
+class in a union; a new role is a word in `Role`. What only some rule variants have (SPEC.md, Rule variants) is a shape
+of its own, or a field that is absent elsewhere. Field descriptions feed schema.json.
 
 Must not know: the engine, who may see what (the referee redacts; `cards` in an event is simply absent), the messages
 these payloads travel in.
 """
 
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypeAliasType
 
@@ -38,41 +39,80 @@ def _true(value: Any) -> Any:
     return value
 
 
+def _false(value: Any) -> Any:
+    if value is not False:
+        raise ValueError("only false")
+    return value
+
+
 T = TypeVar("T")
 # A field that is left out where it doesn't apply. In Python it is None then; on the wire it is never null.
 Absent = Annotated[T | SkipJsonSchema[None], AfterValidator(_not_null)]
 Yes = Annotated[Literal[True], BeforeValidator(_true)]
+No = Annotated[Literal[False], BeforeValidator(_false)]
 
-# Role and Event are named types, not bare aliases, so that schema.json defines them once.
-Role = TypeAliasType("Role", Literal["ambassador", "assassin", "captain", "contessa", "duke"])
+# Named types, not bare aliases, so that schema.json defines them once.
+Role = TypeAliasType("Role", Literal["ambassador", "assassin", "captain", "contessa", "duke", "inquisitor"])
+Claimed = TypeAliasType("Claimed", Role | Literal["not_duke"])
+Allegiance = TypeAliasType("Allegiance", Literal["loyalist", "reformist"])
 Seat = Annotated[int, Field(ge=0, description="A seat, 0-based; seats are numbered clockwise.")]
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 Cards = Annotated[tuple[Role, ...], AfterValidator(_sorted), Field(description="Roles in alphabetical order.")]
 LossReason = Literal["coup", "assassinate", "challenge"]
-CoinReason = Literal["income", "foreign_aid", "tax", "steal", "stolen", "coup", "assassinate", "refund", "exile"]
+CoinReason = Literal[
+    "income", "foreign_aid", "tax", "steal", "stolen", "coup", "assassinate", "refund", "exile", "convert", "embezzle"
+]  # fmt: skip
 
-UntargetedAction = Literal["income", "foreign_aid", "tax", "exchange"]
-TargetedAction = Literal["coup", "assassinate", "steal"]
+# The conversion is in neither: it is aimed at nobody or at a player, and it is never pending.
+UntargetedAction = Literal["income", "foreign_aid", "tax", "exchange", "embezzle"]
+TargetedAction = Literal["coup", "assassinate", "steal", "examine"]
 
 
 # ---------------------------------------------------------------- the rules of this match
 
 
 class Ruleset(Sent):
-    """The rules of a match, as far as their numbers differ between rulesets."""
+    """The rules of a match, as far as rulesets differ. A field that has nothing to act on still has its value."""
 
-    name: str = Field(description="Name of the ruleset; 'coup' is the basic game.")
+    name: str = Field(description="Name of the ruleset, a label; 'coup' is the basic game.")
     seats: int = Field(ge=2, description="Players at the table.")
     deck: dict[Role, Positive] = Field(
         min_length=1, description="Copies of each role in the whole pack, hands included."
     )
     start_coins: Count = Field(description="Coins each player has at the start of a game.")
-    two_player_starter_coins: Count = Field(description="Coins of seat 0 at the start instead, with two players.")
+    two_player_starter_coins: Count = Field(description="Coins of the starter instead, with two players.")
     coup_cost: Count = Field(description="Coins a coup costs.")
     assassinate_cost: Count = Field(description="Coins an assassination costs.")
-    forced_coup: Positive = Field(description="Coins from which on a coup is the only legal action.")
+    forced_coup: Count = Field(description="Coins from which on a coup is the only legal action; 0: no such rule.")
     turn_limit: Positive = Field(description="Turns (of all players together) after which a game is a draw.")
+    first_player: Literal["seat_0", "last_winner", "random"] = Field(description="Who has the first turn of a game.")
+    attacks_blocked_by: Literal["target", "anyone"] = Field(description="Who may block steal and assassinate.")
+    block_challenged_by: Literal["anyone", "actor"] = Field(description="Who may challenge a block.")
+    prove: Literal["choose", "automatic"] = Field(
+        description="Whether a challenged player is asked to show a card it holds, or shows it always."
+    )
+    shown_card: Literal["replaced", "may_keep"] = Field(
+        description="Whether a card that proved a claim is replaced, or its owner may keep it."
+    )
+    block_after_failed_challenge: Literal["yes", "never", "not_challenger"] = Field(
+        description="Whether an action may be blocked after a challenge of it failed, and by whom."
+    )
+    exchange_draw: int = Field(ge=1, le=2, description="Cards that an exchange draws, and returns.")
+    exchange_return: Literal["any", "claimed_role"] = Field(
+        description="Which cards an exchange may return; claimed_role: the claimed one, if it was held."
+    )
+    inquisitor: bool = Field(description="The inquisitor takes the ambassador's place, and may examine.")
+    examine_pick: Literal["target", "random"] = Field(description="Who picks the card that is examined.")
+    examine_replace: Literal["draw_first", "return_first"] = Field(
+        description="Whether the new card is drawn before or after the examined one is back in the deck."
+    )
+    reformation: bool = Field(description="Allegiances, conversion and embezzlement.")
+    allegiance_start: Literal["starter_chooses", "assigned"] = Field(
+        description="Whether the starter chooses a side or gets one by chance; the sides alternate from there."
+    )
+    embezzle_concede: bool = Field(description="A challenged embezzler without a duke may decline to show its hand.")
+    draft: bool = Field(description="Each of two players picks its first card from a set of its own.")
 
 
 # ---------------------------------------------------------------- moves
@@ -91,7 +131,14 @@ class TargetedMove(Sent):
     target: Seat = Field(description="The living seat it is aimed at.")
 
 
-TurnMove = Annotated[UntargetedMove | TargetedMove, Field(discriminator="action")]
+class ConvertMove(Sent):
+    """Change an allegiance: one's own, or that of another player."""
+
+    action: Literal["convert"]
+    target: Absent[Seat] = Field(default=None, description="The living seat to convert; absent: oneself.")
+
+
+TurnMove = Annotated[UntargetedMove | TargetedMove | ConvertMove, Field(discriminator="action")]
 
 
 class PassMove(Sent):
@@ -118,6 +165,12 @@ class ShowMove(Sent):
     show: Role = Field(description="The claimed role, which the hand holds.")
 
 
+class ShowHandMove(Sent):
+    """Prove that one has no duke, by showing all one's cards."""
+
+    show: Literal["all"]
+
+
 class DeclineMove(Sent):
     """Not prove a claim, unable or unwilling: an influence is lost."""
 
@@ -136,8 +189,53 @@ class KeepMove(Sent):
     keep: Cards = Field(description="As many roles of hand and drawn cards as the hand has.")
 
 
-# Each shape has a field of its own and allows no other, so at most one fits.
-AnyMove = TurnMove | PassMove | ChallengeMove | BlockMove | ShowMove | DeclineMove | LoseMove | KeepMove
+class KeepShownMove(Sent):
+    """Keep the card that was just shown, or have it replaced."""
+
+    keep_shown: bool = Field(description="True: it stays in the hand; false: it is replaced.")
+
+
+class PickMove(Sent):
+    """Choose the card to keep of one's own set of five."""
+
+    pick: Role = Field(description="The role to keep; the other four are discarded.")
+
+
+class SideMove(Sent):
+    """Choose one's allegiance, and so everybody's."""
+
+    side: Allegiance = Field(description="The starter's own side.")
+
+
+class RevealMove(Sent):
+    """Choose the card that the inquisitor looks at."""
+
+    reveal: Role = Field(description="A role of the hand.")
+
+
+class ExaminedMove(Sent):
+    """Decide about the card that was looked at."""
+
+    examined: Literal["hand_back", "force_swap"] = Field(description="Whether its owner keeps it or must replace it.")
+
+
+# At most one fits: a shape allows no field but its own, and those that share one (action, show) share none of its words.
+AnyMove = (
+    TurnMove
+    | PassMove
+    | ChallengeMove
+    | BlockMove
+    | ShowMove
+    | ShowHandMove
+    | DeclineMove
+    | LoseMove
+    | KeepMove
+    | KeepShownMove
+    | PickMove
+    | SideMove
+    | RevealMove
+    | ExaminedMove
+)
 
 
 # ---------------------------------------------------------------- what a seat sees
@@ -149,6 +247,7 @@ class Player(Sent):
     coins: Count = Field(description="Coins in hand.")
     influence: Count = Field(description="Face-down cards; 0: out of the game.")
     revealed: tuple[Role, ...] = Field(description="Face-up cards; their order means nothing.")
+    allegiance: Absent[Allegiance] = Field(default=None, description="Its side; absent: sides aren't settled or used.")
 
 
 class State(Sent):
@@ -157,7 +256,15 @@ class State(Sent):
     turn: Positive = Field(description="Number of the turn, from 1, counted over all players.")
     actor: Seat = Field(description="The seat whose turn it is.")
     deck: Count = Field(description="Cards in the court deck.")
+    reserve: Absent[Count] = Field(default=None, description="Coins on the treasury reserve; only in the Reformation.")
     players: tuple[Player, ...] = Field(description="One for each seat, seat 0 first.")
+
+    @model_validator(mode="after")
+    def _sides_of_all_or_none(self) -> Self:
+        sides = [player.allegiance for player in self.players if player.allegiance is not None]
+        if sides and (len(sides) < len(self.players) or self.reserve is None):
+            raise ValueError("all players have an allegiance or none has, and only where there is a reserve")
+        return self
 
 
 class You(Sent):
@@ -165,12 +272,19 @@ class You(Sent):
 
     seat: Seat = Field(description="The bot's own seat in this game.")
     cards: Cards = Field(description="Its face-down cards, in alphabetical order.")
+    discards: Absent[Cards] = Field(default=None, description="The four cards it discarded; only after a draft.")
 
 
 class ExchangingYou(You):
     """What only a bot that exchanges sees."""
 
     drawn: Cards = Field(description="The cards drawn from the court deck, in alphabetical order.")
+
+
+class ExaminingYou(You):
+    """What only a bot that examines sees."""
+
+    seen: Role = Field(description="The target's card that it looks at.")
 
 
 class UntargetedPending(Sent):
@@ -192,10 +306,10 @@ Pending = Annotated[UntargetedPending | TargetedPending, Field(discriminator="ac
 
 
 class Claim(Sent):
-    """A claimed role that may be challenged, or has been."""
+    """A claim that may be challenged, or has been."""
 
     seat: Seat = Field(description="Who claims it.")
-    role: Role = Field(description="The role claimed.")
+    role: Claimed = Field(description="The role claimed; not_duke: an embezzler's claim to have no duke.")
     block: bool = Field(description="True: the claim is a block of the pending action; false: it is the action's own.")
 
 
@@ -234,9 +348,25 @@ class TargetedRoleActionEvent(_Event):
     """A player declared a role's action against another."""
 
     event: Literal["action"]
-    action: Literal["assassinate", "steal"]
+    action: Literal["assassinate", "steal", "examine"]
     target: Seat
     claim: Role = Field(description="The role claimed.")
+
+
+class ConvertEvent(_Event):
+    """A player changes an allegiance: its own, or that of the target."""
+
+    event: Literal["action"]
+    action: Literal["convert"]
+    target: Absent[Seat] = Field(default=None, description="Whom it converts; absent: itself.")
+
+
+class EmbezzleEvent(_Event):
+    """A player reaches for the treasury reserve, claiming to have no duke."""
+
+    event: Literal["action"]
+    action: Literal["embezzle"]
+    claim: Literal["not_duke"]
 
 
 class CoinsEvent(_Event):
@@ -252,14 +382,31 @@ class ChallengeEvent(_Event):
 
     event: Literal["challenge"]
     claimant: Seat = Field(description="Whose claim it is.")
-    role: Role = Field(description="The role claimed.")
+    role: Claimed = Field(description="The role claimed, or not_duke.")
 
 
 class ShownEvent(_Event):
-    """`seat` proved its claim; the card went back, the deck was shuffled, another card was drawn."""
+    """`seat` proved its claim; unless it kept the card, that went back, the deck was shuffled, another was drawn."""
+
+    model_config = ConfigDict(json_schema_extra={"not": {"required": ["replaced", "cards"]}})
 
     event: Literal["shown"]
     role: Role = Field(description="The role shown.")
+    replaced: Absent[No] = Field(default=None, description="False: the card was kept; absent: it was replaced.")
+    cards: Absent[Cards] = Field(default=None, description="Only in the copy of `seat`: its whole hand now.")
+
+    @model_validator(mode="after")
+    def _kept_is_no_news(self) -> Self:
+        if self.replaced is False and self.cards is not None:
+            raise ValueError("a hand whose shown card was kept is not told anew")
+        return self
+
+
+class ShownHandEvent(_Event):
+    """`seat` proved that it had no duke; all its cards went back, the deck was shuffled, as many were drawn."""
+
+    event: Literal["shown_hand"]
+    roles: Cards = Field(description="All the cards it had, shown to everybody.")
     cards: Absent[Cards] = Field(default=None, description="Only in the copy of `seat`: its whole hand now.")
 
 
@@ -267,7 +414,7 @@ class UnprovenEvent(_Event):
     """`seat` couldn't or didn't wish to prove its claim."""
 
     event: Literal["unproven"]
-    role: Role = Field(description="The role claimed.")
+    role: Claimed = Field(description="The role claimed, or not_duke.")
 
 
 class LostEvent(_Event):
@@ -306,8 +453,50 @@ class ForfeitEvent(_Event):
     roles: Cards = Field(description="Its cards, now face up.")
 
 
+class DraftedEvent(_Event):
+    """`seat` has its hand: the card it picked and one that was dealt."""
+
+    event: Literal["drafted"]
+    cards: Absent[Cards] = Field(default=None, description="Only in the copy of `seat`: its hand.")
+
+
+class AllegiancesEvent(_Event):
+    """`seat`, the starter, chose a side; the others alternate clockwise."""
+
+    event: Literal["allegiances"]
+    sides: tuple[Allegiance, ...] = Field(description="The side of each seat, seat 0 first.")
+
+
+class ConvertedEvent(_Event):
+    """`seat` changed the allegiance of `target`."""
+
+    event: Literal["converted"]
+    target: Seat = Field(description="Whose allegiance it is; `seat` itself for its own.")
+    allegiance: Allegiance = Field(description="The side of `target` now.")
+
+
+class ExaminedEvent(_Event):
+    """`seat` looked at a card of `target`, which was handed back or replaced."""
+
+    # The target's copy of a replacement has role and cards; `seat` has the role; the others have neither.
+    event: Literal["examined"]
+    target: Seat = Field(description="Whose card it was.")
+    replaced: bool = Field(description="True: the card was replaced; false: it was handed back.")
+    role: Absent[Role] = Field(default=None, description="Only in the copies of `seat` and `target`: the card.")
+    cards: Absent[Cards] = Field(
+        default=None, description="Only in the copy of `target`, if the card was replaced: its whole hand now."
+    )
+
+    @model_validator(mode="after")
+    def _a_new_hand_follows_from_a_known_card(self) -> Self:
+        if self.cards is not None and (self.role is None or not self.replaced):
+            raise ValueError("cards stand beside the role of a card that was replaced")
+        return self
+
+
 ActionEvent = Annotated[
-    GeneralActionEvent | CoupEvent | RoleActionEvent | TargetedRoleActionEvent, Field(discriminator="action")
+    GeneralActionEvent | CoupEvent | RoleActionEvent | TargetedRoleActionEvent | ConvertEvent | EmbezzleEvent,
+    Field(discriminator="action"),
 ]
 Event = TypeAliasType(
     "Event",
@@ -321,7 +510,12 @@ Event = TypeAliasType(
         | ExiledEvent
         | BlockEvent
         | ExchangedEvent
-        | ForfeitEvent,
+        | ForfeitEvent
+        | ShownHandEvent
+        | DraftedEvent
+        | AllegiancesEvent
+        | ConvertedEvent
+        | ExaminedEvent,
         Field(discriminator="event"),
     ],
 )

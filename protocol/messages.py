@@ -25,17 +25,24 @@ from protocol.coup import (
     Count,
     DeclineMove,
     Event,
+    ExaminedMove,
+    ExaminingYou,
     ExchangingYou,
     KeepMove,
+    KeepShownMove,
     LoseMove,
     LossReason,
     PassMove,
     Pending,
+    PickMove,
     Positive,
+    RevealMove,
     Ruleset,
     Seat,
     Sent,
+    ShowHandMove,
     ShowMove,
+    SideMove,
     State,
     TurnMove,
     You,
@@ -169,7 +176,7 @@ class ProveRequest(_Request):
     pending: Pending
     claim: Claim
     challenger: Seat = Field(description="Who challenges.")
-    legal: tuple[ShowMove | DeclineMove, ...] = Field(min_length=1)
+    legal: tuple[ShowMove | ShowHandMove | DeclineMove, ...] = Field(min_length=1)
 
 
 class LoseRequest(_Request):
@@ -190,8 +197,62 @@ class ExchangeRequest(_Request):
     legal: tuple[KeepMove, ...] = Field(min_length=1)
 
 
+# Those that follow come only in rule variants.
+
+
+class DraftRequest(_Request):
+    """Before the deal: which card of its own set does the bot keep?"""
+
+    kind: Literal["draft"]
+    legal: tuple[PickMove, ...] = Field(min_length=1)
+
+
+class AllegianceRequest(_Request):
+    """Before the first turn: which side does the bot, the starter, take?"""
+
+    kind: Literal["allegiance"]
+    legal: tuple[SideMove, ...] = Field(min_length=1)
+
+
+class KeepShownRequest(_Request):
+    """The bot has shown a card: does it keep it?"""
+
+    kind: Literal["keep_shown"]
+    pending: Pending
+    claim: Claim
+    challenger: Seat = Field(description="Who challenged.")
+    legal: tuple[KeepShownMove, ...] = Field(min_length=1)
+
+
+class ExamineShowRequest(_Request):
+    """The bot is examined: which card does the inquisitor see?"""
+
+    kind: Literal["examine_show"]
+    pending: Pending
+    legal: tuple[RevealMove, ...] = Field(min_length=1)
+
+
+class ExamineDecideRequest(_Request):
+    """The bot examines and has seen a card: may its owner keep it?"""
+
+    kind: Literal["examine_decide"]
+    pending: Pending
+    you: ExaminingYou
+    legal: tuple[ExaminedMove, ...] = Field(min_length=1)
+
+
 Request = Annotated[
-    TurnRequest | ChallengeRequest | BlockRequest | ProveRequest | LoseRequest | ExchangeRequest,
+    TurnRequest
+    | ChallengeRequest
+    | BlockRequest
+    | ProveRequest
+    | LoseRequest
+    | ExchangeRequest
+    | DraftRequest
+    | AllegianceRequest
+    | KeepShownRequest
+    | ExamineShowRequest
+    | ExamineDecideRequest,
     Field(discriminator="kind"),
 ]
 

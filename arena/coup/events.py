@@ -1,14 +1,15 @@
 """What happened in a game: one frozen class for each kind, with its public and private parts.
 
 The order of a game's events is the order of the rules; an event's number is its place in the game and is the same for
-all seats. `cards` is the only private field: it belongs to the event's own seat, and `view.seen` takes it out of every
-other copy. No event names a card's slot, who passed, or who else wanted to challenge.
+all seats. Private are `cards`, which belong to the event's own seat, and in `Examination` to the target, whose `role`
+both see; `view.seen` takes them out of every other copy. No event names a card's slot, who passed, or who else wanted
+to challenge.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from arena.coup.rules import Action, Role
+from arena.coup.rules import Action, Allegiance, Role
 
 
 class CoinReason(StrEnum):
@@ -23,6 +24,8 @@ class CoinReason(StrEnum):
     ASSASSINATE = "assassinate"
     REFUND = "refund"
     EXILE = "exile"
+    CONVERT = "convert"
+    EMBEZZLE = "embezzle"
 
 
 class LossReason(StrEnum):
@@ -35,12 +38,13 @@ class LossReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Acted:
-    """A seat declared its action, claiming a role or none."""
+    """A seat declared its action, claiming a role, or none, or (`denies`) that it doesn't have the role."""
 
     seat: int
     action: Action
     target: int | None
     claim: Role | None
+    denies: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +63,20 @@ class Challenged:
     seat: int
     claimant: int
     role: Role
+    denies: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A seat proved its claim; the card went back, the deck was shuffled, another was drawn. `cards`: its hand now."""
+    """A seat proved its claim; the card went back, the deck was shuffled, another was drawn. `cards`: its hand now.
+
+    Where a shown card may be kept and is, `replaced` is false and `cards` None.
+    """
 
     seat: int
     role: Role
     cards: tuple[Role, ...] | None
+    replaced: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +85,7 @@ class Unproven:
 
     seat: int
     role: Role
+    denies: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,4 +129,65 @@ class Forfeited:
     roles: tuple[Role, ...]
 
 
-Event = Acted | Coins | Challenged | Shown | Unproven | Lost | Exiled | Blocked | Exchanged | Forfeited
+@dataclass(frozen=True, slots=True)
+class HandShown:
+    """A seat showed all its cards to prove that it lacks a role; all were replaced. `cards`: its hand now."""
+
+    seat: int
+    roles: tuple[Role, ...]
+    cards: tuple[Role, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """A seat has its cards: one picked, one dealt. `cards`: its hand."""
+
+    seat: int
+    cards: tuple[Role, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sided:
+    """The starter chose an allegiance, and so settled everybody's: `sides` has one entry a seat."""
+
+    seat: int
+    sides: tuple[Allegiance, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A seat turned the allegiance of `target`, who may be itself; `allegiance` is the side now."""
+
+    seat: int
+    target: int
+    allegiance: Allegiance
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """A seat has looked at a card of the target (`role`), which was handed back or replaced (`cards`: the hand now)."""
+
+    seat: int
+    target: int
+    replaced: bool
+    role: Role | None
+    cards: tuple[Role, ...] | None
+
+
+Event = (
+    Acted
+    | Coins
+    | Challenged
+    | Shown
+    | Unproven
+    | Lost
+    | Exiled
+    | Blocked
+    | Exchanged
+    | Forfeited
+    | HandShown
+    | Drafted
+    | Sided
+    | Converted
+    | Examination
+)

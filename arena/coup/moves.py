@@ -6,7 +6,7 @@ blanks, as in `steal:2`, `block:duke`, `keep:captain+duke`; `-` is a pass, `!` a
 
 from dataclasses import dataclass
 
-from arena.coup.rules import Action, Role
+from arena.coup.rules import Action, Allegiance, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +61,63 @@ class Keep:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowHand:
+    """Prove that one does not have a role, by showing all cards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retain:
+    """Keep the card that was just shown (True), or have it replaced."""
+
+    shown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """Choose one's own card from the set of five of the draft."""
+
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Choose an allegiance before the first turn."""
+
+    allegiance: Allegiance
+
+
+@dataclass(frozen=True, slots=True)
+class Reveal:
+    """Show one card to the inquisitor who examines."""
+
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """Hand the examined card back, or force its owner to swap it."""
+
+    swap: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Forfeit:
     """Leave the game. Never a legal choice: the referee plays it for a seat that has lost the right to go on."""
 
 
-Move = Act | Pass | Challenge | Block | Show | Decline | Lose | Keep
+Move = (
+    Act | Pass | Challenge | Block | Show | Decline | Lose | Keep | ShowHand | Retain | Pick | Side | Reveal | Examined
+)
 Answer = Move | Forfeit
 
 PASS = Pass()
 CHALLENGE = Challenge()
 DECLINE = Decline()
+SHOW_HAND = ShowHand()
+REPLACE_SHOWN = Retain(shown=False)
+KEEP_SHOWN = Retain(shown=True)
+HAND_BACK = Examined(swap=False)
+FORCE_SWAP = Examined(swap=True)
 FORFEIT = Forfeit()
 
 
@@ -95,11 +142,26 @@ def notation(move: Answer) -> str:
             return f"lose:{role.value}"
         case Keep(roles):
             return "keep:" + "+".join(role.value for role in roles)
+        case ShowHand():
+            return "show:all"
+        case Retain(shown):
+            return "keep_shown" if shown else "replace_shown"
+        case Pick(role):
+            return f"pick:{role.value}"
+        case Side(allegiance):
+            return f"side:{allegiance.value}"
+        case Reveal(role):
+            return f"reveal:{role.value}"
+        case Examined(swap):
+            return "force_swap" if swap else "hand_back"
         case Forfeit():
             return "#"
 
 
-_SINGLE: dict[str, Answer] = {notation(m): m for m in (PASS, CHALLENGE, DECLINE, FORFEIT)}
+_SINGLE: dict[str, Answer] = {
+    notation(move): move
+    for move in (PASS, CHALLENGE, DECLINE, SHOW_HAND, REPLACE_SHOWN, KEEP_SHOWN, HAND_BACK, FORCE_SWAP, FORFEIT)
+}
 
 
 def parse(word: str) -> Answer:
@@ -121,6 +183,12 @@ def _parsed(word: str) -> Answer:
             return Show(Role(rest))
         case "lose":
             return Lose(Role(rest))
+        case "pick":
+            return Pick(Role(rest))
+        case "side":
+            return Side(Allegiance(rest))
+        case "reveal":
+            return Reveal(Role(rest))
         case "keep":
             return Keep(tuple(Role(r) for r in rest.split("+")))
         case _:

@@ -1,9 +1,12 @@
 """How a game of Coup is played: who is asked, what is legal, and what their answers do.
 
-A turn runs through phases (rulebook 000:72-177):
+A game may begin with Drafting (000:187) and ChoosingSide (000:220). A turn runs through phases (000:72-177):
 
-    Turn -> [ChallengeWindow -> Proving -> Losing] -> [BlockWindow -> [ChallengeWindow -> Proving -> Losing]]
-         -> effect -> [Losing | Exchanging] -> the next Turn, or Over
+    Turn -> [ChallengeWindow -> Proving -> [Retaining] -> Losing]
+         -> [BlockWindow -> [ChallengeWindow -> Proving -> [Retaining] -> Losing]]
+         -> effect -> [Losing | Exchanging | [Revealing] -> Examining] -> the next Turn, or Over
+
+Which of them a game has is said by its ruleset's fields and action table; no preset is known here by name.
 
 Each phase names the seats it asks, all at once. `legal` takes a seat's View, never the game, so that a list of moves
 can't tell anything hidden. `apply` takes one answer from every asked seat and returns the next state with the events
@@ -23,43 +26,83 @@ from arena.coup.events import (
     Challenged,
     CoinReason,
     Coins,
+    Converted,
+    Drafted,
     Event,
+    Examination,
     Exchanged,
     Exiled,
     Forfeited,
+    HandShown,
     LossReason,
     Lost,
     Shown,
+    Sided,
     Unproven,
 )
 from arena.coup.moves import (
     CHALLENGE,
     DECLINE,
+    FORCE_SWAP,
+    HAND_BACK,
+    KEEP_SHOWN,
     PASS,
+    REPLACE_SHOWN,
+    SHOW_HAND,
     Act,
     Answer,
     Block,
     Challenge,
     Decline,
+    Examined,
     Forfeit,
     Keep,
     Lose,
     Move,
     Pass,
+    Pick,
+    Retain,
+    Reveal,
     Show,
+    ShowHand,
+    Side,
 )
-from arena.coup.rules import Action, ActionRule, Blockers, Effect, Role, Ruleset
+from arena.coup.rules import (
+    Action,
+    ActionRule,
+    Allegiance,
+    AllegianceStart,
+    BlockAfterChallenge,
+    BlockChallengers,
+    Blockers,
+    Effect,
+    ExaminePick,
+    ExamineReplace,
+    ExchangeReturn,
+    FirstPlayer,
+    Proof,
+    Role,
+    Ruleset,
+    ShownCard,
+)
 from arena.coup.state import (
+    NOTHING,
     BlockWindow,
     Board,
     ChallengeWindow,
+    ChoosingSide,
     Claim,
+    Drafting,
     Ending,
+    Examining,
     Exchanging,
     Losing,
     Over,
+    Past,
     Phase,
     Proving,
+    Retaining,
+    Revealing,
     State,
     Then,
     Turn,
@@ -71,26 +114,51 @@ class IllegalMoveError(Exception):
     """An answer that isn't in the seat's legal moves, or not one answer for every asked seat: the caller's error."""
 
 
-def deal(rules: Ruleset, seats: int, chance: Chance) -> State:
-    """Return the start of a game. Raises ValueError if the ruleset can't be played by so many."""
-    if not rules.min_seats <= seats <= rules.max_seats:
-        raise ValueError(f"{rules.name} is for {rules.min_seats} to {rules.max_seats} seats, not {seats}")
-    cards = chance.shuffled(sorted(rules.roles) * rules.copies(seats), "deal", 0)
-    hands = tuple(_sorted(cards.pop() for _ in range(rules.hand)) for _ in range(seats))
+def deal(rules: Ruleset, seats: int, chance: Chance, starter: int = 0) -> State:
+    """Return the start of a game. `starter` is the seat of the last winner, for rulesets in which the winner starts.
+
+    Raises ValueError if the ruleset can't be played by so many.
+    """
+    problem = rules.problem(seats)
+    if problem:
+        raise ValueError(problem)
+    first = starter if rules.first_player is FirstPlayer.LAST_WINNER else 0
+    if rules.first_player is FirstPlayer.RANDOM:
+        first = chance.number("first", 0, seats)
     coins = [rules.start_coins] * seats
     if seats == 2:
-        coins[0] = rules.two_player_starter_coins
+        coins[first] = rules.two_player_starter_coins
+    hands: tuple[tuple[Role, ...], ...] = ((),) * seats
+    if rules.draft:
+        cards = chance.shuffled(sorted(rules.roles), "deal", 0)  # the third set; the others are the players'
+    else:
+        cards = chance.shuffled(sorted(rules.roles) * rules.copies(seats), "deal", 0)
+        hands = tuple(_sorted(cards.pop() for _ in range(rules.hand)) for _ in range(seats))
+    sides: tuple[Allegiance, ...] = ()
+    if rules.reformation and rules.allegiance_start is AllegianceStart.ASSIGNED:
+        sides = _alternating(tuple(Allegiance)[chance.number("allegiance", 0, 2)], first, seats)
     board = Board(
         rules=rules,
         turn=1,
-        actor=0,
+        actor=first,
         deck=len(cards),
         coins=tuple(coins),
-        influence=(rules.hand,) * seats,
+        influence=tuple(map(len, hands)),
         revealed=((),) * seats,
-        phase=Turn((0,)),
+        phase=Drafting(tuple(range(seats))) if rules.draft else _opening(rules, first, sides),
+        sides=sides,
     )
     return State(board, hands, tuple(cards), (), 0)
+
+
+def _opening(rules: Ruleset, starter: int, sides: Sequence[Allegiance]) -> Phase:
+    """Return the phase once all have their cards."""
+    return ChoosingSide((starter,)) if rules.reformation and not sides else Turn((starter,))
+
+
+def _alternating(first: Allegiance, starter: int, seats: int) -> tuple[Allegiance, ...]:
+    """Return everybody's side: clockwise from the starter they alternate (000:222), so odd tables have two alike."""
+    return tuple(first if (seat - starter) % seats % 2 == 0 else first.other for seat in range(seats))
 
 
 # ---------------------------------------------------------------- what is legal
@@ -105,38 +173,110 @@ def legal(view: View) -> tuple[Move, ...]:
         case Turn():
             return _turn_moves(view)
         case BlockWindow(_, pending):
-            return _block_moves(view.board.rules, pending.action)
+            return _block_moves(view.board.rules, pending)
         case Proving(_, _, claim):
-            return (Show(claim.role), DECLINE) if claim.role in view.cards else _DECLINE_MOVES
+            return _proofs(view, claim)
         case Losing():
             return _lose_moves(view.cards)
-        case Exchanging():
-            return _keep_moves(_sorted(view.cards + view.drawn), len(view.cards))
+        case Exchanging(_, pending, past):
+            return _exchanges(view, pending, past)
+        case Retaining():
+            return _RETAIN_MOVES
+        case Revealing():
+            return _reveal_moves(view.cards)
+        case Examining():
+            return _EXAMINE_MOVES
+        case Drafting():
+            return _pick_moves(view.board.rules.roles)
+        case ChoosingSide():
+            return _SIDE_MOVES
         case Over():
             return ()
 
 
 _CHALLENGE_MOVES: tuple[Move, ...] = (PASS, CHALLENGE)
+_CHALLENGE_KINDS = frozenset((Pass, Challenge))
+_BLOCK_KINDS = frozenset((Pass, Block))
 _DECLINE_MOVES: tuple[Move, ...] = (DECLINE,)
+_SHOW_HAND_MOVES: tuple[Move, ...] = (SHOW_HAND,)
+_SHOW_HAND_OR_DECLINE_MOVES: tuple[Move, ...] = (SHOW_HAND, DECLINE)
+_RETAIN_MOVES: tuple[Move, ...] = (REPLACE_SHOWN, KEEP_SHOWN)
+_EXAMINE_MOVES: tuple[Move, ...] = (HAND_BACK, FORCE_SWAP)
+_SIDE_MOVES: tuple[Move, ...] = tuple(Side(allegiance) for allegiance in Allegiance)
 
 
 def _turn_moves(view: View) -> tuple[Move, ...]:
     board = view.board
-    return _actions(board.rules, min(board.coins[view.seat], board.rules.forced_coup), _others(board, view.seat))
+    others = _others(board, view.seat)
+    foes = others if not board.sides else _foes(board.sides, view.seat, others)
+    return _acts(board.rules, min(board.coins[view.seat], _RICH), others, foes)
+
+
+_RICH = 10  # coins: nothing costs more, and forced_coup is at most this
 
 
 @lru_cache(maxsize=50_000)  # seats x sets of living seats x coins; ten seats have 10 * 2^9 * 11 of them
-def _actions(rules: Ruleset, coins: int, targets: tuple[int, ...]) -> tuple[Move, ...]:
+def _acts(rules: Ruleset, coins: int, others: tuple[int, ...], foes: tuple[int, ...]) -> tuple[Move, ...]:
+    forced = 0 < rules.forced_coup <= coins
     moves: list[Move] = []
     for row in rules.actions:
-        if row.cost <= coins and (coins < rules.forced_coup or row.action is Action.COUP):
-            moves += [Act(row.action, t) for t in sorted(targets)] if row.targeted else [Act(row.action)]
+        if row.cost <= coins and (not forced or row.action is Action.COUP):
+            targets = sorted(others if row.own_side else foes)
+            moves += [Act(row.action, target) for target in targets] if row.targeted else [Act(row.action)]
     return tuple(moves)
 
 
+def _foes(sides: Sequence[Allegiance], seat: int, others: tuple[int, ...]) -> tuple[int, ...]:
+    """Return those of the other side, or all others while all are on one side (000:226)."""
+    foes = tuple(other for other in others if sides[other] is not sides[seat])
+    return foes or others
+
+
 @lru_cache(maxsize=1000)
-def _block_moves(rules: Ruleset, action: Action) -> tuple[Move, ...]:
-    return (PASS, *(Block(role) for role in rules.rule(action).block_roles))
+def _block_moves(rules: Ruleset, pending: Act) -> tuple[Move, ...]:
+    return (PASS, *(Block(role) for role in _row(rules, pending).block_roles))
+
+
+def _row(rules: Ruleset, act: Act) -> ActionRule:
+    return rules.rule(act.action, act.target is not None)
+
+
+def _proofs(view: View, claim: Claim) -> tuple[Move, ...]:
+    if not claim.denies:
+        return _show_moves(claim.role) if claim.role in view.cards else _DECLINE_MOVES
+    if claim.role in view.cards:
+        return _DECLINE_MOVES  # who has the Duke must concede (000:235)
+    return _SHOW_HAND_OR_DECLINE_MOVES if view.board.rules.embezzle_concede else _SHOW_HAND_MOVES
+
+
+@lru_cache(maxsize=100)
+def _show_moves(role: Role) -> tuple[Move, ...]:
+    return (Show(role), DECLINE)
+
+
+@lru_cache(maxsize=100)
+def _pick_moves(roles: tuple[Role, ...]) -> tuple[Move, ...]:
+    return tuple(Pick(role) for role in roles)
+
+
+@lru_cache(maxsize=1000)
+def _reveal_moves(cards: tuple[Role, ...]) -> tuple[Move, ...]:
+    return tuple(Reveal(role) for role in sorted(set(cards)))
+
+
+def _exchanges(view: View, pending: Act, past: Past) -> tuple[Move, ...]:
+    rules = view.board.rules
+    pool = _sorted(view.cards + view.drawn)
+    claimed = _row(rules, pending).claim
+    if rules.exchange_return is ExchangeReturn.CLAIMED_ROLE and not past.replaced and claimed in view.cards:
+        return _returning(pool, claimed)
+    return _keep_moves(pool, len(view.cards))
+
+
+@lru_cache(maxsize=1000)
+def _returning(pool: tuple[Role, ...], role: Role) -> tuple[Move, ...]:
+    place = pool.index(role)
+    return (Keep(pool[:place] + pool[place + 1 :]),)
 
 
 @lru_cache(maxsize=1000)
@@ -157,14 +297,19 @@ def default(view: View, pick: Callable[[int], int]) -> Move:
         case Turn():
             if moves[0] == Act(Action.INCOME):
                 return moves[0]
-            target = _others(view.board, view.seat)[0]  # forced to coup: the next living seat clockwise
-            return next(m for m in moves if isinstance(m, Act) and m.target == target)
+            # Forced to coup: the next seat clockwise that may be a target.
+            return next(m for t in _others(view.board, view.seat) for m in moves if m == Act(Action.COUP, t))
         case Losing():
             return Lose(view.cards[pick(len(view.cards))])
+        case Revealing():
+            return Reveal(view.cards[pick(len(view.cards))])
+        case Drafting():
+            return moves[pick(len(moves))]
         case Exchanging():
-            return Keep(view.cards)
+            kept = Keep(view.cards)
+            return kept if kept in moves else moves[0]
         case _:
-            return moves[0]  # pass; show the card if held, else decline
+            return moves[0]  # the quiet one: pass, show if held, have it replaced, hand it back, the first side
 
 
 # ---------------------------------------------------------------- what the answers do
@@ -193,7 +338,23 @@ def apply(state: State, answers: Sequence[Answer], chance: Chance) -> tuple[Stat
 class _Table:
     """A state thawed for one step: changed in place, then frozen again. Never leaves this module."""
 
-    __slots__ = ("actor", "chance", "coins", "deck", "drawn", "events", "hands", "n", "revealed", "rules", "turn")
+    __slots__ = (
+        "actor",
+        "chance",
+        "coins",
+        "deck",
+        "discards",
+        "drawn",
+        "events",
+        "hands",
+        "n",
+        "reserve",
+        "revealed",
+        "rules",
+        "seen",
+        "sides",
+        "turn",
+    )
 
     def __init__(self, state: State, chance: Chance) -> None:
         board = state.board
@@ -205,6 +366,10 @@ class _Table:
         self.hands = list(state.hands)
         self.deck = list(state.deck)
         self.drawn = state.drawn
+        self.discards = state.discards
+        self.seen = state.seen
+        self.sides = board.sides
+        self.reserve = board.reserve
         self.n = state.events
         self.events: list[Event] = []
         self.chance = chance
@@ -220,88 +385,160 @@ class _Table:
             tuple(map(len, hands)),
             tuple(self.revealed),
             phase,
+            self.sides,
+            self.reserve,
         )
         events = tuple(self.events)
-        return State(board, hands, tuple(self.deck), self.drawn, self.n + len(events)), events
+        state = State(board, hands, tuple(self.deck), self.drawn, self.n + len(events), self.discards, self.seen)
+        return state, events
 
     # -- one phase each
 
     def step(self, phase: Phase, answers: Sequence[Answer]) -> Phase:
         match phase:
-            case ChallengeWindow(asked, pending, claim) if all(isinstance(a, Pass | Challenge) for a in answers):
+            case ChallengeWindow(asked, pending, claim) if _CHALLENGE_KINDS.issuperset(map(type, answers)):
                 for seat, answer in zip(asked, answers, strict=True):
                     if isinstance(answer, Challenge):
-                        self.events.append(Challenged(seat, claim.seat, claim.role))
-                        return Proving((claim.seat,), pending, claim, seat)
+                        self.events.append(Challenged(seat, claim.seat, claim.role, claim.denies))
+                        return self.challenged(pending, claim, seat)
                 # Unchallenged: an action goes on to its blocks, a block stands.
-                return self.end_turn() if claim.block else self.blocks(pending)
-            case BlockWindow(asked, pending) if all(isinstance(a, Pass | Block) for a in answers):
+                return self.end_turn() if claim.block else self.blocks(pending, NOTHING)
+            case BlockWindow(asked, pending) if _BLOCK_KINDS.issuperset(map(type, answers)):
                 for seat, answer in zip(asked, answers, strict=True):
                     if isinstance(answer, Block):
                         self.events.append(Blocked(seat, answer.role))
                         return self.challenges(pending, Claim(seat, answer.role, block=True))
-                return self.resolve(pending)
+                return self.resolve(pending, NOTHING)
             case Turn() if isinstance(answers[0], Act):
                 return self.act(answers[0])
-            case Proving(_, pending, claim, challenger) if isinstance(answers[0], Show | Decline):
-                if isinstance(answers[0], Show):
-                    return self.proven(pending, claim, challenger)
-                return self.unproven(pending, claim)
-            case Losing(asked, pending, reason, then) if isinstance(answers[0], Lose):
-                return self.lose(asked[0], answers[0].role, pending, reason, then)
+            case Proving(_, pending, claim, challenger):
+                if isinstance(answers[0], Show) and not claim.denies:
+                    return self.shown(pending, claim, challenger)
+                if isinstance(answers[0], ShowHand) and claim.denies:
+                    return self.hand_shown(pending, claim, challenger)
+                if isinstance(answers[0], Decline):
+                    return self.unproven(pending, claim)
+            case Losing(asked, pending, reason, then, past) if isinstance(answers[0], Lose):
+                return self.lose(asked[0], answers[0].role, pending, reason, then, past)
             case Exchanging() if isinstance(answers[0], Keep):
                 return self.keep(answers[0].roles)
+            case Retaining(_, pending, claim, challenger) if isinstance(answers[0], Retain):
+                return self.proven(pending, claim, challenger, replaced=not answers[0].shown)
+            case Revealing(_, pending) if isinstance(answers[0], Reveal):
+                return self.look(pending, answers[0].role)
+            case Examining(_, pending) if isinstance(answers[0], Examined):
+                return self.examined(pending, answers[0].swap)
+            case ChoosingSide(asked) if isinstance(answers[0], Side):
+                self.sides = _alternating(answers[0].allegiance, asked[0], len(self.hands))
+                self.events.append(Sided(asked[0], self.sides))
+                return Turn(asked)
+            case Drafting():
+                return self.draft(answers)
         raise IllegalMoveError(f"{answers} are no answers to {type(phase).__name__}")
 
+    def draft(self, answers: Sequence[Answer]) -> Phase:
+        discards = []
+        for seat, answer in enumerate(answers):
+            if not isinstance(answer, Pick):
+                raise IllegalMoveError(f"{answer} is no answer to Drafting")
+            self.hands[seat] = _sorted((answer.role, self.deck.pop()))
+            discards.append(tuple(role for role in self.rules.roles if role is not answer.role))
+            self.events.append(Drafted(seat, self.hands[seat]))
+        self.discards = tuple(discards)
+        return _opening(self.rules, self.actor, self.sides)
+
     def act(self, move: Act) -> Phase:
-        row = self.rules.rule(move.action)
-        self.events.append(Acted(self.actor, move.action, move.target, row.claim))
+        row = _row(self.rules, move)
+        self.events.append(Acted(self.actor, move.action, move.target, row.claim, row.denies))
         if row.cost:
             self.pay(self.actor, -row.cost, CoinReason(move.action.value))
+            if row.effect is Effect.CONVERT:
+                self.reserve += row.cost  # 000:231
         if row.claim is not None:
-            return self.challenges(move, Claim(self.actor, row.claim, block=False))
-        return self.blocks(move)
+            return self.challenges(move, Claim(self.actor, row.claim, False, row.denies))
+        return self.blocks(move, NOTHING)
 
     def challenges(self, pending: Act, claim: Claim) -> Phase:
+        if claim.block and self.rules.block_challenged_by is BlockChallengers.ACTOR:
+            return ChallengeWindow((self.actor,), pending, claim)
         return ChallengeWindow(self.clockwise(claim.seat), pending, claim)
 
-    def blocks(self, pending: Act) -> Phase:
+    def blocks(self, pending: Act, past: Past) -> Phase:
         """Open the block window, or resolve an action that has none."""
-        row = self.rules.rule(pending.action)
+        row = _row(self.rules, pending)
         if row.blocked_by is Blockers.NOBODY:
-            return self.resolve(pending)
-        if pending.target is None:
-            return BlockWindow(self.clockwise(self.actor), pending)
-        return BlockWindow((pending.target,), pending) if self.hands[pending.target] else self.end_turn()
+            return self.resolve(pending, past)
+        target = pending.target
+        if target is not None and not self.hands[target]:
+            return self.end_turn()
+        after = self.rules.block_after_failed_challenge
+        if past.challenger is not None and after is BlockAfterChallenge.NEVER:
+            return self.resolve(pending, past)
+        others = self.clockwise(self.actor)
+        if target is None:
+            asked = _foes(self.sides, self.actor, others) if self.sides else others
+        elif row.blocked_by is Blockers.ANYONE:
+            # The target first: else a neighbour's bluff would burn the target's real card.
+            asked = (target, *(seat for seat in others if seat != target))
+        else:
+            asked = (target,)
+        if after is BlockAfterChallenge.NOT_CHALLENGER:
+            asked = tuple(seat for seat in asked if seat != past.challenger)
+        return BlockWindow(asked, pending) if asked else self.resolve(pending, past)
 
-    def proven(self, pending: Act, claim: Claim, challenger: int) -> Phase:
-        # The card goes back, the deck is shuffled, another is drawn (000:163); only then the challenger loses.
-        hand = list(self.hands[claim.seat])
-        hand.remove(claim.role)
-        self.reshuffle([claim.role])
-        hand.append(self.deck.pop())
-        self.hands[claim.seat] = _sorted(hand)
-        self.events.append(Shown(claim.seat, claim.role, self.hands[claim.seat]))
-        then = Then.END if claim.block else Then.BLOCK
-        return self.hit(challenger, pending, LossReason.CHALLENGE, then)
+    def challenged(self, pending: Act, claim: Claim, challenger: int) -> Phase:
+        if self.rules.prove is Proof.CHOOSE:
+            return Proving((claim.seat,), pending, claim, challenger)
+        if (claim.role in self.hands[claim.seat]) is claim.denies:
+            return self.unproven(pending, claim)
+        return self.hand_shown(pending, claim, challenger) if claim.denies else self.shown(pending, claim, challenger)
+
+    def shown(self, pending: Act, claim: Claim, challenger: int) -> Phase:
+        ending = len(self.living()) == 2 and len(self.hands[challenger]) == 1
+        if self.rules.shown_card is ShownCard.MAY_KEEP and not ending:
+            return Retaining((claim.seat,), pending, claim, challenger)
+        return self.proven(pending, claim, challenger, replaced=True)
+
+    def proven(self, pending: Act, claim: Claim, challenger: int, replaced: bool) -> Phase:
+        if replaced:
+            # The card goes back, the deck is shuffled, another is drawn (000:163); only then the challenger loses.
+            hand = list(self.hands[claim.seat])
+            hand.remove(claim.role)
+            self.reshuffle([claim.role])
+            hand.append(self.deck.pop())
+            self.hands[claim.seat] = _sorted(hand)
+            self.events.append(Shown(claim.seat, claim.role, self.hands[claim.seat]))
+        else:
+            self.events.append(Shown(claim.seat, claim.role, None, replaced=False))
+        if claim.block:
+            return self.hit(challenger, pending, LossReason.CHALLENGE, Then.END)
+        return self.hit(challenger, pending, LossReason.CHALLENGE, Then.BLOCK, Past(challenger, replaced))
+
+    def hand_shown(self, pending: Act, claim: Claim, challenger: int) -> Phase:
+        """All cards are shown, go back in one shuffle and are replaced (000:237)."""
+        shown = self.hands[claim.seat]
+        self.reshuffle(shown)
+        self.hands[claim.seat] = _sorted(self.deck.pop() for _ in shown)
+        self.events.append(HandShown(claim.seat, shown, self.hands[claim.seat]))
+        return self.hit(challenger, pending, LossReason.CHALLENGE, Then.BLOCK, Past(challenger, replaced=True))
 
     def unproven(self, pending: Act, claim: Claim) -> Phase:
-        self.events.append(Unproven(claim.seat, claim.role))
+        self.events.append(Unproven(claim.seat, claim.role, claim.denies))
         if claim.block:
             return self.hit(claim.seat, pending, LossReason.CHALLENGE, Then.RESOLVE)
-        cost = self.rules.rule(pending.action).cost
+        cost = _row(self.rules, pending).cost
         if cost:
             self.pay(self.actor, cost, CoinReason.REFUND)  # 000:167
         return self.hit(claim.seat, pending, LossReason.CHALLENGE, Then.END)
 
-    def hit(self, seat: int, pending: Act, reason: LossReason, then: Then) -> Phase:
+    def hit(self, seat: int, pending: Act, reason: LossReason, then: Then, past: Past = NOTHING) -> Phase:
         """Make a seat lose an influence: it is asked which, unless it has only one."""
         hand = self.hands[seat]
         if len(hand) > 1:
-            return Losing((seat,), pending, reason, then)
-        return self.lose(seat, hand[0], pending, reason, then)
+            return Losing((seat,), pending, reason, then, past)
+        return self.lose(seat, hand[0], pending, reason, then, past)
 
-    def lose(self, seat: int, role: Role, pending: Act, reason: LossReason, then: Then) -> Phase:
+    def lose(self, seat: int, role: Role, pending: Act, reason: LossReason, then: Then, past: Past) -> Phase:
         hand = list(self.hands[seat])
         hand.remove(role)
         self.hands[seat] = tuple(hand)
@@ -313,17 +550,17 @@ class _Table:
             over = self.over()
             if over:
                 return over  # 000:80: nothing more resolves
-        return self.then(pending, then)
+        return self.then(pending, then, past)
 
-    def then(self, pending: Act, then: Then) -> Phase:
+    def then(self, pending: Act, then: Then, past: Past) -> Phase:
         if then is Then.END:
             return self.end_turn()
         if then is Then.BLOCK:
-            return self.blocks(pending)
-        return self.resolve(pending)
+            return self.blocks(pending, past)
+        return self.resolve(pending, past)
 
-    def resolve(self, pending: Act) -> Phase:
-        row: ActionRule = self.rules.rule(pending.action)
+    def resolve(self, pending: Act, past: Past) -> Phase:
+        row = _row(self.rules, pending)
         target = pending.target
         if target is not None and not self.hands[target]:
             return self.end_turn()  # the target is gone: the cost stays spent, there is nothing to take
@@ -339,8 +576,48 @@ class _Table:
                 assert target is not None
                 return self.hit(target, pending, LossReason(row.action.value), Then.END)
             case Effect.EXCHANGE:
-                self.drawn = _sorted(self.deck.pop() for _ in range(min(self.rules.exchange_draw, len(self.deck))))
-                return Exchanging((self.actor,), pending)
+                self.drawn = _sorted(self.deck.pop() for _ in range(min(self.rules.draw, len(self.deck))))
+                return Exchanging((self.actor,), pending, past)
+            case Effect.EXAMINE:
+                assert target is not None
+                hand = self.hands[target]
+                if len(hand) == 1:
+                    return self.look(pending, hand[0])
+                if self.rules.examine_pick is ExaminePick.TARGET:
+                    return Revealing((target,), pending)
+                return self.look(pending, hand[self.chance.number("examine", self.n + len(self.events), len(hand))])
+            case Effect.CONVERT:
+                turned = self.actor if target is None else target
+                sides = list(self.sides)
+                sides[turned] = sides[turned].other
+                self.sides = tuple(sides)
+                self.events.append(Converted(self.actor, turned, sides[turned]))
+            case Effect.EMBEZZLE:
+                taken, self.reserve = self.reserve, 0
+                self.pay(self.actor, taken, CoinReason.EMBEZZLE)
+        return self.end_turn()
+
+    def look(self, pending: Act, role: Role) -> Phase:
+        self.seen = role
+        return Examining((self.actor,), pending)
+
+    def examined(self, pending: Act, swap: bool) -> Phase:
+        role, target = self.seen, pending.target
+        assert role is not None
+        assert target is not None
+        self.seen = None
+        cards = None
+        if swap:
+            hand = list(self.hands[target])
+            hand.remove(role)
+            if self.rules.examine_replace is ExamineReplace.DRAW_FIRST:
+                hand.append(self.deck.pop())  # the one exception to "back first, then draw" (000:250)
+                self.reshuffle([role])
+            else:
+                self.reshuffle([role])
+                hand.append(self.deck.pop())
+            self.hands[target] = cards = _sorted(hand)
+        self.events.append(Examination(self.actor, target, swap, role, cards))
         return self.end_turn()
 
     def keep(self, roles: tuple[Role, ...]) -> Phase:
@@ -357,7 +634,7 @@ class _Table:
         return self.end_turn()
 
     def end_turn(self) -> Phase:
-        if self.turn >= self.rules.turn_limit(len(self.hands)):
+        if self.turn >= self.rules.limit(len(self.hands)):
             return Over((), Ending.TURN_LIMIT, None, self.living())
         self.turn += 1
         self.actor = self.clockwise(self.actor)[0]
@@ -367,7 +644,7 @@ class _Table:
 
     def forfeit(self, phase: Phase, seats: tuple[int, ...]) -> Phase | None:
         """Take the seats out of the game. Returns the phase that follows, None where the question still stands."""
-        before = self.living()
+        before = phase.asked if isinstance(phase, Drafting) else self.living()
         for seat in seats:
             roles = self.hands[seat]
             self.revealed[seat] = (*self.revealed[seat], *roles)
@@ -377,25 +654,28 @@ class _Table:
         if self.drawn and self.actor in seats:
             drawn, self.drawn = self.drawn, ()
             self.reshuffle(drawn)
-        if len(seats) == len(before):
+        left = tuple(seat for seat in before if seat not in seats)
+        if not left:
             return Over((), Ending.ALL_FORFEIT, None, before)
-        over = self.over()
-        if over:
-            return over
+        if len(left) == 1:
+            self.seen = None
+            return Over((), Ending.LAST_STANDING, left[0], left)
         match phase:
-            case Turn():
+            case Turn() | Exchanging():
                 return self.end_turn()
-            case Exchanging():
-                return self.end_turn()
-            case Over():
-                raise IllegalMoveError("the game is over")
+            case ChoosingSide(asked):
+                self.actor = self.clockwise(asked[0])[0]  # the next player starts in its place, still in turn 1
+                return ChoosingSide((self.actor,))
+            case Drafting() | Over():
+                raise IllegalMoveError(f"nobody can leave in {type(phase).__name__} and a game go on")
         if self.actor in seats or phase.pending.target in seats:
+            self.seen = None
             return self.end_turn()  # its own action is cancelled; an action aimed at it ends
         match phase:
-            case Losing(_, pending, _, then):
-                return self.then(pending, then)
-            case Proving(_, pending):
-                return self.resolve(pending)  # a block of foreign aid is cancelled
+            case Losing(_, pending, _, then, past):
+                return self.then(pending, then, past)
+            case Proving(_, pending) | Retaining(_, pending):
+                return self.resolve(pending, NOTHING)  # its block is cancelled
         return None
 
     # -- small parts

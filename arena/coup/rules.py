@@ -1,7 +1,7 @@
-"""The rules as data: roles, the action table and the ruleset of a game.
+"""The rules as data: roles, the action table, rulesets and presets.
 
-The engine reads this table and nothing else; so do the documents that are made from it. Sources are given as
-document:line of the rule documents (000 is the rulebook). Nothing here knows a state, a bot or a file.
+The engine reads the table and the ruleset's fields and nothing else; so do the documents made from them. Sources are
+given as document:line of the rule documents (000 is the rulebook). Nothing here knows a state, a bot or a file.
 """
 
 from dataclasses import dataclass, field
@@ -16,6 +16,19 @@ class Role(StrEnum):
     CAPTAIN = "captain"
     CONTESSA = "contessa"
     DUKE = "duke"
+    INQUISITOR = "inquisitor"
+
+
+class Allegiance(StrEnum):
+    """A side of the Reformation (000:213)."""
+
+    LOYALIST = "loyalist"
+    REFORMIST = "reformist"
+
+    @property
+    def other(self) -> "Allegiance":
+        """Return the other side."""
+        return Allegiance.REFORMIST if self is Allegiance.LOYALIST else Allegiance.LOYALIST
 
 
 class Action(StrEnum):
@@ -28,6 +41,9 @@ class Action(StrEnum):
     ASSASSINATE = "assassinate"
     STEAL = "steal"
     EXCHANGE = "exchange"
+    EXAMINE = "examine"
+    CONVERT = "convert"
+    EMBEZZLE = "embezzle"
 
 
 class Effect(StrEnum):
@@ -37,6 +53,9 @@ class Effect(StrEnum):
     STEAL = "steal"  # take up to `gain` coins from the target
     HIT = "hit"  # the target loses an influence
     EXCHANGE = "exchange"  # draw from the court deck, return as many
+    EXAMINE = "examine"  # look at a card of the target, and hand it back or have it replaced
+    CONVERT = "convert"  # turn one's own or the target's allegiance
+    EMBEZZLE = "embezzle"  # take all coins of the treasury reserve
 
 
 class Blockers(StrEnum):
@@ -47,9 +66,78 @@ class Blockers(StrEnum):
     ANYONE = "anyone"
 
 
+class BlockChallengers(StrEnum):
+    """Who may challenge a block."""
+
+    ANYONE = "anyone"
+    ACTOR = "actor"
+
+
+class FirstPlayer(StrEnum):
+    """Who starts a game."""
+
+    SEAT_0 = "seat_0"
+    LAST_WINNER = "last_winner"
+    RANDOM = "random"
+
+
+class Proof(StrEnum):
+    """Whether a challenged player chooses to show the card."""
+
+    CHOOSE = "choose"
+    AUTOMATIC = "automatic"
+
+
+class ShownCard(StrEnum):
+    """What becomes of a card that proved a claim."""
+
+    REPLACED = "replaced"
+    MAY_KEEP = "may_keep"
+
+
+class BlockAfterChallenge(StrEnum):
+    """Whether an action can be blocked after a challenge of it failed."""
+
+    YES = "yes"
+    NEVER = "never"
+    NOT_CHALLENGER = "not_challenger"
+
+
+class ExchangeReturn(StrEnum):
+    """Which cards an exchange may return."""
+
+    ANY = "any"
+    CLAIMED_ROLE = "claimed_role"
+
+
+class ExaminePick(StrEnum):
+    """Who picks the card that is examined."""
+
+    TARGET = "target"
+    RANDOM = "random"
+
+
+class ExamineReplace(StrEnum):
+    """In which order an examined card is replaced."""
+
+    DRAW_FIRST = "draw_first"
+    RETURN_FIRST = "return_first"
+
+
+class AllegianceStart(StrEnum):
+    """How the sides are settled; in both ways they alternate clockwise from the starter."""
+
+    STARTER_CHOOSES = "starter_chooses"
+    ASSIGNED = "assigned"
+
+
 @dataclass(frozen=True, slots=True)
 class ActionRule:
-    """One row of the action table: cost and gain in coins, the role claimed, who may block it with what."""
+    """One row of the action table: cost and gain in coins, the role claimed, who may block it with what.
+
+    `denies` is a claim the other way round: the actor says that it does not have the role. `own_side` tells whether a
+    player of one's own allegiance can be a target while there are two sides.
+    """
 
     action: Action
     effect: Effect
@@ -57,81 +145,183 @@ class ActionRule:
     gain: int = 0
     targeted: bool = False
     claim: Role | None = None
+    denies: bool = False
     blocked_by: Blockers = Blockers.NOBODY
     block_roles: tuple[Role, ...] = ()
-
-
-ACTIONS: tuple[ActionRule, ...] = (
-    ActionRule(Action.INCOME, Effect.GAIN, gain=1),  # 000:93
-    ActionRule(
-        Action.FOREIGN_AID, Effect.GAIN, gain=2, blocked_by=Blockers.ANYONE, block_roles=(Role.DUKE,)
-    ),  # 000:94, 133
-    ActionRule(Action.COUP, Effect.HIT, cost=7, targeted=True),  # 000:95
-    ActionRule(Action.TAX, Effect.GAIN, gain=3, claim=Role.DUKE),  # 000:102
-    ActionRule(
-        Action.ASSASSINATE,
-        Effect.HIT,
-        cost=3,
-        targeted=True,
-        claim=Role.ASSASSIN,
-        blocked_by=Blockers.TARGET,
-        block_roles=(Role.CONTESSA,),
-    ),  # 000:110, 141
-    ActionRule(
-        Action.STEAL,
-        Effect.STEAL,
-        gain=2,
-        targeted=True,
-        claim=Role.CAPTAIN,
-        blocked_by=Blockers.TARGET,
-        block_roles=(Role.AMBASSADOR, Role.CAPTAIN),
-    ),  # 000:116, 149
-    ActionRule(Action.EXCHANGE, Effect.EXCHANGE, claim=Role.AMBASSADOR),  # 000:122
-)
+    own_side: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Ruleset:
-    """The rules of one game. A value that travels: into states, records and the hello line."""
+    """The rules of one game. A value that travels: into states, records and the hello line.
+
+    The defaults are the rulebook's core game. `roles` and `actions` follow from the fields before them.
+    """
 
     name: str = "coup"
     min_seats: int = 2  # 000:185
     max_seats: int = 10  # 000:257
     start_coins: int = 2  # 000:47
     two_player_starter_coins: int = 1  # 000:185
-    hand: int = 2  # 000:45
-    exchange_draw: int = 2  # 000:122
-    forced_coup: int = 10  # coins at which a coup is the only action, 000:87
-    actions: tuple[ActionRule, ...] = ACTIONS
-    roles: tuple[Role, ...] = tuple(Role)
+    first_player: FirstPlayer = FirstPlayer.SEAT_0  # ours: seats rotate
+    attacks_blocked_by: Blockers = Blockers.TARGET  # steal and assassinate, 000:141, 149
+    block_challenged_by: BlockChallengers = BlockChallengers.ANYONE  # 000:156
+    prove: Proof = Proof.CHOOSE  # 000:159
+    shown_card: ShownCard = ShownCard.REPLACED  # 000:163
+    block_after_failed_challenge: BlockAfterChallenge = BlockAfterChallenge.YES  # 003:27
+    forced_coup: int = 10  # coins at which a coup is the only action, 0 for never; 000:87
+    exchange_draw: int | None = None  # None: 1 with the inquisitor (000:245), else 2 (000:122)
+    exchange_return: ExchangeReturn = ExchangeReturn.ANY  # 000:122
+    inquisitor: bool = False  # 000:241
+    examine_pick: ExaminePick = ExaminePick.TARGET  # 000:250
+    examine_replace: ExamineReplace = ExamineReplace.DRAW_FIRST  # 000:250
+    reformation: bool = False  # 000:213
+    allegiance_start: AllegianceStart = AllegianceStart.STARTER_CHOOSES  # 000:220
+    embezzle_concede: bool = True  # 000:235
+    draft: bool = False  # 000:187
+    turn_limit: int | None = None  # turns after which a game is drawn; None: see `limit`
+    roles: tuple[Role, ...] = field(init=False, repr=False, compare=False, default=())
+    actions: tuple[ActionRule, ...] = field(init=False, repr=False, compare=False, default=())
+    _rows: dict[tuple[Action, bool], ActionRule] = field(init=False, repr=False, compare=False, default_factory=dict)
     _hash: int = field(init=False, repr=False, compare=False, default=0)
 
     def __post_init__(self) -> None:
+        without = Role.AMBASSADOR if self.inquisitor else Role.INQUISITOR
+        object.__setattr__(self, "roles", tuple(role for role in Role if role is not without))
+        object.__setattr__(self, "actions", _actions(self))
+        object.__setattr__(self, "_rows", {(row.action, row.targeted): row for row in self.actions})
         # Legal moves are cached by ruleset: its hash is asked for at every request, so it is computed once.
         object.__setattr__(self, "_hash", hash((self.name, self.forced_coup, self.actions)))
 
     def __hash__(self) -> int:
         return self._hash
 
+    @property
+    def hand(self) -> int:
+        """Return the number of cards that each player is dealt (000:45)."""
+        return 2
+
+    @property
+    def draw(self) -> int:
+        """Return the number of cards that an exchange draws."""
+        return self.exchange_draw or (1 if self.inquisitor else 2)
+
     def copies(self, seats: int) -> int:
         """Return how many cards of each role are in the deck (000:40, 257; 004:9)."""
         return 3 if seats <= 6 else 4 if seats <= 8 else 5
 
-    def turn_limit(self, seats: int) -> int:
+    def limit(self, seats: int) -> int:
         """Return after how many turns a game is a draw of the survivors.
 
         No document sets one. Of 100,000 simulated games 0.3 to 1 % never end (two bots that take foreign aid and block
         each other's assassinations for ever); of those that do, fewer than 0.2 % are longer than this.
         """
-        return 200 if seats <= 4 else 300
+        return self.turn_limit or (200 if seats <= 4 else 300)
 
-    def rule(self, action: Action) -> ActionRule:
+    def rule(self, action: Action, targeted: bool = False) -> ActionRule:
         """Return the row of the action table; KeyError if this game has no such action."""
-        for row in self.actions:
-            if row.action is action:
-                return row
-        raise KeyError(action)
+        return self._rows[action, targeted]
+
+    def problem(self, seats: int) -> str | None:
+        """Return why this can't be played by so many, in one line; None if it can."""
+        if self.draft and seats != 2:
+            return f"the draft deals three sets of five to two players (000:187), not to {seats}"
+        if not self.min_seats <= seats <= self.max_seats:
+            return f"{self.name} is for {self.min_seats} to {self.max_seats} players, not {seats}"
+        if self.exchange_return is ExchangeReturn.CLAIMED_ROLE and self.draw != 1:
+            return "exchange_return claimed_role puts the one claimed card back (001:42): it needs exchange_draw 1"
+        return None
+
+
+def _actions(rules: Ruleset) -> tuple[ActionRule, ...]:
+    """Return the action table of a ruleset, in the order in which moves are listed: the quiet one first."""
+    changer = Role.INQUISITOR if rules.inquisitor else Role.AMBASSADOR
+    attack = rules.attacks_blocked_by
+    rows = [
+        ActionRule(Action.INCOME, Effect.GAIN, gain=1),  # 000:93
+        ActionRule(
+            Action.FOREIGN_AID, Effect.GAIN, gain=2, blocked_by=Blockers.ANYONE, block_roles=(Role.DUKE,)
+        ),  # 000:94, 133
+        ActionRule(Action.COUP, Effect.HIT, cost=7, targeted=True),  # 000:95
+        ActionRule(Action.TAX, Effect.GAIN, gain=3, claim=Role.DUKE),  # 000:102
+        ActionRule(
+            Action.ASSASSINATE,
+            Effect.HIT,
+            cost=3,
+            targeted=True,
+            claim=Role.ASSASSIN,
+            blocked_by=attack,
+            block_roles=(Role.CONTESSA,),
+        ),  # 000:110, 141
+        ActionRule(
+            Action.STEAL,
+            Effect.STEAL,
+            gain=2,
+            targeted=True,
+            claim=Role.CAPTAIN,
+            blocked_by=attack,
+            block_roles=tuple(sorted((changer, Role.CAPTAIN))),
+        ),  # 000:116, 149, 252
+        ActionRule(Action.EXCHANGE, Effect.EXCHANGE, claim=changer),  # 000:122, 245
+    ]
+    if rules.inquisitor:
+        rows.append(ActionRule(Action.EXAMINE, Effect.EXAMINE, targeted=True, claim=Role.INQUISITOR))  # 000:248
+    if rules.reformation:
+        rows += [
+            ActionRule(Action.CONVERT, Effect.CONVERT, cost=1),  # 000:231
+            ActionRule(Action.CONVERT, Effect.CONVERT, cost=2, targeted=True, own_side=True),  # 000:231
+            ActionRule(Action.EMBEZZLE, Effect.EMBEZZLE, claim=Role.DUKE, denies=True),  # 000:234
+        ]
+    return tuple(rows)
 
 
 COUP = Ruleset()
-RULESETS = {COUP.name: COUP}
+
+_TREASON = {
+    "two_player_starter_coins": 2,  # 004:9
+    "first_player": FirstPlayer.RANDOM,
+    "prove": Proof.AUTOMATIC,  # 004:24
+    "block_after_failed_challenge": BlockAfterChallenge.NEVER,  # 004:24, 29
+}
+_INQUISITORS = {
+    "inquisitor": True,  # 004:34
+    "examine_pick": ExaminePick.RANDOM,  # 004:37
+    "examine_replace": ExamineReplace.RETURN_FIRST,
+}
+
+PRESETS: dict[str, Ruleset] = {
+    rules.name: rules
+    for rules in (
+        COUP,
+        Ruleset("duel", max_seats=2, draft=True),
+        Ruleset("inquisitor", inquisitor=True),
+        Ruleset("reformation", reformation=True),
+        Ruleset("reformation-inquisitor", reformation=True, inquisitor=True),
+        Ruleset(
+            "treason",
+            reformation=True,
+            allegiance_start=AllegianceStart.ASSIGNED,  # 004:41
+            embezzle_concede=False,
+            **_TREASON,  # type: ignore[arg-type]
+            **_INQUISITORS,  # type: ignore[arg-type]
+        ),
+        Ruleset("treason-original", **_TREASON),  # type: ignore[arg-type]
+        Ruleset("treason-inquisitors", **_TREASON, **_INQUISITORS),  # type: ignore[arg-type]
+        Ruleset(
+            "classroom",
+            min_seats=3,  # 002:2
+            max_seats=6,
+            attacks_blocked_by=Blockers.ANYONE,  # 002:28
+            block_challenged_by=BlockChallengers.ACTOR,  # 002:30
+        ),
+        Ruleset("andy", max_seats=5, shown_card=ShownCard.MAY_KEEP),  # 003:7, 31
+        Ruleset(
+            "blog",
+            max_seats=6,  # 001:2
+            two_player_starter_coins=2,  # 001:4
+            exchange_draw=1,  # 001:42
+            exchange_return=ExchangeReturn.CLAIMED_ROLE,
+            block_after_failed_challenge=BlockAfterChallenge.NOT_CHALLENGER,  # 001:59
+        ),
+    )
+}

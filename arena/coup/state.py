@@ -10,16 +10,17 @@ from enum import StrEnum
 
 from arena.coup.events import LossReason
 from arena.coup.moves import Act
-from arena.coup.rules import Role, Ruleset
+from arena.coup.rules import Allegiance, Role, Ruleset
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A seat says that it has a role: for the pending action, or to block it."""
+    """A seat says that it has a role (with `denies`: that it hasn't): for the pending action, or to block it."""
 
     seat: int
     role: Role
     block: bool
+    denies: bool = False
 
 
 class Then(StrEnum):
@@ -28,6 +29,17 @@ class Then(StrEnum):
     BLOCK = "block"  # the block window, if the action has one
     RESOLVE = "resolve"  # the action takes effect
     END = "end"  # the turn is over
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What a failed challenge of the action leaves for later in the turn: who lost it, if the card was replaced."""
+
+    challenger: int | None = None
+    replaced: bool = False
+
+
+NOTHING = Past()
 
 
 class Ending(StrEnum):
@@ -39,6 +51,20 @@ class Ending(StrEnum):
 
 
 # Every phase has `asked`: the seats that are asked now, in the order in which their answers count.
+
+
+@dataclass(frozen=True, slots=True)
+class Drafting:
+    """Both players pick a card from their sets of five."""
+
+    asked: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChoosingSide:
+    """The starter chooses its allegiance."""
+
+    asked: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +102,46 @@ class Proving:
 
 
 @dataclass(frozen=True, slots=True)
+class Retaining:
+    """The claimant has shown the card and keeps it or has it replaced."""
+
+    asked: tuple[int, ...]
+    pending: Act
+    claim: Claim
+    challenger: int
+
+
+@dataclass(frozen=True, slots=True)
 class Losing:
-    """A seat with more than one influence chooses which to lose."""
+    """A seat with more than one influence chooses which to lose. `past`: what the turn has seen."""
 
     asked: tuple[int, ...]
     pending: Act
     reason: LossReason
     then: Then
+    past: "Past"
 
 
 @dataclass(frozen=True, slots=True)
 class Exchanging:
     """The actor has drawn and chooses what to keep."""
+
+    asked: tuple[int, ...]
+    pending: Act
+    past: "Past"
+
+
+@dataclass(frozen=True, slots=True)
+class Revealing:
+    """The target chooses the card that the inquisitor sees."""
+
+    asked: tuple[int, ...]
+    pending: Act
+
+
+@dataclass(frozen=True, slots=True)
+class Examining:
+    """The inquisitor has seen a card and hands it back or forces a swap."""
 
     asked: tuple[int, ...]
     pending: Act
@@ -103,12 +157,28 @@ class Over:
     survivors: tuple[int, ...]
 
 
-Phase = Turn | ChallengeWindow | BlockWindow | Proving | Losing | Exchanging | Over
+Phase = (
+    Drafting
+    | ChoosingSide
+    | Turn
+    | ChallengeWindow
+    | BlockWindow
+    | Proving
+    | Retaining
+    | Losing
+    | Exchanging
+    | Revealing
+    | Examining
+    | Over
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """What every seat sees. The tuples have one entry a seat; `turn` counts from 1; `deck` is a number of cards."""
+    """What every seat sees. The tuples have one entry a seat; `turn` counts from 1; `deck` is a number of cards.
+
+    `sides` is empty without the Reformation, and until they are settled; `reserve` is the treasury reserve's coins.
+    """
 
     rules: Ruleset
     turn: int
@@ -118,6 +188,8 @@ class Board:
     influence: tuple[int, ...]
     revealed: tuple[tuple[Role, ...], ...]
     phase: Phase
+    sides: tuple[Allegiance, ...] = ()
+    reserve: int = 0
 
     @property
     def seats(self) -> int:
@@ -130,7 +202,8 @@ class State:
     """A whole game at one moment, hidden cards included. Hands are sorted; the deck's last card is drawn first.
 
     `drawn` are the cards that the actor of an exchange has taken and not yet sorted; `events` is the number of events
-    so far, which labels the next random draw.
+    so far, which labels the next random draw. `discards` are each seat's cards that the draft left over, which stay
+    out; `seen` is the card that an inquisitor is looking at, still in its owner's hand.
     """
 
     board: Board
@@ -138,3 +211,5 @@ class State:
     deck: tuple[Role, ...]
     drawn: tuple[Role, ...]
     events: int
+    discards: tuple[tuple[Role, ...], ...] = ()
+    seen: Role | None = None

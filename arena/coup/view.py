@@ -2,29 +2,49 @@
 
 from dataclasses import dataclass, replace
 
-from arena.coup.events import Event, Exchanged, Shown
+from arena.coup.events import Drafted, Event, Examination, Exchanged, HandShown, Shown
 from arena.coup.rules import Role
 from arena.coup.state import Board, State
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The board, and the cards of one seat. `drawn` is empty but in one's own exchange."""
+    """The board, and the cards of one seat.
+
+    `drawn` is empty but in one's own exchange, `discards` but in a draft's game; `seen` is the card that one examines.
+    """
 
     board: Board
     seat: int
     cards: tuple[Role, ...]
     drawn: tuple[Role, ...]
+    discards: tuple[Role, ...] = ()
+    seen: Role | None = None
 
 
 def view(state: State, seat: int) -> View:
     """Return what the seat sees of the state."""
     board = state.board
-    return View(board, seat, state.hands[seat], state.drawn if state.drawn and seat == board.actor else ())
+    if seat != board.actor:
+        return View(board, seat, state.hands[seat], (), state.discards[seat] if state.discards else ())
+    return View(board, seat, state.hands[seat], state.drawn, state.discards[seat] if state.discards else (), state.seen)
 
 
 def seen(event: Event, seat: int | None) -> Event:
     """Return the event as the seat sees it; None is a spectator, who sees no private part."""
-    if isinstance(event, Shown | Exchanged) and event.seat != seat:
-        return replace(event, cards=None)
+    if isinstance(event, Shown | Exchanged | HandShown | Drafted):
+        return event if event.seat == seat else replace(event, cards=None)
+    if isinstance(event, Examination) and event.target != seat:
+        return replace(event, cards=None, role=event.role if event.seat == seat else None)
     return event
+
+
+def private_to(event: Event) -> tuple[int, ...]:
+    """Return the seats whose copy of the event holds more than the public one."""
+    match event:
+        case Shown(seat, _, cards) | Exchanged(seat, _, cards) | HandShown(seat, _, cards) | Drafted(seat, cards):
+            return () if cards is None else (seat,)
+        case Examination(seat, target):
+            return (seat, target)
+        case _:
+            return ()

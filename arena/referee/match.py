@@ -192,6 +192,7 @@ class _Match:
         self.players = [_Player(bot) for bot in range(spec.seats)]
         self.logs: list[tuple[int, int, bytes]] = []
         self.limit = spec.timing.limit_ms / 1000
+        self.last_winner: int | None = None  # a bot; None at first and after a draw
         self.requests = 0
         self.startup = 0.0
 
@@ -202,7 +203,7 @@ class _Match:
         for player in self.players:
             self.end_process(player)
         header = Header(
-            spec.match, spec.key, spec.rules.name, spec.bots, spec.handles, spec.timing.limit_ms, spec.timing.bank_ms
+            spec.match, spec.key, spec.rules, spec.bots, spec.handles, spec.timing.limit_ms, spec.timing.bank_ms
         )
         text = write(header, games)
         return MatchResult(spec.match, text, tuple(self.logs), self.requests, self.startup)
@@ -258,8 +259,9 @@ class _Match:
         spec = self.spec
         seating = spec.seatings[number]
         chance = Chance(spec.key, number)
-        state = deal(spec.rules, spec.seats, chance)
-        record = GameRecord(number, seating)
+        starter = seating.index(self.last_winner) if self.last_winner is not None else 0
+        state = deal(spec.rules, spec.seats, chance, starter)
+        record = GameRecord(number, seating, starter=starter)
         self.start_processes()
         players = [self.players[bot] for bot in seating]
         handles = [spec.handles[bot] for bot in seating]
@@ -280,6 +282,7 @@ class _Match:
                     record.eliminated.append((event.seat, before))
         over = state.board.phase
         assert isinstance(over, Over)
+        self.last_winner = None if over.winner is None else seating[over.winner]
         record.end(over, state.board.turn, feed.digest(), feed.count)
         for seat, player in enumerate(players):
             if player.seat is not None:

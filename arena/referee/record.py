@@ -13,9 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from arena.coup import RULESETS, Chance, IllegalMoveError, Over, State, apply, deal, legal, view
+from arena.coup import Chance, IllegalMoveError, Over, Ruleset, State, apply, deal, legal, view
 from arena.coup.events import Event, Exiled, Forfeited
 from arena.coup.moves import FORFEIT, Answer, parse
+from arena.coup.ruleset_data import from_dict, to_dict
 from arena.referee import wire
 from arena.referee.verdict import FAULTS, Consequence, Fault
 
@@ -32,7 +33,7 @@ class Header:
 
     match: int
     key: bytes
-    rules: str
+    rules: Ruleset
     bots: tuple[str, ...]
     handles: tuple[str, ...]
     limit_ms: int
@@ -41,7 +42,10 @@ class Header:
 
 @dataclass(slots=True)
 class GameRecord:
-    """One game while it is played, and afterwards. `seating`: the bot of each seat; `eliminated`: (seat, turn)."""
+    """One game while it is played, and afterwards. `seating`: the bot of each seat; `eliminated`: (seat, turn).
+
+    `starter` is the last winner's seat, which matters to rulesets in which the winner starts.
+    """
 
     game: int
     seating: tuple[int, ...]
@@ -52,6 +56,7 @@ class GameRecord:
     winner: int | None = None
     reason: str = ""
     survivors: tuple[int, ...] = ()
+    starter: int = 0
     turns: int = 0
     events: int = 0
     digest: str = ""
@@ -84,7 +89,7 @@ def write(header: Header, games: Sequence[GameRecord]) -> str:
             "record": VERSION,
             "match": header.match,
             "key": header.key.hex(),
-            "rules": header.rules,
+            "rules": to_dict(header.rules),
             "bots": header.bots,
             "handles": header.handles,
             "limit_ms": header.limit_ms,
@@ -100,6 +105,7 @@ def _game_payload(game: GameRecord) -> dict[str, Any]:
     return {
         "game": game.game,
         "seats": game.seating,
+        "starter": game.starter,
         "moves": " ".join(game.words),
         "faults": [_fault_payload(fault) for fault in game.faults],
         "winner": game.winner,
@@ -164,7 +170,7 @@ def _header(payload: dict[str, Any]) -> Header:
     return Header(
         match=payload["match"],
         key=bytes.fromhex(payload["key"]),
-        rules=payload["rules"],
+        rules=from_dict(payload["rules"]),
         bots=tuple(payload["bots"]),
         handles=tuple(payload["handles"]),
         limit_ms=payload["limit_ms"],
@@ -183,6 +189,7 @@ def _game(payload: dict[str, Any]) -> GameRecord:
         winner=payload["winner"],
         reason=payload["reason"],
         survivors=tuple(payload["survivors"]),
+        starter=payload["starter"],
         turns=payload["turns"],
         events=payload["events"],
         digest=payload["events_sha256"],
@@ -211,12 +218,9 @@ class Step:
 
 def replay(header: Header, game: GameRecord) -> Iterator[Step]:
     """Play a recorded game again, step by step. Raises RecordError at a move that isn't legal or a missing one."""
-    rules = RULESETS.get(header.rules)
-    if rules is None:
-        raise RecordError(f"the record's rules, {header.rules!r}, are not known here")
     chance = Chance(header.key, game.game)
     try:
-        state = deal(rules, len(game.seating), chance)
+        state = deal(header.rules, len(game.seating), chance, game.starter)
     except ValueError as problem:
         raise RecordError(f"game {game.game}: {problem}") from None
     place = 0

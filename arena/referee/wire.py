@@ -16,43 +16,86 @@ from arena.coup.events import (
     Blocked,
     Challenged,
     Coins,
+    Converted,
+    Drafted,
     Event,
+    Examination,
     Exchanged,
     Exiled,
     Forfeited,
+    HandShown,
     Lost,
     Shown,
+    Sided,
     Unproven,
 )
-from arena.coup.moves import Act, Block, Challenge, Decline, Keep, Lose, Move, Pass, Show, notation
+from arena.coup.moves import (
+    Act,
+    Block,
+    Challenge,
+    Decline,
+    Examined,
+    Keep,
+    Lose,
+    Move,
+    Pass,
+    Pick,
+    Retain,
+    Reveal,
+    Show,
+    ShowHand,
+    Side,
+    notation,
+)
 from arena.coup.rules import Action, Role, Ruleset
 from arena.coup.state import (
     BlockWindow,
     Board,
     ChallengeWindow,
+    ChoosingSide,
     Claim,
+    Drafting,
+    Examining,
     Exchanging,
     Losing,
     Over,
     Proving,
+    Retaining,
+    Revealing,
     Turn,
 )
-from arena.coup.view import View, seen
+from arena.coup.view import View, private_to, seen
 from protocol.framing import encode
 
 
 def ruleset_payload(rules: Ruleset, seats: int) -> dict[str, Any]:
     """Return the ruleset as it stands in the hello line."""
+    copies = 3 if rules.draft else rules.copies(seats)  # the draft deals three sets of five
     return {
         "name": rules.name,
         "seats": seats,
-        "deck": {role.value: rules.copies(seats) for role in sorted(rules.roles)},
+        "deck": {role.value: copies for role in sorted(rules.roles)},
         "start_coins": rules.start_coins,
         "two_player_starter_coins": rules.two_player_starter_coins,
-        "coup_cost": rules.rule(Action.COUP).cost,
-        "assassinate_cost": rules.rule(Action.ASSASSINATE).cost,
+        "coup_cost": rules.rule(Action.COUP, targeted=True).cost,
+        "assassinate_cost": rules.rule(Action.ASSASSINATE, targeted=True).cost,
         "forced_coup": rules.forced_coup,
-        "turn_limit": rules.turn_limit(seats),
+        "turn_limit": rules.limit(seats),
+        "first_player": rules.first_player.value,
+        "attacks_blocked_by": rules.attacks_blocked_by.value,
+        "block_challenged_by": rules.block_challenged_by.value,
+        "prove": rules.prove.value,
+        "shown_card": rules.shown_card.value,
+        "block_after_failed_challenge": rules.block_after_failed_challenge.value,
+        "exchange_draw": rules.draw,
+        "exchange_return": rules.exchange_return.value,
+        "inquisitor": rules.inquisitor,
+        "examine_pick": rules.examine_pick.value,
+        "examine_replace": rules.examine_replace.value,
+        "reformation": rules.reformation,
+        "allegiance_start": rules.allegiance_start.value,
+        "embezzle_concede": rules.embezzle_concede,
+        "draft": rules.draft,
     }
 
 
@@ -109,6 +152,17 @@ def _kind(board: Board) -> tuple[str, str]:
             return "lose", f',"pending":{_pending(board, pending)},"reason":"{reason.value}"'
         case Exchanging(_, pending):
             return "exchange", f',"pending":{_pending(board, pending)}'
+        case Retaining(_, pending, claim, challenger):
+            own = f',"pending":{_pending(board, pending)},"claim":{_claim(claim)},"challenger":{challenger}'
+            return "keep_shown", own
+        case Revealing(_, pending):
+            return "examine_show", f',"pending":{_pending(board, pending)}'
+        case Examining(_, pending):
+            return "examine_decide", f',"pending":{_pending(board, pending)}'
+        case Drafting():
+            return "draft", ""
+        case ChoosingSide():
+            return "allegiance", ""
         case Over():
             raise ValueError("nothing is asked when the game is over")
 
@@ -119,20 +173,43 @@ def _pending(board: Board, pending: Act) -> str:
 
 
 def _claim(claim: Claim) -> str:
-    return f'{{"seat":{claim.seat},"role":"{claim.role.value}","block":{"true" if claim.block else "false"}}}'
+    block = "true" if claim.block else "false"
+    return f'{{"seat":{claim.seat},"role":"{_claimed(claim.role, claim.denies)}","block":{block}}}'
+
+
+def _claimed(role: Role, denies: bool) -> str:
+    """Return a claim's word. That one has no Duke is a word of its own: a bot that skips `denies` would misread it."""
+    return f"not_{role.value}" if denies else role.value
 
 
 def _state(board: Board) -> str:
+    if board.sides:
+        sided = ",".join(
+            f'{{"coins":{coins},"influence":{influence},"revealed":{_roles(revealed)},"allegiance":"{side.value}"}}'
+            for coins, influence, revealed, side in zip(
+                board.coins, board.influence, board.revealed, board.sides, strict=True
+            )
+        )
+        return f'{_turn(board)},"reserve":{board.reserve},"players":[{sided}]}}'
     players = ",".join(
         f'{{"coins":{coins},"influence":{influence},"revealed":{_roles(revealed)}}}'
         for coins, influence, revealed in zip(board.coins, board.influence, board.revealed, strict=True)
     )
-    return f'{{"turn":{board.turn},"actor":{board.actor},"deck":{board.deck},"players":[{players}]}}'
+    reserve = ',"reserve":0' if board.rules.reformation else ""
+    return f'{_turn(board)}{reserve},"players":[{players}]}}'
+
+
+def _turn(board: Board) -> str:
+    return f'{{"turn":{board.turn},"actor":{board.actor},"deck":{board.deck}'
 
 
 def _you(view: View) -> str:
-    drawn = f',"drawn":{_roles(view.drawn)}' if view.drawn else ""
-    return f'{{"seat":{view.seat},"cards":{_roles(view.cards)}{drawn}}}'
+    more = f',"drawn":{_roles(view.drawn)}' if view.drawn else ""
+    if view.discards:
+        more += f',"discards":{_roles(view.discards)}'
+    if view.seen is not None:
+        more += f',"seen":"{view.seen.value}"'
+    return f'{{"seat":{view.seat},"cards":{_roles(view.cards)}{more}}}'
 
 
 @lru_cache(maxsize=10_000)
@@ -149,40 +226,51 @@ def _text(value: object) -> str:
 
 def event(number: int, happened: Event, seat: int | None) -> str:
     """Return the event, the game's `number`th from 0, as the seat sees it (None: a spectator), without a newline."""
-    name, rest = _event(seen(happened, seat))
-    return f'{{"n":{number},"event":"{name}",{rest}}}'
+    return _encoded(number, seen(happened, seat))
 
 
-def has_private_part(happened: Event) -> bool:
-    """Return whether the copy of the event's own seat differs from the others'."""
-    return isinstance(happened, Shown | Exchanged)
+def _encoded(number: int, happened: Event) -> str:
+    name, rest = _event(happened)
+    return f'{{"n":{number},"event":"{name}","seat":{happened.seat}{rest}}}'
 
 
 def _event(happened: Event) -> tuple[str, str]:
-    seat = f'"seat":{happened.seat}'
     match happened:
         case Coins(_, delta, reason):
-            return "coins", f'{seat},"delta":{delta},"reason":"{reason.value}"'
-        case Acted(_, action, target, claim):
+            return "coins", f',"delta":{delta},"reason":"{reason.value}"'
+        case Acted(_, action, target, claim, denies):
             aimed = "" if target is None else f',"target":{target}'
-            claimed = "" if claim is None else f',"claim":"{claim.value}"'
-            return "action", f'{seat},"action":"{action.value}"{aimed}{claimed}'
-        case Challenged(_, claimant, role):
-            return "challenge", f'{seat},"claimant":{claimant},"role":"{role.value}"'
-        case Shown(_, role, cards):
-            return "shown", f'{seat},"role":"{role.value}"{_private(cards)}'
-        case Unproven(_, role):
-            return "unproven", f'{seat},"role":"{role.value}"'
+            claimed = "" if claim is None else f',"claim":"{_claimed(claim, denies)}"'
+            return "action", f',"action":"{action.value}"{aimed}{claimed}'
+        case Challenged(_, claimant, role, denies):
+            return "challenge", f',"claimant":{claimant},"role":"{_claimed(role, denies)}"'
+        case Shown(_, role, cards, replaced):
+            kept = "" if replaced else ',"replaced":false'
+            return "shown", f',"role":"{role.value}"{kept}{_private(cards)}'
+        case Unproven(_, role, denies):
+            return "unproven", f',"role":"{_claimed(role, denies)}"'
         case Lost(_, role, why):
-            return "lost", f'{seat},"role":"{role.value}","reason":"{why.value}"'
+            return "lost", f',"role":"{role.value}","reason":"{why.value}"'
         case Exiled():
-            return "exiled", seat
+            return "exiled", ""
         case Blocked(_, role):
-            return "block", f'{seat},"role":"{role.value}"'
+            return "block", f',"role":"{role.value}"'
         case Exchanged(_, count, cards):
-            return "exchanged", f'{seat},"count":{count}{_private(cards)}'
+            return "exchanged", f',"count":{count}{_private(cards)}'
         case Forfeited(_, roles):
-            return "forfeit", f'{seat},"roles":{_roles(roles)}'
+            return "forfeit", f',"roles":{_roles(roles)}'
+        case HandShown(_, roles, cards):
+            return "shown_hand", f',"roles":{_roles(roles)}{_private(cards)}'
+        case Drafted(_, cards):
+            return "drafted", _private(cards)
+        case Sided(_, sides):
+            return "allegiances", f',"sides":{_text([side.value for side in sides])}'
+        case Converted(_, target, allegiance):
+            return "converted", f',"target":{target},"allegiance":"{allegiance.value}"'
+        case Examination(_, target, replaced, examined, cards):
+            card = "" if examined is None else f',"role":"{examined.value}"'
+            swapped = "true" if replaced else "false"
+            return "examined", f',"target":{target},"replaced":{swapped}{card}{_private(cards)}'
 
 
 def _private(cards: tuple[Role, ...] | None) -> str:
@@ -247,6 +335,18 @@ def move_payload(move: Move) -> dict[str, Any]:
             return {"lose": role.value}
         case Keep(roles):
             return {"keep": [role.value for role in roles]}
+        case ShowHand():
+            return {"show": "all"}
+        case Retain(shown):
+            return {"keep_shown": shown}
+        case Pick(role):
+            return {"pick": role.value}
+        case Side(allegiance):
+            return {"side": allegiance.value}
+        case Reveal(role):
+            return {"reveal": role.value}
+        case Examined(swap):
+            return {"examined": "force_swap" if swap else "hand_back"}
 
 
 def _frozen(payload: dict[str, Any]) -> tuple[tuple[str, type, Any], ...]:
@@ -271,10 +371,12 @@ class Feed:
         """Take in what happened."""
         for happened in events:
             public = event(self.count, happened, None)
-            own = event(self.count, happened, happened.seat) if has_private_part(happened) else public
-            for seat, unsent in enumerate(self._unsent):
-                unsent.append(own if seat == happened.seat else public)
-            self._full.append(own)
+            for unsent in self._unsent:
+                unsent.append(public)
+            owners = private_to(happened)
+            for seat in owners:
+                self._unsent[seat][-1] = event(self.count, happened, seat)
+            self._full.append(_encoded(self.count, happened) if owners else public)
             self.count += 1
 
     def take(self, seat: int) -> list[str]:

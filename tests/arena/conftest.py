@@ -98,16 +98,23 @@ class Place:
     def end(self, process: "subprocess.Popen[str]") -> Ran:
         """Wait for the end of a command that was started."""
         out, err = process.communicate(timeout=LIMIT_S)
-        assert "Traceback" not in err, err
+        ours = [line for line in err.splitlines() if not line.startswith("  | ")]  # the others are a bot's stderr
+        assert not any("Traceback" in line for line in ours), err
         return Ran(process.returncode, out, err)
 
     def _environment(self, more: dict[str, str]) -> dict[str, str]:
         return {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(self.tmp), "COLUMNS": "80", **more}
 
-    def wait(self, what: Callable[[], Any], limit_s: float = LIMIT_S) -> Any:
-        """Wait until something is true, and return it."""
+    def wait(
+        self, what: Callable[[], Any], limit_s: float = LIMIT_S, process: "subprocess.Popen[str] | None" = None
+    ) -> Any:
+        """Wait until something is true, and return it; in vain as soon as the process that is to bring it has ended."""
         deadline = time.monotonic() + limit_s
         while not (found := what()):
+            ended = process is not None and process.poll() is not None
+            if ended and not (found := what()):
+                assert process is not None
+                raise AssertionError(f"the command has ended: {process.communicate(timeout=limit_s)}")
             assert time.monotonic() < deadline, "waited in vain"
             time.sleep(0.002)
         return found
@@ -124,6 +131,13 @@ class Place:
                 continue
         return found
 
+    def close(self) -> None:
+        """Kill what still runs."""
+        for process in self.started:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate(timeout=LIMIT_S)
+
     def demand_nothing_left(self) -> None:
         """Demand that no process and no temporary file is left, after a moment for the dead to go."""
         if sys.platform == "linux":
@@ -136,7 +150,18 @@ def place(tmp_path: Path) -> Iterator[Place]:
     """Give a user's folder, and kill afterwards what a failed test left running."""
     place = Place(tmp_path)
     yield place
-    for process in place.started:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate(timeout=LIMIT_S)
+    place.close()
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Place]]:
+    """Give a maker of users' folders that stay for all tests of a module."""
+    made: list[Place] = []
+
+    def make() -> Place:
+        made.append(Place(tmp_path_factory.mktemp("place")))
+        return made[-1]
+
+    yield make
+    for place in made:
+        place.close()

@@ -116,7 +116,8 @@ def test_names_with_markup_and_odd_characters_are_printed_as_they_are(place: Pla
     ran = place.run("run", *bots, "--games", 4, "--match-games", 4, "--out", "[bold]:cat:")
     assert ran.code == 0
     for name in names:
-        assert len([line for line in ran.out.splitlines() if name in line]) == 2, f"{name}: standings and duels"
+        shown = [line for line in ran.out.splitlines() if line[1:].strip().startswith(f"{name} ")]
+        assert len(shown) == 2, f"{name}: standings and duels"
     assert "records [bold]:cat:/records/" in ran.out
     assert place.run("verify", "[bold]:cat:").code == 0
     logs = list((place.folder / "[bold]:cat:" / "logs").iterdir())
@@ -133,7 +134,7 @@ def test_a_stdout_that_knows_ascii_only_gets_escapes(place: Place) -> None:
     assert {row["bot"] for row in ran.json["standings"]} == {"Zoë", "b"}
 
 
-@pytest.mark.parametrize("columns", ["1", "20", "80", "none"])
+@pytest.mark.parametrize("columns", ["1", "none"])
 def test_a_pipe_gets_whole_lines_whatever_the_width_of_the_terminal(place: Place, columns: str) -> None:
     """A file or a pipe has no width to fit; the names of eight bots would not fit into a narrow terminal."""
     bots = [place.bot(f"{letter * 35}.py").name for letter in "abcdefgh"]
@@ -162,10 +163,8 @@ def test_a_terminal_shows_live_standings_and_then_the_result(place: Place) -> No
         os.close(ours)
         assert "of 4 matches" in shown, "the live table"
         assert "games/s" in shown
-        standings = shown[shown.rindex("rating") :]
         assert "Traceback" not in shown
-        if columns == 100:
-            assert re.search(r"a +\d+\.\d ± +\d+\.\d +\d+\.\d%", standings)
+        assert len(re.findall(r"[12]  [ab] +\d+\.\d ± \d+\.\d +\d+\.\d% +- +8 +0 +0\r", shown)) == 2
 
 
 def read_terminal(descriptor: int) -> str:
@@ -374,7 +373,7 @@ def test_seats_and_match_games_have_fitting_defaults(
     process = place.start("run", *place.bots(count), *flags, "--games", 1, "--out", "out", "--jobs", 2)
     try:
         config = place.folder / "out" / "run.json"
-        place.wait(config.exists)
+        place.wait(config.exists, process=process)
         asked = json.loads(config.read_text())
         assert (asked["seats"], asked["match_games"]) == (seats, match_games)
     finally:

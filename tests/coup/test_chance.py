@@ -43,7 +43,7 @@ def test_each_label_and_key_has_a_stream_of_its_own() -> None:
 
 def test_a_draw_depends_on_its_label_alone_not_on_those_before_it() -> None:
     """DESIGN 2: a hidden choice never shifts another draw. Nothing is used up."""
-    cards = [role for role in Role for _ in range(3)]
+    cards = [role for role in COUP.roles for _ in range(3)]
     fresh = Chance(KEY, 3).shuffled(cards, "reshuffle", 17)
     used = Chance(KEY, 3)
     for event in range(20):
@@ -59,6 +59,7 @@ def test_another_purpose_game_or_moment_is_another_order(other: tuple[str, int, 
     purpose, game, event = other
     items = list(range(25))
     assert Chance(KEY, game).shuffled(items, purpose, event) != Chance(KEY, 3).shuffled(items, "reshuffle", 17)
+    assert Chance(KEY, game).number(purpose, event, 1 << 64) != Chance(KEY, 3).number("reshuffle", 17, 1 << 64)
 
 
 def test_streams_next_to_each_other_are_independent() -> None:
@@ -119,7 +120,7 @@ def test_a_number_is_uniform() -> None:
 def test_each_of_the_fifteen_hands_comes_as_often_as_it_should(seat: int) -> None:
     """000:45: two of 15 cards. A pair has 3 ways out of 105, two different roles have 9."""
     hands = Counter(deal(COUP, 6, Chance(KEY, game)).hands[seat] for game in range(4000))
-    kinds = list(combinations_with_replacement(sorted(Role), 2))
+    kinds = list(combinations_with_replacement(COUP.roles, 2))
     expected = [4000 * (3 if a == b else 9) / comb(15, 2) for a, b in kinds]
     assert chi_square([hands[kind] for kind in kinds], expected) < CRITICAL[14]
 

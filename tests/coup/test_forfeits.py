@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from arena.coup import Ending, Over, Role, apply
+from arena.coup import COUP, Ending, Over, Role, apply
 from arena.coup.events import Forfeited
 from arena.coup.moves import FORFEIT
 from arena.coup.state import Turn
@@ -183,7 +183,7 @@ def test_who_forfeits_shows_its_cards_and_has_nothing_left(scene: Scene, case: C
         assert (state.hands[seat], board.coins[seat], board.influence[seat]) == ((), 0, 0)
         assert len(board.revealed[seat]) == 2
     cards = [*state.deck, *state.drawn, *(c for cs in (*state.hands, *board.revealed) for c in cs)]
-    assert sorted(cards) == sorted(list(Role) * 3)
+    assert sorted(cards) == sorted(COUP.roles * 3)
     if "exchange" not in script:
         assert board.deck == 7
 

