@@ -326,8 +326,8 @@ def apply(state: State, answers: Sequence[Answer], chance: Chance) -> tuple[Stat
     if len(answers) != len(phase.asked) or not answers:
         raise IllegalMoveError(f"{len(phase.asked)} seats are asked, {len(answers)} answers came")
     table = _Table(state, chance)
-    leaving = tuple(seat for seat, a in zip(phase.asked, answers, strict=True) if isinstance(a, Forfeit))
-    if leaving:
+    if Forfeit in map(type, answers):
+        leaving = tuple(seat for seat, a in zip(phase.asked, answers, strict=True) if isinstance(a, Forfeit))
         after = table.forfeit(phase, leaving)
         if after is not None:
             return table.freeze(after)
@@ -340,6 +340,7 @@ class _Table:
 
     __slots__ = (
         "actor",
+        "before",
         "chance",
         "coins",
         "deck",
@@ -358,6 +359,7 @@ class _Table:
 
     def __init__(self, state: State, chance: Chance) -> None:
         board = state.board
+        self.before = state
         self.rules = board.rules
         self.turn = board.turn
         self.actor = board.actor
@@ -375,15 +377,21 @@ class _Table:
         self.chance = chance
 
     def freeze(self, phase: Phase) -> tuple[State, tuple[Event, ...]]:
-        hands = tuple(self.hands)
+        before = self.before.board
+        hands, coins, influence, revealed = self.before.hands, before.coins, before.influence, before.revealed
+        if self.events:  # no coin and no card changes hands without one
+            hands = tuple(self.hands)
+            coins = tuple(self.coins)
+            influence = tuple(map(len, hands))
+            revealed = tuple(self.revealed)
         board = Board(
             self.rules,
             self.turn,
             self.actor,
             len(self.deck),
-            tuple(self.coins),
-            tuple(map(len, hands)),
-            tuple(self.revealed),
+            coins,
+            influence,
+            revealed,
             phase,
             self.sides,
             self.reserve,

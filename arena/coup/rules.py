@@ -18,6 +18,8 @@ class Role(StrEnum):
     DUKE = "duke"
     INQUISITOR = "inquisitor"
 
+    __hash__ = str.__hash__  # an enum's own is written in Python, and cards are hashed at every request
+
 
 class Allegiance(StrEnum):
     """A side of the Reformation (000:213)."""
@@ -44,6 +46,8 @@ class Action(StrEnum):
     EXAMINE = "examine"
     CONVERT = "convert"
     EMBEZZLE = "embezzle"
+
+    __hash__ = str.__hash__  # as in Role
 
 
 class Effect(StrEnum):

@@ -7,7 +7,7 @@ A source is document:line of the rule documents, "ours" where no document says i
 that 004 describes is known to do. research/rules.md is the decision behind each.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from enum import StrEnum
@@ -98,11 +98,13 @@ class FieldRule:
         hint = f"; did you mean {toml(meant[0])}?" if meant and type(value) is str else "."
         raise ValueError(f"{self.name} = {toml(value)} is not allowed{hint}\nAllowed: {self.allowed} ({self.source}).")
 
+    def effective(self, rules: Ruleset) -> Any:
+        """Return the field's value in these rules; of what they leave open, what they then play."""
+        return rules.draw if self.name == "exchange_draw" else getattr(rules, self.name)
+
     def sentence(self, rules: Ruleset) -> str:
         """Return what holds in these rules."""
-        value = getattr(rules, self.name)
-        if value is None and self.name == "exchange_draw":
-            value = rules.draw
+        value = self.effective(rules)
         for option in self.options:
             if value == option.value:
                 return option.sentence
@@ -189,7 +191,7 @@ FIELDS: tuple[FieldRule, ...] = (
                 "A challenged player shows the card or declines, which loses the challenge.",
                 "000:159",
             ),
-            Option(Proof.AUTOMATIC, "A challenged player who has the card shows it, unasked.", "004:24"),
+            Option(Proof.AUTOMATIC, "A challenged player who has the card must show it.", "004:24"),
         ),
     ),
     FieldRule(
@@ -262,7 +264,7 @@ FIELDS: tuple[FieldRule, ...] = (
             Option(False, "The deck has the ambassador, not the inquisitor.", "000:38"),
             Option(
                 True,
-                "The inquisitor replaces the ambassador: exchanges one card, examines another's, blocks stealing.",
+                "The inquisitor replaces the ambassador: it exchanges, examines and blocks stealing.",
                 "000:241-252; 004:34-38",
             ),
         ),
@@ -327,8 +329,16 @@ FIELDS: tuple[FieldRule, ...] = (
         "Whether a challenged embezzler without a duke may concede.",
         "000:235",
         (
-            Option(True, "A challenged embezzler without a duke shows all cards or concedes.", "000:235"),
-            Option(False, "A challenged embezzler without a duke shows all cards.", "004's program"),
+            Option(
+                True,
+                "A challenged embezzler without a duke concedes, or shows all cards, which are then replaced.",
+                "000:235",
+            ),
+            Option(
+                False,
+                "A challenged embezzler without a duke shows all cards, which are then replaced.",
+                "004's program",
+            ),
         ),
         needs="reformation",
     ),
@@ -436,11 +446,6 @@ def why_idle(rules: Ruleset, name: str) -> str | None:
     if name == "embezzle_concede" and rules.embezzle_concede and rules.prove is Proof.AUTOMATIC:
         return 'with prove = "automatic": nobody is asked whether to concede'
     return None
-
-
-def in_force(rules: Ruleset) -> Iterator[FieldRule]:
-    """Yield the fields that have an effect in these rules."""
-    return (rule for rule in FIELDS if why_idle(rules, rule.name) is None)
 
 
 def differences(rules: Ruleset) -> list[FieldRule]:
