@@ -35,9 +35,9 @@ ABOUT = {
     "treason": "Treason Coup with reformation and inquisitor",
     "treason-original": "Treason Coup with the ambassador",
     "treason-inquisitors": "Treason Coup with the inquisitor",
-    "classroom": "anyone may block, only the actor may challenge a block",
+    "classroom": "anyone may block; only the actor challenges it",
     "andy": "a card shown as proof may be kept",
-    "blog": "an exchange of one, which returns the claimed card",
+    "blog": "an exchange of one puts the claimed card back",
 }
 
 
@@ -54,7 +54,7 @@ def load(name_or_path: str) -> Ruleset:
         return _file(Path(name_or_path))
     if name_or_path in PRESETS:
         return PRESETS[name_or_path]
-    raise RulesetError(f"there is no ruleset {_no_preset(name_or_path)}, or a file {ENDING}.")
+    raise RulesetError(f"there is no ruleset {_no_preset(name_or_path)}, or a file such as my.toml.")
 
 
 def _no_preset(name: str) -> str:
@@ -63,8 +63,12 @@ def _no_preset(name: str) -> str:
     return f"{toml(name)}{hint}\nThere are {', '.join(PRESETS)}"
 
 
+def _shown(text: str) -> str:
+    return text if text.isprintable() else repr(text)[1:-1]
+
+
 def _file(path: Path) -> Ruleset:
-    where = toml(str(path))[1:-1]
+    where = _shown(str(path))
     try:
         return _ruleset(_read(path, where), path.stem)
     except ValueError as problem:
@@ -77,7 +81,7 @@ def _read(path: Path, where: str) -> dict[str, object]:
             data = stream.read(_MOST_BYTES + 1)
     except (OSError, ValueError) as problem:  # the latter by a name with a zero byte
         reason = problem.strerror if isinstance(problem, OSError) else problem
-        raise RulesetError(f"{where} can't be read: {reason}.\nName a file {ENDING}, or a preset.") from None
+        raise RulesetError(f"{where} can't be read: {reason}.\nName a file such as my.toml, or a preset.") from None
     if len(data) > _MOST_BYTES:
         raise ValueError(f"more than {_MOST_BYTES} bytes.\nA ruleset is some lines: arena rules --fields.")
     try:
@@ -86,7 +90,7 @@ def _read(path: Path, where: str) -> dict[str, object]:
         line = data.count(b"\n", 0, problem.start) + 1
         raise ValueError(f"not UTF-8 (line {line}).\nSave it as UTF-8.") from None
     except (tomllib.TOMLDecodeError, RecursionError) as problem:
-        reason = "nested too deeply" if isinstance(problem, RecursionError) else toml(str(problem))[1:-1]
+        reason = "nested too deeply" if isinstance(problem, RecursionError) else _shown(str(problem))
         raise ValueError(f'not valid TOML: {reason}.\nA line looks like shown_card = "may_keep"') from None
 
 

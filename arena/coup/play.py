@@ -215,15 +215,21 @@ def _turn_moves(view: View) -> tuple[Move, ...]:
 _RICH = 10  # coins: nothing costs more, and forced_coup is at most this
 
 
-@lru_cache(maxsize=50_000)  # seats x sets of living seats x coins; ten seats have 10 * 2^9 * 11 of them
+@lru_cache(maxsize=10_000)  # of the 10 * 2^9 * 11 (seat, living seats, coins) of ten seats, those met lately
 def _acts(rules: Ruleset, coins: int, others: tuple[int, ...], foes: tuple[int, ...]) -> tuple[Move, ...]:
     forced = 0 < rules.forced_coup <= coins
     moves: list[Move] = []
     for row in rules.actions:
         if row.cost <= coins and (not forced or row.action is Action.COUP):
             targets = sorted(others if row.own_side else foes)
-            moves += [Act(row.action, target) for target in targets] if row.targeted else [Act(row.action)]
+            moves += [_act(row.action, target) for target in targets] if row.targeted else [_act(row.action, None)]
     return tuple(moves)
+
+
+@lru_cache(maxsize=1000)
+def _act(action: Action, target: int | None) -> Act:
+    """Return the one Act there is of its kind: lists of moves are many, and share their moves."""
+    return Act(action, target)
 
 
 def _foes(sides: Sequence[Allegiance], seat: int, others: tuple[int, ...]) -> tuple[int, ...]:

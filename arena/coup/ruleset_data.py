@@ -94,8 +94,9 @@ class FieldRule:
             return value
         if value is None and self.unset:
             return None
-        meant = get_close_matches(str(value), [str(option.value) for option in self.options], n=1)
-        hint = f"; did you mean {toml(meant[0])}?" if meant and type(value) is str else "."
+        words = [option.value for option in self.options if isinstance(option.value, str)]
+        meant = get_close_matches(value, words, n=1) if isinstance(value, str) else []
+        hint = f"; did you mean {toml(meant[0])}?" if meant else "."
         raise ValueError(f"{self.name} = {toml(value)} is not allowed{hint}\nAllowed: {self.allowed} ({self.source}).")
 
     def effective(self, rules: Ruleset) -> Any:
@@ -429,10 +430,10 @@ def seat_counts(rules: Ruleset) -> list[int]:
 
 def why_unplayable(rules: Ruleset) -> str | None:
     """Return why no number of players can play these rules, in one line; None if some can."""
-    if rules.min_seats > rules.max_seats:
-        return f"min_seats = {rules.min_seats} is more than max_seats = {rules.max_seats}"
     if rules.draft and rules.min_seats > 2:
         return f"draft = true is for two players (000:187), and min_seats = {rules.min_seats}"
+    if rules.min_seats > rules.max_seats:
+        return f"min_seats = {rules.min_seats} is more than max_seats = {rules.max_seats}"
     return None if seat_counts(rules) else rules.problem(rules.min_seats)
 
 
@@ -443,6 +444,8 @@ def why_idle(rules: Ruleset, name: str) -> str | None:
         return f"without {needs} = true"
     if name == "two_player_starter_coins" and rules.min_seats > 2:
         return f"with min_seats = {rules.min_seats}: no game has two players"
+    if name == "max_seats" and rules.draft and rules.max_seats > 2:
+        return "with draft = true: a draft is for two players (000:187)"
     if name == "embezzle_concede" and rules.embezzle_concede and rules.prove is Proof.AUTOMATIC:
         return 'with prove = "automatic": nobody is asked whether to concede'
     return None

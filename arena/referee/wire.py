@@ -286,22 +286,24 @@ class Menu:
     __slots__ = ("_by_payload", "json", "moves", "words")
 
     def __init__(self, moves: tuple[Move, ...]) -> None:
-        payloads = [move_payload(move) for move in moves]
         self.moves = moves
-        self.words = tuple(notation(move) for move in moves)
-        self.json = _text(payloads)
-        self._by_payload = {_frozen(payload): index for index, payload in enumerate(payloads)}
+        self.words = tuple(_word(move) for move in moves)
+        self.json = f"[{','.join(_move_json(move) for move in moves)}]"
+        self._by_payload: dict[_Frozen, int] = {}  # made when a reply first spells a move out
 
     def find(self, move: dict[str, Any]) -> int | None:
         """Return the index of the legal move that a reply's `move` is, None if it is none of them."""
+        if not self._by_payload:
+            self._by_payload = {_move_key(move): index for index, move in enumerate(self.moves)}
         try:
             return self._by_payload.get(_frozen(move))
         except TypeError:  # something that can't be hashed or sorted, so no legal move
             return None
 
 
+_Frozen = tuple[tuple[str, type, Any], ...]
 _MENUS: dict[int, Menu] = {}
-_MOST_MENUS = 20_000  # about 40 MB; a ten-seat game has some 5,000 different lists
+_MOST_MENUS = 5_000  # under 30 MB with ten seats; a process forks faster the smaller it is
 
 
 def menu(moves: tuple[Move, ...]) -> Menu:
@@ -349,7 +351,22 @@ def move_payload(move: Move) -> dict[str, Any]:
             return {"examined": "force_swap" if swap else "hand_back"}
 
 
-def _frozen(payload: dict[str, Any]) -> tuple[tuple[str, type, Any], ...]:
+@lru_cache(maxsize=2000)
+def _word(move: Move) -> str:
+    return notation(move)
+
+
+@lru_cache(maxsize=2000)
+def _move_json(move: Move) -> str:
+    return _text(move_payload(move))
+
+
+@lru_cache(maxsize=2000)
+def _move_key(move: Move) -> "_Frozen":
+    return _frozen(move_payload(move))
+
+
+def _frozen(payload: dict[str, Any]) -> "_Frozen":
     """Return a key that is equal for equal payloads: types count (true is not 1), the order of a list doesn't."""
     return tuple(
         (key, type(value), tuple(sorted(value)) if isinstance(value, list) else value)

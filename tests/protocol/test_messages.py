@@ -18,6 +18,14 @@ STATE: dict[str, Any] = {
     "deck": 11,
     "players": [{"coins": 2, "influence": 2, "revealed": []}, {"coins": 5, "influence": 1, "revealed": ["duke"]}],
 }
+SIDED: dict[str, Any] = {
+    **STATE,
+    "reserve": 3,
+    "players": [
+        {"coins": 2, "influence": 2, "revealed": [], "allegiance": "loyalist"},
+        {"coins": 5, "influence": 1, "revealed": ["duke"], "allegiance": "reformist"},
+    ],
+}
 REQUEST: dict[str, Any] = {
     "type": "request",
     "id": 41,
@@ -28,6 +36,8 @@ REQUEST: dict[str, Any] = {
     "clock": {"limit_ms": 500, "bank_ms": 8123},
 }
 STEAL = {"actor": 1, "action": "steal", "target": 0}
+EXAMINE = {"actor": 0, "action": "examine", "target": 1}
+TAX_CLAIM = {"seat": 0, "role": "duke", "block": False}
 KINDS: dict[str, dict[str, Any]] = {
     "turn": {"legal": [{"action": "income"}, {"action": "steal", "target": 1}]},
     "challenge": {
@@ -48,7 +58,56 @@ KINDS: dict[str, dict[str, Any]] = {
         "you": {"seat": 0, "cards": ["captain", "duke"], "drawn": ["assassin", "duke"]},
         "legal": [{"keep": ["captain", "duke"]}],
     },
+    "draft": {"you": {"seat": 0, "cards": []}, "legal": [{"pick": "captain"}, {"pick": "duke"}]},
+    "allegiance": {"state": {**STATE, "reserve": 0}, "legal": [{"side": "loyalist"}, {"side": "reformist"}]},
+    "keep_shown": {
+        "pending": {"actor": 0, "action": "tax"},
+        "claim": TAX_CLAIM,
+        "challenger": 1,
+        "legal": [{"keep_shown": False}, {"keep_shown": True}],
+    },
+    "examine_show": {"pending": EXAMINE, "legal": [{"reveal": "captain"}, {"reveal": "duke"}]},
+    "examine_decide": {
+        "pending": EXAMINE,
+        "you": {"seat": 0, "cards": ["captain", "inquisitor"], "seen": "duke"},
+        "legal": [{"examined": "hand_back"}, {"examined": "force_swap"}],
+    },
 }
+# Further shapes of requests that only rule variants have.
+VARIANTS: list[dict[str, Any]] = [
+    {
+        **REQUEST,
+        "kind": "turn",
+        "state": SIDED,
+        "legal": [
+            {"action": "income"},
+            {"action": "examine", "target": 1},
+            {"action": "convert"},
+            {"action": "convert", "target": 1},
+            {"action": "embezzle"},
+        ],
+    },
+    {
+        **REQUEST,
+        "kind": "prove",
+        "state": SIDED,
+        "pending": {"actor": 0, "action": "embezzle"},
+        "claim": {"seat": 0, "role": "not_duke", "block": False},
+        "challenger": 1,
+        "legal": [{"show": "all"}, {"decline": True}],
+    },
+    {
+        **REQUEST,
+        **KINDS["exchange"],
+        "kind": "exchange",
+        "you": {
+            "seat": 0,
+            "cards": ["captain", "inquisitor"],
+            "drawn": ["duke"],
+            "discards": ["assassin", "captain", "contessa", "duke"],
+        },
+    },
+]
 EVENTS: list[dict[str, Any]] = [
     {"n": 0, "event": "action", "seat": 0, "action": "income"},
     {"n": 1, "event": "action", "seat": 0, "action": "coup", "target": 1},
@@ -65,6 +124,23 @@ EVENTS: list[dict[str, Any]] = [
     {"n": 12, "event": "exchanged", "seat": 1, "count": 2},
     {"n": 13, "event": "exchanged", "seat": 0, "count": 2, "cards": ["duke"]},
     {"n": 14, "event": "forfeit", "seat": 1, "roles": ["captain", "duke"]},
+    {"n": 15, "event": "action", "seat": 0, "action": "examine", "target": 1, "claim": "inquisitor"},
+    {"n": 16, "event": "action", "seat": 0, "action": "convert"},
+    {"n": 17, "event": "action", "seat": 0, "action": "convert", "target": 1},
+    {"n": 18, "event": "action", "seat": 0, "action": "embezzle", "claim": "not_duke"},
+    {"n": 19, "event": "coins", "seat": 0, "delta": 0, "reason": "embezzle"},
+    {"n": 20, "event": "challenge", "seat": 1, "claimant": 0, "role": "not_duke"},
+    {"n": 21, "event": "unproven", "seat": 0, "role": "not_duke"},
+    {"n": 22, "event": "shown", "seat": 0, "role": "duke", "replaced": False},
+    {"n": 23, "event": "shown_hand", "seat": 1, "roles": ["captain", "contessa"]},
+    {"n": 24, "event": "shown_hand", "seat": 0, "roles": ["captain"], "cards": ["duke"]},
+    {"n": 25, "event": "drafted", "seat": 0, "cards": ["captain", "duke"]},
+    {"n": 26, "event": "drafted", "seat": 1},
+    {"n": 27, "event": "allegiances", "seat": 0, "sides": ["loyalist", "reformist"]},
+    {"n": 28, "event": "converted", "seat": 0, "target": 1, "allegiance": "loyalist"},
+    {"n": 29, "event": "examined", "seat": 0, "target": 1, "replaced": False},
+    {"n": 30, "event": "examined", "seat": 0, "target": 1, "replaced": True, "role": "duke"},
+    {"n": 31, "event": "examined", "seat": 1, "target": 0, "replaced": True, "role": "duke", "cards": ["captain"]},
 ]
 HELLO: dict[str, Any] = {
     "type": "hello",
@@ -72,13 +148,28 @@ HELLO: dict[str, Any] = {
     "ruleset": {
         "name": "coup",
         "seats": 2,
-        "deck": dict.fromkeys(get_args(Role.__value__), 3),
+        "deck": dict.fromkeys(sorted(set(get_args(Role.__value__)) - {"inquisitor"}), 3),
         "start_coins": 2,
         "two_player_starter_coins": 1,
         "coup_cost": 7,
         "assassinate_cost": 3,
         "forced_coup": 10,
         "turn_limit": 200,
+        "first_player": "seat_0",
+        "attacks_blocked_by": "target",
+        "block_challenged_by": "anyone",
+        "prove": "choose",
+        "shown_card": "replaced",
+        "block_after_failed_challenge": "yes",
+        "exchange_draw": 2,
+        "exchange_return": "any",
+        "inquisitor": False,
+        "examine_pick": "target",
+        "examine_replace": "draw_first",
+        "reformation": False,
+        "allegiance_start": "starter_chooses",
+        "embezzle_concede": True,
+        "draft": False,
     },
     "limits": {
         "limit_ms": 500,
@@ -119,7 +210,16 @@ LINES: list[dict[str, Any]] = [
         "you": {"seat": 1, "cards": ["duke", "duke"]},
         "state": STATE,
     },
+    {
+        "type": "game_start",
+        "game": 0,
+        "seat": 1,
+        "players": ["A", "B"],
+        "you": {"seat": 1, "cards": ["duke", "duke"]},
+        "state": SIDED,
+    },
     *({**REQUEST, "kind": kind, **own} for kind, own in KINDS.items()),
+    *VARIANTS,
     {**REQUEST, "kind": "turn", **KINDS["turn"], "events": EVENTS},
     ERROR,
     {**ERROR, "id": None, "code": "stray_line", "got": "x", "used": None},
@@ -163,7 +263,22 @@ def test_every_object_of_a_line_refuses_an_unknown_field(line: dict[str, Any]) -
             parse_to_bot(encode(changed))
 
 
-ABSENT_IS_FINE = {"cards"}  # in an event: its private part
+def _may_be_absent(line: Any, path: tuple[Any, ...], key: str) -> bool:
+    """Return whether a line without this field is another good line: a private part, or what only a variant has."""
+    part = _at(line, path)
+    if "n" in part:
+        return (
+            key == "cards"
+            or (key == "replaced" and part["event"] == "shown")
+            or (key == "role" and part["event"] == "examined" and "cards" not in part)
+            or (key == "target" and part.get("action") == "convert")
+        )
+    if path[-1:] == ("state",):
+        return key == "reserve" and not any("allegiance" in player for player in part["players"])
+    return key == "discards" or (key == "target" and part.get("action") == "convert")
+
+
+FREE_FLAGS = {"keep_shown", "replaced", "inquisitor", "reformation", "embezzle_concede", "draft"}  # true or false
 
 
 @pytest.mark.parametrize("line", LINES, ids=_id)
@@ -175,7 +290,7 @@ def test_every_field_of_a_line_is_needed_and_typed(line: dict[str, Any]) -> None
                 continue  # keyed by role: a ruleset may do without one
             changed = json.loads(json.dumps(line))
             del _at(changed, path)[key]
-            if not (key in ABSENT_IS_FINE and "n" in _at(line, path)):
+            if not _may_be_absent(line, path, key):
                 with pytest.raises(ValidationError):
                     parse_to_bot(encode(changed))
             wrong: list[Any] = [{}, 1.5, "no such word"] if not isinstance(value, str) else [{}, 1, ""]
@@ -184,7 +299,9 @@ def test_every_field_of_a_line_is_needed_and_typed(line: dict[str, Any]) -> None
             if isinstance(value, int) and not isinstance(value, bool):
                 wrong += [True, str(value), float(value) + 0.5]
             if value is True:
-                wrong += [1] if path[-1:] == ("claim",) else [1, False]
+                wrong += [1] if path[-1:] == ("claim",) or key in FREE_FLAGS else [1, False]
+            if value is False:
+                wrong += [0]
             for bad in wrong:
                 if key in {"message", "got", "name", "your_handle"} and isinstance(bad, str):
                     continue  # free text
@@ -202,6 +319,16 @@ def test_every_field_of_a_line_is_needed_and_typed(line: dict[str, Any]) -> None
         {"n": 0, "event": "shown", "seat": 0, "role": "duke", "cards": None},  # left out, never null
         {"n": 0, "event": "shown", "seat": 0, "role": "duke", "cards": ["duke", "captain"]},  # the order tells a slot
         {"n": 0, "event": "passed", "seat": 0},  # nobody learns who passed
+        {"n": 0, "event": "shown", "seat": 0, "role": "duke", "replaced": True},  # goes without saying
+        {"n": 0, "event": "shown", "seat": 0, "role": "duke", "replaced": False, "cards": ["duke"]},  # not a new hand
+        {"n": 0, "event": "shown", "seat": 0, "role": "not_duke"},  # no card shows that
+        {"n": 0, "event": "block", "seat": 0, "role": "not_duke"},
+        {"n": 0, "event": "action", "seat": 0, "action": "embezzle", "claim": "duke"},
+        {"n": 0, "event": "action", "seat": 0, "action": "convert", "claim": "duke"},
+        {"n": 0, "event": "action", "seat": 0, "action": "examine", "claim": "inquisitor"},  # whom?
+        {"n": 0, "event": "drafted", "seat": 0, "discards": ["duke"]},  # they are never shown
+        {"n": 0, "event": "examined", "seat": 0, "target": 1, "replaced": True, "cards": ["duke"]},  # without the role
+        {"n": 0, "event": "examined", "seat": 0, "target": 1, "replaced": False, "role": "duke", "cards": ["duke"]},
         {"n": -1, "event": "exiled", "seat": 0},
     ],
 )
@@ -209,6 +336,47 @@ def test_an_event_that_tells_too_much_or_too_little_is_refused(wrong: dict[str, 
     """SPEC, Events and What you can and can't learn."""
     with pytest.raises(ValidationError):
         parse_to_bot(encode({**GAME_OVER, "events": [wrong]}))
+
+
+@pytest.mark.parametrize(
+    "players",
+    [
+        [{"allegiance": "loyalist"}, {}],  # all have a side or none
+        [{"allegiance": "loyalist"}, {"allegiance": "neutral"}],
+        [{"allegiance": "loyalist"}, {"allegiance": None}],
+    ],
+)
+def test_a_state_whose_sides_are_incomplete_is_refused(players: list[dict[str, Any]]) -> None:
+    """SPEC, Reformation: the sides are settled for all at once."""
+    seats = [{**seat, **side} for seat, side in zip(STATE["players"], players, strict=True)]
+    line = {**REQUEST, "kind": "turn", **KINDS["turn"], "state": {**STATE, "reserve": 0, "players": seats}}
+    with pytest.raises(ValidationError):
+        parse_to_bot(encode(line))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("exchange_draw", 0),
+        ("exchange_draw", 3),
+        ("exchange_draw", None),
+        ("forced_coup", -1),
+        ("forced_coup", "off"),
+        ("first_player", "seat_1"),
+        ("prove", True),
+        ("attacks_blocked_by", "nobody"),
+        ("turn_limit", None),
+    ],
+)
+def test_a_ruleset_with_a_value_that_no_variant_has_is_refused(field: str, value: object) -> None:
+    """SPEC, hello: the values of each field of ruleset."""
+    with pytest.raises(ValidationError):
+        parse_to_bot(encode({**HELLO, "ruleset": {**HELLO["ruleset"], field: value}}))
+
+
+def test_a_ruleset_without_a_forced_coup_has_a_zero() -> None:
+    """SPEC, hello: 0 is off."""
+    parse_to_bot(encode({**HELLO, "ruleset": {**HELLO["ruleset"], "forced_coup": 0}}))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from arena.coup import COUP
+from arena.coup import COUP, PRESETS
 from arena.referee import MatchResult, MatchSpec, Record, RecordError, play_match, read, request_line, results, verify
 from arena.referee.record import GameRecord, Header, replay, write
 from arena.referee.verdict import Fault
@@ -144,7 +144,7 @@ def test_what_is_written_is_read_and_written_again_the_same() -> None:
 def test_the_record_says_what_was_played() -> None:
     """Source: DESIGN.md 4: rules, key, seats, moves, times, faults; one time a move."""
     record = played().record
-    assert record.header == Header(5, KEY, "coup", ("bot0", "bot1", "bot2", "bot3"), record.header.handles, 500, 10_000)
+    assert record.header == Header(5, KEY, COUP, ("bot0", "bot1", "bot2", "bot3"), record.header.handles, 500, 10_000)
     assert sorted(record.header.handles) == ["A", "B", "C", "D"]
     assert [game.seating for game in record.games] == [(0, 1, 2, 3), (1, 2, 3, 0), (2, 3, 0, 1), (3, 0, 1, 2)]
     for number, game in enumerate(record.games):
@@ -298,7 +298,7 @@ def test_verify_finds_another_key_and_other_rules() -> None:
     """Source: record.verify; as above."""
     header = played().record.header
     refuse(replace(header, key=bytes(32)), first_game())
-    refuse(replace(header, rules="poker"), first_game())
+    refuse(replace(header, rules=PRESETS["classroom"]), first_game())
 
 
 def refuse(header: Header, game: GameRecord) -> None:
@@ -390,4 +390,4 @@ def test_a_game_at_the_turn_limit_is_a_draw_of_its_survivors() -> None:
     verify(record)
     (line,) = results(record)
     assert (line["winner"], line["reason"], line["survivors"]) == (None, "turn_limit", (0, 1))
-    assert (line["eliminated"], line["turns"]) == ([], COUP.turn_limit(2))
+    assert (line["eliminated"], line["turns"]) == ([], COUP.limit(2))

@@ -204,7 +204,6 @@ PRIVATE: list[tuple[Event, str]] = [
 @pytest.mark.parametrize(("event", "text"), PRIVATE)
 def test_what_is_private_in_an_event_stands_in_its_owners_copy_only(event: Event, text: str) -> None:
     """DESIGN 3: an event has one number for all seats; what is private is a field in the copy of its seat."""
-    assert wire.has_private_part(event)
     feed = wire.Feed(3)
     feed.add([event])
     copies = [feed.take(seat) for seat in range(3)]

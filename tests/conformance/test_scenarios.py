@@ -1,0 +1,426 @@
+"""Every rule of the documents as a scene in plain data: what was dealt, what was answered, what must come of it.
+
+The scenes are the TOML files in scenarios/, written from the documents and not from what the engine does; README.md
+there explains the fields. Each cites the lines that it tests, as in `000:163 first they return that card`, and one test
+looks the quotations up. The documents are not part of this project: without them beside it that test is skipped.
+"""
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from arena.coup import PRESETS, Board, Chance, Over, Role, Ruleset, State, apply, deal, legal, seen, view
+from arena.coup.events import (
+    Acted,
+    Blocked,
+    Challenged,
+    CoinReason,
+    Coins,
+    Converted,
+    Drafted,
+    Event,
+    Examination,
+    Exchanged,
+    Exiled,
+    Forfeited,
+    HandShown,
+    LossReason,
+    Lost,
+    Shown,
+    Sided,
+    Unproven,
+)
+from arena.coup.moves import FORFEIT, notation, parse
+from arena.coup.rules import Action, Allegiance
+from arena.coup.ruleset_data import FIELD, FIELDS, changed
+from arena.coup.state import (
+    BlockWindow,
+    ChallengeWindow,
+    ChoosingSide,
+    Drafting,
+    Ending,
+    Examining,
+    Exchanging,
+    Losing,
+    Phase,
+    Proving,
+    Retaining,
+    Revealing,
+    Turn,
+)
+
+Scenario = dict[str, Any]
+
+FOLDER = Path(__file__).parent / "scenarios"
+DOCUMENTS = Path(__file__).parents[3] / "shared"  # beside the project, not in it
+KEY = bytes(32)
+
+KINDS: dict[type[Phase], str] = {
+    Drafting: "draft",
+    ChoosingSide: "allegiance",
+    Turn: "turn",
+    ChallengeWindow: "challenge",
+    BlockWindow: "block",
+    Proving: "prove",
+    Retaining: "keep_shown",
+    Losing: "lose",
+    Exchanging: "exchange",
+    Revealing: "examine_show",
+    Examining: "examine_decide",
+    Over: "over",
+}
+
+TOP = {"id", "rules", "with", "cites", "note", "given", "moves", "events", "then"}
+GIVEN = {"seats", "starter", "games", "hands", "coins", "revealed", "deck", "top", "sides", "reserve", "turn", "actor"}
+THEN = {
+    "refused", "starters", "first_sides", "cards", "asks", "next", "over", "turn", "coins", "hands", "influence",
+    "revealed", "deck", "discards", "sides", "reserve", "legal", "legal_set", "legal_has", "legal_lacks", "hears",
+}  # fmt: skip
+
+
+def load() -> Iterator[tuple[str, Scenario]]:
+    for path in sorted(FOLDER.glob("*.toml")):
+        for scenario in tomllib.loads(path.read_text("utf-8"))["scenario"]:
+            yield f"{path.stem}/{scenario['id']}", scenario
+
+
+SCENARIOS = dict(load())
+
+
+# ---------------------------------------------------------------- from words to values and back
+
+
+def rules_of(scenario: Scenario) -> Ruleset:
+    return changed(PRESETS[scenario["rules"]], scenario.get("with", {}))
+
+
+def cards(text: str) -> tuple[Role, ...]:
+    return tuple(Role(word) for word in text.split())
+
+
+def state_of(rules: Ruleset, given: Scenario) -> State:
+    """Build the state at the start of a turn. See scenarios/README.md for the fields and what they are by default."""
+    hands = tuple(tuple(sorted(cards(hand))) for hand in given["hands"])
+    seats = len(hands)
+    left = Counter(rules.roles * rules.copies(seats))
+    revealed = [cards(lost) for lost in given.get("revealed", [""] * seats)]
+    left.subtract(role for shown in (*hands, *revealed) for role in shown)
+    if "revealed" not in given:
+        for seat, hand in enumerate(hands):
+            lost = tuple(max(sorted(left), key=lambda role: left[role]) for _ in range(rules.hand - len(hand)))
+            left.subtract(lost)
+            revealed[seat] = lost
+    if "deck" in given:
+        deck = cards(given["deck"])[::-1]
+    else:
+        top = cards(given.get("top", ""))
+        left.subtract(top)
+        assert min(left.values()) >= 0, f"the deck hasn't got so many: {left}"
+        deck = (*sorted(left.elements()), *reversed(top))
+    actor = given.get("actor", 0)
+    board = Board(
+        rules=rules,
+        turn=given.get("turn", 1),
+        actor=actor,
+        deck=len(deck),
+        coins=tuple(given.get("coins", [rules.start_coins if hand else 0 for hand in hands])),
+        influence=tuple(map(len, hands)),
+        revealed=tuple(revealed),
+        phase=Turn((actor,)),
+        sides=tuple(Allegiance(side) for side in given.get("sides", [])),
+        reserve=given.get("reserve", 0),
+    )
+    assert len(board.coins) == len(board.revealed) == seats
+    assert len(board.sides) == (seats if rules.reformation else 0)
+    return State(board, hands, deck, (), 0)
+
+
+def say(event: Event) -> str:
+    """Write an event in words, with the private role of an examination if it is in this copy."""
+    match event:
+        case Acted(seat, action, target, claim, denies):
+            claims = f" as {'not_' * denies}{claim}" if claim else ""
+            return f"{seat} {action}" + ("" if target is None else f" {target}") + claims
+        case Coins(seat, delta, reason):
+            return f"{seat} {delta:+d} {reason}"
+        case Challenged(seat, claimant, role, denies):
+            return f"{seat} challenges {claimant} {'not_' * denies}{role}"
+        case Shown(seat, role, _, replaced):
+            return f"{seat} shows {role}" + ("" if replaced else " and keeps it")
+        case Unproven(seat, role, denies):
+            return f"{seat} unproven {'not_' * denies}{role}"
+        case Lost(seat, role, reason):
+            return f"{seat} loses {role} by {reason}"
+        case Exiled(seat):
+            return f"{seat} exiled"
+        case Blocked(seat, role):
+            return f"{seat} blocks as {role}"
+        case Exchanged(seat, count):
+            return f"{seat} exchanged {count}"
+        case Forfeited(seat, roles):
+            return f"{seat} forfeits {'+'.join(roles) or 'nothing'}"
+        case HandShown(seat, roles):
+            return f"{seat} shows all {'+'.join(roles)}"
+        case Drafted(seat):
+            return f"{seat} drafted"
+        case Sided(seat, sides):
+            return f"{seat} sides {' '.join(sides)}"
+        case Converted(seat, target, allegiance):
+            return f"{seat} converts {target} to {allegiance}"
+        case Examination(seat, target, replaced, role):
+            return f"{seat} examined {target}{f' {role}' if role else ''} {'replaced' if replaced else 'handed back'}"
+
+
+def asks(state: State) -> str:
+    phase = state.board.phase
+    return " ".join((KINDS[type(phase)], *map(str, phase.asked)))
+
+
+def ended(phase: Phase) -> str:
+    assert isinstance(phase, Over)
+    assert phase.winner == (None if phase.ending is not Ending.LAST_STANDING else phase.survivors[0])
+    return " ".join((phase.ending, *map(str, phase.survivors)))
+
+
+def menu(state: State, seat: int) -> list[str]:
+    return [notation(move) for move in legal(view(state, seat))]
+
+
+def everywhere(state: State) -> Counter[Role]:
+    """Count all cards of the game, wherever they are."""
+    places = (*state.hands, *state.board.revealed, *state.discards, state.deck, state.drawn)
+    return Counter(role for place in places for role in place)
+
+
+def matches(hand: tuple[Role, ...], pattern: str) -> bool:
+    """Tell whether the hand has these cards; a `?` in the pattern stands for any card."""
+    words = Counter(pattern.split())
+    unknown = words.pop("?", 0)
+    return words <= Counter(map(str, hand)) and len(hand) == words.total() + unknown
+
+
+# ---------------------------------------------------------------- play
+
+
+class Played:
+    """A scenario after its moves."""
+
+    def __init__(self, state: State, chance: Chance, words: list[str]) -> None:
+        self.first = self.state = state
+        self.events: list[Event] = []
+        self.asks = [asks(state)]
+        moves = iter(words)
+        while word := next(moves, None):
+            seats = self.state.board.phase.asked
+            assert seats, f"{word!r} is left when the game is over"
+            answers = [word, *(next(moves, "?") for _ in seats[1:])]
+            assert "?" not in answers, f"{self.asks[-1]!r} needs {len(seats)} answers, not {answers}"
+            for seat, answer in zip(seats, answers, strict=True):
+                assert answer == notation(FORFEIT) or answer in menu(self.state, seat), (
+                    f"{answer!r} is not legal for seat {seat} ({self.asks[-1]!r}): {menu(self.state, seat)}"
+                )
+            self.state, events = apply(self.state, [parse(answer) for answer in answers], chance)
+            self.events += events
+            self.asks.append(asks(self.state))
+
+
+def begin(scenario: Scenario, game: int) -> tuple[State, Chance]:
+    rules, given = rules_of(scenario), scenario["given"]
+    chance = Chance(KEY, game)
+    if "hands" in given:
+        assert rules.problem(len(given["hands"])) is None
+        return state_of(rules, given), chance
+    return deal(rules, given["seats"], chance, given.get("starter", 0)), chance
+
+
+def check(scenario: Scenario, played: Played) -> None:
+    then, state, board = scenario["then"], played.state, played.state.board
+    told = [say(event) for event in played.events]
+    if "events" in scenario:
+        assert told == scenario["events"]
+    facts = {
+        "next": asks(state),
+        "asks": played.asks,
+        "turn": board.turn,
+        "coins": list(board.coins),
+        "influence": list(board.influence),
+        "revealed": [" ".join(lost) for lost in board.revealed],
+        "deck": board.deck,
+        "sides": list(board.sides),
+        "reserve": board.reserve,
+        "discards": [" ".join(dropped) for dropped in state.discards],
+    }
+    for name in facts.keys() & then.keys():
+        assert facts[name] == then[name], name
+    if "cards" in then:
+        assert everywhere(state) == then["cards"]
+    if "over" in then:
+        assert ended(board.phase) == then["over"]
+    for hand, pattern in zip(state.hands, then.get("hands", ["?" * 0] * 0), strict="hands" in then):
+        assert matches(hand, pattern), f"{hand} is not {pattern!r}"
+    for seat, moves in then.get("legal", {}).items():
+        assert menu(state, int(seat)) == moves
+    for seat, moves in then.get("legal_set", {}).items():
+        assert sorted(menu(state, int(seat))) == sorted(moves)
+    for seat, moves in then.get("legal_has", {}).items():
+        assert set(moves) <= set(menu(state, int(seat)))
+    for seat, moves in then.get("legal_lacks", {}).items():
+        assert not set(moves) & set(menu(state, int(seat)))
+    for seat, words in then.get("hears", {}).items():
+        copies = [say(seen(event, None if seat == "spectator" else int(seat))) for event in played.events]
+        assert copies[-len(words) :] == words
+
+
+def conserve(played: Played) -> None:
+    """Demand what holds in every game: no card appears or vanishes, and each coin that moves is told."""
+    before, after = played.first, played.state
+    if isinstance(before.board.phase, Drafting) and after.discards:
+        assert everywhere(after) == Counter(before.board.rules.roles * before.board.rules.copies(2))
+    elif not isinstance(before.board.phase, Drafting):
+        assert everywhere(after) == everywhere(before)
+    purses = list(before.board.coins)
+    for event in played.events:
+        if isinstance(event, Coins):
+            purses[event.seat] += event.delta
+    assert tuple(purses) == after.board.coins
+    assert min(purses) >= 0
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+def test_what_is_played_by_the_documents_comes_out_as_they_say(scenario: Scenario) -> None:
+    """The scenario's `cites`."""
+    given, then = scenario["given"], scenario["then"]
+    if "refused" in then:
+        problem = rules_of(scenario).problem(given["seats"])
+        assert problem is not None
+        assert then["refused"] in problem
+        with pytest.raises(ValueError, match=re.escape(problem)):
+            begin(scenario, 0)
+        return
+    games = []
+    for game in range(given.get("games", 1)):
+        state, chance = begin(scenario, game)
+        games.append(Played(state, chance, scenario.get("moves", [])))
+        check(scenario, games[-1])
+        conserve(games[-1])
+    if "starters" in then:
+        assert sorted({played.first.board.actor for played in games}) == then["starters"]
+    if "first_sides" in then:
+        assert sorted({p.first.board.sides[p.first.board.actor] for p in games}) == then["first_sides"]
+
+
+# ---------------------------------------------------------------- the scenarios themselves
+
+
+def test_the_scenarios_are_many_and_each_has_its_own_name() -> None:
+    """A scenario that shadows another would not be run."""
+    assert len(SCENARIOS) == len(list(load())) >= 120
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+def test_a_scenario_has_only_known_fields_and_expects_something(scenario: Scenario) -> None:
+    """A misspelt expectation would pass unseen."""
+    assert scenario.keys() <= TOP, scenario.keys() - TOP
+    assert scenario["given"].keys() <= GIVEN, scenario["given"].keys() - GIVEN
+    assert scenario["then"].keys() <= THEN, scenario["then"].keys() - THEN
+    assert scenario["then"]
+    assert scenario["cites"]
+    assert not scenario.get("moves") or "events" in scenario, "the events of a played scenario are told in full"
+
+
+def used(name: str) -> set[object]:
+    return {getattr(rules_of(scenario), name) for scenario in SCENARIOS.values()}
+
+
+@pytest.mark.parametrize("name", [rule.name for rule in FIELDS])
+def test_every_value_of_every_field_of_a_ruleset_has_a_scenario(name: str) -> None:
+    """The fields of a ruleset; of a number, its default and another."""
+    values = used(name)
+    if FIELD[name].span or not FIELD[name].options:
+        assert getattr(Ruleset(), name) in values
+        assert len(values) > 1
+    assert {option.value for option in FIELD[name].options} <= values
+
+
+def test_every_field_is_in_the_table_of_fields() -> None:
+    """Otherwise the test before this one would overlook it."""
+    assert set(FIELD) == {field.name for field in fields(Ruleset) if field.init}
+
+
+def test_every_preset_has_a_scenario() -> None:
+    """Each document is a preset."""
+    assert {scenario["rules"] for scenario in SCENARIOS.values()} == set(PRESETS)
+
+
+def test_every_action_kind_of_request_and_kind_of_event_has_a_scenario() -> None:
+    """000:90-122, 231-250; the types of events and the reasons why coins move and influence is lost."""
+    moves, kinds, told, reasons = set(), set(), set(), set()
+    for scenario in SCENARIOS.values():
+        if "refused" in scenario["then"]:
+            continue
+        played = Played(*begin(scenario, 0), scenario.get("moves", []))
+        kinds |= {ask.split()[0] for ask in played.asks}
+        told |= {type(event) for event in played.events}
+        reasons |= {event.reason for event in played.events if isinstance(event, Coins | Lost)}
+        moves |= {event.action for event in played.events if isinstance(event, Acted)}
+    assert moves == set(Action)
+    assert kinds == set(KINDS.values())
+    assert told == set(get_args(Event))
+    assert reasons == {*CoinReason, *LossReason}
+
+
+# The lines that state a rule which a game of bots can follow. Left out are components, prose, examples of speech,
+# hints (000:182, "no second place", is kept) and what only cards on a table need.
+RULES = {
+    "000": "40 45 47 50 56 63 65 67 73 74 76 78 80 84 86 87 93 94 95 102 110 116 122 127 129 133 135 141 143 149 151 154 "
+    "156 157 159 161 163 165 167 170 172 174 177 180 182 185 187 189 191 207 213 215 218 220 222 226 231 234 235 237 242 "
+    "245 248 250 252 254 257",
+    "001": "2 4 13 15 17 19 21 23 32 34 36 38 40 42 44 46 49 50 51 52 53 54 57 58 59",
+    "002": "2 3 5 6 13 15 16 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 34 35 36 38 39 40",
+    "003": "7 9 10 12 13 15 17 18 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34",
+    "004": "7 9 12 14 15 16 17 18 19 20 21 24 26 29 31 36 37 38 41 43 44 45 46 47 48 49 50 51 52 53 55",
+}  # fmt: skip
+
+
+def cited() -> Iterator[tuple[str, str, str]]:
+    """Yield scenario, document (with a colon and a line where it has lines) and quoted words."""
+    for name, scenario in SCENARIOS.items():
+        for cite in scenario["cites"]:
+            place, words = re.fullmatch(r"(\d{3}:\d+|research:|design:) (.+)", cite).groups()
+            yield name, place, words
+
+
+@pytest.mark.parametrize("document", RULES)
+def test_every_line_that_states_a_rule_is_cited(document: str) -> None:
+    """The documents 000 to 004, line by line."""
+    lines = {place.removeprefix(f"{document}:") for _, place, _ in cited() if place.startswith(document)}
+    assert [line for line in RULES[document].split() if line not in lines] == []
+
+
+def plain(text: str) -> str:
+    return " ".join(re.sub(r"[“”]", '"', text.replace("’", "'")).split())
+
+
+def test_the_words_that_are_quoted_stand_in_the_documents() -> None:
+    """The rule documents in ../shared, if they are there: they belong to others and are not part of the project."""
+    if not (DOCUMENTS / "rules").is_dir():
+        pytest.skip(f"no rule documents in {DOCUMENTS.name}/rules beside the project")
+    texts = {}
+    for path in (DOCUMENTS / "rules").glob("*.txt"):
+        for number, line in enumerate(path.read_text("utf-8").split("\n"), start=1):
+            texts[f"{path.name[:3]}:{number}"] = plain(line)
+    for place, path in (("research:", "research/rules.md"), ("design:", "DESIGN.md")):
+        texts[place] = plain((DOCUMENTS / path).read_text("utf-8"))
+    wrong = [cite for cite in cited() if plain(cite[2]) not in texts.get(cite[1], "")]
+    assert wrong == []
+
+
+def test_quotations_are_short() -> None:
+    """The documents belong to others: a few words are enough to find the line."""
+    assert [cite for cite in cited() if len(cite[2].split()) > 10] == []
