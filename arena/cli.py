@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from arena import __version__
+from arena import __version__, cli_rules
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,6 +49,10 @@ def main() -> None:
 @click.version_option(__version__, prog_name="arena")
 def cli() -> None:
     """Play bot programs against each other at the card game Coup."""
+
+
+cli.add_command(cli_rules.rules)
+cli.add_command(cli_rules.odds)
 
 
 @cli.command()

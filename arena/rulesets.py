@@ -89,9 +89,13 @@ def _read(path: Path, where: str) -> dict[str, object]:
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
         raise ValueError(f"not UTF-8 (line {line}).\nSave it as UTF-8.") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as problem:
-        reason = "nested too deeply" if isinstance(problem, RecursionError) else _shown(str(problem))
-        raise ValueError(f'not valid TOML: {reason}.\nA line looks like shown_card = "may_keep"') from None
+    except tomllib.TOMLDecodeError as problem:
+        reason = _shown(str(problem))
+    except ValueError:  # the only one besides: Python reads no number of more than 4,300 digits
+        reason = "a number has too many digits"
+    except RecursionError:
+        reason = "nested too deeply"
+    raise ValueError(f'not valid TOML: {reason}.\nA line looks like shown_card = "may_keep"')
 
 
 def _ruleset(data: dict[str, object], stem: str) -> Ruleset:

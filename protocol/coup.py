@@ -219,7 +219,7 @@ class ExaminedMove(Sent):
     examined: Literal["hand_back", "force_swap"] = Field(description="Whether its owner keeps it or must replace it.")
 
 
-# At most one fits: a shape allows no field but its own, and those that share one (action, show) share none of its words.
+# At most one fits: a shape allows no field but its own; those that share one (action, show) share none of its words.
 AnyMove = (
     TurnMove
     | PassMove

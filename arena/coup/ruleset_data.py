@@ -374,6 +374,8 @@ def toml(value: object) -> str:
     """Return a value as one would write it in TOML, cut if it is long, with nothing that acts on a terminal."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, int) and abs(value) >= 10**60:  # Python doesn't print numbers of more than 4,300 digits
+        return "a number of more than 60 digits"
     shown = f'"{value}"' if isinstance(value, str) and value.isprintable() and '"' not in value else repr(plain(value))
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
 

@@ -291,6 +291,12 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
         "forced_coup = 6 is not allowed",
         'Allowed: 0 or "off" or 7 to 100 (000:87',
     ),
+    "a number of 5000 digits": (f"start_coins = {'9' * 5000}", "a number has too many digits", "A line looks like"),
+    "a number of 5000 hexadecimal digits": (
+        f"start_coins = 0x{'f' * 5000}",
+        "start_coins = a number of more than 60 digits is not allowed",
+        "Allowed: 0 to 100",
+    ),
     "eleven players": ("max_seats = 11", "max_seats = 11 is not allowed", "Allowed: 2 to 10"),
     "a time": ("start_coins = 2024-01-01", "start_coins = datetime.date(2024, 1, 1) is not allowed", "0 to 100"),
     "a name that acts on a terminal": ('name = "\\u001b[31m"', "name = '\\x1b[31m' is not allowed", "printable"),

@@ -1,6 +1,8 @@
 """SPEC.md can be believed: its examples parse, its tables are complete."""
 
+import json
 import re
+from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from typing import get_args
@@ -9,7 +11,18 @@ import pytest
 from pydantic import TypeAdapter
 
 import protocol
-from protocol.coup import AnyMove, CoinReason, Event, LossReason, Role, TargetedAction, UntargetedAction
+from arena.coup.rules import PRESETS
+from protocol.coup import (
+    Allegiance,
+    AnyMove,
+    CoinReason,
+    Event,
+    LossReason,
+    Role,
+    Ruleset,
+    TargetedAction,
+    UntargetedAction,
+)
 from protocol.framing import Answer, Malformed, MalformedCode, decode, parse_hello, parse_reply
 from protocol.messages import BotHello, FaultCode, Reply, parse_to_bot, schema
 
@@ -83,9 +96,9 @@ def test_every_event_row_has_a_good_example() -> None:
 
 def test_every_move_in_the_text_is_a_move() -> None:
     """Moves stand in the tables as code."""
-    keys = r'\{"(?:action|pass|challenge|block|show|decline|lose|keep)":.*\}'
+    keys = r'\{"(?:action|pass|challenge|block|show|decline|lose|keep|keep_shown|pick|side|reveal|examined)":.*\}'
     moves = [code for code in CODE if re.fullmatch(keys, code)]
-    assert len(moves) >= 8
+    assert {next(iter(json.loads(move))) for move in moves} == set(re.findall(r"[a-z_]+", keys))
     for move in moves:
         if move != '{"keep":["captain","duke"]}':
             TypeAdapter(AnyMove).validate_json(move)
@@ -93,10 +106,17 @@ def test_every_move_in_the_text_is_a_move() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [get_args(FaultCode), get_args(Role.__value__), get_args(UntargetedAction) + get_args(TargetedAction)]
-    + [get_args(CoinReason), get_args(LossReason), ("last_standing", "turn_limit", "all_forfeit")]
-    + [tuple(_constants(field)) for field in ("type", "kind", "event")],
-    ids=["faults", "roles", "actions", "coin reasons", "loss reasons", "endings", "types", "kinds", "events"],
+    [
+        get_args(FaultCode),
+        (*get_args(Role.__value__), "not_duke"),
+        get_args(Allegiance.__value__),
+        (*get_args(UntargetedAction), *get_args(TargetedAction), "convert"),
+        get_args(CoinReason),
+        get_args(LossReason),
+        ("last_standing", "turn_limit", "all_forfeit"),
+        *(tuple(_constants(field)) for field in ("type", "kind", "event")),
+    ],
+    ids=["faults", "roles", "sides", "actions", "coins", "losses", "endings", "types", "kinds", "events"],
 )
 def test_every_word_of_the_wire_is_in_the_specification(words: tuple[str, ...]) -> None:
     """STYLE 21: every fault and message type is in the docs."""
@@ -108,6 +128,68 @@ def test_every_field_of_the_wire_is_in_the_specification() -> None:
     documented = {word for code in CODE for word in re.findall(r"\w+", code)}
     parts = schema()["$defs"].values()
     assert {field for part in parts for field in part.get("properties", {})} - documented == set()
+
+
+RULESET_ROWS = dict(re.findall(r"^\| `ruleset\.(\w+)` \| [^|]* \|(.*)\|$", SPEC, re.MULTILINE))
+
+
+def test_every_field_of_a_ruleset_has_its_row_and_every_word_of_it_is_there() -> None:
+    """SPEC, hello: an author looks up what a value means."""
+    assert list(RULESET_ROWS) == list(Ruleset.model_fields)
+    for name, field in Ruleset.model_fields.items():
+        for word in get_args(field.annotation) if name not in {"deck"} else ():
+            assert f"`{word}`" in RULESET_ROWS[name], name
+
+
+def test_the_presets_are_those_of_the_engine() -> None:
+    """SPEC, Presets: names, numbers of players and the fields that differ from coup."""
+    section = SPEC[SPEC.index("### Presets") : SPEC.index("### Requests of variants")]
+    rows = re.findall(r"^\| `([\w-]+)` \| ([^|]*) \| ?(.*)\|$", section, re.MULTILINE)
+    told = {name: (seats, json.loads("{" + differs.replace("`", "") + "}")) for name, seats, differs in rows}
+    coup = PRESETS["coup"]
+    names = [field.name for field in fields(coup) if field.name in Ruleset.model_fields and field.name != "name"]
+    made = {}
+    for name, rules in PRESETS.items():
+        values = {field: getattr(rules, field) for field in names} | {"exchange_draw": rules.draw}
+        base = {field: getattr(coup, field) for field in names} | {"exchange_draw": coup.draw}
+        differs = {field: value for field, value in values.items() if value != base[field]}
+        few, many = rules.min_seats, rules.max_seats
+        made[name] = (str(few) if few == many else f"{few} to {many}", differs)
+    assert told == made
+
+
+def test_no_line_of_the_basic_game_has_what_only_variants_have() -> None:
+    """SPEC, What later versions may change: promised. Held against the examples before the section of variants."""
+    basic = SPEC[: SPEC.index("\n## Rule variants")] + SPEC[SPEC.index("\n## The clock") :]
+    lines = re.findall(r"^\{.*\}$", basic, re.MULTILINE)
+    new = {"reserve", "allegiance", "discards", "seen", "replaced", "keep_shown", "pick", "side", "reveal", "examined"}
+    for line in lines:
+        if '"type":"hello"' not in line:
+            assert not new & set(re.findall(r'"(\w+)":', line)), line
+            assert not {"inquisitor", "not_duke", "examine", "convert", "embezzle"} & set(re.findall(r"\w+", line)), (
+                line
+            )
+
+
+def test_the_first_legal_move_of_every_example_is_the_quiet_one() -> None:
+    """SPEC, The first legal move: sample bots rely on it."""
+    quiet = {
+        "turn": {"action": "income"},
+        "challenge": {"pass": True},
+        "block": {"pass": True},
+        "keep_shown": {"keep_shown": False},
+        "examine_decide": {"examined": "hand_back"},
+    }
+    section = SPEC[SPEC.index("### The first legal move") : SPEC.index("### challenge")]
+    for kind in _constants("kind"):
+        assert f"`{kind}`" in section
+    for request in map(json.loads, LINES):
+        if "kind" in request and request["kind"] in quiet:
+            assert request["legal"][0] == quiet[request["kind"]]
+        elif "kind" in request and request["kind"] != "prove":
+            assert request["legal"] == sorted(request["legal"], key=json.dumps)
+        elif "kind" in request:
+            assert "show" in request["legal"][0] or request["legal"] == [{"decline": True}]
 
 
 def test_every_fault_has_its_row() -> None:
