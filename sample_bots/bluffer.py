@@ -33,7 +33,7 @@ def choose(request: dict[str, Any], caught: set[str]) -> Move:
         for move in blocks:
             if believable(move["block"]):
                 return move
-    return legal[0]  # income, pass, show the card, keep our hand
+    return legal[0]  # the quiet move: income, pass, show the card, keep our hand
 
 
 def main() -> None:

@@ -132,7 +132,7 @@ def deal(rules: Ruleset, seats: int, chance: Chance, starter: int = 0) -> State:
     if rules.draft:
         cards = chance.shuffled(sorted(rules.roles), "deal", 0)  # the third set; the others are the players'
     else:
-        cards = chance.shuffled(sorted(rules.roles) * rules.copies(seats), "deal", 0)
+        cards = chance.shuffled(sorted(rules.roles * rules.copies(seats)), "deal", 0)
         hands = tuple(_sorted(cards.pop() for _ in range(rules.hand)) for _ in range(seats))
     sides: tuple[Allegiance, ...] = ()
     if rules.reformation and rules.allegiance_start is AllegianceStart.ASSIGNED:
@@ -209,10 +209,11 @@ def _turn_moves(view: View) -> tuple[Move, ...]:
     board = view.board
     others = _others(board, view.seat)
     foes = others if not board.sides else _foes(board.sides, view.seat, others)
-    return _acts(board.rules, min(board.coins[view.seat], _RICH), others, foes)
+    coins = min(board.coins[view.seat], max(_RICH, board.rules.forced_coup))
+    return _acts(board.rules, coins, others, foes)
 
 
-_RICH = 10  # coins: nothing costs more, and forced_coup is at most this
+_RICH = 10  # coins: nothing costs more, so that who has more than this and forced_coup has the same moves
 
 
 @lru_cache(maxsize=10_000)  # of the 10 * 2^9 * 11 (seat, living seats, coins) of ten seats, those met lately
@@ -272,11 +273,10 @@ def _reveal_moves(cards: tuple[Role, ...]) -> tuple[Move, ...]:
 
 def _exchanges(view: View, pending: Act, past: Past) -> tuple[Move, ...]:
     rules = view.board.rules
-    pool = _sorted(view.cards + view.drawn)
     claimed = _row(rules, pending).claim
     if rules.exchange_return is ExchangeReturn.CLAIMED_ROLE and not past.replaced and claimed in view.cards:
-        return _returning(pool, claimed)
-    return _keep_moves(pool, len(view.cards))
+        return _returning(_sorted(view.cards + view.drawn), claimed)
+    return _keep_moves(view.cards, view.drawn)
 
 
 @lru_cache(maxsize=1000)
@@ -291,8 +291,10 @@ def _lose_moves(cards: tuple[Role, ...]) -> tuple[Move, ...]:
 
 
 @lru_cache(maxsize=10_000)
-def _keep_moves(cards: tuple[Role, ...], count: int) -> tuple[Move, ...]:
-    return tuple(Keep(kept) for kept in sorted(set(combinations(cards, count))))
+def _keep_moves(hand: tuple[Role, ...], drawn: tuple[Role, ...]) -> tuple[Move, ...]:
+    """Return the hand as it is first, then every other choice in alphabetical order."""
+    others = set(combinations(_sorted(hand + drawn), len(hand))) - {hand}
+    return (Keep(hand), *(Keep(kept) for kept in sorted(others)))
 
 
 def default(view: View, pick: Callable[[int], int]) -> Move:
@@ -311,11 +313,8 @@ def default(view: View, pick: Callable[[int], int]) -> Move:
             return Reveal(view.cards[pick(len(view.cards))])
         case Drafting():
             return moves[pick(len(moves))]
-        case Exchanging():
-            kept = Keep(view.cards)
-            return kept if kept in moves else moves[0]
         case _:
-            return moves[0]  # the quiet one: pass, show if held, have it replaced, hand it back, the first side
+            return moves[0]  # the quiet one: pass, show if held, keep the hand, hand it back, the first side
 
 
 # ---------------------------------------------------------------- what the answers do

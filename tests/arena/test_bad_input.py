@@ -135,7 +135,7 @@ USES: dict[str, tuple[tuple[object, ...], tuple[str, ...]]] = {
         ("a.py", "b.py", "--match-games", 5),
         ("5 games a match at 2 seats", "a positive multiple of 2 is needed"),
     ),
-    "unknown rules": (("a.py", "b.py", "--rules", "poker"), ("--rules poker", "there are: coup")),
+    "unknown rules": (("a.py", "b.py", "--rules", "poker"), ("poker", "There are coup")),
     "an unknown sandbox": (("a.py", "b.py", "--sandbox", "none"), ("'--sandbox'", "'auto', 'process'")),
     "no games": (("a.py", "b.py", "--games", 0), ("'--games'",)),
     "games that are no number": (("a.py", "b.py", "--games", "many"), ("'--games'", "'many'")),
@@ -309,7 +309,7 @@ def test_a_bot_that_changed_since_is_not_resumed_with(place: Place) -> None:
 def test_a_bot_that_changes_while_it_plays_ends_the_run(place: Place) -> None:
     """Its results would be of two bots. Exit 1, with what is complete."""
     one, two = place.bots(2)
-    process = place.start("run", one, two, "--games", 100_000, "--match-games", 2, "--out", "out", "--jobs", 2)
+    process = place.start("run", one, two, "--games", 10_000, "--match-games", 2, "--out", "out", "--jobs", 2)
     place.wait((place.folder / "out" / "records" / "000000.jsonl").exists, process=process)
     (place.folder / two).write_text((place.folder / two).read_text() + "\n# better\n")
     ran = place.end(process)
@@ -356,7 +356,7 @@ def test_a_record_that_was_damaged_is_named_and_can_be_played_again(place: Place
 
 def test_a_run_that_is_being_played_is_not_resumed(place: Place) -> None:
     """Two arenas in one folder would count matches twice and remove each other's files."""
-    process = place.start("run", *place.bots(2), "--games", 100_000, "--match-games", 2, "--out", "out")
+    process = place.start("run", *place.bots(2), "--games", 10_000, "--match-games", 2, "--out", "out")
     place.wait((place.folder / "out" / "records" / "000000.jsonl").exists, process=process)
     refused(place.run("run", "--resume", "out"), "out is being played by another arena", "wait for its end")
     process.send_signal(signal.SIGTERM)

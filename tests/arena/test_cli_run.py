@@ -269,7 +269,19 @@ def test_sample_bots_repeat_their_games_under_a_seed(place: Place) -> None:
     found = []
     for jobs in (1, 2):
         ran = place.run(
-            "run", *SAMPLES, "--games", 7, "--match-games", 4, "--seed", 1, "--jobs", jobs, "--out", f"o{jobs}", "--json"
+            "run",
+            *SAMPLES,
+            "--games",
+            7,
+            "--match-games",
+            4,
+            "--seed",
+            1,
+            "--jobs",
+            jobs,
+            "--out",
+            f"o{jobs}",
+            "--json",
         )
         assert ran.code == 0
         assert {count for row in ran.json["standings"] for count in row["faults"].values()} == {0}
@@ -334,7 +346,9 @@ def test_strict_makes_the_first_fault_a_forfeit(place: Place, flags: tuple[str, 
 
 
 @pytest.mark.parametrize(("flags", "handles"), [((), ["A", "B"]), (("--open-names",), ["bad", "good"])])
-def test_bots_meet_under_letters_unless_names_are_open(place: Place, flags: tuple[str, ...], handles: list[str]) -> None:
+def test_bots_meet_under_letters_unless_names_are_open(
+    place: Place, flags: tuple[str, ...], handles: list[str]
+) -> None:
     """Source: DESIGN.md, section 3: other bots' names don't leak unless the organiser says so."""
     bots = (listener(place, "bad.py"), place.bot("good.py"))
     assert place.run("run", *bots, "--games", 2, "--match-games", 2, *flags, "--out", "out").code == 0

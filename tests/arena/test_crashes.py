@@ -24,7 +24,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc; el
 RUN_KILLS = 10
 WORKER_KILLS = 10
 ARGUMENTS = ("--seats", 2, "--match-games", 2, "--seed", 11, "--jobs", 2)
-NEVER = 1_000_000  # games: more than any test waits for
+MATCHES = 90  # long enough for all kills of a test
+NEVER = 10_000  # games: more than any test waits for
 
 
 def results(folder: Path) -> list[dict[str, Any]]:
@@ -64,15 +65,15 @@ def workers(process: "subprocess.Popen[str]") -> list[int]:
 def undisturbed(places: Callable[[], Place]) -> tuple[Place, Path]:
     """Give a run that nothing disturbed, and its place."""
     place = places()
-    ran = place.run("run", *place.bots(3), "--games", 240, *ARGUMENTS, "--out", "calm")
+    ran = place.run("run", *place.bots(3), "--games", 2 * MATCHES, *ARGUMENTS, "--out", "calm")
     assert ran.code == 0
-    assert complete(place.folder / "calm") == 120
+    assert complete(place.folder / "calm") == MATCHES
     return place, place.folder / "calm"
 
 
 def demand_the_same(found: Path, calm: Path) -> None:
     """Demand each match once, in order, with the games of the undisturbed run."""
-    assert [(line["match"], line["game"]) for line in results(found)] == [(m, g) for m in range(120) for g in range(2)]
+    assert [(line["match"], line["game"]) for line in results(found)] == [(m, g) for m in range(MATCHES) for g in range(2)]
     assert (found / "results.jsonl").read_bytes() == (calm / "results.jsonl").read_bytes()
     assert moves(found) == moves(calm)
     assert sorted(path.name for path in found.iterdir()) == ["logs", "records", "results.jsonl", "run.json"]
@@ -81,12 +82,12 @@ def demand_the_same(found: Path, calm: Path) -> None:
 def test_a_run_that_is_killed_ten_times_ends_like_one_that_is_not(undisturbed: tuple[Place, Path]) -> None:
     """kill -9 of the run at random moments of its whole life; each time --resume goes on with what is complete."""
     place, calm = undisturbed
-    chance = random.Random(20240)
+    chance = random.Random(20MATCHES * 2)
     out = place.folder / "killed"
     before = 0
     for kill in range(RUN_KILLS):
         if kill == 0:
-            process = place.start("run", *place.bots(3), "--games", 240, *ARGUMENTS, "--out", "killed")
+            process = place.start("run", *place.bots(3), "--games", 2 * MATCHES, *ARGUMENTS, "--out", "killed")
             place.wait((out / "run.json").exists, process=process)
         else:
             process = place.start("run", "--resume", "killed", "--jobs", 2)
@@ -99,11 +100,11 @@ def test_a_run_that_is_killed_ten_times_ends_like_one_that_is_not(undisturbed: t
         place.wait(lambda: not place.processes(), 10)
         assert complete(out) >= before, "no completed match is lost"
         before = complete(out)
-    assert before < 120, "the kills came too late"
+    assert before < MATCHES, "the kills came too late"
     ran = place.run("run", "--resume", "killed", "--json")
     assert ran.code == 0
-    assert f"{before} of 120 matches are complete already" in ran.err
-    assert (ran.json["matches"], ran.json["games"]) == (120, 240)
+    assert f"{before} of {MATCHES} matches are complete already" in ran.err
+    assert (ran.json["matches"], ran.json["games"]) == (MATCHES, MATCHES * 2)
     demand_the_same(out, calm)
     place.demand_nothing_left()
 
@@ -113,7 +114,7 @@ def test_workers_that_are_killed_cost_only_time(undisturbed: tuple[Place, Path])
     place, calm = undisturbed
     chance = random.Random(20241)
     out = place.folder / "hurt"
-    process = place.start("run", *place.bots(3), "--games", 240, *ARGUMENTS, "--out", "hurt", "--json")
+    process = place.start("run", *place.bots(3), "--games", 2 * MATCHES, *ARGUMENTS, "--out", "hurt", "--json")
     killed: set[int] = set()
     for _ in range(WORKER_KILLS):
         alive = place.wait(lambda: [pid for pid in workers(process) if pid not in killed], process=process)
@@ -123,7 +124,7 @@ def test_workers_that_are_killed_cost_only_time(undisturbed: tuple[Place, Path])
         killed.add(pid)
     ran = place.end(process)
     assert ran.code == 0
-    assert (ran.json["matches"], ran.json["games"], ran.json["given_up"]) == (120, 240, [])
+    assert (ran.json["matches"], ran.json["games"], ran.json["given_up"]) == (MATCHES, MATCHES * 2, [])
     assert 0 < ran.json["voided"] <= WORKER_KILLS, "a worker may also have been killed between two matches"
     assert ran.err.count("the worker process ended with -9") == ran.json["voided"]
     demand_the_same(out, calm)
@@ -143,7 +144,7 @@ def test_a_worker_that_dies_in_a_long_match_leaves_no_bot_behind(place: Place) -
     place.wait(lambda: workers(process) and playing(), process=process)
     first = playing()
     os.kill(workers(process)[0], signal.SIGKILL)
-    place.wait(lambda: playing() and not set(playing()) & set(first), process=process)
+    place.wait(lambda: set(playing()) - set(first), process=process)
     process.terminate()
     ran = place.end(process)
     assert ran.code == 130

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from arena.coup import COUP, Board, Chance, Role, State, View, apply, deal, legal, view
+from arena.coup import COUP, Board, Chance, Role, Ruleset, State, View, apply, deal, legal, view
 from arena.coup.events import (
     Acted,
     Blocked,
@@ -21,7 +21,7 @@ from arena.coup.events import (
     Shown,
     Unproven,
 )
-from arena.coup.moves import DECLINE, FORFEIT, PASS, Answer, Block, Show, notation, parse
+from arena.coup.moves import FORFEIT, PASS, Answer, Block, Show, ShowHand, notation, parse
 from arena.coup.state import BlockWindow, ChallengeWindow, Proving, Turn
 
 
@@ -133,7 +133,7 @@ def choose(sight: View, rng: random.Random, calm: float) -> Answer:
         case BlockWindow():
             return rng.choice([move for move in moves if isinstance(move, Block)])
         case Proving():
-            return moves[0] if isinstance(moves[0], Show) and rng.random() < 0.8 else DECLINE
+            return moves[0] if isinstance(moves[0], Show | ShowHand) and rng.random() < 0.8 else moves[-1]
     return rng.choice(moves)
 
 
@@ -142,12 +142,12 @@ def game_key(seats: int, seed: int) -> bytes:
     return bytes([seats, seed % 256]) * 16
 
 
-def play_randomly(seats: int, seed: int, forfeit: float = 0.0) -> Iterator[Step]:
+def play_randomly(seats: int, seed: int, forfeit: float = 0.0, rules: Ruleset = COUP) -> Iterator[Step]:
     """Play one game; each answer is a forfeit with the given probability. The same arguments give the same game."""
     rng = random.Random(f"{seats}/{seed}")
     calm = rng.choice([0.3, 0.7, 0.9, 0.97])
     chance = Chance(game_key(seats, seed), seed)
-    state = deal(COUP, seats, chance)
+    state = deal(rules, seats, chance, seed % seats)
     while state.board.phase.asked:
         answers = tuple(
             FORFEIT if rng.random() < forfeit else choose(view(state, seat), rng, calm)
@@ -165,9 +165,13 @@ def scene() -> type[Scene]:
 
 
 @pytest.fixture(scope="session")
-def random_game() -> Callable[..., Iterator[Step]]:
-    """Give `play_randomly(seats, seed, forfeit=0.0)`."""
-    return play_randomly
+def random_game(ruleset: Callable[[str, int], Ruleset]) -> Callable[..., Iterator[Step]]:
+    """Give a function of seats, seed, forfeit=0.0 and the ruleset's name, see `play_randomly`."""
+
+    def play(seats: int, seed: int, forfeit: float = 0.0, name: str = "coup") -> Iterator[Step]:
+        return play_randomly(seats, seed, forfeit, ruleset(name, seats))
+
+    return play
 
 
 @pytest.fixture(scope="session")

@@ -532,20 +532,20 @@ def test_any_role_may_be_claimed_with_any_hand(scene: Scene, hand: str) -> None:
 @pytest.mark.parametrize(
     ("hand", "drawn", "keeps"),
     [
-        ("duke captain", "contessa assassin", "assassin+captain assassin+contessa assassin+duke captain+contessa "
-         "captain+duke contessa+duke"),
-        ("duke duke", "duke captain", "captain+duke duke+duke"),
-        ("captain duke", "captain duke", "captain+captain captain+duke duke+duke"),
+        ("duke captain", "contessa assassin", "captain+duke assassin+captain assassin+contessa assassin+duke "
+         "captain+contessa contessa+duke"),
+        ("duke duke", "duke captain", "duke+duke captain+duke"),
+        ("captain duke", "captain duke", "captain+duke captain+captain duke+duke"),
         ("captain captain", "duke duke", "captain+captain captain+duke duke+duke"),
-        ("duke", "contessa assassin", "assassin contessa duke"),
-        ("duke", "duke assassin", "assassin duke"),
+        ("duke", "contessa assassin", "duke assassin contessa"),
+        ("duke", "duke assassin", "duke assassin"),
         ("duke", "duke duke", "duke"),
     ],
 )  # fmt: skip
 def test_an_exchange_offers_each_different_choice_once_and_draws_two(
     scene: Scene, hand: str, drawn: str, keeps: str
 ) -> None:
-    """000:122; rules.md: exactly as many as one's influence. Lists of cards have no order, so each is there once."""
+    """000:122; rules.md: exactly as many as one's influence. Each choice is there once, the hand as it is first."""
     deck = Counter(COUP.roles * 3) - Counter(Role(name) for name in f"{hand} {drawn} assassin contessa".split())
     cards = " ".join(deck.elements()) + f" {drawn}"
     played = scene(f"{hand} / assassin contessa", deck=cards).play("exchange; -")

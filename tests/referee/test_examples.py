@@ -83,9 +83,9 @@ def _conversation(seats: int, games: int, seed: int, answer: Answer) -> list[Lin
 
 
 CONVERSATIONS: dict[str, Callable[[], list[Line]]] = {
-    "two_seats.jsonl": lambda: _conversation(2, 2, 5, _reply),
-    "four_seats.jsonl": lambda: _conversation(4, 4, 3, _reply),
-    "faults.jsonl": lambda: _conversation(2, 2, 4, _faulty),
+    "two_seats.jsonl": lambda: _conversation(2, 2, 7, _reply),
+    "four_seats.jsonl": lambda: _conversation(4, 4, 17, _reply),
+    "faults.jsonl": lambda: _conversation(2, 2, 2, _faulty),
 }
 
 

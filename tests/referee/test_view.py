@@ -1,10 +1,12 @@
 """No line to a seat depends on anything that this seat may not know.
 
-The main test is that of DESIGN 3, "What must not leak": in random games of 2 to 10 seats, at every line to every seat,
-deal anew what the seat can't see in the present state (the other hands, the deck, what another drew), replace what is
-private in others' events, build the line again through the same functions, and demand the same bytes. Others show
-that this test would find a leak, and go one step on. The rest are the promises that need a scene of their own: who
-passed, a truthful decline against a liar's, the hidden cards of the survivors, errors and forfeits.
+The main test is that of DESIGN 3, "What must not leak": in random games of 2 to 10 seats, by every preset and by random
+rulesets, at every line to every seat, deal anew what the seat can't see in the present state (the other hands and
+discards, the deck, what another drew, but not the card that it examines), replace what is private in others' events,
+build the line again through the same functions, and demand the same bytes. Others show that this test would find a
+leak, and go one step on. The rest are the promises that need a scene of their own: who passed, a truthful decline
+against a liar's, the sealed pick of a draft, whether an examined player had a choice, the hidden cards of the
+survivors, errors and forfeits.
 
 `line` and `Feed` here and in the match's loop are the same functions; the last tests play real matches of scripted bots
 and hold every line they got against the ones that are built here.
@@ -13,23 +15,96 @@ and hold every line they got against the ones that are built here.
 import json
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from arena.coup import COUP, Chance, Over, Role, State, View, apply, deal, default, legal, view
-from arena.coup.events import Event, Exchanged, Lost, Shown
-from arena.coup.moves import CHALLENGE, DECLINE, FORFEIT, PASS, Act, Answer, Block, Keep, Lose, Show, parse
-from arena.coup.state import BlockWindow, ChallengeWindow, Exchanging, Losing, Proving, Turn
+from arena.coup import COUP, PRESETS, Chance, Over, Role, Ruleset, State, View, apply, deal, default, legal, view
+from arena.coup.events import (
+    Acted,
+    Challenged,
+    Drafted,
+    Event,
+    Examination,
+    Exchanged,
+    Forfeited,
+    HandShown,
+    Lost,
+    Shown,
+)
+from arena.coup.moves import (
+    CHALLENGE,
+    DECLINE,
+    FORCE_SWAP,
+    FORFEIT,
+    HAND_BACK,
+    PASS,
+    SHOW_HAND,
+    Act,
+    Answer,
+    Block,
+    Examined,
+    Keep,
+    Lose,
+    Pick,
+    Retain,
+    Reveal,
+    Show,
+    ShowHand,
+    Side,
+    parse,
+)
+from arena.coup.ruleset_data import seat_counts
+from arena.coup.state import (
+    BlockWindow,
+    ChallengeWindow,
+    ChoosingSide,
+    Drafting,
+    Examining,
+    Exchanging,
+    Losing,
+    Proving,
+    Retaining,
+    Revealing,
+    Turn,
+)
+from arena.coup.view import private_to
 from arena.referee import MatchSpec, Record, play_match, read, wire
 from arena.sandbox import Box, FakeSandbox, Limits, Peer, Program, Script
 
+RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
+Game = tuple[str, int, int, float]  # the ruleset's name, seats, seed, probability of a forfeit at each answer
+
 GAME = 3  # the number of the game in its match
-SEEDS = [(seats, seed, 0.02 if seed % 3 == 2 else 0.0) for seats in range(2, 11) for seed in range(6)]
-SOME = [(seats, 10 + seed, 0.0) for seats in (2, 3, 4, 6, 9) for seed in range(3)]
+GAMES: list[Game] = [
+    *(("coup", seats, seed, 0.02 if seed % 3 == 2 else 0.0) for seats in range(2, 11) for seed in range(3)),
+    *(("duel", 2, seed, 0.02 if seed % 3 == 2 else 0.0) for seed in range(9)),
+    *(
+        (name, seats, seed, 0.01 * seed)
+        for name, rules in PRESETS.items()
+        if name not in ("coup", "duel")
+        for seats in seat_counts(rules)
+        for seed in range(2)
+    ),
+    *((f"random {seed}", 2 + seed % 9, seed, 0.01 if seed % 4 == 3 else 0.0) for seed in range(45)),
+    *((f"random {seed}", 2, seed, 0.0) for seed in range(100, 110)),  # half of them with a draft
+]
+SOME: list[Game] = [
+    *(("coup", seats, 10, 0.0) for seats in (2, 3, 4, 6, 9)),
+    *(("duel", 2, 10 + seed, 0.0) for seed in range(3)),
+    *((name, seats, 10, 0.0) for name, rules in PRESETS.items() if name not in ("coup", "duel") for seats in (3, 5)),
+    *((f"random {seed}", 2 + seed % 5, seed, 0.0) for seed in range(200, 215)),
+]
+
+
+def in_words(game: Game) -> str:
+    return "-".join(map(str, game)).replace(" ", "-")
 
 
 # --- random games ---------------------------------------------------------------------------------------------------
@@ -44,59 +119,117 @@ class Step:
     chance: Chance
 
 
+RARE = {"exchange", "examine", "embezzle", "convert"}
+
+
 def choose(sight: View, rng: random.Random, calm: float) -> Answer:
-    """Choose at random, but pass with the probability `calm`, mostly prove what can be proven, and like exchanges."""
+    """Choose at random, but pass with the probability `calm`, mostly prove what can be, and like rare actions."""
     moves = legal(sight)
     match sight.board.phase:
         case ChallengeWindow() | BlockWindow():
             return PASS if rng.random() < calm else rng.choice(moves[1:])
         case Proving():
-            return moves[0] if rng.random() < 0.8 else DECLINE
-        case Turn() if rng.random() < 0.2:
-            return next((move for move in moves if isinstance(move, Act) and move.action == "exchange"), moves[0])
+            return moves[0] if rng.random() < 0.8 else moves[-1]
+        case Turn() if rng.random() < 0.3:
+            return rng.choice([move for move in moves if isinstance(move, Act) and move.action in RARE] or moves)
     return rng.choice(moves)
 
 
-def play(seats: int, seed: int, forfeit: float = 0.0) -> Iterator[Step]:
-    """Play one random game; each answer is a forfeit with the given probability."""
+@cache
+def _played(rules: Ruleset, seats: int, seed: int, forfeit: float) -> list[Step]:
     rng = random.Random(f"{seats}/{seed}")
     calm = rng.choice([0.3, 0.7, 0.9, 0.97])
     chance = Chance(bytes([seats, seed]) * 16, GAME)
-    state = deal(COUP, seats, chance)
+    state = deal(rules, seats, chance, seed % seats)
+    steps = []
     while asked := state.board.phase.asked:
         answers = tuple(FORFEIT if rng.random() < forfeit else choose(view(state, s), rng, calm) for s in asked)
         after, events = apply(state, answers, chance)
-        yield Step(state, answers, after, events, chance)
+        steps.append(Step(state, answers, after, events, chance))
         state = after
+    return steps
+
+
+def play(ruleset: RulesOf, game: Game) -> list[Step]:
+    """Play one random game."""
+    name, seats, seed, forfeit = game
+    return _played(ruleset(name, seats), seats, seed, forfeit)
+
+
+def steps_of(ruleset: RulesOf, games: Iterable[Game]) -> Iterator[Step]:
+    for game in games:
+        yield from play(ruleset, game)
 
 
 # --- what a seat doesn't know -----------------------------------------------------------------------------------------
 
 
+def known(state: State, seat: int) -> dict[int, Role]:
+    """Return the cards in others' hands that the seat sees in the present state, by their owners."""
+    match state.board.phase:
+        case Retaining(_, _, claim):  # on the table, face up
+            cards = {claim.seat: claim.role}
+        case Examining(_, pending) if seat == state.board.actor and state.seen and pending.target is not None:
+            cards = {pending.target: state.seen}
+        case _:
+            return {}
+    return {owner: role for owner, role in cards.items() if owner != seat}
+
+
 def redealt(state: State, seat: int, rng: random.Random) -> State:
-    """Return the state with all cards dealt anew that the seat doesn't see: hands, deck and drawn cards of others."""
-    own_drawn = seat == state.board.actor
+    """Return the state with all cards dealt anew that the seat doesn't see: others' hands and discards, deck, drawn."""
+    acts = seat == state.board.actor
+    fixed = known(state, seat)
     hidden = [card for other, hand in enumerate(state.hands) if other != seat for card in hand]
+    hidden += (card for other, cards in enumerate(state.discards) if other != seat for card in cards)
     hidden += state.deck
-    hidden += () if own_drawn else state.drawn
+    hidden += () if acts else state.drawn
+    for role in fixed.values():
+        hidden.remove(role)
     rng.shuffle(hidden)
 
-    def take(count: int) -> tuple[Role, ...]:
-        return tuple(sorted(hidden.pop() for _ in range(count)))
+    def take(count: int, *more: Role) -> tuple[Role, ...]:
+        return tuple(sorted([*more, *(hidden.pop() for _ in range(count - len(more)))]))
 
-    hands = tuple(hand if other == seat else take(len(hand)) for other, hand in enumerate(state.hands))
-    drawn = state.drawn if own_drawn else take(len(state.drawn))
-    return replace(state, hands=hands, drawn=drawn, deck=tuple(hidden))
+    def others(all_cards: Sequence[tuple[Role, ...]], fixed: dict[int, Role]) -> tuple[tuple[Role, ...], ...]:
+        return tuple(
+            cards if other == seat else take(len(cards), *([fixed[other]] if other in fixed else []))
+            for other, cards in enumerate(all_cards)
+        )
+
+    hands = others(state.hands, fixed)
+    discards = others(state.discards, {})
+    drawn = state.drawn if acts else take(len(state.drawn))
+    seen = state.seen
+    if seen is not None and not acts:
+        seen = rng.choice(hands[target_of(state)])  # nobody but the inquisitor knows which card it looks at
+    return replace(state, hands=hands, discards=discards, drawn=drawn, seen=seen, deck=tuple(hidden))
 
 
-def disguised(events: Sequence[Event], seat: int, rng: random.Random) -> list[Event]:
+def target_of(state: State) -> int:
+    """Return the seat at which the pending action of an examination is aimed."""
+    phase = state.board.phase
+    assert isinstance(phase, Revealing | Examining)
+    assert phase.pending.target is not None
+    return phase.pending.target
+
+
+def disguised(events: Sequence[Event], seat: int, rng: random.Random, rules: Ruleset) -> list[Event]:
     """Return the events with other cards in what is private to other seats."""
-    return [
-        replace(event, cards=tuple(rng.choices(COUP.roles, k=len(event.cards or ()))))
-        if isinstance(event, Shown | Exchanged) and event.seat != seat
-        else event
-        for event in events
-    ]
+
+    def other(cards: tuple[Role, ...] | None) -> tuple[Role, ...] | None:
+        return None if cards is None else tuple(rng.choices(rules.roles, k=len(cards)))
+
+    told: list[Event] = []
+    for event in events:
+        if isinstance(event, Shown | Exchanged | HandShown | Drafted) and event.seat != seat:
+            told.append(replace(event, cards=other(event.cards)))
+        elif isinstance(event, Examination) and event.target != seat:
+            role = event.role if event.seat == seat else rng.choice(rules.roles)
+            told.append(replace(event, role=role, cards=other(event.cards)))
+        else:
+            told.append(event)
+    return told
 
 
 Line = Callable[[State, int, Sequence[str]], bytes]
@@ -110,82 +243,98 @@ def line(state: State, seat: int, events: Sequence[str]) -> bytes:
     return request + json.dumps(used).encode()
 
 
-def leaks(
-    seats: int, seed: int, forfeit: float, line: Line = line, feed: Callable[[int], Any] = wire.Feed
-) -> list[str]:
-    """Return where in a random game a line to a seat is another when what the seat doesn't know is."""
+def leaks(steps: Sequence[Step], seed: int, line: Line = line, feed: Callable[[int], Any] = wire.Feed) -> list[str]:
+    """Return where in a game a line to a seat is another when what the seat doesn't know is."""
     rng = random.Random(seed)
-    true = feed(seats)
-    other = [feed(seats) for _ in range(seats)]  # for each seat, what it would be told in the other world
+    board = steps[0].before.board
+    seats = range(board.seats)
+    true = feed(board.seats)
+    other = [feed(board.seats) for _ in seats]  # for each seat, what it would be told in the other world
     found = []
-    step = None
-    for step in play(seats, seed, forfeit):
+    for step in steps:
         for seat in step.before.board.phase.asked:
             here = line(step.before, seat, true.take(seat))
             there = line(redealt(step.before, seat, rng), seat, other[seat].take(seat))
             if here != there:
                 found.append(f"{step.before.board.phase} to {seat}")
         true.add(step.events)
-        for seat in range(seats):
-            other[seat].add(disguised(step.events, seat, rng))
-    assert step is not None
-    over = step.after.board.phase
+        for seat in seats:
+            other[seat].add(disguised(step.events, seat, rng, board.rules))
+    over = steps[-1].after.board.phase
     assert isinstance(over, Over)
-    for seat in range(seats):
+    for seat in seats:
         if wire.game_over(GAME, over, true.take(seat)) != wire.game_over(GAME, over, other[seat].take(seat)):
             found.append(f"game_over to {seat}")
     return found
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit"), SEEDS)
-def test_every_line_to_a_seat_is_the_same_whatever_the_seat_does_not_know(
-    seats: int, seed: int, forfeit: float
-) -> None:
+@pytest.mark.parametrize("game", GAMES, ids=in_words)
+def test_every_line_to_a_seat_is_the_same_whatever_the_seat_does_not_know(ruleset: RulesOf, game: Game) -> None:
     """DESIGN 3, "What must not leak": any unseen card. hidden_information.md 4, 5, 8, 9, 10 and 12."""
-    assert leaks(seats, seed, forfeit) == []
+    assert leaks(play(ruleset, game), game[2]) == []
 
 
-@pytest.mark.parametrize("seats", range(2, 11))
-def test_the_first_line_of_a_game_shows_ones_own_cards_only(seats: int) -> None:
-    """DESIGN 3, the same for `game_start`."""
-    rng = random.Random(seats)
-    state = deal(COUP, seats, Chance(bytes(32), 0))
-    handles = list("ABCDEFGHIJ"[:seats])
-    for seat in range(seats):
-        other = redealt(state, seat, rng)
-        assert other != state
-        assert wire.game_start(view(other, seat), 0, handles) == wire.game_start(view(state, seat), 0, handles)
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_first_line_of_a_game_shows_ones_own_cards_only(ruleset: RulesOf, name: str) -> None:
+    """DESIGN 3, the same for `game_start`; before a draft there are no hands, and the third set is the deck."""
+    for seats in seat_counts(PRESETS[name]):
+        rng = random.Random(seats)
+        state = deal(ruleset(name, seats), seats, Chance(bytes(32), 0))
+        handles = list("ABCDEFGHIJ"[:seats])
+        for seat in range(seats):
+            other = redealt(state, seat, rng)
+            assert other != state
+            assert wire.game_start(view(other, seat), 0, handles) == wire.game_start(view(state, seat), 0, handles)
 
 
-def test_dealing_anew_keeps_what_the_seat_sees_and_changes_the_rest() -> None:
+def all_cards(state: State) -> Counter[Role]:
+    """Count the cards that somebody doesn't see."""
+    return Counter([*state.deck, *state.drawn, *sum(state.hands, ()), *sum(state.discards, ())])
+
+
+@pytest.mark.parametrize("name", ["coup", "reformation-inquisitor", "andy", "duel"])
+def test_dealing_anew_keeps_what_the_seat_sees_and_changes_the_rest(ruleset: RulesOf, name: str) -> None:
     """So that the tests of this file mean something."""
     rng = random.Random(1)
-    changed = total = 0
-    for step in play(5, 1):
-        for seat in range(5):
-            other = redealt(step.before, seat, rng)
-            assert view(other, seat) == view(step.before, seat)
-            assert sorted([*other.deck, *other.drawn, *sum(other.hands, ())]) == sorted(
-                [*step.before.deck, *step.before.drawn, *sum(step.before.hands, ())]
-            )
+    changed = total = discards = 0
+    for step in steps_of(ruleset, [game for game in GAMES + SOME if game[0] == name and game[1] in (2, 5)]):
+        state = step.before
+        for seat in range(state.board.seats):
+            other = redealt(state, seat, rng)
+            assert view(other, seat) == view(state, seat)
+            assert all_cards(other) == all_cards(state)
+            assert all(other.hands[owner].count(role) for owner, role in known(state, seat).items())
+            assert list(map(len, other.hands)) == list(map(len, state.hands))
             total += 1
-            changed += other.hands != step.before.hands and other.deck != step.before.deck
-    assert changed > 0.8 * total
+            changed += other.hands != state.hands and other.deck != state.deck
+            discards += other.discards != state.discards
+    assert changed > 0.75 * total
+    assert bool(discards) == (name == "duel")
 
 
 class OpenFeed:
-    """A feed that leaks: everybody gets the owner's copy."""
+    """A feed that leaks: of events of one kind others get the copy of one of those to whom the event is private.
 
-    def __init__(self, seats: int) -> None:
-        self._events: list[str] = []
+    `copy` tells whose, out of the seats that view.private_to gives; `to_all`: everybody gets it, not only the actor.
+    """
+
+    def __init__(self, kind: type[Event], copy: int, to_all: bool, seats: int) -> None:
+        self._leak = (kind, copy, to_all)
+        self._events: list[list[str]] = []
         self._sent = [0] * seats
 
     def add(self, events: Sequence[Event]) -> None:
+        kind, copy, to_all = self._leak
         for event in events:
-            self._events.append(wire.event(len(self._events), event, event.seat))
+            copies = [wire.event(len(self._events), event, seat) for seat in range(len(self._sent))]
+            owners = private_to(event)
+            if isinstance(event, kind) and owners:
+                for seat in range(len(copies)) if to_all else [event.seat]:
+                    copies[seat] = copies[owners[copy]]
+            self._events.append(copies)
 
     def take(self, seat: int) -> list[str]:
-        events = self._events[self._sent[seat] :]
+        events = [copies[seat] for copies in self._events[self._sent[seat] :]]
         self._sent[seat] = len(self._events)
         return events
 
@@ -205,6 +354,20 @@ def names_drawn_cards(state: State, seat: int, events: Sequence[str]) -> bytes:
     return line(state, seat, events) + (repr(state.deck[-2:]).encode() if leak else b"")
 
 
+def names_the_others_discards(state: State, seat: int, events: Sequence[str]) -> bytes:
+    return line(state, seat, events) + repr([cards for s, cards in enumerate(state.discards) if s != seat]).encode()
+
+
+def names_the_other_card_of_who_is_examined(state: State, seat: int, events: Sequence[str]) -> bytes:
+    examines = isinstance(state.board.phase, Examining)
+    return line(state, seat, events) + (repr(state.hands[target_of(state)]).encode() if examines else b"")
+
+
+def tells_what_is_dealt_after_the_draft(state: State, seat: int, events: Sequence[str]) -> bytes:
+    drafts = isinstance(state.board.phase, Drafting)
+    return line(state, seat, events) + (repr(state.deck[-2:]).encode() if drafts else b"")
+
+
 def offers_only_good_challenges(state: State, seat: int, events: Sequence[str]) -> bytes:
     phase = state.board.phase
     if isinstance(phase, ChallengeWindow) and phase.claim.role in state.hands[phase.claim.seat]:
@@ -220,51 +383,85 @@ def tells_whether_a_claim_was_true(state: State, seat: int, events: Sequence[str
 
 @pytest.mark.parametrize(
     "leaky",
-    [names_top_card, names_next_hand, names_drawn_cards, offers_only_good_challenges, tells_whether_a_claim_was_true],
+    [
+        names_top_card,
+        names_next_hand,
+        names_drawn_cards,
+        names_the_others_discards,
+        names_the_other_card_of_who_is_examined,
+        tells_what_is_dealt_after_the_draft,
+        offers_only_good_challenges,
+        tells_whether_a_claim_was_true,
+    ],
 )
-def test_a_line_that_leaks_is_found(leaky: Line) -> None:
+def test_a_line_that_leaks_is_found(ruleset: RulesOf, leaky: Line) -> None:
     """So that the main test means something: the commonest mistakes of hidden_information.md 4, 5 and 6."""
-    assert any(leaks(seats, seed, forfeit, line=leaky) for seats, seed, forfeit in SOME)
+    assert any(leaks(play(ruleset, game), game[2], line=leaky) for game in SOME)
 
 
-def test_a_feed_that_leaks_is_found() -> None:
-    """The same for the private part of events, hidden_information.md 8, 10 and 12."""
-    assert any(leaks(seats, seed, forfeit, feed=OpenFeed) for seats, seed, forfeit in SOME)
+FEEDS = [
+    (Shown, 0, True),
+    (Exchanged, 0, True),
+    (HandShown, 0, True),
+    (Drafted, 0, True),
+    (Examination, 0, True),  # all see the card
+    (Examination, 1, False),  # the inquisitor sees the hand after the card was replaced
+]
+
+
+@pytest.mark.parametrize(("kind", "copy", "to_all"), FEEDS)
+def test_a_feed_that_leaks_is_found(ruleset: RulesOf, kind: type[Event], copy: int, to_all: bool) -> None:
+    """The same for the private part of events, hidden_information.md 8, 10 and 12. An examination has two copies."""
+
+    def feed(seats: int) -> OpenFeed:
+        return OpenFeed(kind, copy, to_all, seats)
+
+    assert any(leaks(play(ruleset, game), game[2], feed=feed) for game in SOME)
 
 
 # --- one step on ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit"), SOME)
-def test_who_is_asked_next_and_what_is_told_depends_on_nothing_hidden(seats: int, seed: int, forfeit: float) -> None:
+def tells_a_hand(step: Step, events: Sequence[Event]) -> bool:
+    """Return whether a card was turned up or shown that no answer named: what was hidden decided."""
+    if any(isinstance(event, HandShown) for event in events):
+        return True
+    if step.before.board.rules.prove == "automatic" and any(isinstance(event, Challenged) for event in events):
+        return True
+    # Somebody's last card.
+    return sum(isinstance(event, Lost) for event in events) > isinstance(step.answers[0], Lose)
+
+
+@pytest.mark.parametrize("game", SOME, ids=in_words)
+def test_who_is_asked_next_and_what_is_told_depends_on_nothing_hidden(ruleset: RulesOf, game: Game) -> None:
     """DESIGN 2: whether a request comes must never tell anything hidden.
 
     The same answers in the other world must lead to the same board and the same public events, but where a card is
-    turned up that the seat couldn't know.
+    turned up that the seat couldn't know. What an exchange keeps and what an examined player reveals may differ.
     """
-    rng = random.Random(seed)
+    rng = random.Random(game[2])
+    steps = play(ruleset, game)
     compared = 0
-    for step in play(seats, seed, forfeit):
-        for seat in range(seats):
+    for step in steps:
+        asked = step.before.board.phase.asked
+        for seat in range(game[1]):
             other = redealt(step.before, seat, rng)
             answers = list(step.answers)
-            for place, asked in enumerate(step.before.board.phase.asked):
-                moves = legal(view(other, asked))
-                if isinstance(answers[place], Keep) and answers[place] not in moves:
+            for place, answerer in enumerate(asked):
+                moves = legal(view(other, answerer))
+                if isinstance(answers[place], Keep | Reveal) and answers[place] not in moves:
                     answers[place] = rng.choice(moves)
-            asked = step.before.board.phase.asked
             if any(answer not in legal(view(other, s)) for s, answer in zip(asked, answers, strict=True)):
                 continue  # it shows or loses a card that it hasn't got there
             after, events = apply(other, answers, step.chance)
-            turned_up = sum(isinstance(event, Lost) for event in events) - isinstance(answers[0], Lose)
-            if turned_up:
-                continue  # somebody's last card
+            if tells_a_hand(step, events):
+                continue
             compared += 1
             assert after.board == step.after.board
             assert [wire.event(0, event, None) for event in events] == [
                 wire.event(0, event, None) for event in step.events
             ]
-    assert compared > 20
+    assert compared > game[1] * len(steps) / 2
 
 
 # --- windows ----------------------------------------------------------------------------------------------------------
@@ -281,14 +478,12 @@ def sent(state: State, events: Sequence[Event]) -> list[bytes]:
     ]
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit"), SOME)
-def test_nobody_learns_whether_a_later_seat_also_wanted_to_challenge_or_block(
-    seats: int, seed: int, forfeit: float
-) -> None:
+@pytest.mark.parametrize("game", SOME, ids=in_words)
+def test_nobody_learns_whether_a_later_seat_also_wanted_to_challenge_or_block(ruleset: RulesOf, game: Game) -> None:
     """DESIGN 2 and 3: who passed or wanted to challenge; hidden_information.md 1 to 3."""
-    rng = random.Random(seed)
+    rng = random.Random(game[2])
     compared = 0
-    for step in play(seats, seed, forfeit):
+    for step in play(ruleset, game):
         phase = step.before.board.phase
         if not isinstance(phase, ChallengeWindow | BlockWindow) or len(phase.asked) < 2:
             continue
@@ -301,36 +496,38 @@ def test_nobody_learns_whether_a_later_seat_also_wanted_to_challenge_or_block(
             wanted = base[: first + 1] + [rng.choice((PASS, *moves)) for moves in opposing[first + 1 :]]
             assert sent(*apply(step.before, wanted, step.chance)) == expected
             compared += wanted != base
-    assert compared or seats == 2
+    assert compared or game[1] == 2
 
 
-def test_no_event_names_a_pass() -> None:
+def test_no_event_names_a_pass(ruleset: RulesOf) -> None:
     """DESIGN 2: events are for the challenge or block that counts; a window in which all pass has none of its own."""
-    quiet = 0
-    for step in play(6, 4):
+    quiet: Counter[str] = Counter()
+    for step in steps_of(ruleset, SOME):
         phase = step.before.board.phase
         if isinstance(phase, ChallengeWindow | BlockWindow) and set(step.answers) == {PASS}:
-            quiet += 1
+            quiet[phase.pending.action] += 1
             names = {json.loads(wire.event(0, event, None))["event"] for event in step.events}
             assert names <= {"coins", "lost", "exiled"}  # what the action does
             assert {event.seat for event in step.events} <= {step.before.board.actor, phase.pending.target}
-    assert quiet > 10
+    assert len(quiet) == 7
+    assert min(quiet.values()) > 10
 
 
 # --- declining --------------------------------------------------------------------------------------------------------
 
 
-def test_a_truthful_decline_looks_to_the_others_like_a_liars() -> None:
+def test_a_truthful_decline_looks_to_the_others_like_a_liars(ruleset: RulesOf) -> None:
     """000:159 "or do not wish to"; DESIGN 3. The liar has another card in the place of the one that was claimed.
 
-    Both decline and then lose the same other card; the others are sent the same bytes until then and afterwards.
+    Both decline and then lose the same other card; the others are sent the same bytes until then and afterwards. So it
+    is with an embezzler: who has the Duke must concede, who hasn't may (000:235, rules.md).
     """
-    compared = 0
-    for step in (step for one in SEEDS + SOME for step in play(*one)):
+    compared: Counter[bool] = Counter()
+    for step in steps_of(ruleset, GAMES + SOME):
         phase = step.before.board.phase
         if not isinstance(phase, Proving):
             continue
-        claimant, role = phase.claim.seat, phase.claim.role
+        claimant, role, denies = phase.claim.seat, phase.claim.role, phase.claim.denies
         hand = step.before.hands[claimant]
         others = [card for card in hand if card != role]
         swap = next((card for card in step.before.deck if card != role), None)
@@ -338,7 +535,7 @@ def test_a_truthful_decline_looks_to_the_others_like_a_liars() -> None:
             continue
         deck = list(step.before.deck)
         deck[deck.index(swap)] = role
-        lies = replace(
+        lacks = replace(
             step.before,
             deck=tuple(deck),
             hands=tuple(
@@ -346,43 +543,177 @@ def test_a_truthful_decline_looks_to_the_others_like_a_liars() -> None:
                 for seat, cards in enumerate(step.before.hands)
             ),
         )
-        assert legal(view(step.before, claimant)) == (Show(role), DECLINE)
-        assert legal(view(lies, claimant)) == (DECLINE,)
-        worlds = [step.before, lies]
+        menus = [legal(view(state, claimant)) for state in (step.before, lacks)]
+        if denies and not step.before.board.rules.embezzle_concede:
+            assert menus == [(DECLINE,), (SHOW_HAND,)]
+            continue  # nobody declines there but of need
+        assert menus == ([(DECLINE,), (SHOW_HAND, DECLINE)] if denies else [(Show(role), DECLINE), (DECLINE,)])
+        worlds = [step.before, lacks]
         for answer in (DECLINE, Lose(others[0])):
             ends = [apply(state, [answer], step.chance) for state in worlds]
             worlds = [state for state, _ in ends]
-            truthful, lying = (sent(*end) for end in ends)
-            assert [x for s, x in enumerate(truthful) if s != claimant] == [
-                x for s, x in enumerate(lying) if s != claimant
-            ]
+            if not worlds[0].hands[claimant]:
+                break  # it blocked its own assassination: its last card is turned up, too
+            here, there = (sent(*end) for end in ends)
+            assert [x for s, x in enumerate(here) if s != claimant] == [x for s, x in enumerate(there) if s != claimant]
             assert worlds[0].board == worlds[1].board
-        compared += 1
-    assert compared > 50
+        compared[denies] += 1
+    assert compared[False] > 100
+    assert compared[True] > 10
+
+
+# --- the draft --------------------------------------------------------------------------------------------------------
+
+DRAFTS = ["duel", *(f"random {seed}" for seed in range(100, 110))]
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize("name", DRAFTS)
+def test_what_one_picks_in_the_draft_changes_no_byte_for_the_other(ruleset: RulesOf, name: str, seat: int) -> None:
+    """000:187 "in secret"; rules.md: the picks are sealed, the discards never shown.
+
+    The game is played on in five worlds, one for each pick of the other, until a card of its decides something.
+    """
+    rules = ruleset(name, 2)
+    compared = 0
+    for seed in range(3 if rules.draft else 0):
+        rng = random.Random(seed)
+        chance = Chance(bytes([seed]) * 32, GAME)
+        start = deal(rules, 2, chance, seed % 2)
+        assert isinstance(start.board.phase, Drafting)
+        first = line(start, seat, [])
+        own, picks = rng.choice(legal(view(start, seat))), legal(view(start, 1 - seat))
+        ends = [apply(start, [own, pick] if seat == 0 else [pick, own], chance) for pick in picks]
+        worlds = [state for state, _ in ends]
+        assert len({state.hands[1 - seat] for state in worlds}) == len(picks) == 5
+        assert all(first == line(redealt(start, seat, rng), seat, []) for _ in range(5))
+        feeds = [wire.Feed(2) for _ in worlds]
+        while True:
+            for feed, (_, events) in zip(feeds, ends, strict=True):
+                feed.add(events)
+            phase = worlds[0].board.phase
+            assert all(state.board == worlds[0].board for state in worlds)
+            if isinstance(phase, Examining):
+                break  # it looks at one of the other's cards
+            told = [feed.take(seat) for feed in feeds]
+            if seat in phase.asked:
+                lines = {line(state, seat, events) for state, events in zip(worlds, told, strict=True)}
+                compared += 1
+            else:
+                lines = {"".join(events).encode() for events in told}
+            assert len(lines) == 1
+            if not isinstance(phase, Turn | ChallengeWindow | BlockWindow | ChoosingSide):
+                break
+            quiet = isinstance(phase, ChallengeWindow | BlockWindow)
+            answers = [PASS if quiet else rng.choice(legal(view(worlds[0], asked))) for asked in phase.asked]
+            ends = [apply(state, answers, chance) for state in worlds]
+            worlds = [state for state, _ in ends]
+            if any(isinstance(event, Lost) for event in ends[0][1]):
+                break
+    assert compared > 3 or not rules.draft
+
+
+# --- an examination ---------------------------------------------------------------------------------------------------
+
+
+def test_nobody_learns_whether_an_examined_player_had_two_different_cards_to_show(ruleset: RulesOf) -> None:
+    """000:250 "their choice"; DESIGN 2: who has two cards is asked, also if they are the same.
+
+    In the other world the target has the card that it shows twice. All but the target are sent the same, before and
+    after the inquisitor has decided; and he too learns but the one card.
+    """
+    compared: Counter[Examined] = Counter()
+    for step in steps_of(ruleset, GAMES + SOME):
+        phase = step.before.board.phase
+        (answer, *_) = step.answers
+        if not isinstance(phase, Revealing) or not isinstance(answer, Reveal):
+            continue
+        target, actor = target_of(step.before), step.before.board.actor
+        one, two = step.before.hands[target]
+        role, other = answer.role, two if answer.role == one else one
+        if one == two or role not in step.before.deck:
+            continue
+        deck = list(step.before.deck)
+        deck[deck.index(role)] = other
+        hands = tuple((role, role) if seat == target else hand for seat, hand in enumerate(step.before.hands))
+        twin = replace(step.before, hands=hands, deck=tuple(deck))
+        assert legal(view(step.before, target)) == (Reveal(one), Reveal(two))
+        assert legal(view(twin, target)) == (answer,)
+        ends = [apply(state, [answer], step.chance) for state in (step.before, twin)]
+        assert all(view(state, actor).seen == role for state, _ in ends)
+        for decision in (HAND_BACK, FORCE_SWAP):
+            here, there = (sent(*end) for end in ends)
+            assert here[:target] + here[target + 1 :] == there[:target] + there[target + 1 :]
+            here, there = (sent(*apply(state, [decision], step.chance)) for state, _ in ends)
+            assert here[:target] + here[target + 1 :] == there[:target] + there[target + 1 :]
+            compared[decision] += 1
+    assert compared[HAND_BACK] == compared[FORCE_SWAP] > 50
+
+
+def test_a_choice_of_the_card_to_show_is_asked_for_by_the_public_count_alone(ruleset: RulesOf) -> None:
+    """000:250; rules.md: of who has one card, that one is examined, without a request."""
+    counts: Counter[tuple[bool, bool]] = Counter()
+    for step in steps_of(ruleset, GAMES + SOME):
+        before, phase = step.before.board, step.after.board.phase
+        if isinstance(phase, Revealing | Examining) and not isinstance(before.phase, Revealing):
+            target = target_of(step.after)
+            asked = isinstance(phase, Revealing)
+            two = step.after.board.influence[target] == 2
+            assert asked == (two and before.rules.examine_pick == "target")
+            assert view(step.after, target).seen is None
+            counts[asked, two] += 1
+    assert counts.keys() == {(True, True), (False, True), (False, False)}
+
+
+def test_an_examined_card_is_seen_by_the_inquisitor_and_only_while_it_decides(ruleset: RulesOf) -> None:
+    """000:250: the card is shown to the inquisitor; the others, the spectators among them, see that one was."""
+    looks = 0
+    for before, after in pairwise(steps_of(ruleset, SOME)):
+        state = after.before
+        for seat in range(state.board.seats):
+            looks_now = isinstance(state.board.phase, Examining) and seat == state.board.actor
+            assert (view(state, seat).seen is not None) == looks_now
+        for event in before.events:
+            if isinstance(event, Examination):
+                looks += 1
+                seats = range(before.after.board.seats)
+                copies = {seat: json.loads(wire.event(0, event, seat)) for seat in (None, *seats)}
+                told = {seat: "".join(key[0] for key in ("role", "cards") if key in copies[seat]) for seat in copies}
+                full = "rc" if event.replaced else "r"
+                assert told == dict.fromkeys(copies, "") | {event.seat: "r", event.target: full}
+    assert looks > 10
 
 
 # --- the end ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit"), SEEDS)
-def test_the_last_line_never_shows_the_survivors_cards(seats: int, seed: int, forfeit: float) -> None:
+@pytest.mark.parametrize("game", GAMES, ids=in_words)
+def test_the_last_line_never_shows_the_survivors_cards(ruleset: RulesOf, game: Game) -> None:
     """DESIGN 3, "the hidden cards of the game's survivors"; hidden_information.md 14."""
-    feed = wire.Feed(seats)
-    step = None
-    for step in play(seats, seed, forfeit):
+    feed = wire.Feed(game[1])
+    steps = play(ruleset, game)
+    for step in steps:
         feed.add(step.events)
-    assert step is not None
-    over = step.after.board.phase
+    last = steps[-1].after
+    over = last.board.phase
     assert isinstance(over, Over)
-    for seat in range(seats):
+    for seat in range(game[1]):
         message = json.loads(wire.game_over(GAME, over, feed.take(seat)))
         assert list(message) == ["type", "game", "winner", "reason", "survivors", "events"]
-        assert message["survivors"] == [s for s, hand in enumerate(step.after.hands) if hand]
+        living = [s for s, hand in enumerate(last.hands) if hand]  # nobody, if all left at once or one in the draft
+        assert message["survivors"] == (living or list(over.survivors))
         for event in message["events"]:
             if "cards" in event:  # in one's own copy
-                assert event["seat"] == seat
-            if "roles" in event or event["event"] == "lost":
-                assert event["seat"] not in message["survivors"] or step.after.board.revealed[event["seat"]]
+                assert owner(event) == seat
+            if event["event"] in ("forfeit", "lost"):
+                assert event["seat"] not in living or event["role"] in last.board.revealed[event["seat"]]
+            if event["event"] == "examined" and "role" in event:
+                assert seat in (event["seat"], event["target"])
+
+
+def owner(event: dict[str, Any]) -> Any:
+    """Return the seat to which the field `cards` of an event belongs."""
+    return event["target"] if event["event"] == "examined" else event["seat"]
 
 
 # --- real matches -----------------------------------------------------------------------------------------------------
@@ -395,7 +726,12 @@ class Played:
     lines: list[list[bytes]]  # what each bot was sent
 
 
-def match(seats: int, misbehave: Callable[[random.Random, dict[str, Any]], bytes | None], games: int = 1) -> Played:
+def match(
+    seats: int,
+    misbehave: Callable[[random.Random, dict[str, Any]], bytes | None],
+    games: int = 1,
+    rules: Ruleset = COUP,
+) -> Played:
     """Play a match of bots that choose at random; bot 0 sends what `misbehave` returns instead where that isn't None.
 
     An empty return makes it die.
@@ -428,7 +764,7 @@ def match(seats: int, misbehave: Callable[[random.Random, dict[str, Any]], bytes
     bots = tuple(f"secretive{number}" for number in range(seats))
     sandbox = FakeSandbox({name: script(number) for number, name in enumerate(bots)})
     seatings = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
-    spec = MatchSpec(match=0, key=bytes([seats]) * 32, bots=bots, seatings=seatings, lives=1000)
+    spec = MatchSpec(match=0, key=bytes([seats]) * 32, bots=bots, seatings=seatings, rules=rules, lives=1000)
 
     def launch(number: int) -> Box:
         return sandbox.start(Program((bots[number],), Path()), Limits())
@@ -445,7 +781,7 @@ def rebuilt(played: Played) -> list[list[bytes]]:
     for game, seating in zip(played.record.games, spec.seatings, strict=True):
         feed = wire.Feed(spec.seats)
         handles = [spec.handles[bot] for bot in seating]
-        state = deal(COUP, spec.seats, Chance(spec.key, game.game))
+        state = deal(spec.rules, spec.seats, Chance(spec.key, game.game), game.starter)
         for seat, bot in enumerate(seating):
             lines[bot].append(wire.game_start(view(state, seat), game.game, handles))
         words = iter(game.words)
@@ -479,13 +815,26 @@ def garbled(rng: random.Random, request: dict[str, Any]) -> bytes | None:
     return b'{"id":%d,"choice":999}\n' % request["id"] if rng.random() < 0.3 else None
 
 
-@pytest.mark.parametrize("seats", [2, 3, 5])
+MATCHES = [
+    *(("coup", seats) for seats in (2, 3, 5)),
+    ("duel", 2),
+    ("reformation-inquisitor", 4),
+    ("treason", 3),
+    ("classroom", 4),
+    ("andy", 3),
+    ("blog", 5),
+    ("random 102", 2),
+    ("random 3", 3),
+]
+
+
+@pytest.mark.parametrize(("name", "seats"), MATCHES)
 @pytest.mark.parametrize("misbehave", [well_behaved, garbled])
 def test_a_match_sends_the_lines_that_these_tests_build_and_no_others(
-    seats: int, misbehave: Callable[[random.Random, dict[str, Any]], bytes | None]
+    ruleset: RulesOf, name: str, seats: int, misbehave: Callable[[random.Random, dict[str, Any]], bytes | None]
 ) -> None:
     """DESIGN 3: the clock aside. Besides them there are the hello, match_over, and error lines for the offender."""
-    played = match(seats, misbehave, games=3)
+    played = match(seats, misbehave, games=3, rules=ruleset(name, seats))
     expected = rebuilt(played)
     for bot, lines in enumerate(played.lines):
         kinds = [json.loads(line)["type"] for line in lines]
@@ -535,9 +884,10 @@ def test_nothing_that_crosses_the_pipe_tells_the_key_or_another_bots_name() -> N
     assert len(set(seeds)) == 4
 
 
-def test_a_bots_lines_hold_private_parts_of_its_own_seat_only() -> None:
-    """The contract: `cards` and `drawn` stand in `you`, and in one's own copies of shown and exchanged."""
-    played = match(4, well_behaved, games=4)
+@pytest.mark.parametrize(("name", "seats"), MATCHES)
+def test_a_bots_lines_hold_private_parts_of_its_own_seat_only(ruleset: RulesOf, name: str, seats: int) -> None:
+    """The contract: `cards`, `drawn`, `discards` and `seen` stand in `you`, and `cards` in one's own copies."""
+    played = match(seats, well_behaved, games=4, rules=ruleset(name, seats))
     private = 0
     for bot, lines in enumerate(played.lines):
         seat = None
@@ -547,16 +897,32 @@ def test_a_bots_lines_hold_private_parts_of_its_own_seat_only() -> None:
                 assert played.spec.seatings[message["game"]][seat] == bot
             if "you" in message:
                 assert message["you"]["seat"] == seat
+                assert ("drawn" in message["you"]) == (message.get("kind") == "exchange")
+                assert ("seen" in message["you"]) == (message.get("kind") == "examine_decide")
+            assert not set(message.get("state", {})) & {"drawn", "discards", "seen", "hands"}
             for event in message.get("events", ()):
                 if "cards" in event:
                     private += 1
-                    assert (event["seat"], event["event"]) in ((seat, "shown"), (seat, "exchanged"))
+                    assert owner(event) == seat
+                    assert event["event"] in ("shown", "exchanged", "shown_hand", "drafted", "examined")
+                if event["event"] == "examined":
+                    assert ("role" in event) == (seat in (event["seat"], event["target"]))
     assert private
 
 
-def test_the_games_of_these_tests_have_every_phase() -> None:
-    """So that the tests of this file mean something."""
-    phases = {type(step.before.board.phase) for one in SEEDS for step in play(*one)}
-    assert phases == {Turn, ChallengeWindow, BlockWindow, Proving, Losing, Exchanging}
-    answers = {type(answer) for one in SEEDS for step in play(*one) for answer in step.answers}
-    assert {type(CHALLENGE), type(FORFEIT), Block, Keep, Show} <= answers
+def test_the_games_of_these_tests_have_every_phase_answer_and_event(ruleset: RulesOf) -> None:
+    """So that the tests of this file mean something: by every preset, and in both lists."""
+    for games in (GAMES, SOME):
+        steps = list(steps_of(ruleset, games))
+        phases = Counter(type(step.before.board.phase) for step in steps)
+        assert phases.keys() == {
+            Turn, ChallengeWindow, BlockWindow, Proving, Losing, Exchanging, Drafting, ChoosingSide, Retaining,
+            Revealing, Examining,
+        }  # fmt: skip
+        answers = {type(answer) for step in steps for answer in step.answers}
+        moves = {Block, Keep, Show, Lose, Act, ShowHand, Retain, Pick, Side, Reveal, Examined}
+        assert {type(PASS), type(CHALLENGE), type(DECLINE), *moves} <= answers
+        events = Counter(type(event) for step in steps for event in step.events)
+        assert min(events[kind] for kind in (Acted, Shown, Exchanged, HandShown, Drafted, Examination)) > 5
+        assert {game[0] for game in games} >= PRESETS.keys()
+    assert any(isinstance(event, Forfeited) for step in steps_of(ruleset, GAMES) for event in step.events)

@@ -1,0 +1,164 @@
+"""Random games under random rules, played by the engine and by the oracle side by side: they must agree in every step.
+
+`ARENA_SOAK` is the number of games (default 2,000). A failure names the rules, the seats, the seed and all words so
+far; `pytest -k 'agree and [3]'` repeats the run it was found in.
+"""
+
+import json
+import os
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from arena.coup import PRESETS, Chance, Ruleset, State, apply, deal, legal, view
+from arena.coup.events import Event, Examination
+from arena.coup.moves import notation, parse
+from arena.coup.ruleset_data import FIELDS, differences, plain
+from arena.referee import wire
+
+GAMES = int(os.environ.get("ARENA_SOAK", "2000"))
+RUNS = 8
+MOST_SEATS = 10  # 000:257
+
+# Of the numbers a field may take, the ones to play; a number that stands twice is played twice as often.
+NUMBERS: dict[str, list[int]] = {
+    "min_seats": [2, 2, 2, 3],
+    "max_seats": [MOST_SEATS, MOST_SEATS, MOST_SEATS, 6, 5, 2],
+    "start_coins": [0, 1, 2, 2, 2, 3, 7, 12],
+    "two_player_starter_coins": [0, 1, 1, 2, 10],
+    "forced_coup": [7, 8, 10, 10, 15],
+    "turn_limit": [1, 9, 40],
+}
+VALUES: dict[str, list[Any]] = {
+    field.name: [option.value for option in field.options]
+    + NUMBERS.get(field.name, [])
+    + [None] * (1 + len(NUMBERS.get(field.name, [])) if field.unset else 0)
+    for field in FIELDS
+    if field.name != "name"
+}
+
+
+def some_rules(rng: random.Random) -> tuple[Ruleset, int]:
+    """Return rules and a number of seats that can play them: a preset, or each field at random."""
+    while True:
+        seats = rng.randint(2, MOST_SEATS)
+        if rng.random() < 0.2:
+            rules = rng.choice(list(PRESETS.values()))
+        else:
+            rules = Ruleset("some", **{name: rng.choice(values) for name, values in VALUES.items()})
+        if rules.problem(seats) is None:
+            return rules, seats
+
+
+class Mover:
+    """Chooses words at random: in some games any, in others mostly the quiet ones, so that games get long and deep."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.calm = rng.choice([0.0, 0.6, 0.9, 0.97])  # that a window is passed, and that a proof is given
+        self.leaving = rng.choice([0.0, 0.0, 0.0, 0.003, 0.03])
+
+    def word(self, words: Sequence[str]) -> str:
+        if self.rng.random() < self.leaving:
+            return "#"
+        if (words[0] == "-" or words[0].startswith("show:")) and self.rng.random() < self.calm:
+            return words[0]
+        return self.rng.choice(words)
+
+
+def full(number: int, event: Event) -> dict[str, Any]:
+    """Return an event with all its private parts: those of its own seat, and an examination's also to the target."""
+    line = json.loads(wire.event(number, event, event.seat))
+    if isinstance(event, Examination):
+        line |= json.loads(wire.event(number, event, event.target))
+    return line
+
+
+def public(state: State) -> dict[str, Any]:
+    """Return the public state as the oracle writes it."""
+    board = state.board
+    return {
+        "turn": board.turn,
+        "actor": board.actor,
+        "deck": board.deck,
+        "coins": list(board.coins),
+        "influence": list(board.influence),
+        "revealed": [list(roles) for roles in board.revealed],
+        "sides": list(board.sides) or None,
+        "reserve": board.reserve,
+    }
+
+
+def private(state: State, seat: int) -> dict[str, Any]:
+    """Return what a seat sees alone, as the oracle writes it."""
+    sight = view(state, seat)
+    return {
+        "cards": list(sight.cards),
+        "drawn": list(sight.drawn),
+        "discards": list(sight.discards),
+        "seen": sight.seen,
+    }
+
+
+def play(oracle: Any, seed: int) -> int:
+    """Play one game both ways and return the number of steps; AssertionError where they differ."""
+    rng = random.Random(seed)
+    rules, seats = some_rules(rng)
+    starter = rng.randrange(seats) if rules.first_player == "last_winner" else 0
+    mover = Mover(rng)
+    chance = Chance(rng.randbytes(32), seed)
+    history: list[str] = []
+
+    def agree(what: str, engine: object, expected: object) -> None:
+        if engine != expected:
+            changed = {field.name: plain(getattr(rules, field.name)) for field in differences(rules)}
+            raise AssertionError(
+                f"{what} differ\n  engine {engine}\n  oracle {expected}\n"
+                f"  rules {changed}\n  seats {seats}, starter {starter}, seed {seed}\n  words {'; '.join(history)}"
+            )
+
+    state = deal(rules, seats, chance, starter)
+    second = oracle(rules, seats, chance, starter)
+    number = 0
+    while True:
+        asked = list(state.board.phase.asked)
+        agree("asked seats", asked, second.asked())
+        agree("public states", public(state), second.public())
+        agree("hands", [list(hand) for hand in state.hands], second.hands())
+        for seat in range(seats):
+            agree(f"sights of seat {seat}", private(state, seat), second.sees(seat))
+        if not asked:
+            break
+        answers = {}
+        for seat in asked:
+            words = [notation(move) for move in legal(view(state, seat))]
+            agree(f"legal words of seat {seat}", words, second.legal(seat))
+            answers[seat] = mover.word(words)
+        history.append(" ".join(f"{seat}={word}" for seat, word in answers.items()))
+        state, happened = apply(state, [parse(answers[seat]) for seat in asked], chance)
+        events = [full(number + i, event) for i, event in enumerate(happened)]
+        agree("events", events, second.apply(answers))
+        number += len(events)
+    over = state.board.phase
+    agree("results", (over.winner, over.ending, list(over.survivors)), second.result())
+    return len(history)
+
+
+def test_the_random_rules_take_every_value_of_every_field_and_seat_every_number() -> None:
+    """Else agreement would say less than it seems to."""
+    rng = random.Random(0)
+    drawn = [some_rules(rng) for _ in range(2_000)]
+    for name, values in VALUES.items():
+        assert values, f"{name}: list some of its numbers"
+        assert {getattr(rules, name) for rules, _ in drawn} >= set(values), name
+    assert {seats for _, seats in drawn} == set(range(2, MOST_SEATS + 1))
+    assert {rules.name for rules, _ in drawn} == {*PRESETS, "some"}
+
+
+@pytest.mark.parametrize("run", range(RUNS))
+def test_the_engine_and_the_oracle_agree_in_every_step_of_random_games(oracle: Any, run: int) -> None:
+    """The oracle was written from the documents, by someone who had not read the engine."""
+    for game in range(run, GAMES, RUNS):
+        play(oracle, game)
