@@ -22,6 +22,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from multiprocessing.connection import Connection
@@ -77,14 +78,23 @@ class Workers(Executor):
             with contextlib.suppress(queue.Empty):
                 while (call := self._calls.get_nowait()) is not None:
                     call[0].cancel()
-            with self._lock:
-                for process in self._processes.values():
-                    process.terminate()
+            self._signal(signal.SIGTERM if wait else signal.SIGKILL)
         for _ in self._threads:
             self._calls.put(None)
-        if wait:
+        if not wait:
+            return
+        if cancel_futures:
+            deadline = time.monotonic() + _LEAVE_S
             for thread in self._threads:
-                thread.join()
+                thread.join(max(0.0, deadline - time.monotonic()))
+            self._signal(signal.SIGKILL)
+        for thread in self._threads:
+            thread.join()
+
+    def _signal(self, number: int) -> None:
+        with self._lock:
+            for process in self._processes.values():
+                process.send_signal(number)
 
     def _own(self, number: int) -> None:
         process: subprocess.Popen[bytes] | None = None

@@ -1,4 +1,4 @@
-"""A place to use the command from, as its user does: a folder with bots, a folder for temporary files, and processes."""
+"""A place to use the command from, as its user does: a folder with bots, one for temporary files, and processes."""
 
 import json
 import os

@@ -465,7 +465,7 @@ def test_verify_tells_results_that_are_not_what_the_records_say(place: Place) ->
 
 
 def test_help_names_every_option_and_takes_no_heavy_import(place: Place) -> None:
-    """`arena --help` answers at once: rich, pydantic, docker and trueskill are imported by the commands that use them."""
+    """`arena --help` answers at once: the commands import rich, pydantic, docker and trueskill where they use them."""
     script = "import sys, arena.cli; print(sorted({'rich', 'pydantic', 'docker', 'trueskill'} & set(sys.modules)))"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     found = subprocess.run(

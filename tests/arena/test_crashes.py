@@ -1,4 +1,4 @@
-"""What is killed at any moment costs nothing that was complete: kill -9 of workers and of the whole run, 20 times in all.
+"""A kill at any moment costs nothing that was complete: kill -9 of workers and of the whole run, 20 times in all.
 
 Source: DESIGN.md, section 4: the match is the unit of durability, and a dead worker costs its match, which is played
 again. Moments are random, from a seed that the test names. Linux only: elsewhere the kernel ends no orphans.
@@ -73,7 +73,8 @@ def undisturbed(places: Callable[[], Place]) -> tuple[Place, Path]:
 
 def demand_the_same(found: Path, calm: Path) -> None:
     """Demand each match once, in order, with the games of the undisturbed run."""
-    assert [(line["match"], line["game"]) for line in results(found)] == [(m, g) for m in range(MATCHES) for g in range(2)]
+    listed = [(line["match"], line["game"]) for line in results(found)]
+    assert listed == [(match, game) for match in range(MATCHES) for game in range(2)]
     assert (found / "results.jsonl").read_bytes() == (calm / "results.jsonl").read_bytes()
     assert moves(found) == moves(calm)
     assert sorted(path.name for path in found.iterdir()) == ["logs", "records", "results.jsonl", "run.json"]
@@ -82,7 +83,7 @@ def demand_the_same(found: Path, calm: Path) -> None:
 def test_a_run_that_is_killed_ten_times_ends_like_one_that_is_not(undisturbed: tuple[Place, Path]) -> None:
     """kill -9 of the run at random moments of its whole life; each time --resume goes on with what is complete."""
     place, calm = undisturbed
-    chance = random.Random(20MATCHES * 2)
+    chance = random.Random(20240)
     out = place.folder / "killed"
     before = 0
     for kill in range(RUN_KILLS):
@@ -190,9 +191,10 @@ def test_json_is_printed_when_a_run_is_asked_to_stop(place: Place) -> None:
 @pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
 def test_a_run_can_be_stopped_while_it_greets(place: Place, asked: signal.Signals) -> None:
     """A bot that doesn't say hello holds it up for --start-ms; nothing is left, no folder either."""
-    silent = place.bot("silent.py", (Path(__file__).parents[1] / "bad_bots" / "silent_at_start.py").read_text())
+    sign = place.folder / "started"
+    silent = place.bot("silent.py", f"import sys\nopen({str(sign)!r}, 'w').close()\nsys.stdin.read()\n")
     process = place.start("run", silent, place.bot("other.py"), "--start-ms", 600_000, "--out", "out")
-    place.wait(lambda: [line for line in place.processes() if "silent.py" in line and "arena.cli" not in line])
+    place.wait(sign.exists, process=process)
     process.send_signal(asked)
     ran = place.end(process)
     assert ran.code == 130

@@ -1,5 +1,7 @@
 """What holds in every game: checked at every step of random games of 2 to 10 seats, some with forfeits sprinkled in.
 
+By every preset, and by rulesets whose fields are drawn at random (tests/conftest.py).
+
 Sources: STYLE 19 (cards and coins are conserved, every game ends, encode then decode is the identity), DESIGN 2. The
 games are drawn from fixed seeds, so that a failure comes back; conftest.py says how moves are chosen.
 """
@@ -7,6 +9,7 @@ games are drawn from fixed seeds, so that a failure comes back; conftest.py says
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -14,12 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.coup import (
-    COUP,
+    PRESETS,
     Action,
     Chance,
     IllegalMoveError,
     Over,
     Role,
+    Ruleset,
     State,
     apply,
     deal,
@@ -32,92 +36,188 @@ from arena.coup.events import (
     Acted,
     Blocked,
     Challenged,
+    CoinReason,
     Coins,
+    Converted,
+    Drafted,
     Event,
+    Examination,
     Exchanged,
     Exiled,
     Forfeited,
+    HandShown,
     Lost,
     Shown,
+    Sided,
     Unproven,
 )
 from arena.coup.moves import (
     CHALLENGE,
     DECLINE,
+    FORCE_SWAP,
     FORFEIT,
+    HAND_BACK,
+    KEEP_SHOWN,
     PASS,
+    REPLACE_SHOWN,
+    SHOW_HAND,
     Act,
     Answer,
     Block,
     Forfeit,
     Keep,
     Lose,
+    Pick,
+    Reveal,
     Show,
+    Side,
     notation,
     parse,
 )
-from arena.coup.state import BlockWindow, ChallengeWindow, Exchanging, Losing, Proving, Turn
+from arena.coup.rules import Allegiance
+from arena.coup.ruleset_data import seat_counts
+from arena.coup.state import (
+    BlockWindow,
+    ChallengeWindow,
+    ChoosingSide,
+    Drafting,
+    Ending,
+    Examining,
+    Exchanging,
+    Losing,
+    Proving,
+    Retaining,
+    Revealing,
+    Turn,
+)
 
 Scene = Any  # the class in conftest.py
 Step = Any  # one step of a random game: before, answers, after, events
 RandomGame = Callable[..., Iterator[Step]]
+RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
 
-# seats, seed, probability of a forfeit at each answer
-GAMES = [(seats, seed, 0.02 if seed % 3 == 2 else 0.0) for seats in range(2, 11) for seed in range(9)]
-SOME = [(seats, seed, 0.01 if seed else 0.0) for seats in range(2, 11) for seed in range(2)]
+# seats, seed, probability of a forfeit at each answer, ruleset
+GAMES = [
+    *((seats, seed, 0.02 if seed % 3 == 2 else 0.0, "coup") for seats in range(2, 11) for seed in range(9)),
+    *((2, seed, 0.02 if seed % 3 == 2 else 0.0, "duel") for seed in range(9)),
+    *(
+        (seats, seed, 0.01 * seed, name)
+        for name, rules in PRESETS.items()
+        if name not in ("coup", "duel")
+        for seats in seat_counts(rules)
+        for seed in range(2)
+    ),
+    *((2 + seed % 9, seed, 0.01 if seed % 4 == 3 else 0.0, f"random {seed}") for seed in range(600, 645)),
+    *((2, seed, 0.02 * (seed % 2), f"random {seed}") for seed in range(700, 710)),  # half of them with a draft
+]
+SOME = [
+    *((seats, seed, 0.01 if seed else 0.0, "coup") for seats in range(2, 11) for seed in range(2)),
+    *((2, seed, 0.0, "duel") for seed in range(2)),
+    *(
+        (seats, seats, 0.01 if seats % 2 else 0.0, name)
+        for name, rules in PRESETS.items()
+        if name not in ("coup", "duel")
+        for seats in seat_counts(rules)
+        if seats in (3, 4, 7)
+    ),
+    *((2 + seed % 6, seed, 0.0, f"random {seed}") for seed in range(800, 815)),
+]
+# Not where proof is automatic: there a challenge is settled by the cards, and at once.
+EXCHANGERS = [(2 + seed % 9, 100 + seed, "coup") for seed in range(12)] + [
+    (seats, 120 + seed, name)
+    for seed, (name, seats) in enumerate(
+        [("duel", 2), ("inquisitor", 4), ("reformation", 3), ("andy", 5), ("blog", 3), ("blog", 6), ("classroom", 4)]
+    )
+]
+
+
+def pack(rules: Ruleset, state: State) -> Counter[Role]:
+    """Return the cards that a game must have; before the draft is over, the players' two sets aren't counted."""
+    copies = rules.copies(state.board.seats)
+    if rules.draft:
+        copies = 3 if state.discards else 1
+    return Counter(dict.fromkeys(rules.roles, copies))
 
 
 def everything(state: State) -> Counter[Role]:
     """Count all cards of the game, wherever they are."""
     face_up = [card for cards in state.board.revealed for card in cards]
-    return Counter([*state.deck, *state.drawn, *(card for hand in state.hands for card in hand), *face_up])
+    hands = [card for hand in state.hands for card in hand]
+    discards = [card for cards in state.discards for card in cards]
+    return Counter([*state.deck, *state.drawn, *hands, *face_up, *discards])
 
 
 # --- conservation ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit"), GAMES)
+@pytest.mark.parametrize(("seats", "seed", "forfeit", "name"), GAMES)
 def test_no_card_and_no_coin_appears_or_gets_lost(
-    random_game: RandomGame, seats: int, seed: int, forfeit: float
+    random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
-    """STYLE 19; 000:45 (two cards each, face down or up), 78 and 85-122: coins move only as an event says."""
-    pack = Counter({role: COUP.copies(seats) for role in COUP.roles})
-    for step in random_game(seats, seed, forfeit):
+    """STYLE 19; 000:45 (two cards each, face down or up), 78 and 85-122: coins move only as an event says.
+
+    What a conversion costs goes to the treasury reserve, and an embezzler takes all of it (000:231, 234). The cards
+    that a draft leaves over stay out of the game (000:189).
+    """
+    rules = ruleset(name, seats)
+    for step in random_game(seats, seed, forfeit, name):
         for state in (step.before, step.after):
             board = state.board
-            assert everything(state) == pack
+            dealt = not rules.draft or bool(state.discards)
+            assert everything(state) == pack(rules, state)
             assert board.influence == tuple(map(len, state.hands))
-            assert all(len(hand) + len(up) == 2 for hand, up in zip(state.hands, board.revealed, strict=True))
+            held = [len(hand) + len(up) for hand, up in zip(state.hands, board.revealed, strict=True)]
+            assert held == [2 if dealt else 0] * seats
             assert board.deck == len(state.deck)
-            assert all(hand == tuple(sorted(hand)) for hand in (*state.hands, state.drawn))
+            assert all(hand == tuple(sorted(hand)) for hand in (*state.hands, *state.discards, state.drawn))
+            assert [len(cards) for cards in state.discards] in ([], [4, 4])
             assert min(board.coins) >= 0
-            assert all(coins == 0 for coins, hand in zip(board.coins, state.hands, strict=True) if not hand)
+            if dealt:
+                assert all(coins == 0 for coins, hand in zip(board.coins, state.hands, strict=True) if not hand)
             assert bool(state.drawn) == isinstance(board.phase, Exchanging)
+            assert (state.seen is not None) == isinstance(board.phase, Examining)
+            if isinstance(board.phase, Examining):
+                assert state.seen in state.hands[board.phase.pending.target]
+            assert board.reserve >= 0
         assert step.after.events == step.before.events + len(step.events)
+        assert not step.before.discards or step.after.discards == step.before.discards
         moved = [0] * seats
+        reserve = step.before.board.reserve
         for event in step.events:
             if isinstance(event, Coins):
                 moved[event.seat] += event.delta
+                if event.reason in (CoinReason.CONVERT, CoinReason.EMBEZZLE):
+                    reserve -= event.delta
         coins = zip(step.before.board.coins, moved, strict=True)
         assert step.after.board.coins == tuple(had + delta for had, delta in coins)
+        assert step.after.board.reserve == reserve
+        assert rules.reformation or reserve == 0
 
 
 class Ledger:
-    """The public state of a game, kept by somebody who hears nothing but the events."""
+    """The public state of a game, kept by somebody who knows its start and then hears nothing but the events."""
 
-    def __init__(self, seats: int) -> None:
-        self.coins = [1, 2] if seats == 2 else [2] * seats
-        self.influence = [2] * seats
+    def __init__(self, rules: Ruleset, state: State) -> None:
+        seats = state.board.seats
+        self.rules = rules
+        self.actor = state.board.actor
+        self.coins = [rules.start_coins] * seats
+        if seats == 2:
+            self.coins[self.actor] = rules.two_player_starter_coins
+        self.influence = [0 if rules.draft else 2] * seats
         self.revealed: list[tuple[Role, ...]] = [()] * seats
-        self.actor: int | None = None
+        self.sides = list(state.board.sides)
+        self.reserve = 0
 
     def hear(self, event: Event) -> None:
         seat = event.seat
         match event:
             case Acted():
                 self.actor = seat
-            case Coins(_, delta, _):
+            case Coins(_, delta, reason):
                 self.coins[seat] += delta
+                if reason in (CoinReason.CONVERT, CoinReason.EMBEZZLE):
+                    self.reserve -= delta
             case Lost(_, role, _):
                 self.influence[seat] -= 1
                 self.revealed[seat] = (*self.revealed[seat], role)
@@ -127,40 +227,69 @@ class Ledger:
                 self.revealed[seat] = (*self.revealed[seat], *roles)
             case Exiled():
                 assert self.influence[seat] == 0
+            case Drafted():
+                assert self.influence[seat] == 0
+                self.influence[seat] = 2
+            case Sided(_, sides):
+                assert not self.sides
+                self.sides = list(sides)
+            case Converted(_, target, allegiance):
+                assert self.influence[target]
+                assert self.sides[target] is not allegiance
+                self.sides[target] = allegiance
+            case HandShown(_, roles):
+                assert len(roles) == self.influence[seat]
+                assert Role.DUKE not in roles
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit"), GAMES)
+@pytest.mark.parametrize(("seats", "seed", "forfeit", "name"), GAMES)
 def test_the_public_state_follows_from_the_events_alone(
-    random_game: RandomGame, seats: int, seed: int, forfeit: float
+    random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
     """DESIGN 3: a bot that models its opponents appends events. And steal and stolen cancel out."""
-    ledger = Ledger(seats)
-    for step in random_game(seats, seed, forfeit):
+    ledger = None
+    for step in random_game(seats, seed, forfeit, name):
+        ledger = ledger or Ledger(ruleset(name, seats), step.before)
+        reserve = ledger.reserve
         for event in step.events:
             ledger.hear(seen(event, None))
         board = step.after.board
         assert tuple(ledger.coins) == board.coins
         assert tuple(ledger.influence) == board.influence
         assert tuple(ledger.revealed) == board.revealed
+        assert tuple(ledger.sides) == board.sides
+        assert ledger.reserve == board.reserve
         deltas = {event.reason: event.delta for event in step.events if isinstance(event, Coins)}
-        assert deltas.get("steal", 0) == -deltas.get("stolen", 0)
-        if not isinstance(board.phase, Turn | Over):
+        assert deltas.get(CoinReason.STEAL, 0) == -deltas.get(CoinReason.STOLEN, 0)
+        assert deltas.get(CoinReason.EMBEZZLE, reserve) == reserve  # all or nothing
+        if not isinstance(board.phase, Turn | Over | ChoosingSide):
             assert board.actor == ledger.actor
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit"), SOME)
+@pytest.mark.parametrize(("seats", "seed", "forfeit", "name"), SOME)
 def test_a_seat_can_follow_its_own_hand_from_its_copies_of_the_events(
-    random_game: RandomGame, seats: int, seed: int, forfeit: float
+    random_game: RandomGame, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
-    """The contract: `cards` in the owner's copy of shown and exchanged is its whole hand."""
+    """The contract: `cards` in a seat's own copy is its whole hand; who keeps a card that it showed has the old hand."""
     hands: list[list[Role]] = []
-    for step in random_game(seats, seed, forfeit):
+    for step in random_game(seats, seed, forfeit, name):
         hands = hands or [list(hand) for hand in step.before.hands]
         for event in step.events:
-            match seen(event, event.seat):
-                case Shown(seat, _, cards) | Exchanged(seat, _, cards):
+            match seen(event, event.target if isinstance(event, Examination) else event.seat):
+                case Shown(seat, role, None, replaced):
+                    assert not replaced
+                    assert role in hands[seat]
+                case Shown(seat, _, cards) | Exchanged(seat, _, cards) | Drafted(seat, cards):
                     assert cards is not None
                     hands[seat] = list(cards)
+                case HandShown(seat, roles, cards):
+                    assert tuple(hands[seat]) == roles
+                    assert cards is not None
+                    hands[seat] = list(cards)
+                case Examination(_, target, replaced, role, cards):
+                    assert role in hands[target]
+                    assert (cards is not None) == replaced
+                    hands[target] = hands[target] if cards is None else list(cards)
                 case Lost(seat, role, _):
                     hands[seat].remove(role)
                 case Forfeited(seat, roles):
@@ -170,38 +299,122 @@ def test_a_seat_can_follow_its_own_hand_from_its_copies_of_the_events(
 
 
 def test_no_copy_of_an_event_but_the_owners_has_cards(random_game: RandomGame) -> None:
-    """DESIGN 3: what is private in it is a field in the copy of the seat it belongs to."""
-    private = 0
-    for step in random_game(5, 1):
-        for event in step.events:
-            for seat in (None, 0, 1, 2, 3, 4):
-                copy = seen(event, seat)
-                if isinstance(event, Shown | Exchanged):
-                    private += 1
-                    assert copy == (event if seat == event.seat else replace(event, cards=None))
-                else:
-                    assert copy is event
-    assert private
+    """DESIGN 3: what is private in it is a field in the copy of the seat it belongs to.
+
+    Of an examination there are two: the target's has the card and its new hand, the inquisitor's the card.
+    """
+    private: Counter[type] = Counter()
+    for seats, seed, forfeit, name in SOME:
+        for step in random_game(seats, seed, forfeit, name):
+            for event in step.events:
+                for seat in (None, *range(seats)):
+                    copy = seen(event, seat)
+                    private[type(event)] += isinstance(event, Shown | Exchanged | HandShown | Drafted | Examination)
+                    if isinstance(event, Shown | Exchanged | HandShown | Drafted):
+                        assert copy == (event if seat == event.seat else replace(event, cards=None))
+                    elif isinstance(event, Examination):
+                        role = event.role if seat in (event.seat, event.target) else None
+                        cards = event.cards if seat == event.target else None
+                        assert copy == replace(event, role=role, cards=cards)
+                    else:
+                        assert copy is event
+    assert min(private[kind] for kind in (Shown, Exchanged, HandShown, Drafted, Examination)) > 5
+
+
+# --- allegiances and the draft ----------------------------------------------------------------------------------------
+
+REFORMED = [game for game in GAMES if "reformation" in game[3] or game[3] == "treason" or "random" in game[3]]
+
+
+def sides_are_binding(state: State) -> bool:
+    """Return whether there are living players on both sides."""
+    hands = zip(state.board.sides, state.hands, strict=False)
+    return len({side for side, hand in hands if hand}) == 2
+
+
+@pytest.mark.parametrize(("seats", "seed", "forfeit", "name"), REFORMED)
+def test_allegiances_alternate_at_the_start_and_forbid_what_the_rulebook_says(
+    random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
+) -> None:
+    """000:220-222 the start; 226 and 254: no coup, assassination, steal, examination and no block of foreign aid
+    within one's own side, unless all living are on one side; 231: anybody may be converted."""
+    rules = ruleset(name, seats)
+    settled = False
+    for step in random_game(seats, seed, forfeit, name):
+        state = step.before
+        board = state.board
+        sides = board.sides
+        if sides and not settled:
+            settled = True
+            clockwise = [sides[(board.actor + place) % seats] for place in range(seats)]
+            assert all(side is following.other for side, following in pairwise(clockwise))
+        assert bool(sides) == (
+            rules.reformation
+            and (rules.allegiance_start == "assigned" or not isinstance(board.phase, Drafting | ChoosingSide))
+        )
+        living = [seat for seat, hand in enumerate(state.hands) if hand]
+        if isinstance(board.phase, Turn):
+            actor = board.actor
+            others = [seat for seat in living if seat != actor]
+            foes = [seat for seat in others if not sides_are_binding(state) or sides[seat] is not sides[actor]]
+            aimed: dict[Action, list[int]] = {}
+            for move in legal(view(state, actor)):
+                assert isinstance(move, Act)
+                if move.target is not None:
+                    aimed.setdefault(move.action, []).append(move.target)
+            for action, targets in aimed.items():
+                assert targets == (others if action is Action.CONVERT else foes)
+            assert board.coins[actor] < 7 or Action.COUP in aimed
+            forced = 0 < rules.forced_coup <= board.coins[actor]
+            plain = {move.action for move in legal(view(state, actor))}
+            assert (plain == {Action.COUP}) == forced
+        if isinstance(board.phase, BlockWindow) and board.phase.pending.action is Action.FOREIGN_AID:
+            others = [seat for seat in living if seat != board.actor]
+            foes = [seat for seat in others if not sides_are_binding(state) or sides[seat] is not sides[board.actor]]
+            assert sorted(board.phase.asked) == foes
+
+
+@pytest.mark.parametrize(("seats", "seed", "forfeit", "name"), [game for game in GAMES if game[0] == 2])
+def test_a_draft_gives_each_player_its_pick_and_a_card_of_the_third_set(
+    random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
+) -> None:
+    """000:187-191: two sets of five, one card of each is kept; the third set deals one each and is the court deck."""
+    rules = ruleset(name, 2)
+    first = next(random_game(seats, seed, forfeit, name))
+    assert isinstance(first.before.board.phase, Drafting) == rules.draft
+    if not rules.draft or FORFEIT in first.answers:
+        return
+    third = list(first.before.deck)
+    assert sorted(third) == list(rules.roles)
+    assert first.before.hands == ((), ())
+    for seat, answer in enumerate(first.answers):
+        assert isinstance(answer, Pick)
+        assert first.after.hands[seat] == tuple(sorted((answer.role, third.pop())))
+        assert sorted((*first.after.discards[seat], answer.role)) == list(rules.roles)
+        assert view(first.after, seat).discards == first.after.discards[seat]
+    assert list(first.after.deck) == third
+    assert [type(event) for event in first.events] == [Drafted, Drafted]
 
 
 # --- the shape of a game ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit"), GAMES)
+@pytest.mark.parametrize(("seats", "seed", "forfeit", "name"), GAMES)
 def test_every_game_ends_and_every_asked_seat_has_a_choice(
-    random_game: RandomGame, seats: int, seed: int, forfeit: float
+    random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
     """STYLE 19; DESIGN 2: legal gives the full list, each move once; the default move is one of them."""
+    limit = ruleset(name, seats).limit(seats)
     last = None
-    for step in random_game(seats, seed, forfeit):
+    for step in random_game(seats, seed, forfeit, name):
         board = step.before.board
         assert last is None or step.before == last
         last = step.after
         living = [seat for seat, influence in enumerate(board.influence) if influence]
         assert board.phase.asked
-        assert set(board.phase.asked) <= set(living)
+        assert set(board.phase.asked) <= set(range(2) if isinstance(board.phase, Drafting) else living)
         assert len(set(board.phase.asked)) == len(board.phase.asked)
-        assert board.turn <= (200 if seats <= 4 else 300)
+        assert board.turn <= limit
         for seat in board.phase.asked:
             sight = view(step.before, seat)
             moves = legal(sight)
@@ -212,18 +425,25 @@ def test_every_game_ends_and_every_asked_seat_has_a_choice(
     over = last.board.phase
     assert isinstance(over, Over)
     survivors = tuple(seat for seat, hand in enumerate(last.hands) if hand)
-    assert over.survivors == survivors
-    assert over.winner == (survivors[0] if len(survivors) == 1 else None)
+    if over.ending is Ending.ALL_FORFEIT:
+        assert over.survivors  # who left at once
+        assert not survivors
+    elif not isinstance(step.before.board.phase, Drafting):  # who wins because the other left the draft has no cards
+        assert over.survivors == survivors
+    assert over.winner == (over.survivors[0] if over.ending is Ending.LAST_STANDING else None)
+    assert (len(over.survivors) == 1) == (over.ending is Ending.LAST_STANDING)
+    assert over.ending is not Ending.TURN_LIMIT or last.board.turn == limit
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit"), SOME)
+@pytest.mark.parametrize(("seats", "seed", "forfeit", "name"), SOME)
 def test_the_same_key_and_answers_give_the_same_game(
-    random_game: RandomGame, seats: int, seed: int, forfeit: float
+    random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
     """DESIGN 2: a record replays from its key. Another key deals otherwise."""
-    assert list(random_game(seats, seed, forfeit)) == list(random_game(seats, seed, forfeit))
-    deals = {deal(COUP, seats, Chance(bytes([key]) * 32, number)) for key in range(3) for number in range(3)}
-    assert len(deals) == 9
+    assert list(random_game(seats, seed, forfeit, name)) == list(random_game(seats, seed, forfeit, name))
+    rules = ruleset(name, seats)
+    deals = {deal(rules, seats, Chance(bytes([key]) * 32, number)) for key in range(3) for number in range(3)}
+    assert len(deals) >= (8 if rules.draft else 9)  # of a draft only five cards are shuffled
 
 
 def test_random_games_reach_all_there_is(random_game: RandomGame) -> None:
@@ -232,20 +452,32 @@ def test_random_games_reach_all_there_is(random_game: RandomGame) -> None:
     phases: Counter[str] = Counter()
     endings: Counter[str] = Counter()
     blocks: Counter[str] = Counter()
-    for seats, seed, forfeit in GAMES:
-        for step in random_game(seats, seed, forfeit):
+    proofs: Counter[tuple[str, bool]] = Counter()
+    for seats, seed, forfeit, name in GAMES:
+        for step in random_game(seats, seed, forfeit, name):
             phase = step.after.board.phase
             phases[type(phase).__name__] += 1
             events.update(type(event).__name__ for event in step.events)
+            proofs.update(("shown", event.replaced) for event in step.events if isinstance(event, Shown))
+            proofs.update(("examined", event.replaced) for event in step.events if isinstance(event, Examination))
             if isinstance(phase, Over):
                 endings[phase.ending] += 1
             if isinstance(phase, Proving | ChallengeWindow) and phase.claim.block:
                 blocks[f"{type(phase).__name__} {phase.pending.action}"] += 1
-    kinds = [Acted, Coins, Challenged, Shown, Unproven, Lost, Exiled, Blocked, Exchanged, Forfeited]
-    assert all(events[kind.__name__] > 20 for kind in kinds)
-    assert set(phases) == {"Turn", "ChallengeWindow", "BlockWindow", "Proving", "Losing", "Exchanging", "Over"}
+    kinds = [
+        Acted, Coins, Challenged, Shown, Unproven, Lost, Exiled, Blocked, Exchanged, Forfeited, HandShown, Drafted,
+        Sided, Converted, Examination,
+    ]  # fmt: skip
+    assert all(events[kind.__name__] > 10 for kind in kinds)
+    assert set(phases) == {
+        "Turn", "ChallengeWindow", "BlockWindow", "Proving", "Losing", "Exchanging", "Over", "Retaining", "Revealing",
+        "Examining", "ChoosingSide",
+    }  # fmt: skip
     assert len(blocks) == 6
+    assert len(proofs) == 4
+    assert min(proofs.values()) > 10
     assert endings["last_standing"] > 50
+    assert endings["turn_limit"] > 5
 
 
 # --- hidden choices ---------------------------------------------------------------------------------------------------
@@ -255,15 +487,17 @@ def public(state: State, events: Sequence[Event]) -> tuple[Any, ...]:
     return (state.board, tuple(seen(event, None) for event in events))
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_what_an_exchange_keeps_changes_nothing_public_until_a_card_is_seen(random_game: RandomGame, seed: int) -> None:
+@pytest.mark.parametrize(("seats", "seed", "name"), EXCHANGERS)
+def test_what_an_exchange_keeps_changes_nothing_public_until_a_card_is_seen(
+    random_game: RandomGame, seats: int, seed: int, name: str
+) -> None:
     """DESIGN 2: a hidden choice never shifts another draw; 000:122; rules.md: keeping all one's own looks the same.
 
     After every exchange the game goes on by default moves, which nobody's cards decide, until the first that does.
     """
     exchanges = 0
     steps = 0
-    for step in random_game(2 + seed % 9, 100 + seed):
+    for step in random_game(seats, seed, 0.0, name):
         if not isinstance(step.before.board.phase, Exchanging):
             continue
         exchanges += 1
@@ -282,10 +516,42 @@ def test_what_an_exchange_keeps_changes_nothing_public_until_a_card_is_seen(rand
 def test_random_games_have_exchanges(random_game: RandomGame) -> None:
     """So that the test above means something."""
     found = [
-        sum(isinstance(step.before.board.phase, Exchanging) for step in random_game(2 + seed % 9, 100 + seed))
-        for seed in range(12)
+        sum(isinstance(step.before.board.phase, Exchanging) for step in random_game(seats, seed, 0.0, name))
+        for seats, seed, name in EXCHANGERS
     ]
-    assert sum(found) > 10
+    assert sum(found) > 15
+
+
+@pytest.mark.parametrize("name", ["inquisitor", "treason", "treason-inquisitors", "reformation-inquisitor"])
+def test_a_deck_after_an_examination_depends_on_the_cards_and_the_moment_alone(
+    random_game: RandomGame, name: str
+) -> None:
+    """000:250, rules.md: draw_first never gives the examined card back from the place where it was put."""
+    swaps = 0
+    for seats in (3, 5, 8):
+        for step in random_game(seats, 5, 0.0, name):
+            phase = step.before.board.phase
+            if not isinstance(phase, Examining):
+                continue
+            chance = Chance(bytes(32), 5)
+            back, _ = apply(step.before, [HAND_BACK], chance)
+            assert (back.hands, back.deck) == (step.before.hands, step.before.deck)
+            after, _ = apply(step.before, [FORCE_SWAP], chance)
+            target, role = phase.pending.target, step.before.seen
+            kept = list(step.before.hands[target])
+            kept.remove(role)
+            (drawn,) = (Counter(after.hands[target]) - Counter(kept)).elements()
+            first = step.before.board.rules.examine_replace == "draw_first"
+            if first:
+                assert drawn == step.before.deck[-1]
+            rest = [*step.before.deck, role]
+            if first:
+                rest.remove(drawn)
+            order = chance.shuffled(sorted(rest), "reshuffle", step.before.events)
+            assert list(after.deck) == (order if first else order[:-1])
+            assert first or drawn == order[-1]
+            swaps += 1
+    assert swaps > 3
 
 
 def test_a_reshuffle_depends_on_the_cards_and_the_moment_not_on_where_they_came_from(scene: Scene) -> None:
@@ -298,12 +564,17 @@ def test_a_reshuffle_depends_on_the_cards_and_the_moment_not_on_where_they_came_
 # --- answers that are none --------------------------------------------------------------------------------------------
 
 WRONG: dict[type, tuple[Answer, ...]] = {
-    Turn: (PASS, CHALLENGE, DECLINE, Block(Role.DUKE), Show(Role.DUKE), Lose(Role.DUKE), Keep((Role.DUKE,))),
-    ChallengeWindow: (Act(Action.INCOME), DECLINE, Block(Role.DUKE), Show(Role.DUKE), Lose(Role.DUKE)),
-    BlockWindow: (Act(Action.INCOME), CHALLENGE, DECLINE, Show(Role.DUKE), Keep((Role.DUKE,))),
-    Proving: (Act(Action.INCOME), PASS, CHALLENGE, Block(Role.DUKE), Lose(Role.DUKE)),
-    Losing: (Act(Action.INCOME), PASS, CHALLENGE, DECLINE, Show(Role.DUKE), Keep((Role.DUKE,))),
-    Exchanging: (Act(Action.INCOME), PASS, DECLINE, Lose(Role.DUKE), Keep(()), Keep((Role.DUKE,) * 5)),
+    Turn: (PASS, CHALLENGE, DECLINE, Block(Role.DUKE), Show(Role.DUKE), Lose(Role.DUKE), Keep((Role.DUKE,)), HAND_BACK),
+    ChallengeWindow: (Act(Action.INCOME), DECLINE, Block(Role.DUKE), Show(Role.DUKE), Lose(Role.DUKE), KEEP_SHOWN),
+    BlockWindow: (Act(Action.INCOME), CHALLENGE, DECLINE, Show(Role.DUKE), Keep((Role.DUKE,)), SHOW_HAND),
+    Proving: (Act(Action.INCOME), PASS, CHALLENGE, Block(Role.DUKE), Lose(Role.DUKE), Reveal(Role.DUKE), KEEP_SHOWN),
+    Losing: (Act(Action.INCOME), PASS, CHALLENGE, DECLINE, Show(Role.DUKE), Keep((Role.DUKE,)), Pick(Role.DUKE)),
+    Exchanging: (Act(Action.INCOME), PASS, DECLINE, Lose(Role.DUKE), Keep(()), Keep((Role.DUKE,) * 5), FORCE_SWAP),
+    Drafting: (Act(Action.INCOME), PASS, DECLINE, Lose(Role.DUKE), Keep((Role.DUKE,)), Reveal(Role.DUKE)),
+    ChoosingSide: (Act(Action.CONVERT), PASS, DECLINE, Pick(Role.DUKE)),
+    Retaining: (Act(Action.INCOME), PASS, DECLINE, Show(Role.DUKE), Keep((Role.DUKE,)), SHOW_HAND),
+    Revealing: (Act(Action.INCOME), PASS, DECLINE, Show(Role.DUKE), Lose(Role.DUKE), SHOW_HAND, HAND_BACK),
+    Examining: (Act(Action.INCOME), PASS, DECLINE, REPLACE_SHOWN, Reveal(Role.DUKE)),
 }
 
 
@@ -311,13 +582,24 @@ def test_apply_refuses_answers_of_the_wrong_kind_or_number(random_game: RandomGa
     """play.apply: IllegalMoveError. A wrong answer counts wherever it stands among right ones, also as no pass."""
     chance = Chance(bytes(32), 0)
     refused: Counter[type] = Counter()
-    for seats, seed in ((2, 7), (3, 8), (5, 9)):
-        for step in random_game(seats, seed):
+    games = [
+        (2, 7, "coup"),
+        (3, 8, "coup"),
+        (5, 9, "coup"),
+        (2, 7, "duel"),
+        (4, 8, "inquisitor"),
+        (3, 8, "reformation"),
+    ]
+    for seats, seed, name in [*games, (4, 9, "andy"), (5, 7, "andy")]:
+        for step in random_game(seats, seed, 0.0, name):
             phase = step.before.board.phase
             for answers in ((), step.answers[1:], (*step.answers, PASS), (*step.answers, FORFEIT)):
                 with pytest.raises(IllegalMoveError, match="seats are asked"):
                     apply(step.before, answers, chance)
-            for wrong in WRONG[type(phase)]:
+            wrongs = WRONG[type(phase)]
+            if isinstance(phase, Proving):  # a card proves that one has it, all of them that one has none
+                wrongs = (*wrongs, Show(phase.claim.role) if phase.claim.denies else SHOW_HAND)
+            for wrong in wrongs:
                 for place in range(len(step.answers)):
                     answers = (*step.answers[:place], wrong, *step.answers[place + 1 :])
                     with pytest.raises(IllegalMoveError):
@@ -332,20 +614,27 @@ def test_apply_refuses_answers_of_the_wrong_kind_or_number(random_game: RandomGa
 
 # --- notation ---------------------------------------------------------------------------------------------------------
 
-ROLES = st.sampled_from(COUP.roles)
+ROLES = st.sampled_from(list(Role))
+SINGLE = [PASS, CHALLENGE, DECLINE, FORFEIT, SHOW_HAND, KEEP_SHOWN, REPLACE_SHOWN, HAND_BACK, FORCE_SWAP]
 ANSWERS = st.one_of(
-    st.sampled_from([PASS, CHALLENGE, DECLINE, FORFEIT]),
+    st.sampled_from(SINGLE),
     st.builds(Act, st.sampled_from(list(Action)), st.none() | st.integers(0, 9)),
     st.builds(Block, ROLES),
     st.builds(Show, ROLES),
     st.builds(Lose, ROLES),
+    st.builds(Pick, ROLES),
+    st.builds(Reveal, ROLES),
+    st.builds(Side, st.sampled_from(Allegiance)),
     st.builds(Keep, st.lists(ROLES, min_size=1, max_size=4).map(lambda roles: tuple(sorted(roles)))),
 )
-PIECES = [*Role, *Action, "keep", "block", "show", "lose", "decline", ":", "+", "-", "!", "#", " ", "0", "1", "_", "٣"]
+PIECES = [
+    *Role, *Action, *Allegiance, "keep", "block", "show", "lose", "decline", "pick", "side", "reveal", "all",
+    "keep_shown", "replace_shown", "hand_back", "force_swap", ":", "+", "-", "!", "#", " ", "0", "1", "_", "٣",
+]  # fmt: skip
 
 
 @given(ANSWERS)
-@settings(max_examples=200, derandomize=True, deadline=None, database=None)
+@settings(max_examples=300, derandomize=True, deadline=None, database=None)
 def test_notation_and_parse_are_inverse(answer: Answer) -> None:
     """moves.notation: one word without blanks; STYLE 19."""
     word = notation(answer)
@@ -369,7 +658,9 @@ def test_parse_reads_what_notation_writes_and_nothing_else(word: str) -> None:
 @pytest.mark.parametrize(
     "word",
     ["", "pass", "steal:", "steal:x", "steal:01", "steal: 1", "steal:1_0", "income:", "block", "block:", "block:king",
-     "keep:", "keep:duke+", "show:duke+duke", "lose:Duke", "tax ", "!!", "--", "steal:0:1"],
+     "keep:", "keep:duke+", "show:duke+duke", "lose:Duke", "tax ", "!!", "--", "steal:0:1",
+     "pick", "pick:all", "side:duke", "side:", "reveal:all", "lose:all", "show:all:", "keep_shown:", "hand_back:duke",
+     "convert:", "embezzle:x", "examine:duke"],
 )  # fmt: skip
 def test_a_word_that_is_no_move_is_refused(word: str) -> None:
     """moves.parse; records are read by it."""
@@ -377,10 +668,12 @@ def test_a_word_that_is_no_move_is_refused(word: str) -> None:
         parse(word)
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit"), SOME)
-def test_a_game_replays_from_its_words(random_game: RandomGame, seats: int, seed: int, forfeit: float) -> None:
+@pytest.mark.parametrize(("seats", "seed", "forfeit", "name"), SOME)
+def test_a_game_replays_from_its_words(
+    random_game: RandomGame, seats: int, seed: int, forfeit: float, name: str
+) -> None:
     """STYLE 19: a record replays to the same bytes; here the words alone, through notation and back."""
-    for step in random_game(seats, seed, forfeit):
+    for step in random_game(seats, seed, forfeit, name):
         answers = [parse(notation(answer)) for answer in step.answers]
         assert tuple(answers) == step.answers
         for seat, answer in zip(step.before.board.phase.asked, answers, strict=True):
@@ -390,20 +683,32 @@ def test_a_game_replays_from_its_words(random_game: RandomGame, seats: int, seed
 # --- order ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit"), SOME)
+@pytest.mark.parametrize(("seats", "seed", "forfeit", "name"), SOME)
 def test_windows_are_asked_clockwise_and_the_first_who_opposes_counts(
-    random_game: RandomGame, seats: int, seed: int, forfeit: float
+    random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
-    """DESIGN 2 and 3: clockwise from the claimant for challenges, from the actor for blocks; one each."""
-    for step in random_game(seats, seed, forfeit):
+    """DESIGN 2 and 3: clockwise from the claimant for challenges, from the actor for blocks; one each. Where anyone may
+    block an attack its target counts first (rules.md); where only the actor may challenge a block nobody else is asked.
+    """
+    rules = ruleset(name, seats)
+    for step in random_game(seats, seed, forfeit, name):
         board = step.before.board
         phase = board.phase
         if not isinstance(phase, ChallengeWindow | BlockWindow):
             continue
+        target = phase.pending.target
         start = phase.claim.seat if isinstance(phase, ChallengeWindow) else board.actor
-        distances = [(seat - start) % seats for seat in phase.asked]
+        first = target if isinstance(phase, BlockWindow) else None
+        distances = [(seat - start) % seats for seat in phase.asked if seat != first]
         assert distances == sorted(distances)
         assert 0 not in distances
+        assert first not in phase.asked[1:]
+        if isinstance(phase, BlockWindow) and target is not None and rules.attacks_blocked_by == "target":
+            assert phase.asked == (target,)
+        if isinstance(phase, ChallengeWindow) and phase.claim.block and rules.block_challenged_by == "actor":
+            assert phase.asked == (board.actor,)
+        elif isinstance(phase, ChallengeWindow):
+            assert len(phase.asked) == sum(map(bool, board.influence)) - 1
         opposed = [event for event in step.events if isinstance(event, Challenged | Blocked)]
         wanted = [
             seat

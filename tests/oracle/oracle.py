@@ -7,6 +7,7 @@ says and the project decided (the table of fields and the cases of variants that
 """
 
 from collections.abc import Generator, Iterable
+from contextlib import suppress
 from itertools import combinations
 from typing import Any
 
@@ -20,11 +21,11 @@ NOT_DUKE = "not_duke"  # the claim of an embezzler, 000:234
 COUP_COST, ASSASSINATION_COST = 7, 3  # 000:95, 110
 
 
-class TurnOver(Exception):
+class TurnOver(Exception):  # noqa: N818  no error, but the shortest way out of a turn
     """Nothing of this turn happens any more."""
 
 
-class GameOver(Exception):
+class GameOver(Exception):  # noqa: N818  likewise
     """One player is left, or nobody plays on."""
 
 
@@ -95,7 +96,7 @@ class Oracle:
             "deck": len(self.deck),
             "coins": list(self.coins),
             "influence": [len(hand) for hand in self.cards],
-            "revealed": [sorted(faces) for faces in self.revealed],
+            "revealed": [list(faces) for faces in self.revealed],
             "sides": self.sides and list(self.sides),
             "reserve": self.reserve,
         }
@@ -125,15 +126,13 @@ class Oracle:
             if self.rules.reformation and self.rules.allegiance_start == "starter_chooses":
                 yield from self._allegiances()
             while True:
-                try:
+                with suppress(TurnOver):
                     yield from self._turn()
-                except TurnOver:
-                    pass
                 if self.turn == (self.rules.turn_limit or (200 if self.seats <= 4 else 300)):  # decided
                     self.over = None, "turn_limit", sorted(self.living)
                     return
                 self.turn += 1
-                self.actor = next(iter(self._clockwise(self.actor)))  # 000:73
+                self.actor = self._clockwise(self.actor)[0]  # 000:73
         except GameOver:
             return
 
@@ -150,10 +149,10 @@ class Oracle:
     def _allegiances(self) -> Asking:
         """000:220-222. If the starter leaves, the next player clockwise starts (decided)."""
         while True:
-            answers = yield from self._ask({self.actor: [f"side:{side}" for side in SIDES]})
-            if answers:
+            with suppress(TurnOver):
+                answers = yield from self._ask({self.actor: [f"side:{side}" for side in SIDES]})
                 break
-            self.actor = next(iter(self._clockwise(self.actor)))
+            self.actor = self._clockwise(self.actor)[0]
         self._alternate(self.actor, answers[self.actor].removeprefix("side:"))
         self._tell("allegiances", seat=self.actor, sides=self.sides)
 
@@ -239,10 +238,10 @@ class Oracle:
             self._pay(me, 2, action)  # 000:94
         elif action == "tax":
             self._pay(me, 3, action)  # 000:102
-        elif action == "steal":
-            loot = min(2, self.coins[target])  # 000:116; the dead have none, 000:78
-            self._pay(me, loot, "steal")
+        elif action == "steal" and alive:  # from the dead, who have no coins (000:78), it moves none
+            loot = min(2, self.coins[target])  # 000:116
             self._pay(target, -loot, "stolen")
+            self._pay(me, loot, "steal")
         elif action in ("coup", "assassinate"):
             if alive:  # decided: else it fizzles
                 yield from self._lose(target, action)
@@ -391,7 +390,7 @@ class Oracle:
             pool.remove(self.changer)
             choices = [pool]  # 001:42: the claimed card goes back
         else:
-            every = {kept for kept in combinations(pool, len(hand))}
+            every = set(combinations(pool, len(hand)))
             choices = [hand, *(list(kept) for kept in sorted(every - {tuple(hand)}))]
         answers = yield from self._ask({me: ["keep:" + "+".join(kept) for kept in choices]})
         if not answers:
@@ -441,22 +440,21 @@ class Oracle:
         answers = yield question
         left = [seat for seat in question if answers[seat] == FORFEIT]
         for seat in left:
-            if self.drawn:
-                self.drawn, back = [], self.drawn
-                self._give_back(back)  # an exchange is under way, and only its player is asked
             roles = sorted(self.cards[seat])
             self.revealed[seat] += roles
             self.cards[seat] = []
             self._tell("forfeit", seat=seat, roles=roles)
             self._leave(seat)
+            if self.drawn:
+                self.drawn, back = [], self.drawn
+                self._give_back(back)  # an exchange is under way, and only its player is asked
         if left:
             if not self.living:
-                self.over = None, "all_forfeit", []
+                self.over = None, "all_forfeit", sorted(left)  # who left last, all at once, share the draw
                 raise GameOver
             self._end_if_one_is_left()
-            if self.sides is not None or not self.rules.reformation:  # that is, turns have begun
-                if self.actor in left or self.target in left:
-                    raise TurnOver
+            if self.actor in left or self.target in left:
+                raise TurnOver
         return {seat: answers[seat] for seat in question if seat not in left}
 
     def _leave(self, seat: int) -> None:

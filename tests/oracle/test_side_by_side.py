@@ -85,7 +85,7 @@ def public(state: State) -> dict[str, Any]:
         "deck": board.deck,
         "coins": list(board.coins),
         "influence": list(board.influence),
-        "revealed": [list(roles) for roles in board.revealed],
+        "revealed": [sorted(roles) for roles in board.revealed],  # the protocol: the order means nothing
         "sides": list(board.sides) or None,
         "reserve": board.reserve,
     }

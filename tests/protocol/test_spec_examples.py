@@ -186,6 +186,10 @@ def test_the_first_legal_move_of_every_example_is_the_quiet_one() -> None:
     for request in map(json.loads, LINES):
         if "kind" in request and request["kind"] in quiet:
             assert request["legal"][0] == quiet[request["kind"]]
+        elif request.get("kind") == "exchange":
+            hand = {"keep": request["you"]["cards"]}
+            assert request["legal"][0] == hand or len(request["legal"]) == 1
+            assert request["legal"][1:] == sorted(request["legal"][1:], key=json.dumps)
         elif "kind" in request and request["kind"] != "prove":
             assert request["legal"] == sorted(request["legal"], key=json.dumps)
         elif "kind" in request:

@@ -1,27 +1,74 @@
 """The wire: what the encoder writes is what the protocol's models allow, and a reply's move is found or it isn't.
 
 Sources: protocol/SPEC.md and the models in protocol/messages.py; DESIGN 3. The encoder is written by hand, so it is
-held against the models at every line of random games.
+held against the models at every line of random games, by every preset and by random rulesets.
 """
 
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import pytest
 
-from arena.coup import COUP, Action, Chance, Over, Role, State, View, apply, deal, legal, view
-from arena.coup.events import Event, Exchanged, Shown
-from arena.coup.moves import CHALLENGE, DECLINE, FORFEIT, PASS, Act, Answer, Block, Keep, Lose, Move, Show
-from arena.coup.state import BlockWindow, ChallengeWindow, Proving
+from arena.coup import COUP, PRESETS, Action, Chance, Over, Role, Ruleset, State, View, apply, deal, legal, view
+from arena.coup.events import Drafted, Event, Examination, Exchanged, HandShown, Shown
+from arena.coup.moves import (
+    CHALLENGE,
+    DECLINE,
+    FORCE_SWAP,
+    FORFEIT,
+    HAND_BACK,
+    KEEP_SHOWN,
+    PASS,
+    REPLACE_SHOWN,
+    SHOW_HAND,
+    Act,
+    Answer,
+    Block,
+    Keep,
+    Lose,
+    Move,
+    Pick,
+    Reveal,
+    Show,
+    Side,
+    notation,
+    parse,
+)
+from arena.coup.rules import Allegiance
+from arena.coup.ruleset_data import FIELDS, plain, seat_counts
+from arena.coup.state import BlockWindow, ChallengeWindow, Proving, Turn
 from arena.referee import MatchSpec, wire
 from arena.referee.match import hello
 from protocol.messages import Hello, parse_to_bot
 
+RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
+Game = tuple[str, int, int, float]  # the ruleset's name, seats, seed, probability of a forfeit at each answer
+
 GAME = 5
 HANDLES = "ABCDEFGHIJ"
-SEEDS = [(seats, seed, 0.02 * seed) for seats in range(2, 11) for seed in range(2)]
+GAMES: list[Game] = [
+    *(("coup", seats, seed, 0.02 * seed) for seats in range(2, 11) for seed in range(2)),
+    *(("duel", 2, seed, 0.02 * (seed % 2)) for seed in range(8)),
+    *(
+        (name, seats, seats % 3, 0.01 * (seats % 3))
+        for name, rules in PRESETS.items()
+        if name not in ("coup", "duel")
+        for seats in seat_counts(rules)
+    ),
+    *((f"random {seed}", 2 + seed % 9, seed, 0.01 * (seed % 2)) for seed in range(300, 330)),
+    *((f"random {seed}", 2, seed, 0.0) for seed in range(400, 406)),  # half of them with a draft
+]
+
+
+def in_words(game: Game) -> str:
+    return "-".join(map(str, game)).replace(" ", "-")
+
+
+RARE = {"exchange", "examine", "embezzle", "convert"}
 
 
 def choose(sight: View, rng: random.Random) -> Answer:
@@ -30,111 +77,183 @@ def choose(sight: View, rng: random.Random) -> Answer:
         return PASS
     if isinstance(sight.board.phase, Proving) and rng.random() < 0.8:
         return moves[0]
+    if isinstance(sight.board.phase, Turn) and rng.random() < 0.3:
+        return rng.choice([move for move in moves if isinstance(move, Act) and move.action in RARE] or moves)
     return rng.choice(moves)
 
 
-def play(seats: int, seed: int, forfeit: float) -> Iterator[tuple[State, State, tuple[Event, ...]]]:
-    """Play one random game: the state before each step, the one after it, and the events between them."""
+Steps = list[tuple[State, list[Answer], State, tuple[Event, ...]]]  # before, the answers, after, the events between
+Lines = list[tuple[int, bytes, State]]  # the seat, the line, the state that it shows
+
+
+@cache
+def played(rules: Ruleset, seats: int, seed: int, forfeit: float) -> Steps:
+    """Play one random game."""
     rng = random.Random(f"{seats}/{seed}")
-    chance = Chance(bytes([seats, seed]) * 16, GAME)
-    state = deal(COUP, seats, chance)
+    chance = Chance(bytes([seats, seed % 256]) * 16, GAME)
+    state = deal(rules, seats, chance, seed % seats)
+    steps: Steps = []
     while asked := state.board.phase.asked:
         answers = [FORFEIT if rng.random() < forfeit else choose(view(state, seat), rng) for seat in asked]
         after, events = apply(state, answers, chance)
-        yield state, after, events
+        steps.append((state, answers, after, events))
         state = after
+    return steps
 
 
-def lines(seats: int, seed: int, forfeit: float = 0.0) -> Iterator[tuple[int, bytes, State]]:
-    """Give all lines of a random game: the seat, the line, the state that it shows."""
+def play(ruleset: RulesOf, game: Game) -> Steps:
+    """Play one of the games."""
+    name, seats, seed, forfeit = game
+    return played(ruleset(name, seats), seats, seed, forfeit)
+
+
+def written(steps: Steps) -> Lines:
+    """Write all lines of a game, but for the clock as a match does."""
+    first, last = steps[0][0], steps[-1][2]
+    seats = first.board.seats
     feed = wire.Feed(seats)
     number = 0
-    last = None
-    for state, after, events in play(seats, seed, forfeit):
-        last = after
-        if number == 0:
-            for seat in range(seats):
-                yield seat, wire.game_start(view(state, seat), GAME, list(HANDLES[:seats])), state
+    made: Lines = [
+        (seat, wire.game_start(view(first, seat), GAME, list(HANDLES[:seats])), first) for seat in range(seats)
+    ]
+    for state, _, _, events in steps:
         question = wire.Question(state.board, GAME)
         for seat in state.board.phase.asked:
             number += 1
             sight = view(state, seat)
-            yield seat, question.line(sight, number, feed.take(seat), wire.menu(legal(sight)), 500, 8123), state
+            line = question.line(sight, number, feed.take(seat), wire.menu(legal(sight)), 500, 8123)
+            made.append((seat, line, state))
         feed.add(events)
-    assert last is not None
     over = last.board.phase
     assert isinstance(over, Over)
-    for seat in range(seats):
-        yield seat, wire.game_over(GAME, over, feed.take(seat)), last
+    return [*made, *((seat, wire.game_over(GAME, over, feed.take(seat)), last) for seat in range(seats))]
+
+
+@cache
+def _lines(rules: Ruleset, seats: int, seed: int, forfeit: float) -> Lines:
+    return written(played(rules, seats, seed, forfeit))
+
+
+def lines(ruleset: RulesOf, game: Game) -> Lines:
+    """Give all lines of one of the games."""
+    name, seats, seed, forfeit = game
+    return _lines(ruleset(name, seats), seats, seed, forfeit)
+
+
+def messages(ruleset: RulesOf, games: Sequence[Game] = GAMES) -> Iterator[dict[str, Any]]:
+    for game in games:
+        for _, line, _ in lines(ruleset, game):
+            yield json.loads(line)
 
 
 # --- lines ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit"), SEEDS)
-def test_every_line_is_what_the_models_allow_and_nothing_more(seats: int, seed: int, forfeit: float) -> None:
+@pytest.mark.parametrize("game", GAMES, ids=in_words)
+def test_every_line_is_what_the_models_allow_and_nothing_more(ruleset: RulesOf, game: Game) -> None:
     """protocol/messages.py: strict, extra fields forbidden; and what the model holds dumps to the same object."""
-    for _, line, _ in lines(seats, seed, forfeit):
+    for _, line, _ in lines(ruleset, game):
         assert line.endswith(b"\n")
         assert line.count(b"\n") == 1
         message = parse_to_bot(line)
         assert message.model_dump(mode="json", by_alias=True, exclude_unset=True) == json.loads(line)
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit"), SEEDS)
-def test_every_line_is_compact_json_without_duplicate_keys(seats: int, seed: int, forfeit: float) -> None:
+@pytest.mark.parametrize("game", GAMES, ids=in_words)
+def test_every_line_is_compact_json_without_duplicate_keys(ruleset: RulesOf, game: Game) -> None:
     """SPEC.md, "Lines": written by hand, but as a JSON library writes it."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         assert len(dict(pairs)) == len(pairs)
         return dict(pairs)
 
-    for _, line, _ in lines(seats, seed, forfeit):
+    for _, line, _ in lines(ruleset, game):
         message = json.loads(line, object_pairs_hook=unique)
         assert json.dumps(message, separators=(",", ":")).encode() + b"\n" == line
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit"), SEEDS)
-def test_a_line_shows_the_state_the_hand_and_every_legal_move(seats: int, seed: int, forfeit: float) -> None:
+def expected_state(state: State) -> dict[str, Any]:
+    """Return the public state as the contract has it; `reserve` and `allegiance` are the Reformation's."""
+    board = state.board
+    players: list[dict[str, Any]] = [
+        {"coins": coins, "influence": len(hand), "revealed": list(revealed)}
+        for coins, hand, revealed in zip(board.coins, state.hands, board.revealed, strict=True)
+    ]
+    for player, side in zip(players, board.sides, strict=False):
+        player["allegiance"] = side.value
+    reserve = {"reserve": board.reserve} if board.rules.reformation else {}
+    return {"turn": board.turn, "actor": board.actor, "deck": len(state.deck), **reserve, "players": players}
+
+
+def expected_you(state: State, seat: int, kind: str | None) -> dict[str, Any]:
+    """Return what one seat alone is told."""
+    you: dict[str, Any] = {"seat": seat, "cards": list(state.hands[seat])}
+    if kind == "exchange":
+        you["drawn"] = list(state.drawn)
+    if state.discards:
+        you["discards"] = [role for role in state.board.rules.roles if role in state.discards[seat]]
+        assert len(you["discards"]) == 4
+    if kind == "examine_decide":
+        you["seen"] = state.seen
+    return you
+
+
+@pytest.mark.parametrize("game", GAMES, ids=in_words)
+def test_a_line_shows_the_state_the_hand_and_every_legal_move(ruleset: RulesOf, game: Game) -> None:
     """SPEC.md, "Requests": it carries everything; `legal` has one element for each move, in the same order."""
-    for seat, line, state in lines(seats, seed, forfeit):
+    for seat, line, state in lines(ruleset, game):
         message = json.loads(line)
-        board = state.board
         if "state" in message:
-            assert message["state"] == {
-                "turn": board.turn,
-                "actor": board.actor,
-                "deck": len(state.deck),
-                "players": [
-                    {"coins": coins, "influence": len(hand), "revealed": list(revealed)}
-                    for coins, hand, revealed in zip(board.coins, state.hands, board.revealed, strict=True)
-                ],
-            }
-            drawn = {"drawn": list(state.drawn)} if message.get("kind") == "exchange" else {}
-            assert message["you"] == {"seat": seat, "cards": list(state.hands[seat]), **drawn}
+            assert message["state"] == expected_state(state)
+            assert message["you"] == expected_you(state, seat, message.get("kind"))
         if "legal" in message:
             moves = legal(view(state, seat))
             menu = wire.menu(moves)
             assert message["legal"] == [wire.move_payload(move) for move in moves]
             assert [menu.find(payload) for payload in message["legal"]] == list(range(len(moves)))
-            assert len(menu.words) == len(moves)
+            assert menu.words == tuple(notation(move) for move in moves)
+            assert len(set(menu.words)) == len(moves)
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit"), SEEDS)
-def test_each_seat_gets_every_event_once_and_in_order(seats: int, seed: int, forfeit: float) -> None:
+@pytest.mark.parametrize("game", GAMES, ids=in_words)
+def test_each_seat_gets_every_event_once_and_in_order(ruleset: RulesOf, game: Game) -> None:
     """SPEC.md, "Events": `n` counts from 0 in each game, the same for all; hidden_information.md 12: no gap tells."""
+    seats = game[1]
     numbers: list[list[int]] = [[] for _ in range(seats)]
     public: list[list[dict[str, Any]]] = [[] for _ in range(seats)]
-    for seat, line, _ in lines(seats, seed, forfeit):
+    for seat, line, _ in lines(ruleset, game):
         for event in json.loads(line).get("events", ()):
             numbers[seat].append(event["n"])
-            public[seat].append({key: value for key, value in event.items() if key != "cards"})
-    total = sum(len(events) for _, _, events in play(seats, seed, forfeit))
+            private = {"cards", "role"} if event["event"] == "examined" else {"cards"}
+            public[seat].append({key: value for key, value in event.items() if key not in private})
+    total = sum(len(events) for _, _, _, events in play(ruleset, game))
     assert numbers == [list(range(total))] * seats
     assert all(copy == public[0] for copy in public)
 
 
-def test_the_fields_of_a_request_stand_in_the_agreed_order() -> None:
+@pytest.mark.parametrize("game", GAMES[::5], ids=in_words)
+def test_a_game_that_is_played_again_from_its_words_sends_the_same_bytes(ruleset: RulesOf, game: Game) -> None:
+    """STYLE 19; DESIGN 4: request lines are regenerated from a record, which holds rules, key and moves."""
+    name, seats, seed, _ = game
+    steps = play(ruleset, game)
+    words = [[notation(answer) for answer in answers] for _, answers, _, _ in steps]
+    chance = Chance(bytes([seats, seed % 256]) * 16, GAME)
+    state = deal(ruleset(name, seats), seats, chance, seed % seats)
+    again: Steps = []
+    for row in words:
+        answers = [parse(word) for word in row]
+        after, events = apply(state, answers, chance)
+        again.append((state, answers, after, events))
+        state = after
+    assert [line for _, line, _ in written(again)] == [line for _, line, _ in lines(ruleset, game)]
+    feeds = [wire.Feed(seats) for _ in range(2)]
+    for feed, game_steps in zip(feeds, (steps, again), strict=True):
+        for _, _, _, events in game_steps:
+            feed.add(events)
+    assert feeds[0].digest() == feeds[1].digest()
+
+
+def test_the_fields_of_a_request_stand_in_the_agreed_order(ruleset: RulesOf) -> None:
     """SPEC.md, "Requests": the common fields, with those of the kind before `legal`."""
     common = (["type", "id", "kind", "game", "events", "state", "you"], ["legal", "clock"])
     own = {
@@ -144,71 +263,154 @@ def test_the_fields_of_a_request_stand_in_the_agreed_order() -> None:
         "prove": ["pending", "claim", "challenger"],
         "lose": ["pending", "reason"],
         "exchange": ["pending"],
+        "draft": [],
+        "allegiance": [],
+        "keep_shown": ["pending", "claim", "challenger"],
+        "examine_show": ["pending"],
+        "examine_decide": ["pending"],
     }
-    kinds = set()
-    for seats, seed, forfeit in SEEDS:
-        for _, line, _ in lines(seats, seed, forfeit):
-            message = json.loads(line)
-            if message["type"] == "request":
-                kinds.add(message["kind"])
-                assert list(message) == [*common[0], *own[message["kind"]], *common[1]]
-                assert (message["game"], message["clock"]) == (GAME, {"limit_ms": 500, "bank_ms": 8123})
-    assert kinds == set(own)
+    kinds: Counter[str] = Counter()
+    for message in messages(ruleset):
+        if message["type"] == "request":
+            kinds[message["kind"]] += 1
+            assert list(message) == [*common[0], *own[message["kind"]], *common[1]]
+            assert (message["game"], message["clock"]) == (GAME, {"limit_ms": 500, "bank_ms": 8123})
+    assert kinds.keys() == own.keys()
+    assert min(kinds.values()) > 10
 
 
-def test_these_games_have_every_event_action_and_move() -> None:
+QUIET: dict[str, list[dict[str, Any]]] = {  # the first element of `legal`, by the kind of the request
+    "challenge": [{"pass": True}],
+    "block": [{"pass": True}],
+    "keep_shown": [{"keep_shown": False}],
+    "examine_decide": [{"examined": "hand_back"}],
+    "allegiance": [{"side": "loyalist"}],
+    "draft": [{"pick": "ambassador"}, {"pick": "assassin"}],
+}
+
+
+def test_the_first_legal_move_is_the_quiet_one(ruleset: RulesOf) -> None:
+    """The contract: a bot that always answers with choice 0 harms nobody: income, pass, show if held, hand it back."""
+    for message in messages(ruleset):
+        if message["type"] != "request":
+            continue
+        first = message["legal"][0]
+        if message["kind"] == "turn":
+            assert first == {"action": "income"} or {move["action"] for move in message["legal"]} == {"coup"}
+        elif message["kind"] == "prove":
+            assert len(message["legal"]) == 1 or "show" in first
+        elif message["kind"] in QUIET:
+            assert first in QUIET[message["kind"]]
+
+
+def test_these_games_have_every_event_action_and_move(ruleset: RulesOf) -> None:
     """So that the tests of this file mean something."""
-    events = set()
+    events: Counter[str] = Counter()
     actions = set()
     moves = set()
-    for seats, seed, forfeit in SEEDS:
-        for _, line, _ in lines(seats, seed, forfeit):
-            message = json.loads(line)
-            events |= {event["event"] for event in message.get("events", ())}
-            actions |= {event["action"] for event in message.get("events", ()) if event["event"] == "action"}
-            moves |= {next(iter(move)) for move in message.get("legal", ())}
-    assert events == {
+    for message in messages(ruleset):
+        events.update(event["event"] for event in message.get("events", ()))
+        actions |= {
+            (event["action"], "target" in event) for event in message.get("events", ()) if event["event"] == "action"
+        }
+        moves |= {next(iter(move)) for move in message.get("legal", ())}
+    assert events.keys() == {
         "action", "coins", "challenge", "shown", "unproven", "lost", "exiled", "block", "exchanged", "forfeit",
+        "shown_hand", "drafted", "allegiances", "converted", "examined",
     }  # fmt: skip
-    assert actions == {row.action for row in COUP.actions}
-    assert moves == {"action", "pass", "challenge", "block", "show", "decline", "lose", "keep"}
+    assert min(events.values()) > 5
+    rows = (row for rules in PRESETS.values() for row in rules.actions)
+    assert actions == {(row.action.value, row.targeted) for row in rows}
+    assert moves == {
+        "action", "pass", "challenge", "block", "show", "decline", "lose", "keep", "keep_shown", "pick", "side",
+        "reveal", "examined",
+    }  # fmt: skip
 
 
-@pytest.mark.parametrize("seats", range(2, 11))
-def test_the_hello_is_what_the_models_allow(seats: int) -> None:
-    """SPEC.md, "hello"; 000:35-39 and 257 for the deck, 47 and 185 for the coins, 87, 95 and 110 for the costs."""
+def greeting(rules: Ruleset, seats: int) -> Hello:
+    """Check the hello lines of a table against the models, and return the last one."""
     bots = tuple(f"bot{number}" for number in range(seats))
-    spec = MatchSpec(match=0, key=bytes(32), bots=bots, seatings=(tuple(range(seats)),) * 2 * seats)
+    spec = MatchSpec(match=0, key=bytes(32), bots=bots, seatings=(tuple(range(seats)),) * 2 * seats, rules=rules)
     for bot in range(seats):
         line = hello(spec, bot)
         message = parse_to_bot(line)
         assert isinstance(message, Hello)
         assert message.model_dump(mode="json", by_alias=True, exclude_unset=True) == json.loads(line)
-        rules = message.ruleset
-        copies = 3 if seats <= 6 else 4 if seats <= 8 else 5
-        assert rules.deck == dict.fromkeys(["ambassador", "assassin", "captain", "contessa", "duke"], copies)
-        assert (rules.name, rules.seats, message.match.games) == ("coup", seats, 2 * seats)
-        assert (rules.start_coins, rules.two_player_starter_coins) == (2, 1)
-        assert (rules.coup_cost, rules.assassinate_cost, rules.forced_coup) == (7, 3, 10)
-        assert rules.turn_limit == (200 if seats <= 4 else 300)
+    return message
+
+
+@pytest.mark.parametrize("seats", range(2, 11))
+def test_the_hello_is_what_the_models_allow(seats: int) -> None:
+    """SPEC.md, "hello"; 000:35-39 and 257 for the deck, 47 and 185 for the coins, 87, 95 and 110 for the costs."""
+    message = greeting(COUP, seats)
+    rules = message.ruleset
+    copies = 3 if seats <= 6 else 4 if seats <= 8 else 5
+    assert rules.deck == dict.fromkeys(["ambassador", "assassin", "captain", "contessa", "duke"], copies)
+    assert (rules.name, rules.seats, message.match.games) == ("coup", seats, 2 * seats)
+    assert (rules.start_coins, rules.two_player_starter_coins) == (2, 1)
+    assert (rules.coup_cost, rules.assassinate_cost, rules.forced_coup) == (7, 3, 10)
+    assert rules.turn_limit == (200 if seats <= 4 else 300)
+
+
+@pytest.mark.parametrize("name", [*PRESETS, *(f"random {number}" for number in range(500, 520))])
+def test_the_hello_tells_every_rule_of_every_ruleset(ruleset: RulesOf, name: str) -> None:
+    """SPEC.md, "Rule variants": each field of a ruleset, and the whole pack; what is left open, as it is played."""
+    for seats in seat_counts(PRESETS[name]) if name in PRESETS else (2, 3, 7, 10):
+        rules = ruleset(name, seats)
+        told = greeting(rules, seats).ruleset
+        for field in FIELDS:
+            if field.name not in ("min_seats", "max_seats", "turn_limit"):
+                assert getattr(told, field.name) == plain(field.effective(rules)), field.name
+        assert told.turn_limit == rules.limit(seats)
+        state = deal(rules, seats, Chance(bytes(32), 0))
+        dealt = Counter([*state.deck, *(card for hand in state.hands for card in hand)])
+        pack = dict.fromkeys(dealt, 3) if rules.draft else dict(dealt)  # the draft: the third of three sets
+        assert told.deck == {role.value: count for role, count in pack.items()}
 
 
 # --- feeds ------------------------------------------------------------------------------------------------------------
 
-PRIVATE: list[tuple[Event, str]] = [
-    (Shown(1, Role.DUKE, (Role.CAPTAIN, Role.DUKE)), '{"n":0,"event":"shown","seat":1,"role":"duke"%s}'),
-    (Exchanged(1, 2, (Role.CAPTAIN, Role.DUKE)), '{"n":0,"event":"exchanged","seat":1,"count":2%s}'),
+PAIR = (Role.CAPTAIN, Role.DUKE)
+HAND = ',"cards":["captain","duke"]'
+CARD = ',"role":"duke"'
+
+# The event, its text, and what stands at %s in the copies of seats 0, 1 and 2.
+PRIVATE: list[tuple[Event, str, tuple[str, str, str]]] = [
+    (Shown(1, Role.DUKE, PAIR), '{"n":0,"event":"shown","seat":1,"role":"duke"%s}', ("", HAND, "")),
+    (
+        Shown(1, Role.DUKE, None, replaced=False),
+        '{"n":0,"event":"shown","seat":1,"role":"duke","replaced":false%s}',
+        ("", "", ""),
+    ),
+    (Exchanged(1, 2, PAIR), '{"n":0,"event":"exchanged","seat":1,"count":2%s}', ("", HAND, "")),
+    (
+        HandShown(1, (Role.CAPTAIN, Role.CAPTAIN), PAIR),
+        '{"n":0,"event":"shown_hand","seat":1,"roles":["captain","captain"]%s}',
+        ("", HAND, ""),
+    ),
+    (Drafted(1, PAIR), '{"n":0,"event":"drafted","seat":1%s}', ("", HAND, "")),
+    (
+        Examination(1, 2, False, Role.DUKE, None),
+        '{"n":0,"event":"examined","seat":1,"target":2,"replaced":false%s}',
+        ("", CARD, CARD),
+    ),
+    (
+        Examination(1, 2, True, Role.DUKE, PAIR),
+        '{"n":0,"event":"examined","seat":1,"target":2,"replaced":true%s}',
+        ("", CARD, CARD + HAND),
+    ),
 ]
 
 
-@pytest.mark.parametrize(("event", "text"), PRIVATE)
-def test_what_is_private_in_an_event_stands_in_its_owners_copy_only(event: Event, text: str) -> None:
+@pytest.mark.parametrize(("event", "text", "private"), PRIVATE)
+def test_what_is_private_in_an_event_stands_in_its_owners_copy_only(
+    event: Event, text: str, private: tuple[str, str, str]
+) -> None:
     """DESIGN 3: an event has one number for all seats; what is private is a field in the copy of its seat."""
     feed = wire.Feed(3)
     feed.add([event])
     copies = [feed.take(seat) for seat in range(3)]
-    own = text.replace("%s", ',"cards":["captain","duke"]')
-    assert copies == [[text.replace("%s", "")], [own], [text.replace("%s", "")]]
+    assert copies == [[text.replace("%s", part)] for part in private]
     assert wire.event(0, event, None) == text.replace("%s", "")
     assert [feed.take(seat) for seat in range(3)] == [[], [], []]
 
@@ -235,6 +437,14 @@ KEEPS: tuple[Move, ...] = (
 )
 WINDOW: tuple[Move, ...] = (PASS, CHALLENGE)
 BLOCKS: tuple[Move, ...] = (PASS, Block(Role.AMBASSADOR), Block(Role.CAPTAIN))
+
+SHOWN: tuple[Move, ...] = (REPLACE_SHOWN, KEEP_SHOWN)
+HAND_PROOF: tuple[Move, ...] = (SHOW_HAND, DECLINE)
+CONVERTS: tuple[Move, ...] = (Act(Action.CONVERT), Act(Action.CONVERT, 0), Act(Action.CONVERT, 1))
+PICKS: tuple[Move, ...] = tuple(Pick(role) for role in COUP.roles)
+SIDES: tuple[Move, ...] = (Side(Allegiance.LOYALIST), Side(Allegiance.REFORMIST))
+REVEALS: tuple[Move, ...] = (Reveal(Role.CAPTAIN), Reveal(Role.DUKE))
+DECISIONS: tuple[Move, ...] = (HAND_BACK, FORCE_SWAP)
 
 FOUND: list[tuple[tuple[Move, ...], dict[str, Any], int | None]] = [
     (STEAL, {"action": "income"}, 0),
@@ -292,6 +502,39 @@ FOUND: list[tuple[tuple[Move, ...], dict[str, Any], int | None]] = [
     ((DECLINE,), {"show": "duke"}, None),
     ((Lose(Role.CAPTAIN), Lose(Role.DUKE)), {"lose": "duke"}, 1),
     ((Lose(Role.CAPTAIN), Lose(Role.DUKE)), {"lose": "contessa"}, None),
+    (HAND_PROOF, {"show": "all"}, 0),
+    (HAND_PROOF, {"decline": True}, 1),
+    (HAND_PROOF, {"show": "duke"}, None),
+    (HAND_PROOF, {"show": True}, None),
+    (HAND_PROOF, {"show": ["all"]}, None),
+    ((Show(Role.DUKE), DECLINE), {"show": "all"}, None),
+    (SHOWN, {"keep_shown": False}, 0),
+    (SHOWN, {"keep_shown": True}, 1),
+    (SHOWN, {"keep_shown": 0}, None),  # 0 is not false, though Python's is
+    (SHOWN, {"keep_shown": 1}, None),
+    (SHOWN, {"keep_shown": None}, None),
+    (SHOWN, {"keep_shown": "false"}, None),
+    (SHOWN, {"keep": True}, None),
+    (CONVERTS, {"action": "convert"}, 0),
+    (CONVERTS, {"action": "convert", "target": 0}, 1),
+    (CONVERTS, {"action": "convert", "target": 1}, 2),
+    (CONVERTS, {"action": "convert", "target": False}, None),
+    (CONVERTS, {"action": "convert", "target": None}, None),
+    (CONVERTS, {"action": "convert", "target": 2}, None),
+    (PICKS, {"pick": "duke"}, 4),
+    (PICKS, {"pick": "inquisitor"}, None),
+    (PICKS, {"pick": 4}, None),
+    (PICKS, {"pick": ["duke"]}, None),
+    (SIDES, {"side": "reformist"}, 1),
+    (SIDES, {"side": "Reformist"}, None),
+    (SIDES, {"allegiance": "reformist"}, None),
+    (REVEALS, {"reveal": "duke"}, 1),
+    (REVEALS, {"reveal": "contessa"}, None),
+    (REVEALS, {"show": "duke"}, None),
+    (DECISIONS, {"examined": "hand_back"}, 0),
+    (DECISIONS, {"examined": "force_swap"}, 1),
+    (DECISIONS, {"examined": True}, None),
+    (DECISIONS, {"examined": "swap"}, None),
 ]
 
 
@@ -333,4 +576,18 @@ def test_every_move_has_its_payload() -> None:
         {"decline": True},
         {"lose": "duke"},
         {"keep": ["captain", "duke"]},
+    ]
+    assert [wire.move_payload(move) for move in (SHOW_HAND, *SHOWN, CONVERTS[0], CONVERTS[2])] == [
+        {"show": "all"},
+        {"keep_shown": False},
+        {"keep_shown": True},
+        {"action": "convert"},
+        {"action": "convert", "target": 1},
+    ]
+    assert [wire.move_payload(move) for move in (PICKS[4], SIDES[0], REVEALS[1], *DECISIONS)] == [
+        {"pick": "duke"},
+        {"side": "loyalist"},
+        {"reveal": "duke"},
+        {"examined": "hand_back"},
+        {"examined": "force_swap"},
     ]
