@@ -5,7 +5,7 @@ ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test setup check bench format clean
+.PHONY: run test setup check bench soak format clean
 
 # Plays the sample bots (or BOTS="mybot.py sample_bots/*.py"); more flags in ARGS="--games 600".
 run: $(VENV)/.run
@@ -24,6 +24,11 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m bench
+
+# 100,000 random games of the engine beside the second implementation of the rules, on all cores: about ten minutes.
+soak: $(VENV)/.dev
+	seq 0 7 | ARENA_SOAK=100000 xargs -P $(shell nproc 2>/dev/null || echo 2) -I{} \
+	  $(BIN)/python -m pytest tests/oracle -k 'agree and [{}]' --no-header
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

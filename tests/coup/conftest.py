@@ -13,12 +13,17 @@ from arena.coup.events import (
     Blocked,
     Challenged,
     Coins,
+    Converted,
+    Drafted,
     Event,
+    Examination,
     Exchanged,
     Exiled,
     Forfeited,
+    HandShown,
     Lost,
     Shown,
+    Sided,
     Unproven,
 )
 from arena.coup.moves import FORFEIT, PASS, Answer, Block, Show, ShowHand, notation, parse
@@ -28,16 +33,17 @@ from arena.coup.state import BlockWindow, ChallengeWindow, Proving, Turn
 def say(event: Event) -> str:
     """Write an event's public part in a few words."""
     match event:
-        case Acted(seat, action, target, claim):
-            return f"{seat} {action}" + ("" if target is None else f" {target}") + (f" as {claim}" if claim else "")
+        case Acted(seat, action, target, claim, denies):
+            claimed = f" as {'not ' if denies else ''}{claim}" if claim else ""
+            return f"{seat} {action}" + ("" if target is None else f" {target}") + claimed
         case Coins(seat, delta, reason):
             return f"{seat} {delta:+d} {reason}"
-        case Challenged(seat, claimant, role):
-            return f"{seat} challenges {claimant} {role}"
-        case Shown(seat, role):
-            return f"{seat} shows {role}"
-        case Unproven(seat, role):
-            return f"{seat} unproven {role}"
+        case Challenged(seat, claimant, role, denies):
+            return f"{seat} challenges {claimant} {'not ' if denies else ''}{role}"
+        case Shown(seat, role, _, replaced):
+            return f"{seat} shows {role}" + ("" if replaced else " and keeps it")
+        case Unproven(seat, role, denies):
+            return f"{seat} unproven {'not ' if denies else ''}{role}"
         case Lost(seat, role, reason):
             return f"{seat} loses {role} by {reason}"
         case Exiled(seat):
@@ -48,6 +54,16 @@ def say(event: Event) -> str:
             return f"{seat} exchanged {count}"
         case Forfeited(seat, roles):
             return f"{seat} forfeits {'+'.join(roles)}"
+        case HandShown(seat, roles):
+            return f"{seat} shows all: {'+'.join(roles)}"
+        case Drafted(seat):
+            return f"{seat} drafted"
+        case Sided(seat, sides):
+            return f"{seat} settles {'+'.join(sides)}"
+        case Converted(seat, target, allegiance):
+            return f"{seat} converts {target} to {allegiance}"
+        case Examination(seat, target, replaced):
+            return f"{seat} examined {target}, {'replaced' if replaced else 'handed back'}"
 
 
 class Scene:

@@ -270,7 +270,7 @@ def test_the_public_state_follows_from_the_events_alone(
 def test_a_seat_can_follow_its_own_hand_from_its_copies_of_the_events(
     random_game: RandomGame, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
-    """The contract: `cards` in a seat's own copy is its whole hand; who keeps a card that it showed has the old hand."""
+    """The contract: `cards` in one's own copy is the whole hand; who keeps a card that was shown has the old one."""
     hands: list[list[Role]] = []
     for step in random_game(seats, seed, forfeit, name):
         hands = hands or [list(hand) for hand in step.before.hands]

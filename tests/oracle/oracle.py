@@ -96,7 +96,7 @@ class Oracle:
             "deck": len(self.deck),
             "coins": list(self.coins),
             "influence": [len(hand) for hand in self.cards],
-            "revealed": [list(faces) for faces in self.revealed],
+            "revealed": [sorted(faces) for faces in self.revealed],
             "sides": self.sides and list(self.sides),
             "reserve": self.reserve,
         }
