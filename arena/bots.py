@@ -38,7 +38,6 @@ import stat
 import subprocess
 import sys
 import tempfile
-import tomllib
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -46,13 +45,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
+from arena.manifest import MANIFEST, BotError, read, shown
+
 __all__ = ["Bot", "BotError", "build", "build_all", "changed", "check_unchanged", "load"]
 
-MANIFEST = "bot.toml"
 NAME_CHARACTERS = 40  # a column of the standings on an 80-column terminal still has room for numbers
 MAX_FILES = 10_000  # hashed in about a second; more is a folder given by mistake
 MAX_BYTES = 1 << 30  # likewise: about a second of SHA-256
-_MANIFEST_BYTES = 65_536  # a bot.toml is some lines; a bigger file is another file
 _SHEBANG_BYTES = 4_096  # Linux reads 256, macOS 512
 _TAIL_LINES = 12  # of a failed build's output: enough for a compiler's last message
 _TAIL_BYTES = 8_192  # read back to find those lines
@@ -63,18 +62,6 @@ _UNHASHED = frozenset({"__pycache__", ".git", ".hg", ".svn", ".DS_Store"})
 
 # Ending -> program on PATH, and what to install when it is missing. `.py` is the arena's own interpreter.
 _RUNNERS = {".js": ("node", "Node.js"), ".sh": ("sh", "a POSIX shell")}
-
-_SHELL_WORDS = frozenset({"|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"})
-
-_FIELDS = {
-    "name": "a string",
-    "run": 'a command: a list of strings (["python3", "bot.py"]) or one string ("python3 bot.py")',
-    "build": 'a command: a list of strings (["make", "-j2"]) or one string ("make -j2")',
-}
-
-
-class BotError(Exception):
-    """Say what is wrong with a bot and what to do about it, in two lines; a failed build's last lines may follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +95,11 @@ def load(arguments: Sequence[str], interpreter: str = sys.executable) -> tuple[l
         with _reading(path):
             bot = _bot(path, interpreter)
             if bot.path.is_file() and (bot.path.parent / MANIFEST).is_file():
-                notes.append(f"{_shown(path)} runs by itself; to run it by its {MANIFEST}, give the folder")
+                notes.append(f"{shown(path)} runs by itself; to run it by its {MANIFEST}, give the folder")
         try:
-            wishes.append(_Wish(_checked_name(bot.name if name is None else name), name is not None, _shown(path)))
+            wishes.append(_Wish(_checked_name(bot.name if name is None else name), name is not None, shown(path)))
         except ValueError as error:
-            raise BotError(f"{_shown(path)}: {error}.\nName it on the command line: name={_shown(path)}") from None
+            raise BotError(f"{shown(path)}: {error}.\nName it on the command line: name={shown(path)}") from None
         bots.append(bot)
     names = _shared_out(wishes)
     for wish, got in zip(wishes, names, strict=True):
@@ -134,7 +121,7 @@ def check_unchanged(bots: Sequence[Bot]) -> None:
     for bot in bots:
         if changed(bot):
             raise BotError(
-                f'"{bot.name}" has changed since the run began: {_shown(bot.path)}\n'
+                f'"{bot.name}" has changed since the run began: {shown(bot.path)}\n'
                 "Start a new run. If the bot wrote there: its folder must stay as it is, its files belong in $TMPDIR."
             )
 
@@ -182,9 +169,9 @@ def _split(argument: str) -> tuple[str | None, Path]:
     if not equals or "/" in name or os.path.lexists(argument):
         name, rest = "", argument
     elif not name:
-        raise BotError(f'"{_shown(argument)}" has an empty name before the "=".\nWrite name=path, or the path alone.')
+        raise BotError(f'"{shown(argument)}" has an empty name before the "=".\nWrite name=path, or the path alone.')
     if not rest:
-        raise BotError(f'"{_shown(argument)}" names no file or folder.\nA bot is a path, or name=path.')
+        raise BotError(f'"{shown(argument)}" names no file or folder.\nA bot is a path, or name=path.')
     # Shells leave the ~ in name=~/bot.py alone.
     return (name, Path(os.path.expanduser(rest))) if name else (None, Path(rest))
 
@@ -198,7 +185,7 @@ def _checked_name(name: str) -> str:
     if not name.strip():
         raise ValueError("its name is empty")
     if not name.isprintable():
-        raise ValueError(f'its name "{_shown(name)}" has characters that can\'t be printed')
+        raise ValueError(f'its name "{shown(name)}" has characters that can\'t be printed')
     if name != name.strip():
         raise ValueError(f'its name "{name}" begins or ends with a space')
     if "/" in name or name in {".", ".."}:
@@ -248,14 +235,14 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise BotError(
-            f"{_shown(path)} changed while it was read: {_shown(error.filename)} is gone.\nTry again."
+            f"{shown(path)} changed while it was read: {shown(error.filename)} is gone.\nTry again."
         ) from None
     except PermissionError as error:
         raise BotError(
-            f"{_shown(error.filename)} can't be read: {error.strerror}.\nAllow it: chmod -R u+rX {_shown(path)}"
+            f"{shown(error.filename)} can't be read: {error.strerror}.\nAllow it: chmod -R u+rX {shown(path)}"
         ) from None
     except OSError as error:
-        raise BotError(f"{_shown(path)} can't be read: {error.strerror} ({_shown(error.filename or path)}).") from None
+        raise BotError(f"{shown(path)} can't be read: {error.strerror} ({shown(error.filename or path)}).") from None
 
 
 def _bot(given: Path, interpreter: str) -> Bot:
@@ -264,15 +251,13 @@ def _bot(given: Path, interpreter: str) -> Bot:
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        raise BotError(f"{_shown(given)} does not exist.\nA bot is a file, or a folder with {MANIFEST}.") from None
+        raise BotError(f"{shown(given)} does not exist.\nA bot is a file, or a folder with {MANIFEST}.") from None
     if path.name == MANIFEST and stat.S_ISREG(mode):
         return _from_folder(path.parent, given.parent)
     if stat.S_ISDIR(mode):
         return _from_folder(path, given)
     if not stat.S_ISREG(mode):
-        raise BotError(
-            f"{_shown(given)} is neither a file nor a folder.\nA bot is a file, or a folder with {MANIFEST}."
-        )
+        raise BotError(f"{shown(given)} is neither a file nor a folder.\nA bot is a file, or a folder with {MANIFEST}.")
     digest = _digest(path)
     return Bot(path.stem, path, _file_argv(path, given, interpreter), path.parent, None, digest)
 
@@ -296,13 +281,13 @@ def _file_argv(path: Path, given: Path, interpreter: str) -> tuple[str, ...]:
         program, product = _RUNNERS[ending]
         found = _on_path(program)
         if found is None:
-            raise BotError(f'{_shown(given)} is run by "{program}", which isn\'t on PATH.\nInstall {product}.')
+            raise BotError(f'{shown(given)} is run by "{program}", which isn\'t on PATH.\nInstall {product}.')
         return (found, str(path))
     if os.access(path, os.X_OK):
         return (str(path),)
     raise BotError(
-        f"{_shown(given)} can't be run: no #! line, no ending .py, .js or .sh, not executable.\n"
-        f"Add a #! line, or chmod +x {_shown(given)}, or put it into a folder with {MANIFEST}."
+        f"{shown(given)} can't be run: no #! line, no ending .py, .js or .sh, not executable.\n"
+        f"Add a #! line, or chmod +x {shown(given)}, or put it into a folder with {MANIFEST}."
     )
 
 
@@ -314,7 +299,7 @@ def _shebang(line: str, path: Path, given: Path) -> list[str]:
     words = line.split()  # takes the \r of a file from Windows away, too
     if not words or "\0" in line:
         raise BotError(
-            f"{_shown(given)} begins with #! but names no program there.\nWrite for example #!/usr/bin/env python3"
+            f"{shown(given)} begins with #! but names no program there.\nWrite for example #!/usr/bin/env python3"
         )
     program, *rest = words
     found = _program(program, path.parent)
@@ -329,7 +314,7 @@ def _shebang(line: str, path: Path, given: Path) -> list[str]:
     if found is None:
         where = "doesn't exist or isn't executable" if "/" in needed else "isn't on PATH"
         raise BotError(
-            f'{_shown(given)} is run by "{_shown(needed)}" (its #! line), which {where}.\n'
+            f'{shown(given)} is run by "{shown(needed)}" (its #! line), which {where}.\n'
             "Install it, or change that line."
         )
     return [found, *rest]
@@ -361,29 +346,22 @@ def _program(word: str, folder: Path) -> str | None:
 # --- bot.toml ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Manifest:
-    name: str | None
-    run: tuple[str, ...]
-    build: tuple[str, ...] | None
-
-
 def _from_folder(folder: Path, given: Path) -> Bot:
     where = given / MANIFEST
     file = folder / MANIFEST
     if not file.is_file():
         raise BotError(
-            f"{_shown(given)} is a folder without {MANIFEST}.\n"
+            f"{shown(given)} is a folder without {MANIFEST}.\n"
             f'Give a file in it, or add a {MANIFEST} with a line like run = "python3 bot.py"'
         )
     digest = _digest(folder)  # first, so that a change while the rest is read counts as one
-    manifest = _manifest(_toml(file, where), where)
+    manifest = read(file, where)
     name = folder.name
     if manifest.name is not None:
         try:
             name = _checked_name(manifest.name)
         except ValueError as error:
-            raise BotError(f'{_shown(where)}: {error}.\nChange the line name = "..."') from None
+            raise BotError(f'{shown(where)}: {error}.\nChange the line name = "..."') from None
     program = _program(manifest.run[0], folder)
     if program is None:
         if manifest.build is None or "/" not in manifest.run[0]:
@@ -393,84 +371,15 @@ def _from_folder(folder: Path, given: Path) -> Bot:
 
 
 def _no_program(where: str, field: str, word: str, folder: Path) -> str:
-    start = f'{_shown(where)}: {field} starts "{_shown(word)}", which '
+    start = f'{shown(where)}: {field} starts "{shown(word)}", which '
     if "/" in word:
         path = Path(folder, word)
         if path.is_file():
-            return f"{start}isn't executable.\nAllow it: chmod +x {_shown(path)}"
-        return f"{start}isn't a file in {_shown(folder)}.\nCorrect the path, or add the build that makes it."
+            return f"{start}isn't executable.\nAllow it: chmod +x {shown(path)}"
+        return f"{start}isn't a file in {shown(folder)}.\nCorrect the path, or add the build that makes it."
     if Path(folder, word).is_file():
-        return f"{start}isn't on PATH.\nFor the file in the bot's folder write \"./{_shown(word)}\""
+        return f"{start}isn't on PATH.\nFor the file in the bot's folder write \"./{shown(word)}\""
     return f"{start}isn't on PATH.\nInstall it, or write the program's path."
-
-
-def _toml(file: Path, where: Path) -> dict[str, object]:
-    with file.open("rb") as stream:
-        data = stream.read(_MANIFEST_BYTES + 1)
-    if len(data) > _MANIFEST_BYTES:
-        raise BotError(
-            f"{_shown(where)} is larger than {_MANIFEST_BYTES} bytes.\nIt should hold {', '.join(_FIELDS)} only."
-        )
-    try:
-        return tomllib.loads(data.decode("utf-8-sig"))  # -sig: Windows editors write a byte order mark
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise BotError(f"{_shown(where)} is not UTF-8 (line {line}).\nSave it as UTF-8.") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else _shown(str(error))
-        raise BotError(
-            f'{_shown(where)} is not valid TOML: {reason}.\nA line looks like run = "python3 bot.py"'
-        ) from None
-
-
-def _manifest(data: dict[str, object], where: Path) -> _Manifest:
-    """Check the fields of a bot.toml. Raises BotError at the first that is wrong."""
-    # Here, not above: pydantic takes longer to import than `arena --help` may take to answer.
-    from pydantic import BaseModel, ConfigDict, ValidationError
-
-    class Fields(BaseModel):
-        model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
-
-        name: str | None = None
-        run: list[str] | str
-        build: list[str] | str | None = None
-
-    try:
-        fields = Fields.model_validate(data)
-    except ValidationError as error:
-        problem = error.errors()[0]
-        field = _shown(str(problem["loc"][0]))
-        if problem["type"] == "extra_forbidden":
-            message = f'unknown field "{field}".\nThe fields are {", ".join(_FIELDS)}.'
-        elif problem["type"] == "missing":
-            message = f'the field "{field}" is missing.\nIt is {_FIELDS[field]}.'
-        else:
-            message = f'the field "{field}" has the wrong type.\nIt is {_FIELDS[field]}.'
-        raise BotError(f"{_shown(where)}: {message}") from None
-    built = None if fields.build is None else _command(fields.build, "build", where)
-    return _Manifest(fields.name, _command(fields.run, "run", where), built)
-
-
-def _command(value: list[str] | str, field: str, where: Path) -> tuple[str, ...]:
-    words = value
-    if isinstance(words, str):
-        try:
-            words = shlex.split(words)
-        except ValueError as error:
-            raise BotError(
-                f"{_shown(where)}: {field} can't be split into words: {error}.\nIt is {_FIELDS[field]}."
-            ) from None
-        shell = next((word for word in words if word in _SHELL_WORDS or (word.endswith(";") and word != ";")), None)
-        if shell is not None:
-            raise BotError(
-                f'{_shown(where)}: {field} has "{_shown(shell)}", but no shell reads it.\n'
-                f'For a shell, write {field} = ["sh", "-c", "..."]'
-            )
-    if not words or not words[0]:
-        raise BotError(f"{_shown(where)}: {field} is empty.\nIt is {_FIELDS[field]}.")
-    if any("\0" in word for word in words):
-        raise BotError(f"{_shown(where)}: {field} contains a NUL character.\nRemove it.")
-    return tuple(words)
 
 
 # --- digests ----------------------------------------------------------------------------------------------------------
@@ -537,7 +446,7 @@ def _content(path: Path, budget: _Budget) -> str:
 
 def _too_large(bot: Path, what: str) -> BotError:
     return BotError(
-        f"{_shown(bot)} holds {what}, too much for a bot.\nMove data and environments that it doesn't need out of it."
+        f"{shown(bot)} holds {what}, too much for a bot.\nMove data and environments that it doesn't need out of it."
     )
 
 
@@ -547,11 +456,11 @@ def _too_large(bot: Path, what: str) -> BotError:
 def _run_build(bot: Bot, timeout_s: float) -> None:
     if bot.build is None:
         return
-    where = _shown(bot.cwd / MANIFEST)
+    where = shown(bot.cwd / MANIFEST)
     program = _program(bot.build[0], bot.cwd)
     if program is None:
         raise BotError(_no_program(where, "build", bot.build[0], bot.cwd))
-    by_hand = f"\nTry it by hand in {_shown(bot.cwd)}: {_shown(shlex.join(bot.build))}"
+    by_hand = f"\nTry it by hand in {shown(bot.cwd)}: {shown(shlex.join(bot.build))}"
     # A file takes any output from any number of processes; a pipe would have to be drained until the last one leaves.
     with tempfile.TemporaryFile() as output:
         try:
@@ -567,7 +476,7 @@ def _run_build(bot: Bot, timeout_s: float) -> None:
             raise BotError(f'"{bot.name}": the build {how}.{by_hand}{_tail(output)}')
     if _program(bot.argv[0], bot.cwd) is None:
         raise BotError(
-            f'"{bot.name}": the build made no executable {_shown(bot.argv[0])}.\nCorrect run or build in {where}'
+            f'"{bot.name}": the build made no executable {shown(bot.argv[0])}.\nCorrect run or build in {where}'
         )
 
 
@@ -592,10 +501,5 @@ def _tail(output: IO[bytes]) -> str:
     size = output.seek(0, os.SEEK_END)
     output.seek(max(0, size - _TAIL_BYTES))
     lines = output.read(_TAIL_BYTES).decode(errors="replace").split("\n")
-    told = [_shown(line.rstrip().expandtabs())[:_LINE_CHARACTERS] for line in lines if line.strip()]
+    told = [shown(line.rstrip().expandtabs())[:_LINE_CHARACTERS] for line in lines if line.strip()]
     return "".join(f"\n  {line}" for line in told[-_TAIL_LINES:])
-
-
-def _shown(text: str | Path) -> str:
-    """Return text for a terminal: what can't be printed (control characters, undecodable bytes) stands as an escape."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))

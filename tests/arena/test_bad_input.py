@@ -325,7 +325,7 @@ CONFIGS: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
     "is no object": (lambda config: "[]", "holds no JSON object"),
     "is nested without end": (lambda config: "[" * 100_000, "is not JSON"),
     "is of another version": (lambda config: json.dumps({**config, "run": 2}), "version 2, this arena reads version 1"),
-    "has rules of another arena": (lambda config: json.dumps({**config, "rules": "coup9"}), "the rules 'coup9'"),
+    "has rules of another arena": (lambda config: json.dumps({**config, "rules": {"castle": 9}}), "was changed"),
     "lacks a field": (lambda config: json.dumps({**config, "seats": None}), "was changed"),
     "has no bots": (lambda config: json.dumps({**config, "bots": []}), "was changed"),
 }

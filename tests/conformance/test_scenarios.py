@@ -403,8 +403,9 @@ def cited() -> Iterator[tuple[str, str, str]]:
     """Yield scenario, document (with a colon and a line where it has lines) and quoted words."""
     for name, scenario in SCENARIOS.items():
         for cite in scenario["cites"]:
-            place, words = re.fullmatch(r"(\d{3}:\d+|research:|design:) (.+)", cite).groups()
-            yield name, place, words
+            found = re.fullmatch(r"(\d{3}:\d+|research:|design:) (.+)", cite)
+            assert found, f"{name}: {cite!r} names no line"
+            yield name, found[1], found[2]
 
 
 @pytest.mark.parametrize("document", RULES)

@@ -587,7 +587,7 @@ def test_apply_refuses_answers_of_the_wrong_kind_or_number(random_game: RandomGa
         (3, 8, "coup"),
         (5, 9, "coup"),
         (2, 7, "duel"),
-        (4, 8, "inquisitor"),
+        (4, 7, "inquisitor"),
         (3, 8, "reformation"),
     ]
     for seats, seed, name in [*games, (4, 9, "andy"), (5, 7, "andy")]:

@@ -1,4 +1,4 @@
-"""A run's folder: whole or not at all, once, in order. Source: DESIGN.md, section 4, and the docstring of ladder/folder.py.
+"""A run's folder: whole or not at all, once, in order. Source: DESIGN.md, section 4, and ladder/folder.py.
 
 A record here is a text of two words, the match and a mark, and its results are one line a letter of the mark.
 """

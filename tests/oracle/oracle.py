@@ -165,8 +165,6 @@ class Oracle:
         me = self.actor
         self.target, self.replaced, self.examined = None, False, None
         answers = yield from self._ask({me: self._turn_words()})
-        if not answers:
-            return  # the actor has left
         action, _, aim = answers[me].partition(":")
         self.target = int(aim) if aim else None
         claim = {
@@ -393,8 +391,6 @@ class Oracle:
             every = set(combinations(pool, len(hand)))
             choices = [hand, *(list(kept) for kept in sorted(every - {tuple(hand)}))]
         answers = yield from self._ask({me: ["keep:" + "+".join(kept) for kept in choices]})
-        if not answers:
-            return
         kept = answers[me].removeprefix("keep:").split("+")
         back = sorted(hand + self.drawn)
         for role in kept:

@@ -1,0 +1,158 @@
+"""The documents say what is: each command, option, fault and sample bot; and what the README shows, runs.
+
+Source: the README and protocol/SPEC.md themselves. Commands are run with the present interpreter's environment in the
+place of `.venv`, which the README's first command would make from the network.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from arena.cli import cli
+from arena.referee import FAULTS
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SPEC = (ROOT / "protocol" / "SPEC.md").read_text(encoding="utf-8")
+PREFIX = Path(sys.prefix)
+LIMIT_S = 120
+
+
+def blocks(language: str) -> list[str]:
+    """Return the README's code blocks in a language, in order."""
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Yield all commands with their words, `rules` and `ladder ...` too."""
+    waiting: list[tuple[str, click.Command]] = [("arena", cli)]
+    while waiting:
+        words, command = waiting.pop()
+        if isinstance(command, click.Group):
+            waiting += [(f"{words} {name}", below) for name, below in command.commands.items()]
+        else:
+            yield words, command
+
+
+@pytest.mark.parametrize(("words", "command"), list(commands()), ids=[words for words, _ in commands()])
+def test_the_readme_names_every_command_and_option(words: str, command: click.Command) -> None:
+    """What isn't there, nobody finds."""
+    assert re.search(rf"\b{words}\b", README)
+    options = [flag for option in command.params if isinstance(option, click.Option) for flag in option.opts]
+    assert [flag for flag in options if not re.search(rf"(?<![\w-]){flag}(?![\w-])", README)] == []
+
+
+def test_the_readme_names_no_option_that_is_not() -> None:
+    """An option that went stays in a document for years."""
+    known = {flag for _, command in commands() for option in command.params for flag in option.opts} | {"--help"}
+    named = set(
+        re.findall(r"(?<![\w-])--[a-z][a-z-]*", "\n".join([*blocks("sh"), *re.findall(r"`([^`\n]+)`", README)]))
+    )
+    assert named - known == set()
+
+
+@pytest.mark.parametrize("code", FAULTS)
+def test_the_spec_has_every_fault_with_its_consequence(code: str) -> None:
+    """Its table has a row for each code, and the last cell is what the fault costs."""
+    rows = re.findall(rf"^\| `{code}` \|.*\| ([^|]+) \|$", SPEC, re.MULTILINE)
+    assert rows == [FAULTS[code].consequence.value]
+
+
+def test_the_spec_has_no_fault_that_is_not() -> None:
+    """The table of the code is the one that counts."""
+    table = SPEC[SPEC.index("| `bad_utf8`") :]
+    rows = re.findall(r"^\| `([a-z_0-9]+)` \|", table[: table.index("\n\n")], re.MULTILINE)
+    assert sorted(rows) == sorted(FAULTS)
+
+
+def test_the_readme_lists_every_sample_bot() -> None:
+    """With a word on how it plays."""
+    listed = set(re.findall(r"`(\w+\.(?:py|js))`", "\n".join(re.findall(r"^\|.*\|$", README, re.MULTILINE))))
+    assert listed == {path.name for path in (ROOT / "sample_bots").iterdir() if path.suffix in {".py", ".js"}}
+
+
+def test_what_the_readme_links_to_exists() -> None:
+    """Files and folders of the project."""
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+# --- what it shows, runs ----------------------------------------------------------------------------------------------
+
+
+def make(*arguments: str) -> subprocess.CompletedProcess[str]:
+    # Without the flags of a make that runs these tests: -n, -j or its variables are not for this one.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    return subprocess.run(
+        ["make", *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
+
+
+def first_commands() -> list[list[str]]:
+    """Return the README's first block: each command's words, without its comment."""
+    lines = [line.partition(" #")[0].strip() for line in blocks("sh")[0].splitlines()]
+    return [re.findall(r'[^\s"]+="[^"]*"|\S+', line) for line in lines if line]
+
+
+def test_the_readmes_first_commands_are_targets_that_begin_with_an_environment() -> None:
+    """`make run` and `make test` on a fresh machine: each makes .venv first, and then does what it says."""
+    found = first_commands()
+    assert found[0] == ["make", "run"]
+    assert ["make", "test"] in found
+    for words in found:
+        planned = make("--always-make", "--dry-run", "VENV=/fresh", *(word.replace('"', "") for word in words[1:]))
+        assert planned.returncode == 0, planned.stderr
+        steps = planned.stdout.splitlines()
+        venv = next(number for number, step in enumerate(steps) if "-m venv /fresh" in step)
+        install = next(number for number, step in enumerate(steps) if "pip install" in step)
+        assert venv < install < len(steps) - 1
+        assert ("arena run" if words[1] == "run" else "-m pytest") in steps[-1]
+
+
+def test_every_make_target_of_the_readme_exists() -> None:
+    """`make setup`, `make check` and `make bench` too."""
+    for target in set(re.findall(r"\bmake ([a-z]+)", README)):
+        planned = make("--dry-run", "--always-make", "VENV=/fresh", target)
+        assert planned.returncode == 0, planned.stderr
+
+
+@pytest.mark.skipif(not (PREFIX / "bin" / "arena").exists(), reason="coup-arena isn't installed beside this Python")
+def test_the_readmes_first_command_plays_the_sample_bots(tmp_path: Path) -> None:
+    """`make run` in this environment (-o: which is taken to be up to date), with few games, and no fault."""
+    out = tmp_path / "out"
+    bots = [] if shutil.which("node") else ["BOTS=sample_bots/*.py"]  # the README asks for node
+    few = f"ARGS=--games 1 --match-games 4 --out {out}"
+    ran = make("-o", f"{PREFIX}/.run", f"VENV={PREFIX}", *bots, *first_commands()[0][1:], few)
+    assert ran.returncode == 0, ran.stderr
+    standings = [line.split() for line in ran.stdout.splitlines() if re.match(r"\d+  \S+ +\d+\.\d ±", line)]
+    assert len(standings) == len(list((ROOT / "sample_bots").glob("*.py"))) + (not bots)
+    assert {(row[-2], row[-1]) for row in standings} == {("0", "0")}, "faults and forfeits"
+    assert out.is_dir()
+
+
+def test_the_readmes_bot_plays_without_a_fault(tmp_path: Path) -> None:
+    """The whole bot that the README shows."""
+    bot = tmp_path / "mybot.py"
+    bot.write_text(blocks("python")[0])
+    command = ["run", str(bot), "sample_bots/turtle.py", "--games", "2", "--match-games", "2", "--json"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "arena.cli", *command, "--out", str(tmp_path / "out")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+    assert found["games"] == 2
+    assert {count for row in found["standings"] for count in row["faults"].values()} == {0}
