@@ -7,7 +7,8 @@ while state.board.phase.asked:
 """
 
 from arena.coup.chance import Chance, derived, draw, permuted
-from arena.coup.play import IllegalMoveError, apply, deal, default, legal
+from arena.coup.legal import default, legal
+from arena.coup.play import IllegalMoveError, apply, deal
 from arena.coup.rules import COUP, PRESETS, Action, ActionRule, Role, Ruleset
 from arena.coup.state import Board, Ending, Over, State
 from arena.coup.view import View, seen, view

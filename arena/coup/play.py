@@ -1,4 +1,4 @@
-"""How a game of Coup is played: who is asked, what is legal, and what their answers do.
+"""How a game of Coup is played: who is asked, and what their answers do.
 
 A game may begin with Drafting (000:187) and ChoosingSide (000:220). A turn runs through phases (000:72-177):
 
@@ -8,16 +8,14 @@ A game may begin with Drafting (000:187) and ChoosingSide (000:220). A turn runs
 
 Which of them a game has is said by its ruleset's fields and action table; no preset is known here by name.
 
-Each phase names the seats it asks, all at once. `legal` takes a seat's View, never the game, so that a list of moves
-can't tell anything hidden. `apply` takes one answer from every asked seat and returns the next state with the events
-that led to it. In a window the first asked seat that doesn't pass decides; nothing of the others is kept.
+Each phase names the seats it asks, all at once; `legal` says what each may choose. `apply` takes one answer from every
+asked seat and returns the next state with the events that led to it. In a window the first asked seat that doesn't pass
+decides; nothing of the others is kept.
 
 Seats are skipped only where public facts leave no choice: the loss of a last card. Clock, pipes and logs are elsewhere.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
-from itertools import combinations
+from collections.abc import Sequence
 
 from arena.coup.chance import Chance
 from arena.coup.events import (
@@ -40,15 +38,9 @@ from arena.coup.events import (
     Sided,
     Unproven,
 )
+from arena.coup.legal import enemies, hand_of, row_of
 from arena.coup.moves import (
-    CHALLENGE,
-    DECLINE,
-    FORCE_SWAP,
-    HAND_BACK,
-    KEEP_SHOWN,
     PASS,
-    REPLACE_SHOWN,
-    SHOW_HAND,
     Act,
     Answer,
     Block,
@@ -58,7 +50,6 @@ from arena.coup.moves import (
     Forfeit,
     Keep,
     Lose,
-    Move,
     Pass,
     Pick,
     Retain,
@@ -68,8 +59,6 @@ from arena.coup.moves import (
     Side,
 )
 from arena.coup.rules import (
-    Action,
-    ActionRule,
     Allegiance,
     AllegianceStart,
     BlockAfterChallenge,
@@ -78,7 +67,6 @@ from arena.coup.rules import (
     Effect,
     ExaminePick,
     ExamineReplace,
-    ExchangeReturn,
     FirstPlayer,
     Proof,
     Role,
@@ -107,7 +95,9 @@ from arena.coup.state import (
     Then,
     Turn,
 )
-from arena.coup.view import View
+
+_CHALLENGE_KINDS = frozenset((Pass, Challenge))
+_BLOCK_KINDS = frozenset((Pass, Block))
 
 
 class IllegalMoveError(Exception):
@@ -133,7 +123,7 @@ def deal(rules: Ruleset, seats: int, chance: Chance, starter: int = 0) -> State:
         cards = chance.shuffled(sorted(rules.roles), "deal", 0)  # the third set; the others are the players'
     else:
         cards = chance.shuffled(sorted(rules.roles * rules.copies(seats)), "deal", 0)
-        hands = tuple(_sorted(cards.pop() for _ in range(rules.hand)) for _ in range(seats))
+        hands = tuple(hand_of(cards.pop() for _ in range(rules.hand)) for _ in range(seats))
     sides: tuple[Allegiance, ...] = ()
     if rules.reformation and rules.allegiance_start is AllegianceStart.ASSIGNED:
         sides = _alternating(tuple(Allegiance)[chance.number("allegiance", 0, 2)], first, seats)
@@ -159,162 +149,6 @@ def _opening(rules: Ruleset, starter: int, sides: Sequence[Allegiance]) -> Phase
 def _alternating(first: Allegiance, starter: int, seats: int) -> tuple[Allegiance, ...]:
     """Return everybody's side: clockwise from the starter they alternate (000:222), so odd tables have two alike."""
     return tuple(first if (seat - starter) % seats % 2 == 0 else first.other for seat in range(seats))
-
-
-# ---------------------------------------------------------------- what is legal
-
-
-def legal(view: View) -> tuple[Move, ...]:
-    """Return all moves of a seat that is asked now, in a fixed order; never empty. For other seats: undefined."""
-    phase = view.board.phase
-    match phase:
-        case ChallengeWindow():
-            return _CHALLENGE_MOVES
-        case Turn():
-            return _turn_moves(view)
-        case BlockWindow(_, pending):
-            return _block_moves(view.board.rules, pending)
-        case Proving(_, _, claim):
-            return _proofs(view, claim)
-        case Losing():
-            return _lose_moves(view.cards)
-        case Exchanging(_, pending, past):
-            return _exchanges(view, pending, past)
-        case Retaining():
-            return _RETAIN_MOVES
-        case Revealing():
-            return _reveal_moves(view.cards)
-        case Examining():
-            return _EXAMINE_MOVES
-        case Drafting():
-            return _pick_moves(view.board.rules.roles)
-        case ChoosingSide():
-            return _SIDE_MOVES
-        case Over():
-            return ()
-
-
-_CHALLENGE_MOVES: tuple[Move, ...] = (PASS, CHALLENGE)
-_CHALLENGE_KINDS = frozenset((Pass, Challenge))
-_BLOCK_KINDS = frozenset((Pass, Block))
-_DECLINE_MOVES: tuple[Move, ...] = (DECLINE,)
-_SHOW_HAND_MOVES: tuple[Move, ...] = (SHOW_HAND,)
-_SHOW_HAND_OR_DECLINE_MOVES: tuple[Move, ...] = (SHOW_HAND, DECLINE)
-_RETAIN_MOVES: tuple[Move, ...] = (REPLACE_SHOWN, KEEP_SHOWN)
-_EXAMINE_MOVES: tuple[Move, ...] = (HAND_BACK, FORCE_SWAP)
-_SIDE_MOVES: tuple[Move, ...] = tuple(Side(allegiance) for allegiance in Allegiance)
-
-
-def _turn_moves(view: View) -> tuple[Move, ...]:
-    board = view.board
-    others = _others(board, view.seat)
-    foes = others if not board.sides else _foes(board.sides, view.seat, others)
-    coins = min(board.coins[view.seat], max(_RICH, board.rules.forced_coup))
-    return _acts(board.rules, coins, others, foes)
-
-
-_RICH = 10  # coins: nothing costs more, so that who has more than this and forced_coup has the same moves
-
-
-@lru_cache(maxsize=10_000)  # of the 10 * 2^9 * 11 (seat, living seats, coins) of ten seats, those met lately
-def _acts(rules: Ruleset, coins: int, others: tuple[int, ...], foes: tuple[int, ...]) -> tuple[Move, ...]:
-    forced = 0 < rules.forced_coup <= coins
-    moves: list[Move] = []
-    for row in rules.actions:
-        if row.cost <= coins and (not forced or row.action is Action.COUP):
-            targets = sorted(others if row.own_side else foes)
-            moves += [_act(row.action, target) for target in targets] if row.targeted else [_act(row.action, None)]
-    return tuple(moves)
-
-
-@lru_cache(maxsize=1000)
-def _act(action: Action, target: int | None) -> Act:
-    """Return the one Act there is of its kind: lists of moves are many, and share their moves."""
-    return Act(action, target)
-
-
-def _foes(sides: Sequence[Allegiance], seat: int, others: tuple[int, ...]) -> tuple[int, ...]:
-    """Return those of the other side, or all others while all are on one side (000:226)."""
-    foes = tuple(other for other in others if sides[other] is not sides[seat])
-    return foes or others
-
-
-@lru_cache(maxsize=1000)
-def _block_moves(rules: Ruleset, pending: Act) -> tuple[Move, ...]:
-    return (PASS, *(Block(role) for role in _row(rules, pending).block_roles))
-
-
-def _row(rules: Ruleset, act: Act) -> ActionRule:
-    return rules.rule(act.action, act.target is not None)
-
-
-def _proofs(view: View, claim: Claim) -> tuple[Move, ...]:
-    if not claim.denies:
-        return _show_moves(claim.role) if claim.role in view.cards else _DECLINE_MOVES
-    if claim.role in view.cards:
-        return _DECLINE_MOVES  # who has the Duke must concede (000:235)
-    return _SHOW_HAND_OR_DECLINE_MOVES if view.board.rules.embezzle_concede else _SHOW_HAND_MOVES
-
-
-@lru_cache(maxsize=100)
-def _show_moves(role: Role) -> tuple[Move, ...]:
-    return (Show(role), DECLINE)
-
-
-@lru_cache(maxsize=100)
-def _pick_moves(roles: tuple[Role, ...]) -> tuple[Move, ...]:
-    return tuple(Pick(role) for role in roles)
-
-
-@lru_cache(maxsize=1000)
-def _reveal_moves(cards: tuple[Role, ...]) -> tuple[Move, ...]:
-    return tuple(Reveal(role) for role in sorted(set(cards)))
-
-
-def _exchanges(view: View, pending: Act, past: Past) -> tuple[Move, ...]:
-    rules = view.board.rules
-    claimed = _row(rules, pending).claim
-    if rules.exchange_return is ExchangeReturn.CLAIMED_ROLE and not past.replaced and claimed in view.cards:
-        return _returning(_sorted(view.cards + view.drawn), claimed)
-    return _keep_moves(view.cards, view.drawn)
-
-
-@lru_cache(maxsize=1000)
-def _returning(pool: tuple[Role, ...], role: Role) -> tuple[Move, ...]:
-    place = pool.index(role)
-    return (Keep(pool[:place] + pool[place + 1 :]),)
-
-
-@lru_cache(maxsize=1000)
-def _lose_moves(cards: tuple[Role, ...]) -> tuple[Move, ...]:
-    return tuple(Lose(role) for role in sorted(set(cards)))
-
-
-@lru_cache(maxsize=10_000)
-def _keep_moves(hand: tuple[Role, ...], drawn: tuple[Role, ...]) -> tuple[Move, ...]:
-    """Return the hand as it is first, then every other choice in alphabetical order."""
-    others = set(combinations(_sorted(hand + drawn), len(hand))) - {hand}
-    return (Keep(hand), *(Keep(kept) for kept in sorted(others)))
-
-
-def default(view: View, pick: Callable[[int], int]) -> Move:
-    """Return the move that is played for a seat that gave none: `pick(n)` draws from 0..n-1 where chance decides."""
-    phase = view.board.phase
-    moves = legal(view)
-    match phase:
-        case Turn():
-            if moves[0] == Act(Action.INCOME):
-                return moves[0]
-            # Forced to coup: the next seat clockwise that may be a target.
-            return next(m for t in _others(view.board, view.seat) for m in moves if m == Act(Action.COUP, t))
-        case Losing():
-            return Lose(view.cards[pick(len(view.cards))])
-        case Revealing():
-            return Reveal(view.cards[pick(len(view.cards))])
-        case Drafting():
-            return moves[pick(len(moves))]
-        case _:
-            return moves[0]  # the quiet one: pass, show if held, keep the hand, hand it back, the first side
 
 
 # ---------------------------------------------------------------- what the answers do
@@ -454,14 +288,14 @@ class _Table:
         for seat, answer in enumerate(answers):
             if not isinstance(answer, Pick):
                 raise IllegalMoveError(f"{answer} is no answer to Drafting")
-            self.hands[seat] = _sorted((answer.role, self.deck.pop()))
+            self.hands[seat] = hand_of((answer.role, self.deck.pop()))
             discards.append(tuple(role for role in self.rules.roles if role is not answer.role))
             self.events.append(Drafted(seat, self.hands[seat]))
         self.discards = tuple(discards)
         return _opening(self.rules, self.actor, self.sides)
 
     def act(self, move: Act) -> Phase:
-        row = _row(self.rules, move)
+        row = row_of(self.rules, move)
         self.events.append(Acted(self.actor, move.action, move.target, row.claim, row.denies))
         if row.cost:
             self.pay(self.actor, -row.cost, CoinReason(move.action.value))
@@ -478,7 +312,7 @@ class _Table:
 
     def blocks(self, pending: Act, past: Past) -> Phase:
         """Open the block window, or resolve an action that has none."""
-        row = _row(self.rules, pending)
+        row = row_of(self.rules, pending)
         if row.blocked_by is Blockers.NOBODY:
             return self.resolve(pending, past)
         target = pending.target
@@ -489,7 +323,7 @@ class _Table:
             return self.resolve(pending, past)
         others = self.clockwise(self.actor)
         if target is None:
-            asked = _foes(self.sides, self.actor, others) if self.sides else others
+            asked = enemies(self.sides, self.actor, others) if self.sides else others
         elif row.blocked_by is Blockers.ANYONE:
             # The target first: else a neighbour's bluff would burn the target's real card.
             asked = (target, *(seat for seat in others if seat != target))
@@ -519,7 +353,7 @@ class _Table:
             hand.remove(claim.role)
             self.reshuffle([claim.role])
             hand.append(self.deck.pop())
-            self.hands[claim.seat] = _sorted(hand)
+            self.hands[claim.seat] = hand_of(hand)
             self.events.append(Shown(claim.seat, claim.role, self.hands[claim.seat]))
         else:
             self.events.append(Shown(claim.seat, claim.role, None, replaced=False))
@@ -531,7 +365,7 @@ class _Table:
         """All cards are shown, go back in one shuffle and are replaced (000:237)."""
         shown = self.hands[claim.seat]
         self.reshuffle(shown)
-        self.hands[claim.seat] = _sorted(self.deck.pop() for _ in shown)
+        self.hands[claim.seat] = hand_of(self.deck.pop() for _ in shown)
         self.events.append(HandShown(claim.seat, shown, self.hands[claim.seat]))
         return self.hit(challenger, pending, LossReason.CHALLENGE, Then.BLOCK, Past(challenger, replaced=True))
 
@@ -539,7 +373,7 @@ class _Table:
         self.events.append(Unproven(claim.seat, claim.role, claim.denies))
         if claim.block:
             return self.hit(claim.seat, pending, LossReason.CHALLENGE, Then.RESOLVE)
-        cost = _row(self.rules, pending).cost
+        cost = row_of(self.rules, pending).cost
         if cost:
             self.pay(self.actor, cost, CoinReason.REFUND)  # 000:167
         return self.hit(claim.seat, pending, LossReason.CHALLENGE, Then.END)
@@ -573,7 +407,7 @@ class _Table:
         return self.resolve(pending, past)
 
     def resolve(self, pending: Act, past: Past) -> Phase:
-        row = _row(self.rules, pending)
+        row = row_of(self.rules, pending)
         target = pending.target
         if target is not None and not self.hands[target]:
             return self.end_turn()  # the target is gone: the cost stays spent, there is nothing to take
@@ -589,7 +423,7 @@ class _Table:
                 assert target is not None
                 return self.hit(target, pending, LossReason(row.action.value), Then.END)
             case Effect.EXCHANGE:
-                self.drawn = _sorted(self.deck.pop() for _ in range(min(self.rules.draw, len(self.deck))))
+                self.drawn = hand_of(self.deck.pop() for _ in range(min(self.rules.draw, len(self.deck))))
                 return Exchanging((self.actor,), pending, past)
             case Effect.EXAMINE:
                 assert target is not None
@@ -629,7 +463,7 @@ class _Table:
             else:
                 self.reshuffle([role])
                 hand.append(self.deck.pop())
-            self.hands[target] = cards = _sorted(hand)
+            self.hands[target] = cards = hand_of(hand)
         self.events.append(Examination(self.actor, target, swap, role, cards))
         return self.end_turn()
 
@@ -640,7 +474,7 @@ class _Table:
         for role in roles:
             pool.remove(role)
         count = len(self.drawn)
-        self.hands[self.actor] = _sorted(roles)
+        self.hands[self.actor] = hand_of(roles)
         self.drawn = ()
         self.reshuffle(pool)  # always, also where all own cards were kept: nobody may tell (000:122)
         self.events.append(Exchanged(self.actor, count, self.hands[self.actor]))
@@ -720,12 +554,3 @@ class _Table:
         if len(living) > 1:
             return None
         return Over((), Ending.LAST_STANDING, living[0], living)
-
-
-def _others(board: Board, seat: int) -> tuple[int, ...]:
-    influence = board.influence
-    return tuple(s for s in (*range(seat + 1, len(influence)), *range(seat)) if influence[s])
-
-
-def _sorted(cards: Iterable[Role]) -> tuple[Role, ...]:
-    return tuple(sorted(cards))

@@ -287,11 +287,12 @@ def fails_at(kind: str, plan: dict[str, dict[str, Any]]) -> Answer:
 
 TAX, AID = {"turn": {"action": "tax"}}, {"turn": {"action": "foreign_aid"}}
 CHALLENGE = {"challenge": {"challenge": True}}
+SHOWN = next(role for role in CLAIMS if Role(role) in hand(KEY))  # what `claim(truthful=True)` claims
 DEFAULTS = {
     "turn": ("turn", {}, {}, "income"),
     "challenge": ("challenge", {}, TAX, "-"),
     "block": ("block", {}, AID, "-"),
-    "prove with the card": ("prove", {"turn": claim(truthful=True)}, CHALLENGE, "show:" + "ambassador"),
+    "prove with the card": ("prove", {"turn": claim(truthful=True)}, CHALLENGE, "show:" + SHOWN),
     "prove without it": ("prove", {"turn": claim(truthful=False)}, CHALLENGE, "decline"),
     "exchange": ("exchange", {"turn": CLAIMS["ambassador"]}, {}, "keep:" + "+".join(hand(KEY))),
 }

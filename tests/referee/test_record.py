@@ -23,7 +23,7 @@ from arena.referee.record import GameRecord, Header, replay, write
 from arena.referee.verdict import Fault
 from arena.sandbox import Box, FakeSandbox, Limits, Peer, Program, Script
 
-KEY = bytes(31) + b"\3"  # under which the match below has every fault that its bad bot can make
+KEY = bytes(31) + bytes([170])  # under which the match below has every fault that its bad bot can make
 
 Request = dict[str, Any]
 Lines = list[dict[str, Any]]

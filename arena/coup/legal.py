@@ -1,0 +1,218 @@
+"""What a seat may choose: a function of its View, never of the game, so that a list of moves tells nothing hidden.
+
+The lists are cached and handed out again and again; the first move of a list is the quiet one (SPEC.md, "The first
+legal move"). What a move does is in `play`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from itertools import combinations
+
+from arena.coup.moves import (
+    CHALLENGE,
+    DECLINE,
+    FORCE_SWAP,
+    HAND_BACK,
+    KEEP_SHOWN,
+    PASS,
+    REPLACE_SHOWN,
+    SHOW_HAND,
+    Act,
+    Block,
+    Keep,
+    Lose,
+    Move,
+    Pick,
+    Reveal,
+    Show,
+    Side,
+)
+from arena.coup.rules import (
+    Action,
+    ActionRule,
+    Allegiance,
+    ExchangeReturn,
+    Role,
+    Ruleset,
+)
+from arena.coup.state import (
+    BlockWindow,
+    Board,
+    ChallengeWindow,
+    ChoosingSide,
+    Claim,
+    Drafting,
+    Examining,
+    Exchanging,
+    Losing,
+    Over,
+    Past,
+    Proving,
+    Retaining,
+    Revealing,
+    Turn,
+)
+from arena.coup.view import View
+
+
+def legal(view: View) -> tuple[Move, ...]:
+    """Return all moves of a seat that is asked now, in a fixed order; never empty. For other seats: undefined."""
+    phase = view.board.phase
+    match phase:
+        case ChallengeWindow():
+            return _CHALLENGE_MOVES
+        case Turn():
+            return _turn_moves(view)
+        case BlockWindow(_, pending):
+            return _block_moves(view.board.rules, pending)
+        case Proving(_, _, claim):
+            return _proofs(view, claim)
+        case Losing():
+            return _lose_moves(view.cards)
+        case Exchanging(_, pending, past):
+            return _exchanges(view, pending, past)
+        case Retaining():
+            return _RETAIN_MOVES
+        case Revealing():
+            return _reveal_moves(view.cards)
+        case Examining():
+            return _EXAMINE_MOVES
+        case Drafting():
+            return _pick_moves(view.board.rules.roles)
+        case ChoosingSide():
+            return _SIDE_MOVES
+        case Over():
+            return ()
+
+
+_CHALLENGE_MOVES: tuple[Move, ...] = (PASS, CHALLENGE)
+_DECLINE_MOVES: tuple[Move, ...] = (DECLINE,)
+_SHOW_HAND_MOVES: tuple[Move, ...] = (SHOW_HAND,)
+_SHOW_HAND_OR_DECLINE_MOVES: tuple[Move, ...] = (SHOW_HAND, DECLINE)
+_RETAIN_MOVES: tuple[Move, ...] = (REPLACE_SHOWN, KEEP_SHOWN)
+_EXAMINE_MOVES: tuple[Move, ...] = (HAND_BACK, FORCE_SWAP)
+_SIDE_MOVES: tuple[Move, ...] = tuple(Side(allegiance) for allegiance in Allegiance)
+
+
+def _turn_moves(view: View) -> tuple[Move, ...]:
+    board = view.board
+    others = others_alive(board, view.seat)
+    foes = others if not board.sides else enemies(board.sides, view.seat, others)
+    coins = min(board.coins[view.seat], max(_RICH, board.rules.forced_coup))
+    return _acts(board.rules, coins, others, foes)
+
+
+_RICH = 10  # coins: nothing costs more, so that who has more than this and forced_coup has the same moves
+
+
+@lru_cache(maxsize=10_000)  # of the 10 * 2^9 * 11 (seat, living seats, coins) of ten seats, those met lately
+def _acts(rules: Ruleset, coins: int, others: tuple[int, ...], foes: tuple[int, ...]) -> tuple[Move, ...]:
+    forced = 0 < rules.forced_coup <= coins
+    moves: list[Move] = []
+    for row in rules.actions:
+        if row.cost <= coins and (not forced or row.action is Action.COUP):
+            targets = sorted(others if row.own_side else foes)
+            moves += [_act(row.action, target) for target in targets] if row.targeted else [_act(row.action, None)]
+    return tuple(moves)
+
+
+@lru_cache(maxsize=1000)
+def _act(action: Action, target: int | None) -> Act:
+    """Return the one Act there is of its kind: lists of moves are many, and share their moves."""
+    return Act(action, target)
+
+
+def enemies(sides: Sequence[Allegiance], seat: int, others: tuple[int, ...]) -> tuple[int, ...]:
+    """Return those of the other side, or all others while all are on one side (000:226)."""
+    foes = tuple(other for other in others if sides[other] is not sides[seat])
+    return foes or others
+
+
+@lru_cache(maxsize=1000)
+def _block_moves(rules: Ruleset, pending: Act) -> tuple[Move, ...]:
+    return (PASS, *(Block(role) for role in row_of(rules, pending).block_roles))
+
+
+def row_of(rules: Ruleset, act: Act) -> ActionRule:
+    """Return the row of the action table that an act plays by."""
+    return rules.rule(act.action, act.target is not None)
+
+
+def _proofs(view: View, claim: Claim) -> tuple[Move, ...]:
+    if not claim.denies:
+        return _show_moves(claim.role) if claim.role in view.cards else _DECLINE_MOVES
+    if claim.role in view.cards:
+        return _DECLINE_MOVES  # who has the Duke must concede (000:235)
+    return _SHOW_HAND_OR_DECLINE_MOVES if view.board.rules.embezzle_concede else _SHOW_HAND_MOVES
+
+
+@lru_cache(maxsize=100)
+def _show_moves(role: Role) -> tuple[Move, ...]:
+    return (Show(role), DECLINE)
+
+
+@lru_cache(maxsize=100)
+def _pick_moves(roles: tuple[Role, ...]) -> tuple[Move, ...]:
+    return tuple(Pick(role) for role in roles)
+
+
+@lru_cache(maxsize=1000)
+def _reveal_moves(cards: tuple[Role, ...]) -> tuple[Move, ...]:
+    return tuple(Reveal(role) for role in sorted(set(cards)))
+
+
+def _exchanges(view: View, pending: Act, past: Past) -> tuple[Move, ...]:
+    rules = view.board.rules
+    claimed = row_of(rules, pending).claim
+    if rules.exchange_return is ExchangeReturn.CLAIMED_ROLE and not past.replaced and claimed in view.cards:
+        return _returning(hand_of(view.cards + view.drawn), claimed)
+    return _keep_moves(view.cards, view.drawn)
+
+
+@lru_cache(maxsize=1000)
+def _returning(pool: tuple[Role, ...], role: Role) -> tuple[Move, ...]:
+    place = pool.index(role)
+    return (Keep(pool[:place] + pool[place + 1 :]),)
+
+
+@lru_cache(maxsize=1000)
+def _lose_moves(cards: tuple[Role, ...]) -> tuple[Move, ...]:
+    return tuple(Lose(role) for role in sorted(set(cards)))
+
+
+@lru_cache(maxsize=10_000)
+def _keep_moves(hand: tuple[Role, ...], drawn: tuple[Role, ...]) -> tuple[Move, ...]:
+    """Return the hand as it is first, then every other choice in alphabetical order."""
+    others = set(combinations(hand_of(hand + drawn), len(hand))) - {hand}
+    return (Keep(hand), *(Keep(kept) for kept in sorted(others)))
+
+
+def default(view: View, pick: Callable[[int], int]) -> Move:
+    """Return the move that is played for a seat that gave none: `pick(n)` draws from 0..n-1 where chance decides."""
+    phase = view.board.phase
+    moves = legal(view)
+    match phase:
+        case Turn():
+            if moves[0] == Act(Action.INCOME):
+                return moves[0]
+            # Forced to coup: the next seat clockwise that may be a target.
+            return next(m for t in others_alive(view.board, view.seat) for m in moves if m == Act(Action.COUP, t))
+        case Losing():
+            return Lose(view.cards[pick(len(view.cards))])
+        case Revealing():
+            return Reveal(view.cards[pick(len(view.cards))])
+        case Drafting():
+            return moves[pick(len(moves))]
+        case _:
+            return moves[0]  # the quiet one: pass, show if held, keep the hand, hand it back, the first side
+
+
+def others_alive(board: Board, seat: int) -> tuple[int, ...]:
+    """Return the other seats that are in the game, clockwise from a seat."""
+    influence = board.influence
+    return tuple(s for s in (*range(seat + 1, len(influence)), *range(seat)) if influence[s])
+
+
+def hand_of(cards: Iterable[Role]) -> tuple[Role, ...]:
+    """Return cards as a hand: sorted, so that no place in it means anything."""
+    return tuple(sorted(cards))
