@@ -219,7 +219,11 @@ class Run:
             workers.shutdown(cancel_futures=True)
             _remove(scratch)
             note.unlink(missing_ok=True)
-            self.folder.finish()
+            progress.done = 0
+            for lines in self.folder.finish():  # Ctrl-C may have come between keeping a match and counting it
+                progress.done += 1
+                for line in lines:
+                    progress.tally.add(line)
             progress.seconds = self._clock() - progress.began
 
 

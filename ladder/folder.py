@@ -147,9 +147,14 @@ class RunFolder:
             yield lines
         _write(self.path / "results.jsonl", self._in_order())
 
-    def finish(self) -> None:
-        """Write results.jsonl anew from all records, over the gaps of matches that aren't complete."""
-        _write(self.path / "results.jsonl", "".join(_text(self._lines(match)) for match in self.complete()))
+    def finish(self) -> Iterator[list[dict[str, Any]]]:
+        """Yield each complete match's lines, as `load` does; results.jsonl then holds them all, over the gaps."""
+        texts = []
+        for match in self.complete():
+            lines = self._lines(match)
+            texts.append(_text(lines))
+            yield lines
+        _write(self.path / "results.jsonl", "".join(texts))
 
     def _lines(self, match: int) -> list[dict[str, Any]]:
         try:

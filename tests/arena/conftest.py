@@ -1,5 +1,6 @@
 """A place to use the command from, as its user does: a folder with bots, one for temporary files, and processes."""
 
+import contextlib
 import json
 import os
 import signal
@@ -12,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+
+from arena.cli import cli
 
 ROOT = Path(__file__).parents[2]
 LIMIT_S = 60  # of every command that a test starts
@@ -101,6 +105,17 @@ class Place:
         ours = [line for line in err.splitlines() if not line.startswith("  | ")]  # the others are a bot's stderr
         assert not any("Traceback" in line for line in ours), err
         return Ran(process.returncode, out, err)
+
+    def call(self, *arguments: object) -> Ran:
+        """Run the command in this process, which is quicker; for uses that are refused before a bot is started."""
+        before = signal.getsignal(signal.SIGTERM)
+        try:
+            with contextlib.chdir(self.folder):
+                result = CliRunner().invoke(cli, [str(argument) for argument in arguments], prog_name="arena")
+        finally:
+            signal.signal(signal.SIGTERM, before)
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        return Ran(result.exit_code, result.stdout, result.stderr)
 
     def _environment(self, more: dict[str, str]) -> dict[str, str]:
         return {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(self.tmp), "COLUMNS": "80", **more}

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc; el
 RUN_KILLS = 10
 WORKER_KILLS = 10
 ARGUMENTS = ("--seats", 2, "--match-games", 2, "--seed", 11, "--jobs", 2)
-MATCHES = 90  # long enough for all kills of a test
+MATCHES = 72  # whole rounds, and long enough for all kills of a test
 NEVER = 10_000  # games: more than any test waits for
 
 
@@ -146,6 +146,7 @@ def test_a_worker_that_dies_in_a_long_match_leaves_no_bot_behind(place: Place) -
     first = playing()
     os.kill(workers(process)[0], signal.SIGKILL)
     place.wait(lambda: set(playing()) - set(first), process=process)
+    assert len(list(place.tmp.glob("arena-*/match-0-*"))) == 1, "what the dead worker left is removed"
     process.terminate()
     ran = place.end(process)
     assert ran.code == 130

@@ -90,7 +90,7 @@ def test_a_later_session_goes_on_in_match_order(tmp_path: Path, kept: tuple[int,
         numbers = [number for number, _ in listed(later)]
         assert numbers == sorted(numbers)
         assert len(numbers) == len(set(numbers)) * 2, "no match twice"
-    later.finish()
+    assert [lines[0]["match"] for lines in later.finish()] == [0, 1, 2, 3]
     assert listed(later) == [(match, letter) for match in range(4) for letter in "xy"]
 
 
@@ -113,7 +113,7 @@ def test_a_match_that_was_given_up_leaves_a_gap_at_the_end(tmp_path: Path) -> No
     for match in (0, 2, 3):
         save(folder, match, "x")
     assert listed(folder) == [(0, "x")]
-    folder.finish()
+    assert [lines[0]["match"] for lines in folder.finish()] == [0, 2, 3]
     assert listed(folder) == [(0, "x"), (2, "x"), (3, "x")]
 
 

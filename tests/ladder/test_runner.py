@@ -71,9 +71,9 @@ def script(**endings: list[Exception | None]) -> Callable[[Job], str]:
 
 
 def played(
-    play: Callable[[Job], str], names: str, width: int = 2, cleaned: list[str] | None = None
+    play: Callable[[Job], str], names: Iterable[str], width: int = 2, cleaned: list[str] | None = None
 ) -> tuple[list[tuple[str, str]], Stage]:
-    """Run jobs named by letters; return what became of them, in order, without the idle moments."""
+    """Run jobs with names; return what became of them, in order, without the idle moments."""
     stage = Stage(play)
     clean = (lambda job: cleaned.append(job.name)) if cleaned is not None else (lambda job: None)
     told = []
@@ -138,12 +138,15 @@ def test_a_match_that_is_void_three_times_is_given_up_and_told() -> None:
 
 
 def test_each_match_has_voids_of_its_own() -> None:
-    """Also where a job lies in memory where one that was given up lay before."""
-    three: list[Exception | None] = [HostError("x")] * 3
-    told, _ = played(script(**{name: three[: 3 if name in "aceg" else 2] for name in "abcdefgh"}), "abcdefgh", width=1)
-    given_up = [name for name, ending in told if ending.endswith("given up")]
-    assert given_up == list("aceg")
-    assert [name for name, ending in told if ending == name.upper()] == list("bdfh")
+    """Also where a job lies in memory where one that was given up lay before, which happens among so many."""
+    names = [f"j{number}" for number in range(300)]
+    voids: dict[str, list[Exception | None]] = {
+        name: [HostError("x")] * (2 + number % 2) for number, name in enumerate(names)
+    }
+    told, stage = played(script(**voids), names, width=1)
+    assert [name for name, ending in told if ending == "x, given up"] == names[1::2]
+    assert [name for name, ending in told if ending == name.upper()] == names[::2]
+    assert all(stage.submitted.count(name) == 3 for name in names)
 
 
 def test_a_dead_worker_does_not_count_as_a_void() -> None:

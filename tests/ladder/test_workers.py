@@ -169,7 +169,10 @@ def test_a_call_is_asked_to_leave_before_its_worker_is_killed(tmp_path: Path) ->
     done = tmp_path / "done"
     pool = Workers(1)
     began = tmp_path / "began"
-    text = f"import time\nopen({str(began)!r}, 'w')\ntry: time.sleep(60)\nfinally: open({str(done)!r}, 'w')"
+    text = (
+        f"import time\ntry:\n    open({str(began)!r}, 'w').close()\n    time.sleep(60)\n"
+        f"finally:\n    open({str(done)!r}, 'w').close()"
+    )
     pool.submit(exec, text)
     until(began.exists)
     pool.shutdown(cancel_futures=True)
@@ -195,9 +198,12 @@ def test_a_request_to_leave_is_repeated_where_it_was_lost(tmp_path: Path) -> Non
 def test_a_call_that_does_not_listen_is_killed(tmp_path: Path) -> None:
     """Two seconds after it was asked."""
     began = tmp_path / "began"
-    text = f"import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\nopen({str(began)!r}, 'w')\n"
+    text = (
+        "import signal, time\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n"
+        f"open({str(began)!r}, 'w').close()\n"
+    )
     pool = Workers(1)
-    future = pool.submit(exec, text + "import time\ntime.sleep(60)")
+    future = pool.submit(exec, text + "time.sleep(60)")
     until(began.exists)
     pool.shutdown(cancel_futures=True)
     assert isinstance(future.exception(timeout=0), WorkerDiedError)
