@@ -1,6 +1,8 @@
 """Whether the referee's memory stays flat over many games."""
 
 import gc
+import json
+import sys
 import tempfile
 from pathlib import Path
 
@@ -33,3 +35,7 @@ def _resident_mb() -> float:
     with open("/proc/self/status") as status:
         line = next(line for line in status if line.startswith("VmRSS"))
     return int(line.split()[1]) / 1024
+
+
+if __name__ == "__main__":
+    print(json.dumps(memory_mb(int(sys.argv[1]))))

@@ -53,18 +53,25 @@ def some_rules(rng: random.Random) -> tuple[Ruleset, int]:
 
 
 class Mover:
-    """Chooses words at random: in some games any, in others mostly the quiet ones, so that games get long and deep."""
+    """Chooses words at random, in ways that differ from game to game.
+
+    In some games all words are alike, in others mostly the quiet one is chosen in windows, so that games get long and
+    deep; in a few mostly the quiet one everywhere, so that some reach the turn limit that no ruleset sets.
+    """
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.calm = rng.choice([0.0, 0.6, 0.9, 0.97])  # that a window is passed, and that a proof is given
+        self.idle = rng.choice([0.0] * 14 + [0.98])
         self.leaving = rng.choice([0.0, 0.0, 0.003, 0.03])
+        self.leaving_elsewhere = rng.choice([0.02, 0.3]) if self.leaving else 0.0  # turns and windows are asked often
 
     def word(self, words: Sequence[str]) -> str:
-        often = words[0] in ("-", "income")  # windows and turns are asked often: leave more readily elsewhere
-        if self.rng.random() < (self.leaving if often else self.leaving * 8):
+        leaving = self.leaving if words[0] in ("-", "income") else self.leaving_elsewhere
+        if self.rng.random() < leaving:
             return "#"
-        if (words[0] == "-" or words[0].startswith("show:")) and self.rng.random() < self.calm:
+        window = words[0] == "-" or words[0].startswith("show:")
+        if self.rng.random() < max(self.idle, self.calm if window else 0.0):
             return words[0]
         return self.rng.choice(words)
 

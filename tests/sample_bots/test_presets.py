@@ -1,0 +1,40 @@
+"""Every sample bot plays every ruleset without a fault, well or badly."""
+
+import hmac
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from arena.coup import PRESETS
+from arena.referee import MatchSpec, play_match, read, verify
+from arena.sandbox import Box, Limits, ProcessSandbox, Program
+from ladder.schedule import seatings
+
+SAMPLES = Path(__file__).parent.parent.parent / "sample_bots"
+BOTS = sorted([*SAMPLES.glob("*.py"), *SAMPLES.glob("*.js")])
+
+
+def shuffle(items: Sequence[int], label: str) -> tuple[int, ...]:
+    return tuple(sorted(items, key=lambda item: hmac.digest(b"presets", f"{label}|{item}".encode(), "sha256")))
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_sample_bot_plays_every_preset_without_a_fault(preset: str, tmp_path: Path) -> None:
+    """Issue: bots keep working. As many bots at a table as the rules allow, until each has sat at one."""
+    rules = PRESETS[preset]
+    seats = min(rules.max_seats, len(BOTS))
+    sandbox = ProcessSandbox(tmp_path)
+    for first in range(0, len(BOTS), seats):
+        table = [BOTS[(first + place) % len(BOTS)] for place in range(seats)]
+
+        def launch(bot: int, table: list[Path] = table) -> Box:
+            program = ("node",) if table[bot].suffix == ".js" else (sys.executable,)
+            return sandbox.start(Program((*program, str(table[bot])), SAMPLES), Limits())
+
+        names = tuple(path.name for path in table)
+        result = play_match(MatchSpec(0, bytes(32), names, seatings(seats, seats, shuffle), rules=rules), launch)
+        record = read(result.record)
+        verify(record)
+        assert [fault for game in record.games for fault in game.faults] == []
