@@ -25,7 +25,7 @@ check: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m bench
 
-# 100,000 random games of the engine beside the second implementation of the rules, on all cores: about ten minutes.
+# 100,000 random games of the engine beside the second implementation of the rules: about twenty minutes on two cores.
 soak: $(VENV)/.dev
 	seq 0 7 | ARENA_SOAK=100000 xargs -P $(shell nproc 2>/dev/null || echo 2) -I{} \
 	  $(BIN)/python -m pytest tests/oracle -k 'agree and [{}]' --no-header
