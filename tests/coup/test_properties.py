@@ -719,3 +719,9 @@ def test_windows_are_asked_clockwise_and_the_first_who_opposes_counts(
         assert [event.seat for event in opposed] in (wanted[:1], [])
         if wanted and FORFEIT not in step.answers:
             assert opposed
+
+
+@pytest.mark.parametrize(("seats", "limit"), [(2, 200), (3, 200), (4, 200), (5, 300), (6, 300), (10, 300)])
+def test_the_turn_limit_goes_by_the_number_of_seats(seats: int, limit: int) -> None:
+    """research/rules.md, turn_limit: 200 at 2 to 4 seats, 300 above."""
+    assert PRESETS["coup"].limit(seats) == limit
