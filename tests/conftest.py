@@ -1,5 +1,6 @@
-"""The rulesets by which tests play: the presets by their names, and any number of random ones."""
+"""What tests share: rulesets to play by (the presets, and any number of random ones), and `needs`."""
 
+import os
 import random
 from collections.abc import Callable
 from typing import Any
@@ -41,3 +42,21 @@ def rules_of(name: str, seats: int) -> Ruleset:
 def ruleset() -> Callable[[str, int], Ruleset]:
     """Give `rules_of(name, seats)`: tests can't import it."""
     return rules_of
+
+
+@pytest.fixture(scope="session")
+def needs() -> Callable[[str, str | None], None]:
+    """Give `needs(what, why_not)`: skip the test, with the reason shown, where the host lacks what it is about.
+
+    `why_not` is None where the host has it. ARENA_REQUIRE lists, with commas, what must be there: .ci/run sets it to
+    all, and then what is missing is a failure.
+    """
+
+    def check(what: str, why_not: str | None) -> None:
+        if why_not is None:
+            return
+        if what in os.environ.get("ARENA_REQUIRE", "").split(","):
+            pytest.fail(f"{what} is required here (ARENA_REQUIRE), but: {why_not}")
+        pytest.skip(f"{what}: {why_not}")
+
+    return check

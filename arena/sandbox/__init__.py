@@ -5,17 +5,20 @@ else of ours. A backend is one file behind `Sandbox`: `ProcessSandbox` runs a pr
 Python function over real pipes, for tests.
 """
 
-from arena.sandbox.box import Box, Exit, Limits, Program, ProgramError, Sandbox, SandboxError
+from arena.sandbox.box import Box, Exit, Program, ProgramError, Sandbox, SandboxError
 from arena.sandbox.capture import Capture
 from arena.sandbox.fake import FakeBox, FakeSandbox, Peer, Script, replies
+from arena.sandbox.limits import LIMITS, LimitRule, Limits, betrayed
 from arena.sandbox.process import ProcessSandbox, remove_tree
 
 __all__ = [
+    "LIMITS",
     "Box",
     "Capture",
     "Exit",
     "FakeBox",
     "FakeSandbox",
+    "LimitRule",
     "Limits",
     "Peer",
     "ProcessSandbox",
@@ -24,6 +27,7 @@ __all__ = [
     "Sandbox",
     "SandboxError",
     "Script",
+    "betrayed",
     "remove_tree",
     "replies",
 ]

@@ -3,7 +3,7 @@
 Must not know how a backend isolates, nor what the bytes mean.
 
 A `Sandbox` starts a `Program` under `Limits` and hands out a `Box`. The box owns the process and the referee's ends of
-its three pipes until `close()`; nobody else closes, reaps or kills. Nothing here blocks, but `close()` for at most
+its three pipes until `close()`; nobody else closes, reaps or kills. Nothing of a box blocks, but `close()` for at most
 `CLOSE_MS`. Whose fault a failed start is, is its type:
 
     Exception
@@ -15,6 +15,8 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from arena.sandbox.limits import Limits
 
 CLOSE_MS = 100  # SIGKILL takes 1 to 3 ms on a busy laptop; what needs longer hangs in the kernel and may hang for ever
 
@@ -29,34 +31,30 @@ class SandboxError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Name what to run.
+    """Name what to run, as it stands on this machine.
 
     argv[0] is a path, or a name looked up on PATH; a relative path counts from `cwd`. The program runs in `cwd`.
     `env` adds (name, value) pairs to the few variables that the sandbox sets; it can't replace the private ones.
+    `files` is the file or folder that is the program's own, None for `cwd`: all that an isolating sandbox shows it
+    beside the system's programs. Such a sandbox runs it from a copy below /bot; see arena/sandbox/bundle.py.
     """
 
     argv: tuple[str, ...]
     cwd: Path
     env: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Bound what one process of the program may use; core dumps are always off.
-
-    A limit that the arena itself runs under, and that is lower, stays as it is.
-    """
-
-    open_files: int = 256  # a JVM or node opens below 100; isolate allows 64, macOS gives a user 256
-    file_size_mb: int = 64  # per file: a log gone wild stops before the disk is full; no sample bot writes any
+    files: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """Tell how a program ended: by an exit code or by a signal; both None when it can't be known."""
+    """Tell how a program ended: by an exit code or by a signal; both None when it can't be known.
+
+    `limit` is the field of `Limits` that ended it, None if none did or nobody can tell.
+    """
 
     code: int | None
     signal: int | None
+    limit: str | None = None
 
     def describe(self) -> str:
         """Say it in words that follow the program's name: "exited with code 3"."""
@@ -76,6 +74,9 @@ class Box(Protocol):
     `stdin` is the non-blocking end to write to, `stdout` and `stderr` the non-blocking ends to read from; each is -1
     once closed, so that a stale use fails instead of reaching a stranger's file. They belong to the box: close them
     with its methods only. `pid` is None where the program has none on this machine.
+
+    Any method but `close` may raise SandboxError when the sandbox itself broke (its daemon is gone, somebody else
+    killed the box): by signs that the program can't cause.
     """
 
     stdin: int
@@ -89,6 +90,21 @@ class Box(Protocol):
         A program that died has closed its pipes a moment before this is known. What it wrote can still be read.
         Its descendants may live on, and may hold its pipes open, until `close()`.
         """
+
+    def cpu_ns(self) -> int | None:
+        """Return the CPU time that the program and its descendants have used, in ns; None where it isn't accounted.
+
+        It never falls, and stays readable after the program's end, until `close`.
+        """
+
+    def freeze(self) -> None:
+        """Stop the program and its descendants where they are; nothing where the sandbox can't. Idempotent.
+
+        It need not be in force yet on return, but soon is. A frozen program can be killed.
+        """
+
+    def thaw(self) -> None:
+        """Let a frozen program go on. Idempotent."""
 
     def close_stdin(self) -> None:
         """Close the end that is written to: the program reads end of file. Idempotent."""
@@ -112,8 +128,19 @@ class Sandbox(Protocol):
     def note(self) -> str:
         """One line: what it is and what it blocks."""
 
+    @property
+    def accounts_cpu(self) -> bool:
+        """Whether `Box.cpu_ns` of its boxes gives numbers, descendants included."""
+
+    @property
+    def freezes(self) -> bool:
+        """Whether `Box.freeze` of its boxes does something."""
+
     def start(self, program: Program, limits: Limits) -> Box:
-        """Start the program and return at once; it may not have run a line yet.
+        """Start the program; it may not have run a line yet.
 
         Raises ProgramError or SandboxError; then nothing is left behind.
         """
+
+    def close(self) -> None:
+        """Give back what is held between boxes (started-ahead containers, user ids); its boxes are closed before."""

@@ -20,7 +20,8 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NoReturn
 
-from arena.sandbox.box import Box, Exit, Limits, Program, ProgramError, Sandbox, SandboxError
+from arena.sandbox.box import Box, Exit, Program, ProgramError, Sandbox, SandboxError
+from arena.sandbox.limits import Limits
 
 JOIN_S = 2.0  # an interrupted script ends in under a millisecond; only one that computes for ever takes longer
 READ_BYTES = 65536  # what a pipe holds
@@ -148,6 +149,16 @@ class FakeBox(Box):
         """Tell how the script ended, or None while it runs."""
         return self._exit
 
+    def cpu_ns(self) -> int | None:
+        """Tell nothing: it isn't accounted."""
+        return None
+
+    def freeze(self) -> None:
+        """Do nothing: it can't."""
+
+    def thaw(self) -> None:
+        """Do nothing: nothing is frozen."""
+
     def close_stdin(self) -> None:
         """Close the end that is written to."""
         self.stdin = _close(self.stdin)
@@ -182,6 +193,8 @@ class FakeSandbox(Sandbox):
 
     name = "fake"
     note = "fake: scripted programs in threads; for tests"
+    accounts_cpu = False
+    freezes = False
 
     def __init__(self, scripts: Mapping[str, Script]) -> None:
         self.boxes: list[FakeBox] = []
@@ -195,6 +208,9 @@ class FakeSandbox(Sandbox):
         box = FakeBox(name, self._scripts[name])
         self.boxes.append(box)
         return box
+
+    def close(self) -> None:
+        """Do nothing: boxes hold all there is."""
 
 
 def _play(peer: Peer, script: Script) -> Exit:

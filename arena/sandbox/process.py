@@ -45,7 +45,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from arena.sandbox.box import CLOSE_MS, Box, Exit, Limits, Program, ProgramError, Sandbox, SandboxError
+from arena.sandbox.box import CLOSE_MS, Box, Exit, Program, ProgramError, Sandbox, SandboxError
+from arena.sandbox.limits import Limits
 
 MARKER = "ARENA_BOX"  # environment variable; its value tells one box's descendants from another's
 REAP_POLL_S = 0.001  # the dead arrive within a few ms, so a finer step gains nothing
@@ -70,6 +71,8 @@ class ProcessSandbox(Sandbox):
 
     name = "process"
     note = "process: no isolation; only for code you trust"
+    accounts_cpu = False
+    freezes = False
 
     def __init__(self, scratch: Path) -> None:
         self._scratch = scratch.absolute()  # a program's HOME must hold whatever folder it runs in
@@ -91,6 +94,9 @@ class ProcessSandbox(Sandbox):
             _unmake_private_folder(private)
             raise
         return ProcessBox(popen, private, marker)
+
+    def close(self) -> None:
+        """Do nothing: a plain process leaves nothing between boxes."""
 
 
 class ProcessBox(Box):
@@ -117,6 +123,16 @@ class ProcessBox(Box):
         if self._exit is None:
             self._exit = _look(self._popen)
         return self._exit
+
+    def cpu_ns(self) -> int | None:
+        """Tell nothing: it isn't accounted."""
+        return None
+
+    def freeze(self) -> None:
+        """Do nothing: it can't."""
+
+    def thaw(self) -> None:
+        """Do nothing: nothing is frozen."""
 
     def close_stdin(self) -> None:
         """Close the end that is written to."""

@@ -1,0 +1,88 @@
+"""A program's own files, as an isolating box shows them: a copy below /bot, read-only, and the argv that fits it.
+
+Must not know how a box is made. The copy keeps a program from seeing its neighbours' files and other matches' inodes,
+and keeps what was checked before the match from being changed in it. Modes become 0555 (folders, programs) and 0444;
+what is neither file, folder nor link stays out; a link is kept as its text, so outside of /bot it leads to what the box
+has there, or nowhere.
+"""
+
+import os
+import shutil
+import stat
+from pathlib import Path
+
+from arena.sandbox.box import Program, ProgramError, SandboxError
+
+INSIDE = "/bot"
+
+
+def own_files(program: Program) -> Path:
+    """Return the file or folder that is the program's own."""
+    return program.cwd if program.files is None else program.files
+
+
+def argv_inside(program: Program) -> tuple[str, ...]:
+    """Return the command as it is written in a box: paths to the program's own files begin with /bot.
+
+    A program of the machine (an interpreter) keeps its path; a relative path keeps counting from `cwd_inside`.
+    """
+    files = own_files(program)
+    return tuple(_inside(word, files) for word in program.argv)
+
+
+def cwd_inside(program: Program) -> str:
+    """Return the working folder in a box: where `cwd` lies in the program's folder, else /bot."""
+    files = own_files(program)
+    return INSIDE if files == program.cwd or not program.cwd.is_relative_to(files) else _inside(str(program.cwd), files)
+
+
+def copy_files(program: Program, folder: Path) -> None:
+    """Copy the program's own files into an existing folder, which is then what the box shows as /bot.
+
+    A bare file keeps its name. Raises ProgramError for files that can't be read, SandboxError for a folder that can't
+    be written.
+    """
+    files = own_files(program)
+    try:
+        if files.is_dir():
+            _copy_folder(files, folder)
+        else:
+            _copy(files, folder / files.name)
+        os.chmod(folder, 0o555)
+    except OSError as problem:
+        # The files are the first name of an error, unless the copy is at fault.
+        theirs = problem.filename is not None and not str(problem.filename).startswith(str(folder))
+        what = f"{problem.filename or folder}: {problem.strerror or problem}"
+        if theirs:
+            raise ProgramError(f"its files can't be read: {what}") from problem
+        raise SandboxError(f"the copy of a program's files can't be written: {what}") from problem
+
+
+def _inside(word: str, files: Path) -> str:
+    if not os.path.isabs(word):
+        return word
+    path = Path(word)
+    if path == files:
+        return f"{INSIDE}/{files.name}" if not files.is_dir() else INSIDE
+    if files.is_dir() and path.is_relative_to(files):
+        return f"{INSIDE}/{path.relative_to(files)}"
+    return word
+
+
+def _copy_folder(source: Path, target: Path) -> None:
+    with os.scandir(source) as entries:
+        for entry in entries:
+            copy = target / entry.name
+            if entry.is_symlink():
+                os.symlink(os.readlink(entry.path), copy)
+            elif entry.is_dir():
+                copy.mkdir()
+                _copy_folder(Path(entry.path), copy)
+                os.chmod(copy, 0o555)
+            elif entry.is_file():
+                _copy(Path(entry.path), copy)
+
+
+def _copy(source: Path, target: Path) -> None:
+    shutil.copyfile(source, target)
+    os.chmod(target, 0o555 if source.stat().st_mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH) else 0o444)
