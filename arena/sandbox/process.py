@@ -10,23 +10,36 @@ Theory of operation. `start` makes a private folder (home/ and tmp/) below `scra
     clean environment     PATH, a UTF-8 locale, the private folders, two Python switches, the marker: nothing else
     descriptors 0, 1, 2   all others are closed; the referee's ends are close-on-exec, so boxes don't share pipes, and
                           the program's ends are closed here, so that its death is seen as end of file
-    limits                core 0, open files, file size
+    limits                core 0, open files, file size, CPU time of each process
     death of the parent   Linux: the kernel kills the program when its referee dies
+    control group         where there is one: entered before exec, so that nothing of the program is ever outside
 
 `exit` looks without reaping: the dead program keeps its number until `close`, so the group that is killed then can't be
-a stranger's. `close` kills the group, reaps the program, then the rest of its group, then strays.
+a stranger's. `close` kills the control group and the process group, reaps the program, then the rest of its group, then
+strays.
 
-Strays are descendants that left the group (setsid, double fork). On Linux this process becomes a child subreaper, so
-orphans come to us instead of to init; ours among them are known by the marker, a random token in the environment that
-descendants inherit. Children without it (a library user's own, other boxes') are never killed nor reaped. Known gaps:
+With a control group (Linux, root or systemd's delegation; arena/sandbox/cgroup.py) memory, processes and cores are
+bounded by the kernel, CPU time of all descendants is counted, they can be frozen, and all of them die, whatever they
+did to hide. Without one, `exit` looks at the descendants every 20 ms and ends a program that exceeds its memory or
+processes: approximate, see arena/sandbox/watch.py. `Exit.limit` names what ended a program; a program that catches
+what the limit did to it and ends with code 0 wasn't ended by it. tmp_mb can't be bounded in a plain process: files are
+the host's, bounded one by one.
 
-- A program that clears the environment of its daemon hides it; a daemon that ended by itself leaves a zombie, since the
-  dead show no environment. Both last until this process ends (the zombie) or until somebody looks (the daemon).
+Strays are descendants that left the process group (setsid, double fork). On Linux this process becomes a child
+subreaper, so orphans come to us instead of to init; ours among them are known by their control group, without one by
+the marker, a random token in the environment that descendants inherit. Children without it (a library user's own, other
+boxes') are never killed nor reaped. Known gaps:
+
+- Without a control group, a program that clears the environment of its daemon hides it; a daemon that ended by itself
+  leaves a zombie, since the dead show no environment. Both last until this process ends (the zombie) or until somebody
+  looks (the daemon).
+- A program that runs as root can leave its control group. It is trusted code; the isolating boxes have no such way out.
 - The parent-death signal follows the THREAD that called `start`: a program started from a thread that ends is killed
-  at once. It isn't inherited by the program's own children.
+  at once. It isn't inherited by the program's own children, which a killed referee leaves to the next `cgroup.sweep`.
 - preexec_fn runs Python between fork and exec. In a process with other threads that can deadlock, and Python 3.12
   warns of it: start programs from single-threaded workers.
-- macOS has neither the signal nor the subreaper: strays survive, and a killed referee is seen by bots as end of file.
+- macOS has neither the signal nor the subreaper nor groups: strays survive, memory and processes aren't bounded, and a
+  killed referee is seen by bots as end of file.
 """
 
 import contextlib
@@ -42,16 +55,23 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
+from arena.sandbox import cgroup
 from arena.sandbox.box import CLOSE_MS, Box, Exit, Program, ProgramError, Sandbox, SandboxError
 from arena.sandbox.limits import Limits
+from arena.sandbox.watch import Watch, children
 
 MARKER = "ARENA_BOX"  # environment variable; its value tells one box's descendants from another's
 REAP_POLL_S = 0.001  # the dead arrive within a few ms, so a finer step gains nothing
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
+
+BOXES_AT_ONCE = 16  # of one user at once: a table of ten and what is being ended; their processes share one counter
+
+LIMIT_OF_SIGNAL: dict[int, str] = {signal.SIGXCPU: "cpu_s", signal.SIGXFSZ: "file_size_mb"}
 
 # What exec and chdir report about the program itself; any other errno (EAGAIN, ENOMEM, EMFILE, ...) is this machine's.
 THEIR_ERRNOS = {
@@ -67,15 +87,41 @@ THEIR_ERRNOS = {
 
 
 class ProcessSandbox(Sandbox):
-    """Start programs as plain processes with private folders below `scratch`, which is made when missing."""
+    """Start programs as plain processes with private folders below `scratch`, which is made when missing.
+
+    `hierarchy` is what control groups are made in; "found" means those of this host, None that there are none.
+    """
 
     name = "process"
-    note = "process: no isolation; only for code you trust"
-    accounts_cpu = False
-    freezes = False
 
-    def __init__(self, scratch: Path) -> None:
+    def __init__(self, scratch: Path, hierarchy: cgroup.Hierarchy | Literal["found"] | None = "found") -> None:
         self._scratch = scratch.absolute()  # a program's HOME must hold whatever folder it runs in
+        self._groups = cgroup.hierarchy() if hierarchy == "found" else hierarchy
+
+    @property
+    def note(self) -> str:
+        """One line: what it is and what it blocks."""
+        return f"process: no isolation; only for code you trust; {self._bounded}; /tmp isn't bounded"
+
+    @property
+    def _bounded(self) -> str:
+        if sys.platform != "linux":
+            return "memory and processes aren't bounded"
+        exact = set() if self._groups is None else self._groups.controllers
+        vague = [word for name, word in (("memory", "memory"), ("pids", "processes")) if name not in exact]
+        if vague:
+            return f"{' and '.join(vague)} limit approximate"
+        return "memory and processes limited by control groups"
+
+    @property
+    def accounts_cpu(self) -> bool:
+        """Whether CPU time is counted: by the group, without one by the processes' clocks."""
+        return sys.platform == "linux"
+
+    @property
+    def freezes(self) -> bool:
+        """Whether there are groups, and the kernel freezes them."""
+        return self._groups is not None and "freeze" in self._groups.controllers
 
     def start(self, program: Program, limits: Limits) -> "ProcessBox":
         """Start the program; see `Sandbox.start`."""
@@ -88,21 +134,50 @@ class ProcessSandbox(Sandbox):
             private = _make_private_folder(self._scratch)
         except OSError as error:
             raise SandboxError(_one_line(f"can't prepare a box in {self._scratch}: {error}")) from error
+        group = None
         try:
-            popen = _spawn(program, _environment(program, private, marker), limits)
+            group = None if self._groups is None else self._groups.make(limits)
+            fork_limit = self._fork_limit(limits)
+            popen = _spawn(program, _environment(program, private, marker), _entry(limits, group, fork_limit))
         except BaseException:
+            if group is not None:
+                group.remove()
             _unmake_private_folder(private)
             raise
-        return ProcessBox(popen, private, marker)
+        return ProcessBox(popen, private, marker, limits, group, self._watched)
 
     def close(self) -> None:
         """Do nothing: a plain process leaves nothing between boxes."""
+
+    @property
+    def _watched(self) -> bool:
+        exact = set() if self._groups is None else self._groups.controllers
+        return sys.platform == "linux" and not {"memory", "pids"} <= exact
+
+    def _fork_limit(self, limits: Limits) -> int | None:
+        """Return what a fork bomb may reach before the watch sees it; None where the kernel bounds it better, or can't.
+
+        RLIMIT_NPROC counts all threads of the user, and isn't applied to root.
+        """
+        if sys.platform != "linux" or os.getuid() == 0:
+            return None
+        if self._groups is not None and "pids" in self._groups.controllers:
+            return None
+        return _threads_of_user(os.getuid()) + BOXES_AT_ONCE * limits.processes
 
 
 class ProcessBox(Box):
     """One plain process and all that descends from it; see `Box`."""
 
-    def __init__(self, popen: subprocess.Popen[bytes], private: Path, marker: str) -> None:
+    def __init__(
+        self,
+        popen: subprocess.Popen[bytes],
+        private: Path,
+        marker: str,
+        limits: Limits,
+        group: cgroup.Cgroup | None,
+        watched: bool,
+    ) -> None:
         assert popen.stdin is not None
         assert popen.stdout is not None
         assert popen.stderr is not None
@@ -115,24 +190,49 @@ class ProcessBox(Box):
         self._popen = popen
         self._private = private
         self._marker = marker
+        self._limits = limits
+        self._group = group
+        if group is not None:
+            group.seal()
+        self._orphans: dict[int, bool] = {}  # our children -> whether they are this box's
+        self._watch = Watch(self._roots, limits) if watched or (group is None and sys.platform == "linux") else None
+        self._watched = watched
         self._exit: Exit | None = None
+        self._excess: str | None = None  # the limit that we killed it for
         self._closed = False
 
     def exit(self) -> Exit | None:
-        """Tell how the program ended, or None; the dead stay unreaped until `close` (Linux)."""
+        """Tell how the program ended, or None; the dead stay unreaped until `close` (Linux).
+
+        Ends a program that exceeds what the kernel doesn't bound: the CPU time of all its processes, and without
+        control groups memory and processes. Raises SandboxError when the machine ran out of memory and took it out
+        on this box.
+        """
         if self._exit is None:
-            self._exit = _look(self._popen)
+            ended = _look(self._popen)
+            if ended is None:
+                self._end_excess()
+                return None
+            self._exit = self._judged(ended)
         return self._exit
 
     def cpu_ns(self) -> int | None:
-        """Tell nothing: it isn't accounted."""
-        return None
+        """Return the CPU time of the program and all its descendants; without control groups, of those seen."""
+        if self._closed:
+            return None
+        if self._group is not None:
+            return self._group.cpu_ns()
+        return None if self._watch is None else self._watch.cpu_ns()
 
     def freeze(self) -> None:
-        """Do nothing: it can't."""
+        """Stop all of it, if it has a control group; see `Box.freeze`."""
+        if self._group is not None and not self._closed:
+            self._group.freeze()
 
     def thaw(self) -> None:
-        """Do nothing: nothing is frozen."""
+        """Let it go on."""
+        if self._group is not None and not self._closed:
+            self._group.thaw()
 
     def close_stdin(self) -> None:
         """Close the end that is written to."""
@@ -143,28 +243,86 @@ class ProcessBox(Box):
     def close(self) -> Exit:
         """Kill, reap, close, remove; see `Box.close`."""
         if not self._closed:
-            self._closed = True
             deadline = time.monotonic() + CLOSE_MS / 1000
-            self.exit()  # its own end, if it came first
+            with contextlib.suppress(SandboxError):  # whoever asks how it ended hears of it; here it ends anyway
+                self.exit()
+            self._closed = True
             self._kill(deadline)
             self._close_pipes()
+            if self._group is not None:
+                self._group.remove(max(0.0, deadline - time.monotonic()))
             remove_tree(self._private)
         return self._exit or Exit(None, None)
 
+    # -- limits
+
+    def _end_excess(self) -> None:
+        """Kill a running program that is over a limit which only we can see."""
+        if self._excess is None:
+            used = self.cpu_ns()
+            if used is not None and used >= self._limits.cpu_s * 1_000_000_000:
+                self._excess = "cpu_s"
+            elif self._watched and self._watch is not None:
+                self._excess = self._watch.exceeded()
+        if self._excess is not None:
+            self._kill_all()
+
+    def _judged(self, ended: Exit) -> Exit:
+        """Say which limit, if any, ended the program."""
+        if ended == Exit(0, None):
+            return ended
+        if ended.signal == signal.SIGKILL and self._excess is not None:
+            return Exit(None, ended.signal, self._excess)
+        limit = None if ended.signal is None else LIMIT_OF_SIGNAL.get(ended.signal)
+        if limit is None and self._group is not None:
+            if self._group.host_oom():
+                raise SandboxError("the machine ran out of memory, and its kernel killed a program for it")
+            limit = self._group.exceeded()
+        if limit is None and ended.signal == signal.SIGKILL and self._used_up():
+            limit = "cpu_s"
+        return Exit(ended.code, ended.signal, limit)
+
+    def _used_up(self) -> bool:
+        """Tell whether the CPU time is spent: a program that ignores SIGXCPU is killed a second later."""
+        used = self.cpu_ns()
+        return used is not None and used >= self._limits.cpu_s * 1_000_000_000
+
+    # -- the end
+
+    def _kill_all(self) -> None:
+        if self._group is not None:
+            with contextlib.suppress(OSError):
+                self._group.kill()
+        if self._popen.returncode is None:  # not reaped, so the number is still the group's
+            _kill_group(self._popen.pid)
+
     def _kill(self, deadline: float) -> None:
         pid = self._popen.pid
-        if self._popen.returncode is None:  # not reaped, so the number is still the group's
-            _kill_group(pid)
+        self._kill_all()
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = self._popen.wait(deadline - time.monotonic())
-            self._exit = self._exit or _exit_of(code)
+            if self._exit is None:
+                ended = _exit_of(code)
+                self._exit = Exit(ended.code, ended.signal, self._excess if ended.signal == signal.SIGKILL else None)
         strays: set[int] = set()
         while True:
             dying = _reap_group(pid)
-            dying |= _end_strays(self._marker, strays)
+            if self._group is None:
+                dying |= _end_strays(self._marker, strays)
+            else:
+                dying |= _reap_strays(self._group)
             if not dying or time.monotonic() >= deadline:
                 break
             time.sleep(REAP_POLL_S)
+
+    def _roots(self) -> list[int]:
+        """Return the program and the orphans of its tree, which are our children by now."""
+        ours = set(children("self")) - {self._popen.pid}
+        wanted = f"{MARKER}={self._marker}".encode()
+        self._orphans = {
+            pid: self._orphans[pid] if pid in self._orphans else wanted in _environment_of(pid) for pid in ours
+        }
+        return [self._popen.pid, *(pid for pid, orphan in self._orphans.items() if orphan)]
 
     def _close_pipes(self) -> None:
         for pipe in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
@@ -209,7 +367,7 @@ def _environment(program: Program, private: Path, marker: str) -> dict[str, str]
     }
 
 
-def _spawn(program: Program, env: dict[str, str], limits: Limits) -> subprocess.Popen[bytes]:
+def _spawn(program: Program, env: dict[str, str], enter: Callable[[], None]) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             program.argv,
@@ -221,7 +379,7 @@ def _spawn(program: Program, env: dict[str, str], limits: Limits) -> subprocess.
             env=env,
             close_fds=True,
             start_new_session=True,
-            preexec_fn=_entry(limits),
+            preexec_fn=enter,
         )
     except ValueError as error:  # a NUL byte or a lone surrogate in argv, cwd or env
         raise ProgramError(_one_line(f"{program.argv[0]!r}: {error}")) from error
@@ -231,28 +389,46 @@ def _spawn(program: Program, env: dict[str, str], limits: Limits) -> subprocess.
         raise _blame(error, program, env["PATH"]) from error
 
 
-def _entry(limits: Limits) -> Callable[[], None]:
+def _entry(limits: Limits, group: cgroup.Cgroup | None, fork_limit: int | None) -> Callable[[], None]:
     """Prepare all that needs thought here, before the fork, and return the few system calls to make after it."""
-    rlimits = (
+    rlimits = [
         (resource.RLIMIT_CORE, (0, 0)),
         (resource.RLIMIT_NOFILE, _within(resource.RLIMIT_NOFILE, limits.open_files)),
         (resource.RLIMIT_FSIZE, _within(resource.RLIMIT_FSIZE, limits.file_size_mb * 1024 * 1024)),
-    )
+        (resource.RLIMIT_CPU, _within(resource.RLIMIT_CPU, limits.cpu_s, grace=1)),  # SIGXCPU, a second later SIGKILL
+    ]
+    if fork_limit is not None:
+        rlimits.append((resource.RLIMIT_NPROC, _within(resource.RLIMIT_NPROC, fork_limit)))
     die_with_parent = _death_signal(os.getpid()) if sys.platform == "linux" else None
+    joins = () if group is None else group.joins
 
     def enter() -> None:
         if die_with_parent is not None:
             die_with_parent()
+        for join in joins:
+            os.write(join, b"0")
         for which, pair in rlimits:
             resource.setrlimit(which, pair)
 
     return enter
 
 
-def _within(which: int, wanted: int) -> tuple[int, int]:
+def _within(which: int, wanted: int, grace: int = 0) -> tuple[int, int]:
+    """Return the soft and the hard limit, the hard one `grace` above, both at most what we run under."""
     hard = resource.getrlimit(which)[1]  # only root may go above it
-    limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    return limit, limit
+    if hard == resource.RLIM_INFINITY:
+        return wanted, wanted + grace
+    return min(wanted, hard), min(wanted + grace, hard)
+
+
+def _threads_of_user(uid: int) -> int:
+    """Return how many threads a user has on this machine."""
+    count = 0
+    for name in os.listdir("/proc"):
+        with contextlib.suppress(OSError):
+            if name.isdigit() and os.stat(f"/proc/{name}").st_uid == uid:
+                count += os.stat(f"/proc/{name}/task").st_nlink - 2
+    return count
 
 
 def _death_signal(parent: int) -> Callable[[], None]:
@@ -352,7 +528,7 @@ def _end_strays(marker: str, killed: set[int]) -> bool:
                 continue
         killed.discard(pid)
     wanted = f"{MARKER}={marker}".encode()
-    found = [pid for pid in _children() if pid not in killed and wanted in _environment_of(pid)]
+    found = [pid for pid in children("self") if pid not in killed and wanted in _environment_of(pid)]
     for pid in found:
         with contextlib.suppress(PermissionError, ProcessLookupError):
             os.kill(pid, signal.SIGKILL)  # unreaped child of ours, so the number is still its own
@@ -360,11 +536,14 @@ def _end_strays(marker: str, killed: set[int]) -> bool:
     return bool(killed)
 
 
-def _children() -> Iterator[int]:
-    """Give the numbers of this process's children; none where the kernel doesn't list them."""
-    with contextlib.suppress(OSError):  # no such kernel, or a thread ended
-        for thread in os.listdir("/proc/self/task"):
-            yield from map(int, Path(f"/proc/self/task/{thread}/children").read_bytes().split())
+def _reap_strays(group: cgroup.Cgroup) -> bool:
+    """Reap those of our children that were in a killed group; tell whether some of it isn't dead or reaped yet."""
+    dying = group.populated()
+    for pid in children("self"):
+        if group.has(pid):
+            with contextlib.suppress(ChildProcessError):
+                dying |= os.waitpid(pid, os.WNOHANG) == (0, 0)
+    return dying
 
 
 def _environment_of(pid: int) -> list[bytes]:

@@ -13,13 +13,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from arena.sandbox import Box, Exit, Limits, ProcessSandbox, Program, ProgramError, SandboxError
+from arena.sandbox import Box, Exit, Limits, ProcessSandbox, Program, ProgramError, SandboxError, cgroup
 
 WAIT_MS = 10_000  # far beyond what a loaded machine needs; only a failure takes this long
 CLOSE_S = 0.5  # the 100 ms that close may wait for the dead, and room for a loaded machine
@@ -389,6 +389,186 @@ def test_an_exit_describes_itself(ended: Exit, words: str) -> None:
     assert ended.describe() == words
 
 
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+MEMORY_BOMB = "x = []\nwhile True: x.append(bytearray(1_000_000))"
+FORK_BOMB = """
+import os
+for _ in range(200):
+    if os.fork() == 0:
+        os.read(0, 1)
+        os._exit(0)
+os.read(0, 1)
+"""
+SPINNER = "while True: pass"
+BURNING_CHILD = """
+import os
+if os.fork() == 0:
+    os.setsid()
+    while True: pass
+print("ready", flush=True)
+os.read(0, 1)
+"""
+
+
+@pytest.fixture(params=["cgroup", "watched"])
+def limited(request: pytest.FixtureRequest, needs: Callable[[str, str | None], None], scratch: Path) -> ProcessSandbox:
+    """Give a sandbox with control groups, and one that has none and looks at the processes instead."""
+    if request.param == "watched":
+        needs("/proc", None if sys.platform == "linux" else "Linux only")
+        return ProcessSandbox(scratch, None)
+    needs("cgroup", cgroup.why_not())
+    return ProcessSandbox(scratch)
+
+
+@pytest.mark.parametrize(
+    ("code", "limits", "limit"),
+    [
+        (MEMORY_BOMB, Limits(memory_mb=64), "memory_mb"),
+        (FORK_BOMB, Limits(processes=20), "processes"),
+        (SPINNER, Limits(cpu_s=1), "cpu_s"),
+        ("import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)\n" + SPINNER, Limits(cpu_s=1), "cpu_s"),
+        ("import os\nfor _ in range(3): os.fork()\n" + SPINNER, Limits(cpu_s=2, cores=8), "cpu_s"),
+        (
+            "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_DFL)\n"
+            "f = open('big', 'wb', 0)\nwhile True: f.write(bytes(100_000))",
+            Limits(file_size_mb=1),
+            "file_size_mb",
+        ),
+    ],
+    ids=["memory", "processes", "cpu", "cpu with its signal ignored", "cpu of eight together", "file size"],
+)
+def test_a_program_that_exceeds_a_limit_ends_and_the_limit_is_named(
+    limited: ProcessSandbox, tmp_path: Path, code: str, limits: Limits, limit: str
+) -> None:
+    """Attack list, rows 1, 19, 32 and 38: with control groups and without."""
+    with running(limited, python(code, tmp_path), limits) as box:
+        ended = exit_of(box)
+        assert ended.limit == limit
+        assert ended != Exit(0, None, limit)
+        assert box.close() == ended
+
+
+@pytest.mark.parametrize("code", ["raise SystemExit(3)", "import os; os.kill(os.getpid(), 9)", "print('well')"])
+def test_a_program_that_ends_by_itself_ended_by_no_limit(limited: ProcessSandbox, tmp_path: Path, code: str) -> None:
+    """SIGKILL alone is no sign of lacking memory."""
+    with running(limited, python(code, tmp_path)) as box:
+        assert exit_of(box).limit is None
+
+
+def test_the_children_of_a_program_are_charged_to_it(limited: ProcessSandbox, tmp_path: Path) -> None:
+    """Attack list, row 21: also a child in a session of its own; what was charged stays until the box is closed."""
+    assert limited.accounts_cpu
+    with running(limited, python(BURNING_CHILD, tmp_path)) as box:
+        assert read_line(box.stdout) == b"ready\n"
+        seen = [box.cpu_ns() or 0]
+        until(lambda: seen.append(box.cpu_ns() or 0) or seen[-1] > seen[0] + 50_000_000)  # type: ignore[func-returns-value]
+        os.write(box.stdin, b"\n")
+        assert exit_of(box) == Exit(0, None)
+        seen.append(box.cpu_ns() or 0)
+        assert seen == sorted(seen)
+
+
+def until(true: Callable[[], bool]) -> None:
+    pause = select.poll()
+    for _ in range(WAIT_MS):
+        if true():
+            return
+        pause.poll(1)
+    raise AssertionError("it didn't come to pass")
+
+
+def test_cpu_time_of_many_short_children_never_falls(limited: ProcessSandbox, tmp_path: Path) -> None:
+    """A clock of a process that is gone must not be missing from the sum, nor a number that is used again."""
+    code = "import os\nfor _ in range(200):\n    if os.fork() == 0:\n        os._exit(0)\n    os.wait()\n"
+    with running(limited, python(code, tmp_path)) as box:
+        seen = []
+        while box.exit() is None:
+            seen.append(box.cpu_ns() or 0)
+        assert seen == sorted(seen)
+
+
+def test_a_frozen_program_gets_no_cpu_and_can_be_closed(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+    """Attack list, row 20. Freezing takes force soon: when two readings are the same."""
+    if not sandbox.freezes:
+        pytest.skip("no control groups to freeze")
+    with running(sandbox, python(BURNING_CHILD, tmp_path)) as box:
+        read_line(box.stdout)
+        box.freeze()
+        seen = [-1]
+
+        def still() -> bool:
+            seen.append(box.cpu_ns() or 0)
+            return seen[-1] == seen[-2]
+
+        until(still)
+        select.select([], [], [], 0.1)  # what is frozen has time to betray itself
+        assert box.cpu_ns() == seen[-1]
+        box.thaw()
+        until(lambda: (box.cpu_ns() or 0) > seen[-1] + 20_000_000)
+        box.freeze()
+        begin = time.monotonic()
+        assert box.close() == Exit(None, signal.SIGKILL)
+        assert time.monotonic() - begin < CLOSE_S
+        box.freeze()
+        box.thaw()
+        assert box.cpu_ns() is None
+    assert not has_children()
+
+
+def test_a_sandbox_without_groups_says_what_is_approximate(scratch: Path) -> None:
+    """Issue 4: labelled approximate; it freezes nothing, and says so."""
+    sandbox = ProcessSandbox(scratch, None)
+    assert not sandbox.freezes
+    if sys.platform == "linux":
+        assert "memory and processes limit approximate" in sandbox.note
+
+
+HIDDEN_DAEMON = """
+import os
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.execve("/bin/sh", ["sh", "-c", "trap '' TERM HUP; echo $$; (:) & while :; do sleep 60; done"], {})
+    os._exit(0)
+os.wait()
+os.read(0, 1)
+"""
+
+
+@pytest.mark.parametrize("alive", [True, False], ids=["before its program ends", "after it"])
+def test_a_daemon_that_hides_dies_with_its_box(
+    needs: Callable[[str, str | None], None], sandbox: ProcessSandbox, tmp_path: Path, alive: bool
+) -> None:
+    """Attack list, row 2: it left the group and the session, cleared its environment and ignores signals."""
+    needs("cgroup", cgroup.why_not())
+    box = sandbox.start(python(HIDDEN_DAEMON, tmp_path), Limits())
+    pid = int(read_line(box.stdout))
+    assert exists(pid)
+    if not alive:
+        os.write(box.stdin, b"\n")
+        assert exit_of(box) == Exit(0, None)
+    box.close()
+    assert not exists(pid)
+    assert not has_children()  # the dead daemon is reaped too
+
+
+def test_two_hundred_boxes_leave_no_group_and_no_descriptor(
+    needs: Callable[[str, str | None], None], sandbox: ProcessSandbox, scratch: Path, tmp_path: Path
+) -> None:
+    """Attack list, row 104. The limits of the next box are its own."""
+    needs("cgroup", cgroup.why_not())
+    before = len(os.listdir("/dev/fd"))
+    for _ in range(200):
+        sandbox.start(Program(("cat",), tmp_path), Limits()).close()
+    with contextlib.suppress(ProgramError):
+        sandbox.start(Program(("/no/such/bot",), tmp_path), Limits())
+    assert len(os.listdir("/dev/fd")) == before
+    assert list(Path("/sys/fs/cgroup").rglob(f"arena.{os.getpid()}.*")) == []
+    assert list(scratch.iterdir()) == []
+    assert not has_children()
+
+
 # --- whose fault ------------------------------------------------------------------------------------------------------
 
 
@@ -444,7 +624,7 @@ def test_running_out_of_descriptors_is_a_sandbox_error(
             sandbox.start(Program(("cat",), tmp_path), Limits())
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert str(caught.value) == "can't start cat: Too many open files"
+    assert str(caught.value) in ("can't start cat: Too many open files", "can't make a cgroup: Too many open files")
     assert len(os.listdir("/dev/fd")) == before
     assert list(scratch.iterdir()) == []
 

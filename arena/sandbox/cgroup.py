@@ -1,0 +1,564 @@
+"""Control groups: what a box may use, what it has used, stopping it, and ending all that descends from it.
+
+Linux only; must not know what a program is nor how it is isolated. `hierarchy()` finds out once what this process may
+do; `Hierarchy.make` makes the group of one box.
+
+Theory of operation. A box is one directory in the v2 tree (CPU time, freezing, killing: they need no controller), and
+one more in each v1 hierarchy that holds a controller which the v2 tree doesn't:
+
+    v2 alone      one directory; the controllers are switched on for its siblings, and since v2 keeps processes out of
+                  a group that has such children, this process first moves, with all in its group, to a leaf beside them
+    hybrid, root  memory, pids and cpu are v1: directories below this process's own there, and one in the bare v2 tree
+    neither       no groups; `why_not` says why, and the command that mends it
+
+Without systemd's delegation root uses the top of the v2 tree. v1's freezer is left alone: what it holds can't be
+killed.
+
+A group's name tells who made it, "arena.PID.START.NAMESPACE.RANDOM" with the start time of that process and its pid
+namespace, so that `sweep` knows the groups of the dead. What a box of a live process leaves because the kernel is slow
+(a process in uninterruptible sleep) is tried again at its next `make`.
+"""
+
+import contextlib
+import errno
+import functools
+import os
+import re
+import secrets
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from arena.sandbox.box import CLOSE_MS, SandboxError
+from arena.sandbox.limits import Limits
+
+LEAF = "arena.self"  # where this process and its neighbours wait while its group has children with controllers
+NAME = re.compile(r"arena\.(\d+)\.(\d+)\.(\d+)\.[0-9a-f]+")
+POLL_S = 0.0005  # a killed group is empty after 0.7 ms on an idle machine
+PERIOD_US = 100_000  # the kernel's default for cpu quotas; a shorter one throttles more often for the same share
+HIT_BYTES = 1 << 20  # a charge that fails at the limit leaves less than that unused: at most some contiguous pages
+SWEEP_S = 2.0  # for all groups together: a run isn't kept from starting by what the kernel won't let go
+MOVE_PASSES = 10  # a process that is moved may just have forked; ten generations in a row are an attack
+KILL_PASSES = 20  # what is born while others are killed is found in the next pass; the group's size is limited
+CONTROLLERS = ("memory", "pids", "cpu")
+DELEGATE = "systemd-run --user --scope -p Delegate=yes -- COMMAND"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where this process is: its own directory in each mounted tree.
+
+    `v2` and `v2_top` are None where no v2 tree is mounted; `v1` maps those of CONTROLLERS that are v1 to the process's
+    own directory, `tops` is the mount point of every tree.
+    """
+
+    v2: Path | None
+    v2_top: Path | None
+    v1: dict[str, Path]
+    tops: tuple[Path, ...]
+
+
+class Cgroup:
+    """Hold the group of one box. `joins` are open descriptors of its cgroup.procs files, until `seal` or `remove`."""
+
+    def __init__(self, name: str, unified: Path, others: dict[str, Path], controllers: frozenset[str]) -> None:
+        """Open the files of directories that exist; raises OSError."""
+        self.name = name
+        self.joins: tuple[int, ...] = ()
+        self._unified = unified
+        self._folders = (unified, *dict.fromkeys(others.values()))
+        self._memory = others.get("memory", unified) if "memory" in controllers else None
+        self._pids = others.get("pids", unified) if "pids" in controllers else None
+        self._v1_memory = "memory" in others
+        self._frozen = False
+        self._descriptors: list[int] = []
+        self._cpu = self._freeze = self._kill = self._events = -1
+        try:
+            self._cpu = self._open("cpu.stat", os.O_RDONLY)
+            self._events = self._open("cgroup.events", os.O_RDONLY)
+            if "freeze" in controllers:
+                self._freeze = self._open("cgroup.freeze", os.O_WRONLY)
+            with contextlib.suppress(FileNotFoundError):  # before Linux 5.14
+                self._kill = self._open("cgroup.kill", os.O_WRONLY)
+            for folder in self._folders:
+                self.joins += (os.open(folder / "cgroup.procs", os.O_RDWR | os.O_CLOEXEC),)
+        except OSError:
+            self._close()
+            raise
+
+    def add(self, pid: int) -> None:
+        """Move a process, with its threads, into the group; raises OSError, after `seal` too."""
+        for join in self.joins or (-1,):
+            os.write(join, b"%d" % pid)
+
+    def seal(self) -> None:
+        """Close `joins`: all that belong to the group are in it. Idempotent."""
+        joins, self.joins = self.joins, ()
+        for join in joins:
+            os.close(join)
+
+    def cpu_ns(self) -> int:
+        """Return the CPU time of all that are or were in the group, in ns, in steps of 1,000. Never falls."""
+        # usage_usec 1234\nuser_usec ...; see cgroup-v2.rst
+        line = os.pread(self._cpu, 64, 0)
+        return int(line[11 : line.index(b"\n")]) * 1000
+
+    def freeze(self) -> None:
+        """Stop all processes of the group, soon; nothing where the kernel can't (before 5.2). Idempotent."""
+        if not self._frozen and self._freeze >= 0:
+            os.pwrite(self._freeze, b"1", 0)
+            self._frozen = True
+
+    def thaw(self) -> None:
+        """Let them go on. Idempotent."""
+        if self._frozen:
+            os.pwrite(self._freeze, b"0", 0)
+            self._frozen = False
+
+    def kill(self) -> None:
+        """Send SIGKILL to all processes of the group, frozen ones too."""
+        if self._kill >= 0:
+            os.pwrite(self._kill, b"1", 0)
+        else:
+            _kill_members(self._unified)
+
+    def populated(self) -> bool:
+        """Tell whether a process lives in the group; the dead that nobody has reaped don't."""
+        return self._events >= 0 and b"populated 1" in os.pread(self._events, 64, 0)
+
+    def has(self, pid: int) -> bool:
+        """Tell whether a process, alive or dead and unreaped, is or was last in the group."""
+        try:
+            return f"/{self.name}".encode() in Path(f"/proc/{pid}/cgroup").read_bytes()
+        except OSError:
+            return False
+
+    def exceeded(self) -> str | None:
+        """Return the limit that the group ran into: "memory_mb" if it cost a process, else "processes", else None."""
+        kills, hits = self._memory_events()
+        if kills and hits:
+            return "memory_mb"
+        return "processes" if self._pids is not None and _counter(self._pids / "pids.events", b"max") else None
+
+    def host_oom(self) -> bool:
+        """Tell whether the machine's (or a parent group's) lack of memory cost a process, and not its own limit."""
+        kills, hits = self._memory_events()
+        return kills > 0 and hits == 0
+
+    def remove(self, timeout_s: float = CLOSE_MS / 1000) -> None:
+        """Kill all, wait for it to be empty, remove the directories, close the files; never raises. Idempotent.
+
+        What isn't gone in time is left to the next `Hierarchy.make`, and at last to `sweep`.
+        """
+        if not self._descriptors:
+            return
+        with contextlib.suppress(OSError):
+            self.kill()
+        self._close()
+        if not _remove(self._folders, time.monotonic() + timeout_s):
+            _STUBBORN.append(self._folders)
+
+    def _memory_events(self) -> tuple[int, int]:
+        """Return how many processes a lack of memory cost, and how often the group's own limit was hit."""
+        folder = self._memory
+        if folder is None:
+            return 0, 0
+        if self._v1_memory:
+            kills = _counter(folder / "memory.oom_control", b"oom_kill")
+            # memory.failcnt stays 0 on Linux 6.18, so the greatest use tells whether the limit was hit.
+            most, limit = _number(folder / "memory.max_usage_in_bytes"), _number(folder / "memory.limit_in_bytes")
+            return kills, int(most > limit - HIT_BYTES)
+        events = folder / "memory.events"
+        return _counter(events, b"oom_kill"), _counter(events, b"oom")
+
+    def _open(self, name: str, flags: int) -> int:
+        descriptor = os.open(self._unified / name, flags | os.O_CLOEXEC)
+        self._descriptors.append(descriptor)
+        return descriptor
+
+    def _close(self) -> None:
+        self.seal()
+        for descriptor in self._descriptors:
+            os.close(descriptor)
+        self._descriptors.clear()
+        self._cpu = self._freeze = self._kill = self._events = -1
+        self._frozen = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """Make groups below `unified`, the v2 directory, and below those of `others`, which maps v1 controllers.
+
+    `controllers` says what its groups can do, out of memory, pids, cpu and freeze; `tops` are all mounted trees.
+    """
+
+    unified: Path
+    others: dict[str, Path]
+    controllers: frozenset[str]
+    tops: tuple[Path, ...]
+
+    def describe(self) -> str:
+        """Say in one line what it is and what it can do."""
+        kind = "cgroups v1 beside a v2 tree" if self.others else "cgroups v2"
+        able = [name for name in (*CONTROLLERS, "freeze") if name in self.controllers]
+        missing = [name for name in (*CONTROLLERS, "freeze") if name not in self.controllers]
+        return f"{kind}: {', '.join(able) or 'CPU time alone'}" + (f" (without {', '.join(missing)})" * bool(missing))
+
+    def make(self, limits: Limits) -> Cgroup:
+        """Make an empty group under these limits. Raises SandboxError; then nothing is left."""
+        _STUBBORN[:] = [folders for folders in _STUBBORN if not _remove(folders, 0.0)]
+        name = f"arena.{os.getpid()}.{_identity(os.getpid())}.{secrets.token_hex(6)}"
+        unified = self.unified / name
+        others = {controller: base / name for controller, base in self.others.items()}
+        folders = (unified, *dict.fromkeys(others.values()))
+        try:
+            for folder in folders:
+                with contextlib.suppress(FileExistsError):  # two v1 controllers may be mounted together
+                    folder.mkdir()
+            for controller in self.controllers - {"freeze"}:
+                _limit(controller, others.get(controller), unified, limits)
+            return Cgroup(name, unified, others, self.controllers)
+        except OSError as error:
+            for folder in folders:
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+            raise SandboxError(f"can't make a cgroup: {error.strerror or error}") from error
+
+    def sweep(self) -> int:
+        """Kill what is left in the groups of dead processes of this pid namespace; return how many are gone."""
+        dead: dict[str, list[Path]] = {}
+        for top in self.tops:
+            for folder in _groups(top):
+                if not _alive(folder.name):
+                    dead.setdefault(folder.name, []).append(folder)
+        for folders in dead.values():
+            for folder in folders:
+                _kill_members(folder)
+        deadline = time.monotonic() + SWEEP_S
+        return sum(_remove(tuple(folders), deadline) for folders in dead.values())
+
+
+_STUBBORN: list[tuple[Path, ...]] = []  # groups of this process that couldn't be removed when their box closed
+
+
+@functools.cache
+def hierarchy() -> Hierarchy | None:
+    """Return what this process can make groups in, None where it can't; see `why_not`. Never raises.
+
+    Found once, by making a group. On a v2 host this moves the process, so call it before starting others.
+    """
+    return _found()[0]
+
+
+def why_not() -> str | None:
+    """Return None where groups can be made, else one line: why not, and the command that mends it."""
+    return _found()[1]
+
+
+def sweep() -> int:
+    """End and remove the groups of dead referees; return how many. Call it at the start of a run."""
+    groups = hierarchy()
+    return 0 if groups is None else groups.sweep()
+
+
+@functools.cache
+def _found() -> tuple[Hierarchy | None, str | None]:
+    return detect()
+
+
+def detect(proc: Path = Path("/proc")) -> tuple[Hierarchy | None, str | None]:
+    """Find a hierarchy and try it by making a group; return it, or None and why not. Never raises.
+
+    `proc` holds self/mountinfo and self/cgroup.
+    """
+    if sys.platform != "linux":
+        return None, "control groups are Linux's; limits are approximate here"
+    try:
+        layout = read_layout(proc)
+        if layout.v2 is None or layout.v2_top is None:
+            return None, (
+                "no cgroup v2 tree is mounted; as root: "
+                "mkdir -p /sys/fs/cgroup/unified && mount -t cgroup2 none /sys/fs/cgroup/unified"
+            )
+        found = prepare(layout)
+        found.make(Limits()).remove()
+    except (OSError, SandboxError) as error:
+        return None, _explain(error)
+    return found, None
+
+
+def read_layout(proc: Path = Path("/proc")) -> Layout:
+    """Read where the trees are mounted, and where in them this process is. Raises OSError."""
+    own = {}  # controller, or "" for v2 -> path from the tree's root
+    for line in (proc / "self" / "cgroup").read_text().splitlines():
+        _, names, path = line.split(":", 2)
+        own.update(dict.fromkeys(names.split(","), path))
+    v2 = v2_top = None
+    v1: dict[str, Path] = {}
+    tops: dict[Path, None] = {}
+    for line in (proc / "self" / "mountinfo").read_text().splitlines():
+        fields, _, rest = line.partition(" - ")
+        kind, _, options = rest.split(" ", 2)
+        root, top = (_plain(word) for word in fields.split(" ")[3:5])
+        if kind == "cgroup2" and "" in own and v2_top is None:
+            v2_top = Path(top)
+            v2 = _below(v2_top, root, own[""])
+            tops[v2_top] = None
+        elif kind == "cgroup":
+            for name in sorted(set(options.split(",")) & set(CONTROLLERS) & set(own)):
+                v1.setdefault(name, _below(Path(top), root, own[name]))
+                tops[Path(top)] = None
+    return Layout(v2, v2_top, v1, tuple(tops))
+
+
+def prepare(layout: Layout) -> Hierarchy:
+    """Choose the directories that groups are made in, and switch the v2 controllers on there. Raises OSError."""
+    assert layout.v2 is not None
+    assert layout.v2_top is not None
+    base = layout.v2.parent if layout.v2.name == LEAF else layout.v2
+    known = (base / "cgroup.controllers").read_text().split()
+    if set(known) & set(CONTROLLERS):
+        if os.geteuid() == 0 and base == layout.v2 and not _delegated(base):
+            base = layout.v2_top
+        _enable(base)
+    on = (base / "cgroup.subtree_control").read_text().split()
+    others = {name: path for name, path in layout.v1.items() if name not in on and os.access(path, os.W_OK)}
+    able = {name for name in CONTROLLERS if name in on or name in others}
+    if (base / "cgroup.freeze").exists() or _children_freeze(base):
+        able.add("freeze")
+    return Hierarchy(base, others, frozenset(able), layout.tops)
+
+
+def _enable(base: Path) -> None:
+    """Switch on what is there of the controllers for the children of `base`, after moving its processes to a leaf."""
+    wanted = set((base / "cgroup.controllers").read_text().split()) & set(CONTROLLERS)
+    missing = sorted(wanted - set((base / "cgroup.subtree_control").read_text().split()))
+    if not missing:
+        return
+    if (base / "cgroup.type").exists():  # the top of the whole tree has none, and may hold processes
+        _move_to_leaf(base)
+    for name in missing:  # one by one: one that is refused (cpu, with real-time processes) doesn't cost the others
+        with contextlib.suppress(OSError):
+            _write(base / "cgroup.subtree_control", f"+{name}")
+
+
+def _move_to_leaf(base: Path) -> None:
+    leaf = base / LEAF
+    leaf.mkdir(exist_ok=True)
+    for _ in range(MOVE_PASSES):
+        pids = (base / "cgroup.procs").read_text().split()
+        if not pids:
+            return
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                _write(leaf / "cgroup.procs", pid)
+
+
+def _delegated(folder: Path) -> bool:
+    """Tell whether systemd has given the directory to us (Delegate=yes)."""
+    for name in ("user.delegate", "trusted.delegate"):
+        with contextlib.suppress(OSError):
+            if os.getxattr(folder, name) == b"1":
+                return True
+    return False
+
+
+def _children_freeze(base: Path) -> bool:
+    """Tell whether groups below have cgroup.freeze, which the top of the tree itself lacks."""
+    probe = base / f"arena.{os.getpid()}.{_identity(os.getpid())}.{secrets.token_hex(6)}"
+    probe.mkdir()
+    try:
+        return (probe / "cgroup.freeze").exists()
+    finally:
+        probe.rmdir()
+
+
+def _explain(error: Exception) -> str:
+    cause = error.__cause__ if isinstance(error, SandboxError) else error
+    number = cause.errno if isinstance(cause, OSError) else None
+    if number == errno.EROFS:
+        return (
+            "the cgroup tree is read-only, as in a container; start the container with "
+            "--privileged --cgroupns=private, or run outside of it"
+        )
+    if number in (errno.EACCES, errno.EPERM):
+        return f"this process may not make cgroups; run {DELEGATE}, or run as root"
+    return f"{error}; run {DELEGATE}, or run as root"
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+def settings(controller: str, v1: bool, limits: Limits, cores: int) -> list[tuple[str, str, bool]]:
+    """Return what to write to a group's files, in this order: name, value, whether the file may be missing.
+
+    `cores` is how many the machine has. Source: the kernel's cgroup-v2.rst and cgroup-v1/memory.rst.
+    """
+    if controller == "pids":
+        return [("pids.max", str(limits.processes), False)]
+    if controller == "memory":
+        size = str(limits.memory_mb * 1024 * 1024)
+        if v1:
+            return [
+                ("memory.limit_in_bytes", size, False),
+                ("memory.memsw.limit_in_bytes", size, True),  # missing where the kernel doesn't account swap
+                ("memory.swappiness", "0", True),
+            ]
+        return [("memory.max", size, False), ("memory.swap.max", "0", True), ("memory.oom.group", "1", True)]
+    if limits.cores >= cores:
+        return []
+    quota = str(max(1000, round(limits.cores * PERIOD_US)))  # the kernel refuses less than 1 ms
+    if v1:
+        return [("cpu.cfs_period_us", str(PERIOD_US), False), ("cpu.cfs_quota_us", quota, False)]
+    return [("cpu.max", f"{quota} {PERIOD_US}", False)]
+
+
+def _limit(controller: str, v1_folder: Path | None, unified: Path, limits: Limits) -> None:
+    folder = unified if v1_folder is None else v1_folder
+    for name, value, optional in settings(controller, v1_folder is not None, limits, os.cpu_count() or 1):
+        try:
+            _write(folder / name, value)
+        except FileNotFoundError:
+            if not optional:
+                raise
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def _write(path: Path, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)  # never creates: what isn't there the kernel doesn't have
+    try:
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)
+
+
+def _counter(path: Path, key: bytes) -> int:
+    """Return the number beside a word in a file of "word number" lines; 0 where there is none."""
+    with contextlib.suppress(OSError):
+        for line in path.read_bytes().splitlines():
+            word, _, number = line.partition(b" ")
+            if word == key:
+                return int(number)
+    return 0
+
+
+def _number(path: Path) -> int:
+    try:
+        return int(path.read_bytes())
+    except OSError:
+        return 0
+
+
+def _plain(word: str) -> str:
+    r"""Undo the octal escapes of mountinfo: \040 is a space."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), word)
+
+
+def _below(top: Path, root: str, own: str) -> Path:
+    """Return where a path of the tree lies below a mount that shows the tree from `root` on."""
+    if root != "/":
+        inside = own == root or own.startswith(root + "/")
+        own = own[len(root) :] if inside else "/"  # in a container whose own group is what is mounted
+    return top / own.strip("/") if own.strip("/") else top
+
+
+# --- whose group, and its end -----------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _identity(pid: int) -> str:
+    """Return START.NAMESPACE of this process; `pid` is its own, since a fork inherits the cache."""
+    return f"{_start_time(pid)}.{_pid_namespace()}"
+
+
+def _start_time(pid: int) -> int:
+    """Return when a process started, in ticks after boot; 0 if there is none, or only its unreaped rest."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()  # its name may hold anything
+    except OSError:
+        return 0
+    return 0 if fields[0] in "ZX" else int(fields[19])
+
+
+def _pid_namespace() -> int:
+    return os.stat("/proc/self/ns/pid").st_ino
+
+
+def _alive(name: str) -> bool:
+    """Tell whether a group's maker lives, or can't be judged from here, being of another pid namespace."""
+    match = NAME.fullmatch(name)
+    if match is None:
+        return True
+    pid, start, namespace = (int(word) for word in match.groups())
+    return namespace != _pid_namespace() or _start_time(pid) == start
+
+
+def _groups(top: Path) -> Iterator[Path]:
+    """Give the directories of boxes, anywhere in a tree."""
+    for folder, names, _ in os.walk(top):
+        ours = [name for name in names if NAME.fullmatch(name)]
+        yield from (Path(folder, name) for name in ours)
+        names[:] = [name for name in names if name not in ours]
+
+
+def _members(folder: Path) -> list[int]:
+    """Return the processes of a directory and of those below it."""
+    pids = []
+    for inner, _, _ in os.walk(folder):
+        with contextlib.suppress(OSError):
+            pids += [int(word) for word in Path(inner, "cgroup.procs").read_bytes().split()]
+    return pids
+
+
+def _kill_members(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        _write(folder / "cgroup.kill", "1")
+        return
+    for _ in range(KILL_PASSES):  # v1, or before Linux 5.14
+        pids = [pid for pid in _members(folder) if pid > 0]  # 0: of another pid namespace
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if not pids:
+            return
+
+
+def _remove(folders: tuple[Path, ...], deadline: float) -> bool:
+    """Remove directories, with those below them, as soon as they are empty; tell whether all are gone in time."""
+    left = list(folders)
+    while True:
+        left = [folder for folder in left if not _remove_one(folder)]
+        if not left:
+            return True
+        if time.monotonic() >= deadline:
+            return False
+        for folder in left:
+            _kill_members(folder)
+        time.sleep(POLL_S)
+
+
+def _remove_one(folder: Path) -> bool:
+    try:
+        folder.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return _remove_deep(folder)
+    return True
+
+
+def _remove_deep(folder: Path) -> bool:
+    """Remove a group that a program of the same user made groups in."""
+    for inner, _, _ in os.walk(folder, topdown=False):
+        try:
+            os.rmdir(inner)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return False
+    return True
