@@ -1,11 +1,20 @@
-"""A match to play, as a worker process gets it: the spec, how to start its bots, and where they may leave files."""
+"""A match to play, as a worker process gets it: the spec, how to start its bots, in which sandbox, and where the
+sandbox may leave files.
 
+A sandbox that keeps boxes started for the next match (Docker's) lives as long as its worker, any other as long as its
+match.
+"""
+
+import atexit
+import os
 import tempfile
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
-from arena.referee import MatchResult, MatchSpec, play_match
-from arena.sandbox import Box, Limits, ProcessSandbox, Program, remove_tree
+from arena.referee import ArenaError, MatchResult, MatchSpec, play_match
+from arena.sandbox import Box, Program, Sandbox, SandboxError, remove_tree
+from arena.sandbox.choice import Choice, make
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +24,7 @@ class Job:
     spec: MatchSpec
     programs: tuple[Program, ...]
     scratch: Path
-    limits: Limits = field(default_factory=Limits)
+    choice: Choice = field(default_factory=Choice)
 
     @property
     def _prefix(self) -> str:
@@ -29,13 +38,34 @@ class Job:
 
 def play(job: Job) -> MatchResult:
     """Play the match. Raises ArenaError where this machine failed."""
-    folder = Path(tempfile.mkdtemp(prefix=job._prefix, dir=job.scratch))
     try:
-        sandbox = ProcessSandbox(folder)
+        if job.choice.name == "docker":
+            return _played(job, _kept(job.choice, job.scratch, len(job.programs)))
+        folder = Path(tempfile.mkdtemp(prefix=job._prefix, dir=job.scratch))
+        try:
+            sandbox = make(job.choice, folder)
+            try:
+                return _played(job, sandbox)
+            finally:
+                sandbox.close()
+        finally:
+            remove_tree(folder)
+    except SandboxError as problem:
+        raise ArenaError(str(problem)) from problem
 
-        def launch(bot: int) -> Box:
-            return sandbox.start(job.programs[bot], job.limits)
 
-        return play_match(job.spec, launch)
-    finally:
-        remove_tree(folder)
+def _played(job: Job, sandbox: Sandbox) -> MatchResult:
+    def launch(bot: int) -> Box:
+        return sandbox.start(job.programs[bot], job.spec.limits)
+
+    return play_match(job.spec, launch)
+
+
+@cache
+def _kept(choice: Choice, scratch: Path, seats: int) -> Sandbox:
+    """Return this worker's sandbox, which is closed when the worker ends; also by SIGTERM, which raises SystemExit."""
+    folder = scratch / f"worker-{os.getpid()}"
+    folder.mkdir(exist_ok=True)
+    sandbox = make(choice, folder, ahead=seats)
+    atexit.register(sandbox.close)
+    return sandbox

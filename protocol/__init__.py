@@ -11,7 +11,6 @@ imports `protocol.kit` passes through here and must need nothing but the standar
 """
 
 from protocol.framing import (
-    FLOOD_LIMIT,
     LINE_LIMIT,
     PROTOCOL,
     Answer,
@@ -26,7 +25,6 @@ from protocol.framing import (
 )
 
 __all__ = [
-    "FLOOD_LIMIT",
     "LINE_LIMIT",
     "PROTOCOL",
     "Answer",

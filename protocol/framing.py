@@ -1,7 +1,7 @@
 """Bytes -> lines -> one decoded object -> one reply: small pure steps of the referee's hot loop.
 
 Theory of operation. The caller owns the pipe and the clock. It feeds what it read to a `LineBuffer`, checks the sizes
-against LINE_LIMIT and FLOOD_LIMIT, and takes each line through `decode` and then `parse_reply` (or `parse_hello`).
+against LINE_LIMIT and the match's own, and takes each line through `decode` and then `parse_reply` (or `parse_hello`).
 Whatever a bot can write is a value here, never an exception: a line that can't be used becomes a `Malformed` with the
 fault's code and a sentence for the bot's author.
 
@@ -21,7 +21,6 @@ from typing import Any, Literal, NoReturn
 
 PROTOCOL = 1  # the version that the hello line announces
 LINE_LIMIT = 65_536  # bytes without the newline; a reply to the basic game has fewer than 100
-FLOOD_LIMIT = 1 << 20  # bytes between two requests: generous to a forgotten print, and bounds the referee's memory
 DEPTH_LIMIT = 32  # brackets; a reply needs 3, and json's own limit depends on the Python version and the call stack
 INT_DIGITS = 20  # any 64-bit integer fits (a bot may add a time in ns); json alone would go to 4,300, in quadratic time
 NAME_LIMIT = 64  # characters of a bot's name or version: a column of a results table

@@ -50,12 +50,14 @@ from protocol.coup import (
 from protocol.framing import NAME_LIMIT, PROTOCOL
 
 # The fault's consequences stand in SPEC.md and in the referee's table; the names are the same in error lines, logs and
-# results. Those of the last row end the process, so no error line can carry them.
+# results. Those of the last three rows end the process, so no error line can carry them.
 FaultCode = Literal[
     "bad_utf8", "bad_json", "duplicate_key", "bad_number", "too_deep", "lone_surrogate", "not_an_object",
     "bad_reply", "illegal_move", "timeout",
     "late_reply", "stray_line",
-    "line_too_long", "flood", "exited", "closed", "start_failed", "out_of_lives", "retired",
+    "line_too_long", "flood",
+    "out_of_memory", "too_many_processes", "cpu_used_up", "file_too_large", "tmp_full", "too_many_open_files",
+    "exited", "closed", "start_failed", "out_of_lives", "retired",
 ]  # fmt: skip
 
 Handle = Annotated[str, Field(min_length=1, description="A player's name within this match.")]
@@ -67,13 +69,24 @@ Handle = Annotated[str, Field(min_length=1, description="A player's name within 
 class Limits(Sent):
     """The limits of this match."""
 
-    limit_ms: Count = Field(description="Free time for each request, in milliseconds.")
-    bank_ms: Count = Field(description="Further time for all requests of one game, in milliseconds.")
-    start_ms: Count = Field(description="Time from the hello line to the bot's hello, in milliseconds.")
+    limit_ms: Count = Field(description="Free time for each request, by `clock`, in milliseconds.")
+    bank_ms: Count = Field(description="Further time for all requests of one game, by `clock`, in milliseconds.")
+    start_ms: Count = Field(description="Time from the hello line to the bot's hello, by `clock`, in milliseconds.")
     line_bytes: Positive = Field(description="Longest line a bot may send, in bytes, without its newline.")
     flood_bytes: Positive = Field(description="Most that a bot may send between two requests, in bytes.")
     lives: Positive = Field(description="Faults in one game at which the bot forfeits it.")
     forfeits: Positive = Field(description="Forfeited games after which the bot forfeits the rest of the match.")
+    clock: Literal["cpu", "wall"] = Field(
+        description="What the bot is charged: CPU time (and 5 times as much wall time), or wall time."
+    )
+    ponder: bool = Field(description="Whether the bot may compute while it isn't asked.")
+    memory_mb: Positive = Field(description="Memory of the process and its descendants, in MiB.")
+    processes: Positive = Field(description="Processes and threads at a time.")
+    cpu_s: Positive = Field(description="CPU time from the process's start to its end, in seconds.")
+    cores: float = Field(gt=0, description="Cores used at a time.")
+    file_size_mb: Positive = Field(description="Size of each file, in MiB.")
+    tmp_mb: Positive = Field(description="What all files together may hold, in MiB.")
+    open_files: Positive = Field(description="Open files of each process.")
 
 
 class Match(Sent):
@@ -131,8 +144,10 @@ class MatchOver(Sent):
 class Clock(Sent):
     """The bot's own clock when the request is sent."""
 
-    limit_ms: Count = Field(description="Free time for this request, in milliseconds.")
-    bank_ms: Count = Field(description="What is left of the game's bank, in milliseconds.")
+    limit_ms: Count = Field(description="Free time for this request, by the match's clock, in milliseconds.")
+    bank_ms: Count = Field(description="What is left of the game's bank, by the match's clock, in milliseconds.")
+    wall_limit_ms: Count = Field(description="Free wall time for this request, in milliseconds.")
+    wall_bank_ms: Count = Field(description="What is left of the game's bank of wall time, in milliseconds.")
 
 
 class _Request(Sent):

@@ -3,9 +3,11 @@
 `play_match` runs in its caller's thread until the match is complete and returns everything that is worth keeping; it
 writes no file. Processes live for the whole match; one whose bot forfeits is ended at once and started anew for the
 next game. All chance comes from the match's key. Whatever a bot does ends in a row of the fault table; an ArenaError (a
-process that this machine can't start) ends the match itself, which is then void.
+process that this machine can't start, a sandbox that breaks, a host that stands still) ends the match itself, which is
+then void.
 """
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -32,27 +34,25 @@ from arena.referee import wire
 from arena.referee.record import GameRecord, Header, write
 from arena.referee.seat import Seat
 from arena.referee.table import Table
-from arena.referee.verdict import FAULTS, ArenaError, Consequence, Fault
-from arena.sandbox import Box, Exit, ProgramError, SandboxError
+from arena.referee.timing import WALL_FACTOR, Timing
+from arena.referee.verdict import FAULTS, ArenaError, Consequence, Fault, ending
+from arena.sandbox import Box, Exit, Limits, ProgramError, SandboxError
 from protocol import framing
-from protocol.framing import FLOOD_LIMIT, LINE_LIMIT, Malformed, encode, show
+from protocol.framing import LINE_LIMIT, Malformed, encode, show
 
 _GOT_SHOWN = 1000  # bytes of a faulty line that are kept in the record
 _ECHO_SHOWN = 200  # bytes of it that are sent back to the bot
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """The clocks, in milliseconds: free time a request, bank a game, time to start."""
-
-    limit_ms: int = 500
-    bank_ms: int = 10_000
-    start_ms: int = 10_000
+_CPU_OUT = "the CPU time ran out"
+_WALL_OUT = f"the wall time, {WALL_FACTOR} times the CPU time, ran out"
+_LAST_WORDS_BYTES = 4096  # of standard error: more lines than anybody looks at
 
 
 @dataclass(frozen=True, slots=True)
 class MatchSpec:
-    """What a match is made of. `seatings` has one entry a game: the bot (index into `bots`) of each seat."""
+    """What a match is made of. `seatings` has one entry a game: the bot (index into `bots`) of each seat.
+
+    `limits` are those under which `launch` starts the bots: they are told, and named when one ends a bot.
+    """
 
     match: int
     key: bytes
@@ -60,6 +60,7 @@ class MatchSpec:
     seatings: tuple[tuple[int, ...], ...]
     rules: Ruleset = COUP
     timing: Timing = field(default_factory=Timing)
+    limits: Limits = field(default_factory=Limits)
     lives: int = 3
     forfeits: int = 3
     open_names: bool = False
@@ -68,6 +69,11 @@ class MatchSpec:
     def seats(self) -> int:
         """Return the number of seats of the table."""
         return len(self.bots)
+
+    @property
+    def flood_bytes(self) -> int:
+        """Return how much a bot may write between two requests, in bytes."""
+        return self.limits.output_kb * 1024
 
     @property
     def handles(self) -> tuple[str, ...]:
@@ -147,9 +153,18 @@ def hello(spec: MatchSpec, bot: int) -> bytes:
                 "bank_ms": spec.timing.bank_ms,
                 "start_ms": spec.timing.start_ms,
                 "line_bytes": LINE_LIMIT,
-                "flood_bytes": FLOOD_LIMIT,
+                "flood_bytes": spec.flood_bytes,
                 "lives": spec.lives,
                 "forfeits": spec.forfeits,
+                "clock": "cpu" if spec.timing.cpu else "wall",
+                "ponder": spec.timing.ponder,
+                "memory_mb": spec.limits.memory_mb,
+                "processes": spec.limits.processes,
+                "cpu_s": spec.limits.cpu_s,
+                "cores": spec.limits.cores,
+                "file_size_mb": spec.limits.file_size_mb,
+                "tmp_mb": spec.limits.tmp_mb,
+                "open_files": spec.limits.open_files,
             },
             "match": {
                 "games": len(spec.seatings),
@@ -170,7 +185,7 @@ def _ms(seconds: float) -> int:
 class _Player:
     """One bot of the table over the whole match: its process, and its account in the present game."""
 
-    __slots__ = ("bank", "bot", "failed", "forfeits", "lives", "processes", "seat", "warned")
+    __slots__ = ("bot", "cpu_bank", "failed", "forfeits", "lives", "processes", "seat", "wall_bank", "warned")
 
     def __init__(self, bot: int) -> None:
         self.bot = bot
@@ -179,7 +194,8 @@ class _Player:
         self.processes = 0
         self.forfeits = 0
         self.lives = 0
-        self.bank = 0.0  # seconds
+        self.wall_bank = 0.0  # seconds
+        self.cpu_bank = math.inf  # seconds; without end where CPU time isn't charged
         self.warned = 0  # stray lines that the bot has been told of
 
 
@@ -188,10 +204,12 @@ class _Match:
         self.spec = spec
         self.launch = launch
         self.clock = clock
-        self.table = Table(clock)
+        self.table = Table(clock, spec.timing.cpu, spec.timing.ponder, spec.limits.cores)
         self.players = [_Player(bot) for bot in range(spec.seats)]
         self.logs: list[tuple[int, int, bytes]] = []
-        self.limit = spec.timing.limit_ms / 1000
+        timing = spec.timing
+        self.wall_limit = timing.limit_ms / 1000 * timing.factor
+        self.cpu_limit = timing.limit_ms / 1000 if timing.cpu else math.inf
         self.last_winner: int | None = None  # a bot; None at first and after a draw
         self.requests = 0
         self.startup = 0.0
@@ -202,9 +220,7 @@ class _Match:
         self.table.finish(wire.MATCH_OVER)
         for player in self.players:
             self.end_process(player)
-        header = Header(
-            spec.match, spec.key, spec.rules, spec.bots, spec.handles, spec.timing.limit_ms, spec.timing.bank_ms
-        )
+        header = Header(spec.match, spec.key, spec.rules, spec.bots, spec.handles, spec.timing, spec.limits)
         text = write(header, games)
         return MatchResult(spec.match, text, tuple(self.logs), self.requests, self.startup)
 
@@ -222,24 +238,27 @@ class _Match:
             player.processes += 1
             player.warned = 0
             try:
-                player.seat = Seat(self.launch(player.bot))
+                player.seat = Seat(self.launch(player.bot), self.spec.flood_bytes)
             except ProgramError as problem:
                 player.failed = ("start_failed", str(problem))
                 continue
             self.table.add(player.seat)
             greeted.append((player, player.seat))
-        seconds = self.spec.timing.start_ms / 1000
-        self.table.exchange([(seat, hello(self.spec, player.bot), seconds) for player, seat in greeted])
+        timing = self.spec.timing
+        seconds = timing.start_ms / 1000
+        wall, cpu = seconds * timing.factor, seconds if timing.cpu else math.inf
+        self.table.exchange([(seat, hello(self.spec, player.bot), wall, cpu) for player, seat in greeted])
         for player, seat in greeted:
             if isinstance(seat.answer, framing.Greeting):
                 continue
             if isinstance(seat.answer, Malformed):
                 why = f"its first line was no hello: {seat.answer.message}: {show(seat.raw, _ECHO_SHOWN)}"
             elif seat.gone is None:
-                why = f"no hello within {self.spec.timing.start_ms} ms"
+                allowed = f"{timing.start_ms} ms of CPU time" if seat.spent else f"{timing.start_ms * timing.factor} ms"
+                why = f"no hello within {allowed}"
             else:
-                code, ended = self.table.why_gone(seat)
-                why = ended.describe() if ended else FAULTS[code].message
+                code, detail = self.ending(seat)
+                why = detail or FAULTS[code].message
             self.end_process(player)
             player.failed = ("start_failed", why)
         self.startup += self.clock() - began
@@ -252,6 +271,11 @@ class _Match:
         ended = self.table.remove(seat)
         self.logs.append((player.bot, player.processes, seat.capture.render()))
         return ended
+
+    def ending(self, seat: Seat) -> tuple[str, str | None]:
+        """Return the fault's code of a seat that is gone, and its detail."""
+        code, ended = self.table.why_gone(seat)
+        return ending(code, ended, seat.capture.tail(_LAST_WORDS_BYTES), self.spec.limits)
 
     # -- one game
 
@@ -267,7 +291,8 @@ class _Match:
         handles = [spec.handles[bot] for bot in seating]
         for seat, player in enumerate(players):
             player.lives = spec.lives
-            player.bank = spec.timing.bank_ms / 1000
+            player.wall_bank = spec.timing.bank_ms / 1000 * spec.timing.factor
+            player.cpu_bank = spec.timing.bank_ms / 1000 if spec.timing.cpu else math.inf
             if player.seat is not None:
                 player.seat.capture.mark(f"--- game {number} ---")
                 player.seat.send(wire.game_start(view(state, seat), number, handles))
@@ -298,7 +323,8 @@ class _Match:
         question = wire.Question(board, record.game)
         asked = []
         asks = []
-        limit_ms = self.spec.timing.limit_ms
+        timing = self.spec.timing
+        limit_ms, wall_limit_ms = timing.limit_ms, timing.limit_ms * timing.factor
         for number in board.phase.asked:
             player = players[number]
             sight = view(state, number)
@@ -311,8 +337,12 @@ class _Match:
                 if seat.stray_count > player.warned:
                     self.warn(player, seat)
                 seat.number += 1
-                line = question.line(sight, seat.number, feed.take(number), menu, limit_ms, _ms(player.bank))
-                asks.append((seat, line, self.limit + player.bank))
+                wall_bank_ms = _ms(player.wall_bank)
+                bank_ms = _ms(player.cpu_bank) if timing.cpu else wall_bank_ms
+                line = question.line(
+                    sight, seat.number, feed.take(number), menu, limit_ms, bank_ms, wall_limit_ms, wall_bank_ms
+                )
+                asks.append((seat, line, self.wall_limit + player.wall_bank, self.cpu_limit + player.cpu_bank))
         self.table.exchange(asks)
         self.requests += len(asks)
         return [self.judge(player, sight, menu, feed, chance, record) for player, sight, menu in asked]
@@ -332,14 +362,20 @@ class _Match:
             if seat.waiting:
                 seat.waiting = False
                 seat.late.add(seat.number)
-            player.bank = 0.0
             code = "timeout"
-            record.times.append(round((seat.deadline - seat.asked_at) * 1_000_000))
+            if self.spec.timing.cpu:
+                detail = _CPU_OUT if seat.spent else _WALL_OUT
+            self.book(record, seat, (seat.answered_at if seat.spent else seat.deadline) - seat.asked_at)
+            player.wall_bank = 0.0
+            player.cpu_bank = 0.0 if self.spec.timing.cpu else math.inf
         else:
             elapsed = seat.answered_at - seat.asked_at
-            record.times.append(round(elapsed * 1_000_000))
-            if elapsed > self.limit:
-                player.bank = max(0.0, player.bank - (elapsed - self.limit))
+            self.book(record, seat, elapsed)
+            if elapsed > self.wall_limit:
+                player.wall_bank = max(0.0, player.wall_bank - (elapsed - self.wall_limit))
+            used = seat.cpu_used / 1e9
+            if used > self.cpu_limit:
+                player.cpu_bank = max(0.0, player.cpu_bank - (used - self.cpu_limit))
             if isinstance(reply, Malformed):
                 code, detail = reply.code, reply.message
             elif isinstance(reply, framing.Answer):
@@ -350,6 +386,12 @@ class _Match:
                 if reply.move is None:
                     detail = f"choice {show(str(reply.choice).encode(), 20)} is not one of 0 to {len(menu.moves) - 1}"
         return self.fault(player, seat, sight, code, detail, feed, chance, record)
+
+    def book(self, record: GameRecord, seat: Seat | None, seconds: float) -> None:
+        """Note what an answer took; no seat: none was asked."""
+        record.times.append(round(seconds * 1_000_000))
+        if self.spec.timing.cpu:
+            record.cpu.append(0 if seat is None else round(seat.cpu_used / 1000))
 
     def fault(
         self,
@@ -396,9 +438,7 @@ class _Match:
         step = len(record.words)
         detail = None
         if player.seat is not None:
-            code, ended = self.table.why_gone(player.seat)
-            if code == "exited" and ended is not None:
-                detail = ended.describe()
+            code, detail = self.ending(player.seat)
             self.report_strays(player, player.seat, record)
             self.end_process(player)
         elif player.forfeits >= self.spec.forfeits:
@@ -409,7 +449,7 @@ class _Match:
         record.faults.append(Fault(player.bot, code, step, None, notation(FORFEIT), detail))
         record.words.append(notation(FORFEIT))
         if not timed:
-            record.times.append(0)
+            self.book(record, None, 0.0)
         player.forfeits += 1
         return FORFEIT
 

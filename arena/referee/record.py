@@ -3,14 +3,14 @@
 A record is JSONL: a header, one line a game, and an end line whose checksum covers all lines before it but their times.
 It holds what can't be recomputed (rules, key, seats, moves, faults, times) and, of what can, only what lets `replay`
 tell that the engine still says the same: result, number of events and their digest. The moves of a game stand in one
-string, in notation, in the order in which they were asked for. Times (`times_us`, one a move) are left out of every
-comparison.
+string, in notation, in the order in which they were asked for. Times (`times_us`, one a move, by the wall; where CPU
+time was charged also `cpu_us`) are left out of every comparison.
 """
 
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from arena.coup import Chance, IllegalMoveError, Over, Ruleset, State, apply, deal, legal, view
@@ -18,9 +18,12 @@ from arena.coup.events import Event, Exiled, Forfeited
 from arena.coup.moves import FORFEIT, Answer, parse
 from arena.coup.ruleset_data import from_dict, to_dict
 from arena.referee import wire
+from arena.referee.timing import Timing
 from arena.referee.verdict import FAULTS, Consequence, Fault
+from arena.sandbox import Limits
 
 VERSION = 1
+_TIMES = frozenset({"times_us", "cpu_us"})  # fields that no comparison looks at
 
 
 class RecordError(Exception):
@@ -36,14 +39,15 @@ class Header:
     rules: Ruleset
     bots: tuple[str, ...]
     handles: tuple[str, ...]
-    limit_ms: int
-    bank_ms: int
+    timing: Timing = field(default_factory=Timing)
+    limits: Limits = field(default_factory=Limits)
 
 
 @dataclass(slots=True)
 class GameRecord:
     """One game while it is played, and afterwards. `seating`: the bot of each seat; `eliminated`: (seat, turn).
 
+    `times` and `cpu` have what each move took, in us; `cpu` is empty where CPU time wasn't charged.
     `starter` is the last winner's seat, which matters to rulesets in which the winner starts.
     """
 
@@ -51,6 +55,7 @@ class GameRecord:
     seating: tuple[int, ...]
     words: list[str] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
+    cpu: list[int] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     eliminated: list[tuple[int, int]] = field(default_factory=list)
     winner: int | None = None
@@ -92,8 +97,8 @@ def write(header: Header, games: Sequence[GameRecord]) -> str:
             "rules": to_dict(header.rules),
             "bots": header.bots,
             "handles": header.handles,
-            "limit_ms": header.limit_ms,
-            "bank_ms": header.bank_ms,
+            **asdict(header.timing),
+            "limits": asdict(header.limits),
         }
     ]
     lines += [_game_payload(game) for game in games]
@@ -116,6 +121,7 @@ def _game_payload(game: GameRecord) -> dict[str, Any]:
         "events": game.events,
         "events_sha256": game.digest,
         "times_us": game.times,
+        **({"cpu_us": game.cpu} if game.cpu else {}),
     }
 
 
@@ -131,7 +137,7 @@ def _dump(payload: dict[str, Any]) -> str:
 def _checksum(lines: Sequence[dict[str, Any]]) -> str:
     digest = hashlib.sha256()
     for line in lines:
-        digest.update(_dump({key: value for key, value in line.items() if key != "times_us"}).encode() + b"\n")
+        digest.update(_dump({key: value for key, value in line.items() if key not in _TIMES}).encode() + b"\n")
     return digest.hexdigest()
 
 
@@ -173,8 +179,9 @@ def _header(payload: dict[str, Any]) -> Header:
         rules=from_dict(payload["rules"]),
         bots=tuple(payload["bots"]),
         handles=tuple(payload["handles"]),
-        limit_ms=payload["limit_ms"],
-        bank_ms=payload["bank_ms"],
+        # What a record from before a field was lacks had its default.
+        timing=Timing(**{each.name: payload.get(each.name, each.default) for each in fields(Timing)}),
+        limits=Limits(**payload.get("limits", {})),
     )
 
 
@@ -184,6 +191,7 @@ def _game(payload: dict[str, Any]) -> GameRecord:
         seating=tuple(payload["seats"]),
         words=payload["moves"].split(),
         times=payload["times_us"],
+        cpu=payload.get("cpu_us", []),
         faults=[_fault(fault) for fault in payload["faults"]],
         eliminated=[(seat, turn) for seat, turn in payload["eliminated"]],
         winner=payload["winner"],
@@ -293,7 +301,8 @@ def request_line(header: Header, game: GameRecord, number: int) -> str:
             if place == number:
                 question = wire.Question(step.before.board, game.game)
                 menu = wire.menu(legal(sight))
-                return question.line(sight, 0, events, menu, header.limit_ms, header.bank_ms).decode()
+                limit, bank, factor = header.timing.limit_ms, header.timing.bank_ms, header.timing.factor
+                return question.line(sight, 0, events, menu, limit, bank, limit * factor, bank * factor).decode()
             place += 1
         feed.add(step.events)
     raise RecordError(f"game {game.game} has no move {number}")

@@ -3,13 +3,16 @@
 A seat is either idle or has one open line (a request, or the hello) that waits for its answer. Bytes are read and timed
 by the table; the seat cuts them into lines and takes the first that answers the open line. Everything else is kept as
 stray. A seat that is `gone` (its stream ended, broke a limit, or never began) stays so until it is replaced.
+
+What CPU time a line cost is the difference of two readings. `resting` says that the open line's is taken, and that the
+box is frozen if it is at all; `thaw` and `rest` are the only ways in and out.
 """
 
+import math
 import os
 
-from arena.sandbox import Box, Capture
+from arena.sandbox import Box, Capture, SandboxError
 from protocol.framing import (
-    FLOOD_LIMIT,
     LINE_LIMIT,
     Answer,
     Greeting,
@@ -25,9 +28,15 @@ _STRAYS_KEPT = 3  # examples of stray lines that are kept until they are reporte
 
 
 class Seat:
-    """The conversation with one bot process. `deadline` and `answered_at` are readings of the table's clock, in s."""
+    """The conversation with one bot process.
+
+    `asked_at`, `answered_at`, `deadline` and `look_at` are readings of the table's clock, in s. `cpu_limit` is what the
+    open line may use, `cpu_used` what it has used, in ns; both stay as they are where CPU time isn't charged.
+    """
 
     __slots__ = (
+        "_cpu_mark",
+        "_flood_bytes",
         "_lines",
         "_received",
         "_unsent",
@@ -36,28 +45,41 @@ class Seat:
         "asked_at",
         "box",
         "capture",
+        "cpu_limit",
+        "cpu_used",
         "deadline",
+        "frozen",
         "gone",
         "late",
+        "look_at",
         "number",
         "raw",
+        "resting",
+        "spent",
         "stray_count",
         "strays",
         "waiting",
     )
 
-    def __init__(self, box: Box) -> None:
+    def __init__(self, box: Box, flood_bytes: int) -> None:
         self.box = box
         self.capture = Capture()
         self.number = 0  # id of the open or last request; 0 is the hello
         self.waiting = False
         self.answer: Answer | Greeting | Malformed | None = None
         self.raw = b""
-        self.asked_at = self.answered_at = self.deadline = 0.0
+        self.asked_at = self.answered_at = self.deadline = self.look_at = 0.0
+        self.cpu_limit = math.inf
+        self.cpu_used = 0
+        self.spent = False  # the open line was given up because its CPU time ran out
+        self.resting = False
+        self.frozen = False
         self.gone: str | None = None  # a fault's code
         self.late: set[int] = set()  # ids that timed out and whose answer hasn't come yet
         self.strays: list[bytes] = []
         self.stray_count = 0
+        self._cpu_mark = 0  # the last reading; the first line pays for the start of the process
+        self._flood_bytes = flood_bytes
         self._lines = LineBuffer()
         self._unsent = b""
         self._received = 0
@@ -93,6 +115,7 @@ class Seat:
         self.answer = None
         self.raw = b""
         self.waiting = True
+        self.resting = self.spent = False
         self.send(line)
 
     def receive(self, now: float) -> None:
@@ -114,8 +137,43 @@ class Seat:
             self._take(line, now)
         if self._lines.pending > LINE_LIMIT:
             self.gone = self.gone or "line_too_long"
-        elif self._received > FLOOD_LIMIT:
+        elif self._received > self._flood_bytes:
             self.gone = self.gone or "flood"
+
+    # -- CPU time, and freezing
+
+    def forget_cpu(self) -> None:
+        """Take a reading: what was used before it is nobody's business."""
+        self._cpu_mark = self._cpu_ns()
+
+    def measure(self) -> None:
+        """Set `cpu_used`: what was used since the last reading that ended a line (or that was forgotten)."""
+        self.cpu_used = self._cpu_ns() - self._cpu_mark
+
+    def thaw(self) -> None:
+        """Let the process run; nothing if it does."""
+        if self.frozen:
+            self.frozen = False
+            self.box.thaw()
+
+    def rest(self, cpu: bool, freeze: bool) -> None:
+        """End the open line's account, by a last reading if `cpu`, and stop the process if `freeze`."""
+        self.resting = True
+        if cpu:
+            reading = self._cpu_ns()
+            self.cpu_used = reading - self._cpu_mark
+            self._cpu_mark = reading
+        if freeze:
+            self.frozen = True
+            self.box.freeze()
+
+    def _cpu_ns(self) -> int:
+        reading = self.box.cpu_ns()
+        if reading is None:
+            raise SandboxError("the sandbox doesn't account CPU time, which this match's clock needs")
+        return reading
+
+    # -- lines
 
     def _take(self, line: bytes, now: float) -> None:
         if self.waiting or self.late:

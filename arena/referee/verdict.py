@@ -1,11 +1,16 @@
 """Faults and their consequences: one table, which logs, error lines, the web and the docs read.
 
+The rows of the limits (out of memory, and so on) are made of the sandbox's table of limits; N stands for the value,
+which a fault's detail tells.
+
 Whose fault something is, is its type: a `Fault` is the bot's and has a row here; an `ArenaError` is ours, voids the
 whole match, and is never rated.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
+
+from arena.sandbox import LIMITS, Exit, LimitRule, Limits, betrayed
 
 
 class ArenaError(Exception):
@@ -70,8 +75,10 @@ _ROWS = (
     FaultRule(
         "line_too_long", Consequence.FORFEIT, "a line is over 64 KiB", "end each line with a newline; replies are short"
     ),
-    FaultRule(
-        "flood", Consequence.FORFEIT, "over 1 MiB was sent between two requests", "send one line for each request"
+    *(
+        FaultRule(limit.code, Consequence.FORFEIT, limit.message.format("N"), limit.help)
+        for limit in LIMITS.values()
+        if limit.code  # more cores than allowed can't be had, so that isn't a fault
     ),
     FaultRule("exited", Consequence.FORFEIT, "the process has ended", "read until standard input ends"),
     FaultRule("closed", Consequence.FORFEIT, "standard input or output was closed", "keep both open until input ends"),
@@ -87,6 +94,30 @@ _ROWS = (
     ),
 )
 FAULTS = {row.code: row for row in _ROWS}
+
+
+def exceeded(ended: Exit, last_words: bytes) -> LimitRule | None:
+    """Return the limit that ended a process, None if none is known to have.
+
+    The sandbox knows best; else, unless the process left of its own will, the end of its standard error may tell.
+    """
+    field = ended.limit
+    if field is None and (ended.code or ended.signal):
+        field = betrayed(last_words)
+    rule = None if field is None else LIMITS[field]
+    return rule if rule is not None and rule.code else None
+
+
+def ending(code: str, ended: Exit | None, last_words: bytes, limits: Limits) -> tuple[str, str | None]:
+    """Return the fault's code of a process that is gone for `code`, and its detail: the limit, and how it ended."""
+    if code == LIMITS["output_kb"].code:
+        return code, LIMITS["output_kb"].told(limits)
+    if code != "exited" or ended is None:
+        return code, None
+    limit = exceeded(ended, last_words)
+    if limit is None:
+        return code, ended.describe()
+    return limit.code, f"{limit.told(limits)}; {ended.describe()}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,9 @@ its traceback on stderr and exit code 1. A sandbox holds scripts by name; `Progr
     sandbox = FakeSandbox({"polite": replies(lambda line: b"ok\n"), "silent": Peer.wait})
     box = sandbox.start(Program(("polite",), Path()), Limits())
 
+On request a box accounts CPU time, which scripts burn in words only (`Peer.burn`), and freezes: then the script stops
+before it next reads, writes, waits or burns, until it is thawed.
+
 All that a peer does can be interrupted: `close` raises in it, also while it reads, writes or waits, and joins the
 thread. One thing is kinder than real life: when end of file is seen, `exit` is already known.
 """
@@ -39,11 +42,17 @@ class _Died(BaseException):
 
 
 class Peer:
-    """Be the program's side of a fake box: blocking reads and writes that end when the box is closed."""
+    """Be the program's side of a fake box: blocking reads and writes that end when the box is closed.
+
+    `thawed` is set but while the box is frozen; `cpu_ns` is what was burnt.
+    """
 
     def __init__(self, stdin: int, stdout: int, stderr: int, killed: int) -> None:
         self._stdin, self._stdout, self._stderr, self._killed = stdin, stdout, stderr, killed
         self._pending = bytearray()
+        self.cpu_ns = 0
+        self.thawed = threading.Event()
+        self.thawed.set()
         for end in (stdin, stdout, stderr):
             os.set_blocking(end, False)
 
@@ -72,14 +81,19 @@ class Peer:
         """Write all bytes to stderr as they are."""
         self._write(self._stderr, data)
 
+    def burn(self, seconds: float) -> None:
+        """Use so much CPU time, without taking any."""
+        self._pass()
+        self.cpu_ns += round(seconds * 1_000_000_000)
+
     def wait(self) -> NoReturn:
         """Do nothing until the box is closed."""
         self._await(self._killed, select.POLLIN)
         raise AssertionError("unreachable: the wait ends by being killed")
 
-    def die(self, code: int | None = None, signal: int | None = None) -> NoReturn:
-        """End here, by an exit code or by a signal."""
-        raise _Died(Exit(code, signal))
+    def die(self, code: int | None = None, signal: int | None = None, limit: str | None = None) -> NoReturn:
+        """End here, by an exit code or by a signal; `limit`: a field of Limits, as if it had been exceeded."""
+        raise _Died(Exit(code, signal, limit))
 
     def close_stdin(self) -> None:
         """Stop reading: the referee's next write fails."""
@@ -101,10 +115,22 @@ class Peer:
                 view = view[os.write(end, view) :]
 
     def _await(self, end: int, event: int) -> None:
+        """Wait until an end is ready and the box isn't frozen."""
         poll = select.poll()
         poll.register(end, event)
         poll.register(self._killed, select.POLLIN)  # nobody writes to it; end of file means that the box is closed
-        if any(ready == self._killed for ready, _ in poll.poll()):
+        self._pass()
+        while True:
+            if any(ready == self._killed for ready, _ in poll.poll()):
+                raise _Killed
+            if self.thawed.is_set():
+                return
+            self._pass()
+
+    def _pass(self) -> None:
+        """Wait until the box isn't frozen."""
+        self.thawed.wait()  # closing a box thaws it
+        if _ended(self._killed):
             raise _Killed
 
 
@@ -126,7 +152,7 @@ def replies(reply: Callable[[bytes], bytes | Iterable[bytes] | None]) -> Script:
 class FakeBox(Box):
     """Run one script in a thread behind real pipes; see `Box`."""
 
-    def __init__(self, name: str, script: Script) -> None:
+    def __init__(self, name: str, script: Script, accounts_cpu: bool = False, freezes: bool = False) -> None:
         pipes: list[int] = []
         try:
             for _ in range(4):
@@ -141,8 +167,9 @@ class FakeBox(Box):
             os.set_blocking(end, False)
         self._name = name
         self._exit: Exit | None = None
-        peer = Peer(stdin, stdout, stderr, self._killed)
-        self._thread = threading.Thread(target=self._run, args=(peer, script), name=f"fake {name}", daemon=True)
+        self._accounts_cpu, self._freezes = accounts_cpu, freezes
+        self._peer = Peer(stdin, stdout, stderr, self._killed)
+        self._thread = threading.Thread(target=self._run, args=(self._peer, script), name=f"fake {name}", daemon=True)
         self._thread.start()
 
     def exit(self) -> Exit | None:
@@ -150,14 +177,17 @@ class FakeBox(Box):
         return self._exit
 
     def cpu_ns(self) -> int | None:
-        """Tell nothing: it isn't accounted."""
-        return None
+        """Return what the script has burnt, None where it isn't accounted."""
+        return self._peer.cpu_ns if self._accounts_cpu else None
 
     def freeze(self) -> None:
-        """Do nothing: it can't."""
+        """Stop the script at its next step; nothing where the box can't."""
+        if self._freezes:
+            self._peer.thawed.clear()
 
     def thaw(self) -> None:
-        """Do nothing: nothing is frozen."""
+        """Let the script go on."""
+        self._peer.thawed.set()
 
     def close_stdin(self) -> None:
         """Close the end that is written to."""
@@ -170,6 +200,7 @@ class FakeBox(Box):
         """
         if self._kill >= 0:
             self._kill = _close(self._kill)
+            self._peer.thawed.set()
             self._thread.join(JOIN_S)
             if self._thread.is_alive():
                 raise SandboxError(f"the script {self._name} did not stop within {JOIN_S} s")
@@ -193,19 +224,28 @@ class FakeSandbox(Sandbox):
 
     name = "fake"
     note = "fake: scripted programs in threads; for tests"
-    accounts_cpu = False
-    freezes = False
 
-    def __init__(self, scripts: Mapping[str, Script]) -> None:
+    def __init__(self, scripts: Mapping[str, Script], accounts_cpu: bool = False, freezes: bool = False) -> None:
+        self._accounts_cpu, self._freezes = accounts_cpu, freezes
         self.boxes: list[FakeBox] = []
         self._scripts = scripts
+
+    @property
+    def accounts_cpu(self) -> bool:
+        """Whether it was asked to."""
+        return self._accounts_cpu
+
+    @property
+    def freezes(self) -> bool:
+        """Whether it was asked to."""
+        return self._freezes
 
     def start(self, program: Program, limits: Limits) -> FakeBox:
         """Start the script called `program.argv[0]`; ProgramError when there is none. Limits mean nothing here."""
         name = program.argv[0] if program.argv else ""
         if name not in self._scripts:
             raise ProgramError(f"{name}: no such script")
-        box = FakeBox(name, self._scripts[name])
+        box = FakeBox(name, self._scripts[name], self._accounts_cpu, self._freezes)
         self.boxes.append(box)
         return box
 
@@ -223,6 +263,12 @@ def _play(peer: Peer, script: Script) -> Exit:
             peer.log(traceback.format_exc().encode())
         return Exit(1, None)
     return Exit(0, None)
+
+
+def _ended(end: int) -> bool:
+    poll = select.poll()
+    poll.register(end, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _close(end: int) -> int:

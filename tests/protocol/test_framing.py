@@ -358,10 +358,4 @@ def test_whatever_is_shown_is_printable_and_short(data: bytes, limit: int) -> No
 
 def test_the_limits_are_those_of_the_specification() -> None:
     """SPEC, Lines and Lines from the bot."""
-    assert (framing.LINE_LIMIT, framing.FLOOD_LIMIT, DEPTH_LIMIT, INT_DIGITS, NAME_LIMIT) == (
-        65_536,
-        1_048_576,
-        32,
-        20,
-        64,
-    )
+    assert (framing.LINE_LIMIT, DEPTH_LIMIT, INT_DIGITS, NAME_LIMIT) == (65_536, 32, 20, 64)

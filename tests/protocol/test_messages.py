@@ -33,7 +33,7 @@ REQUEST: dict[str, Any] = {
     "events": [],
     "state": STATE,
     "you": {"seat": 0, "cards": ["captain", "duke"]},
-    "clock": {"limit_ms": 500, "bank_ms": 8123},
+    "clock": {"limit_ms": 500, "bank_ms": 8123, "wall_limit_ms": 500, "wall_bank_ms": 8123},
 }
 STEAL = {"actor": 1, "action": "steal", "target": 0}
 EXAMINE = {"actor": 0, "action": "examine", "target": 1}
@@ -179,6 +179,15 @@ HELLO: dict[str, Any] = {
         "flood_bytes": 1048576,
         "lives": 3,
         "forfeits": 3,
+        "clock": "cpu",
+        "ponder": False,
+        "memory_mb": 256,
+        "processes": 64,
+        "cpu_s": 1200,
+        "cores": 1.5,
+        "file_size_mb": 64,
+        "tmp_mb": 16,
+        "open_files": 256,
     },
     "match": {"games": 24, "seats": 2, "your_handle": "B", "handles": ["A", "B"]},
     "bot_seed": "0123456789abcdef" * 2,
@@ -278,7 +287,15 @@ def _may_be_absent(line: Any, path: tuple[Any, ...], key: str) -> bool:
     return key == "discards" or (key == "target" and part.get("action") == "convert")
 
 
-FREE_FLAGS = {"keep_shown", "replaced", "inquisitor", "reformation", "embezzle_concede", "draft"}  # true or false
+FREE_FLAGS = {
+    "keep_shown",
+    "replaced",
+    "inquisitor",
+    "reformation",
+    "embezzle_concede",
+    "draft",
+    "ponder",
+}  # true or false
 
 
 @pytest.mark.parametrize("line", LINES, ids=_id)
@@ -294,6 +311,8 @@ def test_every_field_of_a_line_is_needed_and_typed(line: dict[str, Any]) -> None
                 with pytest.raises(ValidationError):
                     parse_to_bot(encode(changed))
             wrong: list[Any] = [{}, 1.5, "no such word"] if not isinstance(value, str) else [{}, 1, ""]
+            if isinstance(value, float):
+                wrong = [{}, "1.5", True, 0]
             if value is not None and key not in {"winner", "id", "got", "used"}:
                 wrong.append(None)
             if isinstance(value, int) and not isinstance(value, bool):

@@ -24,6 +24,7 @@ HONEST = ROOT / "sample_bots" / "honest.py"
 BOUND_S = 20  # for a match that takes 0.2 to 2 s on an idle machine
 UNHURRIED = Timing()
 HURRIED = Timing(limit_ms=100, bank_ms=400, start_ms=10_000)  # for the programs that let it run out
+UNFROZEN = Timing(ponder=True)  # one that is frozen while it floods can't
 SHORT_START = Timing(start_ms=1000)  # a Python program takes 20 to 100 ms
 
 
@@ -53,7 +54,7 @@ CASES = {
     "early_answer": case("stray_line"),
     "exit_at_start": case("start_failed"),
     "exit_zero": case("exited"),
-    "flood_lines": case("flood", perhaps=("stray_line",)),
+    "flood_lines": case("flood", timing=UNFROZEN, perhaps=("stray_line",)),
     "flood_no_newline": case("line_too_long"),
     "forking": case(),
     "half_line_exit": case("exited"),
@@ -164,6 +165,17 @@ def test_a_bad_bot_is_charged_with_its_own_faults_and_nobody_suffers(name: str, 
     stderr = b"".join(text for bot, _, text in result.logs if bot == 0)
     assert not any(alive(int(pid)) for pid in re.findall(rb"^(?:child|daemon) (\d+)$", stderr, re.MULTILINE))
     assert left(scratch) == before
+
+
+def test_a_flood_that_is_cut_by_freezing_ends_in_a_forfeit_too(tmp_path: Path) -> None:
+    """Source: SPEC.md, "Life of a bot process", between requests. A line may be torn; Python loses the rest of it."""
+    sandbox = ProcessSandbox(tmp_path / "scratch")
+    programs = (Program((sys.executable, str(BAD_BOTS / "flood_lines.py")), tmp_path), honest(tmp_path))
+    spec = MatchSpec(match=0, key=b"b" * 32, bots=("bad", "honest"), seatings=((0, 1),))
+    result = play_match(spec, lambda number: sandbox.start(programs[number], Limits()))
+    faults = read(result.record).games[0].faults
+    assert {fault.bot for fault in faults} == {0}
+    assert {fault.code for fault in faults} & {"flood", "out_of_lives"}
 
 
 def honest(folder: Path) -> Program:

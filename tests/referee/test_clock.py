@@ -1,6 +1,7 @@
 """Tests of the referee's clock, by scripted bots and a clock that moves only when one of them says so.
 
-Sources: protocol/SPEC.md, "The clock"; DESIGN.md 3, "Clock". The last tests run by real time, with small limits.
+CPU time is burnt in words only (`Peer.burn`). Sources: protocol/SPEC.md, "The clock"; DESIGN.md 3, "Clock". The last
+tests run by real time, with small limits.
 """
 
 import json
@@ -12,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from arena.referee import MatchSpec, Record, Timing, play_match, read, verify
-from arena.sandbox import Box, FakeSandbox, Limits, Peer, Program, Script
+from arena.referee import ArenaError, MatchSpec, Record, Timing, play_match, read, verify
+from arena.sandbox import Box, Exit, FakeBox, FakeSandbox, Limits, Peer, Program, SandboxError, Script
 from protocol.messages import Error, parse_to_bot
 
 WAIT_S = 10.0  # only a failure takes this long
+STEP_S = 4.0  # see Clock.pass_by
 
 Request = dict[str, Any]
 Answer = Callable[[Peer, Request], bytes | None]
@@ -45,9 +47,22 @@ class Clock:
             peer.log(b".")
 
     def pass_by(self, peer: Peer, seconds: float) -> None:
-        """Let so much time pass between what was sent before and what is sent after."""
+        """Let so much time pass between what was sent before and what is sent after.
+
+        In steps: a referee that sleeps for over 5 s takes the host to have stood still.
+        """
+        self.settle(peer)
+        while seconds > STEP_S:
+            self._now += STEP_S
+            seconds -= STEP_S
+            self.settle(peer)
+        self._now += seconds
+
+    def stand_still(self, peer: Peer, seconds: float) -> None:
+        """Let so much time pass at once."""
         self.settle(peer)
         self._now += seconds
+        peer.log(b".")
 
 
 def bot(answer: Answer, seen: list[dict[str, Any]] | None = None) -> Script:
@@ -96,31 +111,101 @@ def play(
     clock: Callable[[], float],
     limit_ms: int = 500,
     bank_ms: int = 10_000,
+    cpu: bool = False,
+    ponder: bool = False,
+    freezes: bool = False,
+    wrap: Callable[[int, FakeBox], Box] = lambda _, box: box,
     games: int = 1,
     lives: int = 3,
+    limits: Limits | None = None,
 ) -> Record:
     """Play a match in which bot i sits in seat i."""
     names = tuple(f"bot{number}" for number in range(len(scripts)))
-    sandbox = FakeSandbox(dict(zip(names, scripts, strict=True)))
+    sandbox = FakeSandbox(dict(zip(names, scripts, strict=True)), accounts_cpu=cpu, freezes=freezes)
     spec = MatchSpec(
         match=0,
         key=b"c" * 32,
         bots=names,
         seatings=(tuple(range(len(scripts))),) * games,
-        timing=Timing(limit_ms, bank_ms, start_ms=10_000),
+        timing=Timing(limit_ms, bank_ms, start_ms=10_000, cpu=cpu, ponder=ponder),
+        limits=limits or Limits(),
         lives=lives,
     )
 
     def launch(number: int) -> Box:
-        return sandbox.start(Program((names[number],), Path()), Limits())
+        return wrap(number, sandbox.start(Program((names[number],), Path()), spec.limits))
 
-    record = read(play_match(spec, launch, clock).record)
+    try:
+        record = read(play_match(spec, launch, clock).record)
+    finally:
+        assert all(box.stdin == box.stdout == box.stderr == -1 for box in sandbox.boxes), "a box is still open"
     verify(record)
     return record
 
 
+class Watched(Box):
+    """A box that notes what is done to it, or breaks at the nth call of a method."""
+
+    def __init__(self, box: FakeBox, calls: list[str], breaks: tuple[str, int] | None = None) -> None:
+        self._box, self._calls, self._breaks = box, calls, breaks
+
+    @property
+    def stdin(self) -> int:  # type: ignore[override]
+        return self._box.stdin
+
+    @property
+    def stdout(self) -> int:  # type: ignore[override]
+        return self._box.stdout
+
+    @property
+    def stderr(self) -> int:  # type: ignore[override]
+        return self._box.stderr
+
+    def _note(self, call: str) -> None:
+        self._calls.append(call)
+        if self._breaks is not None and (call, self._calls.count(call)) == self._breaks:
+            raise SandboxError(f"{call}: the daemon is gone")
+
+    def exit(self) -> Exit | None:
+        self._note("exit")
+        return self._box.exit()
+
+    def cpu_ns(self) -> int | None:
+        self._note("cpu_ns")
+        return self._box.cpu_ns()
+
+    def freeze(self) -> None:
+        self._note("freeze")
+        self._box.freeze()
+
+    def thaw(self) -> None:
+        self._note("thaw")
+        self._box.thaw()
+
+    def close_stdin(self) -> None:
+        self._box.close_stdin()
+
+    def close(self) -> Exit:
+        return self._box.close()
+
+
 def banks(seen: list[dict[str, Any]], game: int = 0) -> list[int]:
     return [m["clock"]["bank_ms"] for m in seen if m["type"] == "request" and m["game"] == game]
+
+
+def wall_banks(seen: list[dict[str, Any]]) -> list[int]:
+    return [m["clock"]["wall_bank_ms"] for m in seen if m["type"] == "request"]
+
+
+def burns(*seconds: float) -> Answer:
+    """Burn so much CPU time for the requests of a process, in turn, and none for the ones after them."""
+
+    def answer(peer: Peer, request: Request) -> bytes:
+        if request["id"] <= len(seconds):
+            peer.burn(seconds[request["id"] - 1])
+        return reply(request)
+
+    return answer
 
 
 def codes(record: Record, game: int = 0) -> list[str]:
@@ -366,6 +451,349 @@ def test_the_order_of_arrival_never_decides(kind: str, order: tuple[int, ...]) -
     word = {"challenge": "!", "block": "block:duke"}[kind]
     assert record.games[0].words[1:4] == ["-", word, word]
     assert next(event["seat"] for event in events if event["event"] == kind) == 2
+
+
+# --- CPU time ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        pytest.param([0.25, 0.5], [10_000, 10_000, 10_000], id="free time costs nothing and isn't saved"),
+        pytest.param([0.75, 0.5, 2.5], [10_000, 9_750, 9_750, 7_750], id="what goes beyond it is taken from the bank"),
+        pytest.param([10.5], [10_000, 0], id="to its end"),
+    ],
+)
+def test_cpu_time_is_charged_and_wall_time_is_not(seconds: list[float], expected: list[int]) -> None:
+    """Source: DESIGN.md 3, "Clock"; both banks are shown. What a child burns is the box's too."""
+    seen: list[dict[str, Any]] = []
+    record = play(bot(burns(*seconds), seen), bot(first), clock=Clock(), cpu=True)
+    assert codes(record) == []
+    assert banks(seen)[: len(expected)] == expected
+    assert set(wall_banks(seen)) == {50_000}
+    game = record.games[0]
+    assert game.cpu[0] == seconds[0] * 1_000_000
+    assert sum(game.cpu) == sum(seconds) * 1_000_000
+    assert sum(game.times) == 0
+    assert len(game.cpu) == len(game.words)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        pytest.param([2.5, 2.0], [50_000, 50_000, 50_000], id="five times the free time costs nothing"),
+        pytest.param(
+            [4.0, 3.5], [50_000, 48_500, 47_500], id="what goes beyond it is taken from the bank of wall time"
+        ),
+        pytest.param([52.5 - 1 / 1024], [50_000, 0], id="to its end"),
+    ],
+)
+def test_waiting_is_charged_to_the_wall_budget_alone(seconds: list[float], expected: list[int]) -> None:
+    """Source: DESIGN.md 3, "Clock": two budgets, the wall's 5 times as large, for free time and bank alike."""
+    clock = Clock()
+    seen: list[dict[str, Any]] = []
+    record = play(bot(takes(clock, *seconds), seen), bot(first), clock=clock, cpu=True)
+    assert codes(record) == []
+    assert wall_banks(seen)[: len(expected)] == expected
+    assert set(banks(seen)) == {10_000}
+    assert record.games[0].times[0] == round(seconds[0] * 1_000_000)
+
+
+def test_both_budgets_are_consumed_by_what_they_measure() -> None:
+    """Source: DESIGN.md 3, "Clock": 1.5 s of CPU and 4.5 s of wall time at once."""
+    clock = Clock()
+    seen: list[dict[str, Any]] = []
+
+    def answer(peer: Peer, request: Request) -> bytes:
+        if request["id"] == 1:
+            peer.burn(1.5)
+            clock.pass_by(peer, 4.5)
+        return reply(request)
+
+    play(bot(answer, seen), bot(first), clock=clock, cpu=True)
+    assert (banks(seen)[1], wall_banks(seen)[1]) == (9_000, 48_000)
+    first_clock = next(m["clock"] for m in seen if m["type"] == "request")
+    assert first_clock == {"limit_ms": 500, "bank_ms": 10_000, "wall_limit_ms": 2_500, "wall_bank_ms": 50_000}
+
+
+@pytest.mark.parametrize(
+    ("cpu_s", "wall_s", "expected"),
+    [(10.501, 0.0, "the CPU time ran out"), (0.25, 52.501, "the wall time, 5 times the CPU time, ran out")],
+)
+def test_whichever_runs_out_first_is_a_timeout_that_empties_both_banks(
+    cpu_s: float, wall_s: float, expected: str
+) -> None:
+    """Source: DESIGN.md 3, "Clock"; the error line says which it was. Both are full again in the next game."""
+    clock = Clock()
+    seen: list[dict[str, Any]] = []
+
+    def answer(peer: Peer, request: Request) -> bytes:
+        if request["id"] == 1:
+            peer.burn(cpu_s)
+            clock.pass_by(peer, wall_s)
+        return reply(request)
+
+    record = play(bot(answer, seen), bot(first), clock=clock, cpu=True, games=2)
+    (fault,) = record.games[0].faults
+    assert (fault.code, fault.step, fault.detail) == ("timeout", 0, expected)
+    assert set(banks(seen)[1:]) == {0}
+    shown = [m["clock"] for m in seen if m["type"] == "request"]
+    assert {clock["wall_bank_ms"] for clock in shown[1 : len(banks(seen))]} == {0}
+    assert set(banks(seen, 1)) == {10_000}
+    assert shown[-1]["wall_bank_ms"] == 50_000
+    (error,) = [m for m in seen if m["type"] == "error"]
+    assert expected in error["message"]
+    assert record.games[0].cpu[0] == round(cpu_s * 1_000_000)
+
+
+@pytest.mark.parametrize(("cores", "seconds"), [(1.0, 10.5), (2.0, 5.25), (0.5, 10.5)])
+def test_a_bot_whose_cpu_time_is_used_up_is_not_waited_for(cores: float, seconds: float) -> None:
+    """Source: SPEC.md, "The clock". It can't be used up before: on so many cores, that is when it is looked at."""
+    clock = Clock()
+    calls: list[str] = []
+
+    def burner(peer: Peer, request: Request) -> bytes | None:
+        if request["id"] > 1:
+            return reply(request)
+        peer.burn(11.0)
+        calls.clear()
+        clock.pass_by(peer, seconds)
+        peer.log(b"still thinking")
+        return None
+
+    record = play(
+        bot(burner),
+        bot(first),
+        clock=clock,
+        cpu=True,
+        limits=Limits(cores=cores),
+        wrap=lambda number, box: Watched(box, calls if number == 0 else []),
+    )
+    assert codes(record) == ["timeout"]
+    assert record.games[0].times[0] == seconds * 1_000_000
+    assert record.games[0].cpu[0] == 11_000_000
+
+
+def test_cpu_time_is_read_once_a_request_and_never_sampled() -> None:
+    """Source: the clock's cost. Here a bot thinks for 2 s of wall time; frozen or not, one reading a request."""
+    clock = Clock()
+    calls: list[str] = []
+    seen: list[dict[str, Any]] = []
+    play(
+        bot(takes(clock, 2.0), seen),
+        bot(first),
+        clock=clock,
+        cpu=True,
+        wrap=lambda number, box: Watched(box, calls if number == 0 else []),
+    )
+    requests = sum(m["type"] == "request" for m in seen)
+    assert calls.count("cpu_ns") == requests + 1  # and the hello
+
+
+def test_a_bot_that_can_not_be_accounted_voids_a_match_by_cpu_time() -> None:
+    """Source: Box.cpu_ns: None where it isn't accounted. That is ours."""
+
+    class Blind(Watched):
+        def cpu_ns(self) -> int | None:
+            return None
+
+    with pytest.raises(ArenaError, match="doesn't account CPU time"):
+        play(bot(first), bot(first), clock=Clock(), cpu=True, wrap=lambda _, box: Blind(box, []))
+
+
+def test_a_start_is_charged_cpu_time_from_the_start_of_the_process() -> None:
+    """Source: SPEC.md, "The clock", start: 10 s of CPU, 50 s by the wall. Then the requests have all of theirs."""
+    for cpu_s, wall_s, expected in (
+        (10.0, 49.999, None),
+        (10.001, 0.0, "no hello within 10000 ms of CPU time"),
+        (0.0, 50.001, "no hello within 50000 ms"),
+    ):
+        clock = Clock()
+        greeted = threading.Event()
+        seen: list[dict[str, Any]] = []
+
+        def slow(
+            peer: Peer,
+            clock: Clock = clock,
+            greeted: threading.Event = greeted,
+            seconds: tuple[float, float] = (cpu_s, wall_s),
+            seen: list[dict[str, Any]] = seen,
+        ) -> None:
+            peer.burn(seconds[0])
+            peer.read_line()
+            assert greeted.wait(WAIT_S)
+            clock.pass_by(peer, seconds[1])
+            peer.send(b'{"type":"hello"}\n')
+            bot(first, seen)(peer)
+
+        def quick(peer: Peer, greeted: threading.Event = greeted) -> None:
+            peer.read_line()
+            peer.send(b'{"type":"hello"}\n')
+            greeted.set()
+            bot(first)(peer)
+
+        record = play(slow, quick, clock=clock, cpu=True)
+        assert [fault.detail for fault in record.games[0].faults] == [expected] * (expected is not None)
+        assert set(banks(seen)) == (set() if expected else {10_000})
+
+
+def test_each_seat_of_a_window_has_its_own_cpu_time() -> None:
+    """Source: SPEC.md, "The clock": seat 1 burns nothing, seat 2 1.5 s, seat 3 3 s; frozen when they have answered."""
+    seen: list[list[dict[str, Any]]] = [[] for _ in range(4)]
+    record = play(
+        bot(taxes, seen[0]),
+        bot(burns(0), seen[1]),
+        bot(burns(1.5), seen[2]),
+        bot(burns(3.0), seen[3]),
+        clock=Clock(),
+        cpu=True,
+        freezes=True,
+    )
+    assert [banks(lines)[1] for lines in seen] == [10_000, 10_000, 9_000, 7_500]
+    assert record.games[0].cpu[:4] == [0, 0, 1_500_000, 3_000_000]
+    assert codes(record) == []
+
+
+# --- whose turn it isn't ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("ponder", "expected"), [(True, 10_000), (False, 7_500)])
+def test_what_is_burnt_on_another_seats_turn_is_free_only_where_pondering_is(ponder: bool, expected: int) -> None:
+    """Source: SPEC.md, "The clock", your pauses. The sandbox can't freeze: 3 s are charged to the next request."""
+    clock = Clock()
+    burnt = threading.Event()
+    seen: list[dict[str, Any]] = []
+
+    def ponders(peer: Peer, request: Request) -> bytes | None:
+        if request["id"] > 1:
+            return reply(request)
+        peer.send(reply(request))
+        clock.settle(peer)
+        peer.burn(3.0)
+        burnt.set()
+        return None
+
+    def waits(peer: Peer, request: Request) -> bytes:
+        assert burnt.wait(WAIT_S)
+        return reply(request)
+
+    record = play(bot(ponders, seen), bot(waits), clock=clock, cpu=True, ponder=ponder)
+    assert banks(seen)[:3] == [10_000, 10_000, expected]
+    assert codes(record) == []
+
+
+@pytest.mark.parametrize("cpu", [False, True])
+def test_a_bot_is_thawed_for_its_request_and_frozen_after_its_answer(cpu: bool) -> None:
+    """Source: SPEC.md, "Life of a bot process", between requests: in this order, at each request, and not else."""
+    clock = Clock()
+    calls: list[str] = []
+    ran: list[str] = []
+
+    class Named(Watched):
+        def _note(self, call: str) -> None:
+            if call in ("freeze", "thaw"):
+                calls.append(f"{call} {self._calls[0]}")
+
+    def goes_on(peer: Peer, request: Request) -> None:
+        ran.append("answers")
+        peer.send(reply(request))
+        clock.settle(peer)  # until it is frozen
+        peer.burn(0)  # stops here at the latest
+        ran.append("goes on")
+
+    def looks(peer: Peer, request: Request) -> bytes:
+        assert ran[-1] == "answers", "it ran on another seat's turn"
+        return reply(request)
+
+    record = play(
+        bot(goes_on),
+        bot(looks),
+        clock=clock,
+        cpu=cpu,
+        freezes=True,
+        wrap=lambda number, box: Named(box, [str(number)]),
+    )
+    assert codes(record) == []
+    assert sorted(calls[:2]) == ["freeze 0", "freeze 1"]  # after their hellos
+    assert calls[-2:] == ["thaw 0", "thaw 1"]  # so that they can leave
+    turns = calls[2:-2]
+    assert len(turns) == 2 * len(record.games[0].words)
+    for thaw, freeze in zip(turns[::2], turns[1::2], strict=True):
+        assert (thaw.split()[0], freeze.split()[0]) == ("thaw", "freeze")
+        assert thaw.split()[1] == freeze.split()[1]
+    assert {turn.split()[1] for turn in turns} == {"0", "1"}
+
+
+def test_nobody_is_frozen_where_pondering_is_allowed() -> None:
+    """Source: SPEC.md, "Life of a bot process", between requests."""
+    calls: list[str] = []
+    play(bot(first), bot(first), clock=Clock(), ponder=True, freezes=True, wrap=lambda _, box: Watched(box, calls))
+    assert set(calls) <= {"exit"}
+
+
+def test_a_bot_that_timed_out_is_frozen_too_and_answers_late_for_free() -> None:
+    """Source: SPEC.md, "Faults", `late_reply`: it goes on where it was when it is next asked."""
+    clock = Clock()
+
+    def answer(peer: Peer, request: Request) -> bytes | None:
+        if request["id"] == 1:
+            clock.pass_by(peer, 10.5 + 1 / 1024)
+            clock.settle(peer)  # stops here
+        return reply(request)
+
+    record = play(bot(answer), bot(first), clock=clock, freezes=True)
+    assert codes(record) == ["timeout"]
+
+
+def test_a_frozen_bot_that_was_leaving_is_found_dead_when_it_is_next_asked() -> None:
+    """Source: DESIGN.md 3, faults: found dead. It ends right after its answer, so perhaps only once it is thawed."""
+
+    def leaves(peer: Peer, request: Request) -> None:
+        peer.send(reply(request))
+        peer.burn(0)
+        peer.die(3)
+
+    record = play(bot(leaves), bot(first), clock=time.monotonic, freezes=True)
+    (fault,) = record.games[0].faults
+    assert (fault.code, fault.detail) == ("exited", "exited with code 3")
+
+
+# --- ours, not theirs -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("breaks", [("exit", 1), ("cpu_ns", 3), ("freeze", 3), ("thaw", 2)])
+def test_a_sandbox_that_breaks_in_mid_game_voids_the_match(breaks: tuple[str, int]) -> None:
+    """Source: Box: SandboxError by signs that the program can't cause. All boxes are closed."""
+
+    def silent(peer: Peer, request: Request) -> bytes | None:
+        return reply(request) if breaks[0] != "exit" or request["id"] < 3 else None
+
+    with pytest.raises(ArenaError, match=f"{breaks[0]}: the daemon is gone"):
+        play(
+            bot(silent),
+            bot(first),
+            clock=Clock(),
+            cpu=True,
+            freezes=True,
+            wrap=lambda number, box: Watched(box, [], breaks if number == 0 else None),
+        )
+
+
+@pytest.mark.parametrize(("seconds", "void"), [(4.0, False), (6.0, True)])
+def test_a_host_that_stands_still_voids_the_match(seconds: float, void: bool) -> None:
+    """Source: DESIGN.md 3, faults: only signals that the table's bots can't cause. The answer is there afterwards."""
+    clock = Clock()
+
+    def stands(peer: Peer, request: Request) -> bytes:
+        if request["id"] == 1:
+            clock.stand_still(peer, seconds)
+        return reply(request)
+
+    if void:
+        with pytest.raises(ArenaError, match="the host stood still for 6 s"):
+            play(bot(stands), bot(first), clock=clock)
+    else:
+        assert codes(play(bot(stands), bot(first), clock=clock)) == []
 
 
 # --- real time --------------------------------------------------------------------------------------------------------

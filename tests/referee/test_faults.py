@@ -24,18 +24,20 @@ from arena.referee import (
     MatchResult,
     MatchSpec,
     Record,
+    Timing,
     greet,
     play_match,
     read,
     results,
     verify,
 )
-from arena.sandbox import Box, FakeSandbox, Limits, Peer, Program, SandboxError, Script
+from arena.sandbox import LIMITS, Box, FakeSandbox, Limits, Peer, Program, SandboxError, Script
 from protocol.messages import Error, Hello, TurnRequest, parse_to_bot
 
 KEY = b"k" * 32
 WAIT_S = 10.0  # only a failure takes this long
 LATE_S = 11.0  # more than the free time and the whole bank
+STEP_S = 4.0  # see Clock.jump
 HELLO = b'{"type":"hello","name":"scripted"}\n'
 GARBAGE = b"what?\n"
 
@@ -55,8 +57,15 @@ class Clock:
         return time.monotonic() + self._ahead
 
     def jump(self, peer: Peer, seconds: float) -> None:
-        """Let time pass once the referee has started the bot's clock, and wake it from its poll to notice."""
+        """Let time pass once the referee has started the bot's clock, and wake it from its poll to notice.
+
+        In steps: a referee that sleeps for over 5 s takes the host to have stood still.
+        """
         self.settle(peer)
+        while seconds > STEP_S:
+            self._ahead += STEP_S
+            seconds -= STEP_S
+            self.settle(peer)
         self._ahead += seconds
         peer.log(b".")
 
@@ -134,10 +143,17 @@ class Played:
         return self.record.games[game].words
 
 
-def play(*scripts: Script | None, games: int = 1, clock: Callable[[], float] | None = None, **options: Any) -> Played:
+def play(
+    *scripts: Script | None,
+    games: int = 1,
+    clock: Callable[[], float] | None = None,
+    freezes: bool = False,
+    **options: Any,
+) -> Played:
     """Play a match in which bot i sits in seat i. A script that is None is a program that doesn't exist."""
     names = tuple(f"bot{number}" for number in range(len(scripts)))
-    sandbox = FakeSandbox({name: script for name, script in zip(names, scripts, strict=True) if script is not None})
+    programs = {name: script for name, script in zip(names, scripts, strict=True) if script is not None}
+    sandbox = FakeSandbox(programs, accounts_cpu=True, freezes=freezes)
     options = {"key": KEY, "seatings": (tuple(range(len(scripts))),) * games, **options}
     spec = MatchSpec(match=0, bots=names, **options)
 
@@ -171,7 +187,8 @@ LIFE: dict[str, bytes | None] = {
     "timeout": None,  # no line at all
 }
 FREE = {"late_reply", "stray_line"}
-FORFEIT = {"line_too_long", "flood", "exited", "closed", "start_failed", "out_of_lives", "retired"}
+LIMIT = {limit.code for limit in LIMITS.values()} - {"", "flood"}  # a process that a limit has ended
+FORFEIT = {"line_too_long", "flood", "exited", "closed", "start_failed", "out_of_lives", "retired"} | LIMIT
 
 
 def test_every_fault_has_a_test_and_the_consequence_that_was_agreed() -> None:
@@ -423,7 +440,7 @@ def instead_of_hello(act: Callable[[Peer], object]) -> Script:
 FORFEITS: dict[str, tuple[str, str | None, Script]] = {
     "a line without end": ("line_too_long", None, after_hello(always(b"x" * 65_537))),
     "a line too long, with its end": ("line_too_long", None, after_hello(always(b"x" * 65_537 + b"\n"))),
-    "a flood of lines": ("flood", None, after_hello(flood)),
+    "a flood of lines": ("flood", "over 1024 KB were sent between two requests", after_hello(flood)),
     "an exit": ("exited", "exited with code 3", after_hello(dies)),
     "an exit with code 0": ("exited", "exited with code 0", after_hello(lambda peer, _: peer.die(0))),
     "a crash": ("exited", "killed by signal 11 (SIGSEGV)", after_hello(lambda peer, _: peer.die(signal=11))),
@@ -476,6 +493,113 @@ def test_a_forfeit_ends_the_process_and_a_new_one_plays_the_next_game(name: str)
     assert (request.id, request.game) == (1, 1)
     assert errors(seen) == []
     assert [bot for bot, _, _ in played.result.logs].count(0) == 2
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+SMALL = Limits(memory_mb=7, processes=8, cpu_s=9, file_size_mb=10, tmp_mb=11, open_files=12)
+ENDED = "killed by signal 9 (SIGKILL)"
+BY_LIMIT = {
+    "memory_mb": ("out_of_memory", f"out of memory: 7 MB; {ENDED}"),
+    "processes": ("too_many_processes", f"too many processes and threads: 8; {ENDED}"),
+    "cpu_s": ("cpu_used_up", f"CPU time used up: 9 s; {ENDED}"),
+    "file_size_mb": ("file_too_large", f"a file grew over 10 MB; {ENDED}"),
+    "tmp_mb": ("tmp_full", f"/tmp is full: 11 MB; {ENDED}"),
+    "open_files": ("too_many_open_files", f"too many open files: 12; {ENDED}"),
+}
+
+
+def test_every_limit_that_ends_a_process_is_a_fault_that_is_made_of_its_row() -> None:
+    """Source: arena/sandbox/limits.py, the one table; the value stands as N."""
+    assert {code for code, _ in BY_LIMIT.values()} == LIMIT
+    for field, (code, _) in BY_LIMIT.items():
+        assert FAULTS[code].message == LIMITS[field].message.format("N")
+        assert FAULTS[code].help == LIMITS[field].help
+
+
+@pytest.mark.parametrize("field", BY_LIMIT)
+@pytest.mark.parametrize("frozen", [False, True])
+def test_a_process_that_a_limit_ended_is_charged_with_that_limit(field: str, frozen: bool) -> None:
+    """Source: SPEC.md, "Faults": by its name and value, however it was killed; not with "exited"."""
+    code, detail = BY_LIMIT[field]
+    seen: list[bytes] = []
+    played = play(
+        bot(at(1, lambda peer, _: peer.die(signal=9, limit=field))), bot(first, seen), limits=SMALL, freezes=frozen
+    )
+    (fault,) = played.faults()
+    assert (fault.bot, fault.code, fault.used, fault.detail) == (0, code, "#", detail)
+    assert b"memory" not in b"".join(seen[1:])
+
+
+WORDS = {
+    "MemoryError": (1, "out_of_memory", "out of memory: 7 MB; exited with code 1"),
+    "RuntimeError: can't start new thread": (1, "too_many_processes", None),
+    "OSError: [Errno 28] No space left on device": (1, "tmp_full", None),
+    "OSError: [Errno 27] File too large": (1, "file_too_large", None),
+    "OSError: [Errno 24] Too many open files": (1, "too_many_open_files", None),
+    "KeyError: 'duke'": (1, "exited", "exited with code 1"),
+    "I feared a MemoryError": (0, "exited", "exited with code 0"),
+}
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_a_dying_process_betrays_by_its_last_words_what_only_it_has_seen(words: str) -> None:
+    """Source: limits.betrayed: what the kernel refuses by an error number. Whoever leaves with code 0 wasn't ended."""
+    code, expected, detail = WORDS[words]
+
+    def dies(peer: Peer, _: Request) -> None:
+        peer.log(b"Traceback (most recent call last):\n" + words.encode() + b"\n")
+        peer.die(code)
+
+    (fault,) = play(bot(at(1, dies)), bot(first), limits=SMALL).faults()
+    assert fault.code == expected
+    assert detail is None or fault.detail == detail
+
+
+def test_a_process_that_was_simply_killed_has_exited() -> None:
+    """Source: Exit.limit: None if nobody can tell."""
+    (fault,) = play(bot(at(1, lambda peer, _: peer.die(signal=9))), bot(first)).faults()
+    assert (fault.code, fault.detail) == ("exited", ENDED)
+
+
+@pytest.mark.parametrize("by_words", [False, True])
+def test_a_start_that_a_limit_ended_names_it(by_words: bool) -> None:
+    """Source: SPEC.md, "Faults", `start_failed`: the reason."""
+
+    def dies(peer: Peer) -> None:
+        if by_words:
+            peer.log(b"MemoryError\n")
+        peer.die(signal=9, limit=None if by_words else "memory_mb")
+
+    (fault,) = play(instead_of_hello(dies), bot(first), limits=SMALL).faults()
+    assert (fault.code, fault.detail) == ("start_failed", f"out of memory: 7 MB; {ENDED}")
+
+
+def test_how_much_may_be_written_between_two_requests_is_the_matchs() -> None:
+    """Source: SPEC.md, `limits.flood_bytes`: from the limits; 2 KB in lines that answer nothing are over 1 KB."""
+    seen: list[bytes] = []
+    strays = at(1, lambda peer, request: b'{"id":0,"choice":0}\n' * 100 + first(peer, request))
+    played = play(bot(strays, seen), bot(first), limits=Limits(output_kb=1))
+    assert [(fault.code, fault.detail) for fault in played.faults() if fault.code != "stray_line"] == [
+        ("flood", "over 1 KB were sent between two requests")
+    ]
+    hello = parse_to_bot(seen[0])
+    assert isinstance(hello, Hello)
+    assert hello.limits.flood_bytes == 1024
+    assert {fault.code for fault in play(bot(strays), bot(first)).faults()} == {"stray_line"}
+
+
+def test_the_hello_tells_the_limits_of_the_match_and_its_clock() -> None:
+    """Source: SPEC.md, "hello"."""
+    seen: list[bytes] = []
+    play(bot(first, seen), bot(first), limits=SMALL, timing=Timing(5000, 6, 7000, cpu=True, ponder=True))
+    hello = parse_to_bot(seen[0])
+    assert isinstance(hello, Hello)
+    told = hello.limits
+    assert (told.limit_ms, told.bank_ms, told.start_ms, told.clock, told.ponder) == (5000, 6, 7000, "cpu", True)
+    for field in BY_LIMIT:
+        assert getattr(told, field) == getattr(SMALL, field)
+    assert told.cores == 1.0
 
 
 def test_a_silent_start_forfeits() -> None:

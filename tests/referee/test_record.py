@@ -18,7 +18,18 @@ from typing import Any
 import pytest
 
 from arena.coup import COUP, PRESETS
-from arena.referee import MatchResult, MatchSpec, Record, RecordError, play_match, read, request_line, results, verify
+from arena.referee import (
+    MatchResult,
+    MatchSpec,
+    Record,
+    RecordError,
+    Timing,
+    play_match,
+    read,
+    request_line,
+    results,
+    verify,
+)
 from arena.referee.record import GameRecord, Header, replay, write
 from arena.referee.verdict import Fault
 from arena.sandbox import Box, FakeSandbox, Limits, Peer, Program, Script
@@ -144,7 +155,7 @@ def test_what_is_written_is_read_and_written_again_the_same() -> None:
 def test_the_record_says_what_was_played() -> None:
     """Source: DESIGN.md 4: rules, key, seats, moves, times, faults; one time a move."""
     record = played().record
-    assert record.header == Header(5, KEY, COUP, ("bot0", "bot1", "bot2", "bot3"), record.header.handles, 500, 10_000)
+    assert record.header == Header(5, KEY, COUP, ("bot0", "bot1", "bot2", "bot3"), record.header.handles)
     assert sorted(record.header.handles) == ["A", "B", "C", "D"]
     assert [game.seating for game in record.games] == [(0, 1, 2, 3), (1, 2, 3, 0), (2, 3, 0, 1), (3, 0, 1, 2)]
     for number, game in enumerate(record.games):
@@ -157,6 +168,56 @@ def test_the_record_says_what_was_played() -> None:
         assert sorted([*out, *game.survivors]) == [0, 1, 2, 3]
         assert [turn for _, turn in game.eliminated] == sorted(turn for _, turn in game.eliminated)
     verify(record)
+
+
+def test_a_record_by_cpu_time_holds_it_beside_the_times_and_says_what_was_allowed() -> None:
+    """Source: record.py: neither is part of a comparison. The request that is rebuilt shows both budgets."""
+    timing, limits = Timing(400, 3000, 10_000, cpu=True, ponder=True), Limits(memory_mb=100, output_kb=5)
+    texts = []
+    for seconds in (0.125, 0.25):
+        sandbox = FakeSandbox({"it": burner(seconds)}, accounts_cpu=True)
+
+        def launch(_: int, sandbox: FakeSandbox = sandbox) -> Box:
+            return sandbox.start(Program(("it",), Path()), Limits())
+
+        spec = MatchSpec(match=5, key=KEY, bots=("a", "b"), seatings=((0, 1),), timing=timing, limits=limits)
+        texts.append(play_match(spec, launch).record)
+    record = read(texts[0])
+    verify(record)
+    assert write(record.header, record.games) == texts[0]
+    assert (record.header.timing, record.header.limits) == (timing, limits)
+    (game,) = record.games
+    assert len(game.cpu) == len(game.times) == len(game.words)
+    assert set(game.cpu) == {125_000}
+    clock = json.loads(request_line(record.header, game, 0))["clock"]
+    assert clock == {"limit_ms": 400, "bank_ms": 3000, "wall_limit_ms": 2000, "wall_bank_ms": 15_000}
+    assert texts[0] != texts[1]
+    assert texts[0].split("\n")[-2] == texts[1].split("\n")[-2]  # the checksum
+
+
+def burner(seconds: float) -> Script:
+    """Make a bot that burns so much for each answer, the first move."""
+
+    def script(peer: Peer) -> None:
+        for line in peer.lines():
+            message = json.loads(line)
+            if message["type"] == "hello":
+                peer.send(b'{"type":"hello"}\n')
+            elif message["type"] == "request":
+                peer.burn(seconds)
+                peer.send(b'{"id":%d,"choice":0}\n' % message["id"])
+
+    return script
+
+
+def test_a_record_from_before_there_were_other_clocks_and_limits_is_read() -> None:
+    """Source: record.py: what such a record lacks had its default. Old runs stay readable."""
+    lines = [json.loads(line) for line in played().result.record.split("\n")[:-2]]
+    for name in ("start_ms", "cpu", "ponder", "limits"):
+        del lines[0][name]
+    record = read(signed(lines))
+    verify(record)
+    assert (record.header.timing, record.header.limits) == (Timing(), Limits())
 
 
 def test_two_plays_of_a_match_give_the_same_bytes_but_for_times() -> None:

@@ -272,6 +272,95 @@ def test_fifty_fake_boxes_leave_no_thread_and_no_descriptor() -> None:
     assert len(sandbox.boxes) == 50
 
 
+def test_what_a_script_burns_is_accounted_where_that_is_asked_for() -> None:
+    """Contract: None where it isn't; it never falls, and stays readable after the end."""
+
+    def burns(peer: Peer) -> None:
+        peer.burn(1.5)
+        peer.send(b"burnt\n")
+        peer.burn(0.25)
+
+    sandbox = FakeSandbox({"it": burns}, accounts_cpu=True)
+    assert (sandbox.accounts_cpu, sandbox.freezes) == (True, False)
+    box = sandbox.start(Program(("it",), Path()), Limits())
+    assert exit_of(box) == Exit(0, None)
+    assert box.cpu_ns() == 1_750_000_000
+    box.close()
+    assert box.cpu_ns() == 1_750_000_000
+    mute = start_fake(burns)
+    assert exit_of(mute) == Exit(0, None)
+    assert mute.cpu_ns() is None
+    mute.close()
+
+
+@pytest.mark.parametrize("step", [Peer.read_line, lambda peer: peer.send(b"x"), lambda peer: peer.burn(0)])
+def test_a_frozen_script_stops_at_its_next_step_and_goes_on_when_thawed(step: Callable[[Peer], object]) -> None:
+    """Contract: stopped where it is; freezing and thawing twice is harmless."""
+    frozen = threading.Event()
+    went_on = threading.Event()
+
+    def script(peer: Peer) -> None:
+        peer.send(b"here\n")
+        assert frozen.wait(WAIT_MS / 1000)
+        step(peer)
+        went_on.set()
+
+    box = FakeSandbox({"it": script}, freezes=True).start(Program(("it",), Path()), Limits())
+    assert read_line(box.stdout) == b"here\n"
+    box.freeze()
+    box.freeze()
+    os.write(box.stdin, b"a line\n")
+    frozen.set()
+    assert not went_on.wait(0.05)  # being stopped is what this is about
+    assert box.exit() is None
+    box.thaw()
+    box.thaw()
+    assert went_on.wait(WAIT_MS / 1000)
+    box.close()
+
+
+def test_a_script_that_waits_when_it_is_frozen_does_not_see_what_comes() -> None:
+    """Contract: it is stopped in its read, not at the next one only."""
+    got: list[bytes] = []
+
+    def script(peer: Peer) -> None:
+        peer.send(b"here\n")
+        got.append(peer.read_line())
+        peer.send(got[0])
+
+    box = FakeSandbox({"it": script}, freezes=True).start(Program(("it",), Path()), Limits())
+    assert read_line(box.stdout) == b"here\n"
+    box.freeze()
+    os.write(box.stdin, b"a line\n")
+    poll = select.poll()
+    poll.register(box.stdout, select.POLLIN)
+    assert not poll.poll(50)
+    assert got == []
+    box.thaw()
+    assert read_line(box.stdout) == b"a line\n"
+    box.close()
+
+
+def test_a_frozen_script_can_be_closed() -> None:
+    """Contract: a frozen program can be killed. And one that can't be frozen isn't."""
+    frozen = threading.Event()
+
+    def script(peer: Peer) -> None:
+        assert frozen.wait(WAIT_MS / 1000)
+        peer.burn(0)
+        peer.send(b"free\n")
+        peer.wait()
+
+    box = FakeSandbox({"it": script}, freezes=True).start(Program(("it",), Path()), Limits())
+    box.freeze()
+    frozen.set()
+    assert box.close() == Exit(None, signal.SIGKILL)
+    free = FakeSandbox({"it": script}).start(Program(("it",), Path()), Limits())
+    free.freeze()
+    assert read_line(free.stdout) == b"free\n"
+    assert free.close() == Exit(None, signal.SIGKILL)
+
+
 def test_an_unknown_script_is_a_program_error() -> None:
     """As a missing file is for a real sandbox."""
     with pytest.raises(ProgramError, match="nobody: no such script"):
