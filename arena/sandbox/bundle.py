@@ -56,6 +56,8 @@ def copy_files(program: Program, folder: Path) -> None:
         if theirs:
             raise ProgramError(f"its files can't be read: {what}") from problem
         raise SandboxError(f"the copy of a program's files can't be written: {what}") from problem
+    except RecursionError as problem:
+        raise ProgramError("its folders are nested too deeply") from problem
 
 
 def _inside(word: str, files: Path) -> str:
@@ -80,9 +82,16 @@ def _copy_folder(source: Path, target: Path) -> None:
                 _copy_folder(Path(entry.path), copy)
                 os.chmod(copy, 0o555)
             elif entry.is_file():
-                _copy(Path(entry.path), copy)
+                _copy(Path(entry.path), copy, os.O_NOFOLLOW)
 
 
-def _copy(source: Path, target: Path) -> None:
-    shutil.copyfile(source, target)
-    os.chmod(target, 0o555 if source.stat().st_mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH) else 0o444)
+def _copy(source: Path, target: Path, flags: int = 0) -> None:
+    """Copy one file through descriptors: a file that is swapped for a link meanwhile leads nowhere, a pipe is empty."""
+    with (
+        open(os.open(source, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags), "rb") as original,
+        open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as copy,
+    ):
+        mode = os.fstat(original.fileno()).st_mode
+        if stat.S_ISREG(mode):
+            shutil.copyfileobj(original, copy)
+        os.fchmod(copy.fileno(), 0o555 if mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH) else 0o444)

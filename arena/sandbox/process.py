@@ -130,7 +130,7 @@ class ProcessSandbox(Sandbox):
         marker = secrets.token_hex(16)
         try:
             if sys.platform == "linux":
-                _become_subreaper(os.getpid())
+                become_subreaper(os.getpid())
             private = _make_private_folder(self._scratch)
         except OSError as error:
             raise SandboxError(_one_line(f"can't prepare a box in {self._scratch}: {error}")) from error
@@ -393,12 +393,12 @@ def _entry(limits: Limits, group: cgroup.Cgroup | None, fork_limit: int | None) 
     """Prepare all that needs thought here, before the fork, and return the few system calls to make after it."""
     rlimits = [
         (resource.RLIMIT_CORE, (0, 0)),
-        (resource.RLIMIT_NOFILE, _within(resource.RLIMIT_NOFILE, limits.open_files)),
-        (resource.RLIMIT_FSIZE, _within(resource.RLIMIT_FSIZE, limits.file_size_mb * 1024 * 1024)),
-        (resource.RLIMIT_CPU, _within(resource.RLIMIT_CPU, limits.cpu_s, grace=1)),  # SIGXCPU, a second later SIGKILL
+        (resource.RLIMIT_NOFILE, within(resource.RLIMIT_NOFILE, limits.open_files)),
+        (resource.RLIMIT_FSIZE, within(resource.RLIMIT_FSIZE, limits.file_size_mb * 1024 * 1024)),
+        (resource.RLIMIT_CPU, within(resource.RLIMIT_CPU, limits.cpu_s, grace=1)),  # SIGXCPU, a second later SIGKILL
     ]
     if fork_limit is not None:
-        rlimits.append((resource.RLIMIT_NPROC, _within(resource.RLIMIT_NPROC, fork_limit)))
+        rlimits.append((resource.RLIMIT_NPROC, within(resource.RLIMIT_NPROC, fork_limit)))
     die_with_parent = _death_signal(os.getpid()) if sys.platform == "linux" else None
     joins = () if group is None else group.joins
 
@@ -413,7 +413,7 @@ def _entry(limits: Limits, group: cgroup.Cgroup | None, fork_limit: int | None) 
     return enter
 
 
-def _within(which: int, wanted: int, grace: int = 0) -> tuple[int, int]:
+def within(which: int, wanted: int, grace: int = 0) -> tuple[int, int]:
     """Return the soft and the hard limit, the hard one `grace` above, both at most what we run under."""
     hard = resource.getrlimit(which)[1]  # only root may go above it
     if hard == resource.RLIM_INFINITY:
@@ -444,7 +444,7 @@ def _death_signal(parent: int) -> Callable[[], None]:
 
 
 @functools.cache
-def _become_subreaper(pid: int) -> None:
+def become_subreaper(pid: int) -> None:
     """Take in the orphans of this process; `pid` is its own: the setting isn't inherited by a forked worker."""
     if _prctl()(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
