@@ -10,6 +10,7 @@ BOT on the command line is `path` or `name=path`. The path is one of:
       build = "make -j2"                  # optional; run once before the first match
   A command is a list of strings, or one string that is split into words as a shell would. No shell is started: quotes
   work, `&&`, `|` and `>` are refused with a hint. A program without `/` is looked up on PATH, any other in the folder.
+  Where a sandbox shows the bot other programs than the user's, `Programs` says where they are looked up.
 * a file, run by its `#!` line, else by its ending (`.py`: the arena's own interpreter, `.js`: node, `.sh`: sh), else,
   if it is executable, by itself. The `#!` line comes first even for `.py`: `#!/usr/bin/env python3` is the python3 on
   PATH, which may not be the arena's. The file needs no x bit for it, and all words of the line count (as on macOS;
@@ -47,7 +48,20 @@ from typing import IO
 
 from arena.manifest import MANIFEST, BotError, read, shown
 
-__all__ = ["Bot", "BotError", "build", "build_all", "changed", "check_unchanged", "load"]
+__all__ = [
+    "Bot",
+    "BotError",
+    "Programs",
+    "build",
+    "build_all",
+    "build_program",
+    "changed",
+    "check_unchanged",
+    "digested",
+    "load",
+    "missing_after_build",
+    "tail",
+]
 
 NAME_CHARACTERS = 40  # a column of the standings on an 80-column terminal still has room for numbers
 MAX_FILES = 10_000  # hashed in about a second; more is a folder given by mistake
@@ -62,6 +76,37 @@ _UNHASHED = frozenset({"__pycache__", ".git", ".hg", ".svn", ".DS_Store"})
 
 # Ending -> program on PATH, and what to install when it is missing. `.py` is the arena's own interpreter.
 _RUNNERS = {".js": ("node", "Node.js"), ".sh": ("sh", "a POSIX shell")}
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """Say which programs bots are run by: those of the user, or those that a sandbox shows.
+
+    python runs a bare `.py` file. path is searched for names, None: PATH; with it, what `env` would start is looked up
+    here too, since a sandbox has a PATH of its own. image: they are a container image's, so that nothing can be looked
+    up here and names stay as they are written.
+    """
+
+    python: str = sys.executable
+    path: str | None = None
+    image: bool = False
+
+    def named(self, program: str) -> str | None:
+        """Return the absolute program of this name, None if there is none."""
+        if self.image:
+            return program
+        found = shutil.which(program, path=self.path)
+        # Not resolved: a venv's python is a link.
+        return None if found is None else os.path.abspath(found)
+
+    def find(self, word: str, folder: Path) -> str | None:
+        """Return the absolute program that a command's first word means in that folder, None if it can't be run."""
+        if "/" not in word:
+            return self.named(word)
+        path = os.path.join(folder, word)
+        if self.image and not Path(os.path.normpath(path)).is_relative_to(folder):
+            return word
+        return path if os.path.isfile(path) and os.access(path, os.X_OK) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +126,11 @@ class Bot:
     digest: str
 
 
-def load(arguments: Sequence[str], interpreter: str = sys.executable) -> tuple[list[Bot], list[str]]:
+def load(arguments: Sequence[str], programs: Programs | None = None) -> tuple[list[Bot], list[str]]:
     """Read the bots of a command line, without building or starting them.
 
-    interpreter: what runs a bare `.py` file. Returns the bots in the order given, and notes for stderr, a line each.
-    Raises BotError at the first bot that can't play.
+    programs: what runs them, None for the user's own. Returns the bots in the order given, and notes for stderr, a
+    line each. Raises BotError at the first bot that can't play.
     """
     bots: list[Bot] = []
     wishes: list[_Wish] = []
@@ -93,7 +138,7 @@ def load(arguments: Sequence[str], interpreter: str = sys.executable) -> tuple[l
     for argument in arguments:
         name, path = _split(argument)
         with _reading(path):
-            bot = _bot(path, interpreter)
+            bot = _bot(path, programs or Programs())
             if bot.path.is_file() and (bot.path.parent / MANIFEST).is_file():
                 notes.append(f"{shown(path)} runs by itself; to run it by its {MANIFEST}, give the folder")
         try:
@@ -139,11 +184,7 @@ def build_all(bots: Sequence[Bot], timeout_s: float) -> list[Bot]:
             _run_build(bot, timeout_s)
     if all(bot.build is None for bot in bots):
         return list(bots)
-    with_digests = []
-    for bot in bots:
-        with _reading(bot.path):
-            with_digests.append(replace(bot, digest=_digest(bot.path)))
-    return with_digests
+    return [digested(bot) for bot in bots]
 
 
 def build(bot: Bot, timeout_s: float) -> Bot:
@@ -245,7 +286,7 @@ def _reading(path: Path) -> Iterator[None]:
         raise BotError(f"{shown(path)} can't be read: {error.strerror} ({shown(error.filename or path)}).") from None
 
 
-def _bot(given: Path, interpreter: str) -> Bot:
+def _bot(given: Path, programs: Programs) -> Bot:
     """Read one bot; its name is not yet checked."""
     path = _absolute(given)
     try:
@@ -253,13 +294,13 @@ def _bot(given: Path, interpreter: str) -> Bot:
     except (FileNotFoundError, NotADirectoryError):
         raise BotError(f"{shown(given)} does not exist.\nA bot is a file, or a folder with {MANIFEST}.") from None
     if path.name == MANIFEST and stat.S_ISREG(mode):
-        return _from_folder(path.parent, given.parent)
+        return _from_folder(path.parent, given.parent, programs)
     if stat.S_ISDIR(mode):
-        return _from_folder(path, given)
+        return _from_folder(path, given, programs)
     if not stat.S_ISREG(mode):
         raise BotError(f"{shown(given)} is neither a file nor a folder.\nA bot is a file, or a folder with {MANIFEST}.")
     digest = _digest(path)
-    return Bot(path.stem, path, _file_argv(path, given, interpreter), path.parent, None, digest)
+    return Bot(path.stem, path, _file_argv(path, given, programs), path.parent, None, digest)
 
 
 def _absolute(path: Path) -> Path:
@@ -269,17 +310,17 @@ def _absolute(path: Path) -> Path:
     return Path(os.path.realpath(path.parent), path.name)  # Path.resolve raises RuntimeError on a loop of links
 
 
-def _file_argv(path: Path, given: Path, interpreter: str) -> tuple[str, ...]:
+def _file_argv(path: Path, given: Path, programs: Programs) -> tuple[str, ...]:
     with path.open("rb") as file:
         first_line = file.read(_SHEBANG_BYTES).split(b"\n", 1)[0]
     ending = path.suffix.lower()
     if first_line.startswith(b"#!"):
-        return (*_shebang(os.fsdecode(first_line[2:]), path, given), str(path))
+        return (*_shebang(os.fsdecode(first_line[2:]), path, given, programs), str(path))
     if ending == ".py":
-        return (interpreter, str(path))
+        return (programs.python, str(path))
     if ending in _RUNNERS:
         program, product = _RUNNERS[ending]
-        found = _on_path(program)
+        found = programs.named(program)
         if found is None:
             raise BotError(f'{shown(given)} is run by "{program}", which isn\'t on PATH.\nInstall {product}.')
         return (found, str(path))
@@ -291,7 +332,7 @@ def _file_argv(path: Path, given: Path, interpreter: str) -> tuple[str, ...]:
     )
 
 
-def _shebang(line: str, path: Path, given: Path) -> list[str]:
+def _shebang(line: str, path: Path, given: Path, programs: Programs) -> list[str]:
     """Return the words of a `#!` line, its program absolute.
 
     Raises BotError if that program is missing, or the one that env would start.
@@ -302,15 +343,18 @@ def _shebang(line: str, path: Path, given: Path) -> list[str]:
             f"{shown(given)} begins with #! but names no program there.\nWrite for example #!/usr/bin/env python3"
         )
     program, *rest = words
-    found = _program(program, path.parent)
+    found = programs.find(program, path.parent)
     needed = program
     if found is not None and Path(program).name == "env":
         if rest and rest[0].startswith("-S"):
             # env splits the text after -S by its own quoting rules, so it gets it in one piece, as from Linux.
             rest = [line.split(maxsplit=1)[1].strip()]
         started = _started_by_env(rest)
-        if started is not None and _program(started, path.parent) is None:
+        absolute = None if started is None else programs.find(started, path.parent)
+        if started is not None and absolute is None:
             found, needed = None, started
+        elif absolute is not None and programs.path is not None and rest[0] == started:
+            found, rest = absolute, rest[1:]
     if found is None:
         where = "doesn't exist or isn't executable" if "/" in needed else "isn't on PATH"
         raise BotError(
@@ -330,23 +374,10 @@ def _started_by_env(rest: Sequence[str]) -> str | None:
     return words[0] if words and words[0][0] not in "-'\"$" else None
 
 
-def _on_path(program: str) -> str | None:
-    found = shutil.which(program)
-    return None if found is None else os.path.abspath(found)  # not resolved: a venv's python is a link
-
-
-def _program(word: str, folder: Path) -> str | None:
-    """Return the absolute program that a command's first word means in that folder, None if it can't be run."""
-    if "/" not in word:
-        return _on_path(word)
-    path = os.path.join(folder, word)
-    return path if os.path.isfile(path) and os.access(path, os.X_OK) else None
-
-
 # --- bot.toml ---------------------------------------------------------------------------------------------------------
 
 
-def _from_folder(folder: Path, given: Path) -> Bot:
+def _from_folder(folder: Path, given: Path, programs: Programs) -> Bot:
     where = given / MANIFEST
     file = folder / MANIFEST
     if not file.is_file():
@@ -362,7 +393,7 @@ def _from_folder(folder: Path, given: Path) -> Bot:
             name = _checked_name(manifest.name)
         except ValueError as error:
             raise BotError(f'{shown(where)}: {error}.\nChange the line name = "..."') from None
-    program = _program(manifest.run[0], folder)
+    program = programs.find(manifest.run[0], folder)
     if program is None:
         if manifest.build is None or "/" not in manifest.run[0]:
             raise BotError(_no_program(str(where), "run", manifest.run[0], folder))
@@ -456,28 +487,47 @@ def _too_large(bot: Path, what: str) -> BotError:
 def _run_build(bot: Bot, timeout_s: float) -> None:
     if bot.build is None:
         return
-    where = shown(bot.cwd / MANIFEST)
-    program = _program(bot.build[0], bot.cwd)
-    if program is None:
-        raise BotError(_no_program(where, "build", bot.build[0], bot.cwd))
+    command = build_program(bot, Programs())
     by_hand = f"\nTry it by hand in {shown(bot.cwd)}: {shown(shlex.join(bot.build))}"
     # A file takes any output from any number of processes; a pipe would have to be drained until the last one leaves.
     with tempfile.TemporaryFile() as output:
         try:
-            code = _run([program, *bot.build[1:]], bot.cwd, output, timeout_s)
+            code = _run(command, bot.cwd, output, timeout_s)
         except subprocess.TimeoutExpired:
             raise BotError(
-                f'"{bot.name}": the build took longer than {timeout_s:g} s.{by_hand}{_tail(output)}'
+                f'"{bot.name}": the build took longer than {timeout_s:g} s.{by_hand}{tail(output)}'
             ) from None
         except OSError as error:
             raise BotError(f'"{bot.name}": the build can\'t be started: {error.strerror}.{by_hand}') from None
         if code != 0:
             how = f"failed with exit code {code}" if code > 0 else f"was ended by signal {-code}"
-            raise BotError(f'"{bot.name}": the build {how}.{by_hand}{_tail(output)}')
-    if _program(bot.argv[0], bot.cwd) is None:
+            raise BotError(f'"{bot.name}": the build {how}.{by_hand}{tail(output)}')
+    missing_after_build(bot)
+
+
+def build_program(bot: Bot, programs: Programs) -> list[str]:
+    """Return the bot's build command, its program absolute. Raises BotError if it can't be run."""
+    assert bot.build is not None
+    program = programs.find(bot.build[0], bot.cwd)
+    if program is None:
+        raise BotError(_no_program(shown(bot.cwd / MANIFEST), "build", bot.build[0], bot.cwd))
+    return [program, *bot.build[1:]]
+
+
+def missing_after_build(bot: Bot) -> None:
+    """Raise BotError if the build didn't make the program that is to run."""
+    own = Path(bot.argv[0]).is_relative_to(bot.cwd)
+    if own and not (os.path.isfile(bot.argv[0]) and os.access(bot.argv[0], os.X_OK)):
         raise BotError(
-            f'"{bot.name}": the build made no executable {shown(bot.argv[0])}.\nCorrect run or build in {where}'
+            f'"{bot.name}": the build made no executable {shown(bot.argv[0])}.\n'
+            f"Correct run or build in {shown(bot.cwd / MANIFEST)}"
         )
+
+
+def digested(bot: Bot) -> Bot:
+    """Return the bot with the digest of its files as they are now. Raises BotError."""
+    with _reading(bot.path):
+        return replace(bot, digest=_digest(bot.path))
 
 
 def _run(argv: list[str], cwd: Path, output: IO[bytes], timeout_s: float) -> int:
@@ -497,7 +547,8 @@ def _run(argv: list[str], cwd: Path, output: IO[bytes], timeout_s: float) -> int
         process.wait()
 
 
-def _tail(output: IO[bytes]) -> str:
+def tail(output: IO[bytes]) -> str:
+    """Return the last lines of a build's output, each on a line of its own below a message."""
     size = output.seek(0, os.SEEK_END)
     output.seek(max(0, size - _TAIL_BYTES))
     lines = output.read(_TAIL_BYTES).decode(errors="replace").split("\n")

@@ -16,20 +16,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
-from arena import __version__, cli_rules
+from arena import __version__, cli_boxes, cli_doctor, cli_rules, cli_sandbox
+from arena.cli_out import fail, note, refuse, to_stdout, told
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
     from arena.run import Run, RunConfig
+    from arena.sandbox import Sandbox
+    from arena.sandbox.choice import Choice
+    from ladder.folder import RunFolder
 
 _LIVE_PER_S = 4  # how often the live table is drawn
 _BUILD_S = 600  # how long a bot's build command may take
+_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # no fault of the input
 _PIPE_WIDTH = 10_000  # columns for a pipe or a file, which have no width to fit: so that no line is folded or cut
 
 
@@ -53,9 +58,11 @@ def cli() -> None:
 
 cli.add_command(cli_rules.rules)
 cli.add_command(cli_rules.odds)
+cli.add_command(cli_doctor.doctor)
+cli.add_command(cli_sandbox.sandbox)
 
 
-@cli.command()
+@cli.command(cls=cli_boxes.RunCommand)
 @click.argument("bots", nargs=-1, metavar="BOT...")
 @click.option("--games", type=click.IntRange(1), help="Play at least so many games; rounded up to whole rounds.  [480]")
 @click.option("--seats", type=click.IntRange(2, 10), help="Bots at a table.  [4, or fewer if there are fewer bots]")
@@ -65,11 +72,17 @@ cli.add_command(cli_rules.odds)
 @click.option("--rules", metavar="NAME|FILE", help="Preset, or a ruleset in TOML; see arena rules.  [coup]")
 @click.option("--seed", type=int, help="Make the run repeatable. A bot can guess it: for bots you trust.")
 @click.option("--jobs", type=click.IntRange(1), help="Matches to play side by side.  [number of cores]")
-@click.option("--sandbox", type=click.Choice(["auto", "process"]), help="How bots are kept apart.  [auto]")
+@cli_boxes.sandbox_options
 @click.option("--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder.  [arena-runs/<time>]")
 @click.option("--limit-ms", type=click.IntRange(1), help="Free time of each request.  [500]")
 @click.option("--bank-ms", type=click.IntRange(0), help="Time a game beyond the free time.  [10000]")
 @click.option("--start-ms", type=click.IntRange(1), help="Time to start and say hello.  [10000]")
+@click.option(
+    "--clock",
+    type=click.Choice(["auto", "cpu", "wall"]),
+    help="The time that is charged; auto: CPU time where the sandbox accounts it.  [auto]",
+)
+@click.option("--ponder", is_flag=True, help="Let bots compute while it isn't their turn.")
 @click.option("--strict", is_flag=True, help="The first fault forfeits the game.")
 @click.option("--open-names", is_flag=True, help="Tell bots the others' names instead of letters.")
 @click.option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Go on with the run in DIR.")
@@ -83,26 +96,32 @@ def run(
     seed: int | None,
     jobs: int | None,
     sandbox: str | None,
+    docker_runtime: str | None,
+    docker_image: str | None,
     out: Path | None,
     limit_ms: int | None,
     bank_ms: int | None,
     start_ms: int | None,
+    clock: str | None,
+    ponder: bool,
     strict: bool,
     open_names: bool,
     resume: Path | None,
     as_json: bool,
+    **limits: float | None,
 ) -> None:
     """Play bots against each other and print who is best.
 
     BOT is a program that speaks the protocol: a file (run by its #! line, or by its ending: .py, .js, .sh, or an
     executable), or a folder with a bot.toml (name, run, build). name=BOT names it.
 
-    Only run bots that you trust: the process sandbox keeps nothing from them.
+    --sandbox process keeps nothing from them: it is for bots that you trust.
     """
     from arena import report
     from arena.bots import BotError
     from arena.rulesets import RulesetError
-    from arena.run import Run, RunConfig, record_results
+    from arena.run import Run, RunConfig, clean_up, record_results, scratch_folder
+    from arena.sandbox.choice import make
     from ladder.folder import FolderError, RunFolder
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends like Ctrl-C
@@ -117,30 +136,45 @@ def run(
             ]
             if bots or given:
                 what = ", ".join(given) if given else "a BOT"
-                _refuse(f"--resume goes on with the run as it was begun: it takes no {what} (only --jobs and --json)")
+                refuse(f"--resume goes on with the run as it was begun: it takes no {what} (only --jobs and --json)")
             folder = RunFolder(resume, record_results)
             config = RunConfig.from_json(folder.config())
             _check_before_resume(config)
             folder.lock()
+            clean_up(config.sandbox)
         else:
             folder = RunFolder(out or _new_folder(), record_results)
             folder.refuse_existing()  # now, not after minutes of building
-            config = _new_config(
-                bots, games, seats, match_games, rules, seed, limit_ms, bank_ms, start_ms, strict, open_names
+            choice, reasons = cli_boxes.chosen(sandbox, docker_runtime, docker_image)
+            config = _new_config(bots, games, seats, match_games, rules, seed, choice)
+            config = replace(
+                config, limits=cli_boxes.limits_of(limits, rules or "coup"), strict=strict, open_names=open_names
             )
-            _greet(config)
-            folder.create(config.to_json())
+            clean_up(choice)
+            with scratch_folder() as scratch:
+                box = make(choice, scratch)
+                try:
+                    cli_boxes.announce(choice, reasons, box, " (auto)" if sandbox in (None, "auto") else "")
+                    timing = cli_boxes.timing_of(limit_ms, bank_ms, start_ms, clock, ponder, box)
+                    cli_boxes.demand_clock(timing, box)
+                    config = replace(config, timing=timing)
+                    building = folder.path.absolute().with_name(f"{folder.path.name}.building")
+                    config = _built(config, box, building)
+                    _greet(config, box)
+                    config = _create(folder, config, building)
+                finally:
+                    box.close()
             folder.lock()
         this = Run(config, folder)
         this.load()
     status = _play(this, jobs or _cores())
-    with _to_stdout(folder.path):
+    with to_stdout(folder.path):
         if as_json:
             click.echo(json.dumps(report.to_json(this, this.progress.tally.board())))
         else:
             _print_report(this)
     if status == 130:
-        _note(f"interrupted; go on with: arena run --resume {shlex.quote(str(folder.path))}")
+        note(f"interrupted; go on with: arena run --resume {shlex.quote(str(folder.path))}")
     sys.exit(status)
 
 
@@ -158,27 +192,22 @@ def _new_config(
     match_games: int | None,
     rules: str | None,
     seed: int | None,
-    limit_ms: int | None,
-    bank_ms: int | None,
-    start_ms: int | None,
-    strict: bool,
-    open_names: bool,
+    choice: "Choice",
 ) -> "RunConfig":
-    from arena.bots import build_all, load
-    from arena.referee import Timing
+    from arena.bots import load
     from arena.rulesets import load as load_rules
-    from arena.run import RunConfig, seed_key
+    from arena.run import RunConfig, programs, seed_key
 
     ruleset = load_rules(rules or "coup")
-    loaded, remarks = load(bots)
+    loaded, remarks = load(bots, programs(choice))
     for remark in remarks:
-        _note(remark)
+        note(remark)
     if len(loaded) < 2:
-        _refuse(f"a game needs at least 2 bots, {len(loaded)} given: arena run mybot.py sample_bots/*.py")
+        refuse(f"a game needs at least 2 bots, {len(loaded)} given: arena run mybot.py sample_bots/*.py")
     table = seats or min(4, len(loaded), ruleset.max_seats)
     problem = ruleset.problem(table)
     if problem:
-        _refuse(problem)
+        refuse(problem)
     config = RunConfig(
         bots=tuple(loaded),
         seats=table,
@@ -187,84 +216,135 @@ def _new_config(
         key=seed_key(seed),
         seed=seed,
         rules=ruleset,
-        timing=Timing(
-            limit_ms=500 if limit_ms is None else limit_ms,
-            bank_ms=10_000 if bank_ms is None else bank_ms,
-            start_ms=10_000 if start_ms is None else start_ms,
-        ),
-        strict=strict,
-        open_names=open_names,
+        sandbox=choice,
     )
     try:
         plan = config.plan()
     except ValueError as unplannable:
-        _refuse(str(unplannable))
-    config = replace(config, bots=tuple(build_all(loaded, _BUILD_S)))
-    _note(
+        refuse(str(unplannable))
+    note(
         f"{plan.games} games of {ruleset.name}: {plan.rounds} rounds of {plan.matches_per_round} matches, "
         f"{plan.match_games} games each, at {table} seats"
     )
-    _note("sandbox: process (it keeps nothing from the bots: only for code you trust)")
     return config
 
 
 def _check_before_resume(config: "RunConfig") -> None:
+    """Refuse to go on with other files, in another sandbox or by another clock than the run began with."""
     from arena.bots import check_unchanged
+    from arena.run import scratch_folder
+    from arena.sandbox.choice import make
 
     check_unchanged(config.bots)
+    cli_boxes.demand(config.sandbox)
+    with scratch_folder() as scratch:
+        box = make(config.sandbox, scratch)
+        try:
+            cli_boxes.demand_clock(config.timing, box)
+            cli_boxes.announce(config.sandbox, {}, box, "")
+        finally:
+            box.close()
 
 
-def _greet(config: "RunConfig") -> None:
+def _built(config: "RunConfig", box: "Sandbox", building: Path) -> "RunConfig":
+    """Build what has to be built: in an isolating sandbox into the folder `building`, else where it stands."""
+    from arena.bots import build_all
+    from arena.building import build_all as build_in
+    from arena.run import programs
+
+    if all(bot.build is None for bot in config.bots):
+        return config
+    if not config.sandbox.isolates:
+        note("bots are built in their own folders, as you: the process sandbox keeps nothing from a build")
+        return replace(config, bots=tuple(build_all(config.bots, _BUILD_S)))
+    _clear(building)
+    try:
+        bots = build_in(config.bots, box, programs(config.sandbox), building / "bots", building / "logs", _BUILD_S)
+    except BaseException:
+        _clear(building / "bots")  # what was built; the logs stay for the author
+        raise
+    return replace(config, bots=tuple(bots))
+
+
+def _create(folder: "RunFolder", config: "RunConfig", building: Path) -> "RunConfig":
+    """Make the run's folder with what was built for it in it, and return the config as it then is."""
+    from arena.building import relocated
+
+    inside = folder.path.absolute() / "bots"
+    config = replace(config, bots=tuple(relocated(bot, building / "bots", inside) for bot in config.bots))
+    folder.create(config.to_json())
+    if building.exists():
+        (building / "bots").rename(inside)
+        for log in (building / "logs").iterdir():
+            log.rename(folder.logs / log.name)
+        _clear(building)
+    return config
+
+
+def _clear(building: Path) -> None:
+    """Remove the folder of an earlier build, if it is one."""
+    from arena.sandbox import remove_tree
+
+    if building.is_dir() and not building.is_symlink():
+        if building.name != "bots" and {path.name for path in building.iterdir()} - {"bots", "logs"}:
+            refuse(f"{building} exists, where bots would be built; remove it, or name another --out")
+        remove_tree(building)
+    elif os.path.lexists(building):
+        refuse(f"{building} exists, where bots would be built; remove it, or name another --out")
+
+
+def _greet(config: "RunConfig", box: "Sandbox") -> None:
     """Start every bot once before anything is played; refuse the run if one can't say hello."""
-    import tempfile
+    from functools import partial
 
     from arena.referee import ArenaError, greet
     from arena.run import program
-    from arena.sandbox import Limits, ProcessSandbox, remove_tree
     from protocol.framing import show
 
     failed = []
-    scratch = Path(tempfile.mkdtemp(prefix="arena-"))
     try:
-        sandbox = ProcessSandbox(scratch)
         for number, bot in enumerate(config.bots):
             others = [other for other in range(len(config.bots)) if other != number][: config.seats - 1]
             spec = config.spec(0, [number, *others])
-            greeted = greet(spec, 0, lambda _, bot=bot: sandbox.start(program(bot), Limits()))  # type: ignore[misc]
+            launch = partial(box.start, program(bot), spec.limits)
+            greeted = greet(spec, 0, lambda _, launch=launch: launch())  # type: ignore[misc]
             if greeted.problem is not None:
                 failed.append(f"{bot.name} did not start: {greeted.problem}")
                 failed += [f"  | {show(line, 200)}" for line in greeted.stderr.split(b"\n")[-12:] if line]
     except ArenaError as problem:
-        _fail(f"this machine can't start the bots: {problem}")
-    finally:
-        remove_tree(scratch)
+        fail(f"this machine can't start the bots: {problem}")
     if failed:
-        _refuse("\n".join(failed))
+        refuse("\n".join(failed))
 
 
 def _play(this: "Run", jobs: int) -> int:
     """Play to the end; return the exit code."""
     from arena.bots import BotError
+    from arena.run import HostError
     from ladder.folder import FolderError
     from ladder.runner import Voided
 
     progress = this.progress
     if progress.resumed:
-        _note(f"{progress.resumed} of {progress.plan.matches} matches are complete already")
+        note(f"{progress.resumed} of {progress.plan.matches} matches are complete already")
     try:
         with _display(this) as draw:
             for event in this.play(jobs):
                 draw()
                 if isinstance(event, Voided):
-                    _note(f"match {event.job.spec.match} is void: {event.reason}")
+                    note(f"match {event.job.spec.match} is void: {event.reason}")
     except KeyboardInterrupt:
         return 130
     except (BotError, FolderError) as problem:
-        _note(f"arena: {problem}")
+        note(f"arena: {problem}")
+        return 1
+    except HostError as problem:
+        again = f"arena run --resume {shlex.quote(str(this.folder.path))}"
+        note(f"arena: {problem}\nMend it (see arena doctor), and go on with: {again}")
         return 1
     except OSError as problem:
         again = f"arena run --resume {shlex.quote(str(this.folder.path))}"
-        _note(f"arena: the results can't be written: {_told(problem)}\nWhat is complete is kept; go on with: {again}")
+        note(f"arena: the results can't be written: {told(problem)}\nWhat is complete is kept; go on with: {again}")
         return 1
     return 1 if progress.given_up else 0
 
@@ -297,7 +377,7 @@ def _display(this: "Run") -> Iterator[Callable[[], None]]:
             nonlocal said
             if time.monotonic() - said >= 10:
                 said = time.monotonic()
-                _note(report.progress_line(this.progress))
+                note(report.progress_line(this.progress))
 
         yield say
 
@@ -344,30 +424,30 @@ def verify(path: Path) -> None:
     if path.is_dir():
         files = sorted((path / "records" if (path / "records").is_dir() else path).glob("*.jsonl"))
         if not files:
-            _refuse(f"{path} holds no records; name a run's folder or a record file")
+            refuse(f"{path} holds no records; name a run's folder or a record file")
     elif path.is_file():
         files = [path]
     else:
-        _refuse(f"{path} doesn't exist; name a run's folder or a record file")
+        refuse(f"{path} doesn't exist; name a run's folder or a record file")
     games = 0
     lines = []
     for file in files:
         try:
             record = read(file.read_text(encoding="utf-8"))
         except OSError as problem:
-            _refuse(f"{_told(problem)}; name a run's folder or a record file")
+            refuse(f"{told(problem)}; name a run's folder or a record file")
         except (RecordError, RecursionError, UnicodeDecodeError) as problem:
-            _refuse(f"{file}: {problem}; only a whole record of this version can be verified")
+            refuse(f"{file}: {problem}; only a whole record of this version can be verified")
         try:
             replay(record)
         except RecordError as problem:
-            _fail(f"{file}: {problem}")
+            fail(f"{file}: {problem}")
         games += len(record.games)
         lines += [json.dumps(line, separators=(",", ":")) for line in results(record)]
     listed = path / "results.jsonl"
     if path.is_dir() and listed.is_file() and listed.read_bytes().decode(errors="replace").splitlines() != lines:
-        _fail(f"{listed} is not what the records say; arena run --resume {shlex.quote(str(path))} writes it anew")
-    with _to_stdout(path):
+        fail(f"{listed} is not what the records say; arena run --resume {shlex.quote(str(path))} writes it anew")
+    with to_stdout(path):
         click.echo(f"{games} games in {len(files)} records: every move legal, every event and result the same")
 
 
@@ -379,50 +459,19 @@ def _cores() -> int:
 
 @contextmanager
 def _one_line_errors(*kinds: type[Exception]) -> Iterator[None]:
+    from arena.sandbox import SandboxError
+
     try:
         yield
     except kinds as problem:
-        _refuse(str(problem))
+        refuse(str(problem))
+    except SandboxError as problem:
+        fail(f"this machine can't start the bots: {problem}")
     except OSError as problem:
-        _refuse(_told(problem))
+        (fail if problem.errno in _MACHINE else refuse)(told(problem))
     except KeyboardInterrupt:
-        _note("interrupted before the first game")
+        note("interrupted before the first game")
         sys.exit(130)
-
-
-def _told(problem: OSError) -> str:
-    what = problem.strerror or str(problem)
-    return what if problem.filename is None else f"{problem.filename}: {what}"
-
-
-@contextmanager
-def _to_stdout(kept: Path) -> Iterator[None]:
-    """Exit with 1 where standard output doesn't take what is printed: silently if its reader has gone."""
-    try:
-        yield
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError as problem:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
-        if problem.errno == errno.EPIPE:
-            sys.exit(1)
-        _fail(f"standard output can't be written: {_told(problem)}; the results are in {kept}")
-
-
-def _note(text: str) -> None:
-    click.echo(text, err=True)
-
-
-def _refuse(text: str) -> NoReturn:
-    """Say what is wrong with the input, and exit with 2."""
-    click.echo(f"arena: {text}", err=True)
-    sys.exit(2)
-
-
-def _fail(text: str) -> NoReturn:
-    """Say what went wrong, and exit with 1."""
-    click.echo(f"arena: {text}", err=True)
-    sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ _WIDEST = 100  # columns; longer lines are hard to read
 def rules(name: str | None, show_fields: bool) -> None:
     """List the rulesets, or print the rules of one game as a sheet."""
     from arena import sheet
+    from arena.rulesets import load_limits
 
     if show_fields:
         if name is not None:
@@ -36,6 +37,9 @@ def rules(name: str | None, show_fields: bool) -> None:
         _write("\nA sheet: arena rules NAME. Rules of your own: arena rules --fields")
     else:
         _print(sheet.sheet(_load(name)))
+        limits = load_limits(name)
+        if limits:
+            _write("\nLimits of each bot: " + ", ".join(f"{field} = {value:g}" for field, value in limits.items()))
 
 
 @click.command()

@@ -4,6 +4,9 @@
     name = "monday"           # optional; else the file's name without its ending
     forced_coup = "off"       # and any field of `arena rules --fields`
 
+    [limits]                  # optional: what each bot may use; a flag of the command wins
+    memory_mb = 512
+
 Must not know: runs, bots, the command line. Which fields there are and what they take is in arena/coup/ruleset_data.py.
 
 What would surprise is refused, not guessed: unknown fields, values of the wrong type, fields without effect, rules that
@@ -13,14 +16,17 @@ games have equal rulesets.
 """
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from arena.coup.rules import COUP, PRESETS, Ruleset
 from arena.coup.ruleset_data import FIELD, FIELDS, changed, toml, unknown_field, why_idle, why_unplayable
+from arena.sandbox.limits import LIMITS, Limits
 
-__all__ = ["ABOUT", "RulesetError", "load"]
+__all__ = ["ABOUT", "LIMIT_RANGES", "RulesetError", "limited", "load", "load_limits"]
 
 ENDING = ".toml"
 _MOST_BYTES = 65_536  # a ruleset is some lines; a bigger file is another file
@@ -41,6 +47,20 @@ ABOUT = {
 }
 
 
+# What a limit may be. Below the least nothing starts; above the most it's a typing error, or more than a kernel takes.
+LIMIT_RANGES: dict[str, tuple[float, float]] = {
+    "memory_mb": (16, 1_048_576),  # Python alone needs 10
+    "processes": (1, 32_768),  # Linux numbers no more of them by default
+    "cpu_s": (1, 1_000_000),
+    "cores": (0.05, 1_024),  # 5 ms of every 100: less stops a program for longer than a request's free time
+    "file_size_mb": (1, 1_048_576),
+    "tmp_mb": (1, 1_048_576),
+    "open_files": (16, 1_048_576),  # starting an interpreter takes some
+    "output_kb": (64, 1_048_576),  # one line may have 64
+}
+assert set(LIMIT_RANGES) == set(LIMITS)
+
+
 class RulesetError(Exception):
     """A ruleset that can't be had. One or two lines for the user: what is wrong, and what is allowed."""
 
@@ -50,11 +70,40 @@ def load(name_or_path: str) -> Ruleset:
 
     Raises RulesetError.
     """
-    if name_or_path.endswith(ENDING) or "/" in name_or_path:
-        return _file(Path(name_or_path))
+    if _is_file(name_or_path):
+        return _file(Path(name_or_path))[0]
     if name_or_path in PRESETS:
         return PRESETS[name_or_path]
     raise RulesetError(f"there is no ruleset {_no_preset(name_or_path)}, or a file such as my.toml.")
+
+
+def load_limits(name_or_path: str) -> dict[str, float]:
+    """Return what [limits] of a ruleset file sets, by field of `Limits`; none for a preset. Raises RulesetError."""
+    return _file(Path(name_or_path))[1] if _is_file(name_or_path) else {}
+
+
+def limited(values: Mapping[str, object], called: Mapping[str, str] | None = None) -> dict[str, float]:
+    """Return limits as they were set, checked. `called` gives the names by which messages call the fields.
+
+    Raises ValueError, with what is allowed, at the first that is no limit or out of range.
+    """
+    checked = {}
+    for name, value in values.items():
+        if name not in LIMITS:
+            raise ValueError(unknown_field(name, dict.fromkeys(LIMITS)))
+        shown = (called or {}).get(name, name)
+        kind: type[Any] = type(getattr(Limits(), name))
+        least, most = LIMIT_RANGES[name]
+        whole = "a whole number" if kind is int else "a number"
+        # A bool is no number here, and NaN is in no range.
+        if type(value) not in (int, kind) or not least <= value <= most:  # type: ignore[operator]
+            raise ValueError(f"{shown} is {toml(value)}.\nIt is {whole} from {least:g} to {most:,.12g}.")
+        checked[name] = kind(value)
+    return checked
+
+
+def _is_file(name_or_path: str) -> bool:
+    return name_or_path.endswith(ENDING) or "/" in name_or_path
 
 
 def _no_preset(name: str) -> str:
@@ -67,10 +116,14 @@ def _shown(text: str) -> str:
     return text if text.isprintable() else repr(text)[1:-1]
 
 
-def _file(path: Path) -> Ruleset:
+def _file(path: Path) -> tuple[Ruleset, dict[str, float]]:
     where = _shown(str(path))
     try:
-        return _ruleset(_read(path, where), path.stem)
+        data = _read(path, where)
+        limits = data.pop("limits", {})
+        if not isinstance(limits, dict):
+            raise ValueError(f"limits is {toml(limits)}.\nWrite a table: [limits], and below it memory_mb = 512")
+        return _ruleset(data, path.stem), limited(limits, {name: f"limits.{name}" for name in LIMITS})
     except ValueError as problem:
         raise RulesetError(f"{where}: {problem}") from None
 

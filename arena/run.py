@@ -4,33 +4,43 @@ A run is a function of its config: plan, seats and cards all come from its key, 
 config is what run.json holds.
 """
 
+import fcntl
 import hashlib
 import hmac
 import os
 import secrets
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from arena import __version__
-from arena.bots import Bot, check_unchanged
+from arena.bots import Bot, Programs, check_unchanged
 from arena.coup import COUP, Ruleset, derived
 from arena.coup.ruleset_data import from_dict, to_dict
 from arena.job import Job, play
 from arena.referee import ArenaError, MatchResult, MatchSpec, RecordError, Timing, read, results
-from arena.sandbox import Program, remove_tree
+from arena.sandbox import Limits, Program, remove_tree
+from arena.sandbox.choice import BOX_PATH, Choice, sweep
 from ladder.board import Tally
 from ladder.folder import FolderError, RunFolder
 from ladder.runner import Completed, Idle, Voided, run
 from ladder.schedule import Plan, Shuffle, plan, seatings
 from ladder.workers import Workers
 
-VERSION = 1  # of run.json
+VERSION = 2  # of run.json
+PAUSES_S = (2.0, 10.0)  # after a match's first and second void: a Docker daemon restarts in some seconds
+GIVE_UP = 3  # matches given up in a row, none played between them: then it's this machine, and the run stops
+_SCRATCH = "arena-run-"  # how the names of scratch folders begin; no other folder may be called so
 _CHECK_S = 1.0  # how often the bots' files are compared with their digests while games are played
+
+
+class HostError(Exception):
+    """Say in one line why no match can be played on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +57,8 @@ class RunConfig:
     timing: Timing = field(default_factory=Timing)
     strict: bool = False
     open_names: bool = False
-    sandbox: str = "process"
+    sandbox: Choice = field(default_factory=Choice)
+    limits: Limits = field(default_factory=Limits)
 
     def plan(self) -> Plan:
         """Return who plays whom. Raises ValueError, with what is allowed, for numbers that make no plan."""
@@ -63,6 +74,7 @@ class RunConfig:
             seatings=seatings(self.seats, self.match_games, keyed_shuffle(key, "seats")),
             rules=self.rules,
             timing=self.timing,
+            limits=self.limits,
             lives=1 if self.strict else 3,
             open_names=self.open_names,
         )
@@ -91,6 +103,8 @@ class RunConfig:
             fields["key"] = bytes.fromhex(config["key"])
             fields["rules"] = from_dict(config["rules"])
             fields["timing"] = Timing(**config["timing"])
+            fields["sandbox"] = Choice(**config["sandbox"])
+            fields["limits"] = Limits(**config["limits"])
             fields["bots"] = tuple(
                 Bot(
                     **{
@@ -126,7 +140,70 @@ def keyed_shuffle(key: bytes, purpose: str) -> Shuffle:
 
 def program(bot: Bot) -> Program:
     """Return how to start a bot."""
-    return Program(bot.argv, bot.cwd)
+    return Program(bot.argv, bot.cwd, files=bot.path)
+
+
+def programs(choice: Choice) -> Programs:
+    """Return what runs bots in a sandbox: the user's programs, those that a box finds first, or those of an image."""
+    if choice.name == "bubblewrap":
+        return Programs(sys.executable, os.pathsep.join([BOX_PATH, os.environ.get("PATH", os.defpath)]))
+    if choice.name == "docker":
+        return Programs("python3", image=True)
+    return Programs(sys.executable)
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Give a folder for temporary files that is ours alone, and remove it afterwards.
+
+    As long as it is in use it is locked, so that whoever comes after a kill -9 knows what may go: see
+    `remove_dead_scratch`.
+    """
+    while True:
+        path = Path(tempfile.gettempdir(), f"{_SCRATCH}{secrets.token_hex(8)}")
+        path.mkdir(mode=0o700)
+        lock = _locked(path)
+        if lock is not None:
+            break  # else another arena took it for a dead one's before it was locked
+    try:
+        yield path
+    finally:
+        _remove(path)
+        os.close(lock)
+
+
+def remove_dead_scratch() -> None:
+    """Remove the scratch folders of arenas that were killed: our user's, and locked by nobody."""
+    with suppress(OSError):
+        for path in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
+            lock = _locked(path)
+            if lock is not None:
+                _remove(path)
+                os.close(lock)
+
+
+def _locked(path: Path) -> int | None:
+    """Return a descriptor that locks a folder of ours, None if it isn't ours, is in use, or is gone."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        found = os.fstat(descriptor)
+        if found.st_uid == os.getuid():
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(found, os.stat(path, follow_symlinks=False)):
+                return descriptor
+    except OSError:
+        pass
+    os.close(descriptor)
+    return None
+
+
+def clean_up(choice: Choice) -> None:
+    """Remove what arenas that were killed left on this machine: folders, groups, containers."""
+    remove_dead_scratch()
+    sweep(choice.name)
 
 
 @dataclass(slots=True)
@@ -160,43 +237,37 @@ class Run:
         self.progress = Progress(config.plan(), Tally([bot.name for bot in config.bots]), clock())
 
     def load(self) -> None:
-        """Count what is complete already, and remove what a killed run left in the temporary folder."""
+        """Count what is complete already."""
         for lines in self.folder.load():
             self.progress.done += 1
             for line in lines:
                 self.progress.tally.add(line)
         self.progress.resumed = self.progress.done
-        self._remove_scratch()
-
-    def _remove_scratch(self) -> None:
-        """Remove the scratch folders that earlier sessions of this run noted."""
-        note = self.folder.path / "scratch.txt"
-        if note.exists():
-            for line in note.read_text().splitlines():
-                path = Path(line)
-                if path.name.startswith("arena-") and path.is_dir() and path.stat().st_uid == os.getuid():
-                    _remove(path)
-            note.unlink()
 
     def play(self, jobs: int) -> Iterator[Completed[Job, MatchResult] | Voided[Job] | Idle]:
-        """Play what isn't complete, and yield what happens. Raises BotError if a bot's files change."""
+        """Play what isn't complete, and yield what happens.
+
+        Raises BotError if a bot's files change, HostError if this machine fails again and again.
+        """
+        with scratch_folder() as scratch:
+            yield from self._play(jobs, scratch)
+
+    def _play(self, jobs: int, scratch: Path) -> Iterator[Completed[Job, MatchResult] | Voided[Job] | Idle]:
         progress = self.progress
         have = set(self.folder.complete())
-        programs = [program(bot) for bot in self.config.bots]
-        scratch = Path(tempfile.gettempdir(), f"arena-{secrets.token_hex(8)}")
-        note = self.folder.path / "scratch.txt"
-        note.write_text(f"{scratch}\n")  # before there is anything that a kill could leave
-        scratch.mkdir(mode=0o700)
+        choice = self.config.sandbox
+        starts = [program(bot) for bot in self.config.bots]
         todo = (
-            Job(self.config.spec(table.match, table.bots), tuple(programs[bot] for bot in table.bots), scratch)
+            Job(self.config.spec(table.match, table.bots), tuple(starts[bot] for bot in table.bots), scratch, choice)
             for table in progress.plan.tables
             if table.match not in have
         )
         jobs = max(1, min(jobs, progress.plan.matches))
         workers = Workers(jobs)
+        lost = 0
         checked = self._clock()
         try:
-            for event in run(todo, play, workers, 2 * jobs, (ArenaError,), Job.clean):
+            for event in run(todo, play, workers, 2 * jobs, (ArenaError,), Job.clean, PAUSES_S):
                 if self._clock() - checked > _CHECK_S:
                     check_unchanged(self.config.bots)
                     checked = self._clock()
@@ -206,19 +277,22 @@ class Run:
                         for line in self.folder.save(result.match, result.record, logs):
                             progress.tally.add(line)
                         progress.done += 1
+                        lost = 0
                         progress.requests += result.requests
                         progress.startup_s += result.startup_s
                     case Voided(job, reason, given_up):
                         progress.voided += 1
                         if given_up:
                             progress.given_up.append((job.spec.match, reason))
+                            lost += 1
                 progress.seconds = self._clock() - progress.began
                 yield event
+                if lost >= GIVE_UP:
+                    raise HostError(f"{GIVE_UP} matches in a row were void too often: {progress.given_up[-1][1]}")
             check_unchanged(self.config.bots)
         finally:
             workers.shutdown(cancel_futures=True)
-            _remove(scratch)
-            note.unlink(missing_ok=True)
+            sweep(choice.name)  # what a worker that had to be killed left
             progress.done = 0
             for lines in self.folder.finish():  # Ctrl-C may have come between keeping a match and counting it
                 progress.done += 1

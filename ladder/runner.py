@@ -5,7 +5,8 @@ match ends by being completed, or by being given up after it was void too often;
 played again. Nothing is kept of a match but a complete result, and a result is kept once.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -50,28 +51,39 @@ def run(
     width: int,
     voids: tuple[type[Exception], ...],
     clean: Callable[[Job], None],
+    pauses_s: Sequence[float] = (),
 ) -> Iterator[Completed[Job, Result] | Voided[Job] | Idle]:
     """Play all jobs, at most `width` at a time, and yield what becomes of each, in order of time.
 
     `voids` are the exceptions of `play` that void a match; any other is a defect and is raised. `clean` removes what a
-    dead worker's job left behind.
+    dead worker's job left behind. `pauses_s` are the seconds to wait after a match's first, second, ... void before it
+    is played again, in which nothing else is begun: what failed may be coming back. After further ones there is none.
     """
     waiting = iter(jobs)
-    again: list[Job] = []
+    again: list[tuple[float, Job]] = []  # when it is due, by the monotonic clock
     failures: dict[int, list[int]] = {}  # by id(job): voids and deaths so far
     running: dict[Future[Result], Job] = {}
 
     def fill() -> None:
         while len(running) < width:
-            job = again.pop(0) if again else next(waiting, None)
+            now = time.monotonic()
+            due = next((entry for entry in again if entry[0] <= now), None)
+            if due is not None:
+                again.remove(due)
+            elif again:
+                return  # others would fail for the same reason
+            job = next(waiting, None) if due is None else due[1]
             if job is None:
                 return
             running[executor.submit(play, job)] = job
 
     fill()
-    while running:
+    while running or again:
+        if not running:
+            time.sleep(_POLL_S)
         done, _ = wait(running, timeout=_POLL_S, return_when=FIRST_COMPLETED)
         if not done:
+            fill()
             yield Idle()
         for future in done:
             job = running.pop(future)
@@ -92,6 +104,7 @@ def run(
             if given_up:
                 del failures[id(job)]  # the number may be a later job's
             else:
-                again.append(job)
+                pause = pauses_s[counts[False] - 1] if not died and counts[False] <= len(pauses_s) else 0.0
+                again.append((time.monotonic() + pause, job))
             fill()
             yield Voided(job, str(problem), given_up)

@@ -22,6 +22,7 @@ Place = Any  # the class in conftest.py
 Ran = Any
 
 BAD_BOTS = Path(__file__).parents[1] / "bad_bots"
+PROCESS = ("--sandbox", "process")
 TINY = ("--games", 4, "--match-games", 2, "--seed", 3)
 
 
@@ -91,7 +92,7 @@ def test_a_bot_that_fails_its_greeting_stops_the_run_with_its_stderr(
     """Each bot is started and greeted once before the first match; all that fail are named at once."""
     text = (BAD_BOTS / name).read_text()
     one, two = place.bot("one.py", text), place.bot("two.py", text)
-    ran = place.run("run", one, *place.bots(1), two, "--start-ms", start_ms, "--out", "out")
+    ran = place.run("run", one, *place.bots(1), two, "--start-ms", start_ms, "--clock", "wall", "--out", "out")
     assert ran.code == 2
     assert ran.out == ""
     for word in ("one did not start: ", "two did not start: ", *words):
@@ -137,7 +138,13 @@ USES: dict[str, tuple[tuple[object, ...], tuple[str, ...]]] = {
         ("5 games a match at 2 seats", "a positive multiple of 2 is needed"),
     ),
     "unknown rules": (("a.py", "b.py", "--rules", "poker"), ("poker", "There are coup")),
-    "an unknown sandbox": (("a.py", "b.py", "--sandbox", "none"), ("'--sandbox'", "'auto', 'process'")),
+    "an unknown sandbox": (
+        ("a.py", "b.py", "--sandbox", "none"),
+        ("'--sandbox'", "'auto', 'process', 'bubblewrap', 'docker'"),
+    ),
+    "too little memory": (("a.py", "b.py", "--memory-mb", 8), ("'--memory-mb'", "8", "16<=x")),
+    "cores that are no number": (("a.py", "b.py", "--cores", "nan"), ("--cores is nan", "from 0.05 to")),
+    "an image without docker": (("a.py", "b.py", "--docker-image", "x"), ("--docker-image is for --sandbox docker",)),
     "no games": (("a.py", "b.py", "--games", 0), ("'--games'",)),
     "games that are no number": (("a.py", "b.py", "--games", "many"), ("'--games'", "'many'")),
     "a negative time": (("a.py", "b.py", "--bank-ms", -1), ("'--bank-ms'",)),
@@ -193,7 +200,7 @@ def test_a_full_disk_ends_the_run_and_keeps_what_is_complete(place: Place) -> No
     whole = place.folder / "whole"
     assert (whole / "results.jsonl").stat().st_size > limit * 5 // 4
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "arena.cli", "run", *arguments],
+        [sys.executable, "-P", "-m", "arena.cli", "run", *arguments, *PROCESS],
         cwd=place.folder,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TMPDIR": str(place.tmp)},
         stdout=subprocess.PIPE,
@@ -222,7 +229,19 @@ def test_a_full_stdout_is_told_and_the_results_are_kept(place: Place, flags: tup
     place.bots(2)
     with Path("/dev/full").open("w") as full:
         process = subprocess.run(
-            [sys.executable, "-m", "arena.cli", "run", "a.py", "b.py", *map(str, TINY), *flags, "--out", "out"],
+            [
+                sys.executable,
+                "-m",
+                "arena.cli",
+                "run",
+                "a.py",
+                "b.py",
+                *map(str, TINY),
+                *flags,
+                "--out",
+                "out",
+                *PROCESS,
+            ],
             cwd=place.folder,
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TMPDIR": str(place.tmp)},
             stdout=full,
@@ -243,7 +262,7 @@ def test_a_reader_that_has_gone_ends_the_run_without_noise(place: Place) -> None
     reading, writing = os.pipe()
     os.close(reading)
     process = subprocess.run(
-        [sys.executable, "-m", "arena.cli", "run", "a.py", "b.py", *map(str, TINY), "--out", "out"],
+        [sys.executable, "-m", "arena.cli", "run", "a.py", "b.py", *map(str, TINY), "--out", "out", *PROCESS],
         cwd=place.folder,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TMPDIR": str(place.tmp)},
         stdout=writing,
@@ -325,7 +344,7 @@ CONFIGS: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
     "is no JSON": (lambda config: "{", "is not JSON"),
     "is no object": (lambda config: "[]", "holds no JSON object"),
     "is nested without end": (lambda config: "[" * 100_000, "is not JSON"),
-    "is of another version": (lambda config: json.dumps({**config, "run": 2}), "version 2, this arena reads version 1"),
+    "is of another version": (lambda config: json.dumps({**config, "run": 3}), "version 3, this arena reads version 2"),
     "has rules of another arena": (lambda config: json.dumps({**config, "rules": {"castle": 9}}), "was changed"),
     "lacks a field": (lambda config: json.dumps({**config, "seats": None}), "was changed"),
     "has no bots": (lambda config: json.dumps({**config, "bots": []}), "was changed"),

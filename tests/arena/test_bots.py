@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from arena import bots
-from arena.bots import Bot, BotError, build, build_all, changed, check_unchanged, load
+from arena.bots import Bot, BotError, Programs, build, build_all, changed, check_unchanged, load
 
 RUN = 'run = ["sh", "bot.sh"]\n'
 LIMIT_S = 20  # of every process that a test starts
@@ -89,7 +89,7 @@ def test_every_kind_of_bot_starts_in_its_folder(tmp_path: Path, make: Callable[[
 def test_a_python_file_is_run_by_the_arenas_interpreter(tmp_path: Path) -> None:
     """Source: the issue, ".py by the arena's own interpreter"."""
     file = write(tmp_path / "mybot.py")
-    loaded, notes = load([str(file)], interpreter="/the/arenas/python")
+    loaded, notes = load([str(file)], Programs("/the/arenas/python"))
     assert loaded[0].argv == ("/the/arenas/python", str(file.resolve()))
     assert notes == []
 

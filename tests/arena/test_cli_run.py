@@ -38,7 +38,7 @@ def untimed_records(folder: Path) -> dict[str, list[dict[str, Any]]]:
     """Return each record's lines without their times. (The last line's checksum leaves them out by itself.)"""
     return {
         path.name: [
-            {key: value for key, value in json.loads(line).items() if key != "times_us"}
+            {key: value for key, value in json.loads(line).items() if key not in {"times_us", "cpu_us"}}
             for line in path.read_text().splitlines()
         ]
         for path in sorted((folder / "records").iterdir())
@@ -145,6 +145,7 @@ def test_a_terminal_shows_live_standings_and_then_the_result(place: Place) -> No
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(place.tmp), "TERM": "xterm"}
         environment.pop("COLUMNS", None)
         command = [sys.executable, "-P", "-m", "arena.cli", "run", *place.bots(2), *map(str, SMALL), "--out", folder]
+        command += ["--sandbox", "process"]
         with subprocess.Popen(
             command, cwd=place.folder, env=environment, stdin=theirs, stdout=theirs, stderr=theirs
         ) as process:

@@ -1,0 +1,124 @@
+"""Which sandbox: the names a user may choose from, whether each works here, and the strongest that does.
+
+Must not know how a backend isolates. Each backend is one entry of `_BACKENDS`; its module is imported when it is asked
+for, so that a run in plain processes needs neither bubblewrap nor a Docker client.
+
+`auto` tries ISOLATING in its order and takes the first that works; `process`, which keeps nothing from a program, only
+after both. A sandbox that was asked for by name is never replaced by another: `why_not` then says how to get it.
+"""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from arena.sandbox.box import Sandbox
+
+NAMES = ("process", "bubblewrap", "docker")
+ISOLATING = ("bubblewrap", "docker")  # bubblewrap first: it blocks as much, starts 10 times faster and needs no daemon
+# Where a program of bubblewrap's box looks for others; see arena/sandbox/toolchain.py.
+BOX_PATH = f"{sys.prefix}/bin:{sys.base_prefix}/bin:/usr/local/bin:/usr/bin:/bin"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Name a sandbox; `runtime` (such as runsc) and `image` are Docker's, None for its default."""
+
+    name: str = "process"
+    runtime: str | None = None
+    image: str | None = None
+
+    @property
+    def isolates(self) -> bool:
+        """Whether it keeps anything from a program."""
+        return self.name in ISOLATING
+
+
+@dataclass(frozen=True, slots=True)
+class _Backend:
+    """`make` takes the scratch folder and how many boxes to keep started; `why_not` is None where it works."""
+
+    make: Callable[[Choice, Path, int], Sandbox]
+    why_not: Callable[[Choice], str | None]
+    sweep: Callable[[], object]
+
+
+def make(choice: Choice, scratch: Path, ahead: int = 0) -> Sandbox:
+    """Return the chosen sandbox; `ahead` boxes are kept started for the next match where that saves time (Docker).
+
+    Raises SandboxError if it can't be had.
+    """
+    return _BACKENDS[choice.name].make(choice, scratch, ahead)
+
+
+def why_not(name: str, choice: Choice | None = None) -> str | None:
+    """Say in one line why a sandbox doesn't work here and how to get it, or return None because a trial worked."""
+    return _BACKENDS[name].why_not(choice or Choice(name))
+
+
+def strongest() -> tuple[str, dict[str, str]]:
+    """Return the strongest sandbox that works here, and for each stronger one why it doesn't."""
+    reasons: dict[str, str] = {}
+    for name in ISOLATING:
+        reason = why_not(name)
+        if reason is None:
+            return name, reasons
+        reasons[name] = reason
+    return "process", reasons
+
+
+def sweep(name: str) -> None:
+    """Remove what dead users of a sandbox left on this machine (groups, containers, folders); never raises for it."""
+    _BACKENDS[name].sweep()
+
+
+def _process(choice: Choice, scratch: Path, ahead: int) -> Sandbox:
+    from arena.sandbox.process import ProcessSandbox
+
+    return ProcessSandbox(scratch)
+
+
+def _bubblewrap(choice: Choice, scratch: Path, ahead: int) -> Sandbox:
+    from arena.sandbox.bubblewrap import BubblewrapSandbox
+
+    return BubblewrapSandbox(scratch)
+
+
+def _bubblewrap_why_not(choice: Choice) -> str | None:
+    from arena.sandbox import bubblewrap
+
+    return bubblewrap.why_not()
+
+
+def _docker(choice: Choice, scratch: Path, ahead: int) -> Sandbox:
+    from arena.sandbox.docker import DockerSandbox
+
+    return DockerSandbox(scratch, choice.runtime, choice.image, ahead)
+
+
+def _docker_why_not(choice: Choice) -> str | None:
+    from arena.sandbox import docker
+
+    return docker.why_not(choice.runtime)
+
+
+def _sweep_groups() -> None:
+    from arena.sandbox import cgroup
+
+    groups = cgroup.hierarchy()
+    if groups is not None:
+        groups.sweep()
+
+
+def _sweep_docker() -> None:
+    from arena.sandbox import docker
+
+    docker.sweep()
+
+
+_BACKENDS = {
+    "process": _Backend(_process, lambda choice: None, _sweep_groups),
+    "bubblewrap": _Backend(_bubblewrap, _bubblewrap_why_not, _sweep_groups),
+    "docker": _Backend(_docker, _docker_why_not, _sweep_docker),
+}
+assert tuple(_BACKENDS) == NAMES
