@@ -5,7 +5,7 @@ ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test setup check bench soak format clean
+.PHONY: run test setup check bench soak soak-boxes format clean
 
 # Plays the sample bots (or BOTS="mybot.py sample_bots/*.py"); more flags in ARGS="--games 600".
 run: $(VENV)/.run
@@ -29,6 +29,10 @@ bench: $(VENV)/.dev
 soak: $(VENV)/.dev
 	seq 0 7 | ARENA_SOAK=100000 xargs -P $(shell nproc 2>/dev/null || echo 2) -I{} \
 	  $(BIN)/python -m pytest tests/oracle -k 'agree and [{}]' --no-header
+
+# 1,000 matches in each box that works here, and what they leave: about half an hour.
+soak-boxes: $(VENV)/.dev
+	ARENA_SOAK_MATCHES=1000 $(BIN)/python -m pytest tests/arena/test_soak.py --no-header
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import engine, pipes
+from arena.referee import Timing
+from bench import boxes, engine, pipes
 
 ROOT = Path(__file__).parent.parent
 
@@ -93,6 +94,88 @@ def run_rows() -> Iterator[Row]:
         yield Row(name, f"{rate:.1f}", f"goal {goal} ({1000 * cpu:.1f} CPU-ms a game)", rate / goal, ">= 1")
 
 
+def boxes_rows() -> Iterator[Row]:
+    """Measure the isolating boxes beside the plain process, on one core; those that don't work here are left out."""
+    from arena.sandbox.choice import why_not
+
+    names = ["process"]
+    for name in ("bubblewrap", "docker"):
+        reason = why_not(name)
+        if reason is None:
+            names.append(name)
+        else:
+            print(f"{name} is left out: {reason}")
+    cores = os.sched_getaffinity(0)
+    with tempfile.TemporaryDirectory() as folder:
+        echo, bot = boxes.static("echo", Path(folder)), boxes.static("bot", Path(folder))
+        os.sched_setaffinity(0, {min(cores)})
+        if "bubblewrap" in names:
+            for kind, program in (("C", echo), ("Python", boxes.python_echo(Path(folder)))):
+                start = boxes.starts_ms(["process", "bubblewrap"], program, 40)
+                more = start["bubblewrap"] - start["process"]
+                against = f"process {start['process']:.1f}; goal {more:.1f} more <= 25"
+                yield Row(
+                    f"bubblewrap: start to first line, {kind}, ms",
+                    f"{start['bubblewrap']:.1f}",
+                    against,
+                    more / 25,
+                    "<= 1",
+                )
+            plain, boxed = Timing(), Timing(cpu=True, ponder=True)
+            for kind, programs in (("C", [bot] * 4), ("Python", pipes.python_bots(4))):
+                games = 600 if kind == "C" else 120
+                floor = boxes.match("process", programs, games, plain).cpu_us
+                free = boxes.match("bubblewrap", programs, games, boxed).cpu_us
+                frozen = boxes.match("bubblewrap", programs, games, Timing(cpu=True)).cpu_us
+                name = f"bubblewrap: CPU us/request, {kind} bots"
+                yield Row(name, f"{free:.1f}", f"process {floor:.1f}", free / floor, "<= 1.15")
+                more = frozen - free
+                yield Row(f"{name}, frozen", f"{frozen:.1f}", f"{more:.1f} more; goal 25", more / 25, "<= 1")
+        trips = boxes.trips_us(names, echo, 10)
+        for name in names[1:]:
+            ratio = trips[name] / trips["process"]
+            yield Row(
+                f"{name}: round trip, us", f"{trips[name]:.1f}", f"process {trips['process']:.1f}", ratio, "<= 1.5"
+            )
+        if "docker" in names and "bubblewrap" in names:
+            start = boxes.starts_ms(["process", "docker"], echo, 5)
+            ratio = start["docker"] / start["process"]
+            yield Row(
+                "docker: start to first line, ms",
+                f"{start['docker']:.0f}",
+                f"process {start['process']:.1f}",
+                ratio,
+                "-",
+            )
+            held = boxes.match("bubblewrap", [bot] * 4, 24, Timing(cpu=True))
+            ahead = boxes.match("docker", [bot] * 4, 24, Timing(cpu=True), ahead=4)
+            against = f"bubblewrap {1000 * held.seconds:.0f}"
+            yield Row(
+                "docker: match of 24 games without the start, ms",
+                f"{1000 * ahead.seconds:.0f}",
+                against,
+                ahead.seconds / held.seconds,
+                "<= 1.2",
+            )
+            yield Row(
+                "docker: its start, containers started ahead, ms",
+                f"{1000 * ahead.startup_s:.0f}",
+                f"bubblewrap {1000 * held.startup_s:.0f}",
+                ahead.startup_s / held.startup_s,
+                "-",
+            )
+    os.sched_setaffinity(0, cores)
+
+
+def load_rows() -> Iterator[Row]:
+    """Play 500 games beside four burning processes a core: a bot that thinks 20 ms a move under 100 ms of CPU."""
+    found = boxes.loaded("auto", 500)
+    name = f"loaded host, {found.games} games: timeouts"
+    yield Row(
+        name, str(found.timeouts), f"a move's wall time is {found.stretch:.1f} times its CPU", found.timeouts, "0"
+    )
+
+
 def memory_rows() -> Iterator[Row]:
     """Measure the referee's memory over 10,000 games."""
     # In a process of its own: what the other benchmarks have cached isn't the referee's.
@@ -118,6 +201,8 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "engine": engine_rows,
     "pipes": pipes_rows,
     "run": run_rows,
+    "boxes": boxes_rows,
+    "load": load_rows,
     "memory": memory_rows,
     "start": start_rows,
 }

@@ -114,6 +114,7 @@ def _sweep_docker() -> None:
     from arena.sandbox import docker
 
     docker.sweep()
+    _sweep_groups()  # its programs are in groups of ours, too
 
 
 _BACKENDS = {
