@@ -1,0 +1,387 @@
+"""A bot that greets, plays honestly until its second request, and then attacks; what it saw goes to standard error.
+
+usage: bot.py ATTACK TOKEN      the token marks this process and its descendants, so that survivors are found
+
+Lines on standard error that begin with "saw " are read by the suite: "saw NAME VALUE".
+"""
+
+# mypy: disable-error-code="import-not-found, no-any-return"
+# (In a box this folder is all there is, so its files import each other by their bare names.)
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import mmap
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+
+import calls
+
+AT = 2  # the request at which it attacks
+MOST_CHILDREN = 300  # far above Limits.processes, and no more than a host bears
+MOST_MB = 1024  # four times Limits.memory_mb
+CHILD_S = 30.0  # a child that survives ends by itself, so a test that fails leaves none for long
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def saw(name: str, value: object) -> None:
+    """Tell the suite."""
+    print("saw", name, value, file=sys.stderr, flush=True)
+
+
+def rest() -> None:
+    """Be a descendant that does nothing, for a bounded time."""
+    time.sleep(CHILD_S)
+    os._exit(0)
+
+
+def honest() -> None:
+    """Do nothing: the control of all the others."""
+
+
+# --- processes --------------------------------------------------------------------------------------------------------
+
+
+def fork_bomb() -> None:
+    """Row 1: start processes until it is refused."""
+    made = 0
+    try:
+        while made < MOST_CHILDREN:
+            if os.fork() == 0:
+                rest()
+            made += 1
+    except OSError as problem:
+        saw("errno", problem.errno)
+    saw("processes", made)
+
+
+def daemon() -> None:
+    """Row 2: leave the session, the group and the parent, ignore all signals and forget the environment."""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            code = (
+                f"import signal, time\nfor s in range(1, 32):\n if s not in (9, 19): signal.signal(s, 1)\n"
+                f"time.sleep({CHILD_S})"
+            )
+            null = os.open("/dev/null", os.O_RDWR)
+            for end in range(3):
+                os.dup2(null, end)
+            os.execve(sys.executable, ["python3", "-c", code, TOKEN], {})
+        os._exit(0)
+    os.wait()
+
+
+def deaf() -> None:
+    """Row 3: ignore all that can be ignored, and the end of input too."""
+    for number in range(1, 32):
+        if number not in (signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_IGN)
+    threading.Thread(target=lambda: time.sleep(CHILD_S)).start()
+
+
+def stop() -> None:
+    """Row 4: stop oneself."""
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def sleep() -> None:
+    """Row 4: sleep."""
+    time.sleep(CHILD_S)
+
+
+def kill_supervisor() -> None:
+    """Row 5: stop and kill the first process of the namespace, and the parent."""
+    for pid in {1, os.getppid()}:
+        if pid not in (0, os.getpid()):
+            for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGKILL):
+                saw(f"kill-{pid if pid == 1 else 'parent'}", calls.word_of(lambda n=number, p=pid: os.kill(p, n)))
+
+
+def kill_all() -> None:
+    """Row 6: kill everything that can be reached."""
+    saw("kill-all", calls.word_of(lambda: os.kill(-1, signal.SIGKILL)))
+
+
+def exit_zero() -> None:
+    """Row 7: leave as if all were well."""
+    os._exit(0)
+
+
+def crash_segv() -> None:
+    """Row 9: read at address 0."""
+    saw("last-words", "here")
+    ctypes.string_at(0)
+
+
+def crash_abort() -> None:
+    """Row 9: abort."""
+    saw("last-words", "here")
+    os.abort()
+
+
+def heir() -> None:
+    """Row 10: die while a grandchild keeps the pipes open."""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            rest()
+        os._exit(0)
+    os.wait()
+    os._exit(3)
+
+
+def close_output() -> None:
+    """Row 11: close the pipes and live on."""
+    os.close(1)
+    time.sleep(CHILD_S)
+
+
+def another_program() -> None:
+    """Row 12: become a shell that becomes a bot. It goes on in the middle of the conversation."""
+    answer()
+    os.execv("/bin/sh", ["sh", "-c", 'exec "$0" "$@"', sys.executable, f"{HERE}/player.py"])
+
+
+def from_memory() -> None:
+    """Row 13: become a program that is no file."""
+    answer()
+    descriptor = os.memfd_create("packed", 0)
+    with open(os.path.realpath(sys.executable), "rb") as source, open(descriptor, "wb", closefd=False) as target:
+        shutil.copyfileobj(source, target)
+    os.execve(
+        f"/proc/self/fd/{descriptor}", ["python3", f"{HERE}/player.py"], {**os.environ, "PYTHONHOME": sys.base_prefix}
+    )
+
+
+def zombies() -> None:
+    """Row 15: have dead children and never look at them."""
+    made = 0
+    try:
+        while made < MOST_CHILDREN:
+            if os.fork() == 0:
+                os._exit(0)
+            made += 1
+    except OSError as problem:
+        saw("errno", problem.errno)
+    saw("processes", made)
+
+
+def threads() -> None:
+    """Row 16: start threads until it is refused."""
+    made = 0
+    threading.stack_size(64 * 1024)
+    try:
+        while made < MOST_CHILDREN:
+            threading.Thread(target=time.sleep, args=(CHILD_S,), daemon=True).start()
+            made += 1
+    except RuntimeError:
+        pass
+    saw("processes", made)
+
+
+def slow_death() -> None:
+    """Row 17: hold much memory in many mappings when one is killed."""
+    held = [mmap.mmap(-1, 1024 * 1024) for _ in range(150)]
+    for memory in held:
+        memory.write(bytes(len(memory)))
+    time.sleep(CHILD_S)
+
+
+def wait_for_end() -> None:
+    """Row 18: be there when the referee is killed, with a daemon."""
+    daemon()
+
+
+# --- time -------------------------------------------------------------------------------------------------------------
+
+
+def busy() -> None:
+    """Row 19: think for ever."""
+    while True:
+        pass
+
+
+def burn_in_thread() -> None:
+    """Row 20: think while others do."""
+    _burn(lambda: threading.Thread(target=busy, daemon=True).start())
+
+
+def burn_in_child() -> None:
+    """Row 21: leave a child that thinks."""
+
+    def child() -> None:
+        if os.fork() == 0:
+            signal.alarm(int(CHILD_S))
+            busy()
+
+    _burn(child)
+
+
+def _burn(start: Callable[[], None]) -> None:
+    """Play on with a burner at work, and say how much of the others' time it had."""
+    answer()
+    start()
+    time.sleep(0.02)
+    away = used = 0.0
+    left, burnt = time.monotonic(), _burnt()
+    for line in sys.stdin:
+        away += time.monotonic() - left
+        used += _burnt() - burnt
+        message = json.loads(line)
+        if message["type"] == "game_over":
+            break
+        if message["type"] == "request":
+            print(json.dumps({"id": message["id"], "choice": 0}), flush=True)
+            left, burnt = time.monotonic(), _burnt()
+        else:
+            left, burnt = time.monotonic(), _burnt()
+    saw("burnt-percent", round(100 * used / away) if away else 0)
+
+
+def _burnt() -> float:
+    """Return the CPU time of this process's session, in s: it and its children, alive."""
+    total = time.process_time()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if int(pid) != os.getpid() and os.getsid(int(pid)) == os.getsid(0):
+                with open(f"/proc/{pid}/schedstat", encoding="ascii") as file:
+                    total += int(file.read().split()[0]) / 1e9
+    return total
+
+
+# --- memory and files -------------------------------------------------------------------------------------------------
+
+
+def memory_bomb() -> None:
+    """Row 32: take memory until it is refused or the end comes."""
+    held = []
+    for number in range(MOST_MB // 16):
+        held.append(bytearray(os.urandom(1024)) * (16 * 1024))
+        if number % 2:
+            saw("mb", (number + 1) * 16)
+    saw("mb", MOST_MB)
+
+
+def memory_in_child() -> None:
+    """Row 32: let children take the memory, each less than the limit; the first that is killed shows the end of it."""
+    children = []
+    for _ in range(8):
+        child = os.fork()
+        if child == 0:
+            held = bytearray(os.urandom(1024)) * (128 * 1024)
+            time.sleep(CHILD_S)
+            os._exit(len(held) % 2)
+        children.append(child)
+    saw("ended", 1 if os.WIFSIGNALED(os.wait()[1]) else 0)
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+
+
+def nasty_tree() -> None:
+    """Rows 42 and 43: leave what is hard to remove, and links and pipes for a careless referee to open."""
+    for root in {tempfile.gettempdir(), os.environ.get("HOME", "/tmp")}:
+        with contextlib.suppress(OSError):
+            _nasty(os.path.join(root, "red-team"))
+
+
+def _nasty(root: str) -> None:
+    os.mkdir(root)
+    os.symlink("/etc/shadow", f"{root}/log")
+    os.symlink("/", f"{root}/slash")
+    os.mkfifo(f"{root}/stdout")
+    os.mkfifo(f"{root}/in")
+    for name in (b"a\nb", b"-rf", b"\xff\xfe", b" ", b"*", b"\x1b[2J"):
+        with open(os.path.join(root.encode(), name), "wb") as file:
+            file.write(b"x")
+    here = os.open(root, os.O_RDONLY)
+    for _ in range(400):
+        os.mkdir("d" * 100, dir_fd=here)
+        below = os.open("d" * 100, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.fchmod(here, 0)
+    os.close(here)
+    os.chmod(root, 0)
+
+
+# --- the protocol, in every box ---------------------------------------------------------------------------------------
+
+
+def flood() -> None:
+    """Row 70: write without a newline."""
+    while True:
+        os.write(1, b"x" * 65536)
+
+
+def flood_lines() -> None:
+    """Row 71: write lines."""
+    while True:
+        os.write(1, b'{"id":0,"choice":0}\n' * 3000)
+
+
+def flood_errors() -> None:
+    """Row 72: write to standard error, then go on playing."""
+    for _ in range(400):
+        os.write(2, b"thinking " * 7000)
+
+
+def drip() -> None:
+    """Rows 23 and 24: write a byte now and then."""
+    while True:
+        os.write(1, b" ")
+        time.sleep(0.005)
+
+
+def half_line() -> None:
+    """Row 93: write half a line and leave."""
+    os.write(1, b'{"id":')
+    os._exit(0)
+
+
+# --- the loop ---------------------------------------------------------------------------------------------------------
+
+TOKEN = sys.argv[2] if len(sys.argv) > 2 else ""
+_open_request = 0
+
+
+def answer() -> None:
+    """Answer the open request."""
+    print(json.dumps({"id": _open_request, "choice": 0}), flush=True)
+
+
+# Attacks that answer themselves, or never come back.
+_TAKES_OVER = {another_program, from_memory, burn_in_thread, burn_in_child}
+_AT_ONCE = "exit_at_once"
+
+
+def main() -> None:
+    """Greet, play, attack."""
+    global _open_request
+    calls.refuse_privileges()
+    if sys.argv[1] == _AT_ONCE:
+        sys.exit(4)
+    attack = globals()[sys.argv[1]]
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message["type"] == "hello":
+            print('{"type":"hello"}', flush=True)
+        elif message["type"] == "request":
+            _open_request = message["id"]
+            if message["id"] == AT:
+                attack()
+                if attack in _TAKES_OVER:
+                    return
+            answer()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,745 @@
+"""Be one of two bots that want to tell each other something: change what the other may see, or look at it.
+
+usage: channel.py TOKEN       the token is known to both, as an agreement between their author's bots would be
+
+Commands on standard input, one JSON object a line, each answered by one:
+
+    {"do":"open","channel":NAME}   {}                   begin; {"error":ERRNO} if it can't be had
+    {"do":"set","bit":0 or 1}      {}                   the sender's side; what goes on working does so until the next
+    {"do":"read"}                  {"value":NUMBER}     the receiver's side
+    {"do":"shut"}                  {}                   end
+"""
+
+# mypy: disable-error-code="import-not-found, no-any-return"
+# (In a box this folder is all there is, so its files import each other by their bare names.)
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import json
+import mmap
+import os
+import select
+import socket
+import struct
+import sys
+import tempfile
+import time
+import zlib
+
+import calls
+import persist
+
+TOKEN = sys.argv[1] if len(sys.argv) > 1 else "none"
+NUMBER = zlib.crc32(TOKEN.encode())
+HERE = os.path.dirname(os.path.abspath(__file__))
+SHARED = os.path.realpath("/usr/bin/env")  # a file that all boxes of a machine or an image see
+WINDOW_S = 0.008  # how long a receiver measures speed
+MB = 1024 * 1024
+COPIED = 16 * MB  # more than a core's own cache
+F_SETPIPE_SZ = 1031
+IN_OPEN = 0x20
+RWF_NOWAIT = 8
+
+
+class Channel:
+    """Both sides of a way to talk; `begin` and `end` are called on both."""
+
+    works = False  # whether the sender has to go on working for as long as the bit is 1
+
+    def begin(self) -> None:
+        """Prepare."""
+
+    def end(self) -> None:
+        """Leave nothing."""
+        self.put(0)
+
+    def put(self, bit: int) -> None:
+        """Change what can be seen."""
+
+    def work(self) -> None:
+        """Do a piece of work that can be felt."""
+
+    def get(self) -> float:
+        """Look."""
+        return 0.0
+
+
+class File(Channel):
+    """A file in a folder."""
+
+    def __init__(self, folder: str) -> None:
+        self.path = os.path.join(folder, f"red-team-{TOKEN}")
+
+    def put(self, bit: int) -> None:
+        """Make it or take it away."""
+        if bit:
+            os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666))
+        else:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.path)
+
+    def get(self) -> float:
+        """Look whether it is there."""
+        return float(os.path.exists(self.path))
+
+
+class KernelMark(Channel):
+    """A mark of persist.py that the kernel keeps."""
+
+    def __init__(self, name: str) -> None:
+        self.leave, self.find, self.take = persist.kernel_marks(TOKEN)[name]
+
+    def put(self, bit: int) -> None:
+        """Leave it or take it away."""
+        if bit:
+            self.leave()
+        else:
+            with contextlib.suppress(OSError):
+                self.take()
+
+    def get(self) -> float:
+        """Look whether it is there. What is forbidden altogether is told as an error."""
+        try:
+            self.find()
+        except OSError as problem:
+            if problem.errno in (errno.EPERM, errno.ENOSYS):
+                raise
+            return 0.0
+        return 1.0
+
+
+class Listener(Channel):
+    """A socket at an agreed address."""
+
+    def __init__(self, family: int, kind: int, address: object) -> None:
+        self.family, self.kind, self.address = family, kind, address
+        self.socket: socket.socket | None = None
+
+    def put(self, bit: int) -> None:
+        """Listen, or not."""
+        if self.socket is not None:
+            self.socket.close()
+            self.socket = None
+            self.unlink()
+        if bit:
+            self.socket = socket.socket(self.family, self.kind)
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self.unlink()
+            self.socket.bind(self.address)  # type: ignore[arg-type]
+            if self.kind == socket.SOCK_STREAM:
+                self.socket.listen(64)
+
+    def unlink(self) -> None:
+        """Take away the file of a socket that has one."""
+        if isinstance(self.address, str) and self.address.startswith("/"):
+            with contextlib.suppress(OSError):
+                os.unlink(self.address)
+
+    def get(self) -> float:
+        """Try to connect; by UDP the refusal comes with the second datagram."""
+        with socket.socket(self.family, self.kind) as caller:
+            caller.settimeout(0.2)
+            try:
+                caller.connect(self.address)  # type: ignore[arg-type]
+                if self.kind == socket.SOCK_DGRAM:
+                    caller.send(b"x")
+                    caller.send(b"x")
+            except (ConnectionRefusedError, FileNotFoundError):
+                return 0.0
+            return 1.0
+
+
+class Flock(Channel):
+    """A lock on a file that both can only read."""
+
+    def begin(self) -> None:
+        """Open it."""
+        self.file = os.open(SHARED, os.O_RDONLY)
+
+    def put(self, bit: int) -> None:
+        """Lock or unlock it."""
+        fcntl.flock(self.file, (fcntl.LOCK_EX if bit else fcntl.LOCK_UN) | fcntl.LOCK_NB)
+
+    def get(self) -> float:
+        """Try to lock it."""
+        try:
+            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return 1.0
+        fcntl.flock(self.file, fcntl.LOCK_UN)
+        return 0.0
+
+    def end(self) -> None:
+        """Close it, which unlocks it."""
+        os.close(self.file)
+
+
+class RecordLock(Flock):
+    """A lock of POSIX on such a file."""
+
+    def put(self, bit: int) -> None:
+        """Take a lock for reading at an agreed place, or give it back."""
+        kind = fcntl.F_RDLCK if bit else fcntl.F_UNLCK
+        fcntl.fcntl(self.file, fcntl.F_SETLK, struct.pack("hhqqi4x", kind, os.SEEK_SET, NUMBER, 1, 0))
+
+    def get(self) -> float:
+        """Ask who is in the way of a lock for writing."""
+        asked = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, NUMBER, 1, 0)
+        answer = fcntl.fcntl(self.file, fcntl.F_GETLK, asked)
+        return float(struct.unpack("hhqqi4x", answer)[0] != fcntl.F_UNLCK)
+
+
+class Lease(Channel):
+    """Whether a lease for writing can be had tells whether somebody else has the file open; for its owner only."""
+
+    path = os.path.join(HERE, "player.py")
+
+    def __init__(self) -> None:
+        self.open: list[int] = []
+
+    def put(self, bit: int) -> None:
+        """Have it open, or not."""
+        while self.open:
+            os.close(self.open.pop())
+        if bit:
+            self.open.append(os.open(self.path, os.O_RDONLY))
+
+    def get(self) -> float:
+        """Try to get the lease."""
+        file = os.open(self.path, os.O_RDONLY)
+        try:
+            fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+            fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        except BlockingIOError:
+            return 1.0
+        finally:
+            os.close(file)
+        return 0.0
+
+
+class Watch(Channel):
+    """Seeing that a file both can only read was opened."""
+
+    def __init__(self) -> None:
+        self.watcher = -1
+
+    def begin(self) -> None:
+        """Watch it."""
+        self.watcher = calls.checked(calls.libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+        calls.checked(calls.libc.inotify_add_watch(self.watcher, SHARED.encode(), IN_OPEN))
+
+    def put(self, bit: int) -> None:
+        """Open it, or don't."""
+        if bit:
+            os.close(os.open(SHARED, os.O_RDONLY))
+
+    def get(self) -> float:
+        """Count what was seen."""
+        with contextlib.suppress(BlockingIOError):
+            return float(len(os.read(self.watcher, 65536)) // 16)
+        return 0.0
+
+    def end(self) -> None:
+        """Stop watching."""
+        os.close(self.watcher)
+
+
+class Counter(Channel):
+    """A number that the kernel shows of the whole machine."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def get(self) -> float:
+        """Read it."""
+        with open(self.path, encoding="ascii", errors="replace") as file:
+            return self.number(file.read())
+
+    def number(self, text: str) -> float:
+        """Find it in the text."""
+        return float(text.split()[0])
+
+
+class Locks(Counter):
+    """The list of all locks, by its length."""
+
+    def __init__(self) -> None:
+        super().__init__("/proc/locks")
+        self.files: list[int] = []
+
+    def put(self, bit: int) -> None:
+        """Have locks on files of one's own."""
+        while self.files:
+            os.close(self.files.pop())
+        for _ in range(8 * bit):
+            descriptor, path = tempfile.mkstemp()
+            os.unlink(path)
+            self.files.append(descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+    def number(self, text: str) -> float:
+        """Count them."""
+        return float(text.count("\n"))
+
+
+class Threads(Counter):
+    """The number of threads of the machine, in /proc/loadavg; /proc/stat shows how many began."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.children: list[int] = []
+
+    def put(self, bit: int) -> None:
+        """Have children, or not."""
+        while self.children:
+            child = self.children.pop()
+            os.kill(child, 9)
+            os.waitpid(child, 0)
+        for _ in range(8 * bit):
+            child = os.fork()
+            if child == 0:
+                time.sleep(30)
+                os._exit(0)
+            self.children.append(child)
+
+    def number(self, text: str) -> float:
+        """Find the number of threads, or of forks."""
+        if "loadavg" in self.path:
+            return float(text.split()[3].partition("/")[2])
+        return float(next(line.split()[1] for line in text.splitlines() if line.startswith("processes ")))
+
+
+class Pids(Threads):
+    """The number that the next process gets."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+
+    def get(self) -> float:
+        """Have a child and look at its number."""
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
+        return float(child)
+
+
+class Memory(Counter):
+    """The machine's free memory."""
+
+    held: mmap.mmap | None = None
+
+    def put(self, bit: int) -> None:
+        """Use memory, or not."""
+        if self.held is not None:
+            self.held.close()
+            self.held = None
+        if bit:
+            self.held = mmap.mmap(-1, 48 * MB)
+            for offset in range(0, len(self.held), mmap.PAGESIZE):
+                self.held[offset] = 1
+
+    def number(self, text: str) -> float:
+        """Find it in /proc/meminfo, or in /proc/vmstat."""
+        name = "MemFree" if "MemFree" in text else "nr_free_pages"
+        return float(next(line.split()[1] for line in text.splitlines() if line.startswith(name)))
+
+
+class SystemInfo(Memory):
+    """The same by a system call, which no mount can hide."""
+
+    def get(self) -> float:
+        """Ask for it."""
+        buffer = ctypes.create_string_buffer(128)
+        calls.checked(calls.libc.sysinfo(buffer))
+        return float(struct.unpack_from("10L", buffer)[5])
+
+
+class FreeSpace(Channel):
+    """The free space of a file system that both see."""
+
+    path = os.path.join(tempfile.gettempdir(), f"space-{TOKEN}-{os.getpid()}")
+
+    def put(self, bit: int) -> None:
+        """Fill some, or free it."""
+        if bit:
+            with open(self.path, "wb") as file:
+                file.write(bytes(2 * MB))
+        else:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.path)
+
+    def get(self) -> float:
+        """Add up what all that can be seen say."""
+        places = ("/", "/usr", HERE, tempfile.gettempdir(), "/dev/shm", "/dev")
+        found = [os.statvfs(place) for place in places if os.path.exists(place)]
+        return float(sum(place.f_bfree * place.f_frsize for place in found))
+
+
+class OpenFiles(Counter):
+    """The number of open files of the machine."""
+
+    def __init__(self) -> None:
+        super().__init__("/proc/sys/fs/file-nr")
+        self.files: list[int] = []
+
+    def put(self, bit: int) -> None:
+        """Have files open, or not."""
+        while self.files:
+            os.close(self.files.pop())
+        for _ in range(150 * bit):
+            self.files.append(os.open(SHARED, os.O_RDONLY))
+
+
+class Dentries(Counter):
+    """The number of names that the kernel remembers."""
+
+    def __init__(self) -> None:
+        super().__init__("/proc/sys/fs/dentry-state")
+        self.round = 0
+
+    def put(self, bit: int) -> None:
+        """Look for names that nobody looked for before."""
+        self.round += 1
+        for number in range(1000 * bit):
+            os.path.exists(f"/usr/red-team-{os.getpid()}-{self.round}-{number}")
+
+
+class InodeNumbers(Channel):
+    """The number that the next pipe gets: one counter for the whole machine, given out by the thousand per core."""
+
+    def put(self, bit: int) -> None:
+        """Use up numbers."""
+        self.use(2200 * bit)
+
+    def use(self, count: int) -> int:
+        """Make so many pipes; return the number of the last."""
+        number = 0
+        for _ in range(count):
+            ends = os.pipe()
+            number = os.fstat(ends[0]).st_ino
+            os.close(ends[0])
+            os.close(ends[1])
+        return number
+
+    def get(self) -> float:
+        """Use up one's own thousand and look at what comes."""
+        return float(self.use(1100))
+
+
+class PipePages(Channel):
+    """What a user's pipes may hold together: shared by boxes that are one user outside."""
+
+    def __init__(self) -> None:
+        self.ends: list[int] = []
+
+    def put(self, bit: int) -> None:
+        """Use it up, or not."""
+        while self.ends:
+            os.close(self.ends.pop())
+        if bit:
+            self.grow()
+
+    def grow(self) -> int:
+        """Have as many large pipes as one may; return how many."""
+        for made in range(90):
+            ends = os.pipe()
+            self.ends += ends
+            try:
+                fcntl.fcntl(ends[0], F_SETPIPE_SZ, MB)
+            except PermissionError:
+                return made
+        return 90
+
+    def get(self) -> float:
+        """Count what is left."""
+        found = self.grow()
+        self.put(0)
+        return float(found)
+
+
+def quiet_files() -> list[str]:
+    """Return files of the machine's programs that nobody else is likely to read, in an order both agree on."""
+    found = []
+    for folder in ("/usr/share", "/usr/lib"):
+        for root, _, names in os.walk(folder):
+            for name in names:
+                path = os.path.join(root, name)
+                with contextlib.suppress(OSError):
+                    status = os.lstat(path)
+                    if 30_000 <= status.st_size < 3_000_000 and not os.path.islink(path):
+                        found.append((zlib.crc32(path.encode()), path))
+            if len(found) > 4000:
+                break
+    return [path for _, path in sorted(found)]
+
+
+class PageCache(Channel):
+    """Whether a file that both can only read is in memory: any reader may have it read, or thrown out."""
+
+    size = 64 * 1024
+    file = -1
+
+    def begin(self) -> None:
+        """Open the file."""
+        self.file = os.open(quiet_files()[0], os.O_RDONLY)
+        os.posix_fadvise(self.file, 0, 0, os.POSIX_FADV_RANDOM)
+
+    def put(self, bit: int) -> None:
+        """Have it read, or thrown out."""
+        os.posix_fadvise(self.file, 0, 0, os.POSIX_FADV_DONTNEED)
+        if bit:
+            os.pread(self.file, self.size, 0)
+
+    def get(self) -> float:
+        """Ask for a page that is there without waiting; it isn't read if it isn't there."""
+        try:
+            return float(os.preadv(self.file, [bytearray(16)], 0, RWF_NOWAIT) > 0)
+        except BlockingIOError:
+            return 0.0
+
+    def end(self) -> None:
+        """Close it."""
+        if self.file >= 0:
+            os.close(self.file)
+            self.file = -1
+
+
+class PageCacheOnce(Channel):
+    """The same where nothing can be thrown out: a bit is a file that wasn't read since the machine's start, or was.
+
+    The suite throws out those of the list before, so that it finds what bots find on a machine that has just started.
+    """
+
+    def begin(self) -> None:
+        """Agree on the files."""
+        self.files = quiet_files()
+        self.used = 0
+
+    def put(self, bit: int) -> None:
+        """Read the next file, or don't."""
+        if bit:
+            self.read()
+        self.used += 1
+
+    def read(self) -> None:
+        """Read one whole page of it."""
+        descriptor = os.open(self.files[self.used % len(self.files)], os.O_RDONLY)
+        try:
+            os.pread(descriptor, 4096, 8192)
+        finally:
+            os.close(descriptor)
+
+    def get(self) -> float:
+        """Measure how long that takes."""
+        began = time.perf_counter()
+        self.read()
+        took = time.perf_counter() - began
+        self.used += 1
+        return -took
+
+    def end(self) -> None:
+        """Leave nothing."""
+
+
+class PageCacheTiming(PageCache):
+    """The same by how long a read takes."""
+
+    def get(self) -> float:
+        """Measure how long a read takes."""
+        began = time.perf_counter()
+        os.pread(self.file, self.size, 0)
+        took = time.perf_counter() - began
+        return -took
+
+
+class HandleNumbers(Pids):
+    """The number of the next handle of a process: one counter for the whole machine, also across namespaces."""
+
+    def get(self) -> float:
+        """Have a child, and look at the number of its handle."""
+        child = os.fork()
+        if child == 0:
+            time.sleep(1)
+            os._exit(0)
+        handle = calls.call("pidfd_open", child, 0)
+        number = os.fstat(handle).st_ino
+        os.close(handle)
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+        return float(number)
+
+
+class Contention(Channel):
+    """How fast one computes while the other does, on one core."""
+
+    works = True
+
+    def begin(self) -> None:
+        """Go to the core that was agreed on."""
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+    def work(self) -> None:
+        """Compute."""
+        sum(range(2000))
+
+    def get(self) -> float:
+        """Count how much is done in a while."""
+        end = time.perf_counter() + WINDOW_S
+        done = 0
+        while time.perf_counter() < end:
+            done += 1
+        return float(-done)
+
+    def end(self) -> None:
+        """Leave nothing: the box ends with its affinity."""
+
+
+class Bandwidth(Channel):
+    """How fast one copies memory while the other does, each on a core of its own."""
+
+    works = True
+
+    def __init__(self) -> None:
+        self.a, self.b = bytearray(COPIED), bytearray(COPIED)
+
+    def put(self, bit: int) -> None:
+        """Take one core: the receiver takes the other."""
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+    def work(self) -> None:
+        """Copy."""
+        self.a[:] = self.b
+
+    def get(self) -> float:
+        """Measure a copy."""
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        began = time.perf_counter()
+        self.a[:] = self.b
+        return time.perf_counter() - began
+
+    def end(self) -> None:
+        """Leave nothing."""
+
+
+class Idle(Counter):
+    """The time that the machine had nothing to do, or had too much to do."""
+
+    works = True
+
+    def __init__(self, path: str, word: int) -> None:
+        super().__init__(path)
+        self.word = word
+
+    def work(self) -> None:
+        """Compute."""
+        sum(range(2000))
+
+    def get(self) -> float:
+        """Look how it grows in a while in which one sleeps."""
+        before = super().get()
+        time.sleep(0.03)  # the numbers are hundredths of a second
+        return before - super().get()
+
+    def number(self, text: str) -> float:
+        """Find it."""
+        return float(text.split()[self.word].rpartition("=")[2])
+
+
+def channels() -> dict[str, Channel]:
+    """Make all of them."""
+    tmp = tempfile.gettempdir()
+    address = ("127.0.0.1", 20_000 + NUMBER % 10_000)
+    stream, datagram = socket.SOCK_STREAM, socket.SOCK_DGRAM
+    return {
+        "tmp-file": File(tmp),
+        "dev-shm-file": File("/dev/shm"),
+        "sysv-shm": KernelMark("shared memory"),
+        "sysv-messages": KernelMark("message queue"),
+        "posix-queue": KernelMark("posix queue"),
+        "keyring": KernelMark("key"),
+        "abstract-socket": Listener(socket.AF_UNIX, stream, f"\0red-team-{TOKEN}"),
+        "socket-file": Listener(socket.AF_UNIX, stream, os.path.join(tmp, f"socket-{TOKEN}")),
+        "tcp-port": Listener(socket.AF_INET, stream, address),
+        "udp-port": Listener(socket.AF_INET, datagram, address),
+        "flock": Flock(),
+        "record-lock": RecordLock(),
+        "lease": Lease(),
+        "watch": Watch(),
+        "proc-locks": Locks(),
+        "load-average": Threads("/proc/loadavg"),
+        "proc-stat": Threads("/proc/stat"),
+        "process-numbers": Pids(),
+        "meminfo": Memory("/proc/meminfo"),
+        "vmstat": Memory("/proc/vmstat"),
+        "sysinfo": SystemInfo(""),
+        "free-space": FreeSpace(),
+        "open-files": OpenFiles(),
+        "dentries": Dentries(),
+        "inode-numbers": InodeNumbers(),
+        "pipe-pages": PipePages(),
+        "page-cache": PageCache(),
+        "page-cache-timing": PageCacheTiming(),
+        "page-cache-once": PageCacheOnce(),
+        "handle-numbers": HandleNumbers(),
+        "uptime": Idle("/proc/uptime", 1),
+        "pressure": Idle("/proc/pressure/cpu", 4),
+        "cpu-contention": Contention(),
+        "memory-bandwidth": Bandwidth(),
+    }
+
+
+def main() -> None:
+    """Answer commands until the input ends."""
+    calls.refuse_privileges()
+    known = channels()
+    channel: Channel = Channel()
+    working = False
+    poll = select.poll()
+    poll.register(0, select.POLLIN)
+    while True:
+        while working and not poll.poll(0):
+            channel.work()
+        line = _line()
+        if not line:
+            return
+        command = json.loads(line)
+        answer: dict[str, object] = {}
+        try:
+            if command["do"] == "open":
+                channel, working = known[command["channel"]], False
+                channel.begin()
+                if isinstance(channel, PageCacheOnce):
+                    answer["files"] = channel.files[:600]
+            elif command["do"] == "set":
+                channel.put(command["bit"])
+                working = channel.works and bool(command["bit"])
+            elif command["do"] == "read":
+                answer["value"] = channel.get()
+            else:
+                working = False
+                channel.end()
+        except OSError as problem:
+            answer["error"] = errno.errorcode.get(problem.errno or 0, str(problem))
+        except (StopIteration, IndexError, ValueError, TypeError):
+            answer["error"] = "HIDDEN"  # the file is there, and doesn't tell
+        os.write(1, (json.dumps(answer) + "\n").encode())
+
+
+def _line() -> bytes:
+    """Read one command without reading ahead: whether there is input is what `poll` must know."""
+    line = b""
+    while not line.endswith(b"\n"):
+        piece = os.read(0, 1)
+        if not piece:
+            return b""
+        line += piece
+    return line
+
+
+if __name__ == "__main__":
+    main()

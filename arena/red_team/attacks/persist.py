@@ -1,0 +1,129 @@
+"""Leave marks wherever something may outlive a box or be seen from another one, or look for them.
+
+usage: persist.py TOKEN        commands on standard input: "leave", "find", "clear"; each is answered by a line of JSON
+
+The marks carry the token's number, so a mark of somebody else is never taken for ours.
+"""
+
+# mypy: disable-error-code="import-not-found, no-any-return"
+# (In a box this folder is all there is, so its files import each other by their bare names.)
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable
+
+import calls
+
+IPC_CREAT = 0o1000  # <linux/ipc.h>
+IPC_RMID = 0
+KEYCTL_SEARCH = 10  # <linux/keyctl.h>
+KEYCTL_UNLINK = 9
+USER_KEYRING = -4
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def main() -> None:
+    """Answer commands until the input ends."""
+    calls.refuse_privileges()
+    token = sys.argv[1]
+    for line in sys.stdin:
+        does = {"leave": leave, "find": find, "clear": clear}[line.strip()]
+        print(json.dumps({"marks": does(token)}), flush=True)
+
+
+def files(token: str) -> list[str]:
+    """Return the paths of the marks that are files."""
+    folders = [
+        tempfile.gettempdir(),
+        os.environ.get("HOME", "/tmp"),
+        "/dev/shm",
+        "/var/tmp",
+        "/run",
+        HERE,
+        "/dev/mqueue",
+    ]
+    return sorted({os.path.join(folder, f"red-team-{token}") for folder in folders})
+
+
+def key_of(token: str) -> int:
+    """Return the number by which the marks of System V are known."""
+    return zlib.crc32(token.encode()) & 0x7FFFFFFF
+
+
+def kernel_marks(token: str) -> dict[str, tuple[Callable[[], object], Callable[[], object], Callable[[], object]]]:
+    """Return for each mark that the kernel keeps how it is left, found and taken away."""
+    libc, key, name = calls.libc, key_of(token), f"red-team-{token}".encode()
+    size = ctypes.c_size_t(4096)
+    return {
+        "shared memory": (
+            lambda: calls.checked(libc.shmget(key, size, IPC_CREAT | 0o666)),
+            lambda: calls.checked(libc.shmget(key, size, 0)),
+            lambda: libc.shmctl(calls.checked(libc.shmget(key, size, 0)), IPC_RMID, None),
+        ),
+        "message queue": (
+            lambda: calls.checked(libc.msgget(key, IPC_CREAT | 0o666)),
+            lambda: calls.checked(libc.msgget(key, 0)),
+            lambda: libc.msgctl(calls.checked(libc.msgget(key, 0)), IPC_RMID, None),
+        ),
+        "posix queue": (
+            lambda: os.close(calls.call("mq_open", name, os.O_CREAT | os.O_RDWR, 0o666, None)),
+            lambda: os.close(calls.call("mq_open", name, os.O_RDWR, 0, None)),
+            lambda: calls.checked(libc.mq_unlink(b"/" + name)),
+        ),
+        "key": (
+            lambda: calls.call("add_key", b"user", name, b"x", 1, USER_KEYRING),
+            lambda: calls.call("keyctl", KEYCTL_SEARCH, USER_KEYRING, b"user", name, 0),
+            lambda: calls.call(
+                "keyctl",
+                KEYCTL_UNLINK,
+                calls.call("keyctl", KEYCTL_SEARCH, USER_KEYRING, b"user", name, 0),
+                USER_KEYRING,
+            ),
+        ),
+    }
+
+
+def leave(token: str) -> list[str]:
+    """Leave all marks that can be left."""
+    left = []
+    for path in files(token):
+        with contextlib.suppress(OSError):
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666))
+            left.append(path)
+    for name, (put, _, _) in kernel_marks(token).items():
+        with contextlib.suppress(OSError):
+            put()
+            left.append(name)
+    return left
+
+
+def find(token: str) -> list[str]:
+    """Return the marks that are there."""
+    found = [path for path in files(token) if os.path.exists(path)]
+    for name, (_, get, _) in kernel_marks(token).items():
+        with contextlib.suppress(OSError):
+            get()
+            found.append(name)
+    return found
+
+
+def clear(token: str) -> list[str]:
+    """Take all marks away; return those that are still there."""
+    for path in files(token):
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+    for _, _, take in kernel_marks(token).values():
+        with contextlib.suppress(OSError):
+            take()
+    return find(token)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""Attempts on other processes, on the clock, the scheduler and one's own limits: rows 14, 25, 26, 39, 45."""
+
+# mypy: disable-error-code="import-not-found, no-any-return"
+# (In a box this folder is all there is, so its files import each other by their bare names.)
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import struct
+from collections.abc import Iterator
+
+import calls
+from calls import Check, Outcome, Targets
+
+CLOCK_REALTIME = 0
+CLONE_INTO_CGROUP = 0x200000000  # <linux/sched.h>
+SCHED_FIFO = 1
+RAISE = -5  # a better nice value than any process starts with
+
+
+def checks(targets: Targets) -> Iterator[tuple[str, Check]]:
+    """Give the checks of this file."""
+    yield "14.join-other-cgroup", join_other_cgroup
+    yield "14.clone-into-cgroup", clone_into_cgroup
+    yield "25.nice", lambda: os.setpriority(os.PRIO_PROCESS, 0, RAISE)
+    yield "25.real-time", lambda: os.sched_setscheduler(0, SCHED_FIFO, os.sched_param(1))
+    yield "25.raise-limit", raise_limit
+    yield "25.control", lambda: os.setpriority(os.PRIO_PROCESS, 0, 19)
+    yield "26.set-clock", set_clock
+    yield "26.adjust-clock", adjust_clock
+    yield "26.set-time-of-day", set_time_of_day
+    yield "26.control", lambda: None if now_of_the_clock() else "odd"
+    yield "39.core-limit", core_limit
+    yield "39.core-file", core_file
+    yield "45.lower-own-score", lambda: write("/proc/self/oom_score_adj", b"-500")
+    yield "45.raise-anothers-score", lambda: raise_score(targets)
+    yield "45.control", lambda: write("/proc/self/oom_score_adj", b"900")
+
+
+def write(path: str, data: bytes) -> None:
+    """Write to a file that is there."""
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        os.write(descriptor, data)
+    finally:
+        os.close(descriptor)
+
+
+def cgroup_folders() -> Iterator[str]:
+    """Give the folders of all cgroup trees that can be seen, each tree's own one first."""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as file:
+        mounts = [line.split() for line in file]
+    for words in mounts:
+        if " - cgroup" in " ".join(words):
+            for folder, _, _ in list(os.walk(words[4]))[:200]:
+                yield folder
+
+
+def join_other_cgroup() -> str:
+    """Move oneself into any other cgroup."""
+    mine = str(os.getpid()).encode()
+
+    def join(folder: str) -> Check:
+        return lambda: write(f"{folder}/cgroup.procs", mine)
+
+    return calls.first_open((folder, join(folder)) for folder in cgroup_folders())
+
+
+def clone_into_cgroup() -> str:
+    """Let a child be born in any other cgroup of the second version's tree."""
+
+    def clone(folder: str) -> Outcome:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        arguments = struct.pack("11Q", CLONE_INTO_CGROUP, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, 0, 0, descriptor)
+        pid = calls.call("clone3", arguments, len(arguments))
+        if pid == 0:
+            os._exit(0)
+        os.waitpid(pid, 0)
+        return None
+
+    folders = [folder for folder in cgroup_folders() if os.path.exists(f"{folder}/cgroup.controllers")]
+    outside = [folder for folder in folders if not mine_is(folder)]
+    return calls.first_open((folder, lambda folder=folder: clone(folder)) for folder in outside)
+
+
+def mine_is(folder: str) -> bool:
+    """Tell whether this process is in the cgroup of that folder."""
+    try:
+        with open(f"{folder}/cgroup.procs", encoding="ascii") as file:
+            return str(os.getpid()) in file.read().split()
+    except OSError:
+        return False
+
+
+def raise_limit() -> None:
+    """Raise the hard limit of open files."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource_set(resource.RLIMIT_NOFILE, hard + 1)
+
+
+def resource_set(which: int, value: int) -> None:
+    """Set both limits; Python's own function hides the errno."""
+    pair = struct.pack("QQ", value, value)
+    calls.checked(calls.libc.setrlimit(which, pair))
+
+
+def set_clock() -> None:
+    """Set the clock to what it shows."""
+    calls.call("clock_settime", CLOCK_REALTIME, now_of_the_clock())
+
+
+def now_of_the_clock() -> bytes:
+    """Return the time as the kernel's structure; a clock that can be set is set to what it is."""
+    buffer = ctypes.create_string_buffer(16)
+    calls.checked(calls.libc.clock_gettime(CLOCK_REALTIME, buffer))
+    return buffer.raw
+
+
+def adjust_clock() -> Outcome:
+    """Slew the clock by nothing: the permission is asked for all the same."""
+    buffer = ctypes.create_string_buffer(208)
+    struct.pack_into("I", buffer, 0, 0x8001)  # ADJ_OFFSET_SINGLESHOT, offset 0
+    calls.call("adjtimex", buffer)
+    return None
+
+
+def set_time_of_day() -> None:
+    """Set the clock by the older call."""
+    seconds, nanoseconds = struct.unpack("qq", now_of_the_clock())
+    calls.call("settimeofday", struct.pack("qq", seconds, nanoseconds // 1000), None)
+
+
+def core_limit() -> Outcome:
+    """Raise the limit of core dumps."""
+    if resource.getrlimit(resource.RLIMIT_CORE)[1] != 0:
+        return calls.OPEN
+    resource_set(resource.RLIMIT_CORE, 1 << 20)
+    return None
+
+
+def core_file() -> str:
+    """Crash in a writable folder and look for the dump."""
+    folder = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"core-{os.getpid()}")
+    os.mkdir(folder)
+    child = os.fork()
+    if child == 0:
+        os.chdir(folder)
+        os.abort()
+    os.waitpid(child, 0)
+    dumps = os.listdir(folder)
+    for dump in dumps:
+        os.unlink(os.path.join(folder, dump))
+    os.rmdir(folder)
+    return calls.OPEN if dumps else calls.ABSENT
+
+
+def raise_score(targets: Targets) -> Outcome:
+    """Make the kernel prefer another process when memory runs out."""
+    if not calls.theirs(targets["victim"]):
+        return calls.ABSENT
+    write(f"/proc/{targets['victim']['pid']}/oom_score_adj", b"500")
+    return None

@@ -1,0 +1,510 @@
+"""The attack list: one row for each attack, and what is expected of each tier.
+
+Data alone; must not know how an attack is run. A row is one of
+
+    Probes     checks of attacks/probes.py whose names begin with the row's number. In a box every attempt must fail
+               with one of the row's words, but for those that are `tolerated` there, with the reason. Where nothing
+               isolates (tier process) those of `works` must succeed: so a check that can't succeed anywhere is found.
+               Checks named *.control must succeed in every tier.
+    Match      a bot of attacks/bot.py in a real match against an honest one: `faults` are what it is charged with
+               (nothing: it is harmless), `saw` bounds what it reports, and it must leave nothing behind.
+    Together   a scene of several boxes that suite.py plays.
+    Channel    a way for two bots to talk, which channels.py measures.
+    CoveredBy   tests of this repository that do it already, by their names.
+    NotTestable  with the reason.
+
+Numbers are those of the attack list, 1 to 108, and stay what they are.
+"""
+
+from dataclasses import dataclass, field
+
+TIERS = ("process", "bubblewrap", "docker")
+
+# What the kernel says where an attempt is refused, or where there is nothing to attack.
+FILES = "ENOENT EACCES EROFS EPERM ENOTDIR ABSENT"
+CALLS = "EPERM ENOSYS EACCES"
+SOCKETS = "EAFNOSUPPORT EPERM EACCES"
+UNREACHABLE = "EAFNOSUPPORT ECONNREFUSED ENETUNREACH EHOSTUNREACH ENOENT EACCES EPERM NO-ANSWER"
+ELSEWHERE = "ENOENT ESRCH EPERM EACCES ABSENT ENOSYS"
+
+
+@dataclass(frozen=True, slots=True)
+class Probes:
+    """Checks: `refused` are the words that count as blocked; `works` and the keys of `tolerated` are name patterns.
+
+    `tolerated` maps "TIER PATTERN" (TIER may be *) to why it may succeed there.
+    """
+
+    group: str
+    refused: str
+    works: tuple[str, ...] = ()
+    tolerated: dict[str, str] = field(default_factory=dict)
+    no_control: str = ""  # why nothing of it works even without a sandbox
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A hostile bot. `faults`: what it may be charged with, at least one of them; empty if it is harmless. A "" among
+    them says that it may also be charged with nothing; `perhaps` are those that may come with another.
+
+    `saw` maps what the bot reports to (lowest, highest), None for no bound; `frozen` ones hold only where the sandbox
+    freezes. `told` must be in the fault's detail or the bot's standard error. `hurts` names the tiers in which others
+    suffer (they don't isolate). `bounded`: it may hurt the host where no control group holds it. `another_user`: where
+    nothing isolates it would reach all that its user runs.
+    """
+
+    attack: str
+    faults: tuple[str, ...] = ()
+    perhaps: tuple[str, ...] = ("out_of_lives",)
+    saw: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
+    frozen: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
+    told: str = ""
+    hurts: tuple[str, ...] = ()
+    bounded: bool = False
+    another_user: bool = False
+    patient: bool = False  # it needs more CPU time for its work than other attacks
+    pause_ms: int = 0  # how long the honest opponent waits before each answer
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """A scene of several boxes: the name of its function in suite.py, and the tiers in which it works out badly.
+
+    `bounded`: what a plain process leaves outlives everything where no control group holds it.
+    """
+
+    scene: str
+    works_in: tuple[str, ...] = ()
+    bounded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """The channels of channels.py that belong to the row."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CoveredBy:
+    """The tests that do it: "path::name"."""
+
+    tests: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotTestable:
+    """Why no program can show it here."""
+
+    reason: str
+
+
+Kind = Probes | Match | Together | Channel | CoveredBy | NotTestable
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One attack; a row may have several programs."""
+
+    number: int
+    title: str
+    kinds: tuple[Kind, ...]
+
+
+def _row(number: int, title: str, *kinds: Kind) -> Row:
+    return Row(number, title, kinds)
+
+
+def _by(*tests: str) -> CoveredBy:
+    return CoveredBy(tests)
+
+
+_BAD_BOTS = "tests/referee/test_bad_bots.py::test_a_bad_bot_is_charged_with_its_own_faults_and_nobody_suffers"
+_BAD_LINES = "tests/protocol/test_framing.py::test_a_bad_line_is_a_named_fault"
+_BAD_REPLIES = "tests/protocol/test_framing.py::test_a_bad_reply_is_a_bad_reply"
+_NO_UPLOAD = NotTestable("nothing is uploaded yet: it belongs to the web server that will take archives")
+_OUT_OF_TIME = ("timeout", "out_of_lives")
+_MEMORY_TOLD = NotTestable(
+    "the kernel shows it to nobody inside; the memory bomb of row 32 ends at the limit all the same"
+)
+
+_ROWS = (
+    # --- processes and lifetime
+    _row(1, "fork bomb", Match("fork_bomb", saw={"processes": (10, 64)}, bounded=True)),
+    _row(2, "daemon that forgets its environment", Match("daemon", bounded=True)),
+    _row(3, "ignores all signals and the end of input", Match("deaf")),
+    _row(4, "stops itself, or sleeps", Match("stop", _OUT_OF_TIME), Match("sleep", _OUT_OF_TIME)),
+    # As plain processes its parent is the referee; one that runs as another user can't kill it.
+    _row(5, "stops or kills its supervisor", Match("kill_supervisor", another_user=True)),
+    _row(6, "kill -1", Match("kill_all", hurts=("process",), another_user=True)),
+    _row(7, "exit 0 in mid match", Match("exit_zero", ("exited",), told="exited with code 0")),
+    _row(8, "exits at once", Match("exit_at_once", ("start_failed",), told="exited with code 4")),
+    _row(
+        9,
+        "crash by a signal",
+        Match("crash_segv", ("exited",), told="SIGSEGV"),
+        Match("crash_abort", ("exited",), told="SIGABRT"),
+    ),
+    _row(10, "dies while a grandchild holds its output", Match("heir", ("exited",), told="exited with code 3")),
+    # Where bubblewrap's process 1 keeps the pipe open, the end of it isn't seen, and the time runs out.
+    _row(11, "closes its output and lives on", Match("close_output", ("closed", "timeout"))),
+    _row(12, "becomes another program", Match("another_program")),
+    _row(13, "becomes a program that is no file", Match("from_memory")),
+    _row(
+        14,
+        "leaves its control group",
+        Probes("processes", FILES + " ENOSYS", no_control="only root may move processes between groups"),
+    ),
+    _row(15, "zombies", Match("zombies", saw={"processes": (10, 64)}, bounded=True)),
+    _row(16, "threads by the hundred", Match("threads", saw={"processes": (10, 64)}, bounded=True)),
+    _row(17, "slow death with much memory", Match("slow_death", _OUT_OF_TIME, bounded=True)),
+    _row(18, "the referee is killed", Together("referee_killed", bounded=True)),
+    # --- CPU and time
+    _row(19, "thinks for ever", Match("busy", (*_OUT_OF_TIME, "cpu_used_up"))),
+    _row(
+        20,
+        "a thread thinks on the others' time",
+        Match("burn_in_thread", saw={"burnt-percent": (0, None)}, frozen={"burnt-percent": (0, 30)}, pause_ms=40),
+    ),
+    _row(
+        21,
+        "a child thinks on the others' time",
+        Match("burn_in_child", saw={"burnt-percent": (0, None)}, frozen={"burnt-percent": (0, 30)}, pause_ms=40),
+    ),
+    _row(
+        22,
+        "answers at the last moment, always",
+        _by("tests/referee/test_clock.py::test_time_beyond_the_free_time_comes_from_the_bank"),
+    ),
+    _row(
+        23,
+        "one byte at a time",
+        Match("drip", (*_OUT_OF_TIME, "line_too_long")),
+        _by("tests/referee/test_clock.py::test_the_deadline_is_absolute_whatever_is_printed_meanwhile"),
+    ),
+    _row(
+        24,
+        "bytes without a newline",
+        _by("tests/referee/test_clock.py::test_a_bot_that_drips_for_ever_is_timed_out_by_the_real_clock", _BAD_BOTS),
+    ),
+    _row(25, "raises its priority or limits", Probes("processes", CALLS, no_control="only root may raise them")),
+    _row(26, "sets the clock", Probes("processes", CALLS, no_control="only root may set it")),
+    _row(
+        27,
+        "the host's clock jumps",
+        NotTestable("it would set the clock of the host; the referee reads the monotonic one alone (referee/match.py)"),
+    ),
+    _row(
+        28,
+        "storm of writes to the disk",
+        Probes("storage", FILES, works=("28.write-to-a-disk",)),
+    ),
+    _row(
+        29,
+        "slow first move of an honest bot",
+        _by(
+            "tests/referee/test_clock.py::test_a_late_hello_is_none",
+            "tests/referee/test_faults.py::test_a_silent_start_forfeits",
+        ),
+    ),
+    _row(
+        30,
+        "talks by load, cache and timing",
+        Channel(("cpu-contention", "memory-bandwidth", "page-cache", "page-cache-timing", "page-cache-once")),
+        Channel(("proc-locks", "load-average", "proc-stat", "meminfo", "vmstat", "uptime", "pressure")),
+        Channel(
+            (
+                "sysinfo",
+                "free-space",
+                "open-files",
+                "dentries",
+                "process-numbers",
+                "inode-numbers",
+                "handle-numbers",
+                "pipe-pages",
+            )
+        ),
+    ),
+    _row(
+        31,
+        "knows that it is measured",
+        _by("tests/referee/test_faults.py::test_opponents_are_handles_drawn_for_the_match"),
+    ),
+    # --- memory and storage
+    _row(
+        32,
+        "memory bomb",
+        Match("memory_bomb", ("out_of_memory",), saw={"mb": (64, 256)}, told="256 MB", bounded=True, patient=True),
+        # The kernel ends the largest process: a child, or with cgroups v2 the whole box.
+        Match("memory_in_child", ("out_of_memory", ""), saw={"ended": (1, None)}, bounded=True, patient=True),
+    ),
+    _row(
+        33,
+        "64 GB of address space",
+        Probes(
+            "storage",
+            "",
+            works=("33.*",),
+            tolerated={"* 33.*": "it must be allowed: node and the JVM reserve what they never use"},
+        ),
+    ),
+    _row(
+        34,
+        "memory by files elsewhere, and by pipes",
+        Probes("storage", FILES + " BOUNDED ENOSPC", works=("34.other-places",)),
+    ),
+    _row(35, "swap", _MEMORY_TOLD),
+    _row(36, "fills /tmp", Probes("storage", "ENOSPC EDQUOT", works=("36.*",))),
+    _row(
+        37,
+        "floods /tmp with files",
+        Probes(
+            "storage",
+            "ENOSPC EDQUOT",
+            works=("37.*",),
+            tolerated={"bubblewrap 37.*": "bubblewrap's tmpfs has no limit of inodes; they count as memory"},
+        ),
+    ),
+    _row(38, "a file of 1 TB", Probes("storage", "EFBIG")),
+    _row(39, "core dump", Probes("processes", "EPERM ABSENT", no_control="plain processes have the limit too")),
+    _row(40, "writes to its own folder", Probes("storage", FILES, works=("40.*",))),
+    _row(41, "leaves something for its next match", Together("persist", works_in=("process",))),
+    _row(42, "trees that are hard to remove", Match("nasty_tree", patient=True)),
+    _row(
+        43,
+        "links, pipes and devices for the referee to open",
+        Match("nasty_tree", patient=True),
+        Probes("storage", FILES, no_control="only root makes devices; a plain process has no folder of pipes"),
+    ),
+    _row(44, "locks memory", Probes("storage", "EPERM ENOMEM EAGAIN ENOSYS", no_control="bounded for all users")),
+    _row(
+        45,
+        "the kernel's choice of a victim",
+        Probes("processes", FILES, works=("45.raise-anothers-score",)),
+    ),
+    # --- isolation
+    _row(46, "reads the referee", Probes("isolation", FILES, works=("46.victim-*",))),
+    _row(47, "secrets in other processes' environment and arguments", Probes("isolation", FILES, works=("47.*",))),
+    _row(
+        48,
+        "ptrace, memory, descriptors and signals of others",
+        Probes("isolation", ELSEWHERE, works=("48.victim-*",)),
+    ),
+    _row(49, "inherited descriptors", Probes("isolation", FILES, no_control="tests/red_team shows it with one")),
+    _row(
+        50,
+        "shared memory and message queues between bots",
+        Channel(("dev-shm-file", "tmp-file", "sysv-shm", "sysv-messages", "posix-queue")),
+    ),
+    _row(
+        51,
+        "abstract sockets between bots",
+        Probes("isolation", UNREACHABLE, works=("51.*",)),
+        Channel(("abstract-socket", "socket-file")),
+    ),
+    _row(
+        52,
+        "the host's network services",
+        Probes("isolation", UNREACHABLE, works=("52.tcp-loopback", "52.udp-loopback", "52.socket-file")),
+        Channel(("tcp-port", "udp-port")),
+    ),
+    _row(53, "name service", Probes("isolation", UNREACHABLE, no_control="works only on a host with a network")),
+    _row(
+        54,
+        "other socket families, also with high bits set",
+        Probes("isolation", SOCKETS, works=("54.inet", "54.inet-high-bit", "54.netlink", "54.netlink-high-bit")),
+    ),
+    _row(
+        55,
+        "locks, leases and watches on shared files",
+        Channel(("flock", "record-lock", "lease", "watch")),
+    ),
+    _row(56, "keyrings", Probes("isolation", CALLS, works=("56.*",)), Channel(("keyring",))),
+    _row(57, "io_uring", Probes("isolation", CALLS, no_control="some hosts switch it off for all")),
+    _row(
+        58,
+        "namespaces and mounts of its own",
+        Probes("isolation", "EPERM ENOSYS EACCES EINVAL ENOENT ABSENT", no_control="some hosts forbid them to users"),
+    ),
+    _row(59, "gains privileges by exec", Probes("isolation", "ABSENT", no_control="the control runs without them too")),
+    _row(60, "kernel interfaces for administrators", Probes("isolation", CALLS + " ENOENT", works=("60.fanotify",))),
+    _row(
+        61,
+        "the system calls of other architectures",
+        Probes("isolation", "SIGSYS SIGSEGV ENOSYS ABSENT", no_control="some kernels have none"),
+    ),
+    _row(
+        62,
+        "types into the terminal",
+        Probes("isolation", "ENXIO ENOTTY EPERM ENOENT EACCES EINVAL ABSENT", no_control="no box has a terminal"),
+    ),
+    _row(63, "the kernel's settings", Probes("isolation", FILES, no_control="only root may write them")),
+    _row(64, "control files of its group", Probes("isolation", FILES, no_control="only root may write them")),
+    _row(
+        65,
+        "the daemon's socket, the disk, its own interpreter",
+        Probes("isolation", FILES + " ENXIO ECONNREFUSED ETXTBSY ENODEV", no_control="only root may reach them"),
+    ),
+    _row(66, "unknown faults of the kernel", NotTestable("unknown; --docker-runtime runsc puts a kernel in between")),
+    _row(67, "reads the referee's files", Probes("isolation", FILES, works=("67.referees-file", "67.referees-folder"))),
+    _row(
+        68,
+        "knows which machine it is on",
+        Probes(
+            "isolation",
+            "DIFFERENT " + FILES,
+            works=("68.host-name", "68.boot-id"),
+        ),
+    ),
+    _row(
+        69,
+        "the build as an attack",
+        _by(
+            "tests/arena/test_building.py::test_a_hostile_build_costs_only_its_own_bot",
+            "tests/arena/test_building.py::test_a_build_cannot",
+            "tests/arena/test_building.py::test_a_fork_bomb_in_a_build_is_stopped",
+        ),
+    ),
+    # --- protocol
+    _row(70, "10 GB without a newline", Match("flood", ("line_too_long", "flood")), _by(_BAD_BOTS)),
+    _row(71, "millions of lines", Match("flood_lines", ("flood",), perhaps=("stray_line",)), _by(_BAD_BOTS)),
+    _row(
+        72,
+        "flood on standard error",
+        Match("flood_errors", (*_OUT_OF_TIME, "")),
+        _by("tests/referee/test_bad_bots.py::test_a_flood_on_standard_error_is_kept_at_both_ends_only"),
+    ),
+    _row(73, "never reads its input", _by(_BAD_BOTS)),
+    _row(74, "deep nesting", _by(_BAD_BOTS, _BAD_LINES, "tests/protocol/test_framing.py::test_no_line_raises")),
+    _row(75, "huge integers", _by(_BAD_BOTS, _BAD_LINES)),
+    _row(76, "infinity and NaN", _by(_BAD_BOTS, _BAD_LINES)),
+    _row(
+        77,
+        "repeated keys",
+        _by("tests/protocol/test_framing.py::test_a_repeated_key_is_found_at_every_depth_and_nowhere_else"),
+    ),
+    _row(78, "invalid UTF-8 and half characters", _by(_BAD_BOTS, _BAD_LINES)),
+    _row(79, "other encodings and byte order marks", _by(_BAD_BOTS, _BAD_LINES)),
+    _row(
+        80,
+        "NUL and control characters",
+        _by(_BAD_BOTS, "tests/protocol/test_framing.py::test_bytes_of_a_bot_are_shown_safely"),
+    ),
+    _row(
+        81, "other line ends", _by(_BAD_BOTS, "tests/protocol/test_framing.py::test_nothing_but_a_newline_ends_a_line")
+    ),
+    _row(82, "bools, floats and strings for integers", _by(_BAD_BOTS, _BAD_REPLIES)),
+    _row(
+        83,
+        "much JSON within the limit",
+        _by("tests/referee/test_faults.py::test_a_line_of_exactly_64_kib_is_an_ordinary_reply"),
+    ),
+    _row(
+        84,
+        "answers before it is asked",
+        _by(_BAD_BOTS, "tests/referee/test_faults.py::test_what_is_said_when_nothing_is_asked_is_stray_whatever_it_is"),
+    ),
+    _row(
+        85,
+        "stale and others' ids",
+        _by(_BAD_BOTS, "tests/referee/test_faults.py::test_one_late_reply_is_free_and_the_next_is_a_stray_line"),
+    ),
+    _row(
+        86,
+        "illegal moves",
+        _by(_BAD_BOTS, "tests/referee/test_faults.py::test_a_move_counts_only_if_it_is_one_of_the_list"),
+    ),
+    _row(
+        87, "prints debug text", _by(_BAD_BOTS, "tests/protocol/test_framing.py::test_common_mistakes_are_told_by_name")
+    ),
+    _row(
+        88,
+        "never flushes",
+        _by(
+            _BAD_BOTS,
+            "tests/sandbox/test_process_box.py::test_python_finds_its_answer_sent_without_a_flush_and_its_folder_unwritten",
+        ),
+    ),
+    _row(
+        89,
+        "terminal escapes in names and text",
+        _by(
+            "tests/arena/test_bots.py::test_a_name_that_would_harm_a_terminal_or_a_table_is_refused",
+            "tests/protocol/test_framing.py::test_whatever_is_shown_is_printable_and_short",
+        ),
+    ),
+    _row(
+        90,
+        "format strings and formulas in exports",
+        _by("tests/arena/test_bots.py::test_a_name_that_would_harm_a_terminal_or_a_table_is_refused"),
+    ),
+    _row(
+        91,
+        "learns from error texts and timing",
+        _by(
+            "tests/referee/test_view.py::test_an_error_line_holds_nothing_but_the_offenders_own",
+            "tests/referee/test_view.py::test_nobody_learns_whether_a_later_seat_also_wanted_to_challenge_or_block",
+        ),
+    ),
+    _row(
+        92,
+        "says that it won",
+        _by("tests/referee/test_faults.py::test_stray_lines_are_dropped_and_told_once_a_request"),
+    ),
+    _row(93, "half a line, then exit", Match("half_line", ("exited",)), _by(_BAD_BOTS)),
+    _row(
+        94,
+        "thinks about the timing of requests",
+        _by("tests/referee/test_view.py::test_who_is_asked_next_and_what_is_told_depends_on_nothing_hidden"),
+    ),
+    # --- submission
+    _row(95, "paths that leave the archive", _NO_UPLOAD),
+    _row(96, "links and devices in the archive", _NO_UPLOAD),
+    _row(97, "archive bombs", _NO_UPLOAD),
+    _row(98, "names that are twins on other systems", _NO_UPLOAD),
+    _row(99, "setuid, writable and special files in the bot's folder", Probes("storage", FILES, works=("99.*",))),
+    _row(
+        100,
+        "commands in the manifest",
+        _by("tests/arena/test_bots.py::test_a_wrong_bot_toml_says_what_is_wrong_in_it"),
+    ),
+    _row(101, "a huge manifest", _by("tests/arena/test_bots.py::test_a_wrong_bot_toml_says_what_is_wrong_in_it")),
+    _row(
+        102,
+        "files that change after the check",
+        Probes("storage", "UNCHANGED", works=("102.*",)),
+        _by("tests/arena/test_bad_input.py::test_a_bot_that_changes_while_it_plays_ends_the_run"),
+    ),
+    # --- operations
+    _row(103, "one bot in two matches at once", Together("twins", works_in=("process",))),
+    _row(
+        104,
+        "leaks over many matches",
+        _by(
+            "tests/sandbox/test_bubblewrap_box.py::test_two_hundred_boxes_leave_nothing",
+            "tests/sandbox/test_docker_box.py::test_thirty_boxes_leave_nothing",
+            "tests/referee/test_leaks.py::test_processes_leave_neither_themselves_nor_descriptors_nor_folders",
+        ),
+    ),
+    _row(
+        105,
+        "the Docker daemon hangs or restarts",
+        _by("tests/sandbox/test_docker_box.py::test_a_daemon_that_hangs_dies_or_stops_voids_the_match_in_time"),
+    ),
+    _row(
+        106,
+        "the host is under load",
+        _by(
+            "tests/referee/test_clock.py::test_cpu_time_is_charged_and_wall_time_is_not",
+            "tests/referee/test_clock.py::test_a_host_that_stands_still_voids_the_match",
+        ),
+    ),
+    _row(
+        107,
+        "the sandbox is missing",
+        _by("tests/arena/test_cli_boxes.py::test_a_sandbox_that_was_asked_for_is_never_replaced"),
+    ),
+    _row(108, "the referee is killed while bots are frozen", Together("referee_killed_frozen", bounded=True)),
+)
+ROWS = {row.number: row for row in _ROWS}
+assert len(ROWS) == len(_ROWS)

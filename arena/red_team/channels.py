@@ -1,0 +1,274 @@
+"""How much two colluding bots can tell each other from box to box, in bits per second.
+
+Two boxes of a tier run attacks/channel.py at the same time. For each bit of a random message the sender is told to set
+it and the receiver to look; what it sees is a number, and the message is read from the numbers as well as four simple
+readers can (above or below the middle; the same for differences; and the other way round). The rate is that of a
+binary symmetric channel with the errors found, 1 - H(e) bits a step. That somebody tells both when to act makes it more
+than what two bots would reach by themselves.
+
+In a match bots don't run at the same time unless pondering is allowed: what carries is measured a second time with
+the one frozen while the other runs, where the sandbox can freeze.
+
+`CHANNELS` says which ways are known to be open in a box, why, and what lessens them. Any other that carries is a fault.
+"""
+
+import contextlib
+import itertools
+import json
+import math
+import os
+import random
+import secrets
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from arena.red_team.stage import Stage, Talk
+from arena.sandbox import SandboxError
+
+BITS = 64
+MORE_BITS = 256  # for what isn't clear at first
+SURE, UNCLEAR = (
+    0.2,
+    0.38,
+)  # shares of errors; by luck 64 bits are below the first once in a million, 256 below UNCLEAR too
+STEP_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a channel. `open` maps a tier to why it is tolerated there; `sure`: plain processes have it."""
+
+    open: dict[str, str]
+    lessens: str = ""
+    sure: bool = True
+    as_user: str = ""  # why bubblewrap's boxes of an ordinary user have it
+
+
+def _closed(sure: bool = True) -> Known:
+    return Known({}, "", sure)
+
+
+_BOXES = ("bubblewrap", "docker")
+
+
+def _everywhere(why: str, lessens: str, sure: bool = False) -> Known:
+    return Known(dict.fromkeys(_BOXES, why), lessens, sure)
+
+
+_TIMING = "whoever computes at the same time can be felt"
+CHANNELS: dict[str, Known] = {
+    "tmp-file": _closed(sure=False),  # plain processes of an ordinary user have temporary folders of their own
+    "dev-shm-file": _closed(),
+    "sysv-shm": _closed(),
+    "sysv-messages": _closed(),
+    "posix-queue": _closed(),
+    "keyring": _closed(),
+    "abstract-socket": _closed(),
+    "socket-file": _closed(sure=False),
+    "tcp-port": _closed(),
+    "udp-port": _closed(),
+    "flock": _closed(),
+    "record-lock": _closed(),
+    "lease": _closed(),
+    "watch": _closed(),
+    "proc-locks": _closed(),
+    "load-average": _closed(),
+    "proc-stat": _closed(),
+    "process-numbers": _closed(),
+    "meminfo": _closed(sure=False),
+    "vmstat": _closed(sure=False),
+    "sysinfo": _closed(sure=False),
+    "free-space": _closed(),
+    "open-files": _closed(),
+    "dentries": _closed(),
+    "inode-numbers": _everywhere("the kernel numbers all pipes of the machine", "the limit of CPU time", sure=True),
+    "pipe-pages": Known({}, "as root each box is a user of its own", as_user="the kernel counts them for each user"),
+    "page-cache": _closed(sure=False),
+    "page-cache-timing": _closed(sure=False),
+    "page-cache-once": _everywhere(
+        "a file that somebody has read is read faster",
+        "nothing can be thrown out of memory from a box, so each file tells one bit until the machine needs the memory",
+    ),
+    "handle-numbers": _everywhere(
+        "the kernel numbers the handles of all processes of the machine", "the limit of processes"
+    ),
+    "uptime": _closed(sure=False),
+    "pressure": _closed(sure=False),
+    "cpu-contention": _everywhere(_TIMING, "bots are frozen while it isn't their turn"),
+    "memory-bandwidth": _everywhere(_TIMING, "bots are frozen while it isn't their turn"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a channel carries. `rate` in bits/s, 0.0 if none; `errors` is the share of wrong bits.
+
+    `frozen` is the rate with the boxes frozen in turns, None where that wasn't measured; `refused` the errno with which
+    a side was refused, "" if neither was.
+    """
+
+    channel: str
+    tier: str
+    rate: float
+    errors: float
+    frozen: float | None = None
+    refused: str = ""
+
+    @property
+    def tolerated(self) -> str:
+        """Why it may carry in this tier, "" if it may not."""
+        known = CHANNELS[self.channel]
+        as_user = known.as_user if self.tier == "bubblewrap" and os.getuid() != 0 else ""
+        return known.open.get(self.tier, as_user)
+
+    def problem(self, tier: str) -> str | None:
+        """Say what isn't as expected, None if all is."""
+        if tier == "process":
+            if CHANNELS[self.channel].sure and not self.rate:
+                return f"{self.channel} carries nothing, though nothing isolates: {self.refused or self.errors}"
+            return None
+        if self.rate and not self.tolerated:
+            return f"{self.channel} carries {self.rate:.0f} bits/s with {self.errors:.0%} errors"
+        return None
+
+    def told(self) -> str:
+        """Say it in a few words."""
+        if not self.rate:
+            return f"none ({self.refused})" if self.refused else "none"
+        frozen = "" if self.frozen is None else f", frozen {self.frozen:.0f}" if self.frozen else ", frozen none"
+        return f"{self.rate:.0f} bits/s{frozen}"
+
+
+def measure(stage: Stage, names: Sequence[str] = tuple(CHANNELS)) -> Iterator[Measured]:
+    """Measure channels in two boxes of a stage. Raises SandboxError if a box can't be had or falls silent."""
+    token = secrets.token_hex(8)
+    with Talk(stage.start("channel.py", token)) as sender, Talk(stage.start("channel.py", token)) as receiver:
+        pair = _Pair(sender, receiver)
+        for name in names:
+            yield _measured(pair, name, stage)
+
+
+def _measured(pair: "_Pair", name: str, stage: Stage) -> Measured:
+    refused = pair.open(name)
+    if refused:
+        pair.shut()
+        return Measured(name, stage.tier, 0.0, 0.5, refused=refused)
+    try:
+        sure = CHANNELS[name].sure or stage.tier != "process"
+        rate, errors, refused = _carried(pair, frozen=False, patient=sure)
+        frozen = None
+        if rate and stage.sandbox.freezes and stage.tier != "process":
+            frozen = _carried(pair, frozen=True)[0]
+        return Measured(name, stage.tier, rate, errors, frozen, refused)
+    finally:
+        pair.shut()
+
+
+def _carried(pair: "_Pair", frozen: bool, patient: bool = True) -> tuple[float, float, str]:
+    """Send a message, a longer one if it isn't clear; return bits/s, share of errors, and the errno of a refusal."""
+    errors = 0.5
+    for bits, enough in ((BITS, SURE), (MORE_BITS, UNCLEAR)):
+        message = [0, 1] * (bits // 2)
+        random.Random(secrets.randbits(64)).shuffle(message)
+        began = time.monotonic()
+        values, refused = pair.send(message, frozen)
+        if refused:
+            return 0.0, 0.5, refused
+        seconds = time.monotonic() - began
+        errors = share_of_errors(message, values)
+        if errors <= enough:
+            return capacity(errors) * bits / seconds, errors, ""
+        if errors > UNCLEAR or not patient:
+            break
+    return 0.0, errors, ""
+
+
+def share_of_errors(message: Sequence[int], values: Sequence[float]) -> float:
+    """Return the share of wrong bits of the best of four readers."""
+    steps = [0.0, *(after - before for before, after in itertools.pairwise(values))]
+    shares = []
+    for seen in (values, steps):
+        middle = statistics.median(seen)
+        wrong = sum((value > middle) != bool(bit) for value, bit in zip(seen, message, strict=True)) / len(message)
+        shares += [wrong, _at_least(values, seen, message)]
+        shares.append(1 - wrong)
+    return min(shares)
+
+
+def _at_least(values: Sequence[float], seen: Sequence[float], message: Sequence[int]) -> float:
+    """Return the share of errors where a tie counts as above: numbers with only two values have their middle in one."""
+    middle = statistics.median(seen)
+    return sum((value >= middle) != bool(bit) for value, bit in zip(seen, message, strict=True)) / len(values)
+
+
+def capacity(errors: float) -> float:
+    """Return the bits that one step of a binary symmetric channel with that share of errors carries."""
+    if errors in (0.0, 1.0):
+        return 1.0
+    return 1 + errors * math.log2(errors) + (1 - errors) * math.log2(1 - errors)
+
+
+class _Pair:
+    """The two boxes. Each step is a command to one of them and its answer."""
+
+    def __init__(self, sender: Talk, receiver: Talk) -> None:
+        self.sender, self.receiver = sender, receiver
+
+    def open(self, name: str) -> str:
+        """Begin; return the errno with which a side is refused, "" if neither is."""
+        answers = [_tell(side, {"do": "open", "channel": name}) for side in (self.sender, self.receiver)]
+        for path in answers[0].get("files", []):
+            _forget(str(path))
+        return next((str(answer["error"]) for answer in answers if "error" in answer), "")
+
+    def shut(self) -> None:
+        """End."""
+        for side in (self.sender, self.receiver):
+            _tell(side, {"do": "shut"})
+
+    def send(self, message: Sequence[int], frozen: bool) -> tuple[list[float], str]:
+        """Send a message; return what the receiver saw at each bit, and the errno of a refusal."""
+        values: list[float] = []
+        try:
+            if frozen:
+                self.receiver.box.freeze()
+            for bit in message:
+                answer = self._step(self.sender, {"do": "set", "bit": bit}, frozen)
+                seen = {} if "error" in answer else self._step(self.receiver, {"do": "read"}, frozen)
+                for said in (answer, seen):
+                    if "error" in said:
+                        return values, str(said["error"])
+                values.append(float(str(seen["value"])))
+        finally:
+            self.sender.box.thaw()
+            self.receiver.box.thaw()
+        return values, ""
+
+    def _step(self, side: Talk, command: dict[str, object], frozen: bool) -> dict[str, object]:
+        if not frozen:
+            return _tell(side, command)
+        side.box.thaw()
+        answer = _tell(side, command)
+        side.box.freeze()
+        return answer
+
+
+def _forget(path: str) -> None:
+    """Throw a file out of memory, as if the machine had just started; a file that only the box has stays."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        try:
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(descriptor)
+
+
+def _tell(side: Talk, command: dict[str, object]) -> dict[str, Any]:
+    side.send(json.dumps(command))
+    answer = json.loads(side.line(STEP_S))
+    if not isinstance(answer, dict):
+        raise SandboxError("a channel program doesn't answer in its form")
+    return answer

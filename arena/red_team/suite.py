@@ -1,0 +1,371 @@
+"""Run the rows of the catalog in the boxes of a tier, and judge what came of them.
+
+`attack` yields a `Result` for each program of each row, as soon as it is known; `table` prints them. All probes of a
+tier share one box, since they do it no harm; each hostile bot plays a match of its own.
+
+A row that a tier can't run (a bomb that no control group would hold, an attack that would reach all that the user runs)
+is reported as not run, with the reason. A program that refuses because it has privileges is a failure: it fails closed.
+"""
+
+import json
+import os
+import re
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from arena.red_team import channels
+from arena.red_team.catalog import ROWS, TIERS, Channel, CoveredBy, Match, NotTestable, Probes, Row, Together
+from arena.red_team.stage import Stage, Talk, bounded, left_behind, missing, survivors, traces
+from arena.referee import ArenaError, MatchSpec, Timing, play_match, read
+from arena.sandbox import Box, SandboxError
+from arena.sandbox.choice import sweep
+
+HONEST = Row(0, "an honest match", ())
+PROBES_S = 90.0  # all probes of a tier; they take 2 to 6 s
+SWEPT_S = 10.0  # until what a killed referee left is gone, with its next start
+OPEN = "OPEN"
+PATIENT_MS = 2000
+LIMIT_MS = BANK_MS = 100  # an attack that lets the time run out takes 1 s at most
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of one program of a row in one tier. `ran` is false where it was left out, for the reason in `seen`."""
+
+    row: int
+    title: str
+    tier: str
+    expected: str
+    seen: str
+    ok: bool
+    detail: str = ""
+    ran: bool = True
+
+
+def attack(tiers: Sequence[str], scratch: Path, rows: Iterable[int] = ROWS) -> Iterator[Result]:
+    """Attack the boxes of these tiers; `scratch` is a folder for what they need. Yields results as they come.
+
+    A tier that can't be had gives one result that says why. What the rows leave is told by their own results.
+    """
+    chosen = [ROWS[number] for number in rows]
+    for tier in tiers:
+        assert tier in TIERS
+        why = missing(tier)
+        if why is not None:
+            yield Result(0, "the sandbox", tier, "it works", f"not run: {why}", True, ran=False)
+            continue
+        try:
+            with Stage(tier, scratch) as stage:
+                yield from _attack(stage, chosen)
+        except SandboxError as problem:
+            yield Result(0, "the sandbox", tier, "it works", "broken", False, str(problem))
+
+
+def _attack(stage: Stage, rows: Sequence[Row]) -> Iterator[Result]:
+    yield play(HONEST, Match("honest"), stage)  # what is made once, at the first match, is no trace of an attack
+    wanted = [(row, kind) for row in rows for kind in row.kinds]
+    outcomes: dict[str, str] = {}
+    if any(isinstance(kind, Probes) for _, kind in wanted):
+        outcomes = probe(stage)
+    measured: dict[str, channels.Measured] = {}
+    names = tuple(name for _, kind in wanted if isinstance(kind, Channel) for name in kind.names)
+    if names:
+        measured = {found.channel: found for found in channels.measure(stage, names)}
+    for row, kind in wanted:
+        if isinstance(kind, Probes):
+            yield judge_probes(row, kind, stage.tier, outcomes)
+        elif isinstance(kind, Match):
+            yield play(row, kind, stage)
+        elif isinstance(kind, Together):
+            yield scene(row, kind, stage)
+        elif isinstance(kind, Channel):
+            yield from (_judge_channel(row, stage.tier, measured[name]) for name in kind.names)
+
+
+def failures(results: Iterable[Result]) -> int:
+    """Return how many results aren't as expected: 0 is success."""
+    return sum(not result.ok for result in results)
+
+
+# --- probes -----------------------------------------------------------------------------------------------------------
+
+
+def probe(stage: Stage, groups: Sequence[str] = ("processes", "isolation", "storage")) -> dict[str, str]:
+    """Run all checks in one box; return check -> outcome. Raises SandboxError if the program didn't come to its end."""
+    outcomes: dict[str, str] = {}
+    with Talk(stage.start("probes.py", *groups)) as talk:
+        stage.change_file()
+        talk.send(json.dumps(stage.targets))
+        for line in talk.lines(PROBES_S):
+            said = json.loads(line)
+            if said["check"] == "done":
+                return outcomes
+            outcomes[said["check"]] = said["outcome"]
+        last = next(reversed(outcomes), "none")
+        words = talk.stderr.decode(errors="replace").strip().splitlines()
+        raise SandboxError(f"the probes ended early, after {last}: {words[-1] if words else talk.box.exit()}")
+
+
+def judge_probes(row: Row, kind: Probes, tier: str, outcomes: dict[str, str]) -> Result:
+    """Compare the outcomes of a row's checks with what is expected in a tier."""
+    mine = {name: word for name, word in outcomes.items() if name.split(".")[0] == str(row.number)}
+    controls = {name: word for name, word in mine.items() if name.endswith(".control")}
+    attempts = {name: word for name, word in mine.items() if name not in controls}
+    wrong = [f"{name}: {word}, though it must work" for name, word in controls.items() if not _worked(word)]
+    if not attempts:
+        wrong.append("no check ran")
+    if tier == "process":
+        must = [name for name in attempts if any(fnmatchcase(name, pattern) for pattern in kind.works)]
+        wrong += [f"{name}: {attempts[name]}, though nothing isolates" for name in must if not _worked(attempts[name])]
+        wrong += ["no check is a control"] if kind.works and not must else []
+        expected = OPEN if kind.works else "any"
+        return Result(row.number, row.title, tier, expected, _summary(attempts), not wrong, "; ".join(wrong))
+    tolerated = [key.split()[1] for key in kind.tolerated if key.split()[0] in ("*", tier)]
+    refused = set(kind.refused.split())
+    for name, word in attempts.items():
+        if any(fnmatchcase(name, pattern) for pattern in tolerated):
+            continue
+        if not set(word.split()) <= refused:
+            wrong.append(f"{name}: {word}")
+    expected = "blocked" + (", or tolerated: " + ", ".join(tolerated) if tolerated else "")
+    return Result(row.number, row.title, tier, expected, _summary(attempts), not wrong, "; ".join(wrong))
+
+
+def _worked(word: str) -> bool:
+    return word.split(" ")[0] == OPEN
+
+
+def _summary(attempts: dict[str, str]) -> str:
+    opened = [name.partition(".")[2] for name, word in attempts.items() if _worked(word)]
+    words = sorted({part for word in attempts.values() if not _worked(word) for part in word.split()})
+    if not opened:
+        return f"blocked: {' '.join(words)}"
+    whole = len(opened) == len(attempts)
+    return OPEN if whole else f"{OPEN} {len(opened)} of {len(attempts)}: {', '.join(opened)}"
+
+
+# --- matches ----------------------------------------------------------------------------------------------------------
+
+
+def not_run(kind: Match, stage: Stage) -> str | None:
+    """Say why a hostile bot isn't run in this tier, None if it is."""
+    if kind.bounded and stage.tier == "process" and not bounded():
+        return "no control group would hold it"
+    if kind.another_user and not stage.other_user:
+        return "it would reach all that this user runs"
+    return None
+
+
+def play(row: Row, kind: Match, stage: Stage) -> Result:
+    """Play a match of a hostile bot against an honest one, and judge it."""
+    title = f"{row.title} ({kind.attack})"
+    expected = f"forfeit: {' or '.join(kind.faults)}" if any(kind.faults) else "harmless"
+    why = not_run(kind, stage)
+    if why is not None:
+        return Result(row.number, title, stage.tier, expected, f"not run: {why}", True, ran=False)
+    if kind.bounded and not bounded():  # the box looks at its processes now and then, and ends what exceeds
+        kind = replace(kind, faults=(*kind.faults, "too_many_processes", "out_of_memory", ""), saw={}, told="")
+    token = secrets.token_hex(8)
+    programs = (
+        stage.program("bot.py", kind.attack, token),
+        stage.program("player.py", *([str(kind.pause_ms)] if kind.pause_ms else [])),
+    )
+    before = traces(stage)
+    limit_ms = PATIENT_MS if kind.patient else LIMIT_MS
+    timing = Timing(limit_ms, BANK_MS, cpu=stage.sandbox.accounts_cpu)
+    spec = MatchSpec(0, b"r" * 32, ("attacker", "honest"), ((0, 1),), timing=timing, lives=1, limits=stage.limits)
+
+    def launch(bot: int) -> Box:
+        return stage.sandbox.start(programs[bot], stage.limits)
+
+    try:
+        result = play_match(spec, launch)
+    except ArenaError as problem:
+        left = left_behind(stage, before, token)
+        return Result(row.number, title, stage.tier, expected, "the match is void", False, f"{problem} {left}".strip())
+    faults = read(result.record).games[0].faults
+    theirs = [fault for fault in faults if fault.bot == 0]
+    stderr = b"".join(text for bot, _, text in result.logs if bot == 0).decode(errors="replace")
+    hurt = any(fault.bot == 1 for fault in faults)
+    wrong = _wrong_faults(kind, {fault.code for fault in theirs})
+    if hurt != (stage.tier in kind.hurts):
+        wrong.append("the opponent suffered" if hurt else "the opponent didn't suffer, though nothing isolates")
+    told = " ".join(fault.detail or "" for fault in theirs)
+    if kind.told not in told + stderr:
+        wrong.append(f"nothing says {kind.told!r}: {told or stderr[-300:]!r}")
+    seen = dict(re.findall(r"^saw (\S+) (\S+)$", stderr, re.MULTILINE))
+    wrong += _out_of_bounds(kind, seen, stage.sandbox.freezes)
+    wrong += [left] if (left := left_behind(stage, before, token)) else []
+    words = [fault.code for fault in theirs] or ["harmless"]
+    words += [f"{name} {value}" for name, value in seen.items() if name in kind.saw]
+    words += ["opponent hurt"] if hurt else []
+    return Result(row.number, title, stage.tier, expected, ", ".join(words), not wrong, "; ".join(wrong))
+
+
+def _wrong_faults(kind: Match, codes: set[str]) -> list[str]:
+    charged = ", ".join(sorted(codes)) or "nothing"
+    if not codes:
+        return [] if not kind.faults or "" in kind.faults else ["charged with nothing"]
+    known = codes <= {*kind.faults, *kind.perhaps} and codes & set(kind.faults)
+    return [] if known else [f"charged with {charged}"]
+
+
+def _out_of_bounds(kind: Match, seen: dict[str, str], frozen: bool) -> list[str]:
+    wrong = []
+    for name, (low, high) in {**kind.saw, **(kind.frozen if frozen else {})}.items():
+        value = float(seen[name]) if name in seen else None
+        if value is None or (low is not None and value < low) or (high is not None and value > high):
+            wrong.append(f"{name} is {seen.get(name, 'not told')}, not {low} to {high}")
+    return wrong
+
+
+# --- scenes of several boxes ------------------------------------------------------------------------------------------
+
+
+def scene(row: Row, kind: Together, stage: Stage) -> Result:
+    """Play a scene of several boxes, and judge it."""
+    expected = OPEN if stage.tier in kind.works_in else "blocked"
+    if kind.bounded and stage.tier == "process" and not bounded():
+        why = "not run: no control group would hold it"
+        return Result(row.number, row.title, stage.tier, expected, why, True, ran=False)
+    before = traces(stage)
+    token = secrets.token_hex(8)
+    found = SCENES[kind.scene](stage, token)
+    wrong = []
+    if bool(found) != (stage.tier in kind.works_in):
+        wrong.append(", ".join(found) or "nothing was found, though nothing isolates")
+    if left := left_behind(stage, before, token):
+        wrong.append(left)
+    seen = f"{OPEN}: {', '.join(found)}" if found else "blocked"
+    return Result(row.number, row.title, stage.tier, expected, seen, not wrong, "; ".join(wrong))
+
+
+def _persist(stage: Stage, token: str) -> list[str]:
+    """Let a box leave marks everywhere, and a later one look for them."""
+    with Talk(stage.start("persist.py", token)) as talk:
+        _marks(talk, "leave")
+    with Talk(stage.start("persist.py", token)) as talk:
+        found = _marks(talk, "find")
+        _marks(talk, "clear")
+    return found
+
+
+def _twins(stage: Stage, token: str) -> list[str]:
+    """Let two boxes of one program run at once, and a third look for what the first has."""
+    marks = (f"{token}-1", f"{token}-2")
+    with Talk(stage.start("persist.py", marks[0])) as one, Talk(stage.start("persist.py", marks[1])) as two:
+        _marks(one, "leave")
+        _marks(two, "leave")
+        own = _marks(one, "find")
+        with Talk(stage.start("persist.py", marks[0])) as third:
+            found = _marks(third, "find")
+        _marks(one, "clear")
+        _marks(two, "clear")
+        return found if own else ["its own marks are gone"]
+
+
+def _marks(talk: Talk, command: str) -> list[str]:
+    talk.send(command)
+    return [str(mark) for mark in json.loads(talk.line())["marks"]]
+
+
+def _referee_killed(stage: Stage, token: str, frozen: bool = False) -> list[str]:
+    """Kill a referee that has a hostile bot, and do what the next start does; return the processes that live on."""
+    command = [sys.executable, "-c", "from arena.red_team.suite import be_killed; be_killed()"]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    arguments = [stage.tier, str(stage.scratch / "killed"), token, str(int(frozen))]
+    with subprocess.Popen([*command, *arguments], stdout=subprocess.PIPE, env=env) as referee:
+        assert referee.stdout is not None
+        ready = referee.stdout.readline().strip()
+        referee.send_signal(signal.SIGKILL)
+    if ready != b"ready":
+        return ["the referee didn't get ready"]
+    sweep(stage.tier)
+    deadline = time.monotonic() + SWEPT_S
+    while (left := survivors(token)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return left
+
+
+def _referee_killed_frozen(stage: Stage, token: str) -> list[str]:
+    """Kill a referee whose bot is frozen."""
+    return _referee_killed(stage, token, frozen=True)
+
+
+def be_killed() -> None:
+    """Be a referee whose bot has done its worst: run by a process of its own, which the suite then kills."""
+    tier, scratch, token, frozen = sys.argv[1:5]
+    with Stage(tier, Path(scratch), surrounded=False) as stage, Talk(stage.start("bot.py", "daemon", token)) as talk:
+        talk.send('{"type":"hello"}')
+        talk.line()
+        talk.send('{"type":"request","id":2}')
+        talk.line()
+        if frozen == "1":
+            talk.box.freeze()
+        print("ready", flush=True)
+        time.sleep(SWEPT_S * 3)
+
+
+SCENES: dict[str, Callable[[Stage, str], list[str]]] = {
+    "persist": _persist,
+    "twins": _twins,
+    "referee_killed": _referee_killed,
+    "referee_killed_frozen": _referee_killed_frozen,
+}
+
+
+# --- channels ---------------------------------------------------------------------------------------------------------
+
+
+def _judge_channel(row: Row, tier: str, found: "channels.Measured") -> Result:
+    title = f"{row.title}: {found.channel}"
+    expected = "any" if tier == "process" else "none" if not found.tolerated else f"tolerated: {found.tolerated}"
+    wrong = found.problem(tier)
+    return Result(row.number, title, tier, expected, found.told(), wrong is None, wrong or "")
+
+
+# --- the table --------------------------------------------------------------------------------------------------------
+
+
+def table(results: Sequence[Result]) -> str:
+    """Return rows x tiers as text: what was seen, with ! where that isn't what is expected, and then the reasons."""
+    tiers = [tier for tier in TIERS if any(result.tier == tier for result in results)]
+    cells: dict[tuple[int, str], dict[str, str]] = {}
+    for result in results:
+        mark = "" if result.ok else "! "
+        cells.setdefault((result.row, result.title), {})[result.tier] = f"{mark}{result.seen}"
+    width = 34
+    lines = [f"{'':>4} {'attack':44} " + " ".join(f"{tier:{width}}" for tier in tiers).rstrip()]
+    for (number, title), seen in sorted(cells.items(), key=lambda cell: cell[0][0]):
+        shown = " ".join(f"{_cut(seen.get(tier, '-'), width):{width}}" for tier in tiers)
+        lines.append(f"{number or '':>4} {_cut(title, 44):44} {shown}".rstrip())
+    elsewhere = {row.number: kind for row in ROWS.values() for kind in row.kinds if isinstance(kind, NotTestable)}
+    tested = [row.number for row in ROWS.values() if all(isinstance(kind, CoveredBy) for kind in row.kinds)]
+    lines += ["", f"{len(tested)} rows are tested by the test suite alone: {_ranges(tested)}"]
+    lines += [f"row {number} isn't testable here: {kind.reason}" for number, kind in elsewhere.items()]
+    wrong = [result for result in results if not result.ok]
+    lines += [f"! row {r.row}, {r.tier}: {r.title}: {r.detail or r.seen} (expected: {r.expected})" for r in wrong]
+    ran = sum(result.ran for result in results)
+    lines.append(f"{ran} attacks, {len(wrong)} not as expected")
+    return "\n".join(lines)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    words: list[list[int]] = []
+    for number in numbers:
+        if words and words[-1][-1] == number - 1:
+            words[-1] = [words[-1][0], number]
+        else:
+            words.append([number])
+    return ", ".join("-".join(map(str, word)) for word in words)

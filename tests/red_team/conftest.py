@@ -1,0 +1,32 @@
+"""What the tests of the red team share: each tier's stage, its probes and its channels, made once a module."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from arena.red_team import stage as stages
+from arena.red_team.stage import Stage
+
+Needs = Callable[[str, str | None], None]
+
+
+@pytest.fixture(scope="session")
+def stage_of(tmp_path_factory: pytest.TempPathFactory, needs: Needs) -> Iterator[Callable[[str], Stage]]:
+    """Give `stage_of(tier)`; skips, with the reason, where the tier can't be had."""
+    made: dict[str, Stage] = {}
+
+    def get(tier: str) -> Stage:
+        if tier not in made:
+            needs(tier, stages.missing(tier))
+            made[tier] = Stage(tier, tmp_path_factory.mktemp(f"red-team-{tier}"))
+        return made[tier]
+
+    yield get
+    for stage in made.values():
+        stage.close()
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    return tmp_path / "scratch"

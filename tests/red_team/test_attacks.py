@@ -1,0 +1,220 @@
+"""Every attack of the list in every tier of this host. Sources: research/sandbox.md 3; arena/red_team/catalog.py.
+
+The probes of a tier run in one box, the bots in a match each; ids are "ROW-TIER-PROGRAM".
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from arena.red_team import ROWS, TIERS, Result, failures, suite, table
+from arena.red_team.catalog import Kind, Match, Probes, Row, Together
+from arena.red_team.stage import ATTACKS, PYTHON, Stage, Talk, survivors
+from arena.red_team.suite import HONEST, judge_probes, not_run, play, probe
+
+Needs = Callable[[str, str | None], None]
+StageOf = Callable[[str], Stage]
+
+
+def name_of(kind: Kind) -> str:
+    return kind.attack if isinstance(kind, Match) else kind.scene if isinstance(kind, Together) else "probes"
+
+
+def cases(*kinds: type) -> list[object]:
+    return [
+        pytest.param(tier, row, kind, id=f"{row.number}-{tier}-{name_of(kind)}")
+        for tier in TIERS
+        for row in ROWS.values()
+        for kind in row.kinds
+        if isinstance(kind, kinds)
+    ]
+
+
+@pytest.fixture(scope="session")
+def outcomes_of(stage_of: StageOf) -> Callable[[str], dict[str, str]]:
+    """Give `outcomes_of(tier)`: what all checks said in one box of the tier."""
+    known: dict[str, dict[str, str]] = {}
+
+    def get(tier: str) -> dict[str, str]:
+        stage = stage_of(tier)
+        if tier not in known:
+            known[tier] = probe(stage)
+        return known[tier]
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def warm(stage_of: StageOf) -> Callable[[str], Stage]:
+    """Give `warm(tier)`: a stage in which an honest match was played, so that what is made once is there."""
+    done: set[str] = set()
+
+    def get(tier: str) -> Stage:
+        stage = stage_of(tier)
+        if tier not in done:
+            result = play(HONEST, Match("honest"), stage)
+            assert result.ok, result
+            done.add(tier)
+        return stage
+
+    return get
+
+
+@pytest.mark.parametrize(("tier", "row", "kind"), cases(Probes))
+def test_what_is_tried_in_a_box_fails_and_where_nothing_isolates_it_works(
+    outcomes_of: Callable[[str], dict[str, str]], tier: str, row: Row, kind: Probes
+) -> None:
+    """Source: the row; the process tier is the control."""
+    result = judge_probes(row, kind, tier, outcomes_of(tier))
+    assert result.ok, result.detail
+
+
+@pytest.mark.parametrize(("tier", "row", "kind"), cases(Match))
+def test_a_hostile_bot_is_charged_and_nobody_else_suffers(
+    warm: Callable[[str], Stage], needs: Needs, tier: str, row: Row, kind: Match
+) -> None:
+    """Source: the row. Nothing is left: no process, group, mount, descriptor, container, folder."""
+    stage = warm(tier)
+    why = not_run(kind, stage)
+    needs("cgroup" if kind.bounded else "root", why)
+    result = play(row, kind, stage)
+    assert result.ok, result
+
+
+@pytest.mark.parametrize(("tier", "row", "kind"), cases(Together))
+def test_a_scene_of_several_boxes(warm: Callable[[str], Stage], tier: str, row: Row, kind: Together) -> None:
+    """Source: the row."""
+    result = suite.scene(row, kind, warm(tier))
+    assert result.ok, result
+
+
+# --- the suite itself -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("program", ["probes.py", "bot.py", "persist.py", "channel.py"])
+def test_a_program_refuses_to_attack_as_root(program: str) -> None:
+    """Source: research/sandbox.md: a probe refuses to start with CAP_SYS_ADMIN."""
+    if os.getuid() != 0:
+        pytest.skip("root: this test runs as an ordinary user")
+    done = subprocess.run(
+        [PYTHON, str(ATTACKS / program), "isolation", "token"],
+        input=b"{}\n",
+        capture_output=True,
+        timeout=20,
+        env={"PATH": os.defpath, "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    assert done.returncode == 77
+    assert b"refused" in done.stderr
+    assert done.stdout == b""
+
+
+def test_a_program_refuses_root_without_capabilities_too() -> None:
+    """Root's files are root's, whatever its capabilities."""
+    if os.getuid() != 0:
+        pytest.skip("root: this test runs as an ordinary user")
+    drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--"]
+    done = subprocess.run(
+        [*drop, PYTHON, str(ATTACKS / "persist.py"), "token"], input=b"leave\n", capture_output=True, timeout=20
+    )
+    assert (done.returncode, done.stdout) == (77, b"")
+
+
+def test_a_box_whose_programs_have_privileges_is_a_failure_and_no_attack(
+    stage_of: StageOf, scratch: Path, needs: Needs
+) -> None:
+    """The control without its control: as root's plain process the probes refuse, and that is told."""
+    if os.getuid() != 0:
+        pytest.skip("root: this test runs as an ordinary user")
+    needs("process", None)
+    with Stage("process", scratch) as stage:
+        stage.prefix = ()
+        with pytest.raises(suite.SandboxError, match="refused"):
+            probe(stage)
+
+
+def test_an_inherited_descriptor_is_found(stage_of: StageOf) -> None:
+    """The check of row 49 can fail: here is a descriptor too many."""
+    stage = stage_of("process")
+    reading, writing = os.pipe()
+    try:
+        argv = stage.program("probes.py").argv
+        done = subprocess.run(
+            [*argv, "isolation"],
+            input=json.dumps(stage.targets).encode() + b"\n",
+            capture_output=True,
+            pass_fds=[reading],
+            timeout=60,
+        )
+    finally:
+        os.close(reading)
+        os.close(writing)
+    first = json.loads(done.stdout.splitlines()[0])
+    assert first == {"check": "49.descriptors", "outcome": f"OPEN {reading}"}
+
+
+def test_a_survivor_is_found(stage_of: StageOf) -> None:
+    """CLEAN can fail: a process that lives is seen by its token."""
+    stage = stage_of("process")
+    with Talk(stage.start("persist.py", "a-token-of-this-test")) as talk:
+        talk.send("find")
+        talk.line()
+        assert survivors("a-token-of-this-test") == [f"process {talk.box.pid}"]
+
+
+ROW_46 = ROWS[46]
+
+
+@pytest.mark.parametrize(
+    ("tier", "outcomes", "ok"),
+    [
+        ("docker", {"46.victim-mem": "ENOENT", "46.victim-fd": "EACCES"}, True),
+        ("docker", {"46.victim-mem": "OPEN"}, False),
+        ("docker", {"46.victim-mem": "EINVAL"}, False),
+        ("docker", {"46.victim-mem": "SLOW"}, False),
+        ("docker", {"46.victim-mem": "broken: KeyError"}, False),
+        ("docker", {"46.victim-mem": "ENOENT", "46.control": "EPERM"}, False),
+        ("docker", {}, False),
+        ("process", {"46.victim-mem": "OPEN"}, True),
+        ("process", {"46.victim-mem": "EACCES"}, False),
+        ("process", {"46.referee-mem": "EACCES"}, False),
+    ],
+)
+def test_an_outcome_that_is_not_expected_is_a_failure(tier: str, outcomes: dict[str, str], ok: bool) -> None:
+    """The judge can say no."""
+    (kind,) = ROW_46.kinds
+    assert isinstance(kind, Probes)
+    assert judge_probes(ROW_46, kind, tier, outcomes).ok is ok
+
+
+def test_the_table_marks_what_is_not_expected_and_counts_it() -> None:
+    """`arena doctor --attack` prints it and takes its exit status from it."""
+    good = Result(46, "reads the referee", "docker", "blocked", "blocked: ENOENT", True)
+    bad = Result(46, "reads the referee", "bubblewrap", "blocked", "OPEN", False, "46.victim-mem: OPEN")
+    text = table([good, bad])
+    assert "! OPEN" in text
+    assert "46.victim-mem: OPEN" in text
+    assert "2 attacks, 1 not as expected" in text
+    assert failures([good, bad]) == 1
+
+
+def test_attack_yields_a_result_for_each_program_of_the_chosen_rows(stage_of: StageOf, scratch: Path) -> None:
+    """The whole way, as the command takes it."""
+    stage_of("process")
+    results = list(suite.attack(["process"], scratch, rows=[7, 46]))
+    assert [result.row for result in results] == [0, 7, 46]
+    assert failures(results) == 0, results
+    assert not scratch.exists() or list(scratch.iterdir()) == []
+
+
+def test_the_package_says_where_its_programs_are() -> None:
+    """They ship with the arena: `arena doctor --attack` needs them where there is no source tree."""
+    assert (ATTACKS / "probes.py").exists()
+    assert sys.modules["arena.red_team"].__file__ is not None
+    with contextlib.suppress(FileNotFoundError):
+        assert "attacks" not in (ATTACKS.parents[2] / ".gitignore").read_text(encoding="utf-8")

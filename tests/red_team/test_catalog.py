@@ -1,0 +1,128 @@
+"""The catalog is whole: each row has a program, a test or a reason. Source: research/sandbox.md 3, the attack list."""
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from arena.red_team import CHANNELS, ROWS, TIERS
+from arena.red_team.catalog import Channel, CoveredBy, Match, NotTestable, Probes, Together
+from arena.red_team.stage import ATTACKS
+from arena.red_team.suite import SCENES
+
+ROOT = Path(__file__).parents[2]
+TESTED = sorted(
+    {test for row in ROWS.values() for kind in row.kinds if isinstance(kind, CoveredBy) for test in kind.tests}
+)
+
+
+def source(name: str) -> str:
+    return (ATTACKS / name).read_text(encoding="utf-8")
+
+
+def test_every_row_of_the_attack_list_is_there_once() -> None:
+    """The list has the rows 1 to 108."""
+    assert list(ROWS) == list(range(1, 109))
+    assert [row.number for row in ROWS.values()] == list(range(1, 109))
+    assert all(row.kinds for row in ROWS.values())
+
+
+def test_a_row_that_is_left_out_says_why() -> None:
+    """Source: issue, red-team suite: each row has a program, or is marked with the reason."""
+    reasons = [kind.reason for row in ROWS.values() for kind in row.kinds if isinstance(kind, NotTestable)]
+    assert [reason for reason in reasons if len(reason) < 30 or "PENDING" in reason] == []
+
+
+@pytest.mark.parametrize("test", TESTED)
+def test_a_test_that_a_row_names_exists(test: str) -> None:
+    """A row that other tests cover names them; a test that is renamed takes its row along."""
+    path, name = test.split("::")
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def test_every_program_that_a_row_names_exists() -> None:
+    """Hostile bots by their function, checks by their number, scenes and channels by their name."""
+    bots = {node.name for node in ast.parse(source("bot.py")).body if isinstance(node, ast.FunctionDef)} | {
+        "exit_at_once"
+    }
+    for row in ROWS.values():
+        for kind in row.kinds:
+            if isinstance(kind, Match):
+                assert kind.attack in bots
+            elif isinstance(kind, Probes):
+                texts = source(f"{kind.group}.py") + source("probes.py")
+                assert re.search(rf'"{row.number}\.', texts), row.number
+            elif isinstance(kind, Together):
+                assert kind.scene in SCENES
+            elif isinstance(kind, Channel):
+                assert set(kind.names) <= set(CHANNELS)
+
+
+def test_every_hostile_bot_and_every_check_belongs_to_a_row() -> None:
+    """A program that no row names is never run."""
+    named = {kind.attack for row in ROWS.values() for kind in row.kinds if isinstance(kind, Match)}
+    attacks = set(re.findall(r'^def (\w+)\(\) -> None:\n    """Rows? ', source("bot.py"), re.MULTILINE))
+    assert attacks - {"wait_for_end"} <= named
+    probed = {row.number for row in ROWS.values() for kind in row.kinds if isinstance(kind, Probes)}
+    checks = {int(number) for name in ("processes", "storage", "isolation") for number in numbers(source(f"{name}.py"))}
+    assert checks | {49} == probed
+
+
+def numbers(text: str) -> list[str]:
+    return re.findall(r'yield f?"(\d+)\.', text)
+
+
+def test_every_channel_belongs_to_a_row_and_has_a_program() -> None:
+    """Source: issue, "Two colluding bots find no channel ... but those that the list names as open"."""
+    named = {name for row in ROWS.values() for kind in row.kinds if isinstance(kind, Channel) for name in kind.names}
+    programs = set(re.findall(r'^        "([a-z-]+)": ', source("channel.py"), re.MULTILINE))
+    assert named == set(CHANNELS) == programs
+
+
+def test_a_set_of_checks_can_fail_somewhere() -> None:
+    """A check that succeeds nowhere proves nothing: it works where nothing isolates, or its row says why not."""
+    for row in ROWS.values():
+        for kind in row.kinds:
+            if isinstance(kind, Probes):
+                controlled = f'"{row.number}.control"' in source(f"{kind.group}.py")
+                assert kind.works or kind.no_control or controlled, row.number
+
+
+def test_what_is_tolerated_names_a_tier_and_a_reason() -> None:
+    """Nothing is open by mistake."""
+    for row in ROWS.values():
+        for kind in row.kinds:
+            if isinstance(kind, Probes):
+                for key, why in kind.tolerated.items():
+                    assert key.split()[0] in (*TIERS, "*")
+                    assert len(why) > 30
+    for known in CHANNELS.values():
+        assert set(known.open) <= set(TIERS)
+        assert all(len(why) > 20 for why in known.open.values())
+
+
+@pytest.mark.parametrize("path", sorted(ATTACKS.glob("*.py")), ids=lambda path: path.stem)
+def test_an_attack_needs_the_standard_library_alone(path: Path) -> None:
+    """A box shows a bot no package of ours; only files beside it. Python 3.9 must be able to read it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9))
+    beside = {other.stem for other in ATTACKS.glob("*.py")}
+    for node in ast.walk(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        for name in names:
+            assert name.split(".")[0] in sys.stdlib_module_names | beside, name
+
+
+@pytest.mark.parametrize("path", sorted(ATTACKS.glob("*.py")), ids=lambda path: path.stem)
+def test_a_program_that_attacks_refuses_privileges_first(path: Path) -> None:
+    """Source: research/sandbox.md: the suite must itself fail closed."""
+    text = path.read_text(encoding="utf-8")
+    if "def main()" in text and path.stem != "player":
+        body = text.split("def main()")[1]
+        first = [line for line in body.splitlines()[1:] if line.strip() and '"""' not in line]
+        ahead = "\n".join(first).split("refuse_privileges()")
+        assert len(ahead) == 2
+        assert not re.search(r"\b(attack|leave|begin|attempt)\(", ahead[0])
