@@ -46,7 +46,12 @@ class Left:
 def left(scratch: Path, owner: int | None = None) -> Left:
     """List what a referee of that process id (this one for None) has on the machine."""
     owner = owner or os.getpid()
-    groups = {str(path) for path in Path("/sys/fs/cgroup").rglob(f"arena.{owner}.*") if path.is_dir()}
+    groups = {
+        f"{where}/{name}"
+        for where, names, _ in os.walk("/sys/fs/cgroup")  # passes over what vanishes meanwhile
+        for name in names
+        if name.startswith(f"arena.{owner}.")
+    }
     mounts = {line for line in Path("/proc/self/mountinfo").read_text().splitlines() if str(scratch) in line}
     return Left(
         frozenset(ours(str(scratch))),
