@@ -257,6 +257,7 @@ def _built(config: "RunConfig", box: "Sandbox", building: Path) -> "RunConfig":
     if not config.sandbox.isolates:
         note("bots are built in their own folders, as you: the process sandbox keeps nothing from a build")
         return replace(config, bots=tuple(build_all(config.bots, _BUILD_S)))
+    note(f"building {', '.join(bot.name for bot in config.bots if bot.build is not None)} in the sandbox")
     _clear(building)
     try:
         bots = build_in(config.bots, box, programs(config.sandbox), building / "bots", building / "logs", _BUILD_S)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _LIMITS_AFTER = "docker_image"  # the parameter behind which --help lists the limits
 
-# What each kind of box keeps from a bot, for whoever reads one line.
 _ABOUT_LIMITS = {
     "memory_mb": "Memory of a bot, files in /tmp included.",
     "processes": "Processes and threads of a bot.",

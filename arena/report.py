@@ -145,8 +145,9 @@ def _found(run: Run, name: str, code: str) -> Iterator[str]:
             for fault in game.faults:
                 if (fault.bot, fault.code) != (bot, code):
                     continue
-                yield f"  match {match}, game {game.game}: {rule.message}"
-                if fault.detail:
+                named = fault.detail is not None and rule.limit  # "out of memory: 256 MB"
+                yield f"  match {match}, game {game.game}: {fault.detail if named else rule.message}"
+                if fault.detail and not named:
                     yield f"    detail   {fault.detail}"
                 if fault.step is not None:
                     try:

@@ -1,14 +1,16 @@
 """What tests share: rulesets to play by (the presets, and any number of random ones), and `needs`."""
 
+import ctypes
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from arena.coup import COUP, PRESETS, Ruleset
 from arena.coup.ruleset_data import FIELDS, changed, plain
+from arena.sandbox.process import PR_SET_CHILD_SUBREAPER, become_subreaper
 
 # What random rules choose from where a field is a number: little, much, and more than any preset has.
 NUMBERS: dict[str, list[int | None]] = {
@@ -42,6 +44,18 @@ def rules_of(name: str, seats: int) -> Ruleset:
 def ruleset() -> Callable[[str, int], Ruleset]:
     """Give `rules_of(name, seats)`: tests can't import it."""
     return rules_of
+
+
+@pytest.fixture(autouse=True)
+def nobodys_reaper() -> Iterator[None]:
+    """Stop being a child subreaper after each test, which starting a box in this process makes of it.
+
+    Else it would take in, and never reap, the orphans of every arena that a later test kills.
+    """
+    yield
+    if become_subreaper.cache_info().currsize:
+        become_subreaper.cache_clear()
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
 @pytest.fixture(scope="session")

@@ -359,9 +359,6 @@ class _Match:
         code, detail = "illegal_move", None
         if reply is None:
             # Out of time: the bank is empty for the rest of the game (DESIGN 3), and one late answer is free.
-            if seat.waiting:
-                seat.waiting = False
-                seat.late.add(seat.number)
             code = "timeout"
             if self.spec.timing.cpu:
                 detail = _CPU_OUT if seat.spent else _WALL_OUT

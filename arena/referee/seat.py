@@ -140,6 +140,11 @@ class Seat:
         elif self._received > self._flood_bytes:
             self.gone = self.gone or "flood"
 
+    def expire(self) -> None:
+        """Wait no longer for the open line's answer; one that comes late is dropped."""
+        self.waiting = False
+        self.late.add(self.number)
+
     # -- CPU time, and freezing
 
     def forget_cpu(self) -> None:

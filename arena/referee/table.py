@@ -68,8 +68,8 @@ class Table:
     def exchange(self, asks: Sequence[tuple[Seat, bytes, float, float]]) -> None:
         """Send each seat its line and wait for the answers, for at most the given seconds each: wall time, CPU time.
 
-        Afterwards `answer` is None on the seats that timed out; on those from which nothing came, not even late,
-        `waiting` is still set; `spent` says that it was the CPU time. Raises SandboxError if the host stood still.
+        Afterwards `answer` is None on the seats that timed out; `spent` says that it was the CPU time. Raises
+        SandboxError if the host stood still.
         """
         self._look(0)
         for seat, line, _, _ in asks:
@@ -112,10 +112,18 @@ class Table:
                 self._now = now
                 if left < -_OVERSLEPT_S:
                     self._look(0)
-                waiting = [seat for seat in waiting if seat.waiting and self._has_time(seat, now)]
+                for seat in waiting:
+                    if seat.waiting and not self._has_time(seat, now):
+                        self._expire(seat)
             if self._now - before > nap + _STALLED_S:
                 raise SandboxError(f"the host stood still for {self._now - before:.0f} s")
             waiting = [seat for seat in waiting if seat.waiting and seat.gone is None]
+
+    def _expire(self, seat: Seat) -> None:
+        """Give a seat up at its own deadline: however long the others take, it gets no time by that."""
+        seat.expire()
+        if self._rests:
+            seat.rest(self._cpu, self._freeze)
 
     def _has_time(self, seat: Seat, now: float) -> bool:
         """Tell whether a seat may go on, and if so set when it must be looked at again."""

@@ -27,12 +27,16 @@ class Consequence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FaultRule:
-    """One row: what the fault is (`message`, one line), what helps against it, what it costs."""
+    """One row: what the fault is (`message`, one line), what helps against it, what it costs.
+
+    `limit`: it is a limit's, so that its detail says all that `message` does, with the value.
+    """
 
     code: str
     consequence: Consequence
     message: str
     help: str
+    limit: bool = False
 
 
 _ROWS = (
@@ -76,7 +80,7 @@ _ROWS = (
         "line_too_long", Consequence.FORFEIT, "a line is over 64 KiB", "end each line with a newline; replies are short"
     ),
     *(
-        FaultRule(limit.code, Consequence.FORFEIT, limit.message.format("N"), limit.help)
+        FaultRule(limit.code, Consequence.FORFEIT, limit.message.format("N"), limit.help, limit=True)
         for limit in LIMITS.values()
         if limit.code  # more cores than allowed can't be had, so that isn't a fault
     ),

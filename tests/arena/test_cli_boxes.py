@@ -76,7 +76,7 @@ def test_a_bot_that_eats_memory_is_told_its_limit(place: Place, needs: Needs, na
     ran = place.run("run", place.bot("hungry.py", HUNGRY), *place.bots(1), *TINY, *flags)
     assert ran.code == 0, ran.err
     assert "hungry: out_of_memory" in ran.out
-    assert "out of memory: 64 MB" in ran.out
+    assert "game 0: out of memory: 64 MB; killed by signal 9" in ran.out
     assert config_of(place, "out")["limits"]["memory_mb"] == 64
     place.demand_nothing_left()
 

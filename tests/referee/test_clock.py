@@ -415,6 +415,33 @@ def test_one_seat_that_times_out_does_not_charge_the_others() -> None:
     assert [banks(lines)[1] for lines in seen] == [10_000, 10_000, 0]
 
 
+@pytest.mark.parametrize("cpu", [False, True])
+def test_a_slow_neighbour_lengthens_nobodys_deadline(cpu: bool) -> None:
+    """Source: SPEC.md, "The clock": the deadline is absolute. Seat 1 is 2 s late, while seat 2 may still think."""
+    clock = Clock()
+    answered = threading.Event()
+
+    def late(peer: Peer, request: Request) -> bytes | None:
+        if request["id"] in (1, 3):  # the challenges of the taxes; the first empties the bank
+            allowed_ms = request["clock"]["wall_limit_ms"] + request["clock"]["wall_bank_ms"]
+            clock.pass_by(peer, allowed_ms / 1000 + 1 / 64)
+        if request["id"] == 3:
+            clock.pass_by(peer, 2.0)
+            peer.send(reply(request))
+            clock.settle(peer)
+            answered.set()
+            return None
+        return reply(request)
+
+    def slow(peer: Peer, request: Request) -> bytes:
+        if request["id"] == 3:
+            assert answered.wait(WAIT_S)
+        return reply(request)
+
+    record = play(bot(taxes), bot(late), bot(slow), clock=clock, cpu=cpu)
+    assert [(fault.bot, fault.code) for fault in record.games[0].faults] == [(1, "timeout"), (1, "timeout")]
+
+
 @pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1), (2, 3, 1)])
 @pytest.mark.parametrize("kind", ["challenge", "block"])
 def test_the_order_of_arrival_never_decides(kind: str, order: tuple[int, ...]) -> None:
