@@ -21,11 +21,18 @@ from arena.sandbox.limits import Limits
 CLOSE_MS = 100  # SIGKILL takes 1 to 3 ms on a busy laptop; what needs longer hangs in the kernel and may hang for ever
 
 
-class ProgramError(Exception):
+class _OneLineError(Exception):
+    """Say something in one line that can be written anywhere, whatever names of files it quotes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(" ".join(text.encode(errors="replace").decode().split()))  # no half surrogates
+
+
+class ProgramError(_OneLineError):
     """Say in one line why the program can't be started: it is missing, not executable, or no program at all."""
 
 
-class SandboxError(Exception):
+class SandboxError(_OneLineError):
     """Say in one line why the sandbox broke: no processes, memory, descriptors or folders left."""
 
 

@@ -55,7 +55,7 @@ from arena.sandbox.box import CLOSE_MS, Box, Exit, Program, ProgramError, Sandbo
 from arena.sandbox.held import HeldPipes
 from arena.sandbox.limits import Limits
 from arena.sandbox.process import LIMIT_OF_SIGNAL, THEIR_ERRNOS, become_subreaper, within
-from arena.sandbox.stage import STAGE_MB, FolderStage, MountStage
+from arena.sandbox.stage import FolderStage, MountStage
 from arena.sandbox.watch import Watch, children
 
 NOBODY = "65534"  # the user and group that a program sees itself as
@@ -65,6 +65,7 @@ STARTED_S = 1.0  # a program that hides that it runs (it may call itself bwrap) 
 SHM_BYTES = 1024 * 1024  # POSIX semaphores and a ring buffer; multiprocessing needs a few pages
 OLDEST = (0, 8, 0)  # the first with --disable-userns and --size: Debian 12, Ubuntu 24.04, Fedora 38
 INIT = 1  # bwrap's own process in the namespaces, which the limit of processes must leave room for
+ARGUMENTS = 8000  # bwrap takes 9,000, of which its options need some hundreds, and each variable 3
 KEEPERS = 4  # what RLIMIT_NPROC counts besides: bwrap twice, and its helpers while it starts
 LOCKED_BYTES = 64 * 1024  # as Linux had it for long: more can't be swapped out by a machine in need
 SIGNALLED = 128  # added by bwrap, as by a shell, to the number of the signal that ended the program
@@ -128,6 +129,7 @@ class BubblewrapSandbox(Sandbox):
         try:
             become_subreaper(os.getpid())  # process 1 of a box whose bwrap is gone comes to us, to be reaped
             _reap_late()
+            _check(program)
             command = _find(program)
             trees = toolchain.shown(command, Path(bundle.INSIDE))
             slot = uids.take() if os.geteuid() == 0 else None
@@ -137,7 +139,7 @@ class BubblewrapSandbox(Sandbox):
             undo.callback(stage.remove)
             _furnish(stage.path, limits)
             (stage.path / "bot").mkdir()
-            _copy(program, stage)
+            bundle.copy_files(program, stage.path / "bot")
             present = _check_format(program, stage.path / "bot")
             group = None if self._groups is None else self._groups.make(_with_init(limits))
             if group is not None:
@@ -268,7 +270,7 @@ class BubblewrapBox(Box):
                 self.exit()
             self._closed = True
             self._kill()
-            if _buried(self._started, deadline) and self._exit is None:
+            if _buried(self._started, self._slot, deadline) and self._exit is None:
                 self._exit = Exit(None, signal.SIGKILL, self._excess)
             for pipe in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
                 if pipe is not None:
@@ -278,8 +280,6 @@ class BubblewrapBox(Box):
             if self._group is not None:
                 self._group.remove(max(0.0, deadline - time.monotonic()))
             self._stage.remove()
-            if self._slot is not None:
-                self._slot.release()
         return self._exit or Exit(None, None)
 
     def family(self) -> list[int]:
@@ -292,7 +292,7 @@ class BubblewrapBox(Box):
 
     def _end_excess(self) -> None:
         if self._excess is None:
-            if self._used_up(margin=0.0):
+            if self._group is not None and self._used_up(margin=0.0):
                 self._excess = "cpu_s"
             elif self._watch is not None:
                 self._excess = self._watch.exceeded()
@@ -346,29 +346,33 @@ def _find(program: Program) -> str:
     return shutil.which(command) or command
 
 
-def _copy(program: Program, stage: FolderStage | MountStage) -> None:
-    """Copy the program's own files. What is too large for the stage is the program's fault, a full disk isn't."""
-    try:
-        bundle.copy_files(program, stage.path / "bot")
-    except SandboxError as error:
-        cause = error.__cause__
-        if isinstance(stage, MountStage) and isinstance(cause, OSError) and cause.errno == errno.ENOSPC:
-            raise ProgramError(f"its files are larger than {STAGE_MB} MB, or too many") from error
-        raise
+def _check(program: Program) -> None:
+    """Raise ProgramError for what bwrap would refuse: that would look like a fault of this machine."""
+    if len(program.argv) + 3 * len(program.env) > ARGUMENTS:
+        raise ProgramError(f"{program.argv[0]}: {THEIR_ERRNOS[errno.E2BIG]}")
+    for name, _ in program.env:
+        if not name or "=" in name:
+            raise ProgramError(f"{name!r} can't be the name of an environment variable")
 
 
 def _check_format(program: Program, copy: Path) -> bool:
-    """Tell whether the command is a file of the program's own, and there.
+    """Tell whether the command is a file of the program's own, and there; False also where a link is on the way.
 
     Raises ProgramError for one that the kernel couldn't execute: bwrap would hand it to a shell.
     """
     command = bundle.argv_inside(program)[0]
     if not command.startswith(bundle.INSIDE + "/"):
         return False
-    with contextlib.suppress(OSError), open(copy / Path(command).relative_to(bundle.INSIDE), "rb") as file:
-        if os.fstat(file.fileno()).st_mode & 0o111 and file.read(2) not in (b"#!", b"\x7fE"):
-            raise ProgramError(f"{program.argv[0]}: {THEIR_ERRNOS[errno.ENOEXEC]}")
-        return True
+    with contextlib.suppress(OSError):
+        path = copy
+        for part in Path(command).relative_to(bundle.INSIDE).parts:
+            path /= part
+            if part == ".." or path.is_symlink():  # it may lead to any file of this machine, a pipe among them
+                return False
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_mode & 0o111 and file.read(2) not in (b"#!", b"\x7fE"):
+                raise ProgramError(f"{program.argv[0]}: {THEIR_ERRNOS[errno.ENOEXEC]}")
+            return True
     return False
 
 
@@ -431,6 +435,8 @@ def _options(stage: FolderStage | MountStage, trees: list[Path], limits: Limits)
     words += ["--ro-bind", f"{stage.seen}/bot", bundle.INSIDE, "--proc", "/proc"]
     for name, cover in _covers():
         words += ["--ro-bind", f"{stage.seen}/{cover}", f"/proc/{name}"]
+    # Process 1 has the program's user: by its mem file the program could make it report any exit code, or outlive us.
+    words += ["--ro-bind", f"{stage.seen}/empty", "/proc/1"]
     words += ["--size", "65536", "--tmpfs", "/dev"]  # by hand: bwrap's --dev has terminals, which bots share by number
     for name in DEVICES:
         words += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
@@ -498,6 +504,7 @@ def _spawn(options: list[str], argv: list[str], entry: Callable[[], None], undo:
                 stderr=subprocess.PIPE,
                 cwd="/",
                 env={},
+                start_new_session=True,  # Ctrl-C at our terminal is for us
                 pass_fds=(args, rules, block_end, status_end),
                 preexec_fn=_told(entry, status_end),
             )
@@ -608,7 +615,10 @@ def _await_exec(started: _Started, command: str, present: bool) -> None:
 
 
 def _failure(started: _Started, command: str | None) -> ProgramError | SandboxError:
-    """Say why bwrap gave up before any code of the program ran, so that what it wrote is its own."""
+    """Say why bwrap gave up before any code of the program ran, so that what it wrote is its own.
+
+    `command` is what it was to execute, once it was released.
+    """
     popen = started.popen
     with contextlib.suppress(subprocess.TimeoutExpired):
         popen.wait(CLOSE_MS / 1000)
@@ -617,7 +627,9 @@ def _failure(started: _Started, command: str | None) -> ProgramError | SandboxEr
     assert popen.stderr is not None
     os.set_blocking(popen.stderr.fileno(), False)
     said = " ".join((popen.stderr.read() or b"").decode(errors="replace").split())
-    if command is not None and popen.returncode == 1 and f"execvp {command}:" in said:
+    if command is not None and popen.returncode == 1 and said.startswith("bwrap: Can't chdir to "):
+        return ProgramError(f"{said.removeprefix('bwrap: ')}")
+    if command is not None and popen.returncode == 1 and said.startswith("bwrap: execvp "):
         reasons = {os.strerror(number): text for number, text in THEIR_ERRNOS.items()}
         why = next((text for reason, text in reasons.items() if said.endswith(reason)), said)
         return ProgramError(f"{command}: {why}")
@@ -668,8 +680,11 @@ def _reported(started: _Started) -> int | None:
 # --- the end ----------------------------------------------------------------------------------------------------------
 
 
-def _buried(started: _Started, deadline: float) -> bool:
-    """Wait for a killed box: its first process, which is last to go, then bwrap. Tell whether both are gone."""
+def _buried(started: _Started, slot: uids.Slot | None, deadline: float) -> bool:
+    """Wait for a killed box: its first process, which is last to go, then bwrap. Tell whether both are gone.
+
+    Its user id comes free when its first process is gone: until then the box's processes count against that user.
+    """
     poll = select.poll()
     poll.register(started.handle, select.POLLIN)
     gone = bool(poll.poll(max(0.0, deadline - time.monotonic()) * 1000))
@@ -680,23 +695,24 @@ def _buried(started: _Started, deadline: float) -> bool:
         popen.kill()
         with contextlib.suppress(subprocess.TimeoutExpired):
             popen.wait(0.01)
-    _LATE.add(started.init)
+    _LATE[started.init] = slot
     _reap_late()
     return gone and popen.returncode is not None
 
 
-_LATE: set[int] = set()  # first processes of ended boxes, which are our children if bwrap ended before them
+# First processes of ended boxes, which are our children if bwrap ended before them, and what they still hold.
+_LATE: dict[int, uids.Slot | None] = {}
 
 
 def _reap_late() -> bool:
     """Reap those of ended boxes that are dead by now; tell whether some aren't. The kernel may take its time."""
     for pid in list(_LATE):
         try:
-            if os.waitpid(pid, os.WNOHANG)[0]:
-                _LATE.discard(pid)
+            gone = os.waitpid(pid, os.WNOHANG)[0] != 0
         except ChildProcessError:
-            if not os.path.exists(f"/proc/{pid}"):  # else bwrap is about to leave it to us
-                _LATE.discard(pid)
+            gone = not os.path.exists(f"/proc/{pid}")  # else bwrap is about to leave it to us
+        if gone and (slot := _LATE.pop(pid)) is not None:
+            slot.release()
     return bool(_LATE)
 
 
@@ -706,10 +722,12 @@ def _abandon(started: _Started) -> None:
     if started.handle >= 0:
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(started.handle, signal.SIGKILL)
-    started.popen.kill()  # which kills its children
+    started.popen.kill()
     with contextlib.suppress(subprocess.TimeoutExpired):
         started.popen.wait(CLOSE_MS / 1000)
-    _LATE.update(orphans - {0})
+    for orphan in orphans & set(children("self")):  # it wasn't bound to bwrap's life yet; our child, so no stranger
+        os.kill(orphan, signal.SIGKILL)
+    _LATE.update(dict.fromkeys(orphans - {0}))
     deadline = time.monotonic() + CLOSE_MS / 1000
     while _reap_late() and time.monotonic() < deadline:
         time.sleep(LOOK_S)

@@ -3,9 +3,11 @@
 Must not know how a box is made. The copy keeps a program from seeing its neighbours' files and other matches' inodes,
 and keeps what was checked before the match from being changed in it. Modes become 0555 (folders, programs) and 0444;
 what is neither file, folder nor link stays out; a link is kept as its text, so outside of /bot it leads to what the box
-has there, or nowhere.
+has there, or nowhere. Whatever a submission holds, its own faults are ProgramError: a bot must not be able to void a
+match.
 """
 
+import errno
 import os
 import shutil
 import stat
@@ -14,6 +16,8 @@ from pathlib import Path
 from arena.sandbox.box import Program, ProgramError, SandboxError
 
 INSIDE = "/bot"
+MOST_MB = 512  # of memory, as root, while the box lives; a program with more files than that isn't one for a table
+BLOCK = 4096  # what a tmpfs takes at least for an entry; so their number is bounded too, to 131,072
 
 
 def own_files(program: Program) -> Path:
@@ -39,19 +43,22 @@ def cwd_inside(program: Program) -> str:
 def copy_files(program: Program, folder: Path) -> None:
     """Copy the program's own files into an existing folder, which is then what the box shows as /bot.
 
-    A bare file keeps its name. Raises ProgramError for files that can't be read, SandboxError for a folder that can't
-    be written.
+    A bare file keeps its name. Raises ProgramError for files that can't be read or are too many, SandboxError for a
+    folder that can't be written.
     """
     files = own_files(program)
     try:
+        left = _Left()
         if files.is_dir():
-            _copy_folder(files, folder)
+            _copy_folder(files, folder, left)
         else:
-            _copy(files, folder / files.name)
+            _copy(files, folder / files.name, left)
         os.chmod(folder, 0o555)
     except OSError as problem:
         # The files are the first name of an error, unless the copy is at fault.
-        theirs = problem.filename is not None and not str(problem.filename).startswith(str(folder))
+        theirs = problem.errno == errno.ENAMETOOLONG or (
+            problem.filename is not None and not str(problem.filename).startswith(str(folder))
+        )
         what = f"{problem.filename or folder}: {problem.strerror or problem}"
         if theirs:
             raise ProgramError(f"its files can't be read: {what}") from problem
@@ -71,27 +78,43 @@ def _inside(word: str, files: Path) -> str:
     return word
 
 
-def _copy_folder(source: Path, target: Path) -> None:
-    with os.scandir(source) as entries:
-        for entry in entries:
-            copy = target / entry.name
-            if entry.is_symlink():
-                os.symlink(os.readlink(entry.path), copy)
-            elif entry.is_dir():
-                copy.mkdir()
-                _copy_folder(Path(entry.path), copy)
-                os.chmod(copy, 0o555)
-            elif entry.is_file():
-                _copy(Path(entry.path), copy, os.O_NOFOLLOW)
+class _Left:
+    """Count what may still be copied."""
+
+    def __init__(self) -> None:
+        self._bytes = MOST_MB * 1024 * 1024
+
+    def take(self, size: int) -> None:
+        self._bytes -= BLOCK * (1 + size // BLOCK)
+        if self._bytes < 0:
+            raise ProgramError(f"its files are larger than {MOST_MB} MB, or too many")
 
 
-def _copy(source: Path, target: Path, flags: int = 0) -> None:
+def _copy_folder(source: Path, target: Path, left: _Left) -> None:
+    with os.scandir(source) as found:
+        entries = list(found)  # no descriptor is held on the way down: a deep tree would take them all
+    for entry in entries:
+        copy = target / entry.name
+        left.take(0)
+        if entry.is_symlink():
+            os.symlink(os.readlink(entry.path), copy)
+        elif entry.is_dir():
+            copy.mkdir()
+            _copy_folder(Path(entry.path), copy, left)
+            os.chmod(copy, 0o555)
+        elif entry.is_file():
+            _copy(Path(entry.path), copy, left, os.O_NOFOLLOW)
+
+
+def _copy(source: Path, target: Path, left: _Left, flags: int = 0) -> None:
     """Copy one file through descriptors: a file that is swapped for a link meanwhile leads nowhere, a pipe is empty."""
     with (
         open(os.open(source, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags), "rb") as original,
         open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as copy,
     ):
-        mode = os.fstat(original.fileno()).st_mode
+        status = os.fstat(original.fileno())
+        mode = status.st_mode
         if stat.S_ISREG(mode):
+            left.take(status.st_size)
             shutil.copyfileobj(original, copy)
         os.fchmod(copy.fileno(), 0o555 if mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH) else 0o444)

@@ -101,22 +101,25 @@ class Cgroup:
             os.close(join)
 
     def cpu_ns(self) -> int:
-        """Return the CPU time of all that are or were in the group, in ns, in steps of 1,000. Never falls."""
-        # usage_usec 1234\nuser_usec ...; see cgroup-v2.rst
-        line = os.pread(self._cpu, 64, 0)
+        """Return the CPU time of all that are or were in the group, in ns, in steps of 1,000. Never falls.
+
+        Raises SandboxError if somebody on this machine removed the group; so do `freeze` and `thaw`.
+        """
+        try:
+            line = os.pread(self._cpu, 64, 0)  # usage_usec 1234\nuser_usec ...; see cgroup-v2.rst
+        except OSError as error:
+            raise SandboxError(f"a box's cgroup is lost: {error.strerror}") from error
         return int(line[11 : line.index(b"\n")]) * 1000
 
     def freeze(self) -> None:
         """Stop all processes of the group, soon; nothing where the kernel can't (before 5.2). Idempotent."""
         if not self._frozen and self._freeze >= 0:
-            os.pwrite(self._freeze, b"1", 0)
-            self._frozen = True
+            self._set_frozen(True)
 
     def thaw(self) -> None:
         """Let them go on. Idempotent."""
         if self._frozen:
-            os.pwrite(self._freeze, b"0", 0)
-            self._frozen = False
+            self._set_frozen(False)
 
     def kill(self) -> None:
         """Send SIGKILL to all processes of the group, frozen ones too."""
@@ -168,11 +171,20 @@ class Cgroup:
             return 0, 0
         if self._v1_memory:
             kills = _counter(folder / "memory.oom_control", b"oom_kill")
-            # memory.failcnt stays 0 on Linux 6.18, so the greatest use tells whether the limit was hit.
-            most, limit = _number(folder / "memory.max_usage_in_bytes"), _number(folder / "memory.limit_in_bytes")
+            # memory.failcnt stays 0 on Linux 6.18, so the greatest use tells whether the limit was hit; memsw's counts
+            # what a machine in need has swapped out, and ends the group at the same limit.
+            limit = _number(folder / "memory.limit_in_bytes")
+            most = max(_number(folder / f"{kind}.max_usage_in_bytes") for kind in ("memory", "memory.memsw"))
             return kills, int(most > limit - HIT_BYTES)
         events = folder / "memory.events"
         return _counter(events, b"oom_kill"), _counter(events, b"oom")
+
+    def _set_frozen(self, frozen: bool) -> None:
+        try:
+            os.pwrite(self._freeze, b"%d" % frozen, 0)
+        except OSError as error:
+            raise SandboxError(f"a box's cgroup is lost: {error.strerror}") from error
+        self._frozen = frozen
 
     def _open(self, name: str, flags: int) -> int:
         descriptor = os.open(self._unified / name, flags | os.O_CLOEXEC)

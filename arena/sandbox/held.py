@@ -9,8 +9,10 @@ writing fails.
 import contextlib
 import os
 import select
+import time
 from collections.abc import Callable, Iterable
 
+REST = 10  # a look is followed by a rest of so many times its length: who has many processes makes it long
 MOST = 1024  # descriptors to look at; who hides a pipe behind more has nothing from it but a time-out
 
 
@@ -22,15 +24,20 @@ class HeldPipes:
         self._names = {number: f"pipe:[{os.fstat(end).st_ino}]" for number, end in self._ends.items()}
         self._program = program
         self._family = family
+        self._next = 0.0
 
     def look(self) -> None:
         """Break the ends that the program has given up, once all that it wrote is read."""
+        now = time.monotonic()
+        if now < self._next:
+            return
         for number, end in list(self._ends.items()):
             if _link(self._program, str(number)) != self._names[number] and not self._held(self._names[number]):
                 if number == 1 and _readable(end):
                     continue
                 _break(end, reading=number == 1)
                 del self._ends[number]
+        self._next = now + REST * (time.monotonic() - now)
 
     def _held(self, name: str) -> bool:
         """Tell whether some process has the pipe open; True where it can't be known."""

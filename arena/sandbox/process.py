@@ -133,7 +133,7 @@ class ProcessSandbox(Sandbox):
                 become_subreaper(os.getpid())
             private = _make_private_folder(self._scratch)
         except OSError as error:
-            raise SandboxError(_one_line(f"can't prepare a box in {self._scratch}: {error}")) from error
+            raise SandboxError(f"can't prepare a box in {self._scratch}: {error}") from error
         group = None
         try:
             group = None if self._groups is None else self._groups.make(limits)
@@ -195,8 +195,7 @@ class ProcessBox(Box):
         if group is not None:
             group.seal()
         self._orphans: dict[int, bool] = {}  # our children -> whether they are this box's
-        self._watch = Watch(self._roots, limits) if watched or (group is None and sys.platform == "linux") else None
-        self._watched = watched
+        self._watch = Watch(self._roots, limits) if watched else None
         self._exit: Exit | None = None
         self._excess: str | None = None  # the limit that we killed it for
         self._closed = False
@@ -259,10 +258,9 @@ class ProcessBox(Box):
     def _end_excess(self) -> None:
         """Kill a running program that is over a limit which only we can see."""
         if self._excess is None:
-            used = self.cpu_ns()
-            if used is not None and used >= self._limits.cpu_s * 1_000_000_000:
+            if self._group is not None and self._used_up():
                 self._excess = "cpu_s"
-            elif self._watched and self._watch is not None:
+            elif self._watch is not None:
                 self._excess = self._watch.exceeded()
         if self._excess is not None:
             self._kill_all()
@@ -382,9 +380,9 @@ def _spawn(program: Program, env: dict[str, str], enter: Callable[[], None]) -> 
             preexec_fn=enter,
         )
     except ValueError as error:  # a NUL byte or a lone surrogate in argv, cwd or env
-        raise ProgramError(_one_line(f"{program.argv[0]!r}: {error}")) from error
+        raise ProgramError(f"{program.argv[0]!r}: {error}") from error
     except subprocess.SubprocessError as error:  # the entry failed; Python hides why
-        raise SandboxError(_one_line(f"can't set up the process of {program.argv[0]}: {error}")) from error
+        raise SandboxError(f"can't set up the process of {program.argv[0]}: {error}") from error
     except OSError as error:
         raise _blame(error, program, env["PATH"]) from error
 
@@ -463,16 +461,12 @@ def _blame(error: OSError, program: Program, path: str) -> ProgramError | Sandbo
     name = program.argv[0]
     why = THEIR_ERRNOS.get(error.errno or 0)
     if why is None:
-        return SandboxError(_one_line(f"can't start {name}: {error.strerror or error}"))
+        return SandboxError(f"can't start {name}: {error.strerror or error}")
     if error.filename == str(program.cwd) != name:
-        return ProgramError(_one_line(f"{program.cwd}: can't be the working folder: {error.strerror}"))
+        return ProgramError(f"{program.cwd}: can't be the working folder: {error.strerror}")
     if error.errno == errno.ENOENT and shutil.which(program.cwd / name if "/" in name else name, path=path):
         why = "the interpreter that its #! line names is missing"
-    return ProgramError(_one_line(f"{name}: {why}"))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return ProgramError(f"{name}: {why}")
 
 
 # --- leaving the box --------------------------------------------------------------------------------------------------

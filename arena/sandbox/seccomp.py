@@ -85,6 +85,8 @@ _NEW_NAMESPACE = _any_bit(0, 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x1000000
 # F_GETLK, F_SETLK, F_SETLKW, F_OFD_*, F_SETLEASE, F_GETLEASE, F_NOTIFY, <linux/fcntl.h>
 _LOCKS = _is(1, 5, 6, 7, 36, 37, 38, 1024, 1025, 1026)
 _TERMINAL_INPUT = _is(1, 0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: typing into the terminal of whoever started us
+# MAP_HUGETLB, MFD_HUGETLB, SHM_HUGETLB: pages set aside for others, which memory limits don't count
+_HUGE_MAP, _HUGE_FILE, _HUGE_SEGMENT = _any_bit(3, 0x40000), _any_bit(1, 0x4), _any_bit(2, 0x800)
 _CACHE_FLAGS = _any_bit(5, 0x08, 0x80)  # RWF_NOWAIT asks whether a page is cached, RWF_DONTCACHE throws it out
 
 RULES = (
@@ -127,6 +129,10 @@ RULES = (
     Rule("process_madvise", 440, 440, errno.EPERM),
     Rule("pidfd_getfd", 438, 438, errno.EPERM),
     Rule("kcmp", 312, 272, errno.EPERM),
+    Rule("mbind", 237, 235, errno.EPERM),
+    Rule("set_mempolicy", 238, 237, errno.EPERM),
+    Rule("set_mempolicy_home_node", 450, 450, errno.EPERM),
+    Rule("get_mempolicy", 239, 236, errno.EPERM),
     Rule("move_pages", 279, 239, errno.EPERM),
     Rule("migrate_pages", 256, 238, errno.EPERM),
     # --- where kernel exploits begin
@@ -140,6 +146,10 @@ RULES = (
     Rule("lookup_dcookie", 212, 18, errno.EPERM),
     Rule("ioctl", 16, 29, errno.EPERM, _TERMINAL_INPUT),
     # --- the machine
+    Rule("mmap", 9, 222, errno.ENOMEM, _HUGE_MAP),
+    Rule("memfd_create", 319, 279, errno.ENOMEM, _HUGE_FILE),
+    Rule("shmget", 29, 194, errno.ENOMEM, _HUGE_SEGMENT),
+    Rule("prctl", 157, 167, errno.EINVAL, _is(0, 62)),  # PR_SCHED_CORE: who may run on the core's other thread
     Rule("kexec_load", 246, 104, errno.EPERM),
     Rule("kexec_file_load", 320, 294, errno.EPERM),
     Rule("init_module", 175, 105, errno.EPERM),

@@ -19,9 +19,10 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from arena.sandbox.bundle import BLOCK, MOST_MB
 from arena.sandbox.process import remove_tree
 
-STAGE_MB = 512  # of memory at most, while the box lives; a program with more files than that isn't one for a table
+STAGE_MB = MOST_MB + 16  # the program's copy, and our own small files
 OVER = "/tmp"  # every Linux has it, and nothing that a box shows lies there: what does was opened before
 
 # <linux/mount.h>, <sched.h>; the numbers of these system calls are the same on all architectures
@@ -134,7 +135,8 @@ def die_with(parent: int) -> Callable[[], None]:
 def _detached_tmpfs() -> int:
     config = _call(FSOPEN, b"tmpfs", CLOEXEC)
     try:
-        for key, value in ((b"size", b"%dm" % STAGE_MB), (b"mode", b"755")):
+        entries = STAGE_MB * 1024 * 1024 // BLOCK  # by default less on a machine of less than 1 GB
+        for key, value in ((b"size", b"%dm" % STAGE_MB), (b"nr_inodes", b"%d" % entries), (b"mode", b"755")):
             _call(FSCONFIG, config, SET_STRING, key, value, 0)
         _call(FSCONFIG, config, CREATE, None, None, 0)
         return _call(FSMOUNT, config, CLOEXEC, NOSUID_NODEV)

@@ -2,7 +2,8 @@
 
 Linux only; must not know how a box shows it. Interpreters outside /usr (pyenv, a venv, nvm, an unpacked JDK) are shown
 as their whole prefix at its own path, if it is known to be one by what lies in it: the folder above bin/ may as well be
-somebody's home. Of any other program only the file is shown.
+somebody's home. Of any other program only the file is shown, and only if its folder is on PATH: a program's author may
+name any path, also that of somebody else's program.
 """
 
 import functools
@@ -27,7 +28,8 @@ def shown(command: str, own: Path) -> list[Path]:
     if command.startswith("/") and not command.startswith("/bot/"):  # where its own files are in the box
         path = Path(command)
         if not path.is_relative_to(own):
-            wanted += [_tree(each) for each in (path, Path(os.path.realpath(path))) if not _of_system(each)]
+            found = [each for each in (path, Path(os.path.realpath(path))) if not _of_system(each)]
+            wanted += [tree for each in found if (tree := _tree(each)) != each or _of_system(path) or _on_path(path)]
     kept: list[Path] = []
     for path in sorted(dict.fromkeys(wanted), key=lambda path: len(path.parts)):
         if path.exists() and not _of_system(path) and not any(path.is_relative_to(other) for other in kept):
@@ -64,6 +66,10 @@ def etc() -> tuple[Path, ...]:
 
 def _of_system(path: Path) -> bool:
     return any(path.is_relative_to(folder) for folder in SYSTEM)
+
+
+def _on_path(program: Path) -> bool:
+    return str(program.parent) in os.environ.get("PATH", os.defpath).split(":")
 
 
 def _tree(program: Path) -> Path:

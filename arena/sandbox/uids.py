@@ -3,11 +3,17 @@ against or look into another.
 
 Linux only; must not know what a box is. A slot is one byte of a lock file that only root can open, locked by an open
 file description (F_OFD_SETLK): the kernel gives it back when its holder dies, and no file comes or goes with a slot.
+
+A free id that some process has is passed over, since that would count against the new box. It may be anybody's; but if
+it is the first process of a box without its bwrap, it is killed: bwrap binds that one's life to its own a few ms after
+making it, and a referee that is killed within them leaves it behind.
 """
 
+import contextlib
 import errno
 import fcntl
 import os
+import signal
 import struct
 from pathlib import Path
 
@@ -31,21 +37,54 @@ class Slot:
 
 
 def take(lock_file: Path = LOCK_FILE) -> Slot:
-    """Take the lowest free user id of this machine. Raises OSError, EAGAIN if all are taken."""
+    """Take the lowest free user id of this machine that no process has. Raises OSError, EAGAIN if all are taken."""
     descriptor = os.open(lock_file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         for uid in range(FIRST, LAST + 1):
-            if _lock(descriptor, uid - FIRST):
+            if not _lock(descriptor, uid - FIRST):
+                continue
+            found = _processes_of(uid)
+            if not found:
                 return Slot(uid, descriptor)
+            for pid in found:
+                _end_leftover(pid)
+            _lock(descriptor, uid - FIRST, fcntl.F_UNLCK)
         raise OSError(errno.EAGAIN, f"all user ids from {FIRST} to {LAST} are in use by boxes")
     except BaseException:
         os.close(descriptor)
         raise
 
 
-def _lock(descriptor: int, byte: int) -> bool:
+def _processes_of(uid: int) -> list[int]:
+    found = []
+    for name in os.listdir("/proc"):
+        with contextlib.suppress(OSError):
+            if name.isdigit() and os.stat(f"/proc/{name}").st_uid == uid:
+                found.append(int(name))
+    return found
+
+
+def _end_leftover(pid: int) -> None:
+    """Kill a process if it is the first of a box whose bwrap is gone, and with it all of that box."""
+    with contextlib.suppress(OSError):
+        handle = os.pidfd_open(pid)
+        try:
+            status = _status(pid)
+            first = status["NSpid"].split()[-1] == "1"
+            if first and status["Name"] == "bwrap" and _status(int(status["PPid"]))["Name"] != "bwrap":
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+        finally:
+            os.close(handle)
+
+
+def _status(pid: int) -> dict[str, str]:
+    with open(f"/proc/{pid}/status") as file:
+        return {name: value.strip() for name, _, value in (line.partition(":") for line in file)}
+
+
+def _lock(descriptor: int, byte: int, kind: int = fcntl.F_WRLCK) -> bool:
     # struct flock of 64-bit Linux: type, whence, (padding), start, length, pid, which must be 0 here, (padding)
-    wanted = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, byte, 1, 0)
+    wanted = struct.pack("hhqqi4x", kind, os.SEEK_SET, byte, 1, 0)
     try:
         fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, wanted)
     except OSError as error:

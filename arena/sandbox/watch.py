@@ -8,7 +8,8 @@ Theory of operation. A look walks /proc/PID/task/*/children from the roots: the 
 which its owner knows. CPU time is the sum of the processes' CPU clocks (all threads, in ns, readable for anybody's
 process: clock_getcpuclockid(3)) and of what was last seen of those that are gone. Memory is the sum of resident sets,
 which counts shared pages once for each process; so before an excess is believed it is measured again as proportional
-shares, which takes the kernel a thousand times longer.
+shares, which takes the kernel a thousand times longer: so long that what shares too much is taken for an excess, and
+that each look is followed by a rest of many times its length.
 """
 
 import contextlib
@@ -20,6 +21,8 @@ from pathlib import Path
 from arena.sandbox.limits import Limits
 
 LOOK_S = 0.02  # between two looks for an excess; research/sandbox.md asks for 10 to 20 ms, and one costs 0.1 ms
+REST = 10  # a look is followed by a rest of so many times its length: a program can make it long
+SHARED_MOST = 4  # times the limit: 1 GB of resident sets takes 30 ms to measure, and programs that fork share less
 PAGE = os.sysconf("SC_PAGESIZE")
 
 
@@ -30,32 +33,48 @@ class Watch:
         self._roots = roots
         self._memory = limits.memory_mb * 1024 * 1024
         self._processes = limits.processes
+        self._cpu_ns = limits.cpu_s * 1_000_000_000
         self._next = 0.0
         self._seen: dict[int, int] = {}  # process -> its CPU time when last looked at
         self._ended = 0
 
     def exceeded(self) -> str | None:
-        """Return the limit that is exceeded now, "memory_mb" or "processes"; looks at most every `LOOK_S`."""
+        """Return the limit that is exceeded now: cpu_s, memory_mb or processes; looks at most every `LOOK_S`."""
         now = time.monotonic()
         if now < self._next:
             return None
-        self._next = now + LOOK_S
+        found = self._look()
+        self._next = now + max(LOOK_S, REST * (time.monotonic() - now))
+        return found
+
+    def _look(self) -> str | None:
         pids = self.pids()
+        if self._used(pids) >= self._cpu_ns:
+            return "cpu_s"
         if sum(map(_threads, pids)) > self._processes:
             return "processes"
-        if sum(map(_resident, pids)) > self._memory and sum(map(_proportional, pids)) > self._memory:
+        resident = sum(map(_resident, pids))
+        if resident <= self._memory:
+            return None
+        if resident > SHARED_MOST * self._memory or sum(map(_proportional, pids)) > self._memory:
             return "memory_mb"
         return None
 
     def cpu_ns(self) -> int:
         """Return the CPU time seen so far, in ns. Never falls."""
-        for pid in self.pids():
+        return self._used(self.pids())
+
+    def _used(self, pids: list[int]) -> int:
+        for pid in pids:
             with contextlib.suppress(OSError):
                 used = time.clock_gettime_ns(_cpu_clock(pid))
                 before = self._seen.get(pid, 0)
                 if used < before:  # the number was given to another process
                     self._ended += before
                 self._seen[pid] = used
+        for pid in self._seen.keys() - pids:  # ended, or missed because it just changed its parent
+            if not os.path.exists(f"/proc/{pid}"):
+                self._ended += self._seen.pop(pid)
         return self._ended + sum(self._seen.values())
 
     def pids(self) -> list[int]:

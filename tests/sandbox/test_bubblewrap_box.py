@@ -159,8 +159,8 @@ def text(path):
 print(json.dumps({
     "fds": [fd for fd in range(1024) if is_open(fd)],
     "env": dict(os.environ), "cwd": os.getcwd(), "ids": [*os.getresuid(), *os.getresgid(), *os.getgroups()],
-    "pid": os.getpid(), "sid": os.getsid(0), "host": os.uname().nodename, "init": text("/proc/1/environ"),
-    "bwrap": text("/proc/1/cmdline"), "mounts": text("/proc/self/mountinfo"), "status": text("/proc/self/status"),
+    "pid": os.getpid(), "sid": os.getsid(0), "host": os.uname().nodename, "init": os.listdir("/proc/1"),
+    "mounts": text("/proc/self/mountinfo"), "status": text("/proc/self/status"),
     "top": sorted(os.listdir("/")), "etc": sorted(os.listdir("/etc")), "dev": sorted(os.listdir("/dev")),
     "bot": sorted(os.listdir("/bot")), "pids": [name for name in os.listdir("/proc") if name.isdigit()],
 }))
@@ -197,9 +197,7 @@ def test_the_environment_is_what_the_sandbox_sets(
         "TMPDIR": "/tmp",
         "PWD": "/bot",
     }
-    assert report["init"] == ""
-    assert report["bwrap"].split("\0")[3:-1] == ["--", sys.executable, "/bot/bot.py"]
-    assert str(files) not in report["bwrap"]
+    assert report["init"] == []
 
 
 def test_nothing_of_the_host_is_in_sight(sandbox: BubblewrapSandbox, files: Path) -> None:
@@ -606,14 +604,18 @@ def test_a_killed_referee_leaves_nothing(files: Path, tmp_path: Path, groups: st
         owners = {os.stat(f"/proc/{pid}").st_uid for pid in pids}
         referee.kill()
     wait_until(lambda: not any(map(exists, pids)))
-    reap(set(watch.children("self")) - before)
+
+    def free() -> bool:
+        reap(set(watch.children("self")) - before)
+        return os.geteuid() != 0 or owners <= free_uids()
+
+    wait_until(free)
     found = cgroup.hierarchy()
     if found is not None:
         found.sweep()
         assert list(found.unified.glob(f"arena.{referee.pid}.*")) == []
     if os.geteuid() == 0:
         assert not (tmp_path / "scratch").exists()
-        assert owners <= free_uids()
 
 
 def open_mounts() -> list[str]:
@@ -690,13 +692,12 @@ def test_files_that_are_missing_are_the_programs_fault(sandbox: BubblewrapSandbo
 
 
 def test_files_too_large_or_too_deep_are_the_programs_fault(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """A submission must not be able to void a match. (An ordinary user's copies lie on the disk, unbounded.)"""
-    if os.geteuid() == 0:
-        with open(files / "large", "wb") as file:
-            file.truncate(513 * 1024 * 1024)
-        with pytest.raises(ProgramError, match="larger than 512 MB"):
-            sandbox.start(Program(("true",), files), Limits())
-        (files / "large").unlink()
+    """A submission must not be able to void a match."""
+    with open(files / "large", "wb") as file:
+        file.truncate(513 * 1024 * 1024)
+    with pytest.raises(ProgramError, match="larger than 512 MB"):
+        sandbox.start(Program(("true",), files), Limits())
+    (files / "large").unlink()
     os.mkdir(files / "d")
     deep = os.open(files / "d", os.O_RDONLY)
     for _ in range(1500):
@@ -802,8 +803,14 @@ def test_an_ordinary_user_without_control_groups_has_boxes_too(tmp_path: Path, n
 def test_a_user_id_is_held_once_and_comes_back(tmp_path: Path) -> None:
     """Trap 1: one for each live box of the machine; the kernel gives it back when its holder is killed."""
     lock_file = tmp_path / "uids"
-    slots = [uids.take(lock_file) for _ in range(uids.FIRST, uids.LAST + 1)]
-    assert [slot.uid for slot in slots] == list(range(uids.FIRST, uids.LAST + 1))
+    slots = []
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            slots.append(uids.take(lock_file))
+    numbers = [slot.uid for slot in slots]
+    assert numbers == sorted(set(numbers))
+    assert uids.FIRST <= numbers[0] < numbers[-1] <= uids.LAST
+    assert len(numbers) > 100  # all but those of processes: boxes of other runs
     with pytest.raises(OSError, match="in use"):
         uids.take(lock_file)
     slots[7].release()
@@ -813,18 +820,19 @@ def test_a_user_id_is_held_once_and_comes_back(tmp_path: Path) -> None:
     command = [sys.executable, "-c", code, str(lock_file)]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
-        assert int(read_line(other.stdout.fileno())) == uids.FIRST + 7
+        assert int(read_line(other.stdout.fileno())) == numbers[7]
         with pytest.raises(OSError, match="in use"):
             uids.take(lock_file)
         other.kill()
     again = uids.take(lock_file)
-    assert again.uid == uids.FIRST + 7
+    assert again.uid == numbers[7]
     for slot in (*slots, again):
         slot.release()
 
 
-def test_a_prefix_is_shown_only_if_it_is_one(tmp_path: Path) -> None:
-    """The folder above bin/ may be a home, or the root folder: /bin/sh must not show it."""
+def test_a_prefix_is_shown_only_if_it_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder above bin/ may be a home, or the root folder: /bin/sh must not show it. Row 67: any path may be named,
+    another bot's program too, so a lone file must be on PATH."""
     home, jdk = tmp_path / "home", tmp_path / "jdk"
     for prefix in (home, jdk):
         (prefix / "bin").mkdir(parents=True)
@@ -835,6 +843,8 @@ def test_a_prefix_is_shown_only_if_it_is_one(tmp_path: Path) -> None:
     usual = toolchain.shown("python3", own)
     assert toolchain.shown("/bin/sh", own) == usual
     assert toolchain.shown(str(own / "bot.py"), own) == usual
+    assert toolchain.shown(str(home / "bin/tool"), own) == usual
+    monkeypatch.setenv("PATH", str(home / "bin"))
     assert set(toolchain.shown(str(home / "bin/tool"), own)) == {*usual, home / "bin/tool"}
     assert set(toolchain.shown(str(jdk / "bin/tool"), own)) == {*usual, jdk}
     assert not any(Path.home().is_relative_to(tree) for tree in usual)

@@ -28,7 +28,7 @@ HIGH = 1 << 32  # the lowest bit that the kernel drops from an int argument
 X86_64_HEADER = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
 GENERIC_HEADER = Path("/usr/include/asm-generic/unistd.h")
 I386 = 0x40000003  # AUDIT_ARCH_I386
-ACCEPTED_BY_ALL = {"x86_64": (0, 1, 3, 9, 59, 60, 231), "aarch64": (63, 64, 57, 222, 221, 93, 94)}  # read, write, ...
+ACCEPTED_BY_ALL = {"x86_64": (0, 1, 3, 11, 59, 60, 231), "aarch64": (63, 64, 57, 215, 221, 93, 94)}  # read, write, ...
 
 
 def run(program: bytes, arch: int, number: int, arguments: Arguments = NONE) -> int:

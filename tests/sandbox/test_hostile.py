@@ -1,0 +1,348 @@
+"""Tests against programs that want to harm: void a match they lose, stop the referee, outlive it, take from others.
+
+Each began as an attack that worked. Sources: DESIGN section 3 ("only signals that the table's bots can't cause may
+void"); research/sandbox.md, attack list ("row N").
+"""
+
+import contextlib
+import errno
+import json
+import os
+import resource
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from arena.sandbox import Box, Exit, Limits, Program, ProgramError, SandboxError, cgroup, remove_tree, uids
+from arena.sandbox.bubblewrap import BubblewrapBox, BubblewrapSandbox, bwrap, why_not
+from arena.sandbox.bundle import copy_files
+from arena.sandbox.cgroup import Cgroup
+from arena.sandbox.held import HeldPipes
+from arena.sandbox.process import become_subreaper
+from arena.sandbox.watch import Watch
+
+WAIT_S = 10.0  # far beyond what a loaded machine needs; only a failure takes this long
+
+
+@pytest.fixture(autouse=True, scope="session")
+def bubblewrap(needs: Callable[[str, str | None], None]) -> None:
+    needs("bubblewrap", why_not())
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path) -> BubblewrapSandbox:
+    return BubblewrapSandbox(tmp_path / "scratch")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    folder = tmp_path / "a bot"
+    folder.mkdir()
+    return folder
+
+
+@contextlib.contextmanager
+def running(
+    sandbox: BubblewrapSandbox, code: str, files: Path, limits: Limits | None = None
+) -> Iterator[BubblewrapBox]:
+    box = sandbox.start(Program((sys.executable, "-c", code), files), limits or Limits())
+    try:
+        yield box
+    finally:
+        box.close()
+
+
+def until(true: Callable[[], bool], what: str) -> None:
+    pause = select.poll()
+    end = time.monotonic() + WAIT_S
+    while not true():
+        assert time.monotonic() < end, what
+        pause.poll(1)
+
+
+def exit_of(box: Box) -> Exit:
+    until(lambda: box.exit() is not None, "the program runs on")
+    ended = box.exit()
+    assert ended is not None
+    return ended
+
+
+def line_of(box: BubblewrapBox) -> bytes:
+    poll = select.poll()
+    poll.register(box.stdout, select.POLLIN)
+    assert poll.poll(WAIT_S * 1000), "the program kept silent"
+    return os.read(box.stdout, 65536)
+
+
+# --- voiding a match --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["two  spaces", "a\ttab", "a\nline", "not\udcff utf-8"])
+def test_a_name_that_garbles_bwraps_message_voids_nothing(sandbox: BubblewrapSandbox, files: Path, name: str) -> None:
+    """DESIGN 3: a program that can't be executed is at fault whatever it is called; and what is said of it is a line
+    that can be written into a record."""
+    (files / name).write_text("#!/no/such/interpreter\n")
+    (files / name).chmod(0o755)
+    with pytest.raises(ProgramError, match="the interpreter that its #! line names is missing") as problem:
+        sandbox.start(Program((str(files / name),), files), Limits())
+    assert "\n" not in str(problem.value)
+    assert json.dumps(str(problem.value), ensure_ascii=False).encode()
+
+
+def test_what_bwrap_refuses_voids_nothing(sandbox: BubblewrapSandbox, files: Path) -> None:
+    """DESIGN 3: bwrap takes 9,000 arguments, setenv(3) not every name, chdir(2) only folders; a bot.toml of 64 KB holds
+    30,000 words."""
+    (files / "link").symlink_to("/nowhere")
+    cases = [
+        Program(("true", *["x"] * 9000), files),
+        Program(("true",), files, env=(("", "x"),)),
+        Program(("true",), files, env=(("a=b", "x"),)),
+        Program(("true",), files / "link", files=files),
+        Program(("true",), files / "gone", files=files),
+    ]
+    for program in cases:
+        with pytest.raises(ProgramError):
+            sandbox.start(program, Limits())
+
+
+def test_a_deep_tree_of_files_takes_no_descriptors(files: Path, tmp_path: Path) -> None:
+    """DESIGN 3: the last descriptor was used for the copy, whose failure is ours."""
+    deep = os.open(files, os.O_RDONLY)
+    for _ in range(300):
+        os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=deep))
+        os.mkdir("d", dir_fd=deep)
+        deeper = os.open("d", os.O_RDONLY, dir_fd=deep)
+        os.close(deep)
+        deep = deeper
+    os.close(deep)
+    target = tmp_path / "copy"
+    target.mkdir()
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    highest = max(map(int, os.listdir("/proc/self/fd")))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 100, before[1]))
+    try:
+        copy_files(Program(("true",), files), target)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        remove_tree(target)
+
+
+def test_a_path_that_is_too_long_only_in_the_copy_is_the_programs_fault(files: Path, tmp_path: Path) -> None:
+    """DESIGN 3: a path holds 4,095 bytes, and the copy's folder may have the longer name."""
+    room = 4095 - len(os.fsencode(files))
+    deep = os.open(files, os.O_RDONLY)
+    while room > 200:
+        part = "n" * min(150, room - 20)
+        os.mkdir(part, dir_fd=deep)
+        deeper = os.open(part, os.O_RDONLY, dir_fd=deep)
+        os.close(deep)
+        deep = deeper
+        room -= len(part) + 1
+    os.close(os.open("f" * (room - 2), os.O_CREAT | os.O_WRONLY, dir_fd=deep))
+    os.close(deep)
+    target = tmp_path / "a copy with a longer name"
+    target.mkdir()
+    with pytest.raises(ProgramError, match="File name too long"):
+        copy_files(Program(("true",), files), target)
+    remove_tree(target)
+
+
+def test_swapped_out_memory_counts_against_the_own_limit(tmp_path: Path) -> None:
+    """cgroup-v1/memory.rst: memory and swap together have a limit, at which the group's own program is killed. Where a
+    machine in need swaps, that isn't the machine's kill, which would void the match."""
+    unified, memory = tmp_path / "unified", tmp_path / "memory"
+    for folder, made in (
+        (unified, {"cpu.stat": "usage_usec 1\n", "cgroup.events": "populated 0\n", "cgroup.procs": ""}),
+        (memory, {"cgroup.procs": "", "memory.oom_control": "oom_kill 1\n", "memory.limit_in_bytes": "64000000\n"}),
+    ):
+        folder.mkdir()
+        for name, text in made.items():
+            (folder / name).write_text(text)
+    (memory / "memory.max_usage_in_bytes").write_text("40000000\n")
+    (memory / "memory.memsw.max_usage_in_bytes").write_text("40000000\n")
+    group = Cgroup("arena.0.0.0.0", unified, {"memory": memory}, frozenset({"memory"}))
+    try:
+        assert group.host_oom()
+        (memory / "memory.memsw.max_usage_in_bytes").write_text("64000000\n")
+        assert not group.host_oom()
+        assert group.exceeded() == "memory_mb"
+    finally:
+        group.seal()
+
+
+def test_a_lost_group_is_the_machines_fault(needs: Callable[[str, str | None], None]) -> None:
+    """Contract of Box: what somebody on this machine breaks is a SandboxError, and no traceback."""
+    needs("cgroup", cgroup.why_not())
+    found = cgroup.hierarchy()
+    assert found is not None
+    group = found.make(Limits())
+    (found.unified / group.name).rmdir()
+    for call in (group.cpu_ns, group.freeze):
+        with pytest.raises(SandboxError, match="is lost"):
+            call()
+    group.remove()
+
+
+# --- stopping the referee ---------------------------------------------------------------------------------------------
+
+
+def test_a_link_to_a_pipe_of_the_machine_is_never_opened(
+    sandbox: BubblewrapSandbox, files: Path, tmp_path: Path
+) -> None:
+    """Row 43: the referee looked at the program's first two bytes, of a pipe too, and waited for them for ever."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    pipe.chmod(0o755)
+    (files / "program").symlink_to(pipe)
+    (files / "folder").symlink_to(tmp_path)
+    end = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    try:
+        os.write(end, b"xx")
+        for command in ("program", "folder/pipe", "../pipe"):
+            with pytest.raises(ProgramError, match="no such file"):
+                sandbox.start(Program((f"{files}/{command}",), files), Limits())
+        assert os.read(end, 10) == b"xx"
+    finally:
+        os.close(end)
+
+
+SHARERS = """
+import mmap, os, sys, time
+shared = mmap.mmap(-1, 40 << 20)
+for place in range(0, len(shared), 4096):
+    shared[place] = 1
+for _ in range({}):
+    if os.fork() == 0:
+        for place in range(0, len(shared), 4096):
+            shared[place]
+        os.write(1, b".")
+        time.sleep(60)
+time.sleep(60)
+"""
+
+
+def test_memory_shared_by_many_does_not_keep_the_referee_measuring(tmp_path: Path, files: Path) -> None:
+    """No control groups: 60 processes sharing 200 MB made one look last 0.5 s, every 20 ms."""
+    sandbox = BubblewrapSandbox(tmp_path / "scratch", None)
+    with running(sandbox, SHARERS.format(2), files, Limits(memory_mb=70)) as box:
+        said = b""
+        while len(said) < 2:
+            said += line_of(box)
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            assert box.exit() is None
+    with running(sandbox, SHARERS.format(30), files, Limits(memory_mb=70)) as box:
+        assert exit_of(box) == Exit(None, signal.SIGKILL, "memory_mb")
+
+
+def test_looking_for_a_held_pipe_leaves_the_referee_most_of_its_time(tmp_path: Path) -> None:
+    """A program that has closed its output may keep it in many processes, and each look goes through them all."""
+    spent = 0.0
+
+    def family() -> list[int]:
+        nonlocal spent
+        began = time.monotonic()
+        pids = [int(name) for name in os.listdir("/proc") if name.isdigit() and os.path.exists(f"/proc/{name}/fd")]
+        spent += time.monotonic() - began
+        return [os.getpid()] if pids else []
+
+    theirs, stdin = os.pipe()
+    stdout, said = os.pipe()
+    try:
+        pipes = HeldPipes(stdin, stdout, os.getpid(), family)
+        began = time.monotonic()
+        while time.monotonic() < began + 0.5:
+            pipes.look()
+        assert 0 < spent < 0.25
+    finally:
+        for end in (theirs, stdin, stdout, said):
+            os.close(end)
+
+
+def test_a_watch_forgets_the_dead_but_not_their_time() -> None:
+    """A program that forks all the time would fill the referee's memory, and make each sum longer."""
+    parent = subprocess.Popen(
+        [sys.executable, "-c", "import os\nwhile True:\n    if os.fork() == 0: os._exit(0)\n    os.wait()"]
+    )
+    try:
+        watch = Watch(lambda: [parent.pid], Limits())
+        before = seen = 0
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            now = watch.cpu_ns()
+            assert now >= before
+            before = now
+            seen = max(seen, len(watch._seen))
+        assert 1 <= seen <= 3
+        assert before > 0
+    finally:
+        parent.kill()
+        parent.wait()
+
+
+# --- outliving it, and taking from others -----------------------------------------------------------------------------
+
+
+def test_process_1_is_out_of_reach(sandbox: BubblewrapSandbox, files: Path) -> None:
+    """Row 48: it has the program's user, so by its mem file the program could rewrite it: report any exit code while it
+    plays on, and undo its death with bwrap's."""
+    code = """
+import os
+found = os.listdir("/proc/1")
+try:
+    open("/proc/1/mem", "r+b")
+except OSError as error:
+    found.append(error.errno)
+os.write(1, repr(found).encode())
+"""
+    with running(sandbox, code, files) as box:
+        assert line_of(box) == f"[{errno.ENOENT}]".encode()
+
+
+def test_control_c_at_the_referees_terminal_does_not_reach_bwrap(sandbox: BubblewrapSandbox, files: Path) -> None:
+    """A bwrap killed by it would look like a broken machine while the run finishes its matches."""
+    with running(sandbox, "import time; time.sleep(60)", files) as box:
+        assert {os.getsid(pid) for pid in box.family()}.isdisjoint({os.getsid(0)})
+        first = next(pid for pid in box.family() if pid != box.pid)
+        assert os.getsid(int(Path(f"/proc/{first}/stat").read_text().rpartition(") ")[2].split()[1])) != os.getsid(0)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives boxes users of their own")
+def test_what_a_killed_start_left_is_ended_and_never_shares_a_user(tmp_path: Path) -> None:
+    """bwrap's first process waits for ever if bwrap dies before telling it to go on; it counts against its user id."""
+    become_subreaper(os.getpid())
+    slot = uids.take()  # so that no other box takes it meanwhile
+    told, told_end = os.pipe()
+    held_end, held = os.pipe()
+    command = [bwrap(), "--unshare-all", "--ro-bind", "/", "/", "--info-fd", str(told_end), "--block-fd", str(held_end)]
+    try:
+        keeper = subprocess.Popen(
+            [*command, "sleep", "60"], user=slot.uid, group=slot.uid, extra_groups=[], pass_fds=(told_end, held_end)
+        )
+        os.close(told_end)
+        said = b""
+        while b"}" not in said:
+            piece = os.read(told, 4096)
+            assert piece, "bwrap didn't start"
+            said += piece
+        first = json.loads(said)["child-pid"]
+        keeper.kill()
+        keeper.wait()
+        taken = []
+        lock_file = tmp_path / "uids"
+        while not taken or taken[-1].uid < slot.uid:
+            taken.append(uids.take(lock_file))
+        assert slot.uid not in [each.uid for each in taken]
+        until(lambda: os.waitpid(first, os.WNOHANG)[0] == first, "it lives on")
+        for each in taken:
+            each.release()
+    finally:
+        slot.release()
+        for end in (told, held_end, held):
+            os.close(end)
