@@ -92,9 +92,7 @@ CHANNELS: dict[str, Known] = {
         "a file that somebody has read is read faster",
         "nothing can be thrown out of memory from a box, so each file tells one bit until the machine needs the memory",
     ),
-    "handle-numbers": _everywhere(
-        "the kernel numbers the handles of all processes of the machine", "the limit of processes"
-    ),
+    "handle-numbers": _closed(sure=False),
     "uptime": _closed(sure=False),
     "pressure": _closed(sure=False),
     "cpu-contention": _everywhere(_TIMING, "bots are frozen while it isn't their turn"),

@@ -81,7 +81,8 @@ def _any_bit(argument: int, *bits: int) -> tuple[Compare, ...]:
 AF_UNIX = 1
 _OTHER_FAMILY = (Compare(0, WORD, AF_UNIX, equal=False),)
 # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET, <linux/sched.h>; clone can't make a time namespace
-_NEW_NAMESPACE = _any_bit(0, 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)
+# and CLONE_PIDFD, for the reason of pidfd_open
+_CLONE = _any_bit(0, 0x1000, 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)
 # F_GETLK, F_SETLK, F_SETLKW, F_OFD_*, F_SETLEASE, F_GETLEASE, F_NOTIFY, <linux/fcntl.h>
 _LOCKS = _is(1, 5, 6, 7, 36, 37, 38, 1024, 1025, 1026)
 _TERMINAL_INPUT = _is(1, 0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: typing into the terminal of whoever started us
@@ -103,7 +104,7 @@ RULES = (
     Rule("io_uring_register", 427, 427, errno.ENOSYS),
     Rule("io_setup", 206, 0, errno.ENOSYS),  # the number of contexts is limited for the whole machine together
     # --- namespaces; clone3 hides its flags in memory, and a C library falls back to clone
-    Rule("clone", 56, 220, errno.EPERM, _NEW_NAMESPACE),
+    Rule("clone", 56, 220, errno.EPERM, _CLONE),
     Rule("clone3", 435, 435, errno.ENOSYS),
     Rule("unshare", 272, 97, errno.EPERM),
     Rule("setns", 308, 268, errno.EPERM),
@@ -128,6 +129,7 @@ RULES = (
     Rule("process_vm_writev", 311, 271, errno.EPERM),
     Rule("process_madvise", 440, 440, errno.EPERM),
     Rule("pidfd_getfd", 438, 438, errno.EPERM),
+    Rule("pidfd_open", 434, 434, errno.ENOSYS),  # two bots can talk by the numbers that the kernel gives to handles
     Rule("kcmp", 312, 272, errno.EPERM),
     Rule("mbind", 237, 235, errno.EPERM),
     Rule("set_mempolicy", 238, 237, errno.EPERM),
