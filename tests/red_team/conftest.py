@@ -11,7 +11,7 @@ from arena.red_team.stage import Stage
 Needs = Callable[[str, str | None], None]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def stage_of(tmp_path_factory: pytest.TempPathFactory, needs: Needs) -> Iterator[Callable[[str], Stage]]:
     """Give `stage_of(tier)`; skips, with the reason, where the tier can't be had."""
     made: dict[str, Stage] = {}
