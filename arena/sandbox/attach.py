@@ -25,9 +25,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from arena.sandbox.box import CLOSE_MS, Box, Exit, Program, ProgramError, SandboxError
+from arena.sandbox.box import CLOSE_MS, Box, Exit, Program, SandboxError
 from arena.sandbox.bundle import INSIDE, copy_files
-from arena.sandbox.container import START_S, Recipe, config, create, exit_of, start_script
+from arena.sandbox.container import START_S, Recipe, config, create, exit_of, refused, start_script
 from arena.sandbox.engine import OWNER, Engine, owner
 from arena.sandbox.process import remove_tree
 
@@ -91,7 +91,7 @@ class AttachBox(Box):
         try:
             copy_files(program, folder)
             with tarfile.open(fileobj=tar, mode="w") as archive:
-                archive.add(folder, ".", filter=_roots)
+                archive.add(folder, ".", filter=_entry)
         finally:
             remove_tree(folder)
         name = str(call(api.create_volume, labels={OWNER: owner()})["Name"])
@@ -124,10 +124,8 @@ class AttachBox(Box):
     def _await_go(self, program: Program, words: Sequence[str]) -> None:
         if not self._first.wait(START_S):
             raise SandboxError(f"a container of {self._image} said nothing for {START_S:g} s")
-        if self._word == b"missing":
-            raise ProgramError(f"{words[0]}: no such program in the image {self._image}")
-        if self._word == b"cwd":
-            raise ProgramError(f"{program.cwd}: can't be the working folder")
+        if theirs := refused(self._word.decode("ascii", "replace"), program, words, self._image):
+            raise theirs
         if self._word != b"go":
             self._check()
             raise SandboxError(f"a container of {self._image} can't start a program: it told {self._word!r}")
@@ -242,8 +240,10 @@ class AttachBox(Box):
         return self._exit
 
 
-def _roots(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Give an entry of the archive to root; as the box's copy, whoever made it."""
+def _entry(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    """Give an entry of the archive to root, as the box's copy is; leave out a link that the engine would refuse."""
+    if entry.issym() and os.path.normpath(f"{os.path.dirname(entry.name)}/{entry.linkname}").split("/")[0] == "..":
+        return None  # it leads out of /bot
     entry.uid = entry.gid = 0
     entry.uname = entry.gname = "root"
     return entry

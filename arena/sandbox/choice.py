@@ -99,7 +99,7 @@ def _docker(choice: Choice, scratch: Path, ahead: int) -> Sandbox:
 def _docker_why_not(choice: Choice) -> str | None:
     from arena.sandbox import docker
 
-    return docker.why_not(choice.runtime)
+    return docker.why_not(choice.runtime, choice.image)
 
 
 def _sweep_groups() -> None:

@@ -19,8 +19,9 @@ Process 1 is a shell that keeps `told` open, starts a second shell and reports h
 The referee opens its reading ends before the container starts and the writing end when a reader is there, so there is
 never a false end of file, and no end is held by anybody but the program. The daemon carries no byte.
 
-What the program can do to this: it may write to `told` (through /proc/1/fd) and so lie about its own end; it can't make
-the container look killed from outside, which is what voids a match.
+What the program can do to this: it may write to `told` (through /proc/1/fd) and so lie about its own end. It may even
+replace the code of process 1 (through /proc/1/mem, where Yama doesn't forbid it), which is therefore in the program's
+control group. It can't make the container look killed from outside, which is what voids a match.
 """
 
 import errno
@@ -45,13 +46,14 @@ from arena.sandbox.process import remove_tree
 IO = "/io"  # where the pipes are in a container
 START_S = 20.0  # for a started container's first word, and for the program's: 0.1 s, on a loaded machine 1 s
 POLL_S = 0.0002  # between two tries to open a pipe whose reader is about to come
+SCRIPT_BYTES = 100_000  # of a start script: attach hands it over as one word, for which Linux has 131,072
 TOLD_BYTES = 4096  # of what the shells tell; more is the program's own doing
 
 # No program is process 1, whose default signals the kernel ignores. The signals that a shell would catch are ignored in
-# process 1 and put back for the program.
+# process 1 and put back for the program. Process 1 keeps no way to the daemon, which a program could flood by it.
 SHIM = f"""
 trap '' HUP INT QUIT TERM
-exec 3>{IO}/told
+exec 3>{IO}/told >/dev/null 2>&1
 ( trap - HUP INT QUIT TERM
   exec >{IO}/out 2>{IO}/err
   echo ready >&3
@@ -195,7 +197,10 @@ def start_script(program: Program, words: Sequence[str], limits: Limits) -> str:
         if not name.isidentifier() or not name.isascii():
             raise ProgramError(f"{name!r} can't be the name of an environment variable in a container")
         if name not in PRIVATE:
-            lines.append(f"export {name}={shlex.quote(value)}")
+            # `command`: a shell that gives the name a meaning of its own (OPTIND) may refuse a value, and would end.
+            lines.append(
+                f"command export {name}={shlex.quote(value)} 2>/dev/null || {{ echo env {name} >&3; exit 127; }}"
+            )
     first = shlex.quote(words[0])
     lines.append(f"command -v {first} >/dev/null 2>&1 || {{ echo missing >&3; exit 127; }}")
     lines.append("echo go >&3")
@@ -203,7 +208,24 @@ def start_script(program: Program, words: Sequence[str], limits: Limits) -> str:
     script = "\n".join(lines) + "\n"
     if "\0" in script:
         raise ProgramError(f"{words[0]!r}: its command, folder or environment holds a NUL byte")
+    try:
+        size = len(os.fsencode(script))
+    except UnicodeEncodeError as problem:  # half of a surrogate pair, as JSON can write it
+        raise ProgramError(f"{words[0]!r}: its command, folder or environment is no text") from problem
+    if size > SCRIPT_BYTES:
+        raise ProgramError(f"{words[0]!r:.80}: its command and environment are over {SCRIPT_BYTES} bytes long")
     return script
+
+
+def refused(word: str, program: Program, words: Sequence[str], image: str) -> ProgramError | None:
+    """Return what a start script's word before its end says of the program, None if it says nothing."""
+    if word == "missing":
+        return ProgramError(f"{words[0]}: no such program in the image {image}")
+    if word == "cwd":
+        return ProgramError(f"{program.cwd}: can't be the working folder")
+    if word.startswith("env "):
+        return ProgramError(f"the environment variable {word[4:]} can't have its value in a container")
+    return None
 
 
 def exit_of(code: int, limit: str | None = None) -> Exit:
@@ -214,6 +236,7 @@ def exit_of(code: int, limit: str | None = None) -> Exit:
     return Exit(None, number, limit or BY_SIGNAL.get(number))
 
 
+LIE = -1  # no exit code: the program wrote to `told` itself
 LAST_SIGNAL = 64  # SIGRTMAX
 BY_SIGNAL: dict[int, str] = {
     signal.SIGXCPU: "cpu_s",
@@ -294,16 +317,14 @@ class Container:
         copy_files(program, self.folder / "bot")
         start = self.folder / "io" / "start"
         try:
-            start.write_text(script, errors="surrogateescape")
+            start.write_bytes(os.fsencode(script))
             os.chmod(start, 0o444)
         except OSError as problem:
             raise SandboxError(f"can't write a container's {start}: {problem.strerror}") from problem
         self.stdin = self._open_in()
         word = self._word(START_S)
-        if word == "missing":
-            raise ProgramError(f"{words[0]}: no such program in the image {self.recipe.image}")
-        if word == "cwd":
-            raise ProgramError(f"{program.cwd}: can't be the working folder")
+        if theirs := refused(word, program, words, self.recipe.image):
+            raise theirs
         if word != "go":
             raise SandboxError(f"a container of {self.recipe.image} can't start a program: it told {word!r}")
 
@@ -340,14 +361,14 @@ class Container:
         return bool(data)
 
     def ended(self) -> tuple[bool, int | None]:
-        """Tell whether its program has ended, and the code that the shell told: None if it couldn't."""
+        """Tell whether its program has ended, and the code that the shell told: None for none, LIE for another word."""
         if self.told < 0:
             return True, None
         alive = self._read_told()
         word, newline, _ = self._words.partition(b"\n")
-        if newline and word.isdigit() and int(word) < 256:
-            return True, int(word)
-        return not alive or bool(newline), None
+        if newline:
+            return True, int(word) if word.isdigit() and int(word) < 256 else LIE
+        return not alive or len(self._words) == TOLD_BYTES, None
 
     def dead(self, timeout_s: float = 0.0) -> bool:
         """Tell whether process 1 is dead, after waiting for it so long; False where it isn't known."""

@@ -6,7 +6,7 @@ found by trying it with a real container, once a process.
 
 Theory of operation. Containers of equal image and limits are interchangeable until they get a program; `pool.py` starts
 the next match's ahead. As root (or with a delegated
-cgroup), the process that becomes the program is moved into a group of ours: CPU time, freezing, and which limit was
+cgroup), a container's processes are moved into a group of ours: CPU time, freezing, and which limit was
 exceeded come from there, as in a bubblewrap box. Else CPU time is read from the processes' clocks.
 
 Whose fault an end is. The shell that is process 1 tells the program's exit code: the program's own end. If process 1
@@ -18,6 +18,8 @@ import contextlib
 import functools
 import os
 import re
+import signal
+import stat
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +29,7 @@ from arena.sandbox.attach import AttachBox
 from arena.sandbox.box import CLOSE_MS, Box, Exit, Program, ProgramError, Sandbox, SandboxError
 from arena.sandbox.bundle import INSIDE, argv_inside, own_files
 from arena.sandbox.cgroup import Cgroup, hierarchy
-from arena.sandbox.container import Container, Recipe, exit_of, missing
+from arena.sandbox.container import LIE, Container, Recipe, exit_of, missing
 from arena.sandbox.engine import Engine, engine
 from arena.sandbox.limits import Limits
 from arena.sandbox.pool import Kept, Pool
@@ -36,6 +38,7 @@ from arena.sandbox.watch import Watch
 LANGUAGES = ("python", "node", "native", "java")  # each has an image, arena/sandbox/images/LANGUAGE.Dockerfile
 TRIAL_S = 10.0  # for a container that is to prove that pipes work: twenty times what it takes
 VERDICT_S = 2.0  # for the engine's events of a container that died: they come within 0.1 s
+DYING_S = 0.5  # for process 1 to be dead after it closed `told`: it waits for all others; ten bots can do this at once
 SETTLE_S = 0.1  # a container's "kill" may come after its "die"
 SHEBANG_BYTES = 256  # what Linux reads of a first line
 
@@ -144,7 +147,7 @@ class DockerBox(Box):
         self._container = container
         self._id = container.id
         self._group = kept.group
-        self._watch = Watch(lambda: [container.pid], container.recipe.limits) if container.pid > 0 else None
+        self._watch = Watch(lambda: [container.root_pid], container.recipe.limits) if container.pid > 0 else None
         self._cpu_ns = container.recipe.limits.cpu_s * 1_000_000_000
         self._limit: str | None = None
         self._exit: Exit | None = None
@@ -165,8 +168,11 @@ class DockerBox(Box):
     def _ended(self, code: int | None) -> Exit:
         if self._group is not None and self._group.host_oom():
             raise SandboxError("the machine ran out of memory, and its kernel ended a bot")
+        if code == LIE:
+            return Exit(None, None)
         if code is None:
-            return self._asked()
+            # What we ended for its CPU time, with process 1, needs no question.
+            return self._asked() if self._limit is None else Exit(None, signal.SIGKILL, self._limit)
         limit = self._limit
         if limit is None and code != 0:
             if self._group is not None:
@@ -177,6 +183,8 @@ class DockerBox(Box):
 
     def _asked(self) -> Exit:
         """Find out how a container came to its end without a word. Raises SandboxError if it wasn't the program."""
+        if self._container.root_pid > 0 and not self._container.dead(DYING_S):
+            return Exit(None, None)  # the program has closed `told` in process 1, or filled it
         end = time.monotonic() + VERDICT_S
         while self._id not in self._engine.died and time.monotonic() < end:
             self._check()
@@ -186,7 +194,8 @@ class DockerBox(Box):
         state = self._engine.call(self._engine.api.inspect_container, self._id)["State"]
         if state.get("Running"):
             return Exit(None, None)  # process 1 lives: the program has taken its place on `told`
-        return exit_of(int(state["ExitCode"]), "memory_mb" if state.get("OOMKilled") else None)
+        limit = "memory_mb" if state.get("OOMKilled") else None
+        return exit_of(int(state["ExitCode"]), limit if self._group is None else self._group.exceeded())
 
     def _check(self) -> None:
         """Raise SandboxError if the engine was lost, or has ended the container for somebody else."""
@@ -260,7 +269,7 @@ def command_inside(program: Program) -> tuple[str, ...]:
     """
     words = list(argv_inside(program))
     own = _own_file(program, words[0])
-    line = None if own is None else _first_line(own)
+    line = None if own is None or _leads_out(own, program) else _first_line(own)
     if line is not None:
         words = [*os.fsdecode(line).split(None, 1), *words]
     if os.path.isabs(words[0]) and not words[0].startswith(f"{INSIDE}/"):
@@ -293,15 +302,23 @@ def _own_file(program: Program, word: str) -> Path | None:
     return program.cwd / word if "/" in word and not os.path.isabs(word) else None
 
 
+def _leads_out(path: Path, program: Program) -> bool:
+    """Tell whether links or .. lead from a program's own files to others of this machine."""
+    try:
+        return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(own_files(program)))
+    except ValueError:  # a name that no file can have
+        return True
+
+
 def _first_line(path: Path) -> bytes | None:
     """Return what stands behind #! in a file, None if nothing does."""
     try:
-        # A pipe or a link in a bot's folder isn't followed: this may be a privileged user.
+        # Neither a pipe nor a link in a bot's folder is followed: this may be a privileged user.
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
+    except (OSError, ValueError):  # or a name that no file can have
         return None
     try:
-        head = os.read(file, SHEBANG_BYTES)
+        head = os.read(file, SHEBANG_BYTES) if stat.S_ISREG(os.fstat(file).st_mode) else b""
     except OSError:
         return None
     finally:
@@ -382,13 +399,13 @@ def _try_group(container: Container) -> Cgroup | None:
     return group
 
 
-def why_not(runtime: str | None = None) -> str | None:
+def why_not(runtime: str | None = None, image: str | None = None) -> str | None:
     """Return None if a container could be started, else one line: why not, and the command that mends it."""
     try:
         here = engine()
         here.call(here.api.ping)
         _check_runtime(here, runtime)
-        abilities(os.getpid(), here, runtime, _some_image(here))
+        abilities(os.getpid(), here, runtime, image or _some_image(here))
     except (SandboxError, ProgramError) as problem:
         return str(problem)
     return None

@@ -106,13 +106,17 @@ class Engine:
 
     def _open_stream(self) -> Any:
         client = _connect(API_S)
-        self._stream = self.call(
-            client._get,
-            client._url("/events"),
-            params={"filters": json.dumps({"type": ["container"], "label": [OWNER]})},
-            stream=True,
-            timeout=(ANSWER_S, None),
-        )
+        try:
+            self._stream = self.call(
+                client._get,
+                client._url("/events"),
+                params={"filters": json.dumps({"type": ["container"], "label": [OWNER]})},
+                stream=True,
+                timeout=(ANSWER_S, None),
+            )
+        except SandboxError:
+            client.close()
+            raise
         self._stream.arena_client = client  # lives as long
         return self._stream
 
@@ -191,11 +195,13 @@ class Engine:
                         self._remover = None
                         return
                 continue
-            with contextlib.suppress(SandboxError):  # what stays is labelled, and found by the next sweep
-                self.remove_now(container, volume)
-            if folder is not None:
-                remove_tree(folder)
-            self._rubbish.task_done()
+            try:
+                with contextlib.suppress(SandboxError):  # what stays is labelled, and found by the next sweep
+                    self.remove_now(container, volume)
+                if folder is not None:
+                    remove_tree(folder)
+            finally:
+                self._rubbish.task_done()
 
     def remove_now(self, container: str, volume: str | None = None) -> None:
         """Kill and remove a container and its volume. Raises SandboxError."""
@@ -255,12 +261,15 @@ def _connect(timeout_s: float) -> Any:
         raise SandboxError("the docker package is missing: pip install 'docker>=7.0'") from problem
     try:
         settings = docker.utils.kwargs_from_env()
-        _knock(docker.utils.parse_host(settings.get("base_url")), timeout_s)
+        address = docker.utils.parse_host(settings.get("base_url"))
+    except Exception as problem:  # docker's own, a ValueError for a port, files of TLS that aren't there
+        raise SandboxError(_no_address(problem)) from problem
+    try:
+        _knock(address, timeout_s)
         client = docker.APIClient(version="auto", timeout=timeout_s, **settings)
         if client.base_url == "http+docker://localhost":
             client.close()
-            where = docker.utils.parse_host(settings.get("base_url"))
-            client.mount("http+docker://", docker.transport.UnixHTTPAdapter(where, timeout_s, POOLS))
+            client.mount("http+docker://", docker.transport.UnixHTTPAdapter(address, timeout_s, POOLS))
         return client
     except Exception as problem:  # docker wraps what it meets into DockerException, but not all of it
         raise SandboxError(_unreachable(problem)) from problem
@@ -274,6 +283,12 @@ def _knock(where: str, timeout_s: float) -> None:
         with socket.socket(socket.AF_UNIX) as door:
             door.settimeout(timeout_s)
             door.connect(where.removeprefix("http+unix://"))
+
+
+def _no_address(problem: BaseException) -> str:
+    where = os.environ.get("DOCKER_HOST", "")
+    how = "unset DOCKER_HOST for this machine's engine, or export DOCKER_HOST=unix:///var/run/docker.sock"
+    return f"DOCKER_HOST={where} names no Docker engine ({told(problem)}): {how}"
 
 
 def _unreachable(problem: BaseException) -> str:

@@ -161,7 +161,10 @@ def check(language: str, runtime: str | None = None) -> list[Finding]:
                 box.close()
         finally:
             sandbox.close()
-    seen = {name: rest.strip() for name, _, rest in (line.partition(":") for line in output.decode().splitlines())}
+    seen = {
+        name: rest.strip()
+        for name, _, rest in (line.partition(":") for line in output.decode(errors="replace").splitlines())
+    }
     return [
         Finding(what, good(seen.get(name, "")), seen.get(name, "nothing")) for name, (what, good) in EXPECTED.items()
     ]

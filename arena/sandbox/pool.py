@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable
+from dataclasses import replace
 
 from arena.sandbox.box import SandboxError
 from arena.sandbox.cgroup import Cgroup, hierarchy
@@ -28,7 +29,9 @@ class Kept:
         if groups is None:
             return
         try:
-            self.group = groups.make(container.recipe.limits)
+            limits = container.recipe.limits
+            self.group = groups.make(replace(limits, processes=limits.processes + 1))
+            self.group.add(container.root_pid)  # too: a program may bring it to run code of its own
             self.group.add(container.pid)
             self.group.seal()
         except (OSError, SandboxError) as problem:

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from arena.sandbox import Box, Exit, Limits, Program, ProgramError, SandboxError, docker
+from arena.sandbox.choice import Choice, why_not
 from arena.sandbox.docker import DockerSandbox, command_inside, language
 from arena.sandbox.engine import FOLDER, OWNER, POOLS, Engine, alive, engine, owner
 
@@ -331,7 +332,8 @@ def test_an_unreadable_bot_folder_is_one_clear_message(sandbox: DockerSandbox, t
 
 
 def test_an_unknown_image_is_an_error_that_says_how_to_get_it(tmp_path: Path, folder: Path) -> None:
-    """Source: issue 4, "Bad input": one clear message."""
+    """Source: issue 4, "Bad input": one clear message, at the choice already."""
+    assert "docker pull no-such-image" in str(why_not("docker", Choice("docker", image="no-such-image")))
     with pytest.raises(SandboxError, match=r"there is no image no-such-image: docker pull no-such-image"):
         DockerSandbox(tmp_path / "scratch", image="no-such-image")
 
@@ -720,6 +722,116 @@ time.sleep(60)
             assert exit_of(box) == expected
 
 
+SPIN = """
+import os, platform
+jump = {"x86_64": b"\\xeb\\xfe", "aarch64": b"\\0\\0\\0\\x14"}[platform.machine()]  # to itself
+here = int(open("/proc/1/syscall").read().split()[-1], 16)
+memory = os.open("/proc/1/mem", os.O_RDWR)
+os.write(1, b"open\\n")
+input()
+os.pwrite(memory, jump, here)
+"""
+
+
+def test_code_that_a_program_puts_into_process_1_is_charged_and_frozen_too(
+    sandbox: DockerSandbox, folder: Path, grouped: None
+) -> None:
+    """Source: container.py, "What the program can do to this": it has the same user id. Issue 4, "Fair clocks"."""
+    with running(sandbox, python(SPIN, folder)) as box:
+        if read_some(box.stdout) != b"open\n":
+            pytest.skip("this machine's Yama keeps programs from each other's memory")
+        os.write(box.stdin, b"\n")
+        assert read_to_end(box.stdout) == b""
+
+        def used() -> int:
+            found = box.cpu_ns()
+            assert found is not None
+            return found
+
+        before = used()
+        until(lambda: used() > before + 100_000_000)
+        assert box.exit() is None
+        box.freeze()
+
+        def still() -> bool:
+            last = used()
+            select.poll().poll(20)
+            return used() == last
+
+        until(still)
+        begin = time.monotonic()
+        assert box.close() == Exit(None, 9)
+        assert time.monotonic() - begin < CLOSE_S
+
+
+def test_process_1_gives_a_program_no_way_to_the_daemon(sandbox: DockerSandbox, folder: Path) -> None:
+    """Source: a program could flood the engine through /proc/1/fd until its questions are late, which voids matches."""
+    code = "import os\nfor n in range(4): print(os.readlink(f'/proc/1/fd/{n}'))"
+    assert outcome(sandbox, code, folder)[1].split() == [b"/dev/null", b"/dev/null", b"/dev/null", b"/io/told"]
+
+
+def test_ends_that_a_program_forges_dont_hold_the_referee_up(sandbox: DockerSandbox, folder: Path) -> None:
+    """Source: box.py: nothing of a box blocks; table.py: a referee that stands still for 5 s voids the match."""
+    lie = "import os, time; os.write(os.open('/proc/1/fd/3', os.O_WRONLY), {}); print(1); time.sleep(60)"
+    for said, most in (("b'x' + b'\\\\n'", 0.3), ("bytes(60000)", 0.8)):
+        with running(sandbox, python(lie.format(said.replace("\\\\", "\\")), folder)) as box:
+            read_line(box.stdout)
+            begin = time.monotonic()
+            assert exit_of(box) == Exit(None, None)
+            assert time.monotonic() - begin < most
+
+
+HOSTILE: list[tuple[tuple[str, ...], tuple[tuple[str, str], ...]]] = [
+    (("true",), (("OPTIND", "x"),)),  # to which a shell gives a meaning
+    (("true",), (("A", "\ud800"),)),  # half of a surrogate pair: JSON can write it
+    (("true",), (("A", "\0"),)),
+    (("true",), (("A", "x" * 200_000),)),
+    (("true", "x" * 200_000), ()),
+    (("./\ud800",), ()),
+    (("./a\0b",), ()),
+    (("",), ()),
+]
+
+
+@pytest.mark.parametrize(("argv", "env"), HOSTILE)
+def test_a_command_or_environment_that_cant_be_had_is_the_programs_fault(
+    sandbox: DockerSandbox,
+    attached: DockerSandbox,
+    folder: Path,
+    argv: tuple[str, ...],
+    env: tuple[tuple[str, str], ...],
+) -> None:
+    """Source: box.py: whose fault a failed start is, is its type; a SandboxError would void the match."""
+    for each in (sandbox, attached):
+        with pytest.raises(ProgramError):
+            each.start(Program(argv, folder, env), Limits())
+
+
+def test_variables_named_like_the_shells_words_are_passed_on(sandbox: DockerSandbox, folder: Path) -> None:
+    """Source: the contract of isolating boxes: a program's own variables."""
+    program = Program(("sh", "-c", "echo $go$missing$cwd"), folder, (("go", "1"), ("missing", "2"), ("cwd", "3")))
+    with running(sandbox, program) as box:
+        assert read_line(box.stdout) == b"123\n"
+
+
+def test_a_link_of_a_program_gives_away_no_line_of_this_machines_files(tmp_path: Path, folder: Path) -> None:
+    """Source: bundle.py: outside of /bot a link leads to what the box has there, or nowhere; nor is a pipe read."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "script").write_text("#!/usr/bin/python3 secret\n")
+    os.mkfifo(outside / "pipe")
+    (folder / "link").symlink_to("../outside")
+    pipe = os.open(outside / "pipe", os.O_RDWR | os.O_NONBLOCK)
+    try:
+        os.write(pipe, b"#!x\n")
+        for word in ("link/script", "link/pipe", f"{folder}/../outside/script"):
+            assert command_inside(Program((word,), folder))[-1].endswith(word.split("/")[-1])
+            assert len(command_inside(Program((word,), folder))) == 1
+        assert os.read(pipe, 10) == b"#!x\n"
+    finally:
+        os.close(pipe)
+
+
 @contextlib.contextmanager
 def referee(code: str, *arguments: object, **environment: str) -> Iterator["subprocess.Popen[bytes]"]:
     process = subprocess.Popen(
@@ -938,6 +1050,16 @@ def test_no_daemon_is_one_line_with_the_command_that_mends_it(tmp_path: Path) ->
     assert said.endswith("sudo apt install docker.io, or sudo systemctl start docker 0\n")
 
 
+def test_a_docker_host_that_names_none_is_told_as_such() -> None:
+    """Source: issue 4, "Choice": an error that says how to mend it; the service isn't what is wrong."""
+    for host in ("garbage", "http://x:y:z", "tcp://"):
+        with referee("from arena.sandbox import docker; print(docker.why_not())", DOCKER_HOST=host) as process:
+            said = line_of(process).decode()
+        assert said.startswith(f"DOCKER_HOST={host} names no Docker engine")
+        assert "unset DOCKER_HOST" in said
+        assert "systemctl" not in said
+
+
 # --- through the daemon -----------------------------------------------------------------------------------------------
 
 
@@ -982,6 +1104,18 @@ sys.exit(5)
         assert exit_of(box) == Exit(5, None)
     with pytest.raises(ProgramError, match="no such program"):
         attached.start(Program(("no-such-thing",), folder), Limits())
+
+
+def test_attach_leaves_out_links_that_lead_out(attached: DockerSandbox, folder: Path) -> None:
+    """Source: bundle.py. The engine refuses an archive with such a link, which would void the match."""
+    (folder / "in").mkdir()
+    (folder / "in" / "up").symlink_to("../in")
+    (folder / "in" / "out").symlink_to("../../x")
+    (folder / "in" / "far").symlink_to("/etc")
+    (folder / "..x").symlink_to("..y")
+    (folder / os.fsdecode(b"\xff\n")).touch()
+    with running(attached, Program(("find", "/bot", "-type", "l"), folder)) as box:
+        assert set(read_to_end(box.stdout).split()) == {b"/bot/..x", b"/bot/in/far", b"/bot/in/up"}
 
 
 def test_attach_closes_a_flooding_program_in_time_and_leaves_nothing(attached: DockerSandbox, folder: Path) -> None:
