@@ -51,7 +51,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from arena.sandbox import bundle, cgroup, seccomp, toolchain, uids
-from arena.sandbox.box import CLOSE_MS, Box, Exit, Program, ProgramError, Sandbox, SandboxError
+from arena.sandbox.box import CLOSE_MS, Exit, Program, ProgramError, Sandbox, SandboxError
+from arena.sandbox.child import ChildBox
 from arena.sandbox.held import HeldPipes
 from arena.sandbox.limits import Limits
 from arena.sandbox.process import LIMIT_OF_SIGNAL, THEIR_ERRNOS, become_subreaper, within
@@ -183,7 +184,7 @@ class _Started:
         self.status = self.block = self.handle = -1
 
 
-class BubblewrapBox(Box):
+class BubblewrapBox(ChildBox):
     """One program in its namespaces; see `Box`. `pid` is the program's on this machine."""
 
     def __init__(
@@ -195,29 +196,16 @@ class BubblewrapBox(Box):
         limits: Limits,
         groups: cgroup.Hierarchy | None,
     ) -> None:
-        popen = started.popen
-        assert popen.stdin is not None
-        assert popen.stdout is not None
-        assert popen.stderr is not None
-        self.pid: int | None = started.program
-        self.stdin = popen.stdin.fileno()
-        self.stdout = popen.stdout.fileno()
-        self.stderr = popen.stderr.fileno()
-        for end in (self.stdin, self.stdout, self.stderr):
-            os.set_blocking(end, False)  # ours only: a pipe's two ends have flags of their own
+        exact = groups is not None and {"memory", "pids"} <= groups.controllers
+        watch = None if exact else Watch(lambda: [started.init], _with_init(limits))
+        super().__init__(started.popen, limits, group, watch)
+        self.pid = started.program
         self._started = started
-        self._popen = popen
         self._stage = stage
         self._slot = slot
-        self._group = group
-        self._limits = limits
-        exact = groups is not None and {"memory", "pids"} <= groups.controllers
-        self._watch = None if exact else Watch(lambda: [started.init], _with_init(limits))
         program = started.program
         self._pipes = None if program is None else HeldPipes(self.stdin, self.stdout, program, self._programs)
-        self._excess: str | None = None  # the limit that we killed it for
         self._exit: Exit | None = None
-        self._closed = False
 
     def exit(self) -> Exit | None:
         """Tell how the program ended, or None; see `Box.exit`.
@@ -238,30 +226,6 @@ class BubblewrapBox(Box):
             self._exit = self._judged(_reported(self._started), found.si_code == os.CLD_EXITED)
         return self._exit
 
-    def cpu_ns(self) -> int | None:
-        """Return the CPU time of the program and its descendants; without control groups, of those seen."""
-        if self._closed:
-            return None
-        if self._group is not None:
-            return self._group.cpu_ns()
-        return None if self._watch is None else self._watch.cpu_ns()
-
-    def freeze(self) -> None:
-        """Stop all of it, if it has a control group; see `Box.freeze`."""
-        if self._group is not None and not self._closed:
-            self._group.freeze()
-
-    def thaw(self) -> None:
-        """Let it go on."""
-        if self._group is not None and not self._closed:
-            self._group.thaw()
-
-    def close_stdin(self) -> None:
-        """Close the end that is written to."""
-        if self._popen.stdin is not None and self.stdin >= 0:
-            self._popen.stdin.close()
-            self.stdin = -1
-
     def close(self) -> Exit:
         """Kill, reap, close, remove; see `Box.close`."""
         if not self._closed:
@@ -269,13 +233,10 @@ class BubblewrapBox(Box):
             with contextlib.suppress(SandboxError):  # whoever asks how it ended hears of it; here it ends anyway
                 self.exit()
             self._closed = True
-            self._kill()
+            self._kill_all()
             if _buried(self._started, self._slot, deadline) and self._exit is None:
                 self._exit = Exit(None, signal.SIGKILL, self._excess)
-            for pipe in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
-                if pipe is not None:
-                    pipe.close()
-            self.stdin = self.stdout = self.stderr = -1
+            self._close_pipes()
             self._started.close()
             if self._group is not None:
                 self._group.remove(max(0.0, deadline - time.monotonic()))
@@ -290,16 +251,7 @@ class BubblewrapBox(Box):
         """Return the live processes of the box but its first, which isn't the program's."""
         return [pid for pid in self.family() if pid != self._started.init]
 
-    def _end_excess(self) -> None:
-        if self._excess is None:
-            if self._group is not None and self._used_up(margin=0.0):
-                self._excess = "cpu_s"
-            elif self._watch is not None:
-                self._excess = self._watch.exceeded()
-        if self._excess is not None:
-            self._kill()
-
-    def _kill(self) -> None:
+    def _kill_all(self) -> None:
         if self._group is not None:
             with contextlib.suppress(OSError):
                 self._group.kill()
@@ -322,14 +274,9 @@ class BubblewrapBox(Box):
         number = code - SIGNALLED if SIGNALLED < code < SIGNALLED + signal.NSIG else None
         if number is not None:
             limit = LIMIT_OF_SIGNAL.get(number, limit)
-        if limit is None and number == signal.SIGKILL and self._used_up(margin=1.0):
+        if limit is None and number == signal.SIGKILL and self._used_up(margin_s=1.0):
             limit = "cpu_s"
         return Exit(code if number is None else None, number, limit)
-
-    def _used_up(self, margin: float) -> bool:
-        """Tell whether the CPU time is spent, to within `margin` seconds: SIGXCPU's clock isn't quite ours."""
-        used = self.cpu_ns()
-        return used is not None and used >= (self._limits.cpu_s - margin) * 1e9
 
 
 # --- what the box shows -----------------------------------------------------------------------------------------------

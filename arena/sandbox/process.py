@@ -60,7 +60,8 @@ from pathlib import Path
 from typing import Literal
 
 from arena.sandbox import cgroup
-from arena.sandbox.box import CLOSE_MS, Box, Exit, Program, ProgramError, Sandbox, SandboxError
+from arena.sandbox.box import CLOSE_MS, Exit, Program, ProgramError, Sandbox, SandboxError
+from arena.sandbox.child import ChildBox
 from arena.sandbox.limits import Limits
 from arena.sandbox.watch import Watch, children
 
@@ -166,7 +167,7 @@ class ProcessSandbox(Sandbox):
         return _threads_of_user(os.getuid()) + BOXES_AT_ONCE * limits.processes
 
 
-class ProcessBox(Box):
+class ProcessBox(ChildBox):
     """One plain process and all that descends from it; see `Box`."""
 
     def __init__(
@@ -178,27 +179,13 @@ class ProcessBox(Box):
         group: cgroup.Cgroup | None,
         watched: bool,
     ) -> None:
-        assert popen.stdin is not None
-        assert popen.stdout is not None
-        assert popen.stderr is not None
-        self.pid: int | None = popen.pid
-        self.stdin = popen.stdin.fileno()
-        self.stdout = popen.stdout.fileno()
-        self.stderr = popen.stderr.fileno()
-        for end in (self.stdin, self.stdout, self.stderr):
-            os.set_blocking(end, False)  # ours only: a pipe's two ends have flags of their own
-        self._popen = popen
+        super().__init__(popen, limits, group, Watch(self._roots, limits) if watched else None)
         self._private = private
         self._marker = marker
-        self._limits = limits
-        self._group = group
         if group is not None:
             group.seal()
         self._orphans: dict[int, bool] = {}  # our children -> whether they are this box's
-        self._watch = Watch(self._roots, limits) if watched else None
         self._exit: Exit | None = None
-        self._excess: str | None = None  # the limit that we killed it for
-        self._closed = False
 
     def exit(self) -> Exit | None:
         """Tell how the program ended, or None; the dead stay unreaped until `close` (Linux).
@@ -215,30 +202,6 @@ class ProcessBox(Box):
             self._exit = self._judged(ended)
         return self._exit
 
-    def cpu_ns(self) -> int | None:
-        """Return the CPU time of the program and all its descendants; without control groups, of those seen."""
-        if self._closed:
-            return None
-        if self._group is not None:
-            return self._group.cpu_ns()
-        return None if self._watch is None else self._watch.cpu_ns()
-
-    def freeze(self) -> None:
-        """Stop all of it, if it has a control group; see `Box.freeze`."""
-        if self._group is not None and not self._closed:
-            self._group.freeze()
-
-    def thaw(self) -> None:
-        """Let it go on."""
-        if self._group is not None and not self._closed:
-            self._group.thaw()
-
-    def close_stdin(self) -> None:
-        """Close the end that is written to."""
-        if self._popen.stdin is not None and self.stdin >= 0:
-            self._popen.stdin.close()
-            self.stdin = -1
-
     def close(self) -> Exit:
         """Kill, reap, close, remove; see `Box.close`."""
         if not self._closed:
@@ -252,18 +215,6 @@ class ProcessBox(Box):
                 self._group.remove(max(0.0, deadline - time.monotonic()))
             remove_tree(self._private)
         return self._exit or Exit(None, None)
-
-    # -- limits
-
-    def _end_excess(self) -> None:
-        """Kill a running program that is over a limit which only we can see."""
-        if self._excess is None:
-            if self._group is not None and self._used_up():
-                self._excess = "cpu_s"
-            elif self._watch is not None:
-                self._excess = self._watch.exceeded()
-        if self._excess is not None:
-            self._kill_all()
 
     def _judged(self, ended: Exit) -> Exit:
         """Say which limit, if any, ended the program."""
@@ -279,11 +230,6 @@ class ProcessBox(Box):
         if limit is None and ended.signal == signal.SIGKILL and self._used_up():
             limit = "cpu_s"
         return Exit(ended.code, ended.signal, limit)
-
-    def _used_up(self) -> bool:
-        """Tell whether the CPU time is spent: a program that ignores SIGXCPU is killed a second later."""
-        used = self.cpu_ns()
-        return used is not None and used >= self._limits.cpu_s * 1_000_000_000
 
     # -- the end
 
@@ -321,12 +267,6 @@ class ProcessBox(Box):
             pid: self._orphans[pid] if pid in self._orphans else wanted in _environment_of(pid) for pid in ours
         }
         return [self._popen.pid, *(pid for pid, orphan in self._orphans.items() if orphan)]
-
-    def _close_pipes(self) -> None:
-        for pipe in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
-            if pipe is not None:
-                pipe.close()
-        self.stdin = self.stdout = self.stderr = -1
 
 
 # --- entering the box -------------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ def cases(*kinds: type) -> list[object]:
     ]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def outcomes_of(stage_of: StageOf) -> Callable[[str], dict[str, str]]:
     """Give `outcomes_of(tier)`: what all checks said in one box of the tier."""
     known: dict[str, dict[str, str]] = {}
@@ -50,7 +50,7 @@ def outcomes_of(stage_of: StageOf) -> Callable[[str], dict[str, str]]:
     return get
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def warm(stage_of: StageOf) -> Callable[[str], Stage]:
     """Give `warm(tier)`: a stage in which an honest match was played, so that what is made once is there."""
     done: set[str] = set()

@@ -12,7 +12,7 @@ from arena.red_team.stage import Stage
 StageOf = Callable[[str], Stage]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def measured_in(stage_of: StageOf) -> Callable[[str], dict[str, Measured]]:
     """Give `measured_in(tier)`: all channels, measured between two boxes."""
     known: dict[str, dict[str, Measured]] = {}

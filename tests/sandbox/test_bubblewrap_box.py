@@ -16,14 +16,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from arena.sandbox import (
-    Box,
     Exit,
     Limits,
     Program,
@@ -36,9 +35,9 @@ from arena.sandbox import (
     uids,
     watch,
 )
-from arena.sandbox.bubblewrap import BubblewrapBox, BubblewrapSandbox, why_not
+from arena.sandbox.bubblewrap import BubblewrapSandbox, why_not
+from tests.sandbox.talk import exit_of, python, read_line, read_to_end, running, until
 
-WAIT_MS = 10_000  # far beyond what a loaded machine needs; only a failure takes this long
 CLOSE_S = 0.5  # the 100 ms that close may wait for the dead, and room for a loaded machine
 ROOT = Path(__file__).parents[2]
 USER = 61500  # an ordinary user that nothing else runs as
@@ -62,60 +61,6 @@ def files(tmp_path: Path) -> Path:
     folder = tmp_path / "a bot"
     folder.mkdir()
     return folder
-
-
-def python(code: str, files: Path, *env: tuple[str, str]) -> Program:
-    return Program((sys.executable, "-c", code), files, env)
-
-
-@contextlib.contextmanager
-def running(sandbox: BubblewrapSandbox, program: Program, limits: Limits | None = None) -> Iterator[BubblewrapBox]:
-    box = sandbox.start(program, limits or Limits())
-    try:
-        yield box
-    finally:
-        box.close()
-
-
-def read_some(fd: int) -> bytes:
-    poll = select.poll()
-    poll.register(fd, select.POLLIN)
-    assert poll.poll(WAIT_MS), "the program kept silent"
-    return os.read(fd, 65536)
-
-
-def read_line(fd: int) -> bytes:
-    line = b""
-    while not line.endswith(b"\n"):
-        piece = read_some(fd)
-        assert piece, f"end of file after {line!r}"
-        line += piece
-    return line
-
-
-def read_to_end(fd: int) -> bytes:
-    data = b""
-    while piece := read_some(fd):
-        data += piece
-    return data
-
-
-def exit_of(box: Box) -> Exit:
-    pause = select.poll()
-    for _ in range(WAIT_MS):
-        if ended := box.exit():
-            return ended
-        pause.poll(1)
-    raise AssertionError("the program runs on")
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    pause = select.poll()
-    for _ in range(WAIT_MS):
-        if true():
-            return
-        pause.poll(1)
-    raise AssertionError("it didn't happen")
 
 
 def exists(pid: int) -> bool:
@@ -485,7 +430,7 @@ def test_cpu_time_is_counted_with_children_and_stops_when_frozen(sandbox: Bubble
     )
     with running(sandbox, python(code, files)) as box:
         read_line(box.stdout)
-        wait_until(lambda: (box.cpu_ns() or 0) > 390_000_000)
+        until(lambda: (box.cpu_ns() or 0) > 390_000_000)
         used = box.cpu_ns()
         assert used is not None
         assert used < 2_000_000_000
@@ -495,10 +440,10 @@ def test_cpu_time_is_counted_with_children_and_stops_when_frozen(sandbox: Bubble
             box.freeze()
             return
         box.freeze()
-        wait_until(lambda: box.cpu_ns() == (select.poll().poll(50), box.cpu_ns())[1])
+        until(lambda: box.cpu_ns() == (select.poll().poll(50), box.cpu_ns())[1])
         box.thaw()
         frozen = box.cpu_ns()
-        wait_until(lambda: box.cpu_ns() != frozen)
+        until(lambda: box.cpu_ns() != frozen)
         box.freeze()
         began = time.monotonic()
         assert box.close() == Exit(None, signal.SIGKILL)
@@ -603,13 +548,13 @@ def test_a_killed_referee_leaves_nothing(files: Path, tmp_path: Path, groups: st
         assert len(pids) >= 4
         owners = {os.stat(f"/proc/{pid}").st_uid for pid in pids}
         referee.kill()
-    wait_until(lambda: not any(map(exists, pids)))
+    until(lambda: not any(map(exists, pids)))
 
     def free() -> bool:
         reap(set(watch.children("self")) - before)
         return os.geteuid() != 0 or owners <= free_uids()
 
-    wait_until(free)
+    until(free)
     found = cgroup.hierarchy()
     if found is not None:
         found.sweep()

@@ -12,7 +12,6 @@ import select
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,8 +19,8 @@ import pytest
 
 from arena.sandbox import Limits, SandboxError, cgroup
 from arena.sandbox.cgroup import Cgroup, Hierarchy, Layout
+from tests.sandbox.talk import WAIT_S, until
 
-WAIT_S = 10.0  # far beyond what a loaded machine needs; only a failure takes this long
 SLEEPER = "import time; time.sleep(60)"
 BURNER = """
 import os
@@ -68,14 +67,6 @@ def start(group: Cgroup, code: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=join, bufsize=0
     )
-
-
-def until(true: Callable[[], bool], what: str) -> None:
-    pause = select.poll()
-    end = time.monotonic() + WAIT_S
-    while not true():
-        assert time.monotonic() < end, what
-        pause.poll(1)
 
 
 def spend(seconds: float) -> None:

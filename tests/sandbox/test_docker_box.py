@@ -19,13 +19,13 @@ from typing import Any
 
 import pytest
 
-from arena.sandbox import Box, Exit, Limits, Program, ProgramError, SandboxError, docker
+from arena.sandbox import Exit, Limits, Program, ProgramError, SandboxError, docker
 from arena.sandbox.choice import Choice, why_not
 from arena.sandbox.docker import DockerSandbox, command_inside, language
 from arena.sandbox.engine import FOLDER, OWNER, POOLS, Engine, alive, engine, owner
+from tests.sandbox.talk import WAIT_S, exit_of, python, read_line, read_some, read_to_end, running, until
 
 ROOT = Path(__file__).parents[2]
-WAIT_MS = 20_000  # far beyond what a loaded machine needs; only a failure takes this long
 CLOSE_S = 1.0  # the 100 ms that close may wait for the dead, and room for a loaded machine
 VOID_S = 30.0  # issue 4: how soon a daemon's failure must be known
 
@@ -54,57 +54,6 @@ def folder(tmp_path: Path) -> Path:
 def grouped(sandbox: DockerSandbox, needs: Callable[[str, str | None], None]) -> None:
     """Need control groups: what names a limit without the engine's help."""
     needs("cgroup", None if sandbox.freezes else "the boxes have no control groups of ours")
-
-
-def python(code: str, folder: Path, *env: tuple[str, str]) -> Program:
-    return Program((sys.executable, "-c", code), folder, env)
-
-
-@contextlib.contextmanager
-def running(sandbox: DockerSandbox, program: Program, limits: Limits | None = None) -> Iterator[Box]:
-    box = sandbox.start(program, limits or Limits())
-    try:
-        yield box
-    finally:
-        box.close()
-
-
-def read_some(fd: int) -> bytes:
-    poll = select.poll()
-    poll.register(fd, select.POLLIN)
-    assert poll.poll(WAIT_MS), "the program kept silent"
-    return os.read(fd, 65536)
-
-
-def read_line(fd: int) -> bytes:
-    line = b""
-    while not line.endswith(b"\n"):
-        piece = read_some(fd)
-        assert piece, f"end of file after {line!r}"
-        line += piece
-    return line
-
-
-def read_to_end(fd: int) -> bytes:
-    data = b""
-    while piece := read_some(fd):
-        data += piece
-    return data
-
-
-def until(what: Callable[[], Any], seconds: float = WAIT_MS / 1000) -> Any:
-    """Return what becomes true in time."""
-    pause = select.poll()
-    end = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < end, "waited in vain"
-        pause.poll(2)
-    return found
-
-
-def exit_of(box: Box) -> Exit:
-    found: Exit = until(box.exit)
-    return found
 
 
 def outcome(sandbox: DockerSandbox, code: str, folder: Path, limits: Limits | None = None) -> tuple[Exit, bytes]:
@@ -619,7 +568,7 @@ def test_thirty_boxes_leave_nothing(tmp_path: Path, folder: Path) -> None:
     before = (ours(), mounts(), groups(), descriptors())
     connections = sockets()
     play(30)
-    until(lambda: (ours(), mounts(), groups(), descriptors()) == before, 15)
+    until(lambda: (ours(), mounts(), groups(), descriptors()) == before, seconds=15)
     assert sockets() <= connections + POOLS
     assert list(scratch.iterdir()) == []
     assert [pid for pid in pids if pid is not None and Path(f"/proc/{pid}").exists()] == []
@@ -650,7 +599,7 @@ def test_a_killed_referee_leaves_nothing_after_the_next_sweep(tmp_path: Path, fo
         assert len(of_owner(mine)) == 2
         assert len(list(scratch.iterdir())) == 2
         process.kill()
-        process.wait(WAIT_MS / 1000)
+        process.wait(WAIT_S)
     assert docker.sweep() >= 2
     cgroup.sweep()
     assert of_owner(mine) == []
@@ -844,10 +793,10 @@ def referee(code: str, *arguments: object, **environment: str) -> Iterator["subp
         yield process
     finally:
         process.kill()
-        process.communicate(timeout=WAIT_MS / 1000)
+        process.communicate(timeout=WAIT_S)
 
 
-def line_of(process: "subprocess.Popen[bytes]", seconds: float = WAIT_MS / 1000) -> bytes:
+def line_of(process: "subprocess.Popen[bytes]", seconds: float = WAIT_S) -> bytes:
     assert process.stdout is not None
     line = b""
     poll = select.poll()

@@ -24,42 +24,7 @@ from arena.sandbox import (
     Script,
     replies,
 )
-
-WAIT_MS = 10_000  # far beyond what a loaded machine needs; only a failure takes this long
-
-
-def read_to_end(fd: int) -> bytes:
-    """Read until end of file."""
-    data = b""
-    while piece := read_some(fd):
-        data += piece
-    return data
-
-
-def read_some(fd: int) -> bytes:
-    poll = select.poll()
-    poll.register(fd, select.POLLIN)
-    assert poll.poll(WAIT_MS), "the program kept silent"
-    return os.read(fd, 65536)
-
-
-def read_line(fd: int) -> bytes:
-    line = b""
-    while not line.endswith(b"\n"):
-        piece = read_some(fd)
-        assert piece, f"end of file after {line!r}"
-        line += piece
-    return line
-
-
-def exit_of(box: Box) -> Exit:
-    """Wait for the program to end by itself."""
-    pause = select.poll()
-    for _ in range(WAIT_MS):
-        if ended := box.exit():
-            return ended
-        pause.poll(1)
-    raise AssertionError("the program runs on")
+from tests.sandbox.talk import WAIT_S, exit_of, read_line, read_to_end
 
 
 def write_without_end(fd: int) -> None:
@@ -301,7 +266,7 @@ def test_a_frozen_script_stops_at_its_next_step_and_goes_on_when_thawed(step: Ca
 
     def script(peer: Peer) -> None:
         peer.send(b"here\n")
-        assert frozen.wait(WAIT_MS / 1000)
+        assert frozen.wait(WAIT_S)
         step(peer)
         went_on.set()
 
@@ -315,7 +280,7 @@ def test_a_frozen_script_stops_at_its_next_step_and_goes_on_when_thawed(step: Ca
     assert box.exit() is None
     box.thaw()
     box.thaw()
-    assert went_on.wait(WAIT_MS / 1000)
+    assert went_on.wait(WAIT_S)
     box.close()
 
 
@@ -346,7 +311,7 @@ def test_a_frozen_script_can_be_closed() -> None:
     frozen = threading.Event()
 
     def script(peer: Peer) -> None:
-        assert frozen.wait(WAIT_MS / 1000)
+        assert frozen.wait(WAIT_S)
         peer.burn(0)
         peer.send(b"free\n")
         peer.wait()

@@ -19,15 +19,14 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import Box, Exit, Limits, Program, ProgramError, SandboxError, cgroup, remove_tree, uids
+from arena.sandbox import Exit, Limits, Program, ProgramError, SandboxError, cgroup, remove_tree, uids
 from arena.sandbox.bubblewrap import BubblewrapBox, BubblewrapSandbox, bwrap, why_not
 from arena.sandbox.bundle import copy_files
 from arena.sandbox.cgroup import Cgroup
 from arena.sandbox.held import HeldPipes
 from arena.sandbox.process import become_subreaper
 from arena.sandbox.watch import Watch
-
-WAIT_S = 10.0  # far beyond what a loaded machine needs; only a failure takes this long
+from tests.sandbox.talk import WAIT_S, exit_of, until
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -56,21 +55,6 @@ def running(
         yield box
     finally:
         box.close()
-
-
-def until(true: Callable[[], bool], what: str) -> None:
-    pause = select.poll()
-    end = time.monotonic() + WAIT_S
-    while not true():
-        assert time.monotonic() < end, what
-        pause.poll(1)
-
-
-def exit_of(box: Box) -> Exit:
-    until(lambda: box.exit() is not None, "the program runs on")
-    ended = box.exit()
-    assert ended is not None
-    return ended
 
 
 def line_of(box: BubblewrapBox) -> bytes:

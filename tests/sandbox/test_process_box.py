@@ -13,15 +13,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from arena.sandbox import Box, Exit, Limits, ProcessSandbox, Program, ProgramError, SandboxError, cgroup
+from tests.sandbox.talk import WAIT_S, exit_of, python, read_line, read_some, read_to_end, running, until
 
-WAIT_MS = 10_000  # far beyond what a loaded machine needs; only a failure takes this long
 CLOSE_S = 0.5  # the 100 ms that close may wait for the dead, and room for a loaded machine
 BAD_BOTS = Path(__file__).parent.parent / "bad_bots"
 LINUX_ONLY = pytest.mark.skipif(sys.platform != "linux", reason="needs prctl and /proc")
@@ -39,51 +39,6 @@ def scratch(tmp_path: Path) -> Path:
 @pytest.fixture
 def sandbox(scratch: Path) -> ProcessSandbox:
     return ProcessSandbox(scratch)
-
-
-def python(code: str, cwd: Path, *env: tuple[str, str]) -> Program:
-    return Program((sys.executable, "-c", code), cwd, env)
-
-
-@contextlib.contextmanager
-def running(sandbox: ProcessSandbox, program: Program, limits: Limits | None = None) -> Iterator[Box]:
-    box = sandbox.start(program, limits or Limits())
-    try:
-        yield box
-    finally:
-        box.close()
-
-
-def read_some(fd: int) -> bytes:
-    poll = select.poll()
-    poll.register(fd, select.POLLIN)
-    assert poll.poll(WAIT_MS), "the program kept silent"
-    return os.read(fd, 65536)
-
-
-def read_line(fd: int) -> bytes:
-    line = b""
-    while not line.endswith(b"\n"):
-        piece = read_some(fd)
-        assert piece, f"end of file after {line!r}"
-        line += piece
-    return line
-
-
-def read_to_end(fd: int) -> bytes:
-    data = b""
-    while piece := read_some(fd):
-        data += piece
-    return data
-
-
-def exit_of(box: Box) -> Exit:
-    pause = select.poll()
-    for _ in range(WAIT_MS):
-        if ended := box.exit():
-            return ended
-        pause.poll(1)
-    raise AssertionError("the program runs on")
 
 
 def send(box: Box, message: dict[str, Any]) -> None:
@@ -290,7 +245,7 @@ def test_other_children_of_this_process_are_left_alone(sandbox: ProcessSandbox, 
         box.close()
         assert alive.poll() is None
         assert other.exit() is None
-        assert dead.wait(WAIT_MS / 1000) == 5
+        assert dead.wait(WAIT_S) == 5
         os.write(other.stdin, b"still here\n")
         assert read_line(other.stdout) == b"still here\n"
 
@@ -469,15 +424,6 @@ def test_the_children_of_a_program_are_charged_to_it(limited: ProcessSandbox, tm
         assert seen == sorted(seen)
 
 
-def until(true: Callable[[], bool]) -> None:
-    pause = select.poll()
-    for _ in range(WAIT_MS):
-        if true():
-            return
-        pause.poll(1)
-    raise AssertionError("it didn't come to pass")
-
-
 def test_cpu_time_of_many_short_children_never_falls(limited: ProcessSandbox, tmp_path: Path) -> None:
     """A clock of a process that is gone must not be missing from the sum, nor a number that is used again."""
     code = "import os\nfor _ in range(200):\n    if os.fork() == 0:\n        os._exit(0)\n    os.wait()\n"
@@ -498,6 +444,7 @@ def test_a_frozen_program_gets_no_cpu_and_can_be_closed(sandbox: ProcessSandbox,
         seen = [-1]
 
         def still() -> bool:
+            select.select([], [], [], 0.02)  # one that only waits for a core stands still for a moment, too
             seen.append(box.cpu_ns() or 0)
             return seen[-1] == seen[-2]
 

@@ -1,0 +1,84 @@
+"""A box whose program is a child of this process, or lies below one: its pipes, its clock, its freezing, its excesses.
+
+Must not know how the program is kept apart, nor how it ends; that is its subclasses'.
+"""
+
+import os
+import subprocess
+
+from arena.sandbox import cgroup
+from arena.sandbox.box import Box
+from arena.sandbox.limits import Limits
+from arena.sandbox.watch import Watch
+
+
+class ChildBox(Box):
+    """Hold a child's pipes, and the control group or the watch of what descends from it; see `Box`."""
+
+    def __init__(
+        self, popen: subprocess.Popen[bytes], limits: Limits, group: cgroup.Cgroup | None, watch: Watch | None
+    ) -> None:
+        assert popen.stdin is not None
+        assert popen.stdout is not None
+        assert popen.stderr is not None
+        self.pid: int | None = popen.pid
+        self.stdin = popen.stdin.fileno()
+        self.stdout = popen.stdout.fileno()
+        self.stderr = popen.stderr.fileno()
+        for end in (self.stdin, self.stdout, self.stderr):
+            os.set_blocking(end, False)  # ours only: a pipe's two ends have flags of their own
+        self._popen = popen
+        self._limits = limits
+        self._group = group
+        self._watch = watch
+        self._excess: str | None = None  # the limit that we killed it for
+        self._closed = False
+
+    def cpu_ns(self) -> int | None:
+        """Return the CPU time of the program and all its descendants; without control groups, of those seen."""
+        if self._closed:
+            return None
+        if self._group is not None:
+            return self._group.cpu_ns()
+        return None if self._watch is None else self._watch.cpu_ns()
+
+    def freeze(self) -> None:
+        """Stop all of it, if it has a control group; see `Box.freeze`."""
+        if self._group is not None and not self._closed:
+            self._group.freeze()
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        if self._group is not None and not self._closed:
+            self._group.thaw()
+
+    def close_stdin(self) -> None:
+        """Close the end that is written to."""
+        if self._popen.stdin is not None and self.stdin >= 0:
+            self._popen.stdin.close()
+            self.stdin = -1
+
+    def _close_pipes(self) -> None:
+        for pipe in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
+            if pipe is not None:
+                pipe.close()
+        self.stdin = self.stdout = self.stderr = -1
+
+    def _end_excess(self) -> None:
+        """Kill a running program that is over a limit which only we can see."""
+        if self._excess is None:
+            if self._group is not None and self._used_up():
+                self._excess = "cpu_s"
+            elif self._watch is not None:
+                self._excess = self._watch.exceeded()
+        if self._excess is not None:
+            self._kill_all()
+
+    def _used_up(self, margin_s: float = 0.0) -> bool:
+        """Tell whether the CPU time is spent, to within a margin: SIGXCPU's clock isn't quite ours."""
+        used = self.cpu_ns()
+        return used is not None and used >= (self._limits.cpu_s - margin_s) * 1e9
+
+    def _kill_all(self) -> None:
+        """Send SIGKILL to all of it, and don't wait."""
+        raise NotImplementedError
