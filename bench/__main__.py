@@ -121,16 +121,22 @@ def boxes_rows() -> Iterator[Row]:
                     more / 25,
                     "<= 1",
                 )
-            plain, boxed = Timing(), Timing(cpu=True, ponder=True)
+            ways = (
+                ("process", Timing(ponder=True)),
+                ("bubblewrap", Timing(ponder=True)),
+                ("bubblewrap", Timing(cpu=True)),
+            )
             for kind, programs in (("C", [bot] * 4), ("Python", pipes.python_bots(4))):
                 games = 600 if kind == "C" else 120
-                floor = boxes.match("process", programs, games, plain).cpu_us
-                free = boxes.match("bubblewrap", programs, games, boxed).cpu_us
-                frozen = boxes.match("bubblewrap", programs, games, Timing(cpu=True)).cpu_us
+                rounds = [  # in turns, and the least of each: what else the machine does only adds
+                    [boxes.match(*way, programs=programs, games=games).cpu_us for way in ways] for _ in range(3)
+                ]
+                floor, free, frozen = map(min, zip(*rounds, strict=True))
                 name = f"bubblewrap: CPU us/request, {kind} bots"
                 yield Row(name, f"{free:.1f}", f"process {floor:.1f}", free / floor, "<= 1.15")
                 more = frozen - free
-                yield Row(f"{name}, frozen", f"{frozen:.1f}", f"{more:.1f} more; goal 25", more / 25, "<= 1")
+                against = f"{more:.1f} more; goal 25"
+                yield Row(f"{name}, CPU clock and freezing", f"{frozen:.1f}", against, more / 25, "<= 1")
         trips = boxes.trips_us(names, echo, 10)
         for name in names[1:]:
             ratio = trips[name] / trips["process"]
@@ -147,8 +153,11 @@ def boxes_rows() -> Iterator[Row]:
                 ratio,
                 "-",
             )
-            held = boxes.match("bubblewrap", [bot] * 4, 24, Timing(cpu=True))
-            ahead = boxes.match("docker", [bot] * 4, 24, Timing(cpu=True), ahead=4)
+            turns = [
+                [boxes.match(name, Timing(cpu=True), [bot] * 4, 24, ahead=4) for name in ("bubblewrap", "docker")]
+                for _ in range(5)
+            ]
+            held, ahead = (sorted(ways, key=lambda played: played.seconds)[2] for ways in zip(*turns, strict=True))
             against = f"bubblewrap {1000 * held.seconds:.0f}"
             yield Row(
                 "docker: match of 24 games without the start, ms",

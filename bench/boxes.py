@@ -17,10 +17,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from arena.sandbox.choice import Choice, make
-
 from arena.referee import Timing, play_match, read
 from arena.sandbox import Box, Limits, Program, Sandbox
+from arena.sandbox.choice import Choice, make
 from bench import pipes
 
 HERE = Path(__file__).parent
@@ -111,7 +110,7 @@ class Played:
     cpu_us: float
 
 
-def match(name: str, programs: Sequence[Program], games: int, timing: Timing, ahead: int = 0) -> Played:
+def match(name: str, timing: Timing, programs: Sequence[Program], games: int, ahead: int = 0) -> Played:
     """Play a match in a box; with `ahead`, as many containers are started before it.
 
     The bots' CPU time counts where they are descendants of this process, which containers aren't.
