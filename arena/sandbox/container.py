@@ -30,6 +30,7 @@ import secrets
 import select
 import shlex
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -121,6 +122,7 @@ def config(engine: Engine, recipe: Recipe, command: Sequence[str], mounts: list[
         "Memory": memory,
         "MemorySwap": memory,
         "NanoCpus": 0 if limits.cores >= cores else int(limits.cores * 1e9),
+        "CpusetCpus": _our_cores(cores),
         "OomScoreAdj": 500,  # the machine's last resort takes a bot, not the referee
         "Tmpfs": {"/tmp": tmp, "/dev/shm": f"rw,nosuid,nodev,noexec,mode=1777,size={SHM_MB}m,nr_inodes=64"},
         "Ulimits": [
@@ -153,6 +155,15 @@ def config(engine: Engine, recipe: Recipe, command: Sequence[str], mounts: list[
         "NetworkDisabled": True,
         "HostConfig": host,
     }
+
+
+def _our_cores(cores: int) -> str:
+    """Return the cores that this process is bound to, as a box that is our child inherits them; "" where to none.
+
+    A worker of a run is bound to its share: a bot on another core costs 70 us a round trip instead of 10 (measured).
+    """
+    ours = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
+    return ",".join(map(str, ours)) if ours and len(ours) < cores and ours[-1] < cores else ""
 
 
 ENVIRONMENT = {

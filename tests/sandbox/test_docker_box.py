@@ -193,6 +193,19 @@ def test_the_engine_was_told_all_of_it(sandbox: DockerSandbox, folder: Path) -> 
         assert box.exit() is None
 
 
+def test_a_program_runs_on_the_cores_that_its_referee_is_bound_to(sandbox: DockerSandbox, folder: Path) -> None:
+    """As in the other boxes, whose programs inherit them: a run's workers are bound to their share of the cores."""
+    cores = os.sched_getaffinity(0)
+    if len(cores) < 2:
+        pytest.skip("there is but one core")
+    os.sched_setaffinity(0, {max(cores)})
+    try:
+        _, output = outcome(sandbox, "import os; print(os.sched_getaffinity(0))", folder)
+    finally:
+        os.sched_setaffinity(0, cores)
+    assert output.decode().strip() == str({max(cores)})
+
+
 def ours() -> list[str]:
     """Return the containers of this process."""
     filters = {"label": [f"{OWNER}={owner()}"]}
