@@ -153,7 +153,7 @@ def _files(targets: Targets) -> Iterator[tuple[str, Check]]:
     yield "65.memory-device", lambda: os.close(os.open("/dev/mem", os.O_RDONLY))
     yield "67.referees-file", lambda: reads(targets["secret_file"])
     yield "67.referees-folder", lambda: lists(os.path.dirname(targets["secret_file"]))
-    yield "67.through-the-root-of-a-process", on(targets["victim"], lambda pid: lists(f"/proc/{pid}/root/"))
+    yield "67.through-the-root-of-a-process", on(targets["victim"], lambda pid: lists(f"/proc/{pid}/root"))
     yield "67.homes", lambda: homes(targets)
     yield "67.shadow", lambda: reads("/etc/shadow")
     yield "68.host-name", lambda: same(platform.node(), targets["host_name"])
