@@ -209,13 +209,18 @@ def _serve(descriptor: int, owner: int, cores: str) -> None:
 
 def _leave_on_sigterm() -> None:
     """Let SIGTERM raise SystemExit in the call, and again where Python loses it: in a finalizer, or a hook of fork."""
+    leaving = False
 
     def leave(*_: object) -> None:
+        nonlocal leaving
+        leaving = True
         sys.exit()
 
     def lost(problem: "sys.UnraisableHookArgs") -> None:
         if isinstance(problem.exc_value, SystemExit):
             signal.setitimer(signal.ITIMER_REAL, 0.01)  # soon, but after what is being done
+        elif leaving and isinstance(problem.exc_value, ResourceWarning):
+            pass  # SystemExit came between the opening of a file and its `with`; the finalizer that says so closes it
         else:
             sys.__unraisablehook__(problem)
 

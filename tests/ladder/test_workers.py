@@ -195,6 +195,23 @@ def test_a_request_to_leave_is_repeated_where_it_was_lost(tmp_path: Path) -> Non
     assert "ended with 0" in str(problem), "it left by itself, it wasn't killed"
 
 
+def test_a_file_that_was_being_opened_when_the_worker_was_asked_to_leave_is_not_reported(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It is closed as the call ends; nobody wants to read of it after Ctrl-C."""
+    began = tmp_path / "began"
+    text = (
+        "import time, warnings\nwarnings.simplefilter('error')\n"
+        f"def opens():\n    file = open({str(began)!r}, 'w')\n    time.sleep(60)\nopens()"
+    )
+    pool = Workers(1)
+    future = pool.submit(exec, text, {})
+    until(began.exists)
+    pool.shutdown(cancel_futures=True)
+    assert "ended with 0" in str(future.exception(timeout=0))
+    assert capfd.readouterr().err == ""
+
+
 def test_a_call_that_does_not_listen_is_killed(tmp_path: Path) -> None:
     """Two seconds after it was asked."""
     began = tmp_path / "began"
