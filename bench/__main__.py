@@ -126,8 +126,11 @@ def boxes_rows() -> Iterator[Row]:
                 ("bubblewrap", Timing(ponder=True)),
                 ("bubblewrap", Timing(cpu=True)),
             )
-            for kind, programs in (("C", [bot] * 4), ("Python", pipes.python_bots(4))):
-                games = 600 if kind == "C" else 120
+            for kind, programs, games in (
+                ("C", [bot] * 4, 600),
+                ("Python", pipes.python_bots(4), 120),
+                ("slow (2 ms)", boxes.napping(Path(folder), 4), 24),  # these are frozen while the others take theirs
+            ):
                 rounds = [  # in turns, and the least of each: what else the machine does only adds
                     [boxes.match(*way, programs=programs, games=games).cpu_us for way in ways] for _ in range(3)
                 ]

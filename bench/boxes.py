@@ -42,6 +42,19 @@ def python_echo(folder: Path) -> Program:
     return Program((sys.executable, str(path)), folder, files=path)
 
 
+def napping(folder: Path, count: int) -> list[Program]:
+    """Write bots that take 2 ms a move, for which they need no CPU."""
+    path = written(folder, "napping", NAPS)
+    return [Program((sys.executable, str(path)), folder, files=path)] * count
+
+
+def written(folder: Path, name: str, think: str) -> Path:
+    """Write a bot that thinks so before each first legal move."""
+    path = folder / f"{name}.py"
+    path.write_text(ANSWERS.format(think=think))
+    return path
+
+
 @contextmanager
 def sandbox(name: str, ahead: int = 0) -> Iterator[Sandbox]:
     """Give a box's sandbox with a folder of its own."""
@@ -142,20 +155,20 @@ def burning(processes: int) -> Iterator[None]:
             burner.wait()
 
 
-THINKER = """
+ANSWERS = """
 import json, sys, time
 def think():
-    end = time.process_time() + 0.020
-    while time.process_time() < end:
-        pass
+    {think}
 for line in sys.stdin:
     message = json.loads(line)
     if message["type"] == "hello":
-        print(json.dumps({"type": "hello"}), flush=True)
+        print(json.dumps({{"type": "hello"}}), flush=True)
     elif message["type"] == "request":
         think()
-        print(json.dumps({"id": message["id"], "choice": 0}), flush=True)
+        print(json.dumps({{"id": message["id"], "choice": 0}}), flush=True)
 """
+THINKS = "end = time.process_time() + 0.020\n    while time.process_time() < end: pass"
+NAPS = "time.sleep(0.002)"
 
 
 @dataclass(frozen=True)
@@ -170,8 +183,7 @@ class Loaded:
 def loaded(name: str, games: int, per_core: int = 4) -> Loaded:
     """Run a bot that thinks 20 ms of CPU a move under 100 ms, against a quick one, beside `per_core` burners a core."""
     with tempfile.TemporaryDirectory() as folder:
-        thinker = Path(folder, "thinker.py")
-        thinker.write_text(THINKER)
+        thinker = written(Path(folder), "thinker", THINKS)
         cores = len(os.sched_getaffinity(0))
         with burning(per_core * cores):
             subprocess.run(

@@ -232,6 +232,7 @@ class _Match:
         if not absent:
             return
         began = self.clock()
+        self.table.freeze_idle()  # those that live on: starting the others takes long
         greeted = []
         for player in absent:
             player.failed = None

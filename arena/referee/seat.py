@@ -4,8 +4,7 @@ A seat is either idle or has one open line (a request, or the hello) that waits 
 by the table; the seat cuts them into lines and takes the first that answers the open line. Everything else is kept as
 stray. A seat that is `gone` (its stream ended, broke a limit, or never began) stays so until it is replaced.
 
-What CPU time a line cost is the difference of two readings. `resting` says that the open line's is taken, and that the
-box is frozen if it is at all; `thaw` and `rest` are the only ways in and out.
+What CPU time a line cost is the difference of two readings; `resting` says that the open line's is taken.
 """
 
 import math
@@ -161,16 +160,18 @@ class Seat:
             self.frozen = False
             self.box.thaw()
 
-    def rest(self, cpu: bool, freeze: bool) -> None:
-        """End the open line's account, by a last reading if `cpu`, and stop the process if `freeze`."""
-        self.resting = True
-        if cpu:
-            reading = self._cpu_ns()
-            self.cpu_used = reading - self._cpu_mark
-            self._cpu_mark = reading
-        if freeze:
+    def freeze(self) -> None:
+        """Stop the process; nothing if it is stopped."""
+        if not self.frozen:
             self.frozen = True
             self.box.freeze()
+
+    def rest(self) -> None:
+        """End the open line's account of CPU time by a last reading."""
+        self.resting = True
+        reading = self._cpu_ns()
+        self.cpu_used = reading - self._cpu_mark
+        self._cpu_mark = reading
 
     def _cpu_ns(self) -> int:
         reading = self.box.cpu_ns()

@@ -8,8 +8,10 @@ unasked.
 
 By CPU time a seat has a second budget. Nothing samples it: a process can't use what is left of it in less than that
 over `cores` of wall time, so the poll ends then at the latest, the time used is read, and so on until it is used up or
-the answer is there, whose reading decides. Unless bots may ponder they are frozen from their answer to their next line,
-and what they use all the same (the sandbox can't freeze, or not at once) is charged to that line.
+the answer is there, whose reading decides. Unless bots may ponder those that aren't asked are frozen until they are,
+as soon as the others take longer than _FREEZE_S: to stop and wake a process costs as much as a fast bot's whole answer,
+and done later it costs nothing, since the referee waits anyway. What a bot uses while it isn't asked (the sandbox can't
+freeze, or hasn't yet) is charged to its next line.
 
 Whose fault it is when nothing moves: a referee that wakes over _STALLED_S late stood still with the whole host, and
 then no answer's lateness says anything about its bot.
@@ -23,6 +25,7 @@ from arena.referee.seat import Seat
 from arena.sandbox import Exit, SandboxError
 
 _TICK_S = 0.02  # how often processes are looked at: one may die while a child holds its output open, or break a limit
+_FREEZE_S = 0.001  # how long a bot may run on while others are asked; the poll knows no less
 _LEAVE_S = 0.5  # how long a bot has to leave after match_over (SPEC.md)
 _OVERSLEPT_S = 0.05  # a referee this late itself can't tell what came in time: what then lies in the pipe counts
 _STALLED_S = 5.0  # bots that are limited in cores can't keep the referee waiting for a core so long
@@ -43,7 +46,6 @@ class Table:
         self._cpu = cpu
         self._freeze = not ponder
         self._forgive = cpu and ponder
-        self._rests = cpu or not ponder
         self._cores = max(1.0, cores)
         self._now = 0.0  # the last reading of the clock
         self._poll = select.poll()
@@ -88,8 +90,8 @@ class Table:
             seat.look_at = min(seat.deadline, start + cpu / self._cores)
         self._await([seat for seat, _, _, _ in asks if seat.waiting and seat.gone is None], start)
         for seat, _, _, _ in asks:
-            if self._rests and not seat.resting and seat.gone is None:
-                seat.rest(self._cpu, self._freeze)
+            if self._cpu and not seat.resting and seat.gone is None:
+                seat.rest()
             if seat.answer is not None:
                 seat.spent = seat.cpu_used > seat.cpu_limit
                 if seat.spent or 0 < seat.answered_at - seat.deadline < _OVERSLEPT_S:
@@ -99,13 +101,16 @@ class Table:
         """Poll until each seat has answered, is gone, or is out of time."""
         self._now = start
         tick = start + _TICK_S
+        freeze_at = start + _FREEZE_S if self._freeze else -math.inf
         while waiting:
             now = self._clock()
             left = min(seat.look_at for seat in waiting) - now
-            nap = 0.0 if left < 0 else min(left, _TICK_S)
+            nap = 0.0 if left < 0 else min(left, _FREEZE_S if now < freeze_at else _TICK_S)
             before = self._now
+            heard = True
             if left > 0:
-                if not self._look(math.ceil(nap * 1000)) or now >= tick:
+                heard = self._look(math.ceil(nap * 1000))
+                if not heard or now >= tick:
                     self._look_at_processes(waiting)
                     tick = now + _TICK_S
             else:
@@ -118,12 +123,16 @@ class Table:
             if self._now - before > nap + _STALLED_S:
                 raise SandboxError(f"the host stood still for {self._now - before:.0f} s")
             waiting = [seat for seat in waiting if seat.waiting and seat.gone is None]
+            if waiting and (not heard or now >= freeze_at):
+                self.freeze_idle()
 
     def _expire(self, seat: Seat) -> None:
         """Give a seat up at its own deadline: however long the others take, it gets no time by that."""
         seat.expire()
-        if self._rests:
-            seat.rest(self._cpu, self._freeze)
+        if self._cpu:
+            seat.rest()
+        if self._freeze:
+            seat.freeze()
 
     def _has_time(self, seat: Seat, now: float) -> bool:
         """Tell whether a seat may go on, and if so set when it must be looked at again."""
@@ -138,6 +147,13 @@ class Table:
                 return False
             seat.look_at = min(seat.deadline, now + max(_LEAST_STEP_S, left / self._cores))
         return True
+
+    def freeze_idle(self) -> None:
+        """Stop all that aren't asked, unless they may ponder; a seat's next line wakes it."""
+        if self._freeze:
+            for seat in self._seats:
+                if not seat.waiting:
+                    seat.freeze()
 
     def finish(self, farewell: bytes) -> None:
         """Say goodbye to all seats, close their input, and give them half a second to leave."""
@@ -188,8 +204,8 @@ class Table:
             seat, name = self._by_descriptor[descriptor]
             if name == "out":
                 seat.receive(now)
-                if not seat.waiting and not seat.resting and self._rests:
-                    seat.rest(self._cpu, self._freeze)
+                if not seat.waiting and not seat.resting and self._cpu:
+                    seat.rest()
                 if seat.gone is not None:
                     self._forget(descriptor)
             elif name == "err":

@@ -14,8 +14,8 @@ WALL_FACTOR = 5  # 20 ms of CPU took 80 ms, 110 at worst, with 4 burning process
 class Timing:
     """Free time a request, bank a game, time to start, in ms; of CPU time if `cpu`, else of wall time.
 
-    `ponder`: bots may compute while it isn't their turn. Otherwise they are frozen, and where the sandbox can't do
-    that, what they burn meanwhile is charged to their next request (by CPU time; wall time can't tell).
+    `ponder`: bots may compute while it isn't their turn. Otherwise they are frozen while others think, and
+    where the sandbox can't do that, what they burn is charged to their next request (wall time can't tell).
     """
 
     limit_ms: int = 500

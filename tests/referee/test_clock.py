@@ -709,46 +709,129 @@ def test_what_is_burnt_on_another_seats_turn_is_free_only_where_pondering_is(pon
     assert codes(record) == []
 
 
+class Noted(Watched):
+    """A box that notes by its number when it is stopped and let go on."""
+
+    def __init__(self, box: FakeBox, calls: list[str], number: int) -> None:
+        super().__init__(box, calls)
+        self._number = number
+
+    def _note(self, call: str) -> None:
+        if call in ("freeze", "thaw"):
+            self._calls.append(f"{call} {self._number}")
+
+
+def frozen(calls: list[str], number: int) -> bool:
+    """Tell whether a box is stopped, by the last of what was noted of it."""
+    return next((call for call in reversed(calls) if call.endswith(f" {number}")), "") == f"freeze {number}"
+
+
+def until(what: Callable[[], bool]) -> None:
+    end = time.monotonic() + WAIT_S
+    while not what():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.0005)
+
+
 @pytest.mark.parametrize("cpu", [False, True])
-def test_a_bot_is_thawed_for_its_request_and_frozen_after_its_answer(cpu: bool) -> None:
+def test_a_bot_is_frozen_while_others_think_and_thawed_for_its_request(cpu: bool) -> None:
     """Source: SPEC.md, "Life of a bot process", between requests: in this order, at each request, and not else."""
-    clock = Clock()
     calls: list[str] = []
     ran: list[str] = []
 
-    class Named(Watched):
-        def _note(self, call: str) -> None:
-            if call in ("freeze", "thaw"):
-                calls.append(f"{call} {self._calls[0]}")
-
-    def goes_on(peer: Peer, request: Request) -> None:
+    def goes_on(peer: Peer, request: Request) -> bytes | None:
+        if request["id"] > 3:  # the first are turns, and the other bot's follow them
+            return reply(request)
         ran.append("answers")
+        before = calls.count("freeze 0")
         peer.send(reply(request))
-        clock.settle(peer)  # until it is frozen
-        peer.burn(0)  # stops here at the latest
+        until(lambda: calls.count("freeze 0") > before)
+        peer.burn(0)  # stops here
         ran.append("goes on")
+        return None
 
     def looks(peer: Peer, request: Request) -> bytes:
-        assert ran[-1] == "answers", "it ran on another seat's turn"
+        if request["id"] <= 3:
+            until(lambda: frozen(calls, 0))
+            assert ran[-1] == "answers", "it ran on another seat's turn"
         return reply(request)
 
     record = play(
         bot(goes_on),
         bot(looks),
-        clock=clock,
+        clock=Clock(),
         cpu=cpu,
         freezes=True,
-        wrap=lambda number, box: Named(box, [str(number)]),
+        wrap=lambda number, box: Noted(box, calls, number),
     )
     assert codes(record) == []
-    assert sorted(calls[:2]) == ["freeze 0", "freeze 1"]  # after their hellos
-    assert calls[-2:] == ["thaw 0", "thaw 1"]  # so that they can leave
-    turns = calls[2:-2]
-    assert len(turns) == 2 * len(record.games[0].words)
-    for thaw, freeze in zip(turns[::2], turns[1::2], strict=True):
-        assert (thaw.split()[0], freeze.split()[0]) == ("thaw", "freeze")
-        assert thaw.split()[1] == freeze.split()[1]
-    assert {turn.split()[1] for turn in turns} == {"0", "1"}
+    for number in (0, 1):
+        of_one = [call.split()[0] for call in calls if call.endswith(f" {number}")]
+        assert of_one == ["freeze", "thaw"] * (len(of_one) // 2), "by turns, and at last so that it can leave"
+    assert ran == ["answers", "goes on"] * 3
+
+
+def test_what_another_bot_writes_meanwhile_keeps_nobody_from_being_frozen() -> None:
+    """Two bots in league: one talks on its standard error, so that the referee never waits in vain."""
+    calls: list[str] = []
+
+    def talks(peer: Peer, request: Request) -> bytes:
+        end = time.monotonic() + WAIT_S
+        while not frozen(calls, 0):
+            assert time.monotonic() < end, "it was never frozen"
+            peer.log(b".")
+        return reply(request)
+
+    record = play(
+        bot(first),
+        bot(talks),
+        clock=time.monotonic,
+        freezes=True,
+        wrap=lambda number, box: Noted(box, calls, number),
+    )
+    assert codes(record) == []
+
+
+def test_who_answers_before_the_others_is_frozen_while_they_think() -> None:
+    """In a window all are asked at once; here the third waits for the second, long after the first look."""
+    calls: list[str] = []
+
+    def slow(peer: Peer, request: Request) -> bytes:
+        if request["kind"] == "challenge":
+            until(lambda: frozen(calls, 0))
+        return reply(request)
+
+    def slower(peer: Peer, request: Request) -> bytes:
+        if request["kind"] == "challenge":
+            until(lambda: frozen(calls, 1))
+        return reply(request)
+
+    record = play(
+        bot(taxes),
+        bot(slow),
+        bot(slower),
+        clock=time.monotonic,
+        freezes=True,
+        wrap=lambda number, box: Noted(box, calls, number),
+    )
+    assert codes(record) == []
+
+
+def test_those_that_live_on_are_frozen_while_another_is_started_anew() -> None:
+    """A start may take seconds."""
+    calls: list[str] = []
+    starts: list[bool] = []
+
+    def wrap(number: int, box: FakeBox) -> Box:
+        if number == 1:
+            starts.append(frozen(calls, 0))
+        return Noted(box, calls, number)
+
+    def dies(peer: Peer, request: Request) -> None:
+        peer.die(3)
+
+    play(bot(first), bot(dies), clock=time.monotonic, freezes=True, games=3, wrap=wrap)
+    assert starts == [False, True, True]
 
 
 def test_nobody_is_frozen_where_pondering_is_allowed() -> None:
@@ -774,13 +857,26 @@ def test_a_bot_that_timed_out_is_frozen_too_and_answers_late_for_free() -> None:
 
 def test_a_frozen_bot_that_was_leaving_is_found_dead_when_it_is_next_asked() -> None:
     """Source: DESIGN.md 3, faults: found dead. It ends right after its answer, so perhaps only once it is thawed."""
+    calls: list[str] = []
 
     def leaves(peer: Peer, request: Request) -> None:
+        before = calls.count("freeze 0")
         peer.send(reply(request))
+        until(lambda: calls.count("freeze 0") > before)
         peer.burn(0)
         peer.die(3)
 
-    record = play(bot(leaves), bot(first), clock=time.monotonic, freezes=True)
+    def waits(peer: Peer, request: Request) -> bytes:
+        until(lambda: frozen(calls, 0))
+        return reply(request)
+
+    record = play(
+        bot(leaves),
+        bot(waits),
+        clock=time.monotonic,
+        freezes=True,
+        wrap=lambda number, box: Noted(box, calls, number),
+    )
     (fault,) = record.games[0].faults
     assert (fault.code, fault.detail) == ("exited", "exited with code 3")
 
@@ -792,17 +888,23 @@ def test_a_frozen_bot_that_was_leaving_is_found_dead_when_it_is_next_asked() -> 
 def test_a_sandbox_that_breaks_in_mid_game_voids_the_match(breaks: tuple[str, int]) -> None:
     """Source: Box: SandboxError by signs that the program can't cause. All boxes are closed."""
 
+    calls: list[str] = []
+
     def silent(peer: Peer, request: Request) -> bytes | None:
         return reply(request) if breaks[0] != "exit" or request["id"] < 3 else None
+
+    def waits(peer: Peer, request: Request) -> bytes:
+        until(lambda: breaks[0] not in ("freeze", "thaw") or calls.count("freeze") > calls.count("thaw"))
+        return reply(request)
 
     with pytest.raises(ArenaError, match=f"{breaks[0]}: the daemon is gone"):
         play(
             bot(silent),
-            bot(first),
+            bot(waits),
             clock=Clock(),
             cpu=True,
             freezes=True,
-            wrap=lambda number, box: Watched(box, [], breaks if number == 0 else None),
+            wrap=lambda number, box: Watched(box, calls if number == 0 else [], breaks if number == 0 else None),
         )
 
 
