@@ -394,12 +394,13 @@ def _print_report(this: "Run") -> None:
     if not console.is_terminal:
         console.width = _PIPE_WIDTH
     console.print(report.head(this, board))
-    console.print()
-    _print_whole(console, report.standings(board))
-    for line in report.notes(board):
-        console.print(line, style="dim")
-    console.print()
-    _print_whole(console, report.duels(board))
+    if board.games:  # a table of noughts says nothing
+        console.print()
+        _print_whole(console, report.standings(board))
+        for line in report.notes(board):
+            console.print(line, style="dim")
+        console.print()
+        _print_whole(console, report.duels(board))
     for text in report.trouble(this, board):
         console.print()
         console.print(text)

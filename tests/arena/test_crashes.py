@@ -151,6 +151,7 @@ def test_a_worker_that_dies_in_a_long_match_leaves_no_bot_behind(place: Place) -
     ran = place.end(process)
     assert ran.code == 130
     assert "match 0 is void: the worker process ended with -9" in ran.err
+    assert [line.split()[0] for line in ran.out.splitlines() if line] == ["0", "records"], "no table of noughts"
     place.demand_nothing_left()
 
 
