@@ -101,16 +101,17 @@ class Table:
         """Poll until each seat has answered, is gone, or is out of time."""
         self._now = start
         tick = start + _TICK_S
-        freeze_at = start + _FREEZE_S if self._freeze else -math.inf
+        freeze_at = start + _FREEZE_S
+        pause = _FREEZE_S if self._freeze else _TICK_S
         while waiting:
             now = self._clock()
             left = min(seat.look_at for seat in waiting) - now
-            nap = 0.0 if left < 0 else min(left, _FREEZE_S if now < freeze_at else _TICK_S)
+            nap = 0.0 if left < 0 else min(left, pause)
             before = self._now
             heard = True
             if left > 0:
                 heard = self._look(math.ceil(nap * 1000))
-                if not heard or now >= tick:
+                if (not heard and pause == _TICK_S) or now >= tick:
                     self._look_at_processes(waiting)
                     tick = now + _TICK_S
             else:
@@ -125,6 +126,7 @@ class Table:
             waiting = [seat for seat in waiting if seat.waiting and seat.gone is None]
             if waiting and (not heard or now >= freeze_at):
                 self.freeze_idle()
+                pause = _TICK_S
 
     def _expire(self, seat: Seat) -> None:
         """Give a seat up at its own deadline: however long the others take, it gets no time by that."""
