@@ -4,7 +4,7 @@ A seat is either idle or has one open line (a request, or the hello) that waits 
 by the table; the seat cuts them into lines and takes the first that answers the open line. Everything else is kept as
 stray. A seat that is `gone` (its stream ended, broke a limit, or never began) stays so until it is replaced.
 
-What CPU time a line cost is the difference of two readings; `resting` says that the open line's is taken.
+What CPU time a line cost is the difference of two readings. `resting` says that the table is done with the open line.
 """
 
 import math
@@ -166,9 +166,8 @@ class Seat:
             self.frozen = True
             self.box.freeze()
 
-    def rest(self) -> None:
+    def book(self) -> None:
         """End the open line's account of CPU time by a last reading."""
-        self.resting = True
         reading = self._cpu_ns()
         self.cpu_used = reading - self._cpu_mark
         self._cpu_mark = reading

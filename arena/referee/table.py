@@ -8,10 +8,11 @@ unasked.
 
 By CPU time a seat has a second budget. Nothing samples it: a process can't use what is left of it in less than that
 over `cores` of wall time, so the poll ends then at the latest, the time used is read, and so on until it is used up or
-the answer is there, whose reading decides. Unless bots may ponder those that aren't asked are frozen until they are,
-as soon as the others take longer than _FREEZE_S: to stop and wake a process costs as much as a fast bot's whole answer,
-and done later it costs nothing, since the referee waits anyway. What a bot uses while it isn't asked (the sandbox can't
-freeze, or hasn't yet) is charged to its next line.
+the answer is there, whose reading decides. What a bot uses while it isn't asked is charged to its next line.
+
+Unless bots may ponder those that aren't asked are frozen: by wall time, which can't charge them, from their answer to
+their next line; by CPU time as soon as the others take longer than _FREEZE_S, since to stop and wake a process costs as
+much as a fast bot's whole answer, and costs nothing while the referee waits anyway.
 
 Whose fault it is when nothing moves: a referee that wakes over _STALLED_S late stood still with the whole host, and
 then no answer's lateness says anything about its bot.
@@ -90,8 +91,8 @@ class Table:
             seat.look_at = min(seat.deadline, start + cpu / self._cores)
         self._await([seat for seat, _, _, _ in asks if seat.waiting and seat.gone is None], start)
         for seat, _, _, _ in asks:
-            if self._cpu and not seat.resting and seat.gone is None:
-                seat.rest()
+            if not seat.resting and seat.gone is None:
+                self._rest(seat)
             if seat.answer is not None:
                 seat.spent = seat.cpu_used > seat.cpu_limit
                 if seat.spent or 0 < seat.answered_at - seat.deadline < _OVERSLEPT_S:
@@ -131,9 +132,16 @@ class Table:
     def _expire(self, seat: Seat) -> None:
         """Give a seat up at its own deadline: however long the others take, it gets no time by that."""
         seat.expire()
-        if self._cpu:
-            seat.rest()
+        self._rest(seat)
         if self._freeze:
+            seat.freeze()
+
+    def _rest(self, seat: Seat) -> None:
+        """End a seat's line: take its CPU time, or else see to it that it takes no more."""
+        seat.resting = True
+        if self._cpu:
+            seat.book()
+        elif self._freeze:
             seat.freeze()
 
     def _has_time(self, seat: Seat, now: float) -> bool:
@@ -151,10 +159,10 @@ class Table:
         return True
 
     def freeze_idle(self) -> None:
-        """Stop all that aren't asked, unless they may ponder; a seat's next line wakes it."""
+        """Stop all that aren't asked, or are gone, unless they may ponder; a seat's next line wakes it."""
         if self._freeze:
             for seat in self._seats:
-                if not seat.waiting:
+                if not seat.waiting or seat.gone is not None:
                     seat.freeze()
 
     def finish(self, farewell: bytes) -> None:
@@ -179,6 +187,7 @@ class Table:
 
         If it has ended, its last words are kept.
         """
+        self.freeze_idle()  # the others: this may take long
         if seat.gone == "closed":
             seat.thaw()  # it may have been stopped on its way out
         end = self._clock() + _DYING_S
@@ -206,8 +215,8 @@ class Table:
             seat, name = self._by_descriptor[descriptor]
             if name == "out":
                 seat.receive(now)
-                if not seat.waiting and not seat.resting and self._cpu:
-                    seat.rest()
+                if not seat.waiting and not seat.resting:
+                    self._rest(seat)
                 if seat.gone is not None:
                     self._forget(descriptor)
             elif name == "err":

@@ -147,10 +147,12 @@ def test_a_worker_that_dies_in_a_long_match_leaves_no_bot_behind(place: Place) -
     os.kill(workers(process)[0], signal.SIGKILL)
     place.wait(lambda: set(playing()) - set(first), process=process)
     assert len(list(place.tmp.glob("arena-*/match-0-*"))) == 1, "what the dead worker left is removed"
+    assert process.stderr is not None
+    said = iter(process.stderr.readline, "")
+    assert any("match 0 is void: the worker process ended with -9" in line for line in said)
     process.terminate()
     ran = place.end(process)
     assert ran.code == 130
-    assert "match 0 is void: the worker process ended with -9" in ran.err
     assert [line.split()[0] for line in ran.out.splitlines() if line] == ["0", "records"], "no table of noughts"
     place.demand_nothing_left()
 

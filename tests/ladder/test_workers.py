@@ -92,11 +92,13 @@ def test_a_worker_that_dies_costs_only_its_call(workers: Workers, ending: tuple[
     assert [outcome(future) for future in futures] == [n + n for n in range(10)]
 
 
-def test_a_worker_that_is_killed_in_mid_call_costs_only_its_call(workers: Workers) -> None:
+def test_a_worker_that_is_killed_in_mid_call_costs_only_its_call(workers: Workers, tmp_path: Path) -> None:
     """kill -9 from outside, as by the kernel when memory is short."""
     victim = outcome(workers.submit(os.getpid))
-    running = [workers.submit(time.sleep, LIMIT_S) for _ in range(2)]
-    until(lambda: all(future.running() for future in running) and len(workers.pids) == 2)
+    began = [tmp_path / "one", tmp_path / "two"]
+    text = "import time\nopen({!r}, 'w').close()\ntime.sleep(600)"
+    running = [workers.submit(exec, text.format(str(path))) for path in began]
+    until(lambda: all(path.exists() for path in began))
     os.kill(victim, signal.SIGKILL)
     done, _ = wait(running, timeout=LIMIT_S, return_when="FIRST_COMPLETED")
     assert len(done) == 1
