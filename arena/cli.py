@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import click
 
 from arena import __version__, cli_boxes, cli_doctor, cli_rules, cli_sandbox
-from arena.cli_out import fail, note, refuse, to_stdout, told
+from arena.cli_out import counted, fail, note, refuse, to_stdout, told
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _LIVE_PER_S = 4  # how often the live table is drawn
 _BUILD_S = 600  # how long a bot's build command may take
 _MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # no fault of the input
+_NO_MODULE = (b"ModuleNotFoundError", b"Cannot find module")  # as Python and node say it
 _PIPE_WIDTH = 10_000  # columns for a pipe or a file, which have no width to fit: so that no line is folded or cut
 
 
@@ -157,6 +158,8 @@ def run(
                     cli_boxes.announce(choice, reasons, box, " (auto)" if sandbox in (None, "auto") else "")
                     timing = cli_boxes.timing_of(limit_ms, bank_ms, start_ms, clock, ponder, box)
                     cli_boxes.demand_clock(timing, box)
+                    cli_boxes.announce_clock(timing, box)
+                    cli_boxes.demand_limits(limits, box)
                     config = replace(config, timing=timing)
                     building = folder.path.absolute().with_name(f"{folder.path.name}.building")
                     config = _built(config, box, building)
@@ -223,7 +226,8 @@ def _new_config(
     except ValueError as unplannable:
         refuse(str(unplannable))
     note(
-        f"{plan.games} games of {ruleset.name}: {plan.rounds} rounds of {plan.matches_per_round} matches, "
+        f"{plan.games} games of {ruleset.name}: {counted(plan.rounds, 'round')} of "
+        f"{counted(plan.matches_per_round, 'match', 'es')}, "
         f"{plan.match_games} games each, at {table} seats"
     )
     return config
@@ -242,6 +246,7 @@ def _check_before_resume(config: "RunConfig") -> None:
         try:
             cli_boxes.demand_clock(config.timing, box)
             cli_boxes.announce(config.sandbox, {}, box, "")
+            cli_boxes.announce_clock(config.timing, box)
         finally:
             box.close()
 
@@ -312,6 +317,8 @@ def _greet(config: "RunConfig", box: "Sandbox") -> None:
             if greeted.problem is not None:
                 failed.append(f"{bot.name} did not start: {greeted.problem}")
                 failed += [f"  | {show(line, 200)}" for line in greeted.stderr.split(b"\n")[-12:] if line]
+                if config.sandbox.isolates and bot.path.is_file() and any(map(greeted.stderr.__contains__, _NO_MODULE)):
+                    failed.append("  a file is alone in its box: give its folder, with a bot.toml, if it needs others")
     except ArenaError as problem:
         fail(f"this machine can't start the bots: {problem}")
     if failed:

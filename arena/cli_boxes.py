@@ -107,14 +107,34 @@ def demand(choice: "Choice") -> None:
 
 def announce(choice: "Choice", reasons: dict[str, str], sandbox: "Sandbox", how: str) -> None:
     """Say in one line which sandbox plays and what it blocks, and in a line each why no stronger one does."""
-    if choice.isolates:
-        note(f"sandbox{how}: {sandbox.note}")
-    else:
-        note(f"sandbox{how}: process (it keeps nothing from the bots: only for code you trust)")
+    note(f"sandbox{how}: {sandbox.note}")
     for name, reason in reasons.items():
         note(f"  not {name}: {reason}")
     if reasons and not choice.isolates:
         note("  WARNING: bots can read your files, each other and the network. arena doctor says how to mend it.")
+
+
+def announce_clock(timing: "Timing", sandbox: "Sandbox") -> None:
+    """Say in one line what the bots are charged, and whether they can compute while others think."""
+    if timing.cpu:
+        charged = f"CPU time, and {timing.factor} times as much wall time"
+    else:
+        charged = "wall time" if sandbox.accounts_cpu else "wall time, since CPU time can't be told here"
+    if timing.ponder:
+        others = "bots may compute while others think"
+    else:
+        others = "bots are frozen while others think" if sandbox.freezes else "bots can't be frozen while others think"
+    note(f"clock: {charged}; {others}")
+
+
+def demand_limits(flags: dict[str, float | None], sandbox: "Sandbox") -> None:
+    """Exit with 2 if a limit was given by its flag that the sandbox doesn't enforce here."""
+    from arena.sandbox import LIMITS
+
+    for field, value in flags.items():
+        if value is not None and field in sandbox.unenforced:
+            flag = LIMITS[field].flag
+            refuse(f"{flag} isn't enforced by the sandbox {sandbox.name} here: leave it out; see arena doctor")
 
 
 def timing_of(

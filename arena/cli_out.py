@@ -28,6 +28,11 @@ def fail(text: str) -> NoReturn:
     sys.exit(1)
 
 
+def counted(number: int, noun: str, plural: str = "s") -> str:
+    """Return a number with its noun: "1 match", "2 matches"."""
+    return f"{number} {noun}{plural if number != 1 else ''}"
+
+
 def told(problem: OSError) -> str:
     """Return what the system says, with the file that it says it of."""
     what = problem.strerror or str(problem)

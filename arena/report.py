@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from arena.cli_out import counted
 from arena.referee import FAULTS, Consequence, RecordError, read, request_line
 from arena.run import Progress, Run
 from ladder.board import Board, Standing
@@ -58,7 +59,8 @@ def head(run: Run, board: Board) -> str:
     """Return one line: what was played, and how fast."""
     config, progress = run.config, run.progress
     drawn = f", {board.draws} drawn" if board.draws else ""
-    text = f"{board.games} games of {config.rules.name} at {config.seats} seats in {board.matches} matches{drawn}"
+    matches = counted(board.matches, "match", "es")
+    text = f"{board.games} games of {config.rules.name} at {config.seats} seats in {matches}{drawn}"
     if progress.seconds > 0 and progress.fresh_games:
         text += f"; {progress.fresh_games / progress.seconds:.0f} games/s"
     return text

@@ -33,7 +33,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "arena.sheet": ("arena.coup", "arena.rulesets"),
     "arena.job": ("arena.referee", "arena.sandbox"),
     "arena.run": ("arena", "arena.bots", "arena.coup", "arena.job", "arena.referee", "arena.sandbox", "ladder"),
-    "arena.report": ("arena.referee", "arena.run", "ladder.board", "protocol"),
+    "arena.report": ("arena.cli_out", "arena.referee", "arena.run", "ladder.board", "protocol"),
     "arena.cli": ("arena", "ladder", "protocol"),
     "arena.cli_*": ("arena", "ladder", "protocol"),
     "ladder": (),

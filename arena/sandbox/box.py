@@ -143,6 +143,11 @@ class Sandbox(Protocol):
     def freezes(self) -> bool:
         """Whether `Box.freeze` of its boxes does something."""
 
+    @property
+    def unenforced(self) -> frozenset[str]:
+        """The fields of Limits that it can't enforce here, not even approximately."""
+        return frozenset()
+
     def start(self, program: Program, limits: Limits) -> Box:
         """Start the program; it may not have run a line yet.
 

@@ -102,17 +102,26 @@ class ProcessSandbox(Sandbox):
     @property
     def note(self) -> str:
         """One line: what it is and what it blocks."""
-        return f"process: no isolation; only for code you trust; {self._bounded}; /tmp isn't bounded"
+        none = "/tmp or cores" if "cores" in self.unenforced else "/tmp"
+        return f"process: it keeps nothing from the bots: only for code you trust; {self._bounded}; none of {none}"
 
     @property
     def _bounded(self) -> str:
         if sys.platform != "linux":
-            return "memory and processes aren't bounded"
+            return "no limits of memory or processes"
         exact = set() if self._groups is None else self._groups.controllers
         vague = [word for name, word in (("memory", "memory"), ("pids", "processes")) if name not in exact]
         if vague:
-            return f"{' and '.join(vague)} limit approximate"
-        return "memory and processes limited by control groups"
+            return f"approximate limits: {', '.join(vague)}"
+        return "limits by control groups"
+
+    @property
+    def unenforced(self) -> frozenset[str]:
+        """Its /tmp is everybody's."""
+        if sys.platform != "linux":
+            return frozenset({"tmp_mb", "cores", "memory_mb", "processes"})
+        exact = set() if self._groups is None else self._groups.controllers
+        return frozenset({"tmp_mb"} if "cpu" in exact else {"tmp_mb", "cores"})
 
     @property
     def accounts_cpu(self) -> bool:

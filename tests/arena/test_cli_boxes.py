@@ -147,10 +147,47 @@ def test_a_host_where_nothing_isolates_is_told_loudly(place: Place) -> None:
     )
     assert ran.code == 0, ran.err
     lines = ran.err.splitlines()
-    start = lines.index("sandbox (auto): process (it keeps nothing from the bots: only for code you trust)")
+    start = next(n for n, line in enumerate(lines) if line.startswith("sandbox (auto): process: "))
+    assert "it keeps nothing from the bots: only for code you trust" in lines[start]
     assert lines[start + 1].startswith("  not bubblewrap: ")
     assert lines[start + 2].startswith("  not docker: ")
     assert lines[start + 3].startswith("  WARNING: bots can read your files, each other and the network")
+
+
+def test_a_limit_that_the_sandbox_cannot_enforce_is_refused(place: Place) -> None:
+    """Source: issue 4, "Limits": none is dropped silently. A plain process writes to everybody's /tmp."""
+    ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "process", "--tmp-mb", 1, "--out", "out")
+    assert ran.code == 2
+    assert ran.told[-1].startswith("arena: --tmp-mb isn't enforced by the sandbox process here")
+    assert not (place.folder / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (("--clock", "wall"), "clock: wall time; "),
+        (("--clock", "wall", "--ponder"), "clock: wall time; bots may compute while others think"),
+        (("--clock", "cpu"), "clock: CPU time, and 5 times as much wall time; "),
+    ],
+)
+def test_a_run_says_what_the_bots_are_charged(place: Place, flags: tuple[str, ...], expected: str) -> None:
+    """Source: issue 4, "Choice": nothing ever falls back silently, a clock neither."""
+    ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "process", *flags)
+    assert ran.code == 0, ran.err
+    (told,) = [line for line in ran.err.splitlines() if line.startswith("clock: ")]
+    assert told.startswith(expected)
+
+
+def test_who_imports_a_file_that_is_not_in_its_box_is_told(place: Place, needs: Needs) -> None:
+    """A file given alone is alone; as a plain process it still finds what lies beside it."""
+    needs("bubblewrap", why_not("bubblewrap"))
+    (place.folder / "brain.py").write_text("")
+    honest = (Path(__file__).parents[2] / "sample_bots" / "honest.py").read_text()
+    bot = place.bot("thinking.py", honest.replace("import json", "import brain, json", 1))
+    assert place.run("run", bot, *place.bots(1), *TINY, "--sandbox", "process").code == 0
+    ran = place.run("run", bot, *place.bots(1), *TINY, "--sandbox", "bubblewrap")
+    assert ran.code == 2
+    assert ran.told[-1] == "  a file is alone in its box: give its folder, with a bot.toml, if it needs others"
 
 
 @pytest.mark.parametrize("name", ISOLATING)
@@ -211,7 +248,7 @@ def test_every_limit_has_a_flag_with_its_default_in_the_help(place: Place) -> No
 def test_flags_win_over_the_ruleset_and_that_over_the_defaults(place: Place) -> None:
     """[limits] of the file, one field by flag, the rest by default; run.json has what counts."""
     place.bot("my.toml", 'base = "duel"\n\n[limits]\nmemory_mb = 300\nprocesses = 50\ncores = 2\n')
-    flags = ("--rules", "my.toml", "--memory-mb", 400, "--tmp-mb", 8, "--out", "out")
+    flags = ("--rules", "my.toml", "--memory-mb", 400, "--open-files", 99, "--out", "out")
     assert place.run("run", *place.bots(2), *TINY, *flags).code == 0
     limits = config_of(place, "out")["limits"]
     assert limits == {
@@ -220,8 +257,8 @@ def test_flags_win_over_the_ruleset_and_that_over_the_defaults(place: Place) -> 
         "cpu_s": 1200,
         "cores": 2.0,
         "file_size_mb": 64,
-        "tmp_mb": 8,
-        "open_files": 256,
+        "tmp_mb": 16,
+        "open_files": 99,
         "output_kb": 1024,
     }
     shown = place.call("rules", "my.toml").out

@@ -89,7 +89,7 @@ def test_tables_are_data_and_all_else_goes_to_stderr(place: Place) -> None:
     """So that `arena run ... > standings.txt` holds the standings alone."""
     ran = place.run("run", *place.bots(3), "--games", 12, "--match-games", 3, "--out", "out")
     assert ran.code == 0
-    assert "12 games of coup: 4 rounds of 1 matches, 3 games each, at 3 seats" in ran.err
+    assert "12 games of coup: 4 rounds of 1 match, 3 games each, at 3 seats" in ran.err
     assert "only for code you trust" in ran.err
     first, *rest = ran.out.splitlines()
     assert first.startswith("12 games of coup at 3 seats in 4 matches")
