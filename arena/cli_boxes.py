@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from arena.referee import Timing
     from arena.sandbox import Limits, Sandbox
     from arena.sandbox.choice import Choice
+    from arena.sandbox.trouble import Trouble
 
 _LIMITS_AFTER = "docker_image"  # the parameter behind which --help lists the limits
 
@@ -78,7 +79,7 @@ def limits_of(flags: dict[str, float | None], rules: str) -> "Limits":
     return Limits(**values)
 
 
-def chosen(sandbox: str | None, runtime: str | None, image: str | None) -> "tuple[Choice, dict[str, str]]":
+def chosen(sandbox: str | None, runtime: str | None, image: str | None) -> "tuple[Choice, dict[str, Trouble]]":
     """Return the sandbox that was asked for, or for `auto` the strongest that works, with why stronger ones don't.
 
     Exits with 2 where one asked for by name can't be had.
@@ -105,7 +106,7 @@ def demand(choice: "Choice") -> None:
         refuse(f"the sandbox {choice.name} doesn't work here: {reason}\nSee arena doctor. No other was taken instead.")
 
 
-def announce(choice: "Choice", reasons: dict[str, str], sandbox: "Sandbox", how: str) -> None:
+def announce(choice: "Choice", reasons: "dict[str, Trouble]", sandbox: "Sandbox", how: str) -> None:
     """Say in one line which sandbox plays and what it blocks, and in a line each why no stronger one does."""
     note(f"sandbox{how}: {sandbox.note}")
     for name, reason in reasons.items():

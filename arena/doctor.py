@@ -1,31 +1,37 @@
 """What of this host keeps bots apart and clocks fair, and the command that mends what doesn't.
 
 `findings` reads the kernel's files below a root folder (another one in tests) and asks each sandbox for a trial; it
-changes nothing and prints nothing. What mends a thing is for a person to run: some of it trades safety elsewhere for
-repeatable times, and is marked as advice by its level.
+changes nothing and prints nothing. What mends a thing is for a person to run, and comes from the one table of
+arena/sandbox/trouble.py: some of it trades safety elsewhere for repeatable times, and is marked as advice by its level.
 
 The checks of what makes times vary (swap, SMT, governor, turbo, address space randomisation, huge pages) are those of
 isolate-check-environment.
 """
 
-import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from arena.sandbox import toolchain
+from arena.sandbox import Limits, SandboxError, toolchain
 from arena.sandbox.choice import ISOLATING, NAMES, why_not
+from arena.sandbox.trouble import Remedy, Trouble, trouble_of
 
-__all__ = ["Finding", "Level", "boxes", "findings"]
+if TYPE_CHECKING:
+    from arena.sandbox.docker import Abilities
 
-_ASK_S = 10  # for a program to say its version; a hung Docker daemon must not hang the doctor
+__all__ = ["Finding", "Level", "boxes", "docker_box", "docker_engine", "findings"]
+
+_ASK_S = 10  # for a program to say its version
 _LEAST_DISK_MB = 1_000  # copies of bots, builds and logs of a long run
+_SEATS = 4  # of a match, as most rulesets are played
+_HOST_MB = 512  # what the kernel, the referees and an engine need besides the bots
 # Program -> what to install. The language is there if the first of them is.
 _LANGUAGES = {
     "python3": "python3",
@@ -47,23 +53,41 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line: what was looked at, what was found, and the command that mends it (None: nothing to mend)."""
+    """One line: what was looked at, how bad it is, and what was found, with what mends it."""
 
     what: str
     level: Level
-    text: str
-    mend: str | None = None
+    trouble: Trouble
+
+    @property
+    def text(self) -> str:
+        """Return what was found."""
+        return self.trouble.text
+
+    @property
+    def mend(self) -> str | None:
+        """Return the command that mends it, None where there is nothing to mend, or no command does."""
+        return self.trouble.command
+
+    @property
+    def then(self) -> str:
+        """Return what is to be done besides, or what else would do; may be empty."""
+        return self.trouble.then
 
 
-def boxes() -> dict[str, str | None]:
+def _found(what: str, level: Level, text: str, remedy: Remedy | None = None, *about: str) -> Finding:
+    return Finding(what, level, Trouble(text, remedy, about))
+
+
+def boxes() -> dict[str, Trouble | None]:
     """Try each sandbox; return by name why it doesn't work here, None for one that does."""
     return {name: why_not(name) for name in NAMES}
 
 
-def findings(tried: dict[str, str | None], root: Path = Path("/")) -> Iterator[Finding]:
+def findings(tried: dict[str, Trouble | None], root: Path = Path("/")) -> Iterator[Finding]:
     """Yield what is found here, the sandboxes first. `tried` is what `boxes` returned; `root` holds proc, sys, etc."""
     yield _auto(tried)
-    yield from (_box(name, tried[name]) for name in ISOLATING)
+    yield _bubblewrap(tried["bubblewrap"])
     yield from _docker(tried["docker"])
     for check in (
         _user_namespaces,
@@ -84,62 +108,83 @@ def findings(tried: dict[str, str | None], root: Path = Path("/")) -> Iterator[F
     yield _groups()
     yield from _languages()
     yield _cores()
+    memory = _memory(root, _number_of_cores())
+    if memory is not None:
+        yield memory
     yield _disk()
 
 
 # --- sandboxes --------------------------------------------------------------------------------------------------------
 
 
-def _auto(tried: dict[str, str | None]) -> Finding:
+def _auto(tried: dict[str, Trouble | None]) -> Finding:
     taken = next((name for name in ISOLATING if tried[name] is None), None)
     if taken is not None:
-        return Finding("--sandbox auto", Level.OK, f"takes {taken}")
-    return Finding("--sandbox auto", Level.FAIL, "takes process, which keeps nothing from the bots; see the next lines")
+        return _found("--sandbox auto", Level.OK, f"takes {taken}")
+    return _found("--sandbox auto", Level.FAIL, "takes process, which keeps nothing from the bots; see the next lines")
 
 
-def _box(name: str, reason: str | None) -> Finding:
-    version = _said("bwrap", "--version") if name == "bubblewrap" else None
-    if reason is None:
-        return Finding(name, Level.OK, f"works: a trial box ran{f' ({version})' if version else ''}")
-    text, mend = _split(reason)
-    return Finding(name, Level.WARN, text, mend)
+def _bubblewrap(trouble: Trouble | None) -> Finding:
+    if trouble is not None:
+        return Finding("bubblewrap", Level.WARN, trouble)
+    version = _said("bwrap", "--version")
+    return _found("bubblewrap", Level.OK, f"works: a trial box ran{f' ({version})' if version else ''}")
 
 
-def _docker(reason: str | None) -> Iterator[Finding]:
-    if reason is not None:
+def _docker(trouble: Trouble | None) -> Iterator[Finding]:
+    from arena.sandbox import docker
+
+    if trouble is not None:
+        yield Finding("docker", Level.WARN, trouble)
         return
-    told = _said("docker", "info", "--format", "{{json .}}")
     try:
-        info = json.loads(told or "")
-        names = ", ".join(sorted(name for name in info["Runtimes"] if "." not in name))  # the dotted are shims
-        yield Finding("docker daemon", Level.OK, f"{info['ServerVersion']}; runtimes: {names}; {info['Images']} images")
-    except (KeyError, TypeError, ValueError):
-        return  # no docker command: the daemon was asked through its socket, and works
+        engine, able = docker.what_works()
+    except SandboxError as problem:  # it did a moment ago
+        yield Finding("docker", Level.WARN, trouble_of(problem, Remedy.ASK_DOCKER))
+        return
+    yield docker_box(able, docker.controllers(able), bool(os.environ.get("DOCKER_HOST")))
+    yield from docker_engine(engine.info, docker.controllers(able))
+
+
+def docker_box(able: "Abilities", held: frozenset[str], elsewhere: bool) -> Finding:
+    """Say how a box of Docker's works. held: controllers of groups of ours; elsewhere: DOCKER_HOST is set."""
+    if not able.pipes:
+        text = f"works, but by attach: slower, wall clock, no freezing ({able.why})"
+        return _found("docker", Level.WARN, text, Remedy.UNSET_HOST if elsewhere else None)
+    lacks = ["wall clock"] * (not able.groups and not able.clocks) + ["no freezing"] * ("freeze" not in held)
+    return _found("docker", Level.OK, "; ".join(["works: a trial box ran", *lacks]))
+
+
+def docker_engine(info: dict[str, Any], held: frozenset[str]) -> Iterator[Finding]:
+    """Say what engine it is, and which limits it doesn't enforce. info: as `docker info` has it; held: see above."""
+    from arena.sandbox import docker
+
+    names = ", ".join(docker.runtimes(info.get("Runtimes") or ()))
+    text = f"{info.get('ServerVersion')}; runtimes: {names}; {info.get('Images')} images"
+    yield _found("docker daemon", Level.OK, text)
+    told = docker.limits_told(info, held)
+    lost = docker.unenforced(info, held)
+    if not lost and not docker.swap_escapes(info):
+        yield _found("docker limits", Level.OK, told)
+        return
+    rootless = info.get("CgroupDriver") == "none" or any("rootless" in it for it in info.get("SecurityOptions") or ())
+    remedy = Remedy.ACCOUNT_MEMORY if lost <= {"memory_mb"} else None  # others are for the kernel's makers
+    yield _found("docker limits", Level.WARN, told, Remedy.DELEGATE_ALL if rootless else remedy)
 
 
 def _groups() -> Finding:
     from arena.sandbox import cgroup
 
     groups = cgroup.hierarchy()
-    if groups is not None and {"memory", "pids", "cpu"} <= groups.controllers:
-        return Finding("cgroups for boxes", Level.OK, groups.describe())
-    if groups is not None:
-        return Finding("cgroups for boxes", Level.WARN, f"{groups.describe()}; other limits are approximate")
-    text, mend = _split(cgroup.why_not() or "none can be made")
-    return Finding("cgroups for boxes", Level.WARN, f"{text}; limits are approximate", mend)
-
-
-def _split(reason: str) -> tuple[str, str | None]:
-    """Return a reason's text and the command in it: what follows its last colon or semicolon, if anything does."""
-    for mark in ("; ", ": "):
-        text, found, mend = reason.rpartition(mark)
-        if found and _is_command(mend):
-            return text, mend
-    return reason, None
-
-
-def _is_command(text: str) -> bool:
-    return text.split(" ")[0] in {"apt", "sudo", "systemd-run", "sysctl", "usermod", "systemctl", "dockerd", "arena"}
+    if groups is None:
+        trouble = cgroup.why_not() or Trouble("none can be made")
+        return Finding(
+            "cgroups for boxes", Level.WARN, replace(trouble, text=f"{trouble.text}; limits are approximate")
+        )
+    if {"memory", "pids", "cpu"} <= groups.controllers:
+        return _found("cgroups for boxes", Level.OK, groups.describe())
+    remedy = Remedy.DELEGATE_ALL if os.geteuid() != 0 and not groups.others else None
+    return _found("cgroups for boxes", Level.WARN, f"{groups.describe()}; other limits are approximate", remedy)
 
 
 # --- the kernel -------------------------------------------------------------------------------------------------------
@@ -156,13 +201,13 @@ def _text(root: Path, name: str) -> str | None:
 def _user_namespaces(root: Path) -> Finding:
     what = "user namespaces"
     if _text(root, "proc/sys/kernel/unprivileged_userns_clone") == "0":  # Debian's own switch
-        return Finding(what, Level.FAIL, "switched off", "sudo sysctl kernel.unprivileged_userns_clone=1")
+        return _found(what, Level.FAIL, "switched off", Remedy.SWITCH_NAMESPACES_ON)
     most = _text(root, "proc/sys/user/max_user_namespaces")
     if most is None:
-        return Finding(what, Level.FAIL, "the kernel has none: bubblewrap can't work")
+        return _found(what, Level.FAIL, "the kernel has none: bubblewrap can't work")
     if most == "0":
-        return Finding(what, Level.FAIL, "none are allowed", "sudo sysctl user.max_user_namespaces=10000")
-    return Finding(what, Level.OK, f"up to {most}")
+        return _found(what, Level.FAIL, "none are allowed", Remedy.ALLOW_NAMESPACES)
+    return _found(what, Level.OK, f"up to {most}")
 
 
 def _apparmor(root: Path) -> Finding | None:
@@ -170,62 +215,63 @@ def _apparmor(root: Path) -> Finding | None:
         return None
     profile = "bwrap-userns-restrict"
     if (root / "etc/apparmor.d" / profile).exists():
-        return Finding("AppArmor", Level.OK, f"restricts user namespaces, and {profile} lets bwrap have them")
-    return Finding(
+        return _found("AppArmor", Level.OK, f"restricts user namespaces, and {profile} lets bwrap have them")
+    return _found(
         "AppArmor",
         Level.FAIL,
         "keeps user namespaces from bwrap",
-        "sudo apt install apparmor-profiles && sudo cp /usr/share/apparmor/extra-profiles/bwrap-userns-restrict "
-        "/etc/apparmor.d/ && sudo apparmor_parser -r /etc/apparmor.d/bwrap-userns-restrict",
+        Remedy.APPARMOR_PROFILE,
     )
 
 
 def _cgroup_version(root: Path) -> Finding:
     kinds = {words[2] for line in (_text(root, "proc/mounts") or "").splitlines() if len(words := line.split()) > 2}
     if "cgroup2" in kinds and "cgroup" in kinds:
-        return Finding("cgroup version", Level.OK, "v1 and v2 (hybrid)")
+        return _found("cgroup version", Level.OK, "v1 and v2 (hybrid)")
     if "cgroup2" in kinds:
-        return Finding("cgroup version", Level.OK, "v2")
+        return _found("cgroup version", Level.OK, "v2")
     if "cgroup" in kinds:
-        return Finding("cgroup version", Level.WARN, "v1 alone: bots can't be frozen between their turns")
-    return Finding("cgroup version", Level.WARN, "none is mounted: limits are approximate")
+        return _found(
+            "cgroup version", Level.WARN, "v1 alone: bots can't be frozen between their turns", Remedy.MOUNT_V2
+        )
+    return _found("cgroup version", Level.WARN, "none is mounted: limits are approximate", Remedy.MOUNT_V2)
 
 
 def _seccomp(root: Path) -> Finding:
     if _text(root, "proc/sys/kernel/seccomp/actions_avail") is None:
-        return Finding("seccomp", Level.FAIL, "the kernel has no filters for system calls")
-    return Finding("seccomp", Level.OK, "filters work")
+        return _found("seccomp", Level.FAIL, "the kernel has no filters for system calls")
+    return _found("seccomp", Level.OK, "filters work")
 
 
 def _swap(root: Path) -> Finding:
     areas = (_text(root, "proc/swaps") or "").splitlines()[1:]
     if areas:
-        return Finding(
-            "swap", Level.WARN, f"{len(areas)} area(s): a bot that is swapped out loses time", "sudo swapoff -a"
+        return _found(
+            "swap", Level.WARN, f"{len(areas)} area(s): a bot that is swapped out loses time", Remedy.SWAP_OFF
         )
-    return Finding("swap", Level.OK, "none")
+    return _found("swap", Level.OK, "none")
 
 
 def _core_pattern(root: Path) -> Finding:
     pattern = _text(root, "proc/sys/kernel/core_pattern") or ""
     if pattern.startswith("|"):
-        return Finding(
+        return _found(
             "core dumps",
             Level.WARN,
             f"go to a program of the host ({pattern[1:].split(' ')[0]}), whatever limits a bot has",
-            "sudo sysctl kernel.core_pattern=core",
+            Remedy.CORES_TO_FILES,
         )
-    return Finding("core dumps", Level.OK, "to files, which bots may not write")
+    return _found("core dumps", Level.OK, "to files, which bots may not write")
 
 
 def _smt(root: Path) -> Finding | None:
     if _text(root, "sys/devices/system/cpu/smt/active") != "1":
-        return Finding("SMT", Level.OK, "off, or none")
-    return Finding(
+        return _found("SMT", Level.OK, "off, or none")
+    return _found(
         "SMT",
         Level.WARN,
         "on: bots on one core slow each other, and may see each other's timing",
-        "echo off | sudo tee /sys/devices/system/cpu/smt/control",
+        Remedy.SMT_OFF,
     )
 
 
@@ -238,12 +284,12 @@ def _governor(root: Path) -> Finding | None:
     if not found:
         return None  # a virtual machine: its host decides
     if found == {"performance"}:
-        return Finding("CPU governor", Level.OK, "performance")
-    return Finding(
+        return _found("CPU governor", Level.OK, "performance")
+    return _found(
         "CPU governor",
         Level.WARN,
         f"{', '.join(sorted(found))}: the same thought takes longer at times",
-        "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+        Remedy.FULL_SPEED,
     )
 
 
@@ -251,16 +297,15 @@ def _turbo(root: Path) -> Finding | None:
     intel = _text(root, "sys/devices/system/cpu/intel_pstate/no_turbo")
     boost = _text(root, "sys/devices/system/cpu/cpufreq/boost")
     if intel == "0":
-        return Finding(
+        return _found(
             "CPU turbo",
             Level.WARN,
             "on: speed depends on the load",
-            "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo",
+            Remedy.TURBO_OFF,
         )
     if boost == "1":
-        mend = "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"
-        return Finding("CPU turbo", Level.WARN, "on: speed depends on the load", mend)
-    return None if intel is None and boost is None else Finding("CPU turbo", Level.OK, "off")
+        return _found("CPU turbo", Level.WARN, "on: speed depends on the load", Remedy.BOOST_OFF)
+    return None if intel is None and boost is None else _found("CPU turbo", Level.OK, "off")
 
 
 def _aslr(root: Path) -> Finding | None:
@@ -268,8 +313,8 @@ def _aslr(root: Path) -> Finding | None:
     if value is None:
         return None
     if value == "0":
-        return Finding("address layout", Level.WARN, "not randomised", "sudo sysctl kernel.randomize_va_space=2")
-    return Finding("address layout", Level.OK, "randomised: safer, and costs repeatability under 1 %")
+        return _found("address layout", Level.WARN, "not randomised", Remedy.RANDOMISE)
+    return _found("address layout", Level.OK, "randomised: safer, and costs repeatability under 1 %")
 
 
 def _huge_pages(root: Path) -> Finding | None:
@@ -277,13 +322,13 @@ def _huge_pages(root: Path) -> Finding | None:
     if value is None:
         return None
     if "[always]" in value:
-        return Finding(
+        return _found(
             "huge pages",
             Level.WARN,
             "always: memory and times of a bot vary",
-            "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
+            Remedy.HUGE_PAGES_ASKED,
         )
-    return Finding("huge pages", Level.OK, "only where a program asks")
+    return _found("huge pages", Level.OK, "only where a program asks")
 
 
 # --- the machine ------------------------------------------------------------------------------------------------------
@@ -295,12 +340,12 @@ def _languages() -> Iterator[Finding]:
     found = [program for program, path in paths.items() if path and _can_be_shown(path)]
     elsewhere = [program for program, path in paths.items() if path and not _can_be_shown(path)]
     missing = [program for program, path in paths.items() if path is None]
-    yield Finding("languages", Level.OK, ", ".join(found) or "none")
+    yield _found("languages", Level.OK, ", ".join(found) or "none")
     if elsewhere:
         text = f"where a bubblewrap box can't show them: {', '.join(elsewhere)}"
-        yield Finding("languages", Level.WARN, text, _install(elsewhere))
+        yield _found("languages", Level.WARN, text, Remedy.INSTALL, *_packages(elsewhere))
     if missing:
-        yield Finding("languages", Level.OK, f"not found: {', '.join(missing)}", _install(missing))
+        yield _found("languages", Level.OK, f"not found: {', '.join(missing)}", Remedy.INSTALL, *_packages(missing))
 
 
 def _can_be_shown(path: str) -> bool:
@@ -312,23 +357,46 @@ def _can_be_shown(path: str) -> bool:
     return any(tree.is_dir() and real.is_relative_to(tree) for tree in shown)
 
 
-def _install(programs: list[str]) -> str:
-    return f"sudo apt install {' '.join(_LANGUAGES[program] for program in programs)}"
+def _packages(programs: list[str]) -> list[str]:
+    return [_LANGUAGES[program] for program in programs]
+
+
+def _number_of_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _cores() -> Finding:
-    number = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    number = _number_of_cores()
     if number == 1:
-        return Finding("cores", Level.WARN, "1: referee and bots share it")
-    return Finding("cores", Level.OK, f"{number}: as many matches side by side")
+        return _found("cores", Level.WARN, "1: referee and bots share it")
+    return _found("cores", Level.OK, f"{number}: as many matches side by side")
+
+
+def _memory(root: Path, cores: int) -> Finding | None:
+    """Compare what the bots of as many matches as there are cores may use with what the machine has."""
+    lines = dict(line.split(":", 1) for line in (_text(root, "proc/meminfo") or "").splitlines() if ":" in line)
+    if "MemTotal" not in lines:
+        return None
+    has = int(lines["MemTotal"].split()[0]) >> 10
+    each = Limits().memory_mb
+    bots = f"{cores} x {_SEATS} bots of {each} MB"
+    room = has - _HOST_MB
+    if cores * _SEATS * each <= room:
+        return _found("memory", Level.OK, f"{has} MB: enough for {bots}")
+    text = f"{has} MB: {bots} together can bring the kernel to kill for want of memory, which voids matches"
+    jobs, smaller = room // (_SEATS * each), max(1, room // (cores * _SEATS))
+    if jobs >= 1:
+        trouble = Trouble(text, Remedy.FEWER_JOBS, (str(jobs),), f"or with --memory-mb {smaller}")
+        return Finding("memory", Level.WARN, trouble)
+    return _found("memory", Level.WARN, text, Remedy.SMALLER_BOTS, str(max(1, room // _SEATS)))
 
 
 def _disk() -> Finding:
     where = tempfile.gettempdir()
     free = shutil.disk_usage(where).free >> 20
     if free < _LEAST_DISK_MB:
-        return Finding("disk", Level.WARN, f"{free} MB free in {where}", "TMPDIR=/elsewhere arena run ...")
-    return Finding("disk", Level.OK, f"{free >> 10} GB free in {where}")
+        return _found("disk", Level.WARN, f"{free} MB free in {where}", Remedy.OTHER_TMP)
+    return _found("disk", Level.OK, f"{free >> 10} GB free in {where}")
 
 
 def _said(*command: str) -> str | None:

@@ -9,11 +9,12 @@ import hashlib
 import hmac
 import os
 import secrets
+import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,10 @@ from arena import __version__
 from arena.bots import Bot, Programs, check_unchanged
 from arena.coup import COUP, Ruleset, derived
 from arena.coup.ruleset_data import from_dict, to_dict
-from arena.job import Job, play
+from arena.job import FULL, Job, NoRoomError, no_room, play
 from arena.referee import ArenaError, MatchResult, MatchSpec, RecordError, Timing, read, results
 from arena.sandbox import Limits, Program, remove_tree
-from arena.sandbox.choice import BOX_PATH, Choice, sweep
+from arena.sandbox.choice import BOX_PATH, Choice, sweep, sweep_all
 from ladder.board import Tally
 from ladder.folder import FolderError, RunFolder
 from ladder.runner import Completed, Idle, Voided, run
@@ -157,11 +158,16 @@ def scratch_folder() -> Iterator[Path]:
     """Give a folder for temporary files that is ours alone, and remove it afterwards.
 
     As long as it is in use it is locked, so that whoever comes after a kill -9 knows what may go: see
-    `remove_dead_scratch`.
+    `remove_dead_scratch`. Raises OSError, which for want of room says so.
     """
     while True:
         path = Path(tempfile.gettempdir(), f"{_SCRATCH}{secrets.token_hex(8)}")
-        path.mkdir(mode=0o700)
+        try:
+            path.mkdir(mode=0o700)
+        except OSError as problem:
+            if problem.errno in FULL:
+                raise OSError(problem.errno, no_room(path.parent)) from problem
+            raise
         lock = _locked(path)
         if lock is not None:
             break  # else another arena took it for a dead one's before it was locked
@@ -201,9 +207,9 @@ def _locked(path: Path) -> int | None:
 
 
 def clean_up(choice: Choice) -> None:
-    """Remove what arenas that were killed left on this machine: folders, groups, containers."""
+    """Remove what arenas that were killed left on this machine: folders, groups, containers, whatever they chose."""
     remove_dead_scratch()
-    sweep(choice.name)
+    sweep_all(choice.name)
 
 
 @dataclass(slots=True)
@@ -247,10 +253,18 @@ class Run:
     def play(self, jobs: int) -> Iterator[Completed[Job, MatchResult] | Voided[Job] | Idle]:
         """Play what isn't complete, and yield what happens.
 
-        Raises BotError if a bot's files change, HostError if this machine fails again and again.
+        Raises BotError if a bot's files change, HostError if this machine fails again and again, or has no room for
+        temporary files. An OSError is one of the results.
         """
-        with scratch_folder() as scratch:
-            yield from self._play(jobs, scratch)
+        with ExitStack() as stack:
+            try:
+                scratch = stack.enter_context(scratch_folder())
+            except OSError as problem:
+                raise HostError(problem.strerror or str(problem)) from problem
+            try:
+                yield from self._play(jobs, scratch)
+            except NoRoomError as problem:
+                raise HostError(str(problem)) from problem
 
     def _play(self, jobs: int, scratch: Path) -> Iterator[Completed[Job, MatchResult] | Voided[Job] | Idle]:
         progress = self.progress
@@ -306,6 +320,9 @@ def _remove(scratch: Path) -> None:
     with suppress(OSError):  # what can't be removed stays; the results matter more
         for path in scratch.iterdir():
             remove_tree(path)
+            if path.exists():  # on a full disk, which has no room for a folder beside it; a tree too deep stays
+                with suppress(RecursionError):
+                    shutil.rmtree(path, ignore_errors=True)
         scratch.rmdir()
 
 

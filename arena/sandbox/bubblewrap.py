@@ -57,6 +57,7 @@ from arena.sandbox.held import HeldPipes
 from arena.sandbox.limits import Limits
 from arena.sandbox.process import LIMIT_OF_SIGNAL, THEIR_ERRNOS, become_subreaper, within
 from arena.sandbox.stage import FolderStage, MountStage
+from arena.sandbox.trouble import Remedy, Trouble, TroubleError
 from arena.sandbox.watch import Watch, children
 
 NOBODY = "65534"  # the user and group that a program sees itself as
@@ -64,11 +65,13 @@ START_S = 10.0  # bwrap needs 10 ms, under a load of 4 per core 100; beyond this
 LOOK_S = 0.0002  # between two looks whether exec has happened; it takes about 0.5 ms
 STARTED_S = 1.0  # a program that hides that it runs (it may call itself bwrap) is believed after this time
 SHM_BYTES = 1024 * 1024  # POSIX semaphores and a ring buffer; multiprocessing needs a few pages
+MISSING = Trouble("bubblewrap is missing", Remedy.INSTALL_BWRAP)
 OLDEST = (0, 8, 0)  # the first with --disable-userns and --size: Debian 12, Ubuntu 24.04, Fedora 38
 INIT = 1  # bwrap's own process in the namespaces, which the limit of processes must leave room for
 ARGUMENTS = 8000  # bwrap takes 9,000, of which its options need some hundreds, and each variable 3
 KEEPERS = 4  # what RLIMIT_NPROC counts besides: bwrap twice, and its helpers while it starts
 LOCKED_BYTES = 64 * 1024  # as Linux had it for long: more can't be swapped out by a machine in need
+CONTAINER_MARKS = (".dockerenv", "run/.containerenv", "run/systemd/container")  # of Docker, podman, systemd-nspawn
 SIGNALLED = 128  # added by bwrap, as by a shell, to the number of the signal that ended the program
 
 DEVICES = ("null", "zero", "full", "random", "urandom")
@@ -488,7 +491,7 @@ def bwrap() -> str:
     """Return the path of bwrap. Raises SandboxError."""
     found = shutil.which("bwrap")
     if found is None:
-        raise SandboxError("bubblewrap is missing")
+        raise TroubleError(MISSING)
     return found
 
 
@@ -692,20 +695,23 @@ def _with_init(limits: Limits) -> Limits:
 
 
 @functools.cache
-def why_not() -> str | None:
-    """Return None because a trial box ran, else one line: why not, and the command that mends it."""
+def why_not() -> Trouble | None:
+    """Return None because a trial box ran, else why not, and the command that mends it."""
     if sys.platform != "linux":
-        return "bubblewrap is Linux's; on Windows use WSL2, on macOS Docker"
+        instead = Remedy.INSTALL_WSL if sys.platform == "win32" else Remedy.INSTALL_DOCKER_MAC
+        return Trouble("bubblewrap is Linux's; on Windows use WSL2, on macOS Docker", instead)
     if shutil.which("bwrap") is None:
-        return "bubblewrap is missing: apt install bubblewrap"
-    if os.uname().machine not in seccomp.ARCHES:
-        return f"no system call filter for {os.uname().machine}: {' and '.join(seccomp.ARCHES)} have one"
+        return MISSING
+    machine = os.uname().machine
+    if machine not in seccomp.ARCHES:
+        text = f"no system call filter for {machine}, only for {' and '.join(seccomp.ARCHES)}"
+        return Trouble(text, Remedy.INSTALL_DOCKER, more="then use --sandbox docker")
     version = _version()
     if version < OLDEST:
         found, needed = (".".join(map(str, numbers)) for numbers in (version, OLDEST))
-        return f"bubblewrap {found} is too old, {needed} is needed: Debian 12, Ubuntu 24.04 and Fedora 38 have it"
+        return Trouble(f"bubblewrap {found} is too old, {needed} is needed", Remedy.UPGRADE_BWRAP)
     problem = _trial()
-    return None if problem is None else f"{problem}: {_remedy()}"
+    return None if problem is None else remedied(problem)
 
 
 def _version() -> tuple[int, ...]:
@@ -733,23 +739,21 @@ def _trial() -> str | None:
     return None if ended == Exit(0, None) else f"a trial box {'runs on' if ended is None else ended.describe()}"
 
 
-def _remedy() -> str:
-    """Return what most likely mends a box that doesn't start, from what the kernel says of itself."""
-    if _sysctl("kernel/apparmor_restrict_unprivileged_userns") == "1":
-        return (
-            "AppArmor keeps users from making namespaces; give bwrap its profile: apt install apparmor-profiles && "
-            "cp /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && "
-            "apparmor_parser -r /etc/apparmor.d/bwrap-userns-restrict"
-        )
-    if _sysctl("kernel/unprivileged_userns_clone") == "0":
-        return "user namespaces are switched off: sysctl -w kernel.unprivileged_userns_clone=1"
-    if _sysctl("user/max_user_namespaces") == "0":
-        return "user namespaces are switched off: sysctl -w user.max_user_namespaces=15000"
-    return "inside a container, start it with --security-opt seccomp=unconfined --security-opt systempaths=unconfined"
+def remedied(problem: str, root: Path = Path("/")) -> Trouble:
+    """Add what most likely mends a box that doesn't start, from what the kernel says of itself below `root`."""
+    if _sysctl(root, "kernel/apparmor_restrict_unprivileged_userns") == "1":
+        return Trouble(f"{problem}: AppArmor keeps users from making namespaces", Remedy.APPARMOR_PROFILE)
+    if _sysctl(root, "kernel/unprivileged_userns_clone") == "0":
+        return Trouble(f"{problem}: user namespaces are switched off", Remedy.SWITCH_NAMESPACES_ON)
+    if _sysctl(root, "user/max_user_namespaces") == "0":
+        return Trouble(f"{problem}: user namespaces are switched off", Remedy.ALLOW_NAMESPACES)
+    if any((root / mark).exists() for mark in CONTAINER_MARKS):
+        return Trouble(f"{problem}: the container around keeps namespaces from it", Remedy.LOOSER_CONTAINER)
+    return Trouble(problem, Remedy.TRY_BWRAP)
 
 
-def _sysctl(name: str) -> str | None:
+def _sysctl(root: Path, name: str) -> str | None:
     try:
-        return (Path("/proc/sys") / name).read_text().strip()
+        return (root / "proc/sys" / name).read_text().strip()
     except OSError:
         return None

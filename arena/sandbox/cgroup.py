@@ -34,6 +34,7 @@ from pathlib import Path
 
 from arena.sandbox.box import CLOSE_MS, SandboxError
 from arena.sandbox.limits import Limits
+from arena.sandbox.trouble import Remedy, Trouble
 
 LEAF = "arena.self"  # where this process and its neighbours wait while its group has children with controllers
 NAME = re.compile(r"arena\.(\d+)\.(\d+)\.(\d+)\.[0-9a-f]+")
@@ -44,7 +45,6 @@ SWEEP_S = 2.0  # for all groups together: a run isn't kept from starting by what
 MOVE_PASSES = 10  # a process that is moved may just have forked; ten generations in a row are an attack
 KILL_PASSES = 20  # what is born while others are killed is found in the next pass; the group's size is limited
 CONTROLLERS = ("memory", "pids", "cpu")
-DELEGATE = "systemd-run --user --scope -p Delegate=yes -- COMMAND"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,10 @@ class Cgroup:
             return False
 
     def exceeded(self) -> str | None:
-        """Return the limit that the group ran into: "memory_mb" if it cost a process, else "processes", else None."""
+        """Return the limit that the group ran into: "memory_mb" if it cost a process, else "processes", else None.
+
+        At any time: that the program didn't survive it is for its last words to tell; see `limits.betrayed`.
+        """
         kills, hits = self._memory_events()
         if kills and hits:
             return "memory_mb"
@@ -265,8 +268,8 @@ def hierarchy() -> Hierarchy | None:
     return _found()[0]
 
 
-def why_not() -> str | None:
-    """Return None where groups can be made, else one line: why not, and the command that mends it."""
+def why_not() -> Trouble | None:
+    """Return None where groups can be made, else why not, and the command that mends it."""
     return _found()[1]
 
 
@@ -277,24 +280,21 @@ def sweep() -> int:
 
 
 @functools.cache
-def _found() -> tuple[Hierarchy | None, str | None]:
+def _found() -> tuple[Hierarchy | None, Trouble | None]:
     return detect()
 
 
-def detect(proc: Path = Path("/proc")) -> tuple[Hierarchy | None, str | None]:
+def detect(proc: Path = Path("/proc")) -> tuple[Hierarchy | None, Trouble | None]:
     """Find a hierarchy and try it by making a group; return it, or None and why not. Never raises.
 
     `proc` holds self/mountinfo and self/cgroup.
     """
     if sys.platform != "linux":
-        return None, "control groups are Linux's; limits are approximate here"
+        return None, Trouble("control groups are Linux's; limits are approximate here")
     try:
         layout = read_layout(proc)
         if layout.v2 is None or layout.v2_top is None:
-            return None, (
-                "no cgroup v2 tree is mounted; as root: "
-                "mkdir -p /sys/fs/cgroup/unified && mount -t cgroup2 none /sys/fs/cgroup/unified"
-            )
+            return None, Trouble("no cgroup v2 tree is mounted", Remedy.MOUNT_V2)
         found = prepare(layout)
         found.make(Limits()).remove()
     except (OSError, SandboxError) as error:
@@ -388,17 +388,14 @@ def _children_freeze(base: Path) -> bool:
         probe.rmdir()
 
 
-def _explain(error: Exception) -> str:
+def _explain(error: Exception) -> Trouble:
     cause = error.__cause__ if isinstance(error, SandboxError) else error
     number = cause.errno if isinstance(cause, OSError) else None
     if number == errno.EROFS:
-        return (
-            "the cgroup tree is read-only, as in a container; start the container with "
-            "--privileged --cgroupns=private, or run outside of it"
-        )
+        return Trouble("the cgroup tree is read-only, as in a container", Remedy.WRITABLE_GROUPS)
     if number in (errno.EACCES, errno.EPERM):
-        return f"this process may not make cgroups; run {DELEGATE}, or run as root"
-    return f"{error}; run {DELEGATE}, or run as root"
+        return Trouble("this process may not make cgroups", Remedy.DELEGATE)
+    return Trouble(str(error), Remedy.DELEGATE)
 
 
 # --- limits -----------------------------------------------------------------------------------------------------------

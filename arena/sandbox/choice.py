@@ -7,15 +7,18 @@ for, so that a run in plain processes needs neither bubblewrap nor a Docker clie
 after both. A sandbox that was asked for by name is never replaced by another: `why_not` then says how to get it.
 """
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from arena.sandbox.box import Sandbox
+from arena.sandbox.trouble import Trouble
 
 NAMES = ("process", "bubblewrap", "docker")
 ISOLATING = ("bubblewrap", "docker")  # bubblewrap first: it blocks as much, starts 10 times faster and needs no daemon
+DOCKER = "unix:///var/run/docker.sock"  # where the client, too, looks for an engine that DOCKER_HOST doesn't name
 # Where a program of bubblewrap's box looks for others; see arena/sandbox/toolchain.py.
 BOX_PATH = f"{sys.prefix}/bin:{sys.base_prefix}/bin:/usr/local/bin:/usr/bin:/bin"
 
@@ -39,7 +42,7 @@ class _Backend:
     """`make` takes the scratch folder and how many boxes to keep started; `why_not` is None where it works."""
 
     make: Callable[[Choice, Path, int], Sandbox]
-    why_not: Callable[[Choice], str | None]
+    why_not: Callable[[Choice], Trouble | None]
     sweep: Callable[[], object]
 
 
@@ -51,14 +54,14 @@ def make(choice: Choice, scratch: Path, ahead: int = 0) -> Sandbox:
     return _BACKENDS[choice.name].make(choice, scratch, ahead)
 
 
-def why_not(name: str, choice: Choice | None = None) -> str | None:
-    """Say in one line why a sandbox doesn't work here and how to get it, or return None because a trial worked."""
+def why_not(name: str, choice: Choice | None = None) -> Trouble | None:
+    """Say why a sandbox doesn't work here and how to get it, or return None because a trial worked."""
     return _BACKENDS[name].why_not(choice or Choice(name))
 
 
-def strongest() -> tuple[str, dict[str, str]]:
+def strongest() -> tuple[str, dict[str, Trouble]]:
     """Return the strongest sandbox that works here, and for each stronger one why it doesn't."""
-    reasons: dict[str, str] = {}
+    reasons: dict[str, Trouble] = {}
     for name in ISOLATING:
         reason = why_not(name)
         if reason is None:
@@ -70,6 +73,17 @@ def strongest() -> tuple[str, dict[str, str]]:
 def sweep(name: str) -> None:
     """Remove what dead users of a sandbox left on this machine (groups, containers, folders); never raises for it."""
     _BACKENDS[name].sweep()
+
+
+def sweep_all(name: str) -> None:
+    """Remove what the dead left in whatever sandbox; `name` is the one that is about to be used. Never raises for it.
+
+    All use the same groups, so Docker's containers are what else there may be: whoever doesn't want Docker asks its
+    engine, if one listens on this machine, for a moment, and pays for more only where something was left.
+    """
+    sweep(name)
+    if name != "docker" and _left_in_docker():
+        sweep("docker")
 
 
 def _process(choice: Choice, scratch: Path, ahead: int) -> Sandbox:
@@ -84,7 +98,7 @@ def _bubblewrap(choice: Choice, scratch: Path, ahead: int) -> Sandbox:
     return BubblewrapSandbox(scratch)
 
 
-def _bubblewrap_why_not(choice: Choice) -> str | None:
+def _bubblewrap_why_not(choice: Choice) -> Trouble | None:
     from arena.sandbox import bubblewrap
 
     return bubblewrap.why_not()
@@ -96,7 +110,7 @@ def _docker(choice: Choice, scratch: Path, ahead: int) -> Sandbox:
     return DockerSandbox(scratch, choice.runtime, choice.image, ahead)
 
 
-def _docker_why_not(choice: Choice) -> str | None:
+def _docker_why_not(choice: Choice) -> Trouble | None:
     from arena.sandbox import docker
 
     return docker.why_not(choice.runtime, choice.image)
@@ -108,6 +122,16 @@ def _sweep_groups() -> None:
     groups = cgroup.hierarchy()
     if groups is not None:
         groups.sweep()
+
+
+def _left_in_docker() -> bool:
+    """Tell whether an engine of this machine holds what a dead run left; one elsewhere (tcp, ssh) isn't asked."""
+    where = os.environ.get("DOCKER_HOST") or DOCKER
+    if not where.startswith("unix://") or not os.path.exists(where.removeprefix("unix://")):
+        return False
+    from arena.sandbox.container import left_behind
+
+    return left_behind(where.removeprefix("unix://"))
 
 
 def _sweep_docker() -> None:

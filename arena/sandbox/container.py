@@ -25,29 +25,34 @@ control group. It can't make the container look killed from outside, which is wh
 """
 
 import errno
+import json
 import os
 import secrets
 import select
 import shlex
 import signal
+import socket
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from arena.sandbox.box import Exit, Program, ProgramError, SandboxError
 from arena.sandbox.bundle import INSIDE, copy_files, cwd_inside
-from arena.sandbox.engine import FOLDER, FOLDER_PREFIX, OWNER, Engine, owner
+from arena.sandbox.engine import FOLDER, FOLDER_PREFIX, OWNER, Engine, alive, owner
 from arena.sandbox.limits import Limits
 from arena.sandbox.process import remove_tree
+from arena.sandbox.trouble import Remedy, Trouble, TroubleError
 
 IO = "/io"  # where the pipes are in a container
 START_S = 20.0  # for a started container's first word, and for the program's: 0.1 s, on a loaded machine 1 s
 POLL_S = 0.0002  # between two tries to open a pipe whose reader is about to come
 SCRIPT_BYTES = 100_000  # of a start script: attach hands it over as one word, for which Linux has 131,072
+ASK_S = 1.0  # for the engine's answer to what the dead left, in all: it takes 5 ms, and no run waits for one that hangs
 TOLD_BYTES = 4096  # of what the shells tell; more is the program's own doing
 
 # No program is process 1, whose default signals the kernel ignores. The signals that a shell would catch are ignored in
@@ -184,15 +189,15 @@ def create(engine: Engine, body: dict[str, Any]) -> str:
         return str(engine.call(engine.api.create_container_from_config, body)["Id"])
     except SandboxError as problem:
         if getattr(problem.__cause__, "status_code", None) == 404 and "image" in str(problem).lower():
-            raise SandboxError(missing(body["Image"])) from problem
+            raise TroubleError(missing(body["Image"])) from problem
         raise
 
 
-def missing(image: str) -> str:
+def missing(image: str) -> Trouble:
     """Say that there is no such image, and how to get it."""
     language = image.removeprefix("coup-arena/")
-    how = f"docker pull {image}" if language == image else f"arena sandbox image build {language}"
-    return f"there is no image {image}: {how}"
+    remedy = Remedy.PULL_IMAGE if language == image else Remedy.BUILD_IMAGE
+    return Trouble(f"there is no image {image}", remedy, (language,))
 
 
 def start_script(program: Program, words: Sequence[str], limits: Limits) -> str:
@@ -435,3 +440,43 @@ def _bind(source: Path, target: str) -> dict[str, Any]:
         "ReadOnly": True,
         "BindOptions": {"Propagation": "rprivate"},
     }
+
+
+# --- what the dead left -----------------------------------------------------------------------------------------------
+
+
+def left_behind(path: str, timeout_s: float = ASK_S) -> bool:
+    """Tell whether the engine at a unix socket holds a container or volume of a dead process of ours. Never raises.
+
+    For those who don't want Docker: it asks by hand, so that where nothing was left the docker package isn't imported.
+    False too where nobody listens, where we may not ask, and where no answer comes within `timeout_s` in all.
+    """
+    end = time.monotonic() + timeout_s
+    try:
+        return any(not alive(name) for name in _owners(path, end))
+    except (OSError, ValueError, LookupError, TypeError):  # too late, too, or not an engine's answer
+        return False
+
+
+def _owners(path: str, end: float) -> Iterator[str]:
+    labelled = quote(json.dumps({"label": [OWNER]}))
+    found = _ask(path, f"/containers/json?all=1&filters={labelled}", end)
+    found += _ask(path, f"/volumes?filters={labelled}", end)["Volumes"] or []
+    for one in found:
+        yield one["Labels"][OWNER]
+
+
+def _ask(path: str, question: str, end: float) -> Any:
+    """Return the engine's answer. Raises OSError, and ValueError for what is no answer. HTTP 1.0 ends by closing."""
+    with socket.socket(socket.AF_UNIX) as door:
+        door.settimeout(max(0.001, end - time.monotonic()))
+        door.connect(path)
+        door.sendall(f"GET {question} HTTP/1.0\r\nHost: docker\r\n\r\n".encode())
+        answer = b""
+        while piece := door.recv(1 << 16):
+            answer += piece
+            door.settimeout(max(0.001, end - time.monotonic()))
+    head, _, body = answer.partition(b"\r\n\r\n")
+    if head.split(b" ", 2)[1:2] != [b"200"]:
+        raise ValueError(head)
+    return json.loads(body)

@@ -21,9 +21,10 @@ import re
 import signal
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from arena.sandbox.attach import AttachBox
 from arena.sandbox.box import CLOSE_MS, Box, Exit, Program, ProgramError, Sandbox, SandboxError
@@ -33,6 +34,7 @@ from arena.sandbox.container import LIE, Container, Recipe, exit_of, missing
 from arena.sandbox.engine import Engine, engine
 from arena.sandbox.limits import Limits
 from arena.sandbox.pool import Kept, Pool
+from arena.sandbox.trouble import Remedy, Trouble, TroubleError, trouble_of
 from arena.sandbox.watch import Watch
 
 LANGUAGES = ("python", "node", "native", "java")  # each has an image, arena/sandbox/images/LANGUAGE.Dockerfile
@@ -83,11 +85,20 @@ class DockerSandbox(Sandbox):
         runtime = f" under {self._runtime}" if self._runtime else ""
         text = (
             f"docker: a container{runtime} for each bot, without network, capabilities or writable files but /tmp; "
-            "limits by the kernel"
+            f"{limits_told(self._engine.info, self._controllers)}"
         )
         if not self._abilities.pipes:
             text += f"; lines go through the daemon, which is slower ({self._abilities.why})"
         return text
+
+    @property
+    def unenforced(self) -> frozenset[str]:
+        """The limits that the engine leaves out, and that no group of ours holds."""
+        return unenforced(self._engine.info, self._controllers)
+
+    @property
+    def _controllers(self) -> frozenset[str]:
+        return controllers(self._abilities)
 
     @property
     def accounts_cpu(self) -> bool:
@@ -97,8 +108,7 @@ class DockerSandbox(Sandbox):
     @property
     def freezes(self) -> bool:
         """Whether programs can be frozen."""
-        groups = hierarchy() if self._abilities.groups else None
-        return groups is not None and "freeze" in groups.controllers
+        return "freeze" in self._controllers
 
     def start(self, program: Program, limits: Limits) -> Box:
         """Start the program; see `Sandbox.start`."""
@@ -399,15 +409,58 @@ def _try_group(container: Container) -> Cgroup | None:
     return group
 
 
-def why_not(runtime: str | None = None, image: str | None = None) -> str | None:
-    """Return None if a container could be started, else one line: why not, and the command that mends it."""
+# What `docker info` calls it (the first of the names that is there) -> the field of Limits.
+ENFORCED_BY = {"MemoryLimit": "memory_mb", "PidsLimit": "processes", "CpuCfsQuota CPUCfsQuota": "cores"}
+HELD_BY = {"memory_mb": "memory", "processes": "pids", "cores": "cpu"}  # field -> controller of a group of ours
+WORDS = {"memory_mb": "memory", "processes": "processes", "cores": "cores"}
+
+
+def controllers(found: Abilities) -> frozenset[str]:
+    """Return what the groups of ours that containers are moved into can do, as `Hierarchy.controllers` has it."""
+    groups = hierarchy() if found.groups else None
+    return frozenset() if groups is None else groups.controllers
+
+
+def unenforced(info: dict[str, Any], held: frozenset[str]) -> frozenset[str]:
+    """Return the fields of Limits that nothing enforces: an engine drops them from a container with a mere warning.
+
+    info: the engine's, in which what is missing counts as not there. held: the controllers of groups of ours.
+    """
+    return frozenset(
+        field
+        for names, field in ENFORCED_BY.items()
+        if not any(info.get(name) for name in names.split()) and HELD_BY[field] not in held
+    )
+
+
+def swap_escapes(info: dict[str, Any]) -> bool:
+    """Tell whether a container may swap out as much again as it may have in memory."""
+    return not info.get("SwapLimit")
+
+
+def limits_told(info: dict[str, Any], held: frozenset[str]) -> str:
+    """Say in a few words which limits hold."""
+    none = [word for field, word in WORDS.items() if field in unenforced(info, held)]
+    if none:
+        return f"NO LIMIT here of {', '.join(none)}"
+    return "limits by the kernel" + (", but of memory without swap" if swap_escapes(info) else "")
+
+
+def what_works(runtime: str | None = None, image: str | None = None) -> tuple[Engine, Abilities]:
+    """Return the engine and what was found by trying it, which happens once a process. Raises SandboxError."""
+    here = engine()
+    return here, abilities(os.getpid(), here, runtime, image or _some_image(here))
+
+
+def why_not(runtime: str | None = None, image: str | None = None) -> Trouble | None:
+    """Return None if a container could be started, else why not, and the command that mends it."""
     try:
         here = engine()
         here.call(here.api.ping)
         _check_runtime(here, runtime)
-        abilities(os.getpid(), here, runtime, image or _some_image(here))
+        what_works(runtime, image)
     except (SandboxError, ProgramError) as problem:
-        return str(problem)
+        return trouble_of(problem, Remedy.ASK_DOCKER)
     return None
 
 
@@ -421,8 +474,13 @@ def sweep() -> int:
 def _check_runtime(engine: Engine, runtime: str | None) -> None:
     known = engine.call(engine.api.info).get("Runtimes") or {}
     if runtime is not None and runtime not in known:
-        how = f"install {runtime}, then: sudo runsc install && sudo systemctl restart docker"
-        raise SandboxError(f"the Docker engine knows no runtime {runtime} (it has {', '.join(sorted(known))}): {how}")
+        text = f"the Docker engine knows no runtime {runtime} (it has {', '.join(runtimes(known))})"
+        raise TroubleError(Trouble(text, Remedy.INSTALL_RUNSC if runtime == "runsc" else Remedy.NAME_RUNTIME))
+
+
+def runtimes(known: Iterable[str]) -> list[str]:
+    """Return the runtimes that a user may name, sorted: those with a dot are the engine's own shims."""
+    return sorted(name for name in known if "." not in name)
 
 
 def _some_image(engine: Engine) -> str:
@@ -430,4 +488,4 @@ def _some_image(engine: Engine) -> str:
     for name in LANGUAGES:
         if f"coup-arena/{name}:latest" in tags:
             return f"coup-arena/{name}"
-    raise SandboxError(missing("coup-arena/python"))
+    raise TroubleError(missing("coup-arena/python"))

@@ -18,20 +18,26 @@ import json
 import os
 import platform
 import queue
+import shutil
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from arena.sandbox.box import SandboxError
 from arena.sandbox.process import remove_tree
+from arena.sandbox.trouble import Remedy, Trouble, TroubleError
 
 OWNER = "coup-arena.owner"  # label of all that is ours
 FOLDER = "coup-arena.folder"  # label: the container's folder on its owner's host
 FOLDER_PREFIX = "docker-"  # of such a folder's name
 
 API_S = 20.0  # a call's time-out: the slowest, a start at a load of 10, takes 3 s; a match is to be void within 30
+SOCKET = "/var/run/docker.sock"  # where docker-py asks if DOCKER_HOST is unset
+HELLO_S = 5.0  # for an engine to say its version, which takes 1 ms: who asks whether one is there waits no longer
 PING_S = 5.0  # between two questions
 ANSWER_S = 8.0  # for an answer to one: with PING_S a hanging engine is known after 13 s
 POOLS = 4  # open idle sockets: docker-py keeps one for each address, and every container has its own addresses
@@ -42,7 +48,7 @@ class Engine:
     """One connection to a Docker engine of version 20.10 or newer; safe to use from several threads."""
 
     def __init__(self) -> None:
-        """Connect as DOCKER_HOST and the like say. Raises SandboxError with the command that mends it."""
+        """Connect as DOCKER_HOST and the like say. Raises TroubleError with the command that mends it."""
         self.outages = 0
         self.killed: set[str] = set()
         self.oom: set[str] = set()
@@ -258,21 +264,22 @@ def _connect(timeout_s: float) -> Any:
     try:
         import docker
     except ImportError as problem:
-        raise SandboxError("the docker package is missing: pip install 'docker>=7.0'") from problem
+        raise TroubleError(Trouble("Python's docker package is missing", Remedy.INSTALL_CLIENT)) from problem
     try:
         settings = docker.utils.kwargs_from_env()
         address = docker.utils.parse_host(settings.get("base_url"))
     except Exception as problem:  # docker's own, a ValueError for a port, files of TLS that aren't there
-        raise SandboxError(_no_address(problem)) from problem
+        raise TroubleError(no_address(problem, situation())) from problem
     try:
-        _knock(address, timeout_s)
-        client = docker.APIClient(version="auto", timeout=timeout_s, **settings)
+        _knock(address, min(HELLO_S, timeout_s))
+        client = docker.APIClient(version="auto", timeout=min(HELLO_S, timeout_s), **settings)
+        client.timeout = timeout_s
         if client.base_url == "http+docker://localhost":
             client.close()
             client.mount("http+docker://", docker.transport.UnixHTTPAdapter(address, timeout_s, POOLS))
         return client
     except Exception as problem:  # docker wraps what it meets into DockerException, but not all of it
-        raise SandboxError(_unreachable(problem)) from problem
+        raise TroubleError(unreachable(problem, situation())) from problem
 
 
 def _knock(where: str, timeout_s: float) -> None:
@@ -285,20 +292,84 @@ def _knock(where: str, timeout_s: float) -> None:
             door.connect(where.removeprefix("http+unix://"))
 
 
-def _no_address(problem: BaseException) -> str:
-    where = os.environ.get("DOCKER_HOST", "")
-    how = "unset DOCKER_HOST for this machine's engine, or export DOCKER_HOST=unix:///var/run/docker.sock"
-    return f"DOCKER_HOST={where} names no Docker engine ({told(problem)}): {how}"
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What decides how a missing engine is had: `host` is DOCKER_HOST ("" where unset), `tls` whether TLS is asked for.
+
+    installed: whether this machine has an engine's program. systemd: whether services are systemd's. system: as
+    sys.platform. group: the name of the group that may use the socket, None where it can't be told.
+    """
+
+    host: str = ""
+    tls: bool = False
+    installed: bool = False
+    systemd: bool = True
+    system: str = "linux"
+    group: str | None = "docker"
 
 
-def _unreachable(problem: BaseException) -> str:
-    where = os.environ.get("DOCKER_HOST", "/var/run/docker.sock")
+def situation() -> Situation:
+    """Look at the environment and at this machine."""
+    host = os.environ.get("DOCKER_HOST", "")
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"  # dockerd is where an ordinary user's PATH doesn't lead
+    program = "/Applications/Docker.app" if sys.platform == "darwin" else shutil.which("dockerd", path=path)
+    return Situation(
+        host,
+        any(os.environ.get(name) for name in ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")),
+        program is not None and os.path.exists(program),
+        os.path.isdir("/run/systemd/system"),
+        sys.platform,
+        _group(host.removeprefix("unix://") or SOCKET),
+    )
+
+
+def _group(path: str) -> str | None:
+    import grp
+
+    try:
+        return grp.getgrgid(os.stat(path).st_gid).gr_name
+    except (OSError, KeyError, ValueError):
+        return None
+
+
+def no_address(problem: BaseException, here: Situation) -> Trouble:
+    """Say that the settings name no engine at all."""
+    if not here.host and here.tls:
+        return Trouble(f"DOCKER_TLS_VERIFY or DOCKER_CERT_PATH is set, but {told(problem)}", Remedy.UNSET_TLS)
+    text = f"DOCKER_HOST={here.host} names no Docker engine ({told(problem)})"
+    return Trouble(text, Remedy.UNSET_HOST, more=f"or set it to one's address, such as unix://{SOCKET}")
+
+
+def unreachable(problem: BaseException, here: Situation) -> Trouble:
+    """Say why nothing answers, and what most likely mends it: nothing on this machine where DOCKER_HOST is wrong."""
     text = str(problem)
-    if "Permission denied" in text:
-        return f"no permission for the Docker engine at {where}: sudo usermod -aG docker $USER, then log in again"
-    if "No such file" in text or "Connection refused" in text:
-        return f"no Docker engine at {where}: sudo apt install docker.io, or sudo systemctl start docker"
-    return f"the Docker engine at {where} can't be reached ({told(problem)}): sudo systemctl restart docker"
+    denied = "Permission denied" in text
+    absent = "No such file" in text or "Connection refused" in text
+    if "paramiko" in text:
+        text = f"DOCKER_HOST={here.host} needs the paramiko package, which is missing"
+        return Trouble(text, Remedy.INSTALL_SSH_CLIENT)
+    if denied and (not here.host or here.group == "docker"):  # else it may be a user's own engine
+        return Trouble(f"no permission for the Docker engine at {here.host or SOCKET}", Remedy.JOIN_DOCKER)
+    if here.host:
+        why = "no permission" if denied else "nobody answers there" if absent else told(problem)
+        return Trouble(f"DOCKER_HOST={here.host} leads to no Docker engine ({why})", Remedy.UNSET_HOST)
+    if absent and not here.installed:
+        remedy = Remedy.INSTALL_DOCKER_MAC if here.system == "darwin" else Remedy.INSTALL_DOCKER
+        return Trouble(f"Docker isn't installed, and no engine is at {SOCKET}", remedy)
+    if absent:
+        return Trouble(f"Docker is installed, but no engine runs at {SOCKET}", _service(here, Remedy.START_DOCKER))
+    return Trouble(
+        f"the Docker engine at {SOCKET} can't be reached ({told(problem)})", _service(here, Remedy.RESTART_DOCKER)
+    )
+
+
+def _service(here: Situation, remedy: Remedy) -> Remedy:
+    """Return what starts an engine, or restarts it, where that isn't systemd's to do."""
+    if here.system == "darwin":
+        return Remedy.START_DOCKER_MAC
+    if not here.systemd:
+        return Remedy.START_DOCKER_NO_SYSTEMD if remedy is Remedy.START_DOCKER else Remedy.RESTART_DOCKER_NO_SYSTEMD
+    return remedy
 
 
 def told(problem: BaseException) -> str:

@@ -18,6 +18,7 @@ from arena.sandbox.box import Program, SandboxError
 from arena.sandbox.docker import LANGUAGES, DockerSandbox
 from arena.sandbox.engine import engine, told
 from arena.sandbox.limits import Limits
+from arena.sandbox.trouble import Remedy, Trouble, TroubleError
 
 FOLDER = Path(__file__).parent / "images"
 BUILD_S = 900.0  # without a word from the engine; a package mirror can be slow
@@ -104,7 +105,7 @@ def _follow(answer: Any, language: str, base: str | None, say: Callable[[str], N
     try:
         for part in answer:
             if "error" in part:
-                raise SandboxError(_why(language, base, str(part["error"]), lines))
+                raise _failure(language, base, str(part["error"]), lines)
             for line in str(part.get("stream", "")).splitlines():
                 if line.strip():
                     lines = [*lines[-4:], line]
@@ -115,15 +116,13 @@ def _follow(answer: Any, language: str, base: str | None, say: Callable[[str], N
         raise SandboxError(f"building {tag(language)}: {told(problem)}") from problem
 
 
-def _why(language: str, base: str | None, error: str, lines: Sequence[str]) -> str:
+def _failure(language: str, base: str | None, error: str, lines: Sequence[str]) -> SandboxError:
     error = " ".join(error.split())
     if any(word in error for word in ("pull access denied", "lookup", "no such host", "manifest", "i/o timeout")):
-        return (
-            f"building {tag(language)}: its base {base or 'image'} isn't here and can't be fetched ({error}): "
-            f"arena sandbox image build {language} --base IMAGE, with an image that is"
-        )
+        text = f"building {tag(language)}: its base {base or 'image'} isn't here and can't be fetched ({error})"
+        return TroubleError(Trouble(text, Remedy.OTHER_BASE, (language,)))
     last = "".join(f"\n  | {line}" for line in lines)
-    return f"building {tag(language)} failed: {error}{last}"
+    return SandboxError(f"building {tag(language)} failed: {error}{last}")
 
 
 PROBE = """

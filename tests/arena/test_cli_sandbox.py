@@ -135,4 +135,7 @@ def test_without_an_engine_a_command_says_how_to_get_one(command: str, tmp_path:
     )
     assert (ran.returncode, ran.stdout) == (2, "")
     (line,) = ran.stderr.splitlines()
-    assert line.startswith(f"arena: no Docker engine at unix://{tmp_path}/nothing: sudo apt install docker.io")
+    assert line.startswith(
+        f"arena: DOCKER_HOST=unix://{tmp_path}/nothing leads to no Docker engine (nobody answers there)"
+    )
+    assert "run `unset DOCKER_HOST`" in line

@@ -4,15 +4,26 @@ Source: the issue ("arena doctor checks the host ... and prints the command that
 research/sandbox.md, section 7. Hosts are folders with the kernel's files in them.
 """
 
+import contextlib
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from arena.doctor import Finding, findings
+from arena.doctor import Finding, docker_box, docker_engine, findings
 from arena.sandbox.choice import why_not
+from arena.sandbox.docker import Abilities
+from arena.sandbox.trouble import Remedy, Trouble
 
 Place = Any  # the class in conftest.py
+
+ROOT = Path(__file__).parents[2]
 
 GOOD = {
     "proc/sys/user/max_user_namespaces": "10000\n",
@@ -23,10 +34,14 @@ GOOD = {
     "proc/mounts": "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n",
     "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
 }
-WORKS: dict[str, str | None] = {"process": None, "bubblewrap": None, "docker": "no engine: sudo apt install docker.io"}
+NO_BWRAP = Trouble("bubblewrap is missing", Remedy.INSTALL_BWRAP)
+NO_DOCKER = Trouble("no engine", Remedy.INSTALL_DOCKER)
+WORKS: dict[str, Trouble | None] = {"process": None, "bubblewrap": None, "docker": NO_DOCKER}
 
 
-def found(folder: Path, files: dict[str, str | None], tried: dict[str, str | None] | None = None) -> dict[str, Finding]:
+def found(
+    folder: Path, files: dict[str, str | None], tried: dict[str, Trouble | None] | None = None
+) -> dict[str, Finding]:
     """Return by name what is found on a host with these files beside the good ones; None: not there."""
     for name, text in {**GOOD, **files}.items():
         if text is not None:
@@ -64,9 +79,9 @@ HOSTS: dict[str, tuple[dict[str, str | None], str, str, str, str | None]] = {
         "lets bwrap",
         None,
     ),
-    "v1": ({"proc/mounts": "x /c cgroup rw 0 0"}, "cgroup version", "warn", "v1 alone", None),
+    "v1": ({"proc/mounts": "x /c cgroup rw 0 0"}, "cgroup version", "warn", "v1 alone", "mount -t cgroup2"),
     "hybrid": ({"proc/mounts": "x /c cgroup rw 0 0\ny /d cgroup2 rw 0 0"}, "cgroup version", "ok", "hybrid", None),
-    "no groups": ({"proc/mounts": ""}, "cgroup version", "warn", "approximate", None),
+    "no groups": ({"proc/mounts": ""}, "cgroup version", "warn", "approximate", "mount -t cgroup2"),
     "no seccomp": ({"proc/sys/kernel/seccomp/actions_avail": None}, "seccomp", "fail", "no filters", None),
     "swap": ({"proc/swaps": "Filename\n/dev/sda2 partition 1 0 -2\n"}, "swap", "warn", "1 area", "swapoff -a"),
     "core dumps to a program": (
@@ -143,19 +158,19 @@ def test_every_finding_is_one_short_line(tmp_path: Path) -> None:
     ("bubblewrap", "docker", "level", "text"),
     [
         (None, None, "ok", "takes bubblewrap"),
-        ("bwrap isn't there: sudo apt install bubblewrap", None, "ok", "takes docker"),
-        ("bwrap isn't there: sudo apt install bubblewrap", "no engine", "fail", "keeps nothing"),
+        (NO_BWRAP, None, "ok", "takes docker"),
+        (NO_BWRAP, NO_DOCKER, "fail", "keeps nothing"),
     ],
 )
 def test_it_says_which_sandbox_auto_takes(
-    tmp_path: Path, bubblewrap: str | None, docker: str | None, level: str, text: str
+    tmp_path: Path, bubblewrap: Trouble | None, docker: Trouble | None, level: str, text: str
 ) -> None:
     """And of one that doesn't work, why and what mends it, apart from each other."""
     got = found(tmp_path, {}, {"process": None, "bubblewrap": bubblewrap, "docker": docker})
     assert got["--sandbox auto"].level == level
     assert text in got["--sandbox auto"].text
     if bubblewrap:
-        assert got["bubblewrap"].text == "bwrap isn't there"
+        assert got["bubblewrap"].text == "bubblewrap is missing"
         assert got["bubblewrap"].mend == "sudo apt install bubblewrap"
 
 
@@ -167,14 +182,140 @@ def test_the_command_prints_each_finding_and_exits_by_whether_a_sandbox_isolates
     lines = ran.out.splitlines()
     assert lines[0].split()[0] in {"ok", "fail"}
     assert "--sandbox auto  " in lines[0]
-    assert all(line.split()[0] in {"ok", "warn", "fail", "$"} for line in lines)
+    margin = lines[0].index("takes")  # below it stand commands, and what is to be done besides
+    assert all(line.split()[0] in {"ok", "warn", "fail", "$"} or line[: margin + 2].isspace() for line in lines)
     assert "\x1b" not in ran.out
     told = place.run("doctor", "--json")
     assert told.code == ran.code
     assert told.json["isolates"] == works
     assert set(told.json["boxes"]) == {"process", "bubblewrap", "docker"}
-    assert all(set(row) == {"what", "level", "text", "mend"} for row in told.json["findings"])
+    assert all(set(row) == {"what", "level", "text", "mend", "then"} for row in told.json["findings"])
     place.demand_nothing_left()
+
+
+MEMORY = {  # MemTotal in MB, cores as they are here -> level, and the command
+    "plenty": (1_000_000, "ok", None),
+    "for all but one core": (None, "warn", "arena run --jobs {fits} BOT BOT"),
+    "not even for one match": (1_024, "warn", "arena run --jobs 1 --memory-mb 128 BOT BOT"),
+}
+
+
+@pytest.mark.parametrize(("has", "level", "mend"), MEMORY.values(), ids=MEMORY.keys())
+def test_memory_for_the_bots_of_all_cores_is_compared_with_the_machines(
+    tmp_path: Path, has: int | None, level: str, mend: str | None
+) -> None:
+    """Source: the red team's row 21: bots within their limits can together bring the kernel's killer to the referee.
+
+    512 MB are left to the machine; a match has 4 bots of 256 MB.
+    """
+    cores = len(os.sched_getaffinity(0))
+    if has is None:
+        if cores == 1:
+            pytest.skip("one core: fewer matches than one don't fit")
+        has = 512 + (cores - 1) * 4 * 256
+    finding = found(tmp_path, {"proc/meminfo": f"MemTotal:  {has * 1024} kB\nMemFree: 1 kB\n"})["memory"]
+    assert finding.level == level
+    assert finding.text.startswith(f"{has} MB: ")
+    assert finding.mend == (mend and mend.format(fits=cores - 1))
+    assert ("voids matches" in finding.text) == (level == "warn")
+    if mend and "{fits}" in mend:
+        assert finding.then == f"or with --memory-mb {(has - 512) // (cores * 4)}"
+
+
+DOCKERS = {
+    "all": (Abilities(True, True, True), {"freeze"}, "ok", "works: a trial box ran"),
+    "an ordinary user": (Abilities(True, False, True), set(), "ok", "works: a trial box ran; no freezing"),
+    "other processes": (Abilities(True, False, False), set(), "ok", "works: a trial box ran; wall clock; no freezing"),
+    "attach": (
+        Abilities(False, False, False, "no pipes"),
+        set(),
+        "warn",
+        "works, but by attach: slower, wall clock, no freezing (no pipes)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("able", "held", "level", "text"), DOCKERS.values(), ids=DOCKERS.keys())
+def test_it_says_what_a_docker_box_lacks(able: Abilities, held: set[str], level: str, text: str) -> None:
+    """Source: the issue: "falls back to attach and says so"; the way back is DOCKER_HOST's, if that is set."""
+    finding = docker_box(able, frozenset(held), elsewhere=True)
+    assert (finding.level, finding.text) == (level, text)
+    assert finding.mend == (None if able.pipes else "unset DOCKER_HOST")
+    assert docker_box(able, frozenset(held), elsewhere=False).mend is None
+
+
+ENGINE = {"ServerVersion": "27.1", "Images": 3, "Runtimes": {"runc": {}, "io.containerd.runc.v2": {}, "runsc": {}}}
+ENGINE |= dict.fromkeys(("MemoryLimit", "SwapLimit", "PidsLimit", "CpuCfsQuota"), True)
+ENGINES = {
+    "all limits": ({}, "ok", "limits by the kernel", None),
+    "no swap accounting": ({"SwapLimit": False}, "warn", "but of memory without swap", "swapaccount=1"),
+    "no memory": ({"MemoryLimit": False, "SwapLimit": False}, "warn", "NO LIMIT here of memory", "cgroup_enable"),
+    "no processes": ({"PidsLimit": False}, "warn", "NO LIMIT here of processes", None),
+    "rootless": (
+        {"CgroupDriver": "none", **dict.fromkeys(("MemoryLimit", "SwapLimit", "PidsLimit", "CpuCfsQuota"), False)},
+        "warn",
+        "NO LIMIT here of memory, processes, cores",
+        "delegate.conf",
+    ),
+}
+
+
+@pytest.mark.parametrize(("info", "level", "text", "mend"), ENGINES.values(), ids=ENGINES.keys())
+def test_limits_that_the_engine_leaves_out_are_told(
+    info: dict[str, Any], level: str, text: str, mend: str | None
+) -> None:
+    """Source: Docker's Engine API, SystemInfo: a container's limit that is false there is dropped with a warning."""
+    daemon, limits = docker_engine({**ENGINE, **info}, frozenset())
+    assert daemon.text == "27.1; runtimes: runc, runsc; 3 images"
+    assert (limits.level, limits.what) == (level, "docker limits")
+    assert text in limits.text
+    assert (limits.mend is None) == (mend is None)
+    assert mend is None or mend in str(limits.mend)
+
+
+def test_a_terminal_gets_folded_texts_and_whole_commands(place: Place) -> None:
+    """Source: a window of 60 columns; a command is there to be copied."""
+    master, slave = os.openpty()
+    with open(master, "rb", closefd=True) as screen:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "arena.cli", "doctor"],
+            env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "60", "DOCKER_HOST": "unix:///nowhere/docker.sock"},
+            stdin=subprocess.DEVNULL,
+            stdout=slave,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(slave)
+        said = b""
+        with contextlib.suppress(OSError):  # EIO: the other end is closed
+            while piece := screen.read1(4096):
+                said += piece
+        process.wait(60)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", said.decode()).splitlines()
+    assert "$ unset DOCKER_HOST" in [line.strip() for line in lines]
+    assert max(len(line) for line in lines if not line.strip().startswith("$")) <= 60
+
+
+def test_a_wrong_docker_host_is_told_as_such(place: Place) -> None:
+    """Source: the audit: nothing on this machine is wrong then, so it isn't what is to be mended."""
+    rows = {row["what"]: row for row in place.run("doctor", "--json", DOCKER_HOST="tcp://127.0.0.1:1").json["findings"]}
+    assert rows["docker"]["text"] == "DOCKER_HOST=tcp://127.0.0.1:1 leads to no Docker engine (nobody answers there)"
+    assert rows["docker"]["mend"] == "unset DOCKER_HOST"
+
+
+def test_a_hanging_engine_costs_the_doctor_seconds(place: Place) -> None:
+    """A daemon that takes the call and never answers: 5 s, not the 20 s of a call to one that is known to work."""
+    with socket.socket(socket.AF_UNIX) as door:
+        path = place.folder / "sock"
+        door.bind(str(path))
+        door.listen(8)
+        began = time.monotonic()
+        rows = {
+            row["what"]: row for row in place.run("doctor", "--json", DOCKER_HOST=f"unix://{path}").json["findings"]
+        }
+        took = time.monotonic() - began
+    assert "it doesn't answer (time-out)" in rows["docker"]["text"]
+    assert rows["docker"]["mend"] == "unset DOCKER_HOST"
+    assert took < 15
 
 
 def test_a_box_is_named_for_an_attack_alone(place: Place) -> None:

@@ -1,0 +1,141 @@
+"""What is wrong with a host, and the command that mends it: every command that is ever advised is in one table here.
+
+Must not know how a thing is found out. Whoever finds one names a `Remedy`; so no command can be a sentence, or be cut
+out of one, and one test runs the whole table through a shell.
+
+A remedy is for a person to run: some trade safety elsewhere for repeatable times, and their findings say so.
+"""
+
+import shlex
+from dataclasses import dataclass
+from enum import Enum
+
+from arena.sandbox.box import SandboxError
+
+
+class Remedy(Enum):
+    """Each is (command, then): a line for a POSIX shell, and in words what is left to do, or what else would do.
+
+    {} in a command stands for what the trouble is about, each word of it quoted. Words in capitals are for the reader
+    to replace, and `then` says so where it isn't plain.
+    """
+
+    # bubblewrap
+    INSTALL_BWRAP = ("sudo apt install bubblewrap", "")
+    UPGRADE_BWRAP = ("sudo apt update && sudo apt install bubblewrap", "or take Debian 12, Ubuntu 24.04 or Fedora 38")
+    INSTALL_WSL = ("wsl --install", "then run the arena in it")
+    SWITCH_NAMESPACES_ON = ("sudo sysctl kernel.unprivileged_userns_clone=1", "")
+    ALLOW_NAMESPACES = ("sudo sysctl user.max_user_namespaces=10000", "")
+    APPARMOR_PROFILE = (
+        "sudo apt install apparmor-profiles && sudo cp /usr/share/apparmor/extra-profiles/bwrap-userns-restrict "
+        "/etc/apparmor.d/ && sudo apparmor_parser -r /etc/apparmor.d/bwrap-userns-restrict",
+        "",
+    )
+    LOOSER_CONTAINER = (
+        "docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined IMAGE arena doctor",
+        "with the image of the container that this is",
+    )
+    TRY_BWRAP = ("bwrap --ro-bind / / --unshare-all true", "and see what it says")
+
+    # control groups
+    DELEGATE = (
+        "systemd-run --user --scope -p Delegate=yes -- arena doctor",
+        "and start arena run in the same way, or as root",
+    )
+    DELEGATE_ALL = (
+        "sudo mkdir -p /etc/systemd/system/user@.service.d && printf '[Service]\\nDelegate=cpu memory pids\\n' | "
+        "sudo tee /etc/systemd/system/user@.service.d/delegate.conf && sudo systemctl daemon-reload",
+        "then log in again",
+    )
+    MOUNT_V2 = (
+        "sudo mkdir -p /sys/fs/cgroup/unified && sudo mount -t cgroup2 none /sys/fs/cgroup/unified",
+        "",
+    )
+    WRITABLE_GROUPS = (
+        "docker run --privileged --cgroupns=private IMAGE arena doctor",
+        "with the image of the container that this is, or run outside of it",
+    )
+    ACCOUNT_MEMORY = (
+        "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&cgroup_enable=memory swapaccount=1 /' /etc/default/grub && "
+        "sudo update-grub",
+        "then restart the machine",
+    )
+
+    # Docker
+    INSTALL_CLIENT = ("pip install 'docker>=7.0'", "")
+    INSTALL_SSH_CLIENT = ("pip install 'docker[ssh]>=7.0'", "or unset DOCKER_HOST for this machine's engine")
+    INSTALL_DOCKER = ("sudo apt install docker.io", "")
+    INSTALL_DOCKER_MAC = ("brew install --cask docker", "then open it once")
+    START_DOCKER = ("sudo systemctl start docker", "")
+    START_DOCKER_NO_SYSTEMD = ("sudo service docker start", "")
+    START_DOCKER_MAC = ("open -a Docker", "")
+    RESTART_DOCKER = ("sudo systemctl restart docker", "")
+    RESTART_DOCKER_NO_SYSTEMD = ("sudo service docker restart", "")
+    JOIN_DOCKER = ('sudo usermod -aG docker "$USER"', "then log in again; who is in that group is as good as root")
+    UNSET_HOST = ("unset DOCKER_HOST", "for this machine's engine, or start the one that it names")
+    UNSET_TLS = ("unset DOCKER_TLS_VERIFY DOCKER_CERT_PATH", "or set DOCKER_HOST to the engine that they belong to")
+    ASK_DOCKER = ("docker info", "and mend what it warns of")
+    BUILD_IMAGE = ("arena sandbox image build {}", "")
+    OTHER_BASE = ("arena sandbox image build {} --base IMAGE", "with an image that is here")
+    PULL_IMAGE = ("docker pull {}", "")
+    INSTALL_RUNSC = ("sudo runsc install && sudo systemctl restart docker", "once gVisor's runsc is installed")
+    NAME_RUNTIME = ("sudo systemctl restart docker", "once /etc/docker/daemon.json has it under runtimes")
+
+    # what makes times vary, and the machine
+    SWAP_OFF = ("sudo swapoff -a", "")
+    CORES_TO_FILES = ("sudo sysctl kernel.core_pattern=core", "")
+    SMT_OFF = ("echo off | sudo tee /sys/devices/system/cpu/smt/control", "")
+    FULL_SPEED = ("echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor", "")
+    TURBO_OFF = ("echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo", "")
+    BOOST_OFF = ("echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost", "")
+    RANDOMISE = ("sudo sysctl kernel.randomize_va_space=2", "")
+    HUGE_PAGES_ASKED = ("echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled", "")
+    INSTALL = ("sudo apt install {}", "")
+    OTHER_TMP = ("export TMPDIR=/A/FOLDER/WITH/ROOM", "")
+    FEWER_JOBS = ("arena run --jobs {} BOT BOT", "")
+    SMALLER_BOTS = ("arena run --jobs 1 --memory-mb {} BOT BOT", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What was found, what mends it (None: no command does), and what `remedy`'s {} stands for.
+
+    str() gives it all in one line.
+    """
+
+    text: str
+    remedy: Remedy | None = None
+    about: tuple[str, ...] = ()
+    more: str = ""  # in place of the remedy's own `then`
+
+    @property
+    def command(self) -> str | None:
+        """Return the line for a shell, None where no command mends it."""
+        return None if self.remedy is None else self.remedy.value[0].replace("{}", shlex.join(self.about))
+
+    @property
+    def then(self) -> str:
+        """Return what is to be done besides, or what else would do; may be empty."""
+        return self.more or ("" if self.remedy is None else self.remedy.value[1])
+
+    def __str__(self) -> str:
+        """Return it in one line, for errors and notes."""
+        command = "" if self.command is None else f": run `{self.command}`"
+        return self.text + command + (f", {self.then}" if self.then else "")
+
+
+class TroubleError(SandboxError):
+    """Say why a sandbox can't be had here; `trouble` keeps what mends it apart."""
+
+    def __init__(self, trouble: Trouble) -> None:
+        super().__init__(str(trouble))
+        self.trouble = trouble
+
+    def __reduce__(self) -> tuple[type["TroubleError"], tuple[Trouble]]:
+        """Let it cross to another process: an error is made again from its line alone."""
+        return TroubleError, (self.trouble,)
+
+
+def trouble_of(problem: Exception, remedy: Remedy) -> Trouble:
+    """Return the trouble that an error is about; of one that names none its line, with this remedy."""
+    return problem.trouble if isinstance(problem, TroubleError) else Trouble(str(problem), remedy)

@@ -1,0 +1,222 @@
+"""What is wrong with a host, and what mends it: the one table of commands, and which of them is chosen.
+
+Source: the issue: "arena doctor ... prints the command that mends each finding".
+"""
+
+import ast
+import pickle
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from arena.sandbox import SandboxError, cgroup
+from arena.sandbox.bubblewrap import MISSING, remedied
+from arena.sandbox.container import missing
+from arena.sandbox.docker import limits_told, runtimes, unenforced
+from arena.sandbox.engine import Situation, no_address, unreachable
+from arena.sandbox.trouble import Remedy, Trouble, TroubleError, trouble_of
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = {"arena", "brew", "bwrap", "docker", "echo", "export", "open", "pip", "sudo", "systemd-run", "unset", "wsl"}
+
+
+@pytest.mark.parametrize("remedy", Remedy)
+def test_each_command_is_one_for_a_shell(remedy: Remedy) -> None:
+    """Each simple command of it begins with a program that is known; a comma ends none, as it would a sentence."""
+    trouble = Trouble("it is broken", remedy, ("one", "two"))
+    assert trouble.command is not None
+    assert subprocess.run(["sh", "-n", "-c", trouble.command], capture_output=True, timeout=10).returncode == 0
+    for part in trouble.command.replace(" | ", " && ").split(" && "):
+        assert part.split()[0] in {*PROGRAMS, "printf"}, part
+        assert part.split()[0] != "apt"
+    assert "\n" not in str(trouble)
+    assert ", " not in trouble.command
+    assert trouble.then == trouble.then.strip(" ,;")
+    assert ("one two" in trouble.command) == ("{}" in remedy.value[0])
+
+
+def test_no_two_remedies_are_one() -> None:
+    """An Enum takes a second name of the same value for an alias, and the table would be shorter than it reads."""
+    assert len(Remedy.__members__) == len(list(Remedy))
+
+
+def test_no_other_file_words_a_command() -> None:
+    """One table, so that nothing is advised that the test above hasn't read."""
+    paths = [*(ROOT / "arena/sandbox").glob("*.py"), ROOT / "arena/doctor.py", ROOT / "arena/cli_doctor.py"]
+    found = [
+        (path.name, node.value)
+        for path in paths
+        if path.name != "trouble.py"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and any(word in node.value for word in ("sudo ", "apt install", "systemctl", "docker pull", "pip install"))
+    ]
+    assert found == []
+
+
+def test_all_remedies_are_used() -> None:
+    """What nobody names is no remedy of anything."""
+    paths = [*(ROOT / "arena/sandbox").glob("*.py"), ROOT / "arena/doctor.py"]
+    named = {
+        node.attr
+        for path in paths
+        if path.name != "trouble.py"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Remedy"
+    }
+    assert named == {remedy.name for remedy in Remedy}
+
+
+def test_in_one_line_the_command_is_marked() -> None:
+    """So that it is plain where it ends: errors of the command line have no line of its own for it."""
+    assert str(Trouble("it is broken")) == "it is broken"
+    assert str(MISSING) == "bubblewrap is missing: run `sudo apt install bubblewrap`"
+    assert str(Trouble("no", Remedy.TRY_BWRAP)).endswith("true`, and see what it says")
+    assert str(Trouble("no", Remedy.TRY_BWRAP, more="or not")).endswith("true`, or not")
+
+
+def test_what_a_user_typed_stays_one_word() -> None:
+    """The name of an image may hold anything; what is copied into a shell runs nothing of it."""
+    assert missing("x; rm -rf ~").command == "docker pull 'x; rm -rf ~'"
+    assert missing("coup-arena/node").command == "arena sandbox image build node"
+
+
+def test_an_error_keeps_the_command_apart_also_between_processes() -> None:
+    """A worker's error comes to the command line by pickle."""
+    sent = pickle.loads(pickle.dumps(TroubleError(MISSING)))
+    assert isinstance(sent, SandboxError)
+    assert str(sent) == str(MISSING)
+    assert trouble_of(sent, Remedy.ASK_DOCKER) == MISSING
+    assert trouble_of(SandboxError("other"), Remedy.ASK_DOCKER) == Trouble("other", Remedy.ASK_DOCKER)
+
+
+# --- which one --------------------------------------------------------------------------------------------------------
+
+ABSENT = FileNotFoundError(2, "No such file or directory")
+REFUSED = ConnectionRefusedError(111, "Connection refused")
+DENIED = PermissionError(13, "Permission denied")
+SLOW = TimeoutError("timed out")
+SSH = RuntimeError("Install paramiko package to enable ssh:// support")
+ENGINES = {
+    "not installed": (ABSENT, Situation(), Remedy.INSTALL_DOCKER, "isn't installed"),
+    "not running": (ABSENT, Situation(installed=True), Remedy.START_DOCKER, "is installed, but no engine runs"),
+    "a socket of the dead": (REFUSED, Situation(installed=True), Remedy.START_DOCKER, "no engine runs"),
+    "no systemd": (ABSENT, Situation(installed=True, systemd=False), Remedy.START_DOCKER_NO_SYSTEMD, "no engine runs"),
+    "macOS, without": (ABSENT, Situation(system="darwin"), Remedy.INSTALL_DOCKER_MAC, "isn't installed"),
+    "macOS, closed": (ABSENT, Situation(system="darwin", installed=True), Remedy.START_DOCKER_MAC, "no engine runs"),
+    "not in the group": (DENIED, Situation(installed=True), Remedy.JOIN_DOCKER, "no permission"),
+    "not in the group, by name": (
+        DENIED,
+        Situation("unix:///var/run/docker.sock"),
+        Remedy.JOIN_DOCKER,
+        "no permission",
+    ),
+    "another user's": (DENIED, Situation("unix:///run/user/9/docker.sock", group="x"), Remedy.UNSET_HOST, "permission"),
+    "hangs": (SLOW, Situation(installed=True), Remedy.RESTART_DOCKER, "it doesn't answer (time-out)"),
+    "hangs, no systemd": (SLOW, Situation(systemd=False), Remedy.RESTART_DOCKER_NO_SYSTEMD, "time-out"),
+    "a wrong path": (ABSENT, Situation("unix:///none", installed=True), Remedy.UNSET_HOST, "DOCKER_HOST=unix:///none"),
+    "a wrong port": (REFUSED, Situation("tcp://127.0.0.1:1"), Remedy.UNSET_HOST, "DOCKER_HOST=tcp://127.0.0.1:1 leads"),
+    "elsewhere, hangs": (SLOW, Situation("tcp://127.0.0.1:1"), Remedy.UNSET_HOST, "time-out"),
+    "ssh without paramiko": (SSH, Situation("ssh://a@b"), Remedy.INSTALL_SSH_CLIENT, "needs the paramiko package"),
+}
+
+
+@pytest.mark.parametrize(("problem", "here", "remedy", "text"), ENGINES.values(), ids=ENGINES.keys())
+def test_a_missing_engine_is_had_as_the_situation_asks(
+    problem: Exception, here: Situation, remedy: Remedy, text: str
+) -> None:
+    """Never one command for two situations, and nothing to install where DOCKER_HOST is what is wrong."""
+    trouble = unreachable(problem, here)
+    assert trouble.remedy is remedy
+    assert text in trouble.text
+    assert "systemctl" not in trouble.text
+
+
+def test_settings_that_name_no_engine_are_what_is_mended() -> None:
+    """DOCKER_HOST, or what asks for TLS without it."""
+    trouble = no_address(ValueError("bad port"), Situation("tcp://x:y"))
+    assert trouble.text == "DOCKER_HOST=tcp://x:y names no Docker engine (bad port)"
+    assert trouble.command == "unset DOCKER_HOST"
+    assert trouble.then == "or set it to one's address, such as unix:///var/run/docker.sock"
+    assert no_address(ValueError("no cert.pem"), Situation(tls=True)).command == (
+        "unset DOCKER_TLS_VERIFY DOCKER_CERT_PATH"
+    )
+
+
+KERNELS = {
+    "AppArmor": ({"proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1"}, Remedy.APPARMOR_PROFILE),
+    "Debian's switch": ({"proc/sys/kernel/unprivileged_userns_clone": "0"}, Remedy.SWITCH_NAMESPACES_ON),
+    "none allowed": ({"proc/sys/user/max_user_namespaces": "0"}, Remedy.ALLOW_NAMESPACES),
+    "a container": ({".dockerenv": ""}, Remedy.LOOSER_CONTAINER),
+    "podman's container": ({"run/.containerenv": ""}, Remedy.LOOSER_CONTAINER),
+    "who knows": ({}, Remedy.TRY_BWRAP),
+}
+
+
+@pytest.mark.parametrize(("files", "remedy"), KERNELS.values(), ids=KERNELS.keys())
+def test_a_box_that_does_not_start_is_mended_as_the_kernel_says(
+    tmp_path: Path, files: dict[str, str], remedy: Remedy
+) -> None:
+    """Source: research section 2: what keeps namespaces from users, and where it is seen."""
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    trouble = remedied("bwrap: no", tmp_path)
+    assert trouble.text.startswith("bwrap: no")
+    assert trouble.remedy is remedy
+
+
+def test_what_bwrap_is_asked_to_do_by_hand_works_where_boxes_do(needs: "object") -> None:
+    """The command that is to say what is wrong says nothing where nothing is."""
+    from arena.sandbox.bubblewrap import why_not
+
+    needs("bubblewrap", why_not())  # type: ignore[operator]
+    assert shutil.which("bwrap") is not None
+    command = Remedy.TRY_BWRAP.value[0]
+    done = subprocess.run(["sh", "-c", command], capture_output=True, timeout=30)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_host_without_groups_is_told_the_command(tmp_path: Path) -> None:
+    """A v2 tree that isn't mounted."""
+    (tmp_path / "self").mkdir()
+    (tmp_path / "self/cgroup").write_text("1:memory:/\n")
+    (tmp_path / "self/mountinfo").write_text("30 20 0:26 / /cg rw - cgroup cgroup rw,memory\n")
+    _, trouble = cgroup.detect(tmp_path)
+    assert trouble == Trouble("no cgroup v2 tree is mounted", Remedy.MOUNT_V2)
+
+
+# --- what Docker enforces ---------------------------------------------------------------------------------------------
+
+ALL = {"MemoryLimit": True, "SwapLimit": True, "PidsLimit": True, "CpuCfsQuota": True}
+LIMITS = {
+    "all": (ALL, set(), set(), "limits by the kernel"),
+    "the older spelling": (
+        {"MemoryLimit": True, "SwapLimit": True, "PidsLimit": True, "CPUCfsQuota": True},
+        set(),
+        set(),
+        "limits by the kernel",
+    ),
+    "no swap": ({**ALL, "SwapLimit": False}, set(), set(), "limits by the kernel, but of memory without swap"),
+    "no pids": ({**ALL, "PidsLimit": False}, set(), {"processes"}, "NO LIMIT here of processes"),
+    "no pids, but groups of ours": ({**ALL, "PidsLimit": False}, {"pids"}, set(), "limits by the kernel"),
+    "no cores": ({**ALL, "CpuCfsQuota": False}, {"pids"}, {"cores"}, "NO LIMIT here of cores"),
+    "it says nothing": ({}, set(), {"memory_mb", "processes", "cores"}, "NO LIMIT here of memory, processes, cores"),
+}
+
+
+@pytest.mark.parametrize(("info", "held", "fields", "text"), LIMITS.values(), ids=LIMITS.keys())
+def test_a_limit_that_nothing_enforces_is_told(
+    info: dict[str, bool], held: set[str], fields: set[str], text: str
+) -> None:
+    """Source: Docker's Engine API, SystemInfo; Docker itself drops such a limit with a warning."""
+    assert unenforced(info, frozenset(held)) == fields
+    assert limits_told(info, frozenset(held)) == text
+
+
+def test_runtimes_are_those_that_a_user_may_name() -> None:
+    """The engine lists its shims beside them."""
+    assert runtimes({"runsc": 0, "io.containerd.runc.v2": 0, "runc": 0}) == ["runc", "runsc"]
