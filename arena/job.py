@@ -3,9 +3,13 @@ sandbox may leave files.
 
 A sandbox that keeps boxes started for the next match (Docker's) lives as long as its worker, any other as long as its
 match.
+
+Whatever a box needs on the disk lies below `scratch`. If that is full, no match can be played, and none is at fault:
+that is NoRoomError, which ends the run instead of voiding one match after the other.
 """
 
 import atexit
+import errno
 import os
 import tempfile
 from dataclasses import dataclass, field
@@ -15,6 +19,12 @@ from pathlib import Path
 from arena.referee import ArenaError, MatchResult, MatchSpec, play_match
 from arena.sandbox import Box, Program, Sandbox, SandboxError, remove_tree
 from arena.sandbox.choice import Choice, make
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})  # the disk, or what the user may have of it
+
+
+class NoRoomError(Exception):
+    """Say in one line that no match can be played for want of room for temporary files, and what helps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +47,7 @@ class Job:
 
 
 def play(job: Job) -> MatchResult:
-    """Play the match. Raises ArenaError where this machine failed."""
+    """Play the match. Raises ArenaError where this machine failed, NoRoomError if for want of room below `scratch`."""
     try:
         if job.choice.name == "docker":
             return _played(job, _kept(job.choice, job.scratch, len(job.programs)))
@@ -50,8 +60,31 @@ def play(job: Job) -> MatchResult:
                 sandbox.close()
         finally:
             remove_tree(folder)
-    except SandboxError as problem:
+    except (ArenaError, SandboxError, OSError) as problem:
+        if full(problem, job.scratch):
+            raise NoRoomError(no_room(job.scratch.parent)) from problem
+        if isinstance(problem, ArenaError):
+            raise
         raise ArenaError(str(problem)) from problem
+
+
+def no_room(folder: Path) -> str:
+    """Return what is said of a full folder for temporary files."""
+    return f"no room for temporary files in {folder}: free some, or set TMPDIR"
+
+
+def full(problem: BaseException, scratch: Path) -> bool:
+    """Tell whether an error, or one that it comes from, is a full disk's below `scratch`.
+
+    The kernel has the same number for a table of its own that is full, such as that of control groups.
+    """
+    cause: BaseException | None = problem
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.errno in FULL:
+            where = scratch if cause.filename is None else Path(os.fsdecode(cause.filename))
+            return where.is_relative_to(scratch) or where.is_relative_to(scratch.resolve())
+        cause = cause.__cause__
+    return False
 
 
 def _played(job: Job, sandbox: Sandbox) -> MatchResult:

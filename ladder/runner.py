@@ -55,9 +55,10 @@ def run(
 ) -> Iterator[Completed[Job, Result] | Voided[Job] | Idle]:
     """Play all jobs, at most `width` at a time, and yield what becomes of each, in order of time.
 
-    `voids` are the exceptions of `play` that void a match; any other is a defect and is raised. `clean` removes what a
-    dead worker's job left behind. `pauses_s` are the seconds to wait after a match's first, second, ... void before it
-    is played again, in which nothing else is begun: what failed may be coming back. After further ones there is none.
+    `voids` are the exceptions of `play` that void a match; any other (a defect, or what every further match would meet
+    too) is raised. `clean` removes what a dead worker's job left behind. `pauses_s` are the seconds to wait after a
+    match's first, second, ... void before it is played again, in which nothing else is begun: what failed may be coming
+    back. After further ones there is none.
     """
     waiting = iter(jobs)
     again: list[tuple[float, Job]] = []  # when it is due, by the monotonic clock

@@ -9,6 +9,7 @@ whole match, and is never rated.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from signal import SIGKILL
 
 from arena.sandbox import LIMITS, Exit, LimitRule, Limits, betrayed
 
@@ -100,14 +101,19 @@ _ROWS = (
 FAULTS = {row.code: row for row in _ROWS}
 
 
+_KILLED = 128 + SIGKILL  # what a shell exits with when the program that it runs is killed
+
+
 def exceeded(ended: Exit, last_words: bytes) -> LimitRule | None:
     """Return the limit that ended a process, None if none is known to have.
 
-    The sandbox knows best; else, unless the process left of its own will, the end of its standard error may tell.
+    Where the sandbox or the kernel killed it for one, that's it. Else, unless the process left of its own will, the end
+    of its standard error tells: a limit that the sandbox names may be one that it ran into and survived.
     """
     field = ended.limit
-    if field is None and (ended.code or ended.signal):
-        field = betrayed(last_words)
+    killed = ended.signal == SIGKILL or ended.code == _KILLED
+    if field is None or (LIMITS[field].counted is not None and not killed):
+        field = betrayed(last_words, field) if ended.code or ended.signal else None
     rule = None if field is None else LIMITS[field]
     return rule if rule is not None and rule.code else None
 

@@ -143,7 +143,7 @@ class ProcessSandbox(Sandbox):
                 become_subreaper(os.getpid())
             private = _make_private_folder(self._scratch)
         except OSError as error:
-            raise SandboxError(f"can't prepare a box in {self._scratch}: {error}") from error
+            raise SandboxError(f"can't prepare a box in {self._scratch}: {error.strerror}") from error
         group = None
         try:
             group = None if self._groups is None else self._groups.make(limits)
