@@ -9,6 +9,18 @@ It ships with the arena, since `arena doctor --attack` runs it on hosts that hav
 
 from arena.red_team.catalog import ROWS, TIERS, Row
 from arena.red_team.channels import CHANNELS, Measured, measure
-from arena.red_team.suite import Result, attack, failures, table
+from arena.red_team.suite import Result, attack, expected_results, failures, table
 
-__all__ = ["CHANNELS", "ROWS", "TIERS", "Measured", "Result", "Row", "attack", "failures", "measure", "table"]
+__all__ = [
+    "CHANNELS",
+    "ROWS",
+    "TIERS",
+    "Measured",
+    "Result",
+    "Row",
+    "attack",
+    "expected_results",
+    "failures",
+    "measure",
+    "table",
+]

@@ -9,6 +9,13 @@ than what two bots would reach by themselves.
 In a match bots don't run at the same time unless pondering is allowed: what carries is measured a second time with
 the one frozen while the other runs, where the sandbox can freeze.
 
+How long a bot takes to answer is a channel of its own kind, which needs nobody to tell them: the referee's requests
+come in turns. The sender answers after one of several delays, the receiver takes the time from its own answer to its
+next request, and the number of delays and the step between them are tried until the best rate is found.
+
+A channel that carries nothing in a box says little if the same programs carry nothing in plain processes: `sure` and
+`on_ci` say where that is demanded.
+
 `CHANNELS` says which ways are known to be open in a box, why, and what lessens them. Any other that carries is a fault.
 """
 
@@ -21,7 +28,7 @@ import random
 import secrets
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,20 +42,29 @@ SURE, UNCLEAR = (
     0.38,
 )  # shares of errors; by luck 64 bits are below the first once in a million, 256 below UNCLEAR too
 STEP_S = 10.0
+DELAY = "answer-time"
+DELAYS = (2, 4, 8, 16, 32)  # how many a sender chooses from
+DELAY_STEPS_US = (100, 200, 400, 800, 3200, 12800)  # between two of them; the long ones for a machine under load
+DELAY_ERRORS = 0.1  # more wrong symbols than that aren't corrected by simple codes
+DELAY_SYMBOLS = 96  # of a trial; the best is measured again with MORE_BITS
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a channel. `open` maps a tier to why it is tolerated there; `sure`: plain processes have it."""
+    """What is known of a channel. `open` maps a tier to why it is tolerated there.
+
+    `sure`: plain processes have it on every machine; `on_ci`: as root on the kind of machine that .ci/run runs on.
+    """
 
     open: dict[str, str]
     lessens: str = ""
     sure: bool = True
     as_user: str = ""  # why bubblewrap's boxes of an ordinary user have it
+    on_ci: bool = False
 
 
-def _closed(sure: bool = True) -> Known:
-    return Known({}, "", sure)
+def _closed(sure: bool = True, on_ci: bool = False) -> Known:
+    return Known({}, "", sure, on_ci=on_ci)
 
 
 _BOXES = ("bubblewrap", "docker")
@@ -60,14 +76,16 @@ def _everywhere(why: str, lessens: str, sure: bool = False) -> Known:
 
 _TIMING = "whoever computes at the same time can be felt"
 CHANNELS: dict[str, Known] = {
-    "tmp-file": _closed(sure=False),  # plain processes of an ordinary user have temporary folders of their own
+    "tmp-file": _closed(
+        sure=False, on_ci=True
+    ),  # plain processes of an ordinary user have temporary folders of their own
     "dev-shm-file": _closed(),
     "sysv-shm": _closed(),
     "sysv-messages": _closed(),
     "posix-queue": _closed(),
     "keyring": _closed(),
     "abstract-socket": _closed(),
-    "socket-file": _closed(sure=False),
+    "socket-file": _closed(sure=False, on_ci=True),
     "tcp-port": _closed(),
     "udp-port": _closed(),
     "flock": _closed(),
@@ -78,7 +96,7 @@ CHANNELS: dict[str, Known] = {
     "load-average": _closed(),
     "proc-stat": _closed(),
     "process-numbers": _closed(),
-    "meminfo": _closed(sure=False),
+    "meminfo": _closed(sure=False),  # these three drown in what else the machine does
     "vmstat": _closed(sure=False),
     "sysinfo": _closed(sure=False),
     "free-space": _closed(),
@@ -86,26 +104,28 @@ CHANNELS: dict[str, Known] = {
     "dentries": _closed(),
     "inode-numbers": _everywhere("the kernel numbers all pipes of the machine", "the limit of CPU time", sure=True),
     "pipe-pages": Known({}, "as root each box is a user of its own", as_user="the kernel counts them for each user"),
-    "page-cache": _closed(sure=False),
-    "page-cache-timing": _closed(sure=False),
+    "page-cache": _closed(sure=False, on_ci=True),  # on some file systems nothing can be thrown out
+    "page-cache-timing": _closed(sure=False, on_ci=True),
     "page-cache-once": _everywhere(
         "a file that somebody has read is read faster",
         "nothing can be thrown out of memory from a box, so each file tells one bit until the machine needs the memory",
     ),
-    "handle-numbers": _closed(sure=False),
-    "uptime": _closed(sure=False),
-    "pressure": _closed(sure=False),
+    "handle-numbers": _closed(sure=False, on_ci=True),  # since Linux 6.9
+    "uptime": _closed(sure=False),  # only on a machine that is idle at times
+    "pressure": _closed(sure=False),  # only where sender and receiver want one core
     "cpu-contention": _everywhere(_TIMING, "bots are frozen while it isn't their turn"),
     "memory-bandwidth": _everywhere(_TIMING, "bots are frozen while it isn't their turn"),
+    DELAY: _everywhere("whoever is asked next sees how long the others took", "nothing; load blurs it", sure=True),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a channel carries. `rate` in bits/s, 0.0 if none; `errors` is the share of wrong bits.
+    """What a channel carries. `rate` in bits/s, 0.0 if none; `errors` is the share of wrong bits or symbols.
 
     `frozen` is the rate with the boxes frozen in turns, None where that wasn't measured; `refused` the errno with which
-    a side was refused, "" if neither was.
+    a side was refused, "" if neither was. `a_request` is the bits that one answer carries at the best rate (frozen, if
+    that was measured), None for channels that don't go by answers.
     """
 
     channel: str
@@ -114,6 +134,7 @@ class Measured:
     errors: float
     frozen: float | None = None
     refused: str = ""
+    a_request: float | None = None
 
     @property
     def tolerated(self) -> str:
@@ -122,10 +143,11 @@ class Measured:
         as_user = known.as_user if self.tier == "bubblewrap" and os.getuid() != 0 else ""
         return known.open.get(self.tier, as_user)
 
-    def problem(self, tier: str) -> str | None:
-        """Say what isn't as expected, None if all is."""
+    def problem(self, tier: str, on_ci: bool = False) -> str | None:
+        """Say what isn't as expected, None if all is; with `on_ci` more must carry where nothing isolates."""
         if tier == "process":
-            if CHANNELS[self.channel].sure and not self.rate:
+            known = CHANNELS[self.channel]
+            if (known.sure or (on_ci and known.on_ci)) and not self.rate:
                 return f"{self.channel} carries nothing, though nothing isolates: {self.refused or self.errors}"
             return None
         if self.rate and not self.tolerated:
@@ -137,10 +159,11 @@ class Measured:
         if not self.rate:
             return f"none ({self.refused})" if self.refused else "none"
         frozen = "" if self.frozen is None else f", frozen {self.frozen:.0f}" if self.frozen else ", frozen none"
-        return f"{self.rate:.0f} bits/s{frozen}"
+        each = "" if self.a_request is None else f" ({self.a_request:.1f} each)"
+        return f"{self.rate:.0f} bits/s{each}{frozen}"
 
 
-def measure(stage: Stage, names: Sequence[str] = tuple(CHANNELS)) -> Iterator[Measured]:
+def measure(stage: Stage, names: Sequence[str] = tuple(CHANNELS)) -> Generator[Measured, None, None]:
     """Measure channels in two boxes of a stage. Raises SandboxError if a box can't be had or falls silent."""
     token = secrets.token_hex(8)
     with Talk(stage.start("channel.py", token)) as sender, Talk(stage.start("channel.py", token)) as receiver:
@@ -155,14 +178,67 @@ def _measured(pair: "_Pair", name: str, stage: Stage) -> Measured:
         pair.shut()
         return Measured(name, stage.tier, 0.0, 0.5, refused=refused)
     try:
-        sure = CHANNELS[name].sure or stage.tier != "process"
+        freezes = stage.sandbox.freezes and stage.tier != "process"
+        if name == DELAY:
+            return _delayed(pair, stage.tier, freezes)
+        known = CHANNELS[name]
+        sure = known.sure or known.on_ci or stage.tier != "process"
         rate, errors, refused = _carried(pair, frozen=False, patient=sure)
         frozen = None
-        if rate and stage.sandbox.freezes and stage.tier != "process":
+        if rate and freezes:
             frozen = _carried(pair, frozen=True)[0]
         return Measured(name, stage.tier, rate, errors, frozen, refused)
     finally:
         pair.shut()
+
+
+def _delayed(pair: "_Pair", tier: str, freezes: bool) -> Measured:
+    """Find the best rate of answers that are given late."""
+    rate, errors, each = _best_delays(pair, frozen=False)
+    if not freezes:
+        return Measured(DELAY, tier, rate, errors, a_request=each)
+    frozen, _, each = _best_delays(pair, frozen=True)
+    return Measured(DELAY, tier, rate, errors, frozen, a_request=each)
+
+
+def _best_delays(pair: "_Pair", frozen: bool) -> tuple[float, float, float]:
+    """Try numbers of delays and steps between them; return bits/s, share of wrong symbols and bits an answer."""
+    tried: list[tuple[float, int, int]] = []
+    for levels, step_us in itertools.product(DELAYS, DELAY_STEPS_US):
+        most = math.log2(levels) / ((levels - 1) / 2 * step_us / 1e6)  # by the delays alone
+        if tried and most < max(tried)[0]:
+            continue
+        rate, errors, _ = _by_delays(pair, levels, step_us, DELAY_SYMBOLS, frozen)
+        if errors <= DELAY_ERRORS:
+            tried.append((rate, levels, step_us))
+    if not tried:
+        return 0.0, 0.5, 0.0
+    again = sorted(tried, reverse=True)[:3]  # the best of many short trials may have had luck
+    return max(_by_delays(pair, levels, step_us, MORE_BITS, frozen) for _, levels, step_us in again)
+
+
+def _by_delays(pair: "_Pair", levels: int, step_us: int, count: int, frozen: bool) -> tuple[float, float, float]:
+    """Send `count` symbols; return bits/s, the share of wrong ones, and the bits of one."""
+    message = [number % levels for number in range(count)]
+    random.Random(secrets.randbits(64)).shuffle(message)
+    began = time.monotonic()
+    values, refused = pair.send([symbol * step_us for symbol in message], frozen)
+    if refused:
+        raise SandboxError(f"waiting was refused: {refused}")
+    seconds = time.monotonic() - began
+    errors = share_of_wrong_delays(message, [value * 1e6 / step_us for value in values], levels)
+    each = capacity(errors, levels)
+    return each * count / seconds, errors, each
+
+
+def share_of_wrong_delays(message: Sequence[int], values: Sequence[float], levels: int) -> float:
+    """Return the share of wrong symbols of a reader who knows what an answer takes without a delay.
+
+    `values` are times in steps.
+    """
+    least = statistics.median(value - symbol for value, symbol in zip(values, message, strict=True))
+    read = [min(levels - 1, max(0, round(value - least))) for value in values]
+    return sum(symbol != sent for symbol, sent in zip(read, message, strict=True)) / len(message)
 
 
 def _carried(pair: "_Pair", frozen: bool, patient: bool = True) -> tuple[float, float, str]:
@@ -202,11 +278,14 @@ def _at_least(values: Sequence[float], seen: Sequence[float], message: Sequence[
     return sum((value >= middle) != bool(bit) for value, bit in zip(seen, message, strict=True)) / len(values)
 
 
-def capacity(errors: float) -> float:
-    """Return the bits that one step of a binary symmetric channel with that share of errors carries."""
-    if errors in (0.0, 1.0):
-        return 1.0
-    return 1 + errors * math.log2(errors) + (1 - errors) * math.log2(1 - errors)
+def capacity(errors: float, levels: int = 2) -> float:
+    """Return the bits that a symbol of a symmetric channel with so many levels and that share of errors carries."""
+    bits = math.log2(levels)
+    if errors > 0.0:
+        bits += errors * math.log2(errors / (levels - 1))
+    if errors < 1.0:
+        bits += (1 - errors) * math.log2(1 - errors)
+    return bits
 
 
 class _Pair:
@@ -228,7 +307,7 @@ class _Pair:
             _tell(side, {"do": "shut"})
 
     def send(self, message: Sequence[int], frozen: bool) -> tuple[list[float], str]:
-        """Send a message; return what the receiver saw at each bit, and the errno of a refusal."""
+        """Send bits, or delays in us; return what the receiver saw at each, and the errno of a refusal."""
         values: list[float] = []
         try:
             if frozen:

@@ -11,6 +11,7 @@ stand before their command. As an ordinary user they are that user's processes, 
 """
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import platform
@@ -37,6 +38,8 @@ SECRET = "RED_TEAM_SECRET"
 USER = 61999  # of the control: below nobody, above every distribution's users and the boxes' own
 PYTHON = "/usr/bin/python3"  # what the control and the victim run; the arena's own may lie where only root can go
 CONTROL_BOT, CONTROL_TMP = "/srv/bot", "/srv/tmp"  # in the control's mount namespace
+REACHABLE = "red-team-"  # how the names of folders in PUBLIC begin; no other folder there may be called so
+PUBLIC = Path("/var/tmp")  # where plain programs of other users can look, unlike in the scratch folder
 NEXT_S = 1.0  # until what the next start removes is left to it
 SETTLED_S = 20.0  # how long what is being removed may take; the Docker engine removes in the background
 
@@ -53,13 +56,14 @@ def missing(tier: str) -> str | None:
     """Say in one line why a tier can't be attacked here, None if it can."""
     if sys.platform != "linux":
         return "the attacks are written for Linux"
-    reason = why_not(tier)
+    trouble = why_not(tier)
+    reason = None if trouble is None else str(trouble)
     if reason is None and not os.path.exists(PYTHON):
         return f"the attacks need {PYTHON}: install python3"
     if reason is None and tier == "process" and os.getuid() == 0:
         tools = [tool for tool in ("unshare", "nsenter", "setpriv", "env") if shutil.which(tool) is None]
         return f"the control needs {', '.join(tools)}: apt install util-linux coreutils" if tools else None
-    return reason
+    return None if reason is None else str(reason)
 
 
 def bounded() -> bool:
@@ -144,7 +148,14 @@ class Stage:
     def _started(self, argv: list[str], **env: str) -> subprocess.Popen[bytes]:
         """Start a helper that says a word when it is ready, and ends with its input."""
         environment = {"PATH": os.environ.get("PATH", os.defpath), **env}
-        helper = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, cwd="/")
+        helper = subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            cwd="/",
+            start_new_session=True,  # Ctrl-C is for us, who end it
+        )
         self._closing.callback(_end, helper)
         assert helper.stdout is not None
         if not select.select([helper.stdout], [], [], 10.0)[0] or not helper.stdout.readline():
@@ -152,9 +163,8 @@ class Stage:
         return helper
 
     def _targets(self) -> dict[str, Any]:
-        reachable = Path(tempfile.mkdtemp(prefix="red-team-", dir="/var/tmp"))
-        self._closing.callback(remove_tree, reachable)
-        reachable.chmod(0o755)
+        remove_dead()
+        reachable = self._closing.enter_context(_reachable_folder())
         secret = reachable / "seeds"
         secret.write_text("secret\n", encoding="ascii")
         secret.chmod(0o644)
@@ -192,6 +202,58 @@ class Stage:
         listener.bind(address)
         listener.listen(64)  # nobody accepts: that a connection is queued shows that it got here
         return listener
+
+
+@contextlib.contextmanager
+def _reachable_folder() -> Iterator[Path]:
+    """Give a folder of ours that anybody may look into, locked for as long as it is in use, and remove it."""
+    while True:
+        path = PUBLIC / f"{REACHABLE}{os.getpid()}-{secrets.token_hex(8)}"
+        path.mkdir(mode=0o700)
+        lock = _locked(path)
+        if lock is not None:
+            break  # else another arena took it for a dead one's before it was locked
+    try:
+        path.chmod(0o755)  # whatever the umask is
+        yield path
+    finally:
+        _remove(path)
+        os.close(lock)
+
+
+def remove_dead() -> None:
+    """Remove such folders of arenas that were killed: our user's, and locked by nobody."""
+    for path in PUBLIC.glob(f"{REACHABLE}*"):
+        lock = _locked(path)
+        if lock is not None:
+            _remove(path)
+            os.close(lock)
+
+
+def _locked(path: Path) -> int | None:
+    """Return a descriptor that locks a folder of ours, None if it isn't ours, is in use, or is gone."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        found = os.fstat(descriptor)
+        if found.st_uid == os.getuid():
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(found, os.stat(path, follow_symlinks=False)):
+                return descriptor
+    except OSError:
+        pass
+    os.close(descriptor)
+    return None
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder of ours, in which only plain files lie; what can't be removed stays."""
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            path.unlink()
+        folder.rmdir()
 
 
 def _as_other_user() -> tuple[str, ...]:

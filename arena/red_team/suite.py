@@ -3,10 +3,15 @@
 `attack` yields a `Result` for each program of each row, as soon as it is known; `table` prints them. All probes of a
 tier share one box, since they do it no harm; each hostile bot plays a match of its own.
 
+What is blocked in a box proves little unless the same program worked somewhere on this host: in the process tier, which
+is therefore attacked first, or by a check of the same row that must work in every box. Where neither is so the table
+says "no control".
+
 A row that a tier can't run (a bomb that no control group would hold, an attack that would reach all that the user runs)
 is reported as not run, with the reason. A program that refuses because it has privileges is a failure: it fails closed.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -15,7 +20,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -31,13 +36,18 @@ HONEST = Row(0, "an honest match", ())
 PROBES_S = 90.0  # all probes of a tier; they take 2 to 6 s
 SWEPT_S = 10.0  # until what a killed referee left is gone, with its next start
 OPEN = "OPEN"
+NO_CONTROL = "no control"
 PATIENT_MS = 2000
 LIMIT_MS = BANK_MS = 100  # an attack that lets the time run out takes 1 s at most
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of one program of a row in one tier. `ran` is false where it was left out, for the reason in `seen`."""
+    """What came of one program of a row in one tier. `ran` is false where it was left out, for the reason in `seen`.
+
+    `works` are the checks and channels that worked, `unproven` those that were blocked though nothing on this host
+    showed that they can work.
+    """
 
     row: int
     title: str
@@ -47,15 +57,27 @@ class Result:
     ok: bool
     detail: str = ""
     ran: bool = True
+    works: tuple[str, ...] = ()
+    unproven: tuple[str, ...] = ()
 
 
-def attack(tiers: Sequence[str], scratch: Path, rows: Iterable[int] = ROWS) -> Iterator[Result]:
+def expected_results(tiers: Sequence[str], rows: Iterable[int] = ROWS) -> int:
+    """Return how many results `attack` yields where each tier can be had."""
+    kinds = [kind for number in rows for kind in ROWS[number].kinds]
+    programs = sum(isinstance(kind, Probes | Match | Together) for kind in kinds)
+    names = sum(len(kind.names) for kind in kinds if isinstance(kind, Channel))
+    return len(tiers) * (1 + programs + names)  # the first is an honest match
+
+
+def attack(tiers: Sequence[str], scratch: Path, rows: Iterable[int] = ROWS) -> Generator[Result, None, None]:
     """Attack the boxes of these tiers; `scratch` is a folder for what they need. Yields results as they come.
 
-    A tier that can't be had gives one result that says why. What the rows leave is told by their own results.
+    The process tier comes first, since it is the control of the others. A tier that can't be had gives one result that
+    says why. What the rows leave is told by their own results. Close the iterator, and nothing is left of it.
     """
     chosen = [ROWS[number] for number in rows]
-    for tier in tiers:
+    proven: set[str] = set()
+    for tier in sorted(tiers, key=TIERS.index):
         assert tier in TIERS
         why = missing(tier)
         if why is not None:
@@ -63,30 +85,32 @@ def attack(tiers: Sequence[str], scratch: Path, rows: Iterable[int] = ROWS) -> I
             continue
         try:
             with Stage(tier, scratch) as stage:
-                yield from _attack(stage, chosen)
+                for result in _attack(stage, chosen, proven):
+                    if tier == "process":
+                        proven.update(result.works)
+                    yield result
         except SandboxError as problem:
             yield Result(0, "the sandbox", tier, "it works", "broken", False, str(problem))
 
 
-def _attack(stage: Stage, rows: Sequence[Row]) -> Iterator[Result]:
+def _attack(stage: Stage, rows: Sequence[Row], proven: Collection[str]) -> Iterator[Result]:
     yield play(HONEST, Match("honest"), stage)  # what is made once, at the first match, is no trace of an attack
     wanted = [(row, kind) for row in rows for kind in row.kinds]
-    outcomes: dict[str, str] = {}
     if any(isinstance(kind, Probes) for _, kind in wanted):
         outcomes = probe(stage)
-    measured: dict[str, channels.Measured] = {}
-    names = tuple(name for _, kind in wanted if isinstance(kind, Channel) for name in kind.names)
-    if names:
-        measured = {found.channel: found for found in channels.measure(stage, names)}
+        for row, kind in wanted:
+            if isinstance(kind, Probes):
+                yield judge_probes(row, kind, stage.tier, outcomes, proven)
+    row_of = {name: row for row, kind in wanted if isinstance(kind, Channel) for name in kind.names}
+    if row_of:
+        with contextlib.closing(channels.measure(stage, tuple(row_of))) as measured:
+            for found in measured:
+                yield judge_channel(row_of[found.channel], stage.tier, found, proven)
     for row, kind in wanted:
-        if isinstance(kind, Probes):
-            yield judge_probes(row, kind, stage.tier, outcomes)
-        elif isinstance(kind, Match):
+        if isinstance(kind, Match):
             yield play(row, kind, stage)
         elif isinstance(kind, Together):
             yield scene(row, kind, stage)
-        elif isinstance(kind, Channel):
-            yield from (_judge_channel(row, stage.tier, measured[name]) for name in kind.names)
 
 
 def failures(results: Iterable[Result]) -> int:
@@ -113,8 +137,18 @@ def probe(stage: Stage, groups: Sequence[str] = ("processes", "isolation", "stor
         raise SandboxError(f"the probes ended early, after {last}: {words[-1] if words else talk.box.exit()}")
 
 
-def judge_probes(row: Row, kind: Probes, tier: str, outcomes: dict[str, str]) -> Result:
-    """Compare the outcomes of a row's checks with what is expected in a tier."""
+def judge_probes(
+    row: Row,
+    kind: Probes,
+    tier: str,
+    outcomes: dict[str, str],
+    proven: Collection[str] = (),
+    on_ci: bool = False,
+) -> Result:
+    """Compare the outcomes of a row's checks with what is expected in a tier.
+
+    `proven` are the checks that worked in this host's process tier; with `on_ci` more must work there.
+    """
     mine = {name: word for name, word in outcomes.items() if name.split(".")[0] == str(row.number)}
     controls = {name: word for name, word in mine.items() if name.endswith(".control")}
     attempts = {name: word for name, word in mine.items() if name not in controls}
@@ -122,11 +156,14 @@ def judge_probes(row: Row, kind: Probes, tier: str, outcomes: dict[str, str]) ->
     if not attempts:
         wrong.append("no check ran")
     if tier == "process":
-        must = [name for name in attempts if any(fnmatchcase(name, pattern) for pattern in kind.works)]
+        patterns = (*kind.works, *(kind.on_ci if on_ci else ()))
+        must = [name for name in attempts if any(fnmatchcase(name, pattern) for pattern in patterns)]
         wrong += [f"{name}: {attempts[name]}, though nothing isolates" for name in must if not _worked(attempts[name])]
-        wrong += ["no check is a control"] if kind.works and not must else []
-        expected = OPEN if kind.works else "any"
-        return Result(row.number, row.title, tier, expected, _summary(attempts), not wrong, "; ".join(wrong))
+        wrong += ["no check is a control"] if patterns and not must else []
+        expected = OPEN if patterns else "any"
+        works = tuple(name for name, word in attempts.items() if _worked(word))
+        seen = _summary(attempts)
+        return Result(row.number, row.title, tier, expected, seen, not wrong, "; ".join(wrong), works=works)
     tolerated = [key.split()[1] for key in kind.tolerated if key.split()[0] in ("*", tier)]
     refused = set(kind.refused.split())
     for name, word in attempts.items():
@@ -135,7 +172,13 @@ def judge_probes(row: Row, kind: Probes, tier: str, outcomes: dict[str, str]) ->
         if not set(word.split()) <= refused:
             wrong.append(f"{name}: {word}")
     expected = "blocked" + (", or tolerated: " + ", ".join(tolerated) if tolerated else "")
-    return Result(row.number, row.title, tier, expected, _summary(attempts), not wrong, "; ".join(wrong))
+    blocked = [name for name, word in attempts.items() if not _worked(word)]
+    shown = any(_worked(word) for word in controls.values())
+    unproven = () if shown else tuple(name for name in blocked if name not in proven)
+    seen = _summary(attempts)
+    if unproven and len(unproven) == len(attempts):
+        seen = f"{NO_CONTROL} ({seen})"
+    return Result(row.number, row.title, tier, expected, seen, not wrong, "; ".join(wrong), unproven=unproven)
 
 
 def _worked(word: str) -> bool:
@@ -281,10 +324,12 @@ def _referee_killed(stage: Stage, token: str, frozen: bool = False) -> list[str]
     command = [sys.executable, "-c", "from arena.red_team.suite import be_killed; be_killed()"]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     arguments = [stage.tier, str(stage.scratch / "killed"), token, str(int(frozen))]
-    with subprocess.Popen([*command, *arguments], stdout=subprocess.PIPE, env=env) as referee:
+    with subprocess.Popen([*command, *arguments], stdout=subprocess.PIPE, env=env, start_new_session=True) as referee:
         assert referee.stdout is not None
-        ready = referee.stdout.readline().strip()
-        referee.send_signal(signal.SIGKILL)
+        try:
+            ready = referee.stdout.readline().strip()
+        finally:
+            referee.send_signal(signal.SIGKILL)
     if ready != b"ready":
         return ["the referee didn't get ready"]
     sweep(stage.tier)
@@ -324,11 +369,15 @@ SCENES: dict[str, Callable[[Stage, str], list[str]]] = {
 # --- channels ---------------------------------------------------------------------------------------------------------
 
 
-def _judge_channel(row: Row, tier: str, found: "channels.Measured") -> Result:
+def judge_channel(row: Row, tier: str, found: "channels.Measured", proven: Collection[str] = ()) -> Result:
+    """Compare what a channel carried with what is expected in a tier; `proven` as in `judge_probes`."""
     title = f"{row.title}: {found.channel}"
     expected = "any" if tier == "process" else "none" if not found.tolerated else f"tolerated: {found.tolerated}"
     wrong = found.problem(tier)
-    return Result(row.number, title, tier, expected, found.told(), wrong is None, wrong or "")
+    works = (found.channel,) if found.rate else ()
+    unproven = () if found.rate or found.channel in proven or tier == "process" else (found.channel,)
+    seen = f"{NO_CONTROL} ({found.told()})" if unproven else found.told()
+    return Result(row.number, title, tier, expected, seen, wrong is None, wrong or "", works=works, unproven=unproven)
 
 
 # --- the table --------------------------------------------------------------------------------------------------------
@@ -350,6 +399,10 @@ def table(results: Sequence[Result]) -> str:
     tested = [row.number for row in ROWS.values() if all(isinstance(kind, CoveredBy) for kind in row.kinds)]
     lines += ["", f"{len(tested)} rows are tested by the test suite alone: {_ranges(tested)}"]
     lines += [f"row {number} isn't testable here: {kind.reason}" for number, kind in elsewhere.items()]
+    unproven = list(dict.fromkeys(name for result in results for name in result.unproven))
+    if unproven:
+        first = "" if "process" in tiers else " (attack the process box too: it is the control)"
+        lines.append(f"{NO_CONTROL}: nothing on this host shows that these can work{first}: {', '.join(unproven)}")
     wrong = [result for result in results if not result.ok]
     lines += [f"! row {r.row}, {r.tier}: {r.title}: {r.detail or r.seen} (expected: {r.expected})" for r in wrong]
     ran = sum(result.ran for result in results)

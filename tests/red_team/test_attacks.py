@@ -68,10 +68,10 @@ def warm(stage_of: StageOf) -> Callable[[str], Stage]:
 
 @pytest.mark.parametrize(("tier", "row", "kind"), cases(Probes))
 def test_what_is_tried_in_a_box_fails_and_where_nothing_isolates_it_works(
-    outcomes_of: Callable[[str], dict[str, str]], tier: str, row: Row, kind: Probes
+    outcomes_of: Callable[[str], dict[str, str]], on_ci: bool, tier: str, row: Row, kind: Probes
 ) -> None:
     """Source: the row; the process tier is the control."""
-    result = judge_probes(row, kind, tier, outcomes_of(tier))
+    result = judge_probes(row, kind, tier, outcomes_of(tier), on_ci=on_ci)
     assert result.ok, result.detail
 
 
@@ -192,6 +192,33 @@ def test_an_outcome_that_is_not_expected_is_a_failure(tier: str, outcomes: dict[
     assert judge_probes(ROW_46, kind, tier, outcomes).ok is ok
 
 
+@pytest.mark.parametrize("number", [57, 58, 61])
+def test_a_control_that_works_nowhere_is_a_failure_where_ci_demands_it(number: int) -> None:
+    """On other hosts what they forbid to all may be blocked in the process tier too."""
+    (kind,) = ROWS[number].kinds
+    assert isinstance(kind, Probes)
+    names = {57: ["57.io-uring"], 58: ["58.unshare-user", "58.unshare-net"], 61: ["61.i386", "61.x32"]}[number]
+    blocked = dict.fromkeys(names, "EPERM" if number != 61 else "ENOSYS")
+    assert judge_probes(ROWS[number], kind, "process", blocked).ok
+    assert not judge_probes(ROWS[number], kind, "process", blocked, on_ci=True).ok
+    works = judge_probes(ROWS[number], kind, "process", {**blocked, names[0]: "OPEN"}, on_ci=True)
+    assert (works.ok, works.works) == (True, (names[0],))
+
+
+def test_what_was_blocked_without_a_control_says_so() -> None:
+    """A program that works nowhere on this host shows nothing by being blocked in a box."""
+    (kind,) = ROWS[61].kinds
+    assert isinstance(kind, Probes)
+    blocked = {"61.i386": "SIGSYS", "61.x32": "ENOSYS"}
+    none = judge_probes(ROWS[61], kind, "docker", blocked)
+    assert none.seen == "no control (blocked: ENOSYS SIGSYS)"
+    assert none.unproven == ("61.i386", "61.x32")
+    some = judge_probes(ROWS[61], kind, "docker", blocked, {"61.i386"})
+    assert (some.seen, some.unproven) == ("blocked: ENOSYS SIGSYS", ("61.x32",))
+    assert "no control: nothing on this host shows that these can work" in table([none])
+    assert "61.x32" in table([some])
+
+
 def test_the_table_marks_what_is_not_expected_and_counts_it() -> None:
     """`arena doctor --attack` prints it and takes its exit status from it."""
     good = Result(46, "reads the referee", "docker", "blocked", "blocked: ENOENT", True)
@@ -207,7 +234,7 @@ def test_attack_yields_a_result_for_each_program_of_the_chosen_rows(stage_of: St
     """The whole way, as the command takes it."""
     stage_of("process")
     results = list(suite.attack(["process"], scratch, rows=[7, 46]))
-    assert [result.row for result in results] == [0, 7, 46]
+    assert [result.row for result in results] == [0, 46, 7]  # probes share a box, which comes first
     assert failures(results) == 0, results
     assert not scratch.exists() or list(scratch.iterdir()) == []
 

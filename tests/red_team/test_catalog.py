@@ -29,6 +29,19 @@ def test_every_row_of_the_attack_list_is_there_once() -> None:
     assert all(row.kinds for row in ROWS.values())
 
 
+def test_the_readme_counts_the_rows_as_they_are() -> None:
+    """README, Security: how many attacks have a program that `arena doctor --attack` runs, a test, or neither."""
+    kinds = [row.kinds for row in ROWS.values()]
+    programs = sum(any(isinstance(kind, Probes | Match | Together | Channel) for kind in each) for each in kinds)
+    tested = sum(all(isinstance(kind, CoveredBy) for kind in each) for each in kinds)
+    neither = sum(all(isinstance(kind, NotTestable) for kind in each) for each in kinds)
+    assert programs + tested + neither == len(ROWS)
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"of the project's {len(ROWS)} attacks {programs} have a program" in readme
+    assert f"{tested} are tested by the test suite alone" in readme
+    assert f"{neither} can't be shown" in readme
+
+
 def test_a_row_that_is_left_out_says_why() -> None:
     """Source: issue, red-team suite: each row has a program, or is marked with the reason."""
     reasons = [kind.reason for row in ROWS.values() for kind in row.kinds if isinstance(kind, NotTestable)]

@@ -5,9 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
-from arena.red_team import CHANNELS, TIERS, Measured, measure
-from arena.red_team.channels import capacity, share_of_errors
+from arena.red_team import CHANNELS, ROWS, TIERS, Measured, measure
+from arena.red_team.channels import capacity, share_of_errors, share_of_wrong_delays
 from arena.red_team.stage import Stage
+from arena.red_team.suite import judge_channel
 
 StageOf = Callable[[str], Stage]
 
@@ -29,11 +30,11 @@ def measured_in(stage_of: StageOf) -> Callable[[str], dict[str, Measured]]:
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_a_channel_is_closed_unless_it_is_named_as_open(
-    measured_in: Callable[[str], dict[str, Measured]], channel: str, tier: str
+    measured_in: Callable[[str], dict[str, Measured]], on_ci: bool, channel: str, tier: str
 ) -> None:
     """Where nothing isolates it carries, which shows that the programs can talk."""
     found = measured_in(tier)[channel]
-    assert found.problem(tier) is None, found
+    assert found.problem(tier, on_ci) is None, found
 
 
 def test_a_message_is_read_whichever_way_the_number_moves() -> None:
@@ -46,6 +47,36 @@ def test_a_message_is_read_whichever_way_the_number_moves() -> None:
         total += 1 + 10 * bit
         sums.append(total)
     assert share_of_errors(message, sums) == 0.0
+
+
+def test_delays_are_read_in_steps_whatever_an_answer_takes_and_outliers_cost_only_themselves() -> None:
+    """The reader knows the step; a time beyond the last delay is the last."""
+    message = [number % 8 for number in range(64)]
+    times = [3.7 + symbol + (0.2 if number % 3 else -0.2) for number, symbol in enumerate(message)]
+    assert share_of_wrong_delays(message, times, 8) == 0.0
+    times[0] += 1000.0
+    times[8] -= 1.0
+    assert share_of_wrong_delays(message, times, 8) == 1 / 64
+    rng = random.Random(5)
+    assert share_of_wrong_delays(message, [rng.random() * 8 for _ in message], 8) > 0.5
+
+
+def test_a_control_that_carries_nothing_is_a_failure_where_ci_demands_it() -> None:
+    """Source: research/sandbox.md: a check that can't succeed proves nothing. The noisy ones are demanded nowhere."""
+    silent = [name for name in CHANNELS if Measured(name, "process", 0.0, 0.5).problem("process") is None]
+    here = [name for name in CHANNELS if Measured(name, "process", 0.0, 0.5).problem("process", on_ci=True) is None]
+    assert set(silent) - set(here) == {"tmp-file", "socket-file", "page-cache", "page-cache-timing", "handle-numbers"}
+    assert {"meminfo", "vmstat", "sysinfo", "uptime", "pressure"} <= set(here)
+
+
+def test_a_channel_without_a_control_says_so() -> None:
+    """The table's cell: "none" alone would say more than was shown."""
+    closed = Measured("uptime", "docker", 0.0, 0.5)
+    assert judge_channel(ROWS[30], "docker", closed).seen == "no control (none)"
+    assert judge_channel(ROWS[30], "docker", closed, {"uptime"}).seen == "none"
+    assert judge_channel(ROWS[30], "process", closed).seen == "none"
+    carries = Measured("answer-time", "docker", 1400.0, 0.01, 1100.0, a_request=1.9)
+    assert judge_channel(ROWS[30], "docker", carries).seen == "1400 bits/s (1.9 each), frozen 1100"
 
 
 def test_chance_is_not_taken_for_a_message() -> None:
@@ -64,6 +95,8 @@ def test_the_capacity_is_that_of_the_binary_symmetric_channel() -> None:
     assert capacity(0.0) == 1.0
     assert capacity(0.5) == 0.0
     assert capacity(0.11) == pytest.approx(0.5, abs=0.001)
+    assert capacity(0.0, 8) == 3.0
+    assert capacity(7 / 8, 8) == pytest.approx(0.0, abs=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ usage: channel.py TOKEN       the token is known to both, as an agreement betwee
 Commands on standard input, one JSON object a line, each answered by one:
 
     {"do":"open","channel":NAME}   {}                   begin; {"error":ERRNO} if it can't be had
-    {"do":"set","bit":0 or 1}      {}                   the sender's side; what goes on working does so until the next
+    {"do":"set","bit":0 or 1}      {}                   the sender's side; what goes on working does so until the next;
+                                                        for answer-time the microseconds to wait
     {"do":"read"}                  {"value":NUMBER}     the receiver's side
     {"do":"shut"}                  {}                   end
 """
@@ -40,6 +41,7 @@ SHARED = os.path.realpath("/usr/bin/env")  # a file that all boxes of a machine 
 WINDOW_S = 0.008  # how long a receiver measures speed
 MB = 1024 * 1024
 COPIED = 16 * MB  # more than a core's own cache
+SPUN_S = 0.001  # of a delay; what a sleeper's wakening may be late by
 F_SETPIPE_SZ = 1031
 IN_OPEN = 0x20
 RWF_NOWAIT = 8
@@ -626,6 +628,25 @@ class Bandwidth(Channel):
         """Leave nothing."""
 
 
+class AnswerTime(Channel):
+    """How long one takes to answer: the other sees the time from its own answer to its next request."""
+
+    answered = 0.0
+
+    def put(self, bit: int) -> None:
+        """Answer late, by so many microseconds: asleep at first, then computing, since sleepers wake late."""
+        until = time.perf_counter() + bit / 1e6
+        time.sleep(max(0.0, bit / 1e6 - SPUN_S))
+        while time.perf_counter() < until:
+            pass
+
+    def get(self) -> float:
+        """Look how long it took."""
+        took = time.perf_counter() - self.answered
+        self.answered = time.perf_counter()
+        return took
+
+
 class Idle(Counter):
     """The time that the machine had nothing to do, or had too much to do."""
 
@@ -689,6 +710,7 @@ def channels() -> dict[str, Channel]:
         "uptime": Idle("/proc/uptime", 1),
         "pressure": Idle("/proc/pressure/cpu", 4),
         "cpu-contention": Contention(),
+        "answer-time": AnswerTime(),
         "memory-bandwidth": Bandwidth(),
     }
 
