@@ -7,18 +7,34 @@ It knows no kind of box: whatever has the `start` of a Sandbox will do. pyprojec
 import contextlib
 import os
 import select
+import signal
+import stat
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from arena.sandbox import Box, Exit, Limits, Program
+from arena.sandbox import Box, Exit, Limits, Program, cgroup
+from arena.sandbox.box import CLOSE_MS
 
-WAIT_S = 20.0  # far beyond what a loaded machine needs; only a failure takes this long
+WAIT_S = (
+    40.0  # far beyond what a loaded machine needs; only a failure takes this long; the tests' sleepers sleep longer
+)
+CLOSE_S = 5.0  # a close that takes this long hangs; less may be a machine that is busy with other things
+SOON_S = 0.5  # the CLOSE_MS that close may wait for the dead, and room: for the quickest of some closes, where one test
+CLOSES = 3  # of each box shows that close waits no longer; a busy machine is late with one or two, a wait is in all
+STILL_S = 0.25  # two programs that burn under a quota stand throttled, or wait for a core, for up to 0.1 s
+BOOKED_NS = 2_000_000  # what a frozen task used last is booked when it is switched out
 
 T = TypeVar("T")
 B = TypeVar("B", bound=Box, covariant=True)
+
+
+# Boxes whose close was over before all in them were dead. `_late` may still owe us dead children; all are kept, since
+# a Popen that is dropped before its process is reaped complains.
+_late: list[Box] = []
+_kept: list[Box] = []
 
 
 class Starts(Protocol[B]):
@@ -39,7 +55,130 @@ def running(sandbox: Starts[B], program: Program, limits: Limits | None = None) 
     try:
         yield box
     finally:
-        box.close()
+        close(box)
+
+
+def close(box: Box) -> Exit:
+    """Close a box, and return how its program ended.
+
+    Source: `Box.close`: it waits CLOSE_MS for the dead and no longer. Only one that took as long is late: it may not
+    know how its program ended, nor have reaped all.
+    """
+    begin = time.monotonic()
+    ended = box.close()
+    if time.monotonic() - begin >= CLOSE_MS / 1000:
+        _late.append(box)
+    return ended
+
+
+def kill(box: Box) -> Exit:
+    """Close a box whose program runs: it dies of SIGKILL, soon. A late close needn't know, but the program dies."""
+    begin = time.monotonic()
+    ended = close(box)
+    took = time.monotonic() - begin
+    assert took < CLOSE_S, f"close took {took:.1f} s"
+    if ended == Exit(None, None) and any(box is late for late in _late):
+        until(lambda: box.pid is None or _dead(box.pid), "the program outlived its close")
+    else:
+        assert ended == Exit(None, signal.SIGKILL), f"{ended} after {took:.3f} s"
+    return ended
+
+
+def _dead(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except (ProcessLookupError, FileNotFoundError):
+        return True
+
+
+def gone(pids: Iterable[int]) -> None:
+    """Demand that processes of closed boxes are dead and reaped: at once, unless a close was late."""
+
+    def left() -> list[int]:
+        _reap_late()
+        return [pid for pid in pids if _exists(pid)]
+
+    until(lambda: not left(), f"one of {pids} is left", _patience())
+
+
+def childless() -> None:
+    """Demand that this process has no child, dead or alive: at once, unless a close was late."""
+
+    def none() -> bool:
+        _reap_late()
+        try:
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return True
+        return False
+
+    until(none, "a child of this process is left", _patience())
+    _kept.extend(_late)
+    _late.clear()
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _patience() -> float:
+    return WAIT_S if _late else 0.0
+
+
+def _reap_late() -> None:
+    """Reap what late closes left dead; a close that was in time has to do it itself."""
+    with contextlib.suppress(ChildProcessError):
+        while _late and os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def stand_still(cpu_ns: Callable[[], int | None]) -> int:
+    """Wait until a frozen program uses no CPU time, demand that it goes on so, and return what it has used, in ns."""
+
+    def used_in(seconds: float) -> int:
+        before = cpu_ns()
+        select.select([], [], [], seconds)
+        after = cpu_ns()
+        assert before is not None, "CPU time isn't accounted"
+        assert after is not None, "CPU time isn't accounted"
+        return after - before
+
+    until(lambda: used_in(STILL_S) == 0, "the program never stood still")
+    used = used_in(0.1)
+    assert used < BOOKED_NS, f"a frozen program used {used} ns"
+    return cpu_ns() or 0
+
+
+def descriptors() -> int:
+    """Return how many are open but sockets: a Docker client's idle connections come and go by themselves."""
+    count = 0
+    for name in os.listdir("/dev/fd"):
+        with contextlib.suppress(OSError):  # that of the listing
+            count += not stat.S_ISSOCK(os.fstat(int(name)).st_mode)
+    return count
+
+
+def groups_of(pid: int) -> list[str]:
+    """Return the control groups that a process made. Walks: others make and remove groups meanwhile."""
+    mine = f"arena.{pid}."
+    return [f"{top}/{name}" for top, names, _ in os.walk("/sys/fs/cgroup") for name in names if name.startswith(mine)]
+
+
+def groupless() -> None:
+    """Demand that no control group of this process is left; the next `make` takes those that were late."""
+    found = cgroup.hierarchy()
+
+    def none() -> bool:
+        if found is not None:
+            found.make(Limits()).remove()
+        return not groups_of(os.getpid())
+
+    until(none, "a control group is left")
 
 
 def read_some(fd: int) -> bytes:

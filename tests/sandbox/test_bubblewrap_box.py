@@ -8,7 +8,6 @@ import contextlib
 import errno
 import json
 import os
-import select
 import shutil
 import signal
 import socket
@@ -36,9 +35,23 @@ from arena.sandbox import (
     watch,
 )
 from arena.sandbox.bubblewrap import BubblewrapSandbox, why_not
-from tests.sandbox.talk import exit_of, python, read_line, read_to_end, running, until
+from tests.sandbox.talk import (
+    CLOSES,
+    SOON_S,
+    WAIT_S,
+    close,
+    descriptors,
+    exit_of,
+    groups_of,
+    kill,
+    python,
+    read_line,
+    read_to_end,
+    running,
+    stand_still,
+    until,
+)
 
-CLOSE_S = 0.5  # the 100 ms that close may wait for the dead, and room for a loaded machine
 ROOT = Path(__file__).parents[2]
 USER = 61500  # an ordinary user that nothing else runs as
 
@@ -71,14 +84,29 @@ def exists(pid: int) -> bool:
         return False
 
 
-def free_uids() -> set[int]:
-    """Return the user ids that no box of this machine holds; other runs may hold some."""
+def demand_free(wanted: set[int], lock_file: Path = uids.LOCK_FILE, before: Callable[[], None] = lambda: None) -> None:
+    """Wait until no box holds these user ids any more; each may meanwhile be a box's of another run.
+
+    `before` is called before each look.
+    """
+    left = set(wanted)
+
+    def free() -> bool:
+        before()
+        left.difference_update(free_uids(max(wanted), lock_file))
+        return not left
+
+    until(free, "a user id is still held")
+
+
+def free_uids(highest: int, lock_file: Path = uids.LOCK_FILE) -> set[int]:
+    """Return the user ids up to this one that can be had; some may be other runs'. Takes no more: others need them."""
     slots: list[uids.Slot] = []
     with contextlib.suppress(BlockingIOError), contextlib.ExitStack() as stack:
-        while True:
-            slots.append(uids.take())
+        while not slots or slots[-1].uid < highest:
+            slots.append(uids.take(lock_file))
             stack.callback(slots[-1].release)
-    return {slot.uid for slot in slots}
+    return {slot.uid for slot in slots if slot.uid <= highest}
 
 
 def told(sandbox: BubblewrapSandbox, code: str, files: Path, limits: Limits | None = None) -> Any:
@@ -245,7 +273,8 @@ print(json.dumps({name: value for name, value in found.items() if value}))
 
 def test_there_is_no_network_and_no_way_to_a_host_socket(sandbox: BubblewrapSandbox, files: Path) -> None:
     """Rows 50 to 54: no family but AF_UNIX; an abstract socket of the host is in another namespace."""
-    code = """
+    name = f"coup-arena-test-{os.getpid()}"
+    code = f"""
 import socket
 def attempt(*family):
     try:
@@ -255,14 +284,14 @@ def attempt(*family):
 families = [attempt(number) for number in range(2, 46)]
 pair = socket.socketpair()
 try:
-    socket.socket(socket.AF_UNIX).connect("\\0coup-arena-test")
+    socket.socket(socket.AF_UNIX).connect("\\0{name}")
     door = "open"
 except ConnectionRefusedError:
     door = "closed"
 print(json.dumps([families, door]))
 """
     with socket.socket(socket.AF_UNIX) as host:
-        host.bind("\0coup-arena-test")
+        host.bind(f"\0{name}")
         host.listen()
         assert told(sandbox, code, files) == [[errno.EAFNOSUPPORT] * 44, "closed"]
 
@@ -440,14 +469,11 @@ def test_cpu_time_is_counted_with_children_and_stops_when_frozen(sandbox: Bubble
             box.freeze()
             return
         box.freeze()
-        until(lambda: box.cpu_ns() == (select.poll().poll(50), box.cpu_ns())[1])
+        used = stand_still(box.cpu_ns)
         box.thaw()
-        frozen = box.cpu_ns()
-        until(lambda: box.cpu_ns() != frozen)
+        until(lambda: (box.cpu_ns() or 0) > used + 20_000_000)
         box.freeze()
-        began = time.monotonic()
-        assert box.close() == Exit(None, signal.SIGKILL)
-        assert time.monotonic() - began < CLOSE_S
+        kill(box)
 
 
 # --- the end ----------------------------------------------------------------------------------------------------------
@@ -467,7 +493,7 @@ def test_a_programs_own_end_is_told(sandbox: BubblewrapSandbox, files: Path, cod
     """Rows 5, 7 and 9."""
     with running(sandbox, python(code, files)) as box:
         assert exit_of(box) == ended
-        assert box.close() == ended
+        assert close(box) == ended
 
 
 DAEMON = """
@@ -486,15 +512,21 @@ time.sleep(60)
 
 
 def test_daemons_that_ignore_all_signals_die_with_their_box(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """Row 2: close kills the whole namespace, at once."""
-    box = sandbox.start(python(DAEMON, files), Limits())
-    read_line(box.stdout)
-    family = box.family()
-    assert len(family) >= 3
-    began = time.monotonic()
-    assert box.close() == Exit(None, signal.SIGKILL)
-    assert time.monotonic() - began < CLOSE_S
-    assert [pid for pid in family if exists(pid)] == []
+    """Row 2: close kills the whole namespace, at once.
+
+    The one test that shows how soon a bubblewrap box is closed: box.py, CLOSE_MS.
+    """
+    took = []
+    for _ in range(CLOSES):
+        box = sandbox.start(python(DAEMON, files), Limits())
+        read_line(box.stdout)
+        family = box.family()
+        assert len(family) >= 3
+        began = time.monotonic()
+        kill(box)
+        took.append(time.monotonic() - began)
+        until(lambda family=family: not any(map(exists, family)), "a process outlived its box")  # type: ignore[misc]
+    assert min(took) < SOON_S
 
 
 def test_a_killed_bwrap_is_the_machines_fault(sandbox: BubblewrapSandbox, files: Path) -> None:
@@ -505,8 +537,9 @@ def test_a_killed_bwrap_is_the_machines_fault(sandbox: BubblewrapSandbox, files:
         os.kill(keeper, signal.SIGKILL)
         with pytest.raises(SandboxError, match="bwrap was killed"):
             exit_of(box)
-        assert box.close() == Exit(None, signal.SIGKILL)
-        assert not exists(box.pid)
+        kill(box)
+        pid = box.pid
+        until(lambda: not exists(pid), "the program outlived its box")
 
 
 def parent_of(pid: int) -> int:
@@ -550,15 +583,13 @@ def test_a_killed_referee_leaves_nothing(files: Path, tmp_path: Path, groups: st
         referee.kill()
     until(lambda: not any(map(exists, pids)))
 
-    def free() -> bool:
-        reap(set(watch.children("self")) - before)
-        return os.geteuid() != 0 or owners <= free_uids()
-
-    until(free)
+    reap(set(watch.children("self")) - before)
+    if os.geteuid() == 0:
+        demand_free(owners, before=lambda: reap(set(watch.children("self")) - before))
     found = cgroup.hierarchy()
     if found is not None:
         found.sweep()
-        assert list(found.unified.glob(f"arena.{referee.pid}.*")) == []
+        until(lambda: not groups_of(referee.pid), "a control group is left")  # another's sweep may be at it
     if os.geteuid() == 0:
         assert not (tmp_path / "scratch").exists()
 
@@ -577,15 +608,19 @@ def test_two_hundred_boxes_leave_nothing(tmp_path: Path, files: Path) -> None:
     ]
 
     def counted() -> dict[str, Any]:
-        found = cgroup.hierarchy()
         return {
-            "descriptors": len(os.listdir("/proc/self/fd")),
-            "children": Path("/proc/self/task").joinpath(str(os.getpid()), "children").read_text(),
-            "mounts": [line for line in open_mounts() if "size=524288k" in line or str(tmp_path) in line],
+            "descriptors": descriptors(),
+            "children": set(watch.children("self")),
+            "mounts": {line for line in open_mounts() if "size=524288k" in line or str(tmp_path) in line},
             "threads": threading.active_count(),
-            "groups": [] if found is None else sorted(found.unified.glob(f"arena.{os.getpid()}.*")),
-            "folders": sorted((tmp_path / "scratch").glob("*")),
+            "groups": set(groups_of(os.getpid())),
+            "folders": {path.name for path in (tmp_path / "scratch").glob("*")},
         }
+
+    def left() -> dict[str, Any]:
+        """Return what is more than before; what other tests left may go meanwhile."""
+        now = counted()
+        return {what: now[what] for what in now if not now[what] <= before[what]}
 
     with contextlib.suppress(ProgramError):
         sandbox.start(programs[2], Limits())
@@ -594,14 +629,20 @@ def test_two_hundred_boxes_leave_nothing(tmp_path: Path, files: Path) -> None:
     for number in range(200):
         with contextlib.suppress(ProgramError), running(sandbox, programs[number % 3]) as box:
             used |= {os.stat(f"/proc/{pid}").st_uid for pid in box.family() if exists(pid)}
-    for _ in range(100):  # on a loaded machine the kernel may end a box after its close
+
+    def nothing_left() -> bool:
+        """Do what the next start does for boxes that the kernel ended after their close; then look."""
         sandbox.close()
-        if counted() == before:
-            break
-        select.poll().poll(50)
-    assert counted() == before
+        if found is not None:
+            found.make(Limits()).remove()
+        return not left()
+
+    found = cgroup.hierarchy()
+    with contextlib.suppress(AssertionError):  # said better by the next line
+        until(nothing_left)
+    assert left() == {}
     if os.geteuid() == 0:
-        assert used <= free_uids()
+        demand_free(used)
 
 
 # --- bad starts -------------------------------------------------------------------------------------------------------
@@ -686,7 +727,7 @@ here = Path(sys.argv[1])
 sandbox = BubblewrapSandbox(here / "scratch", None)
 def run(code, limits):
     box = sandbox.start(Program(("python3", "-c", code), here / "bot"), limits)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while box.exit() is None and time.monotonic() < deadline:
         time.sleep(0.002)
     ended = box.close()
@@ -725,7 +766,7 @@ def test_an_ordinary_user_without_control_groups_has_boxes_too(tmp_path: Path, n
             [*become, able[0], "-B", "-c", AS_USER, str(home), HOG, BOMB],
             cwd=ROOT,
             capture_output=True,
-            timeout=60,
+            timeout=4 * WAIT_S,  # three programs
             check=False,
         )
         assert done.returncode == 0, done.stderr.decode()
@@ -745,34 +786,52 @@ def test_an_ordinary_user_without_control_groups_has_boxes_too(tmp_path: Path, n
 # --- user ids and interpreters ----------------------------------------------------------------------------------------
 
 
+def take_all(lock_file: Path, slots: list[uids.Slot]) -> None:
+    """Take user ids until there is none; raises BlockingIOError then."""
+    while True:
+        slots.append(uids.take(lock_file))
+
+
+# Takes the free user ids up to a certain one, and holds them.
+HOLDER = """
+import sys
+from pathlib import Path
+from arena.sandbox import uids
+slots = [uids.take(Path(sys.argv[1]))]
+while slots[-1].uid < int(sys.argv[2]):
+    slots.append(uids.take(Path(sys.argv[1])))
+print(slots[-1].uid, flush=True)
+sys.stdin.read()
+"""
+
+
 def test_a_user_id_is_held_once_and_comes_back(tmp_path: Path) -> None:
     """Trap 1: one for each live box of the machine; the kernel gives it back when its holder is killed."""
     lock_file = tmp_path / "uids"
-    slots = []
-    with contextlib.suppress(BlockingIOError):
-        while True:
-            slots.append(uids.take(lock_file))
-    numbers = [slot.uid for slot in slots]
-    assert numbers == sorted(set(numbers))
-    assert uids.FIRST <= numbers[0] < numbers[-1] <= uids.LAST
-    assert len(numbers) > 100  # all but those of processes: boxes of other runs
-    with pytest.raises(OSError, match="in use"):
-        uids.take(lock_file)
-    slots[7].release()
-    slots[7].release()
-    code = "import sys; from arena.sandbox import uids; from pathlib import Path\n"
-    code += "slot = uids.take(Path(sys.argv[1])); print(slot.uid, flush=True); sys.stdin.read()"
-    command = [sys.executable, "-c", code, str(lock_file)]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+    slots: list[uids.Slot] = []
+    with pytest.raises(BlockingIOError, match="in use"):
+        take_all(lock_file, slots)
+    numbers = {slot.uid for slot in slots}
+    assert len(numbers) == len(slots) > 100  # all but those of processes: boxes of other runs, which come and go
+    assert uids.FIRST <= min(numbers) < max(numbers) <= uids.LAST
+    assert free_uids(uids.LAST, lock_file).isdisjoint(numbers)
+    slot = slots.pop(-7)  # of those that other runs reach last
+    slot.release()
+    slot.release()
+    demand_free({slot.uid}, lock_file)
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(lock_file), str(slot.uid)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as other:
         assert other.stdout is not None
-        assert int(read_line(other.stdout.fileno())) == numbers[7]
-        with pytest.raises(OSError, match="in use"):
-            uids.take(lock_file)
+        assert int(read_line(other.stdout.fileno())) == slot.uid
+        assert free_uids(uids.LAST, lock_file).isdisjoint(numbers)
         other.kill()
-    again = uids.take(lock_file)
-    assert again.uid == numbers[7]
-    for slot in (*slots, again):
-        slot.release()
+    demand_free({slot.uid}, lock_file)
+    for each in slots:
+        each.release()
 
 
 def test_a_prefix_is_shown_only_if_it_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ Run against the groups of this host; where a host has a v2 tree and no v2 contro
 can only count, freeze and kill, and a folder of plain files stands for what such a host lacks.
 """
 
+import fnmatch
 import os
 import select
 import signal
@@ -17,7 +18,9 @@ import pytest
 
 from arena.sandbox import Limits, cgroup
 from arena.sandbox.cgroup import Cgroup, Hierarchy, Layout
-from tests.sandbox.talk import WAIT_S, until
+from tests.sandbox.talk import WAIT_S, descriptors, groupless, until
+
+ROOT = Path(__file__).parents[2]
 
 SLEEPER = "import time; time.sleep(60)"
 BURNER = """
@@ -51,8 +54,23 @@ def group(groups: Hierarchy) -> Iterator[Cgroup]:
 
 
 def directories(groups: Hierarchy, name: str) -> list[Path]:
-    """Give the group's directories in all trees."""
-    return [path for top in groups.tops for path in top.rglob(name)]
+    """Give the group's directories in all trees; `name` may have wildcards. Walks: others make and remove groups."""
+    return [
+        Path(folder, found)
+        for top in groups.tops
+        for folder, names, _ in os.walk(top)
+        for found in fnmatch.filter(names, name)
+    ]
+
+
+def demand_gone(groups: Hierarchy, name: str) -> None:
+    """Wait for a removed group's directories to be gone: what isn't in time is tried again at the next `make`."""
+
+    def gone() -> bool:
+        groups.make(Limits()).remove()
+        return not directories(groups, name)
+
+    until(gone, f"{name} is left")
 
 
 def start(group: Cgroup, code: str) -> "subprocess.Popen[bytes]":
@@ -145,7 +163,7 @@ def test_a_daemon_in_a_session_of_its_own_is_counted_and_gets_nothing_while_froz
     until(lambda: is_frozen(group), "the group didn't freeze")
     before = group.cpu_ns()
     spend(0.1)
-    assert group.cpu_ns() == before
+    assert group.cpu_ns() - before < 1_000_000  # the last is booked when its user is switched out, which may be later
     group.thaw()
     group.thaw()
     until(lambda: group.cpu_ns() > before + 20_000_000, "the group didn't thaw")
@@ -230,7 +248,7 @@ def test_a_kill_for_a_limit_above_the_group_is_the_hosts(groups: Hierarchy) -> N
     finally:
         child.remove()
         parent.remove()
-    assert directories(groups, parent.name) == []
+    demand_gone(groups, parent.name)
 
 
 def test_more_processes_than_allowed_are_refused_and_counted(group: Cgroup) -> None:
@@ -256,24 +274,20 @@ def test_removing_a_group_leaves_no_directory_and_no_process(groups: Hierarchy) 
     made.remove()
     made.remove()
     assert [end(program) for program in programs] == [-signal.SIGKILL] * 3
-    assert directories(groups, made.name) == []
+    demand_gone(groups, made.name)
 
 
 def test_two_hundred_groups_leave_nothing(groups: Hierarchy) -> None:
     """Row 104: no descriptor, no directory."""
-    before = len(os.listdir("/dev/fd"))
+    before = descriptors()
     names = []
     for _ in range(200):
         made = groups.make(Limits())
         names.append(made.name)
         made.remove()
     assert len(set(names)) == 200
-    assert len(os.listdir("/dev/fd")) == before
-    assert mine(groups) == []
-
-
-def mine(groups: Hierarchy) -> list[Path]:
-    return directories(groups, f"arena.{os.getpid()}.*")
+    assert descriptors() <= before
+    groupless()
 
 
 SCARCE = """
@@ -300,10 +314,14 @@ for spare in range(9):
 
 def test_a_group_that_cannot_be_made_leaves_nothing(groups: Hierarchy) -> None:
     """Descriptors run out at each of its files, in a process that has no other thread to open or close one."""
-    printed = subprocess.run([sys.executable, "-c", SCARCE], capture_output=True, text=True, check=True, timeout=WAIT_S)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(
+        [sys.executable, "-c", SCARCE], capture_output=True, text=True, env=environment, timeout=WAIT_S
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
     needed = 4 + 1 + len(set(groups.others.values()))
     expected = [f"{spare} {spare >= needed} {int(spare >= needed)}" for spare in range(9)]
-    assert printed.stdout.splitlines() == expected
+    assert ran.stdout.splitlines() == expected
 
 
 REFEREE = """
@@ -323,7 +341,7 @@ input()
 
 def test_the_groups_of_a_killed_referee_are_swept_and_those_of_a_live_one_are_not(groups: Hierarchy) -> None:
     """Rows 18 and 108: frozen or not, with what lives in them."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with (
         subprocess.Popen(
             [sys.executable, "-c", REFEREE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, bufsize=0
@@ -337,10 +355,10 @@ def test_the_groups_of_a_killed_referee_are_swept_and_those_of_a_live_one_are_no
             assert alive.stdin is not None
             dead.kill()
             os.waitid(os.P_PID, dead.pid, os.WEXITED | os.WNOWAIT)  # dead and unreaped is dead
-            assert groups.sweep() >= 2
-            for name, pid in of_dead:
-                assert directories(groups, name.decode()) == []
-                assert not exists(int(pid))
+            groups.sweep()
+            for name, _ in of_dead:  # another process's sweep may be at the same groups
+                demand_gone(groups, name.decode())
+            until(lambda: not any(exists(int(pid)) for _, pid in of_dead), "what lived in them lives on")
             for name, pid in of_live:
                 assert len(directories(groups, name.decode())) == 1 + len(set(groups.others.values()))
                 assert exists(int(pid))
@@ -351,7 +369,8 @@ def test_the_groups_of_a_killed_referee_are_swept_and_those_of_a_live_one_are_no
             for _, pid in (*of_live, *of_dead):
                 if exists(int(pid)):
                     os.kill(int(pid), signal.SIGKILL)
-        assert [path for name, _ in of_live for path in directories(groups, name.decode())] == []
+        for name, _ in of_live:
+            demand_gone(groups, name.decode())
 
 
 def test_a_group_made_in_another_pid_namespace_is_left_alone(groups: Hierarchy) -> None:
@@ -463,8 +482,8 @@ def test_a_host_without_a_v2_tree_is_told_how_to_mount_one(tmp_path: Path) -> No
     found, why = cgroup.detect(fake(tmp_path, "1:memory:/\n", "30 20 0:26 / /cg rw - cgroup cgroup rw,memory\n"))
     assert found is None
     assert why is not None
-    assert "mount -t cgroup2" in why
-    assert "\n" not in why
+    assert "mount -t cgroup2" in str(why)
+    assert "\n" not in str(why)
 
 
 def test_a_host_where_no_group_can_be_made_is_told_how_to_get_one(tmp_path: Path) -> None:
@@ -474,7 +493,7 @@ def test_a_host_where_no_group_can_be_made_is_told_how_to_get_one(tmp_path: Path
         found, why = cgroup.detect(folder)
         assert found is None
         assert why is not None
-        assert "systemd-run --user --scope -p Delegate=yes" in why
+        assert "systemd-run --user --scope -p Delegate=yes" in str(why)
 
 
 def test_an_unprivileged_user_makes_groups_in_a_subtree_of_its_own(groups: Hierarchy) -> None:
