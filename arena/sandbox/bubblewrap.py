@@ -98,10 +98,16 @@ class BubblewrapSandbox(Sandbox):
     def note(self) -> str:
         """One line: what it blocks, and which limits are approximate."""
         exact = frozenset() if self._groups is None else self._groups.controllers
-        words = {"memory": "memory", "pids": "processes", "cpu": "cores"}
-        vague = [word for controller, word in words.items() if controller not in exact]
+        vague = [word for name, word in (("memory", "memory"), ("pids", "processes")) if name not in exact]
         limits = f"approximate limits: {', '.join(vague)}" if vague else "limits by control groups"
+        limits += "; none of cores" if self.unenforced else ""
         return f"bubblewrap: no network, other processes, files of the host or dangerous system calls; {limits}"
+
+    @property
+    def unenforced(self) -> frozenset[str]:
+        """Cores, which only control groups share out."""
+        exact = frozenset() if self._groups is None else self._groups.controllers
+        return frozenset() if "cpu" in exact else frozenset({"cores"})
 
     @property
     def freezes(self) -> bool:

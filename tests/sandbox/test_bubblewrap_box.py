@@ -413,6 +413,13 @@ def test_an_exceeded_limit_is_named(
     assert ended.limit == limit
 
 
+def test_limits_that_nothing_enforces_are_told(tmp_path: Path) -> None:
+    """Source: issue 4, "Limits": approximate ones are labelled; only control groups share out cores."""
+    ungrouped = BubblewrapSandbox(tmp_path, None)
+    assert ungrouped.note.endswith("; approximate limits: memory, processes; none of cores")
+    assert ungrouped.unenforced == {"cores"}
+
+
 def test_a_fork_bomb_is_stopped(sandbox: BubblewrapSandbox, files: Path) -> None:
     """Rows 1 and 16: the kernel refuses the fork, which with control groups is named; or the watch ends it first."""
     with running(sandbox, python(BOMB, files), Limits(processes=20)) as box:
