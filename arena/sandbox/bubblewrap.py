@@ -222,6 +222,8 @@ class BubblewrapBox(ChildBox):
         Ends a program that exceeds what the kernel doesn't bound. Raises SandboxError when bwrap was killed or the
         machine ran out of memory.
         """
+        if self._exit is None and self._closed:
+            return Exit(None, None)  # the kernel didn't end it in time
         if self._exit is None:
             try:
                 found = os.waitid(os.P_PID, self._popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)

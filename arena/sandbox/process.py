@@ -137,6 +137,7 @@ class ProcessSandbox(Sandbox):
         """Start the program; see `Sandbox.start`."""
         if not program.argv:
             raise ProgramError("the command is empty")
+        _reap_late()
         marker = secrets.token_hex(16)
         try:
             if sys.platform == "linux":
@@ -157,7 +158,8 @@ class ProcessSandbox(Sandbox):
         return ProcessBox(popen, private, marker, limits, group, self._watched)
 
     def close(self) -> None:
-        """Do nothing: a plain process leaves nothing between boxes."""
+        """Reap what the kernel was slow to end."""
+        _reap_late()
 
     @property
     def _watched(self) -> bool:
@@ -194,6 +196,7 @@ class ProcessBox(ChildBox):
         if group is not None:
             group.seal()
         self._orphans: dict[int, bool] = {}  # our children -> whether they are this box's
+        self._strays: set[int] = set()  # killed children of ours that carry the marker, until they are reaped
         self._exit: Exit | None = None
 
     def exit(self) -> Exit | None:
@@ -250,23 +253,24 @@ class ProcessBox(ChildBox):
             _kill_group(self._popen.pid)
 
     def _kill(self, deadline: float) -> None:
-        pid = self._popen.pid
         self._kill_all()
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = self._popen.wait(deadline - time.monotonic())
             if self._exit is None:
                 ended = _exit_of(code)
                 self._exit = Exit(ended.code, ended.signal, self._excess if ended.signal == signal.SIGKILL else None)
-        strays: set[int] = set()
-        while True:
-            dying = _reap_group(pid)
-            if self._group is None:
-                dying |= _end_strays(self._marker, strays)
-            else:
-                dying |= _reap_strays(self._group)
-            if not dying or time.monotonic() >= deadline:
+        while self.dying():
+            if time.monotonic() >= deadline:
+                _LATE.append(self)
                 break
             time.sleep(REAP_POLL_S)
+
+    def dying(self) -> bool:
+        """Reap what is dead of a killed box; tell whether another look is needed."""
+        dying = self._popen.poll() is None or _reap_group(self._popen.pid)
+        if self._group is None:
+            return _end_strays(self._marker, self._strays) or dying
+        return _reap_strays(self._group) or dying
 
     def _roots(self) -> list[int]:
         """Return the program and the orphans of its tree, which are our children by now."""
@@ -276,6 +280,13 @@ class ProcessBox(ChildBox):
             pid: self._orphans[pid] if pid in self._orphans else wanted in _environment_of(pid) for pid in ours
         }
         return [self._popen.pid, *(pid for pid, orphan in self._orphans.items() if orphan)]
+
+
+_LATE: list[ProcessBox] = []  # closed boxes that the kernel didn't end in time
+
+
+def _reap_late() -> None:
+    _LATE[:] = [box for box in _LATE if box.dying()]
 
 
 # --- entering the box -------------------------------------------------------------------------------------------------
@@ -480,12 +491,13 @@ def _end_strays(marker: str, killed: set[int]) -> bool:
 
 
 def _reap_strays(group: cgroup.Cgroup) -> bool:
-    """Reap those of our children that were in a killed group; tell whether some of it isn't dead or reaped yet."""
+    """Reap those of our children that were in a killed group; tell whether another look is needed."""
     dying = group.populated()
     for pid in children("self"):
         if group.has(pid):
+            dying = True  # also if it is reaped now: its children come to us when it ends
             with contextlib.suppress(ChildProcessError):
-                dying |= os.waitpid(pid, os.WNOHANG) == (0, 0)
+                os.waitpid(pid, os.WNOHANG)
     return dying
 
 
