@@ -27,6 +27,7 @@ CONNECTIONS = 4  # to the engine, that may be open or not between two matches; o
 BOUND_S = 20  # for a match that takes 0.2 to 2 s on an idle machine
 UNHURRIED = Timing()
 HURRIED = Timing(limit_ms=100, bank_ms=400)  # for the programs that let it run out; by CPU time where that is charged
+BY_WALL = Timing(limit_ms=200, bank_ms=800)  # for the one that sleeps as long, and 1 ms more
 UNFROZEN = Timing(ponder=True)  # one that is frozen while it floods can't
 SHORT_START = Timing(start_ms=3000)  # a Python program takes 20 to 100 ms, in a container of a busy machine 1 s
 
@@ -64,7 +65,7 @@ CASES = {
     "ignores_eof": case(),
     "illegal_move": case("illegal_move", "out_of_lives"),
     "killed_by_signal": case("exited"),
-    "late_answer": case("timeout", timing=HURRIED),
+    "late_answer": case("timeout", timing=BY_WALL),
     "never_reads": case("timeout", "out_of_lives", timing=HURRIED),
     "print_debug": case("bad_json", "out_of_lives", "stray_line"),
     "silent": case("timeout", "out_of_lives", timing=HURRIED),

@@ -120,9 +120,11 @@ def written(descriptor: int) -> bytes:
 )
 def test_who_dies_of_its_own_error_is_told_of_no_limit(sandbox: Sandbox, tmp_path: Path, code: str) -> None:
     """EAGAIN is an empty pipe's too; what was refused once, and handled, ended nobody; a log is no last word."""
-    if code == ONCE_TOO_MANY and "approximate" in sandbox.note:
-        pytest.skip("without groups, who has too many processes is killed for it")
-    assert told(sandbox, code, tmp_path) == EXITED
+    fault = told(sandbox, code, tmp_path)
+    if code == ONCE_TOO_MANY and "approximate" in sandbox.note:  # the box kills whoever it sees with too many
+        assert fault[0] in ("too_many_processes", "exited")
+    else:
+        assert fault == EXITED
 
 
 @pytest.mark.parametrize("code", [FORK_BOMB, THREADS], ids=["processes", "threads"])
