@@ -4,7 +4,6 @@ A run is a function of its config: plan, seats and cards all come from its key, 
 config is what run.json holds.
 """
 
-import fcntl
 import hashlib
 import hmac
 import os
@@ -24,6 +23,7 @@ from arena.bots import Bot, Programs, check_unchanged
 from arena.coup import COUP, Ruleset, derived
 from arena.coup.ruleset_data import from_dict, to_dict
 from arena.job import FULL, Job, NoRoomError, no_room, play
+from arena.locked_folder import locked
 from arena.referee import ArenaError, MatchResult, MatchSpec, RecordError, Timing, read, results
 from arena.sandbox import Limits, Program, remove_tree
 from arena.sandbox.choice import BOX_PATH, Choice, sweep, sweep_all
@@ -168,7 +168,7 @@ def scratch_folder() -> Iterator[Path]:
             if problem.errno in FULL:
                 raise OSError(problem.errno, no_room(path.parent)) from problem
             raise
-        lock = _locked(path)
+        lock = locked(path)
         if lock is not None:
             break  # else another arena took it for a dead one's before it was locked
     try:
@@ -182,28 +182,10 @@ def remove_dead_scratch() -> None:
     """Remove the scratch folders of arenas that were killed: our user's, and locked by nobody."""
     with suppress(OSError):
         for path in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
-            lock = _locked(path)
+            lock = locked(path)
             if lock is not None:
                 _remove(path)
                 os.close(lock)
-
-
-def _locked(path: Path) -> int | None:
-    """Return a descriptor that locks a folder of ours, None if it isn't ours, is in use, or is gone."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    except OSError:
-        return None
-    try:
-        found = os.fstat(descriptor)
-        if found.st_uid == os.getuid():
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(found, os.stat(path, follow_symlinks=False)):
-                return descriptor
-    except OSError:
-        pass
-    os.close(descriptor)
-    return None
 
 
 def clean_up(choice: Choice) -> None:

@@ -11,7 +11,6 @@ stand before their command. As an ordinary user they are that user's processes, 
 """
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import platform
@@ -30,6 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from arena.locked_folder import locked
 from arena.sandbox import Box, Limits, Program, Sandbox, SandboxError, remove_tree
 from arena.sandbox.choice import Choice, make, why_not
 
@@ -210,7 +210,7 @@ def _reachable_folder() -> Iterator[Path]:
     while True:
         path = PUBLIC / f"{REACHABLE}{os.getpid()}-{secrets.token_hex(8)}"
         path.mkdir(mode=0o700)
-        lock = _locked(path)
+        lock = locked(path)
         if lock is not None:
             break  # else another arena took it for a dead one's before it was locked
     try:
@@ -224,28 +224,10 @@ def _reachable_folder() -> Iterator[Path]:
 def remove_dead() -> None:
     """Remove such folders of arenas that were killed: our user's, and locked by nobody."""
     for path in PUBLIC.glob(f"{REACHABLE}*"):
-        lock = _locked(path)
+        lock = locked(path)
         if lock is not None:
             _remove(path)
             os.close(lock)
-
-
-def _locked(path: Path) -> int | None:
-    """Return a descriptor that locks a folder of ours, None if it isn't ours, is in use, or is gone."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    except OSError:
-        return None
-    try:
-        found = os.fstat(descriptor)
-        if found.st_uid == os.getuid():
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(found, os.stat(path, follow_symlinks=False)):
-                return descriptor
-    except OSError:
-        pass
-    os.close(descriptor)
-    return None
 
 
 def _remove(folder: Path) -> None:
