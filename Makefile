@@ -23,7 +23,7 @@ check: $(VENV)/.dev
 	$(BIN)/python -m pytest
 
 bench: $(VENV)/.dev
-	$(BIN)/python -m bench
+	$(BIN)/python -m tests.bench
 
 # 100,000 random games of the engine beside the second implementation of the rules: about twenty minutes on two cores.
 soak: $(VENV)/.dev
@@ -32,7 +32,7 @@ soak: $(VENV)/.dev
 
 # 1,000 matches in each box that works here, and what they leave: about half an hour.
 soak-boxes: $(VENV)/.dev
-	ARENA_SOAK_MATCHES=1000 $(BIN)/python -m pytest tests/arena/test_soak.py --no-header
+	ARENA_SOAK_MATCHES=1000 $(BIN)/python -m pytest tests/run/test_soak.py --no-header
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

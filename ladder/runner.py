@@ -11,7 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from ladder.workers import WorkerDiedError
+from ladder.executors import WorkerDiedError
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")

@@ -10,13 +10,18 @@ This package must not know the engine, the referee, processes or files. The door
 imports `protocol.kit` passes through here and must need nothing but the standard library.
 """
 
+from protocol import framing
 from protocol.framing import (
+    DEPTH_LIMIT,
+    INT_DIGITS,
     LINE_LIMIT,
+    NAME_LIMIT,
     PROTOCOL,
     Answer,
     Greeting,
     LineBuffer,
     Malformed,
+    MalformedCode,
     decode,
     encode,
     parse_hello,
@@ -25,14 +30,19 @@ from protocol.framing import (
 )
 
 __all__ = [
+    "DEPTH_LIMIT",
+    "INT_DIGITS",
     "LINE_LIMIT",
+    "NAME_LIMIT",
     "PROTOCOL",
     "Answer",
     "Greeting",
     "LineBuffer",
     "Malformed",
+    "MalformedCode",
     "decode",
     "encode",
+    "framing",
     "parse_hello",
     "parse_reply",
     "show",

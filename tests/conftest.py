@@ -4,13 +4,14 @@ import ctypes
 import os
 import random
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from arena.coup import COUP, PRESETS, Ruleset
-from arena.coup.ruleset_data import FIELDS, changed, plain
-from arena.sandbox.process import PR_SET_CHILD_SUBREAPER, become_subreaper
+from arena.coup import COUP, FIELDS, PRESETS, Ruleset, changed, plain
+from arena.sandbox import PR_SET_CHILD_SUBREAPER, become_subreaper
+from tests.place import Place
 
 # What random rules choose from where a field is a number: little, much, and more than any preset has.
 NUMBERS: dict[str, list[int | None]] = {
@@ -74,3 +75,25 @@ def needs() -> Callable[[str, str | None], None]:
         pytest.skip(f"{what}: {why_not}")
 
     return check
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    """Give a user's folder, and kill afterwards what a failed test left running."""
+    place = Place(tmp_path)
+    yield place
+    place.close()
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Place]]:
+    """Give a maker of users' folders that stay for all tests of a module."""
+    made: list[Place] = []
+
+    def make() -> Place:
+        made.append(Place(tmp_path_factory.mktemp("place")))
+        return made[-1]
+
+    yield make
+    for place in made:
+        place.close()

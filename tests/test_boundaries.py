@@ -1,11 +1,17 @@
-"""Who may import whom. Source: DESIGN.md, section 1: no module imports what isn't listed for it."""
+"""Who may import whom, and by which door.
+
+A room is a package, or a module that is a room by itself. The rules:
+
+1. Outsiders use a room through its door: they import the door itself, or names that its `__all__` lists.
+2. A module imports the files of its own room, and of the rooms that its room lies in, directly.
+3. A room imports the rooms that ROOMS lists for it, and no others.
+"""
 
 import ast
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -13,55 +19,61 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("arena", "ladder", "protocol")
 
-# Module or package -> what of ours it may import. The longest name that fits is the rule; a new module of arena or
-# ladder needs a line of its own, or one for its package.
-ALLOWED: dict[str, tuple[str, ...]] = {
-    "protocol": ("protocol",),
-    "protocol.kit": ("protocol.kit",),
+# Room -> the rooms that it may import. Rooms that lie in it, and those that it lies in, are its own.
+ROOMS: dict[str, tuple[str, ...]] = {
+    "protocol": (),
+    "protocol.coup": (),
+    "protocol.messages": ("protocol", "protocol.coup"),
     "arena": (),
-    "arena.coup": ("arena.coup",),
-    "arena.sandbox": ("arena.sandbox",),
-    "arena.referee": ("arena.referee", "arena.coup", "arena.sandbox", "protocol"),
-    "arena.manifest": (),
-    "arena.locked_folder": (),
-    "arena.bots": ("arena.manifest",),
-    "arena.untar": (),
-    "arena.building": ("arena.bots", "arena.manifest", "arena.sandbox", "arena.untar"),
-    "arena.doctor": ("arena.sandbox",),
-    "arena.red_team": ("arena.locked_folder", "arena.red_team", "arena.referee", "arena.sandbox"),
-    "arena.rulesets": ("arena.coup", "arena.sandbox"),
-    "arena.odds": ("arena.coup",),
-    "arena.sheet": ("arena.coup", "arena.rulesets"),
-    "arena.job": ("arena.referee", "arena.sandbox"),
+    "arena.coup": (),
+    "arena.sandbox": (),
+    "arena.sandbox.linux": (),
+    "arena.sandbox.bubblewrap": ("arena.sandbox.linux",),
+    "arena.sandbox.docker": ("arena.sandbox.linux",),
+    "arena.referee": ("arena.coup", "arena.sandbox", "protocol"),
+    "arena.bots": ("arena.sandbox",),
     "arena.run": (
         "arena",
         "arena.bots",
         "arena.coup",
-        "arena.job",
-        "arena.locked_folder",
         "arena.referee",
         "arena.sandbox",
-        "ladder",
+        "ladder.board",
+        "ladder.executors",
+        "ladder.runner",
+        "ladder.schedule",
+        "ladder.store",
     ),
-    "arena.report": ("arena.cli_out", "arena.referee", "arena.run", "ladder.board", "protocol"),
-    "arena.cli": ("arena", "ladder", "protocol"),
-    "arena.cli_*": ("arena", "ladder", "protocol"),
+    "arena.red_team": ("arena.referee", "arena.sandbox", "arena.sandbox.docker", "arena.sandbox.linux"),
+    "arena.cli": (
+        "arena",
+        "arena.bots",
+        "arena.coup",
+        "arena.red_team",
+        "arena.referee",
+        "arena.run",
+        "arena.sandbox",
+        "arena.sandbox.docker",
+        "ladder.board",
+        "ladder.runner",
+        "ladder.store",
+        "protocol",
+    ),
     "ladder": (),
     "ladder.schedule": (),
-    "ladder.rating": ("ladder.rating",),
-    "ladder.workers": (),
-    "ladder.runner": ("ladder.workers",),
-    "ladder.folder": (),
+    "ladder.rating": (),
     "ladder.board": ("ladder.rating",),
+    "ladder.executors": (),
+    "ladder.runner": ("ladder.executors",),
+    "ladder.store": (),
 }
 
 # What makes a result depend on when and where it is computed, or talks to the world.
 IMPURE = {"asyncio", "datetime", "io", "logging", "multiprocessing", "os", "pathlib", "random", "secrets", "select"}
 IMPURE |= {"shutil", "signal", "socket", "subprocess", "sys", "tempfile", "threading", "time", "uuid"}
-PURE = ("arena.coup", "arena.odds", "ladder.schedule", "ladder.rating")
+PURE = ("arena.coup", "ladder.schedule", "ladder.rating")
 
 HEAVY = {"docker", "pydantic", "rich", "trueskill"}  # each takes longer to import than `arena --help` may take in all
-OURS_TO_RUN = ("arena.referee", "arena.sandbox", "arena.coup", "arena.bots", "ladder")
 
 
 def name_of(path: Path) -> str:
@@ -69,68 +81,130 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def in_box(path: Path) -> bool:
+    """Tell whether a file is no module of ours but a program that a box shows to nobody else."""
+    return "attacks" in path.parts or "bad_bots" in path.parts
+
+
 MODULES = {name_of(path): path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))}
+TESTS = {name_of(path): path for path in sorted((ROOT / "tests").rglob("*.py"))}
+CODE = {name: path for name, path in {**MODULES, **TESTS}.items() if not in_box(path)}
 
 
-def imports(path: Path, top_level_only: bool = False) -> Iterator[str]:
-    """Yield the full names of the modules that a file imports; `from a import b` is a.b where that is a module."""
+def covers(name: str, module: str) -> bool:
+    """Tell whether a module is the one of this name or lies in it."""
+    return module == name or module.startswith(f"{name}.")
+
+
+def room_of(module: str) -> str:
+    """Return the innermost room that a module lies in; "" for a test."""
+    return max((room for room in ROOMS if covers(room, module)), key=len, default="")
+
+
+def own(room: str, module: str) -> bool:
+    """Tell whether a module is the room's own: in it, or a file of a room that it lies in."""
+    return bool(room) and (covers(room, module) or covers(room_of(module), room))
+
+
+def imports(path: Path, top_level_only: bool = False) -> Iterator[tuple[str, str | None]]:
+    """Yield (module, name) of all imports; the name is None where a module as a whole is imported."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     nodes = iter(tree.body) if top_level_only else ast.walk(tree)
     for node in nodes:
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            yield from ((alias.name, None) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative imports hide what is imported"
             assert node.module is not None
             for alias in node.names:
                 whole = f"{node.module}.{alias.name}"
-                yield whole if whole in MODULES else node.module
+                # A room is taken as a whole; a file's module only where no name of its room hides it.
+                room = whole in ROOMS or (whole in MODULES and alias.name not in listed(node.module))
+                yield (whole, None) if room else (node.module, alias.name)
 
 
-def covers(name: str, module: str) -> bool:
-    """Tell whether a rule's name is the module's, one of a package it lies in, or a pattern for it."""
-    return module == name or module.startswith(f"{name}.") or ("*" in name and fnmatchcase(module, name))
+def listed(room: str) -> list[str]:
+    """Return the names that a room's door lists in `__all__`; a room of one file lists all its public names."""
+    tree = ast.parse(MODULES[room].read_text(encoding="utf-8")) if room in MODULES else ast.parse("")
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return [str(name) for name in ast.literal_eval(node.value)]
+    return [name for node in tree.body for name in defined(node) if not name.startswith("_")]
 
 
-def rule(module: str) -> str:
-    return max((name for name in ALLOWED if covers(name, module)), key=len)
+def defined(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
 
 
-def test_a_new_module_has_a_rule() -> None:
-    """`arena` and `ladder` themselves are the rules of their __init__ alone."""
-    assert [module for module in MODULES if rule(module) in ("arena", "ladder") and module not in ALLOWED] == []
+def modules_of(path: Path, top_level_only: bool = False) -> set[str]:
+    """Return the modules that a file imports, or imports names of."""
+    return {module for module, _ in imports(path, top_level_only)}
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_module_imports_only_what_it_may(module: str) -> None:
-    """Source: the table above, which is that of DESIGN.md with the modules that came since."""
-    allowed = ALLOWED[rule(module)]
-    ours = {name for name in imports(MODULES[module]) if name.split(".")[0] in PACKAGES}
-    if module == "arena.run":  # of `arena` itself it takes the version
-        ours.discard("arena")
-        allowed = tuple(name for name in allowed if name != "arena")
-    assert sorted(name for name in ours if not any(covers(may, name) for may in allowed)) == []
+def test_every_package_is_a_room() -> None:
+    """And every file lies in one: `arena` and `ladder` themselves hold nothing but their `__init__`."""
+    packages = {name for name, path in MODULES.items() if path.name == "__init__.py" and not in_box(path)}
+    assert packages - set(ROOMS) == set()
+    assert [module for module in MODULES if room_of(module) in ("arena", "ladder") and module not in ROOMS] == []
+
+
+@pytest.mark.parametrize("module", CODE)
+def test_a_room_is_used_through_its_door(module: str) -> None:
+    """Tests too: what they need of a room, its door shows."""
+    around = [
+        f"{imported}.{name}" if name else imported
+        for imported, name in imports(CODE[module])
+        if imported.split(".")[0] in PACKAGES
+        and not own(room_of(module), imported)
+        and (imported not in ROOMS or (name is not None and name not in listed(imported)))
+    ]
+    assert around == []
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if name in CODE])
+def test_a_room_imports_only_what_it_may(module: str) -> None:
+    """Source: ROOMS."""
+    room = room_of(module)
+    found = {room_of(imported) for imported in modules_of(CODE[module]) if imported.split(".")[0] in PACKAGES}
+    assert sorted(other for other in found if not own(room, other) and other not in ROOMS[room]) == []
+
+
+def test_no_room_lists_a_room_that_it_does_not_need() -> None:
+    """The table says what is, not what was."""
+    found: dict[str, set[str]] = {room: set() for room in ROOMS}
+    for module, path in MODULES.items():
+        if module in CODE:
+            found[room_of(module)] |= {room_of(name) for name in modules_of(path) if name.split(".")[0] in PACKAGES}
+    assert {room: sorted(set(may) - found[room]) for room, may in ROOMS.items() if set(may) - found[room]} == {}
+
+
+def test_the_rooms_have_no_circle() -> None:
+    """Whoever reads a room need not know those that use it."""
+    left = dict(ROOMS)
+    while free := [room for room, may in left.items() if not set(may) & set(left)]:
+        for room in free:
+            del left[room]
+    assert left == {}
 
 
 @pytest.mark.parametrize("module", [name for name in MODULES if any(covers(pure, name) for pure in PURE)])
-def test_pure_packages_have_no_clock_no_io_and_no_global_randomness(module: str) -> None:
+def test_pure_rooms_have_no_clock_no_io_and_no_global_randomness(module: str) -> None:
     """The rules, the odds, the schedule and the rating are functions of their arguments."""
-    assert {name.split(".")[0] for name in imports(MODULES[module])} & IMPURE == set()
+    assert {name.split(".")[0] for name in modules_of(MODULES[module])} & IMPURE == set()
 
 
-def test_the_kit_needs_the_standard_library_alone() -> None:
-    """An author imports it with nothing else installed, and `protocol` on the way to it must not ask for more."""
-    for module in [name for name in MODULES if covers("protocol.kit", name)]:
-        for name in imports(MODULES[module]):
-            assert name.split(".")[0] in sys.stdlib_module_names or covers("protocol.kit", name), f"{module}: {name}"
-    script = "import sys, protocol; print(sorted(name for name in sys.modules if name.startswith('pydantic')))"
-    assert run_python(script) == "[]"
+def test_the_protocol_needs_the_standard_library_alone() -> None:
+    """A client library imports it with nothing else installed."""
+    assert run_python("import sys, protocol; print([n for n in sys.modules if n.startswith('pydantic')])") == "[]"
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "sample_bots").glob("*.py")), ids=lambda path: path.stem)
 def test_sample_bots_stand_alone(path: Path) -> None:
     """They are what a newcomer copies: one file, the standard library."""
-    assert [name for name in imports(path) if name.split(".")[0] not in sys.stdlib_module_names] == []
+    assert [name for name in modules_of(path) if name.split(".")[0] not in sys.stdlib_module_names] == []
 
 
 def test_only_the_wire_knows_both_the_engine_and_the_protocols_payloads() -> None:
@@ -139,47 +213,41 @@ def test_only_the_wire_knows_both_the_engine_and_the_protocols_payloads() -> Non
     both = [
         module
         for module, path in MODULES.items()
-        if set(imports(path)) & payloads and any(covers("arena.coup", name) for name in imports(path))
+        if modules_of(path) & payloads and any(covers("arena.coup", name) for name in modules_of(path))
     ]
     assert set(both) <= {"arena.referee.wire"}
 
 
 def test_the_referee_sees_no_kind_of_sandbox() -> None:
     """It gets a Box from whoever starts it: the same referee serves every isolation."""
+    seen = {"Box", "Capture", "Exit", "ProgramError", "SandboxError", "LIMITS", "LimitRule", "Limits", "betrayed"}
     for module, path in MODULES.items():
         if covers("arena.referee", module):
-            names = {
-                alias.name
-                for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-                if isinstance(node, ast.ImportFrom) and covers("arena.sandbox", node.module or "")
-                for alias in node.names
-            }
-            limits = {"LIMITS", "LimitRule", "Limits", "betrayed"}
-            assert names <= {"Box", "Capture", "Exit", "ProgramError", "SandboxError", *limits}, module
+            assert {name for imported, name in imports(path) if imported == "arena.sandbox"} <= seen, module
 
 
 def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
-    """Values in between are frozen dataclasses. Source: STYLE, 6."""
-    users = {module for module, path in MODULES.items() if any(covers("pydantic", name) for name in imports(path))}
-    assert {module for module in users if not covers("protocol", module)} <= {"arena.manifest", "arena.rulesets"}
+    """Values in between are frozen dataclasses."""
+    users = {module for module, path in MODULES.items() if any(covers("pydantic", name) for name in modules_of(path))}
+    assert {module for module in users if not covers("protocol", module)} <= {"arena.bots.manifest"}
 
 
-def test_nobody_imports_the_composition_root() -> None:
-    """`arena.cli` prints and exits; nothing that others call may."""
-    paths = [*MODULES.values(), *(ROOT / "sample_bots").rglob("*.py"), *(ROOT / "bench").rglob("*.py")]
-    assert [path for path in paths if "arena.cli" in set(imports(path))] == []
+def test_nobody_imports_the_command() -> None:
+    """`arena.cli` prints and exits; nothing that others call may. Tests call it as its users do."""
+    paths = [
+        *(path for name, path in MODULES.items() if not covers("arena.cli", name)),
+        *(ROOT / "sample_bots").glob("*.py"),
+    ]
+    assert [path for path in paths if any(covers("arena.cli", name) for name in modules_of(path))] == []
 
 
-def test_the_composition_root_imports_lazily() -> None:
-    """`arena --help` answers in under 0.2 s: each command imports what it needs when it is called."""
-    for module, path in MODULES.items():
-        if rule(module) in ("arena.cli", "arena.cli_*"):
-            eager = {name for name in imports(path, top_level_only=True) if name.split(".")[0] in PACKAGES}
-            assert eager <= {"arena", *(name for name in MODULES if covers("arena.cli_*", name))}, module
+def test_the_command_imports_lazily() -> None:
+    """`arena --help` answers in 0.1 s: each command imports what it needs when it is called."""
     script = "import sys, arena.cli; print(*sorted(sys.modules))"
     loaded = set(run_python(script).split())
     assert loaded & HEAVY == set()
-    assert [name for name in sorted(loaded) if any(covers(package, name) for package in OURS_TO_RUN)] == []
+    ours = {name for name in loaded if name.split(".")[0] in PACKAGES}
+    assert {name for name in ours if name != "arena" and not covers("arena.cli", name)} == set()
 
 
 def run_python(script: str) -> str:

@@ -27,14 +27,7 @@ from arena.coup.moves import (
     Show,
     Side,
 )
-from arena.coup.rules import (
-    Action,
-    ActionRule,
-    Allegiance,
-    ExchangeReturn,
-    Role,
-    Ruleset,
-)
+from arena.coup.rules import Action, ActionRule, Allegiance, ExchangeReturn, Role, Ruleset
 from arena.coup.state import (
     BlockWindow,
     Board,

@@ -7,20 +7,59 @@ colluding bots can tell each other. The programs themselves are in attacks/, whi
 It ships with the arena, since `arena doctor --attack` runs it on hosts that have no source tree.
 """
 
-from arena.red_team.catalog import ROWS, TIERS, Row
-from arena.red_team.channels import CHANNELS, Measured, measure
-from arena.red_team.suite import Result, attack, expected_results, failures, table
+from arena.red_team import stage, suite
+from arena.red_team.catalog import ROWS, TIERS, Channel, CoveredBy, Kind, Match, NotTestable, Probes, Row, Together
+from arena.red_team.channels import CHANNELS, Measured, capacity, measure, share_of_errors, share_of_wrong_delays
+from arena.red_team.stage import ATTACKS, PYTHON, Stage, Talk, survivors
+from arena.red_team.suite import (
+    HONEST,
+    SCENES,
+    Result,
+    attack,
+    expected_results,
+    failures,
+    judge_channel,
+    judge_probes,
+    not_run,
+    play,
+    probe,
+    table,
+)
 
 __all__ = [
+    "ATTACKS",
     "CHANNELS",
+    "HONEST",
+    "PYTHON",
     "ROWS",
+    "SCENES",
     "TIERS",
+    "Channel",
+    "CoveredBy",
+    "Kind",
+    "Match",
     "Measured",
+    "NotTestable",
+    "Probes",
     "Result",
     "Row",
+    "Stage",
+    "Talk",
+    "Together",
     "attack",
+    "capacity",
     "expected_results",
     "failures",
+    "judge_channel",
+    "judge_probes",
     "measure",
+    "not_run",
+    "play",
+    "probe",
+    "share_of_errors",
+    "share_of_wrong_delays",
+    "stage",
+    "suite",
+    "survivors",
     "table",
 ]

@@ -374,9 +374,9 @@ _ROWS = (
         69,
         "the build as an attack",
         _by(
-            "tests/arena/test_building.py::test_a_hostile_build_costs_only_its_own_bot",
-            "tests/arena/test_building.py::test_a_build_cannot",
-            "tests/arena/test_building.py::test_a_fork_bomb_in_a_build_is_stopped",
+            "tests/bots/test_building.py::test_a_hostile_build_costs_only_its_own_bot",
+            "tests/bots/test_building.py::test_a_build_cannot",
+            "tests/bots/test_building.py::test_a_fork_bomb_in_a_build_is_stopped",
         ),
     ),
     # --- protocol
@@ -443,14 +443,14 @@ _ROWS = (
         89,
         "terminal escapes in names and text",
         _by(
-            "tests/arena/test_bots.py::test_a_name_that_would_harm_a_terminal_or_a_table_is_refused",
+            "tests/bots/test_bots.py::test_a_name_that_would_harm_a_terminal_or_a_table_is_refused",
             "tests/protocol/test_framing.py::test_whatever_is_shown_is_printable_and_short",
         ),
     ),
     _row(
         90,
         "format strings and formulas in exports",
-        _by("tests/arena/test_bots.py::test_a_name_that_would_harm_a_terminal_or_a_table_is_refused"),
+        _by("tests/bots/test_bots.py::test_a_name_that_would_harm_a_terminal_or_a_table_is_refused"),
     ),
     _row(
         91,
@@ -480,14 +480,14 @@ _ROWS = (
     _row(
         100,
         "commands in the manifest",
-        _by("tests/arena/test_bots.py::test_a_wrong_bot_toml_says_what_is_wrong_in_it"),
+        _by("tests/bots/test_bots.py::test_a_wrong_bot_toml_says_what_is_wrong_in_it"),
     ),
-    _row(101, "a huge manifest", _by("tests/arena/test_bots.py::test_a_wrong_bot_toml_says_what_is_wrong_in_it")),
+    _row(101, "a huge manifest", _by("tests/bots/test_bots.py::test_a_wrong_bot_toml_says_what_is_wrong_in_it")),
     _row(
         102,
         "files that change after the check",
         Probes("storage", "UNCHANGED", works=("102.*",)),
-        _by("tests/arena/test_bad_input.py::test_a_bot_that_changes_while_it_plays_ends_the_run"),
+        _by("tests/cli/test_bad_input.py::test_a_bot_that_changes_while_it_plays_ends_the_run"),
     ),
     # --- operations
     _row(103, "one bot in two matches at once", Together("twins", works_in=("process",))),
@@ -495,15 +495,15 @@ _ROWS = (
         104,
         "leaks over many matches",
         _by(
-            "tests/sandbox/test_bubblewrap_box.py::test_two_hundred_boxes_leave_nothing",
-            "tests/sandbox/test_docker_box.py::test_thirty_boxes_leave_nothing",
+            "tests/sandbox/bubblewrap/test_bubblewrap_box.py::test_two_hundred_boxes_leave_nothing",
+            "tests/sandbox/docker/test_docker_box.py::test_thirty_boxes_leave_nothing",
             "tests/referee/test_leaks.py::test_processes_leave_neither_themselves_nor_descriptors_nor_folders",
         ),
     ),
     _row(
         105,
         "the Docker daemon hangs or restarts",
-        _by("tests/sandbox/test_docker_box.py::test_a_daemon_that_hangs_dies_or_stops_voids_the_match_in_time"),
+        _by("tests/sandbox/docker/test_docker_box.py::test_a_daemon_that_hangs_dies_or_stops_voids_the_match_in_time"),
     ),
     _row(
         106,
@@ -516,7 +516,7 @@ _ROWS = (
     _row(
         107,
         "the sandbox is missing",
-        _by("tests/arena/test_cli_boxes.py::test_a_sandbox_that_was_asked_for_is_never_replaced"),
+        _by("tests/cli/test_boxes.py::test_a_sandbox_that_was_asked_for_is_never_replaced"),
     ),
     _row(108, "the referee is killed while bots are frozen", Together("referee_killed_frozen", bounded=True)),
 )

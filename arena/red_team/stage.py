@@ -29,9 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from arena.locked_folder import locked
-from arena.sandbox import Box, Limits, Program, Sandbox, SandboxError, remove_tree
-from arena.sandbox.choice import Choice, make, why_not
+from arena.sandbox import Box, Choice, Limits, Program, Sandbox, SandboxError, locked, make, remove_tree, why_not
 
 ATTACKS = Path(__file__).parent / "attacks"
 SECRET = "RED_TEAM_SECRET"
@@ -68,7 +66,7 @@ def missing(tier: str) -> str | None:
 
 def bounded() -> bool:
     """Tell whether control groups bound memory and processes here."""
-    from arena.sandbox import cgroup
+    from arena.sandbox.linux import cgroup
 
     groups = cgroup.hierarchy()
     return groups is not None and {"memory", "pids"} <= groups.controllers
@@ -426,7 +424,7 @@ def _containers(stage: Stage) -> tuple[str, ...]:
     """Return the containers that this process made and that are still there, whatever their state."""
     if stage.tier != "docker":
         return ()
-    from arena.sandbox.engine import OWNER, engine, owner
+    from arena.sandbox.docker import OWNER, engine, owner
 
     connection = engine()
     found = connection.call(connection.api.containers, all=True, filters={"label": [f"{OWNER}={owner()}"]})

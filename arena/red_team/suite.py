@@ -29,8 +29,7 @@ from arena.red_team import channels
 from arena.red_team.catalog import ROWS, TIERS, Channel, CoveredBy, Match, NotTestable, Probes, Row, Together
 from arena.red_team.stage import Stage, Talk, bounded, left_behind, missing, survivors, traces
 from arena.referee import ArenaError, MatchSpec, Timing, play_match, read
-from arena.sandbox import Box, SandboxError
-from arena.sandbox.choice import sweep
+from arena.sandbox import Box, SandboxError, sweep
 
 HONEST = Row(0, "an honest match", ())
 PROBES_S = 90.0  # all probes of a tier; they take 2 to 6 s

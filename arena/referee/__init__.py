@@ -3,10 +3,22 @@
 Imports the engine, the protocol and the Box type. Must not know files, ladders, ratings or how a sandbox isolates.
 """
 
-from arena.referee.match import Greeted, Launch, MatchResult, MatchSpec, greet, play_match
-from arena.referee.record import Record, RecordError, read, request_line, results, verify
-from arena.referee.timing import WALL_FACTOR, Timing
-from arena.referee.verdict import FAULTS, ArenaError, Consequence, Fault, FaultRule
+from arena.referee import wire
+from arena.referee.faults import FAULTS, ArenaError, Consequence, Fault, FaultRule, ending
+from arena.referee.match import Greeted, Launch, MatchResult, MatchSpec, greet, hello, play_match
+from arena.referee.record import (
+    GameRecord,
+    Header,
+    Record,
+    RecordError,
+    read,
+    replay,
+    request_line,
+    results,
+    verify,
+    write,
+)
+from arena.referee.terms import WALL_FACTOR, Timing
 
 __all__ = [
     "FAULTS",
@@ -15,17 +27,24 @@ __all__ = [
     "Consequence",
     "Fault",
     "FaultRule",
+    "GameRecord",
     "Greeted",
+    "Header",
     "Launch",
     "MatchResult",
     "MatchSpec",
     "Record",
     "RecordError",
     "Timing",
+    "ending",
     "greet",
+    "hello",
     "play_match",
     "read",
+    "replay",
     "request_line",
     "results",
     "verify",
+    "wire",
+    "write",
 ]

@@ -14,7 +14,11 @@ from dataclasses import dataclass, field
 
 from arena.coup import (
     COUP,
+    FORFEIT,
+    Answer,
     Chance,
+    Exiled,
+    Forfeited,
     Over,
     Ruleset,
     State,
@@ -25,20 +29,18 @@ from arena.coup import (
     derived,
     draw,
     legal,
+    notation,
     permuted,
     view,
 )
-from arena.coup.events import Exiled, Forfeited
-from arena.coup.moves import FORFEIT, Answer, notation
 from arena.referee import wire
+from arena.referee.faults import FAULTS, ArenaError, Consequence, Fault, ending
 from arena.referee.record import GameRecord, Header, write
 from arena.referee.seat import Seat
 from arena.referee.table import Table
-from arena.referee.timing import WALL_FACTOR, Timing
-from arena.referee.verdict import FAULTS, ArenaError, Consequence, Fault, ending
+from arena.referee.terms import WALL_FACTOR, Timing
 from arena.sandbox import Box, Exit, Limits, ProgramError, SandboxError
-from protocol import framing
-from protocol.framing import LINE_LIMIT, Malformed, encode, show
+from protocol import LINE_LIMIT, Malformed, encode, framing, show
 
 _GOT_SHOWN = 1000  # bytes of a faulty line that are kept in the record
 _ECHO_SHOWN = 200  # bytes of it that are sent back to the bot

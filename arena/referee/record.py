@@ -13,13 +13,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from arena.coup import Chance, IllegalMoveError, Over, Ruleset, State, apply, deal, legal, view
-from arena.coup.events import Event, Exiled, Forfeited
-from arena.coup.moves import FORFEIT, Answer, parse
-from arena.coup.ruleset_data import from_dict, to_dict
+from arena.coup import (
+    FORFEIT,
+    Answer,
+    Chance,
+    Event,
+    Exiled,
+    Forfeited,
+    IllegalMoveError,
+    Over,
+    Ruleset,
+    State,
+    apply,
+    deal,
+    from_dict,
+    legal,
+    parse,
+    to_dict,
+    view,
+)
 from arena.referee import wire
-from arena.referee.timing import Timing
-from arena.referee.verdict import FAULTS, Consequence, Fault
+from arena.referee.faults import FAULTS, Consequence, Fault
+from arena.referee.terms import Timing
 from arena.sandbox import Limits
 
 VERSION = 1

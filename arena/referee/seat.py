@@ -11,16 +11,7 @@ import math
 import os
 
 from arena.sandbox import Box, Capture, SandboxError
-from protocol.framing import (
-    LINE_LIMIT,
-    Answer,
-    Greeting,
-    LineBuffer,
-    Malformed,
-    decode,
-    parse_hello,
-    parse_reply,
-)
+from protocol import LINE_LIMIT, Answer, Greeting, LineBuffer, Malformed, decode, parse_hello, parse_reply
 
 _LATE = "late"
 _STRAYS_KEPT = 3  # examples of stray lines that are kept until they are reported; the rest is only counted

@@ -5,29 +5,63 @@ else of ours. A backend is one file behind `Sandbox`: `ProcessSandbox` runs a pr
 Python function over real pipes, for tests.
 """
 
-from arena.sandbox.box import Box, Exit, Program, ProgramError, Sandbox, SandboxError
-from arena.sandbox.capture import Capture
-from arena.sandbox.fake import FakeBox, FakeSandbox, Peer, Script, replies
+from arena.sandbox.backends import BOX_PATH, ISOLATING, NAMES, Choice, make, strongest, sweep, sweep_all, why_not
+from arena.sandbox.box import CLOSE_MS, Box, Exit, Program, ProgramError, Sandbox, SandboxError
+from arena.sandbox.bundle import copy_files
+from arena.sandbox.capture import KEPT_BYTES, Capture
+from arena.sandbox.doctor import Finding, boxes, docker_box, docker_engine, findings
+from arena.sandbox.inside import FakeBox, FakeSandbox, Peer, Script, replies
 from arena.sandbox.limits import LIMITS, LimitRule, Limits, betrayed
-from arena.sandbox.process import ProcessSandbox, remove_tree
+from arena.sandbox.process import PR_SET_CHILD_SUBREAPER, ProcessSandbox, become_subreaper
+from arena.sandbox.trees import FULL, full, locked, no_room, remove_dead_scratch, remove_tree, scratch_folder
+from arena.sandbox.trouble import Remedy, Trouble, TroubleError, trouble_of
 
 __all__ = [
+    "BOX_PATH",
+    "CLOSE_MS",
+    "FULL",
+    "ISOLATING",
+    "KEPT_BYTES",
     "LIMITS",
+    "NAMES",
+    "PR_SET_CHILD_SUBREAPER",
     "Box",
     "Capture",
+    "Choice",
     "Exit",
     "FakeBox",
     "FakeSandbox",
+    "Finding",
     "LimitRule",
     "Limits",
     "Peer",
     "ProcessSandbox",
     "Program",
     "ProgramError",
+    "Remedy",
     "Sandbox",
     "SandboxError",
     "Script",
+    "Trouble",
+    "TroubleError",
+    "become_subreaper",
     "betrayed",
+    "boxes",
+    "copy_files",
+    "docker_box",
+    "docker_engine",
+    "findings",
+    "full",
+    "locked",
+    "make",
+    "no_room",
+    "remove_dead_scratch",
     "remove_tree",
     "replies",
+    "scratch_folder",
+    "strongest",
+    "sweep",
+    "sweep_all",
+    "trouble_of",
+    "why_not",
 ]

@@ -6,10 +6,9 @@ Must not know how the program is kept apart, nor how it ends; that is its subcla
 import os
 import subprocess
 
-from arena.sandbox import cgroup
 from arena.sandbox.box import Box
 from arena.sandbox.limits import Limits
-from arena.sandbox.watch import Watch
+from arena.sandbox.linux import Watch, cgroup
 
 
 class ChildBox(Box):

@@ -18,10 +18,10 @@ Theory of operation. `start` makes a private folder (home/ and tmp/) below `scra
 a stranger's. `close` kills the control group and the process group, reaps the program, then the rest of its group, then
 strays.
 
-With a control group (Linux, root or systemd's delegation; arena/sandbox/cgroup.py) memory, processes and cores are
+With a control group (Linux, root or systemd's delegation; linux/cgroup.py) memory, processes and cores are
 bounded by the kernel, CPU time of all descendants is counted, they can be frozen, and all of them die, whatever they
 did to hide. Without one, `exit` looks at the descendants every 20 ms and ends a program that exceeds its memory or
-processes: approximate, see arena/sandbox/watch.py. `Exit.limit` names what ended a program; a program that catches
+processes: approximate, see arena/sandbox/linux/proc.py. `Exit.limit` names what ended a program; a program that catches
 what the limit did to it and ends with code 0 wasn't ended by it. tmp_mb can't be bounded in a plain process: files are
 the host's, bounded one by one.
 
@@ -59,11 +59,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from arena.sandbox import cgroup
 from arena.sandbox.box import CLOSE_MS, Exit, Program, ProgramError, Sandbox, SandboxError
 from arena.sandbox.child import ChildBox
 from arena.sandbox.limits import Limits
-from arena.sandbox.watch import Watch, children
+from arena.sandbox.linux import Watch, cgroup, children
+from arena.sandbox.trees import remove_tree
 
 MARKER = "ARENA_BOX"  # environment variable; its value tells one box's descendants from another's
 REAP_POLL_S = 0.001  # the dead arrive within a few ms, so a finer step gains nothing
@@ -505,38 +505,4 @@ def _environment_of(pid: int) -> list[bytes]:
     try:
         return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:  # gone, or another user's
-        return []
-
-
-def remove_tree(root: Path) -> None:
-    """Remove a folder whatever its depth and modes; what can't be removed stays for the owner of the scratch folder.
-
-    Every folder found is first moved up beside the others. So no path gets long, nothing recurses and no descriptor is
-    held per level, as happens in shutil.rmtree. Symbolic links are unlinked, never followed.
-    """
-    with contextlib.suppress(OSError):
-        grave = Path(tempfile.mkdtemp(prefix="gone-", dir=root.parent))
-        waiting = [root]
-        moved = 0
-        while waiting:
-            folder = waiting.pop()
-            for entry in _entries(folder):
-                with contextlib.suppress(OSError):
-                    if entry.is_dir(follow_symlinks=False):
-                        os.chmod(entry.path, 0o700)  # moving a folder writes to it: its ".." changes
-                        moved += 1
-                        waiting.append(Path(entry.path).rename(grave / str(moved)))
-                    else:
-                        os.unlink(entry.path)
-            with contextlib.suppress(OSError):
-                folder.rmdir()
-        grave.rmdir()
-
-
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    try:
-        os.chmod(folder, 0o700)
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError:
         return []

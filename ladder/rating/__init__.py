@@ -5,6 +5,17 @@ of standings looks like, or the rules of the game.
 """
 
 from ladder.rating.trueskill_star import NEWCOMER, Outcome, Rating, WinnerTakeAll, fold, rate
-from ladder.rating.win_share import MatchShare, Share, win_share
+from ladder.rating.win_share import MatchShare, Share, student_t_quantile, win_share
 
-__all__ = ["NEWCOMER", "MatchShare", "Outcome", "Rating", "Share", "WinnerTakeAll", "fold", "rate", "win_share"]
+__all__ = [
+    "NEWCOMER",
+    "MatchShare",
+    "Outcome",
+    "Rating",
+    "Share",
+    "WinnerTakeAll",
+    "fold",
+    "rate",
+    "student_t_quantile",
+    "win_share",
+]

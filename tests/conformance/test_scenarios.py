@@ -15,44 +15,58 @@ from typing import Any, get_args
 
 import pytest
 
-from arena.coup import PRESETS, Board, Chance, Over, Role, Ruleset, State, apply, deal, legal, seen, view
-from arena.coup.events import (
+from arena.coup import (
+    FIELD,
+    FIELDS,
+    FORFEIT,
+    PRESETS,
     Acted,
+    Action,
+    Allegiance,
     Blocked,
+    BlockWindow,
+    Board,
     Challenged,
+    ChallengeWindow,
+    Chance,
+    ChoosingSide,
     CoinReason,
     Coins,
     Converted,
     Drafted,
+    Drafting,
+    Ending,
     Event,
     Examination,
+    Examining,
     Exchanged,
+    Exchanging,
     Exiled,
     Forfeited,
     HandShown,
+    Losing,
     LossReason,
     Lost,
-    Shown,
-    Sided,
-    Unproven,
-)
-from arena.coup.moves import FORFEIT, notation, parse
-from arena.coup.rules import Action, Allegiance
-from arena.coup.ruleset_data import FIELD, FIELDS, changed
-from arena.coup.state import (
-    BlockWindow,
-    ChallengeWindow,
-    ChoosingSide,
-    Drafting,
-    Ending,
-    Examining,
-    Exchanging,
-    Losing,
+    Over,
     Phase,
     Proving,
     Retaining,
     Revealing,
+    Role,
+    Ruleset,
+    Shown,
+    Sided,
+    State,
     Turn,
+    Unproven,
+    apply,
+    changed,
+    deal,
+    legal,
+    notation,
+    parse,
+    seen,
+    view,
 )
 
 Scenario = dict[str, Any]

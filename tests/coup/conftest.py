@@ -7,11 +7,19 @@ from dataclasses import dataclass
 
 import pytest
 
-from arena.coup import COUP, Board, Chance, Role, Ruleset, State, View, apply, deal, legal, view
-from arena.coup.events import (
+from arena.coup import (
+    COUP,
+    FORFEIT,
+    PASS,
     Acted,
+    Answer,
+    Block,
     Blocked,
+    BlockWindow,
+    Board,
     Challenged,
+    ChallengeWindow,
+    Chance,
     Coins,
     Converted,
     Drafted,
@@ -22,12 +30,24 @@ from arena.coup.events import (
     Forfeited,
     HandShown,
     Lost,
+    Proving,
+    Role,
+    Ruleset,
+    Show,
+    ShowHand,
     Shown,
     Sided,
+    State,
+    Turn,
     Unproven,
+    View,
+    apply,
+    deal,
+    legal,
+    notation,
+    parse,
+    view,
 )
-from arena.coup.moves import FORFEIT, PASS, Answer, Block, Show, ShowHand, notation, parse
-from arena.coup.state import BlockWindow, ChallengeWindow, Proving, Turn
 
 
 def say(event: Event) -> str:

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from arena.coup import COUP, Chance, Role, apply, deal, derived, draw, permuted
-from arena.coup.moves import Show
+from arena.coup import COUP, Chance, Role, Show, apply, deal, derived, draw, permuted
 
 Scene = Any  # the class in conftest.py
 

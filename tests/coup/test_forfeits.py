@@ -17,10 +17,7 @@ from typing import Any
 
 import pytest
 
-from arena.coup import COUP, Ending, Over, Role, apply
-from arena.coup.events import Forfeited
-from arena.coup.moves import FORFEIT
-from arena.coup.state import Turn
+from arena.coup import COUP, FORFEIT, Ending, Forfeited, Over, Role, Turn, apply
 
 Scene = Any  # the class in conftest.py
 

@@ -16,9 +16,23 @@ from typing import Any
 
 import pytest
 
-from arena.coup import COUP, Chance, Over, State, apply, deal, legal, seen, view
-from arena.coup.events import Event, Exchanged, Shown
-from arena.coup.moves import Answer, notation, parse
+from arena.coup import (
+    COUP,
+    Answer,
+    Chance,
+    Event,
+    Exchanged,
+    Over,
+    Shown,
+    State,
+    apply,
+    deal,
+    legal,
+    notation,
+    parse,
+    seen,
+    view,
+)
 
 FOLDER = Path(__file__).parent / "golden"
 GAMES = {  # file: seats, seed and forfeits of the random game (see conftest.py) that is written into it

@@ -11,8 +11,22 @@ from typing import Any
 
 import pytest
 
-from arena.coup import COUP, Chance, Ending, Over, Role, apply, deal, default, legal, view
-from arena.coup.moves import CHALLENGE, PASS, Keep, notation
+from arena.coup import (
+    CHALLENGE,
+    COUP,
+    PASS,
+    Chance,
+    Ending,
+    Keep,
+    Over,
+    Role,
+    apply,
+    deal,
+    default,
+    legal,
+    notation,
+    view,
+)
 
 Scene = Any  # the class in conftest.py
 

@@ -7,8 +7,17 @@ from statistics import NormalDist
 
 import pytest
 
-from ladder.rating import NEWCOMER, MatchShare, Outcome, Rating, WinnerTakeAll, fold, rate, win_share
-from ladder.rating.win_share import student_t_quantile
+from ladder.rating import (
+    NEWCOMER,
+    MatchShare,
+    Outcome,
+    Rating,
+    WinnerTakeAll,
+    fold,
+    rate,
+    student_t_quantile,
+    win_share,
+)
 
 USUAL = WinnerTakeAll(beta=25 / 6, tau=25 / 300)  # TrueSkill's usual settings, for the published figures
 STILL = WinnerTakeAll(tau=0.0)

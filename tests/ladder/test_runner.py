@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from ladder.executors import WorkerDiedError
 from ladder.runner import DEATHS, VOIDS, Completed, Idle, Voided, run
-from ladder.workers import WorkerDiedError
 
 
 class HostError(Exception):

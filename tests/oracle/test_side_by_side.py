@@ -12,10 +12,23 @@ from typing import Any
 
 import pytest
 
-from arena.coup import PRESETS, Chance, Ruleset, State, apply, deal, legal, view
-from arena.coup.events import Event, Examination
-from arena.coup.moves import notation, parse
-from arena.coup.ruleset_data import FIELDS, differences, plain
+from arena.coup import (
+    FIELDS,
+    PRESETS,
+    Chance,
+    Event,
+    Examination,
+    Ruleset,
+    State,
+    apply,
+    deal,
+    differences,
+    legal,
+    notation,
+    parse,
+    plain,
+    view,
+)
 from arena.referee import wire
 
 GAMES = int(os.environ.get("ARENA_SOAK", "2000"))

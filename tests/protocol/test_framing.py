@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol import framing
-from protocol.framing import (
+from protocol import (
     DEPTH_LIMIT,
     INT_DIGITS,
     LINE_LIMIT,
@@ -19,6 +18,7 @@ from protocol.framing import (
     Malformed,
     decode,
     encode,
+    framing,
     parse_hello,
     parse_reply,
     show,

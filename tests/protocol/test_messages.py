@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from protocol import Malformed, MalformedCode, encode, parse_hello, parse_reply
 from protocol.coup import Event, Role
-from protocol.framing import Malformed, MalformedCode, encode, parse_hello, parse_reply
 from protocol.messages import TO_BOT, BotHello, FaultCode, Reply, parse_to_bot
 
 STATE: dict[str, Any] = {

@@ -11,7 +11,8 @@ import pytest
 from pydantic import TypeAdapter
 
 import protocol
-from arena.coup.rules import PRESETS
+from arena.coup import PRESETS
+from protocol import Answer, Malformed, MalformedCode, decode, parse_hello, parse_reply
 from protocol.coup import (
     Allegiance,
     AnyMove,
@@ -23,7 +24,6 @@ from protocol.coup import (
     TargetedAction,
     UntargetedAction,
 )
-from protocol.framing import Answer, Malformed, MalformedCode, decode, parse_hello, parse_reply
 from protocol.messages import BotHello, FaultCode, Reply, parse_to_bot, schema
 
 SPEC = (Path(protocol.__file__).parent / "SPEC.md").read_text(encoding="utf-8")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from arena.red_team import Stage
 from arena.red_team import stage as stages
-from arena.red_team.stage import Stage
 
 Needs = Callable[[str, str | None], None]
 

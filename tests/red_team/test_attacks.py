@@ -13,10 +13,29 @@ from pathlib import Path
 
 import pytest
 
-from arena.red_team import ROWS, TIERS, Result, failures, suite, table
-from arena.red_team.catalog import Kind, Match, Probes, Row, Together
-from arena.red_team.stage import ATTACKS, PYTHON, Stage, Talk, survivors
-from arena.red_team.suite import HONEST, judge_probes, not_run, play, probe
+from arena.red_team import (
+    ATTACKS,
+    HONEST,
+    PYTHON,
+    ROWS,
+    TIERS,
+    Kind,
+    Match,
+    Probes,
+    Result,
+    Row,
+    Stage,
+    Talk,
+    Together,
+    failures,
+    judge_probes,
+    not_run,
+    play,
+    probe,
+    suite,
+    survivors,
+    table,
+)
 
 Needs = Callable[[str, str | None], None]
 StageOf = Callable[[str], Stage]

@@ -7,10 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from arena.red_team import CHANNELS, ROWS, TIERS
-from arena.red_team.catalog import Channel, CoveredBy, Match, NotTestable, Probes, Together
-from arena.red_team.stage import ATTACKS
-from arena.red_team.suite import SCENES
+from arena.red_team import (
+    ATTACKS,
+    CHANNELS,
+    ROWS,
+    SCENES,
+    TIERS,
+    Channel,
+    CoveredBy,
+    Match,
+    NotTestable,
+    Probes,
+    Together,
+)
 
 ROOT = Path(__file__).parents[2]
 TESTED = sorted(

@@ -5,10 +5,18 @@ from collections.abc import Callable
 
 import pytest
 
-from arena.red_team import CHANNELS, ROWS, TIERS, Measured, measure
-from arena.red_team.channels import capacity, share_of_errors, share_of_wrong_delays
-from arena.red_team.stage import Stage
-from arena.red_team.suite import judge_channel
+from arena.red_team import (
+    CHANNELS,
+    ROWS,
+    TIERS,
+    Measured,
+    Stage,
+    capacity,
+    judge_channel,
+    measure,
+    share_of_errors,
+    share_of_wrong_delays,
+)
 
 StageOf = Callable[[str], Stage]
 

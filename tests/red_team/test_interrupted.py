@@ -1,6 +1,6 @@
 """`arena doctor --attack` on its way: its progress, and what stays of it when it is interrupted or killed.
 
-Sources: README, exit codes; arena/cli.py. The signals are real, and come once a first result is there.
+Sources: README, exit codes; arena/cli/run.py. The signals are real, and come once a first result is there.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from arena.red_team import ROWS, Result, expected_results, stage
-from arena.sandbox.choice import NAMES
+from arena.sandbox import NAMES
 
 Needs = Callable[[str, str | None], None]
 ROOT = Path(__file__).parents[2]

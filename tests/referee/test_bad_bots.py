@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 
 from arena.referee import FAULTS, Consequence, MatchSpec, Timing, play_match, read, results, verify
-from arena.sandbox import Box, Limits, ProcessSandbox, Program, Sandbox
-from arena.sandbox.choice import NAMES, Choice, make, why_not
+from arena.sandbox import NAMES, Box, Choice, Limits, ProcessSandbox, Program, Sandbox, make, why_not
 
 ROOT = Path(__file__).parents[2]
 BAD_BOTS = ROOT / "tests" / "bad_bots"

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from arena.referee import MatchSpec, Record, Timing, play_match, read, request_line, verify
-from arena.sandbox import Box, Limits, ProcessSandbox, Program, cgroup
+from arena.sandbox import Box, Limits, ProcessSandbox, Program
+from arena.sandbox.linux import cgroup
 
 SAMPLES = Path(__file__).parents[2] / "sample_bots"
 

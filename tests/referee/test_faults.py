@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from arena.coup import COUP, Chance, deal
-from arena.coup.rules import Role
+from arena.coup import COUP, Chance, Role, deal
 from arena.referee import (
     FAULTS,
     ArenaError,

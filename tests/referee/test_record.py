@@ -19,6 +19,9 @@ import pytest
 
 from arena.coup import COUP, PRESETS
 from arena.referee import (
+    Fault,
+    GameRecord,
+    Header,
     MatchResult,
     MatchSpec,
     Record,
@@ -26,12 +29,12 @@ from arena.referee import (
     Timing,
     play_match,
     read,
+    replay,
     request_line,
     results,
     verify,
+    write,
 )
-from arena.referee.record import GameRecord, Header, replay, write
-from arena.referee.verdict import Fault
 from arena.sandbox import Box, FakeSandbox, Limits, Peer, Program, Script
 
 KEY = bytes(31) + bytes([170])  # under which the match below has every fault that its bad bot can make

@@ -13,36 +13,57 @@ from typing import Any
 
 import pytest
 
-from arena.coup import COUP, PRESETS, Action, Chance, Over, Role, Ruleset, State, View, apply, deal, legal, view
-from arena.coup.events import Drafted, Event, Examination, Exchanged, HandShown, Shown
-from arena.coup.moves import (
+from arena.coup import (
     CHALLENGE,
+    COUP,
     DECLINE,
+    FIELDS,
     FORCE_SWAP,
     FORFEIT,
     HAND_BACK,
     KEEP_SHOWN,
     PASS,
+    PRESETS,
     REPLACE_SHOWN,
     SHOW_HAND,
     Act,
+    Action,
+    Allegiance,
     Answer,
     Block,
+    BlockWindow,
+    ChallengeWindow,
+    Chance,
+    Drafted,
+    Event,
+    Examination,
+    Exchanged,
+    HandShown,
     Keep,
     Lose,
     Move,
+    Over,
     Pick,
+    Proving,
     Reveal,
+    Role,
+    Ruleset,
     Show,
+    Shown,
     Side,
+    State,
+    Turn,
+    View,
+    apply,
+    deal,
+    legal,
     notation,
     parse,
+    plain,
+    seat_counts,
+    view,
 )
-from arena.coup.rules import Allegiance
-from arena.coup.ruleset_data import FIELDS, plain, seat_counts
-from arena.coup.state import BlockWindow, ChallengeWindow, Proving, Turn
-from arena.referee import MatchSpec, wire
-from arena.referee.match import hello
+from arena.referee import MatchSpec, hello, wire
 from protocol.messages import Hello, parse_to_bot
 
 RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from arena.sandbox import Box, Exit, Limits, Program, cgroup
-from arena.sandbox.box import CLOSE_MS
+from arena.sandbox import CLOSE_MS, Box, Exit, Limits, Program
+from arena.sandbox.linux import cgroup
 
 WAIT_S = (
     40.0  # far beyond what a loaded machine needs; only a failure takes this long; the tests' sleepers sleep longer

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.referee.verdict import ending
-from arena.sandbox import Exit, Limits, ProcessSandbox, Program, Sandbox, betrayed
-from arena.sandbox.choice import NAMES, Choice, make, why_not
+from arena.referee import ending
+from arena.sandbox import NAMES, Choice, Exit, Limits, ProcessSandbox, Program, Sandbox, betrayed, make, why_not
 from tests.sandbox.talk import exit_of
 
 Needs = Callable[[str, str | None], None]

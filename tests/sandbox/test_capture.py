@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.sandbox import Capture
-from arena.sandbox.capture import KEPT_BYTES
+from arena.sandbox import KEPT_BYTES, Capture
 
 
 def test_a_short_stream_is_kept_whole() -> None:

@@ -18,13 +18,9 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import Exit, Limits, Program, ProgramError, SandboxError, cgroup, remove_tree, uids
-from arena.sandbox.bubblewrap import BubblewrapBox, BubblewrapSandbox, bwrap, why_not
-from arena.sandbox.bundle import copy_files
-from arena.sandbox.cgroup import Cgroup
-from arena.sandbox.held import HeldPipes
-from arena.sandbox.process import become_subreaper
-from arena.sandbox.watch import Watch
+from arena.sandbox import Exit, Limits, Program, ProgramError, SandboxError, become_subreaper, copy_files, remove_tree
+from arena.sandbox.bubblewrap import BubblewrapBox, BubblewrapSandbox, HeldPipes, bwrap, why_not
+from arena.sandbox.linux import Cgroup, Watch, cgroup, uids
 from tests.sandbox.talk import WAIT_S, close, exit_of, until
 
 ROOT = Path(__file__).parents[2]

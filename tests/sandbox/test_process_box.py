@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from arena.sandbox import Box, Exit, Limits, ProcessSandbox, Program, ProgramError, SandboxError, cgroup
+from arena.sandbox import Box, Exit, Limits, ProcessSandbox, Program, ProgramError, SandboxError
+from arena.sandbox.linux import cgroup
 from tests.sandbox.talk import (
     CLOSES,
     SOON_S,

@@ -11,12 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import SandboxError, cgroup
+from arena.sandbox import Remedy, SandboxError, Trouble, TroubleError, trouble_of
 from arena.sandbox.bubblewrap import MISSING, remedied
-from arena.sandbox.container import missing
-from arena.sandbox.docker import limits_told, runtimes, unenforced
-from arena.sandbox.engine import Situation, no_address, unreachable
-from arena.sandbox.trouble import Remedy, Trouble, TroubleError, trouble_of
+from arena.sandbox.docker import Situation, limits_told, missing, no_address, runtimes, unenforced, unreachable
+from arena.sandbox.linux import cgroup
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = {"arena", "brew", "bwrap", "docker", "echo", "export", "open", "pip", "sudo", "systemd-run", "unset", "wsl"}
@@ -44,7 +42,7 @@ def test_no_two_remedies_are_one() -> None:
 
 def test_no_other_file_words_a_command() -> None:
     """One table, so that nothing is advised that the test above hasn't read."""
-    paths = [*(ROOT / "arena/sandbox").glob("*.py"), ROOT / "arena/doctor.py", ROOT / "arena/cli_doctor.py"]
+    paths = [*(ROOT / "arena/sandbox").glob("*.py"), ROOT / "arena/sandbox/doctor.py", ROOT / "arena/cli/doctor.py"]
     found = [
         (path.name, node.value)
         for path in paths
@@ -59,7 +57,7 @@ def test_no_other_file_words_a_command() -> None:
 
 def test_all_remedies_are_used() -> None:
     """What nobody names is no remedy of anything."""
-    paths = [*(ROOT / "arena/sandbox").glob("*.py"), ROOT / "arena/doctor.py"]
+    paths = [*(ROOT / "arena/sandbox").glob("*.py"), ROOT / "arena/sandbox/doctor.py"]
     named = {
         node.attr
         for path in paths

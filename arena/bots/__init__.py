@@ -1,0 +1,28 @@
+"""What a user calls a bot: its name, its manifest, its digest, its build.
+
+Hands out argv and a working folder; must not know the protocol, matches, or how a sandbox isolates.
+"""
+
+from arena.bots.archive import ArchiveError, unpack
+from arena.bots.bot import Bot, Programs
+from arena.bots.build import build, build_all
+from arena.bots.build_box import build_in_box, relocated
+from arena.bots.digest import MAX_FILES, changed, check_unchanged
+from arena.bots.errors import BotError
+from arena.bots.load import load
+
+__all__ = [
+    "MAX_FILES",
+    "ArchiveError",
+    "Bot",
+    "BotError",
+    "Programs",
+    "build",
+    "build_all",
+    "build_in_box",
+    "changed",
+    "check_unchanged",
+    "load",
+    "relocated",
+    "unpack",
+]

@@ -1,0 +1,108 @@
+"""bot.toml: what a folder says of its bot.
+
+Reads and checks the file; must not know how a bot is named, found, hashed or started. See `arena.bots` for what the
+fields mean.
+"""
+
+import shlex
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from arena.bots.errors import BotError, shown
+
+__all__ = ["MANIFEST", "Manifest", "read"]
+
+MANIFEST = "bot.toml"
+_MANIFEST_BYTES = 65_536  # a bot.toml is some lines; a bigger file is another file
+
+_SHELL_WORDS = frozenset({"|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"})
+
+_FIELDS = {
+    "name": "a string",
+    "run": 'a command: a list of strings (["python3", "bot.py"]) or one string ("python3 bot.py")',
+    "build": 'a command: a list of strings (["make", "-j2"]) or one string ("make -j2")',
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A checked bot.toml: the bot's name, the command that runs it, the command that builds it."""
+
+    name: str | None
+    run: tuple[str, ...]
+    build: tuple[str, ...] | None
+
+
+def read(file: Path, where: Path) -> Manifest:
+    """Return what the file says. `where` is its name in messages. Raises BotError, and OSError if it can't be read."""
+    return _checked(_toml(file, where), where)
+
+
+def _toml(file: Path, where: Path) -> dict[str, object]:
+    with file.open("rb") as stream:
+        data = stream.read(_MANIFEST_BYTES + 1)
+    if len(data) > _MANIFEST_BYTES:
+        raise BotError(
+            f"{shown(where)} is larger than {_MANIFEST_BYTES} bytes.\nIt should hold {', '.join(_FIELDS)} only."
+        )
+    try:
+        return tomllib.loads(data.decode("utf-8-sig"))  # -sig: Windows editors write a byte order mark
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise BotError(f"{shown(where)} is not UTF-8 (line {line}).\nSave it as UTF-8.") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else shown(str(error))
+        raise BotError(
+            f'{shown(where)} is not valid TOML: {reason}.\nA line looks like run = "python3 bot.py"'
+        ) from None
+
+
+def _checked(data: dict[str, object], where: Path) -> Manifest:
+    """Check the fields of a bot.toml. Raises BotError at the first that is wrong."""
+    # Here, not above: pydantic takes longer to import than `arena --help` may take to answer.
+    from pydantic import BaseModel, ConfigDict, ValidationError
+
+    class Fields(BaseModel):
+        model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+        name: str | None = None
+        run: list[str] | str
+        build: list[str] | str | None = None
+
+    try:
+        fields = Fields.model_validate(data)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        field = shown(str(problem["loc"][0]))
+        if problem["type"] == "extra_forbidden":
+            message = f'unknown field "{field}".\nThe fields are {", ".join(_FIELDS)}.'
+        elif problem["type"] == "missing":
+            message = f'the field "{field}" is missing.\nIt is {_FIELDS[field]}.'
+        else:
+            message = f'the field "{field}" has the wrong type.\nIt is {_FIELDS[field]}.'
+        raise BotError(f"{shown(where)}: {message}") from None
+    built = None if fields.build is None else _command(fields.build, "build", where)
+    return Manifest(fields.name, _command(fields.run, "run", where), built)
+
+
+def _command(value: list[str] | str, field: str, where: Path) -> tuple[str, ...]:
+    words = value
+    if isinstance(words, str):
+        try:
+            words = shlex.split(words)
+        except ValueError as error:
+            raise BotError(
+                f"{shown(where)}: {field} can't be split into words: {error}.\nIt is {_FIELDS[field]}."
+            ) from None
+        shell = next((word for word in words if word in _SHELL_WORDS or (word.endswith(";") and word != ";")), None)
+        if shell is not None:
+            raise BotError(
+                f'{shown(where)}: {field} has "{shown(shell)}", but no shell reads it.\n'
+                f'For a shell, write {field} = ["sh", "-c", "..."]'
+            )
+    if not words or not words[0]:
+        raise BotError(f"{shown(where)}: {field} is empty.\nIt is {_FIELDS[field]}.")
+    if any("\0" in word for word in words):
+        raise BotError(f"{shown(where)}: {field} contains a NUL character.\nRemove it.")
+    return tuple(words)

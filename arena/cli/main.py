@@ -1,0 +1,35 @@
+"""The command `arena` itself: its entry point, and the group that holds all commands."""
+
+import sys
+
+import click
+
+from arena import __version__
+from arena.cli.doctor import doctor
+from arena.cli.images import sandbox
+from arena.cli.odds import odds
+from arena.cli.rules import rules
+from arena.cli.run import run
+from arena.cli.verify import verify
+
+
+def main() -> None:
+    """Run the command; the entry point of the distribution."""
+    if sys.platform == "win32":
+        click.echo("arena: Windows isn't supported; use WSL2 (wsl --install), where arena runs as on Linux", err=True)
+        sys.exit(2)
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(
+            errors="backslashreplace"
+        )  # a bot's name or a path may be more than the terminal can show
+    cli(prog_name="arena")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="arena")
+def cli() -> None:
+    """Play bot programs against each other at the card game Coup."""
+
+
+for command in (run, verify, rules, odds, doctor, sandbox):
+    cli.add_command(command)

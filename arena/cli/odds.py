@@ -1,0 +1,113 @@
+"""The command `arena odds`: what opponents may hold."""
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from arena.cli.rules import load_or_refuse, print_text, refuse, write
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+
+    from rich.console import RenderableType
+
+    from arena.coup import Odds, Role, Ruleset
+
+
+@click.command()
+@click.option("--own", required=True, metavar="ROLE,ROLE", help="Your cards that are face down.")
+@click.option("--players", required=True, type=click.IntRange(2, 10), help="Players at the start, you among them.")
+@click.option("--revealed", default="", metavar="ROLE,...", help="All cards that are face up, yours too.  [none]")
+@click.option("--influences", metavar="N,N,...", help="Cards that each opponent has left, 0 for the exiled.")
+@click.option("--rules", "name", default="coup", metavar="NAME", help="Ruleset, or a file .toml.  [coup]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+def odds(own: str, players: int, revealed: str, influences: str | None, name: str, as_json: bool) -> None:
+    """Print how likely opponents hold each role, from the cards you see.
+
+    The odds of a uniform deal, before you learn from what anybody does: arena odds --own captain,contessa --players 2
+    """
+    from arena.coup import odds as calculate
+
+    ruleset = load_or_refuse(name)
+    mine = _roles("--own", own, ruleset)
+    up = _roles("--revealed", revealed, ruleset)
+    try:
+        found = calculate(ruleset, players, mine, up, None if influences is None else _numbers(influences))
+    except ValueError as problem:
+        refuse(str(problem))
+    if as_json:
+        write(json.dumps(_odds_json(ruleset, players, mine, up, found)))
+    else:
+        print_text(_odds_table(ruleset, players, mine, up, found))
+
+
+def _roles(option: str, text: str, ruleset: "Ruleset") -> "list[Role]":
+    words = [word.strip() for word in text.split(",")] if text.strip() else []
+    known = {role.value: role for role in ruleset.roles}
+    for word in words:
+        if word not in known:
+            refuse(f"{option} {text!r} names {word!r}, no role; the roles of {ruleset.name} are {', '.join(known)}")
+    return sorted(known[word] for word in words)
+
+
+def _numbers(text: str) -> list[int]:
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isascii() and word.isdigit() and len(word) == 1 for word in words):
+        refuse(f"--influences {text!r}: write a number for each opponent with commas between them, as in 2,2,1")
+    return [int(word) for word in words]
+
+
+def _odds_json(
+    ruleset: "Ruleset", players: int, own: "Sequence[Role]", revealed: "Sequence[Role]", found: "Odds"
+) -> dict[str, object]:
+    def numbers(chances: "dict[Role, Fraction]") -> dict[str, float]:
+        return {role.value: float(chance) for role, chance in chances.items()}
+
+    return {
+        "rules": ruleset.name,
+        "players": players,
+        "own": [role.value for role in own],
+        "revealed": [role.value for role in revealed],
+        "unseen": found.unseen,
+        "copies_unseen": {role.value: number for role, number in found.copies.items()},
+        "held_by_influence": {str(cards): numbers(chances) for cards, chances in found.by_influence.items()},
+        "influences": found.influences,
+        "held_by_opponent": None if found.opponents is None else [numbers(chances) for chances in found.opponents],
+        "nobody_holds": None if found.nobody is None else numbers(found.nobody),
+    }
+
+
+def _odds_table(
+    ruleset: "Ruleset", players: int, own: "Sequence[Role]", revealed: "Sequence[Role]", found: "Odds"
+) -> "RenderableType":
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    up = f", face up {', '.join(revealed)}" if revealed else ""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("role", no_wrap=True)
+    table.add_column("unseen", justify="right")
+    counts = sorted({cards for cards in found.influences or found.by_influence if cards}, reverse=True)
+    for cards in counts:
+        table.add_column(f"with {cards} card{'' if cards == 1 else 's'}", justify="right")
+    if found.nobody is not None:
+        table.add_column("nobody", justify="right")
+    for role, copies in found.copies.items():
+        chances = [found.by_influence[cards][role] for cards in counts]
+        if found.nobody is not None:
+            chances.append(found.nobody[role])
+        table.add_row(role.value, str(copies), *(f"{float(chance):.1%}" for chance in chances))
+    notes = ["An opponent with so many cards has at least one of the role; nobody: no opponent has one."]
+    if found.nobody is None:
+        notes = [f"{notes[0].split(';')[0]}. For all opponents together give --influences."]
+    notes.append("The odds of the deal: what a player reveals, keeps or claims tells you more.")
+    return Group(
+        Text(f"{ruleset.name}, {players} players; you have {', '.join(own)}{up}; {found.unseen} cards unseen"),
+        Text(),
+        table,
+        Text(),
+        *(Text(note, style="dim") for note in notes),
+    )

@@ -1,0 +1,176 @@
+"""What the commands ask of a sandbox: its options, the one that is chosen, and what is said of it.
+
+As in arena/cli/run.py, packages are imported inside the functions.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arena.cli.out import note, refuse
+
+if TYPE_CHECKING:
+    from arena.referee import Timing
+    from arena.sandbox import Choice, Limits, Sandbox, Trouble
+
+_LIMITS_AFTER = "docker_image"  # the parameter behind which --help lists the limits
+
+_ABOUT_LIMITS = {
+    "memory_mb": "Memory of a bot, files in /tmp included.",
+    "processes": "Processes and threads of a bot.",
+    "cpu_s": "CPU seconds of a bot, a match.",
+    "cores": "Cores that a bot may use at once.",
+    "file_size_mb": "Size of each file that a bot writes.",
+    "tmp_mb": "Size of a bot's /tmp.",
+    "open_files": "Files that a bot may hold open.",
+    "output_kb": "Output of a bot between two requests.",
+}
+
+
+class RunCommand(click.Command):
+    """A command with one option for each row of the table of limits, which is read when it is first needed."""
+
+    _given: list[click.Parameter]
+    _complete = False
+
+    @property
+    def params(self) -> list[click.Parameter]:
+        """Return all parameters, the limits in their place; always the same list, which click changes for a moment."""
+        if not self._complete:
+            self._complete = True
+            place = [parameter.name for parameter in self._given].index(_LIMITS_AFTER) + 1
+            self._given[place:place] = limit_options()
+        return self._given
+
+    @params.setter
+    def params(self, given: list[click.Parameter]) -> None:
+        self._given = given
+
+
+def limit_options() -> list[click.Parameter]:
+    """Return one option for each limit: its name, what it takes, its default."""
+    from arena.run import LIMIT_RANGES
+    from arena.sandbox import LIMITS, Limits
+
+    options: list[click.Parameter] = []
+    for field, row in LIMITS.items():
+        default = getattr(Limits(), field)
+        least, most = LIMIT_RANGES[field]
+        kind: Any = click.FloatRange if isinstance(default, float) else click.IntRange
+        text = f"{_ABOUT_LIMITS[field]}  [{default:g}]"
+        options.append(click.Option([row.flag], type=kind(least, most), metavar="N", help=text))
+    return options
+
+
+def limits_of(flags: dict[str, float | None], rules: str) -> "Limits":
+    """Return the limits of a run: the defaults, then the ruleset's, then the flags. Raises RulesetError."""
+    from arena.run import RulesetError, limited, load_limits
+    from arena.sandbox import LIMITS, Limits
+
+    values: dict[str, Any] = dict(load_limits(rules))
+    given = {name: value for name, value in flags.items() if value is not None}
+    try:
+        values |= limited(given, {name: row.flag for name, row in LIMITS.items()})
+    except ValueError as problem:  # only NaN gets this far
+        raise RulesetError(str(problem)) from None
+    return Limits(**values)
+
+
+def chosen(sandbox: str | None, runtime: str | None, image: str | None) -> "tuple[Choice, dict[str, Trouble]]":
+    """Return the sandbox that was asked for, or for `auto` the strongest that works, with why stronger ones don't.
+
+    Exits with 2 where one asked for by name can't be had.
+    """
+    from arena.sandbox import Choice, strongest
+
+    if sandbox != "docker" and (runtime or image):
+        option = "--docker-runtime" if runtime else "--docker-image"
+        refuse(f"{option} is for --sandbox docker; add that, or leave it out")
+    if sandbox is not None and sandbox != "auto":
+        choice = Choice(sandbox, runtime, image)
+        demand(choice)
+        return choice, {}
+    name, reasons = strongest()
+    return Choice(name), reasons
+
+
+def demand(choice: "Choice") -> None:
+    """Exit with 2, saying how to get it, if a sandbox doesn't work here. Nothing else is taken in its place."""
+    from arena.sandbox import why_not
+
+    reason = why_not(choice.name, choice)
+    if reason is not None:
+        refuse(f"the sandbox {choice.name} doesn't work here: {reason}\nSee arena doctor. No other was taken instead.")
+
+
+def announce(choice: "Choice", reasons: "dict[str, Trouble]", sandbox: "Sandbox", how: str) -> None:
+    """Say in one line which sandbox plays and what it blocks, and in a line each why no stronger one does."""
+    note(f"sandbox{how}: {sandbox.note}")
+    for name, reason in reasons.items():
+        note(f"  not {name}: {reason}")
+    if reasons and not choice.isolates:
+        note("  WARNING: bots can read your files, each other and the network. arena doctor says how to mend it.")
+
+
+def announce_clock(timing: "Timing", sandbox: "Sandbox") -> None:
+    """Say in one line what the bots are charged, and whether they can compute while others think."""
+    if timing.cpu:
+        charged = f"CPU time, and {timing.factor} times as much wall time"
+    else:
+        charged = "wall time" if sandbox.accounts_cpu else "wall time, since CPU time can't be told here"
+    if timing.ponder:
+        others = "bots may compute while others think"
+    else:
+        others = "bots are frozen while others think" if sandbox.freezes else "bots can't be frozen while others think"
+    note(f"clock: {charged}; {others}")
+
+
+def demand_limits(flags: dict[str, float | None], sandbox: "Sandbox") -> None:
+    """Exit with 2 if a limit was given by its flag that the sandbox doesn't enforce here."""
+    from arena.sandbox import LIMITS
+
+    for field, value in flags.items():
+        if value is not None and field in sandbox.unenforced:
+            flag = LIMITS[field].flag
+            refuse(f"{flag} isn't enforced by the sandbox {sandbox.name} here: leave it out; see arena doctor")
+
+
+def timing_of(
+    limit_ms: int | None, bank_ms: int | None, start_ms: int | None, clock: str | None, ponder: bool, sandbox: "Sandbox"
+) -> "Timing":
+    """Return the clocks of a run: CPU time where the sandbox accounts it, unless another was asked for."""
+    from arena.referee import Timing
+
+    return Timing(
+        limit_ms=500 if limit_ms is None else limit_ms,
+        bank_ms=10_000 if bank_ms is None else bank_ms,
+        start_ms=10_000 if start_ms is None else start_ms,
+        cpu=sandbox.accounts_cpu if clock in (None, "auto") else clock == "cpu",
+        ponder=ponder,
+    )
+
+
+def demand_clock(timing: "Timing", sandbox: "Sandbox") -> None:
+    """Exit with 2 if CPU time is to be charged and the sandbox can't tell it."""
+    if timing.cpu and not sandbox.accounts_cpu:
+        refuse(f"the sandbox {sandbox.name} can't account CPU time here; see arena doctor, or use --clock wall")
+
+
+def sandbox_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that choose a sandbox to a command."""
+    for option in reversed(
+        [
+            click.option(
+                "--sandbox",
+                type=click.Choice(["auto", "process", "bubblewrap", "docker"]),
+                help="How bots are kept apart; auto: the strongest that works.  [auto]",
+            ),
+            click.option(
+                "--docker-runtime", metavar="NAME", help="Docker's runtime, such as runsc.  [Docker's default]"
+            ),
+            click.option("--docker-image", metavar="NAME", help="Image of the containers; see arena sandbox image."),
+        ]
+    ):
+        function = option(function)
+    return function

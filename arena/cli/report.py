@@ -1,0 +1,237 @@
+"""What a run says at its end, as tables for people and as one object for programs. Returns it, prints nothing.
+
+Whatever comes from a bot (names, lines, standard error) is wrapped so that it can't be markup or a terminal escape.
+"""
+
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from arena.cli.out import counted
+from arena.referee import FAULTS, Consequence, RecordError, read, request_line
+from arena.run import Progress, Run
+from ladder.board import Board, Standing
+from protocol import show
+
+_STDERR_LINES = 6  # of a faulty bot's standard error in its example
+_NO_ID = '"id":0,'  # what a rebuilt request has in the place of its id
+_LINE_SHOWN = 400  # characters of a request or an answer
+_NAME_WIDTH = 12  # columns that a narrow terminal leaves to a name, which goes on below
+
+
+def live(progress: Progress) -> RenderableType:
+    """Return the table that is drawn while games are played."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("bot", overflow="fold")
+    table.add_column("games", justify="right")
+    table.add_column("win share", justify="right")
+    for bot, games, share in progress.tally.shares():
+        table.add_row(Text(bot), str(games), f"{share:.1%}")
+    return Group(table, Text(progress_line(progress)))
+
+
+def progress_line(progress: Progress) -> str:
+    """Return how far the run is, and how long the rest will take."""
+    played = progress.done - progress.resumed
+    text = f"{progress.done} of {progress.plan.matches} matches"
+    if played and progress.seconds > 0:
+        left = (progress.plan.matches - progress.done) * progress.seconds / played
+        text += f", {progress.fresh_games / progress.seconds:.0f} games/s, {_duration(left)} left"
+    if progress.voided:
+        text += f", {progress.voided} void"
+    return text
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def head(run: Run, board: Board) -> str:
+    """Return one line: what was played, and how fast."""
+    config, progress = run.config, run.progress
+    drawn = f", {board.draws} drawn" if board.draws else ""
+    matches = counted(board.matches, "match", "es")
+    text = f"{board.games} games of {config.rules.name} at {config.seats} seats in {matches}{drawn}"
+    if progress.seconds > 0 and progress.fresh_games:
+        text += f"; {progress.fresh_games / progress.seconds:.0f} games/s"
+    return text
+
+
+def standings(board: Board) -> Table:
+    """Return the standings as a table."""
+    rows = []
+    for row in board.standings:
+        numbers = [f"{row.mu:.1f} ± {2 * row.sigma:.1f}", f"{row.win_share:.1%}", _interval(row), str(row.games)]
+        faults = [Text(str(count), style="red" if count else "") for count in (sum(row.faults.values()), row.forfeits)]
+        rows.append([Text(str(row.rank)), Text(row.bot), *map(Text, numbers), *faults])
+    return _table(["#", "bot", "rating", "win share", "95 %", "games", "faults", "forfeits"], rows)
+
+
+def _table(names: list[str], rows: list[list[Text]]) -> Table:
+    """Return a table of rank, name and numbers. Where there is no room, names are folded; numbers never are."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for place, name in enumerate(names):
+        width = max(len(name), *(row[place].cell_len for row in rows))
+        if place == 1:
+            table.add_column(name, overflow="fold", min_width=min(width, _NAME_WIDTH))
+        else:
+            table.add_column(name, justify="right", no_wrap=True, min_width=width)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _interval(row: Standing) -> str:
+    if row.low is None or row.high is None:
+        return "-"
+    return f"{100 * row.low:.1f}-{100 * row.high:.1f}"
+
+
+def notes(board: Board) -> list[str]:
+    """Return what a reader of the standings has to know."""
+    lines = ["rating: TrueSkill mu ± 2 sigma; a win share's interval counts each match as one observation"]
+    if any(row.low is None for row in board.standings):
+        lines.append("no interval below 10 matches a bot: play more --games")
+    return lines
+
+
+def duels(board: Board) -> Table:
+    """Return who beats whom: the share of games at a common table that the row's bot won."""
+    rows = []
+    for row in board.standings:
+        cells = [str(row.rank), row.bot]
+        for other in board.standings:
+            duel = board.duels[row.bot].get(other.bot)
+            cells.append(f"{duel.wins / duel.games:.0%}" if duel else "-")
+        rows.append([Text(cell) for cell in cells])
+    return _table(["#", "wins against", *(str(row.rank) for row in board.standings)], rows)
+
+
+def trouble(run: Run, board: Board) -> Iterator[Text]:
+    """Yield, for each faulty bot, its faults and one example, and for each match that was given up, why."""
+    for row in board.standings:
+        if row.faults:
+            yield Text(_example(run, row))
+    for match, reason in run.progress.given_up:
+        yield Text(f"match {match} was void too often and is not counted: {reason}")
+
+
+def _example(run: Run, row: Standing) -> str:
+    counts = ", ".join(f"{code} {count}" for code, count in row.faults.items())
+    lines = [f"{row.bot}: {counts}"]
+    # A forfeit follows from what came before it, and a fault that costs nothing matters least.
+    for wanted in (Consequence.LIFE, Consequence.FORFEIT, Consequence.FREE):
+        code = next((code for code in row.faults if FAULTS[code].consequence is wanted and code != "retired"), None)
+        if code is not None:
+            return "\n".join(lines + list(_found(run, row.bot, code)))
+    return lines[0]
+
+
+def _found(run: Run, name: str, code: str) -> Iterator[str]:
+    rule = FAULTS[code]
+    for match in run.folder.complete():
+        record = read(run.folder.read(match))
+        if name not in record.header.bots:
+            continue
+        bot = record.header.bots.index(name)
+        for game in record.games:
+            for fault in game.faults:
+                if (fault.bot, fault.code) != (bot, code):
+                    continue
+                named = fault.detail is not None and rule.limit  # "out of memory: 256 MB"
+                yield f"  match {match}, game {game.game}: {fault.detail if named else rule.message}"
+                if fault.detail and not named:
+                    yield f"    detail   {fault.detail}"
+                if fault.step is not None:
+                    try:
+                        line = request_line(record.header, game, fault.step).strip()
+                        yield f"    request  {_cut(line.replace(_NO_ID, '', 1))}"
+                    except RecordError as problem:
+                        yield f"    request  can't be rebuilt: {problem}"
+                if fault.got is not None:
+                    yield f"    answer   {_cut(fault.got)}"
+                if fault.used and rule.consequence is Consequence.LIFE:
+                    yield f"    played   {fault.used}"
+                yield f"    help     {rule.help}"
+                yield from _stderr(run, match, name)
+                return
+
+
+def _stderr(run: Run, match: int, name: str) -> Iterator[str]:
+    for path in run.folder.log_files(match, name):
+        lines = [line for line in path.read_bytes().split(b"\n") if line and not line.startswith(b"--- ")]
+        if lines:
+            yield f"    stderr   {path}"
+            for line in lines[-_STDERR_LINES:]:
+                yield f"      | {show(line, 160)}"
+            return
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LINE_SHOWN else f"{text[:_LINE_SHOWN]}… ({len(text)} characters)"
+
+
+def where(run: Run) -> str:
+    """Return where to look further."""
+    folder = run.folder.path
+    return f"records {run.folder.records}/, standard error {run.folder.logs}/; arena verify {shlex.quote(str(folder))}"
+
+
+def to_json(run: Run, board: Board) -> dict[str, Any]:
+    """Return the object that --json prints."""
+    config, progress = run.config, run.progress
+    seconds = progress.seconds
+    played = progress.done - progress.resumed
+    return {
+        "run": str(run.folder.path),
+        "rules": config.rules.name,
+        "seed": config.seed,
+        "seats": config.seats,
+        "games": board.games,
+        "matches": board.matches,
+        "draws": board.draws,
+        "voided": progress.voided,
+        "given_up": [match for match, _ in progress.given_up],
+        "standings": [
+            {
+                "rank": row.rank,
+                "bot": row.bot,
+                "games": row.games,
+                "wins": _whole(row.wins),
+                "win_share": round(row.win_share, 4),
+                "win_share_95": None
+                if row.low is None or row.high is None
+                else [round(row.low, 4), round(row.high, 4)],
+                "mu": round(row.mu, 3),
+                "sigma": round(row.sigma, 3),
+                "faults": {code: row.faults.get(code, 0) for code in FAULTS},
+                "forfeits": row.forfeits,
+            }
+            for row in board.standings
+        ],
+        "head_to_head": {
+            bot: {
+                other: {"wins": _whole(duel.wins), "losses": _whole(duel.losses), "games": duel.games}
+                for other, duel in row.items()
+            }
+            for bot, row in board.duels.items()
+        },
+        "speed": {
+            "games_per_s": round(progress.fresh_games / seconds, 2) if seconds else 0.0,
+            "requests_per_s": round(progress.requests / seconds, 1) if seconds else 0.0,
+            "startup_s": round(progress.startup_s / played, 4) if played else 0.0,
+        },
+    }
+
+
+def _whole(number: float) -> float | int:
+    return int(number) if number == int(number) else round(number, 4)

@@ -1,0 +1,46 @@
+"""The command `arena verify`: records, replayed."""
+
+import json
+import shlex
+from pathlib import Path
+
+import click
+
+from arena.cli.out import fail, refuse, to_stdout, told
+
+
+@click.command()
+@click.argument("path", metavar="DIR|RECORD", type=click.Path(path_type=Path))
+def verify(path: Path) -> None:
+    """Replay records through the engine and demand the same events and results."""
+    from arena.referee import RecordError, read, results
+    from arena.referee import verify as replay
+
+    if path.is_dir():
+        files = sorted((path / "records" if (path / "records").is_dir() else path).glob("*.jsonl"))
+        if not files:
+            refuse(f"{path} holds no records; name a run's folder or a record file")
+    elif path.is_file():
+        files = [path]
+    else:
+        refuse(f"{path} doesn't exist; name a run's folder or a record file")
+    games = 0
+    lines = []
+    for file in files:
+        try:
+            record = read(file.read_text(encoding="utf-8"))
+        except OSError as problem:
+            refuse(f"{told(problem)}; name a run's folder or a record file")
+        except (RecordError, RecursionError, UnicodeDecodeError) as problem:
+            refuse(f"{file}: {problem}; only a whole record of this version can be verified")
+        try:
+            replay(record)
+        except RecordError as problem:
+            fail(f"{file}: {problem}")
+        games += len(record.games)
+        lines += [json.dumps(line, separators=(",", ":")) for line in results(record)]
+    listed = path / "results.jsonl"
+    if path.is_dir() and listed.is_file() and listed.read_bytes().decode(errors="replace").splitlines() != lines:
+        fail(f"{listed} is not what the records say; arena run --resume {shlex.quote(str(path))} writes it anew")
+    with to_stdout(path):
+        click.echo(f"{games} games in {len(files)} records: every move legal, every event and result the same")

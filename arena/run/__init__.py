@@ -1,0 +1,30 @@
+"""What `arena run` is, without the command line: its config, its jobs, its session, the file of rules.
+
+Must not know click, and prints nothing.
+"""
+
+from arena.run.config import RunConfig, program, programs, seed_key
+from arena.run.job import Job, NoRoomError, play
+from arena.run.rules_file import ABOUT, LIMIT_RANGES, RulesetError, limited, load, load_limits
+from arena.run.session import HostError, Progress, Run, clean_up, record_results
+
+__all__ = [
+    "ABOUT",
+    "LIMIT_RANGES",
+    "HostError",
+    "Job",
+    "NoRoomError",
+    "Progress",
+    "RulesetError",
+    "Run",
+    "RunConfig",
+    "clean_up",
+    "limited",
+    "load",
+    "load_limits",
+    "play",
+    "program",
+    "programs",
+    "record_results",
+    "seed_key",
+]

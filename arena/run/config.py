@@ -1,0 +1,133 @@
+"""What a run was asked to be.
+
+A run is a function of its config: plan, seats and cards all come from its key, so `--resume` needs nothing else. The
+config is what run.json holds.
+"""
+
+import hashlib
+import hmac
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from arena import __version__
+from arena.bots import Bot, Programs
+from arena.coup import COUP, Ruleset, derived, from_dict, to_dict
+from arena.referee import MatchSpec, Timing
+from arena.sandbox import BOX_PATH, Choice, Limits, Program
+from ladder.schedule import Plan, Shuffle, plan, seatings
+from ladder.store import FolderError
+
+VERSION = 2  # of run.json
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """What a run was asked to be. `games` is the number asked for; `seed` is None where the key was drawn at random."""
+
+    bots: tuple[Bot, ...]
+    seats: int
+    games: int
+    match_games: int
+    key: bytes
+    seed: int | None = None
+    rules: Ruleset = COUP
+    timing: Timing = field(default_factory=Timing)
+    strict: bool = False
+    open_names: bool = False
+    sandbox: Choice = field(default_factory=Choice)
+    limits: Limits = field(default_factory=Limits)
+
+    def plan(self) -> Plan:
+        """Return who plays whom. Raises ValueError, with what is allowed, for numbers that make no plan."""
+        return plan(len(self.bots), self.seats, self.games, self.match_games, keyed_shuffle(self.key, "schedule"))
+
+    def spec(self, match: int, bots: Sequence[int]) -> MatchSpec:
+        """Return the spec of one match."""
+        key = derived(self.key, f"match|{match}")
+        return MatchSpec(
+            match=match,
+            key=key,
+            bots=tuple(self.bots[bot].name for bot in bots),
+            seatings=seatings(self.seats, self.match_games, keyed_shuffle(key, "seats")),
+            rules=self.rules,
+            timing=self.timing,
+            limits=self.limits,
+            lives=1 if self.strict else 3,
+            open_names=self.open_names,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what run.json holds."""
+        return {
+            "run": VERSION,
+            "arena": __version__,
+            **asdict(self),
+            "key": self.key.hex(),
+            "rules": to_dict(self.rules),
+            "bots": [{**asdict(bot), "path": str(bot.path), "cwd": str(bot.cwd)} for bot in self.bots],
+        }
+
+    @classmethod
+    def from_json(cls, config: dict[str, Any]) -> "RunConfig":
+        """Return the config that run.json holds. Raises FolderError for one of another version or form."""
+        if config.get("run") != VERSION:
+            raise FolderError(
+                f"run.json has version {config.get('run')!r}, this arena reads version {VERSION}: "
+                f"go on with the arena that began it ({config.get('arena')!r})"
+            )
+        try:
+            fields = {name: config[name] for name in cls.__dataclass_fields__}
+            fields["key"] = bytes.fromhex(config["key"])
+            fields["rules"] = from_dict(config["rules"])
+            fields["timing"] = Timing(**config["timing"])
+            fields["sandbox"] = Choice(**config["sandbox"])
+            fields["limits"] = Limits(**config["limits"])
+            fields["bots"] = tuple(
+                Bot(
+                    **{
+                        **bot,
+                        "path": Path(bot["path"]),
+                        "cwd": Path(bot["cwd"]),
+                        "argv": tuple(bot["argv"]),
+                        "build": tuple(bot["build"]) if bot["build"] else None,
+                    }
+                )
+                for bot in config["bots"]
+            )
+            read_config = cls(**fields)
+            read_config.plan()
+            return read_config
+        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+            raise FolderError(f"run.json was changed: {problem!r}; start a new run") from None
+
+
+def seed_key(seed: int | None) -> bytes:
+    """Return the run's key: from the seed, or from the system's randomness for None."""
+    return os.urandom(32) if seed is None else hashlib.sha256(f"coup-arena seed {seed}".encode()).digest()
+
+
+def keyed_shuffle(key: bytes, purpose: str) -> Shuffle:
+    """Return a shuffle for the schedule: items in the order of their own HMACs, so any number of them is shuffled."""
+
+    def shuffle(items: Sequence[int], label: str) -> tuple[int, ...]:
+        return tuple(sorted(items, key=lambda item: hmac.digest(key, f"{purpose}|{label}|{item}".encode(), "sha256")))
+
+    return shuffle
+
+
+def program(bot: Bot) -> Program:
+    """Return how to start a bot."""
+    return Program(bot.argv, bot.cwd, files=bot.path)
+
+
+def programs(choice: Choice) -> Programs:
+    """Return what runs bots in a sandbox: the user's programs, those that a box finds first, or those of an image."""
+    if choice.name == "bubblewrap":
+        return Programs(sys.executable, os.pathsep.join([BOX_PATH, os.environ.get("PATH", os.defpath)]))
+    if choice.name == "docker":
+        return Programs("python3", image=True)
+    return Programs(sys.executable)

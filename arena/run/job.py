@@ -1,0 +1,81 @@
+"""A match to play, as a worker process gets it: the spec, how to start its bots, in which sandbox, and where the
+sandbox may leave files.
+
+A sandbox that keeps boxes started for the next match (Docker's) lives as long as its worker, any other as long as its
+match.
+
+Whatever a box needs on the disk lies below `scratch`. If that is full, no match can be played, and none is at fault:
+that is NoRoomError, which ends the run instead of voiding one match after the other.
+"""
+
+import atexit
+import os
+import tempfile
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from arena.referee import ArenaError, MatchResult, MatchSpec, play_match
+from arena.sandbox import Box, Choice, Program, Sandbox, SandboxError, full, make, no_room, remove_tree
+
+
+class NoRoomError(Exception):
+    """Say in one line that no match can be played for want of room for temporary files, and what helps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a worker needs: `programs` in the order of the spec's bots; `scratch` is the run's, shared by its jobs."""
+
+    spec: MatchSpec
+    programs: tuple[Program, ...]
+    scratch: Path
+    choice: Choice = field(default_factory=Choice)
+
+    @property
+    def _prefix(self) -> str:
+        return f"match-{self.spec.match}-"
+
+    def clean(self) -> None:
+        """Remove what a worker that died in mid match left behind."""
+        for folder in self.scratch.glob(self._prefix + "*"):
+            remove_tree(folder)
+
+
+def play(job: Job) -> MatchResult:
+    """Play the match. Raises ArenaError where this machine failed, NoRoomError if for want of room below `scratch`."""
+    try:
+        if job.choice.name == "docker":
+            return _played(job, _kept(job.choice, job.scratch, len(job.programs)))
+        folder = Path(tempfile.mkdtemp(prefix=job._prefix, dir=job.scratch))
+        try:
+            sandbox = make(job.choice, folder)
+            try:
+                return _played(job, sandbox)
+            finally:
+                sandbox.close()
+        finally:
+            remove_tree(folder)
+    except (ArenaError, SandboxError, OSError) as problem:
+        if full(problem, job.scratch):
+            raise NoRoomError(no_room(job.scratch.parent)) from problem
+        if isinstance(problem, ArenaError):
+            raise
+        raise ArenaError(str(problem)) from problem
+
+
+def _played(job: Job, sandbox: Sandbox) -> MatchResult:
+    def launch(bot: int) -> Box:
+        return sandbox.start(job.programs[bot], job.spec.limits)
+
+    return play_match(job.spec, launch)
+
+
+@cache
+def _kept(choice: Choice, scratch: Path, seats: int) -> Sandbox:
+    """Return this worker's sandbox, which is closed when the worker ends; also by SIGTERM, which raises SystemExit."""
+    folder = scratch / f"worker-{os.getpid()}"
+    folder.mkdir(exist_ok=True)
+    sandbox = make(choice, folder, ahead=seats)
+    atexit.register(sandbox.close)
+    return sandbox

@@ -1,0 +1,177 @@
+"""What a user names after --rules -> a ruleset: a preset, or a TOML file of an organiser's own.
+
+    base = "classroom"        # optional: a preset to start from; else the base game
+    name = "monday"           # optional; else the file's name without its ending
+    forced_coup = "off"       # and any field of `arena rules --fields`
+
+    [limits]                  # optional: what each bot may use; a flag of the command wins
+    memory_mb = 512
+
+Must not know: runs, bots, the command line. Which fields there are and what they take is in arena/coup/fields.py.
+
+What would surprise is refused, not guessed: unknown fields, values of the wrong type, fields without effect, rules that
+no number of players can play, a preset's name on other rules. A field that the base sets and that the file makes
+idle (base = "treason" with inquisitor = false leaves examine_pick behind) falls back to the base game's, so that equal
+games have equal rulesets.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from arena.coup import COUP, FIELD, FIELDS, PRESETS, Ruleset, changed, toml, unknown_field, why_idle, why_unplayable
+from arena.sandbox import LIMITS, Limits
+
+__all__ = ["ABOUT", "LIMIT_RANGES", "RulesetError", "limited", "load", "load_limits"]
+
+ENDING = ".toml"
+_MOST_BYTES = 65_536  # a ruleset is some lines; a bigger file is another file
+
+# One line each, for a reader who looks for a game. Sources: research/rules.md, "Presets".
+ABOUT = {
+    "coup": "the base game of the rulebook",
+    "duel": "the rulebook's variant for two, with a draft",
+    "inquisitor": "the inquisitor replaces the ambassador",
+    "reformation": "allegiances, conversion and embezzlement",
+    "reformation-inquisitor": "reformation with the inquisitor",
+    "treason": "Treason Coup with reformation and inquisitor",
+    "treason-original": "Treason Coup with the ambassador",
+    "treason-inquisitors": "Treason Coup with the inquisitor",
+    "classroom": "anyone may block; only the actor challenges it",
+    "andy": "a card shown as proof may be kept",
+    "blog": "an exchange of one puts the claimed card back",
+}
+
+
+# What a limit may be. Below the least nothing starts; above the most it's a typing error, or more than a kernel takes.
+LIMIT_RANGES: dict[str, tuple[float, float]] = {
+    "memory_mb": (16, 1_048_576),  # Python alone needs 10
+    "processes": (1, 32_768),  # Linux numbers no more of them by default
+    "cpu_s": (1, 1_000_000),
+    "cores": (0.05, 1_024),  # 5 ms of every 100: less stops a program for longer than a request's free time
+    "file_size_mb": (1, 1_048_576),
+    "tmp_mb": (1, 1_048_576),
+    "open_files": (16, 1_048_576),  # starting an interpreter takes some
+    "output_kb": (64, 1_048_576),  # one line may have 64
+}
+assert set(LIMIT_RANGES) == set(LIMITS)
+
+
+class RulesetError(Exception):
+    """A ruleset that can't be had. One or two lines for the user: what is wrong, and what is allowed."""
+
+
+def load(name_or_path: str) -> Ruleset:
+    """Return the preset of this name, or the ruleset in a file if the text ends in .toml or has a slash.
+
+    Raises RulesetError.
+    """
+    if _is_file(name_or_path):
+        return _file(Path(name_or_path))[0]
+    if name_or_path in PRESETS:
+        return PRESETS[name_or_path]
+    raise RulesetError(f"there is no ruleset {_no_preset(name_or_path)}, or a file such as my.toml.")
+
+
+def load_limits(name_or_path: str) -> dict[str, float]:
+    """Return what [limits] of a ruleset file sets, by field of `Limits`; none for a preset. Raises RulesetError."""
+    return _file(Path(name_or_path))[1] if _is_file(name_or_path) else {}
+
+
+def limited(values: Mapping[str, object], called: Mapping[str, str] | None = None) -> dict[str, float]:
+    """Return limits as they were set, checked. `called` gives the names by which messages call the fields.
+
+    Raises ValueError, with what is allowed, at the first that is no limit or out of range.
+    """
+    checked = {}
+    for name, value in values.items():
+        if name not in LIMITS:
+            raise ValueError(unknown_field(name, dict.fromkeys(LIMITS)))
+        shown = (called or {}).get(name, name)
+        kind: type[Any] = type(getattr(Limits(), name))
+        least, most = LIMIT_RANGES[name]
+        whole = "a whole number" if kind is int else "a number"
+        # A bool is no number here, and NaN is in no range.
+        if type(value) not in (int, kind) or not least <= value <= most:  # type: ignore[operator]
+            raise ValueError(f"{shown} is {toml(value)}.\nIt is {whole} from {least:g} to {most:,.12g}.")
+        checked[name] = kind(value)
+    return checked
+
+
+def _is_file(name_or_path: str) -> bool:
+    return name_or_path.endswith(ENDING) or "/" in name_or_path
+
+
+def _no_preset(name: str) -> str:
+    meant = get_close_matches(name, PRESETS, n=1)
+    hint = f"; did you mean {meant[0]}?" if meant else "."
+    return f"{toml(name)}{hint}\nThere are {', '.join(PRESETS)}"
+
+
+def _shown(text: str) -> str:
+    return text if text.isprintable() else repr(text)[1:-1]
+
+
+def _file(path: Path) -> tuple[Ruleset, dict[str, float]]:
+    where = _shown(str(path))
+    try:
+        data = _read(path, where)
+        limits = data.pop("limits", {})
+        if not isinstance(limits, dict):
+            raise ValueError(f"limits is {toml(limits)}.\nWrite a table: [limits], and below it memory_mb = 512")
+        return _ruleset(data, path.stem), limited(limits, {name: f"limits.{name}" for name in LIMITS})
+    except ValueError as problem:
+        raise RulesetError(f"{where}: {problem}") from None
+
+
+def _read(path: Path, where: str) -> dict[str, object]:
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(_MOST_BYTES + 1)
+    except (OSError, ValueError) as problem:  # the latter by a name with a zero byte
+        reason = problem.strerror if isinstance(problem, OSError) else problem
+        raise RulesetError(f"{where} can't be read: {reason}.\nName a file such as my.toml, or a preset.") from None
+    if len(data) > _MOST_BYTES:
+        raise ValueError(f"more than {_MOST_BYTES} bytes.\nA ruleset is some lines: arena rules --fields.")
+    try:
+        return tomllib.loads(data.decode("utf-8-sig"))  # -sig: Windows editors write a byte order mark
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        raise ValueError(f"not UTF-8 (line {line}).\nSave it as UTF-8.") from None
+    except tomllib.TOMLDecodeError as problem:
+        reason = _shown(str(problem))
+    except ValueError:  # the only one besides: Python reads no number of more than 4,300 digits
+        reason = "a number has too many digits"
+    except RecursionError:
+        reason = "nested too deeply"
+    raise ValueError(f'not valid TOML: {reason}.\nA line looks like shown_card = "may_keep"')
+
+
+def _ruleset(data: dict[str, object], stem: str) -> Ruleset:
+    """Return the ruleset of a file's fields. Raises ValueError with one or two lines."""
+    base = data.pop("base", COUP.name)
+    for name in data:
+        if name not in FIELD:
+            raise ValueError(unknown_field(name, dict.fromkeys(["base", *FIELD])))
+    if not isinstance(base, str) or base not in PRESETS:
+        raise ValueError(f"there is no base {_no_preset(str(base))}.")
+    if "name" not in data:
+        data["name"] = stem
+    rules = changed(PRESETS[base], data)
+    if rules.draft and "max_seats" not in data:
+        rules = replace(rules, max_seats=2)
+    for name in data:
+        idle = why_idle(rules, name)
+        if idle:
+            raise ValueError(f"{name} has no effect {idle}.\nLeave it out, or change that.")
+    left = [rule for rule in FIELDS if rule.name not in data and why_idle(rules, rule.name)]
+    rules = replace(rules, **{rule.name: rule.default for rule in left})
+    conflict = why_unplayable(rules)
+    if conflict:
+        raise ValueError(f"nobody can play this: {conflict}.")
+    if rules.name in PRESETS and rules != PRESETS[rules.name]:
+        raise ValueError(f'{toml(rules.name)} is the name of a preset, which these rules are not.\nAdd name = "..."')
+    return rules

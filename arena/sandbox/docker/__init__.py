@@ -1,0 +1,61 @@
+"""The Docker sandbox: a program in a hardened container."""
+
+from arena.sandbox.docker import image
+from arena.sandbox.docker.box import (
+    LANGUAGES,
+    Abilities,
+    DockerSandbox,
+    command_inside,
+    controllers,
+    language,
+    limits_told,
+    runtimes,
+    swap_escapes,
+    sweep,
+    unenforced,
+    what_works,
+    why_not,
+)
+from arena.sandbox.docker.container import ASK_S, left_behind, missing
+from arena.sandbox.docker.engine import (
+    FOLDER,
+    OWNER,
+    POOLS,
+    Engine,
+    Situation,
+    alive,
+    engine,
+    no_address,
+    owner,
+    unreachable,
+)
+
+__all__ = [
+    "ASK_S",
+    "FOLDER",
+    "LANGUAGES",
+    "OWNER",
+    "POOLS",
+    "Abilities",
+    "DockerSandbox",
+    "Engine",
+    "Situation",
+    "alive",
+    "command_inside",
+    "controllers",
+    "engine",
+    "image",
+    "language",
+    "left_behind",
+    "limits_told",
+    "missing",
+    "no_address",
+    "owner",
+    "runtimes",
+    "swap_escapes",
+    "sweep",
+    "unenforced",
+    "unreachable",
+    "what_works",
+    "why_not",
+]

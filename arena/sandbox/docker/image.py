@@ -1,0 +1,182 @@
+"""The images that bots' containers are made from: one a language, each built from images/LANGUAGE.Dockerfile.
+
+Must not know bots. A Dockerfile takes a base image (--build-arg BASE) and installs what it lacks, so on a base that has
+the interpreter it builds without a network. Nothing of a bot is ever in an image, and no bot brings a Dockerfile.
+"""
+
+import io
+import os
+import select
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from arena.sandbox.box import Program, SandboxError
+from arena.sandbox.docker.box import LANGUAGES, DockerSandbox
+from arena.sandbox.docker.engine import engine, told
+from arena.sandbox.limits import Limits
+from arena.sandbox.trouble import Remedy, Trouble, TroubleError
+
+FOLDER = Path(__file__).parent / "images"
+BUILD_S = 900.0  # without a word from the engine; a package mirror can be slow
+CHECK_S = 20.0  # for one image's container to say what it sees
+
+# What proves that an image runs its language.
+SPEAKS = {
+    "python": "python3 -c 'print(6 * 7)'",
+    "node": "node -e 'console.log(6 * 7)'",
+    "native": "sh -c 'echo $((6 * 7))'",
+    "java": "java -version >/dev/null 2>&1 && echo 42",
+}
+assert tuple(SPEAKS) == LANGUAGES
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """One language's image; `id`, `size` (bytes) and `built` (seconds since 1970) are None where it isn't built."""
+
+    language: str
+    tag: str
+    id: str | None = None
+    size: int | None = None
+    built: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that `check` looked at, and what it saw."""
+
+    what: str
+    good: bool
+    seen: str
+
+
+def tag(language: str) -> str:
+    """Return the name of a language's image."""
+    return f"coup-arena/{language}"
+
+
+def listing() -> list[Image]:
+    """Return the images, in the order of LANGUAGES, built or not. Raises SandboxError."""
+    here = engine()
+    found = {name: image for image in here.call(here.api.images) for name in image.get("RepoTags") or ()}
+    images = []
+    for language in LANGUAGES:
+        image = found.get(f"{tag(language)}:latest")
+        if image is None:
+            images.append(Image(language, tag(language)))
+        else:
+            images.append(Image(language, tag(language), image["Id"], image["Size"], float(image["Created"])))
+    return images
+
+
+def build(
+    language: str, base: str | None = None, network: str | None = None, say: Callable[[str], None] = lambda line: None
+) -> str:
+    """Build a language's image and return its id.
+
+    base: the image to start from, None for the Dockerfile's own. network: None for the engine's default, or none where
+    it has no bridge. say: is handed the build's log, line by line. Raises SandboxError with the last lines.
+    """
+    here = engine()
+    if network is None and "bridge" not in {found["Name"] for found in here.call(here.api.networks)}:
+        network = "none"
+    answer = here.call(
+        here.api.build,
+        fileobj=io.BytesIO((FOLDER / f"{language}.Dockerfile").read_bytes()),
+        tag=tag(language),
+        buildargs={} if base is None else {"BASE": base},
+        network_mode=network,
+        rm=True,
+        forcerm=True,
+        decode=True,
+        timeout=BUILD_S,
+    )
+    _follow(answer, language, base, say)
+    return str(here.call(here.api.inspect_image, tag(language))["Id"])
+
+
+def _follow(answer: Any, language: str, base: str | None, say: Callable[[str], None]) -> None:
+    """Read a build's log to its end. Raises SandboxError for a build that failed."""
+    lines: list[str] = []
+    try:
+        for part in answer:
+            if "error" in part:
+                raise _failure(language, base, str(part["error"]), lines)
+            for line in str(part.get("stream", "")).splitlines():
+                if line.strip():
+                    lines = [*lines[-4:], line]
+                    say(line)
+    except SandboxError:
+        raise
+    except Exception as problem:  # requests' and docker's errors have no common root but this
+        raise SandboxError(f"building {tag(language)}: {told(problem)}") from problem
+
+
+def _failure(language: str, base: str | None, error: str, lines: Sequence[str]) -> SandboxError:
+    error = " ".join(error.split())
+    if any(word in error for word in ("pull access denied", "lookup", "no such host", "manifest", "i/o timeout")):
+        text = f"building {tag(language)}: its base {base or 'image'} isn't here and can't be fetched ({error})"
+        return TroubleError(Trouble(text, Remedy.OTHER_BASE, (language,)))
+    last = "".join(f"\n  | {line}" for line in lines)
+    return SandboxError(f"building {tag(language)} failed: {error}{last}")
+
+
+PROBE = """
+echo "Uid: $(id -u)"
+grep -E '^(CapEff|NoNewPrivs|Seccomp):' /proc/self/status
+echo "Network: $(grep -c : /proc/net/dev)"
+if touch /bot/x 2>/dev/null; then echo Root: writable; else echo Root: read-only; fi
+if touch /tmp/x; then echo Tmp: writable; fi
+echo "Speaks: $({speaks})"
+"""
+EXPECTED: dict[str, tuple[str, Callable[[str], bool]]] = {
+    "Uid": ("not root", lambda seen: seen not in ("", "0")),
+    "CapEff": ("no capabilities", lambda seen: seen.strip("0") == "" and seen != ""),
+    "NoNewPrivs": ("no new privileges", lambda seen: seen == "1"),
+    "Seccomp": ("seccomp in force", lambda seen: seen == "2"),
+    "Network": ("no network", lambda seen: seen == "1"),  # the loopback alone
+    "Root": ("read-only files", lambda seen: seen == "read-only"),
+    "Tmp": ("a /tmp of its own", lambda seen: seen == "writable"),
+    "Speaks": ("runs its language", lambda seen: seen == "42"),
+}
+
+
+def check(language: str, runtime: str | None = None) -> list[Finding]:
+    """Start a hardened container of a language's image, and look from inside. Raises SandboxError."""
+    with tempfile.TemporaryDirectory(prefix="arena-check-") as folder:
+        bot = Path(folder, "bot")
+        bot.mkdir()
+        sandbox = DockerSandbox(Path(folder), runtime, tag(language))
+        try:
+            script = PROBE.replace("{speaks}", SPEAKS[language])
+            box = sandbox.start(Program(("sh", "-c", script), bot), Limits())
+            try:
+                output = _read_to_end(box.stdout)
+            finally:
+                box.close()
+        finally:
+            sandbox.close()
+    seen = {
+        name: rest.strip()
+        for name, _, rest in (line.partition(":") for line in output.decode(errors="replace").splitlines())
+    }
+    return [
+        Finding(what, good(seen.get(name, "")), seen.get(name, "nothing")) for name, (what, good) in EXPECTED.items()
+    ]
+
+
+def _read_to_end(descriptor: int) -> bytes:
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    data = b""
+    end = time.monotonic() + CHECK_S
+    while len(data) < 65536 and (left := end - time.monotonic()) > 0 and poll.poll(left * 1000):
+        piece = os.read(descriptor, 65536)
+        if not piece:
+            break
+        data += piece
+    return data

@@ -1,0 +1,29 @@
+"""What Linux offers to keep programs apart: control groups, /proc, system call filters, user ids.
+
+Must not know which sandbox uses it.
+"""
+
+from arena.sandbox.linux import cgroup, proc, seccomp, uids
+from arena.sandbox.linux.cgroup import Cgroup, Hierarchy, Layout, hierarchy
+from arena.sandbox.linux.proc import Watch, children
+from arena.sandbox.linux.seccomp import ALLOW, ARCHES, ERRNO, KILL, RULES, Rule, docker_profile
+
+__all__ = [
+    "ALLOW",
+    "ARCHES",
+    "ERRNO",
+    "KILL",
+    "RULES",
+    "Cgroup",
+    "Hierarchy",
+    "Layout",
+    "Rule",
+    "Watch",
+    "cgroup",
+    "children",
+    "docker_profile",
+    "hierarchy",
+    "proc",
+    "seccomp",
+    "uids",
+]

@@ -1,0 +1,238 @@
+"""`make bench`: print the table of figures; `python -m tests.bench engine pipes ...` measures only those named."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from arena.referee import Timing
+from tests.bench import boxes, engine, pipes
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure beside what it is held against; `good` is the ratio that was hoped for, with its direction."""
+
+    name: str
+    value: str
+    against: str
+    ratio: float
+    good: str
+
+
+def engine_rows() -> Iterator[Row]:
+    """Measure the engine alone."""
+    for seats in (2, 4, 6, 10):
+        found = engine.decisions_per_second(seats, 3.0)
+        against = f"goal {engine.GOAL:,}" if seats == 6 else f"goal at 6 seats {engine.GOAL:,}"
+        yield Row(f"engine, {seats} seats, decisions/CPU-s", f"{found:,.0f}", against, found / engine.GOAL, ">= 1")
+
+
+def pipes_rows() -> Iterator[Row]:
+    """Measure the referee over pipes on one core, each time beside the bare loop with the same bots and bytes."""
+    cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+    if cores:
+        os.sched_setaffinity(0, {min(cores)})  # as the arena's workers do
+    with tempfile.TemporaryDirectory() as folder:
+        c = pipes.c_bot(Path(folder))
+        for kind, seats, games, programs in (
+            ("C bots", 4, 600, [c] * 4),
+            ("C bots", 6, 360, [c] * 6),
+            ("Python bots", 4, 120, pipes.python_bots(4)),
+            ("Python bots", 6, 60, pipes.python_bots(6)),
+        ):
+            cost, result, match = pipes.referee(programs, games)
+            floor = pipes.bare_loop(programs, match, result)
+            name = f"{kind}, {seats} seats"
+            yield Row(
+                f"{name}: referee CPU us/request",
+                f"{cost.referee:.1f}",
+                f"bare loop {floor.referee:.1f}",
+                cost.referee / floor.referee,
+                "<= 3, aim 2",
+            )
+            both, peer = cost.referee + cost.bots, 60.0 if kind == "C bots" else 93.0
+            named = "fastchess 60" if kind == "C bots" else "Python poker referee 93"
+            yield Row(f"{name}: with bots, CPU us/request", f"{both:.1f}", named, both / peer, "< 1")
+            bare = floor.referee + floor.bots
+            yield Row(f"{name}: with bots, CPU us/request", f"{both:.1f}", f"bare loop {bare:.1f}", both / bare, "-")
+    if cores:
+        os.sched_setaffinity(0, cores)
+
+
+def run_rows() -> Iterator[Row]:
+    """Measure whole runs of 600 games with the Python sample bots, starts included."""
+    bots = sorted(str(path) for path in (ROOT / "sample_bots").glob("*.py"))
+    jobs = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    for seats, goal in ((4, 40), (6, 12)):
+        with tempfile.TemporaryDirectory() as folder:
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            began = time.monotonic()
+            done = subprocess.run(
+                [
+                    *(sys.executable, "-m", "arena.cli", "run", "--games", "600", "--seats", str(seats)),
+                    *("--seed", "1", "--jobs", str(jobs), "--out", f"{folder}/run", "--json", *bots),
+                ],
+                check=True,
+                capture_output=True,
+                cwd=ROOT,
+            )
+            seconds = time.monotonic() - began
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        out = json.loads(done.stdout)
+        rate = out["games"] / seconds / jobs
+        cpu = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / out["games"]
+        name = f"run of {out['games']} games, {seats} seats, {jobs} jobs: games/s/core"
+        yield Row(name, f"{rate:.1f}", f"goal {goal} ({1000 * cpu:.1f} CPU-ms a game)", rate / goal, ">= 1")
+
+
+def boxes_rows() -> Iterator[Row]:
+    """Measure the isolating boxes beside the plain process, on one core; those that don't work here are left out."""
+    from arena.sandbox import why_not
+
+    names = ["process"]
+    for name in ("bubblewrap", "docker"):
+        reason = why_not(name)
+        if reason is None:
+            names.append(name)
+        else:
+            print(f"{name} is left out: {reason}")
+    cores = os.sched_getaffinity(0)
+    with tempfile.TemporaryDirectory() as folder:
+        echo, bot = boxes.static("echo", Path(folder)), boxes.static("bot", Path(folder))
+        os.sched_setaffinity(0, {min(cores)})
+        if "bubblewrap" in names:
+            for kind, program in (("C", echo), ("Python", boxes.python_echo(Path(folder)))):
+                start = boxes.starts_ms(["process", "bubblewrap"], program, 40)
+                more = start["bubblewrap"] - start["process"]
+                against = f"process {start['process']:.1f}; goal {more:.1f} more <= 25"
+                yield Row(
+                    f"bubblewrap: start to first line, {kind}, ms",
+                    f"{start['bubblewrap']:.1f}",
+                    against,
+                    more / 25,
+                    "<= 1",
+                )
+            ways = (
+                ("process", Timing(ponder=True)),
+                ("bubblewrap", Timing(ponder=True)),
+                ("bubblewrap", Timing(cpu=True)),
+            )
+            for kind, programs, games in (
+                ("C", [bot] * 4, 600),
+                ("Python", pipes.python_bots(4), 120),
+                ("slow (2 ms)", boxes.napping(Path(folder), 4), 24),  # these are frozen while the others take theirs
+            ):
+                rounds = [  # in turns, and the least of each: what else the machine does only adds
+                    [boxes.match(*way, programs=programs, games=games).cpu_us for way in ways] for _ in range(3)
+                ]
+                floor, free, frozen = map(min, zip(*rounds, strict=True))
+                name = f"bubblewrap: CPU us/request, {kind} bots"
+                yield Row(name, f"{free:.1f}", f"process {floor:.1f}", free / floor, "<= 1.15")
+                more = frozen - free
+                against = f"{more:.1f} more; goal 25"
+                yield Row(f"{name}, CPU clock and freezing", f"{frozen:.1f}", against, more / 25, "<= 1")
+        trips = boxes.trips_us(names, echo, 10)
+        for name in names[1:]:
+            ratio = trips[name] / trips["process"]
+            yield Row(
+                f"{name}: round trip, us", f"{trips[name]:.1f}", f"process {trips['process']:.1f}", ratio, "<= 1.5"
+            )
+        if "docker" in names and "bubblewrap" in names:
+            start = boxes.starts_ms(["process", "docker"], echo, 5)
+            ratio = start["docker"] / start["process"]
+            yield Row(
+                "docker: start to first line, ms",
+                f"{start['docker']:.0f}",
+                f"process {start['process']:.1f}",
+                ratio,
+                "-",
+            )
+            turns = [
+                [boxes.match(name, Timing(cpu=True), [bot] * 4, 24, ahead=4) for name in ("bubblewrap", "docker")]
+                for _ in range(5)
+            ]
+            held, ahead = (sorted(ways, key=lambda played: played.seconds)[2] for ways in zip(*turns, strict=True))
+            against = f"bubblewrap {1000 * held.seconds:.0f}"
+            yield Row(
+                "docker: match of 24 games without the start, ms",
+                f"{1000 * ahead.seconds:.0f}",
+                against,
+                ahead.seconds / held.seconds,
+                "<= 1.2",
+            )
+            yield Row(
+                "docker: its start, containers started ahead, ms",
+                f"{1000 * ahead.startup_s:.0f}",
+                f"bubblewrap {1000 * held.startup_s:.0f}",
+                ahead.startup_s / held.startup_s,
+                "-",
+            )
+    os.sched_setaffinity(0, cores)
+
+
+def load_rows() -> Iterator[Row]:
+    """Play 500 games beside four burning processes a core: a bot that thinks 20 ms a move under 100 ms of CPU."""
+    found = boxes.loaded("auto", 500)
+    name = f"loaded host, {found.games} games: timeouts"
+    yield Row(
+        name, str(found.timeouts), f"a move's wall time is {found.stretch:.1f} times its CPU", found.timeouts, "0"
+    )
+
+
+def memory_rows() -> Iterator[Row]:
+    """Measure the referee's memory over 10,000 games."""
+    # In a process of its own: what the other benchmarks have cached isn't the referee's.
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.bench.flat", "10000"], check=True, capture_output=True, cwd=ROOT
+    )
+    early, late, games = json.loads(done.stdout)
+    yield Row(
+        f"memory of the referee after {games} games, MB", f"{late:.1f}", f"after a tenth {early:.1f}", late / early, "1"
+    )
+
+
+def start_rows() -> Iterator[Row]:
+    """Measure how long the command takes to answer."""
+    times = []
+    for _ in range(10):
+        began = time.monotonic()
+        subprocess.run([sys.executable, "-m", "arena.cli", "--help"], check=True, capture_output=True, cwd=ROOT)
+        times.append(time.monotonic() - began)
+    found = sorted(times)[5]
+    yield Row("arena --help, s (median of 10)", f"{found:.3f}", "goal 0.2", found / 0.2, "< 1")
+
+
+BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
+    "engine": engine_rows,
+    "pipes": pipes_rows,
+    "run": run_rows,
+    "boxes": boxes_rows,
+    "load": load_rows,
+    "memory": memory_rows,
+    "start": start_rows,
+}
+
+
+def main() -> None:
+    """Measure what is named on the command line, or everything."""
+    names = sys.argv[1:] or list(BENCHMARKS)
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        sys.exit(f"no benchmark {unknown[0]}; there are: {', '.join(BENCHMARKS)}")
+    print(f"{'':66} {'measured':>10}  {'against':36} {'ratio':>6}  hoped")
+    for name in names:
+        for row in BENCHMARKS[name]():
+            print(f"{row.name:66} {row.value:>10}  {row.against:36} {row.ratio:6.2f}  {row.good}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

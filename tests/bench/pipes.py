@@ -1,0 +1,155 @@
+"""Over pipes: the referee against the bare loop, with the same bots and the same bytes.
+
+The bare loop starts the same programs, sends the lines of a match that the referee has played, waits for the answers
+of each window by poll, encodes and decodes each line once with the standard library, and does nothing else. So the
+ratio is what rules, checks, clocks, events and the record cost.
+"""
+
+import hmac
+import json
+import os
+import resource
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from arena.coup import legal, view
+from arena.referee import MatchResult, MatchSpec, Record, Timing, hello, play_match, read, replay, wire
+from arena.sandbox import Box, Limits, ProcessSandbox, Program
+from ladder.schedule import seatings
+
+HERE = Path(__file__).parent
+SAMPLES = HERE.parent / "sample_bots"
+ENVIRONMENT = {"PATH": os.environ["PATH"]}  # as bare as a box's: a developer's settings would slow the bots
+PYTHON_BOTS = ("honest", "opportunist", "bluffer", "counter", "turtle", "challenger")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """CPU microseconds a request: of the referee's own process, of its bots."""
+
+    referee: float
+    bots: float
+    requests: int
+
+
+def c_bot(folder: Path) -> Program:
+    """Build the C bot; raises CalledProcessError without a C compiler."""
+    out = folder / "bot"
+    subprocess.run(["cc", "-O2", "-o", str(out), str(HERE / "bot.c")], check=True)
+    return Program((str(out),), folder)
+
+
+def python_bots(seats: int) -> list[Program]:
+    """Return sample bots in Python, one a seat."""
+    return [
+        Program((sys.executable, str(SAMPLES / f"{PYTHON_BOTS[i % len(PYTHON_BOTS)]}.py")), SAMPLES)
+        for i in range(seats)
+    ]
+
+
+def spec(seats: int, games: int) -> MatchSpec:
+    """Return a match of about so many games."""
+
+    def shuffle(items: Sequence[int], label: str) -> tuple[int, ...]:
+        return tuple(sorted(items, key=lambda item: hmac.digest(b"bench", f"{label}|{item}".encode(), "sha256")))
+
+    names = tuple(f"bot-{i}" for i in range(seats))
+    # Freezing has rows of its own (tests/bench/boxes.py); the bare loop does none.
+    return MatchSpec(0, bytes(32), names, seatings(seats, games // seats * seats, shuffle), timing=Timing(ponder=True))
+
+
+def _children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def referee(programs: Sequence[Program], games: int) -> tuple[Cost, MatchResult, MatchSpec]:
+    """Play a match; its cost includes the start of its processes, spread over its requests."""
+    match = spec(len(programs), games)
+    with tempfile.TemporaryDirectory() as folder:
+        sandbox = ProcessSandbox(Path(folder))
+
+        def launch(bot: int) -> Box:
+            return sandbox.start(programs[bot], Limits())
+
+        children, own = _children(), time.process_time()
+        result = play_match(match, launch)
+        own, children = time.process_time() - own, _children() - children
+    cost = Cost(own / result.requests * 1e6, children / result.requests * 1e6, result.requests)
+    return cost, result, match
+
+
+def script(match: MatchSpec, record: Record) -> Iterator[tuple[list[tuple[int, str]], list[int]]]:
+    """Yield what the bare loop does: (bot, line) to send, then the bots whose answers it waits for."""
+    numbers = [0] * match.seats
+    for game in record.games:
+        feed = wire.Feed(match.seats)
+        handles = [match.handles[bot] for bot in game.seating]
+        over = None
+        for step in replay(record.header, game):
+            state = step.before
+            if over is None:
+                lines = [wire.game_start(view(state, seat), game.game, handles) for seat in range(match.seats)]
+                yield [(bot, line.decode()) for bot, line in zip(game.seating, lines, strict=True)], []
+            question = wire.Question(state.board, game.game)
+            sends = []
+            for seat in state.board.phase.asked:
+                bot = game.seating[seat]
+                numbers[bot] += 1
+                sight = view(state, seat)
+                line = question.line(sight, numbers[bot], feed.take(seat), wire.menu(legal(sight)), 500, 10_000)
+                sends.append((bot, line.decode()))
+            yield sends, [bot for bot, _ in sends]
+            feed.add(step.events)
+            over = step.after.board.phase
+        yield (
+            [
+                (bot, wire.game_over(game.game, over, feed.take(seat)).decode())  # type: ignore[arg-type]
+                for seat, bot in enumerate(game.seating)
+            ],
+            [],
+        )
+
+
+def bare_loop(programs: Sequence[Program], match: MatchSpec, result: MatchResult) -> Cost:
+    """Send the same lines to the same bots, and do nothing else but what every such loop does."""
+    steps = [
+        ([(bot, json.loads(line)) for bot, line in sends], waits) for sends, waits in script(match, read(result.record))
+    ]
+    hellos = [hello(match, bot) for bot in range(match.seats)]
+    children = _children()
+    bots = [
+        subprocess.Popen(program.argv, cwd=program.cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT)
+        for program in programs
+    ]
+    inputs = [bot.stdin.fileno() for bot in bots]  # type: ignore[union-attr]
+    outputs = [bot.stdout.fileno() for bot in bots]  # type: ignore[union-attr]
+    poll = select.poll()
+    for output in outputs:
+        poll.register(output, select.POLLIN)
+    for bot, line in enumerate(hellos):
+        os.write(inputs[bot], line)
+        os.read(outputs[bot], 65536)
+    requests = 0
+    own = time.process_time()
+    for sends, waits in steps:
+        for bot, message in sends:
+            os.write(inputs[bot], json.dumps(message, separators=(",", ":")).encode() + b"\n")
+        missing = len(waits)
+        requests += missing
+        while missing:
+            for output, _ in poll.poll():
+                json.loads(os.read(output, 65536))
+                missing -= 1
+    own = time.process_time() - own
+    for bot in bots:
+        bot.stdin.close()  # type: ignore[union-attr]
+        bot.stdout.close()  # type: ignore[union-attr]
+        bot.wait()
+    return Cost(own / requests * 1e6, (_children() - children) / requests * 1e6, requests)

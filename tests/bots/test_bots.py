@@ -1,0 +1,543 @@
+"""What `arena run BOT...` makes of its arguments. Source: its help, and the docstring of arena/bots/load.py."""
+
+import hashlib
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from arena.bots import MAX_FILES, Bot, BotError, Programs, build, build_all, changed, check_unchanged, load
+
+RUN = 'run = ["sh", "bot.sh"]\n'
+LIMIT_S = 20  # of every process that a test starts
+
+
+def write(path: Path, text: str | bytes = "", executable: bool = False) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    if executable:
+        path.chmod(0o755)
+    return path
+
+
+def folder(path: Path, manifest: str = RUN) -> Path:
+    write(path / "bot.toml", manifest)
+    write(path / "bot.sh", "echo ready\n")
+    return path
+
+
+def one(argument: Path | str) -> Bot:
+    loaded, _ = load([str(argument)])
+    assert len(loaded) == 1
+    return loaded[0]
+
+
+def refusal(*arguments: Path | str) -> str:
+    with pytest.raises(BotError) as caught:
+        load([str(argument) for argument in arguments])
+    message = str(caught.value)
+    assert message.count("\n") <= 1, "an error is two lines at most"
+    assert all(line.isprintable() for line in message.split("\n")), "nothing in it may act on a terminal"
+    return message
+
+
+# --- how a bot is started ---------------------------------------------------------------------------------------------
+
+PRINTS = "print('ready')\n"
+KINDS: dict[str, Callable[[Path], Path]] = {
+    "a Python file": lambda at: write(at / "a.py", PRINTS),
+    "a Python file that is executable without #!": lambda at: write(at / "a.py", PRINTS, executable=True),
+    "a shell file": lambda at: write(at / "a.sh", "echo ready\n"),
+    "a capital ending": lambda at: write(at / "A.SH", "echo ready\n"),
+    "a #! line": lambda at: write(at / "a", f"#!{sys.executable}\n{PRINTS}"),
+    "a #! line through env": lambda at: write(at / "a", "#!/usr/bin/env sh\necho ready\n"),
+    "a #! line through env with an assignment": lambda at: write(at / "a", "#!/usr/bin/env A=ready sh\necho $A\n"),
+    "a #! line with env -S": lambda at: write(at / "a", "#!/usr/bin/env -S sh -e\necho ready\n"),
+    "a #! line with several words": lambda at: write(at / "a", "#!/bin/sh -e -u\necho ready\n"),
+    "a #! line from Windows": lambda at: write(at / "a", "#!/bin/sh\r\necho ready\n"),
+    "a #! line with a program on PATH": lambda at: write(at / "a", "#! sh\necho ready\n"),
+    "an executable": lambda at: write(at / "a", "#!/bin/sh\necho ready\n", executable=True),
+    "a name with spaces and a dash": lambda at: write(at / "-a b.sh", "echo ready\n"),
+    "a folder": lambda at: folder(at / "a"),
+    "the bot.toml of a folder": lambda at: folder(at / "a") / "bot.toml",
+    "a folder whose run is one string": lambda at: folder(at / "a", "run = \"sh -c 'echo ready'\""),
+    "a folder with a program of its own": lambda at: (
+        write(folder(at / "a", 'run = "./go"') / "go", "#!/bin/sh\necho ready\n", executable=True).parent
+    ),
+    "a bot.toml with a byte order mark": lambda at: folder(at / "a", "\ufeff" + RUN),
+}
+
+
+@pytest.mark.parametrize("make", KINDS.values(), ids=KINDS.keys())
+def test_every_kind_of_bot_starts_in_its_folder(tmp_path: Path, make: Callable[[Path], Path]) -> None:
+    """Source: README, "what a BOT is"."""
+    bot = one(make(tmp_path))
+    done = subprocess.run(bot.argv, cwd=bot.cwd, capture_output=True, text=True, timeout=LIMIT_S, check=True)
+    assert done.stdout == "ready\n"
+    assert os.path.isabs(bot.argv[0])
+    assert bot.cwd == (bot.path if bot.path.is_dir() else bot.path.parent)
+    assert bot.path.is_absolute()
+    assert bot.build is None
+
+
+def test_a_python_file_is_run_by_the_arenas_interpreter(tmp_path: Path) -> None:
+    """Source: the issue, ".py by the arena's own interpreter"."""
+    file = write(tmp_path / "mybot.py")
+    loaded, notes = load([str(file)], Programs("/the/arenas/python"))
+    assert loaded[0].argv == ("/the/arenas/python", str(file.resolve()))
+    assert notes == []
+
+
+def test_a_shebang_line_comes_before_the_ending(tmp_path: Path) -> None:
+    """Source: the issue's order: bot.toml's run, else `#!`, else the ending, else an executable."""
+    file = write(tmp_path / "mybot.py", "#!/bin/sh\n")
+    assert one(file).argv == ("/bin/sh", str(file.resolve()))
+
+
+def test_a_javascript_file_is_run_by_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Source: the issue, ".js by node"; without node the message names it and what to install."""
+    file = write(tmp_path / "mybot.js")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    message = refusal(file)
+    assert '"node"' in message
+    assert "Install Node.js" in message
+    node = write(tmp_path / "bin/node", "", executable=True)
+    assert one(file).argv == (str(node), str(file.resolve()))
+
+
+def test_relative_paths_are_taken_from_where_the_user_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept is absolute, as the bot's process has another working folder."""
+    write(tmp_path / "sub/x.py")
+    folder(tmp_path / "mybot")
+    monkeypatch.chdir(tmp_path / "sub")
+    assert one("x.py").path == (tmp_path / "sub/x.py").resolve()
+    assert one("../mybot/").name == "mybot"
+    monkeypatch.chdir(tmp_path / "mybot")
+    for argument in (".", "bot.toml", "../mybot/../mybot"):
+        assert (one(argument).name, one(argument).path) == ("mybot", (tmp_path / "mybot").resolve()), argument
+
+
+def test_a_file_beside_a_bot_toml_runs_by_itself_with_a_note(tmp_path: Path) -> None:
+    """Source: arena/bots/load.py: what the user points at is what runs."""
+    loaded, notes = load([str(folder(tmp_path / "mybot") / "bot.sh")])
+    assert loaded[0].name == "bot"
+    assert len(notes) == 1
+    assert "give the folder" in notes[0]
+
+
+# --- what can't play --------------------------------------------------------------------------------------------------
+
+BAD_FILES: dict[str, tuple[str, str, list[str]]] = {
+    "nothing to run it by": ("mybot.rb", "puts 1", ["mybot.rb", "chmod +x", "bot.toml"]),
+    "no ending": ("mybot", "", ["mybot", "chmod +x"]),
+    "#! without a program": ("mybot", "#!\n", ["names no program"]),
+    "#! with spaces only": ("mybot.py", "#!   \n", ["names no program"]),
+    "#! with a NUL": ("mybot.py", "#!/bin/sh\0\n", ["names no program"]),
+    "#! with a missing program": ("mybot", "#!/no/such/ruby -w\n", ['"/no/such/ruby"', "doesn't exist", "Install it"]),
+    "#! with a missing program on PATH": ("mybot", "#!no-such-ruby\n", ['"no-such-ruby"', "PATH", "Install it"]),
+    "env with a missing program": ("mybot.py", "#!/usr/bin/env no-such-ruby\n", ['"no-such-ruby"', "PATH"]),
+    "env -S with a missing program": ("mybot", "#!/usr/bin/env -S A=1 no-such-ruby -w\n", ['"no-such-ruby"']),
+    "#! with an escape sequence": ("mybot", "#!/no/\x1b[2Jsuch\n", ["\\x1b[2Jsuch"]),
+    "a byte order mark before #!": ("mybot", "\ufeff#!/bin/sh\n", ["no #! line"]),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "told"), BAD_FILES.values(), ids=BAD_FILES.keys())
+def test_a_file_that_cannot_run_says_why_and_what_to_do(tmp_path: Path, name: str, text: str, told: list[str]) -> None:
+    """Source: the issue's order of ways to run a file."""
+    message = refusal(write(tmp_path / name, text))
+    assert [part for part in told if part not in message] == []
+
+
+BAD_MANIFESTS: dict[str, tuple[str | bytes, list[str]]] = {
+    "an unknown field": ('runs = "x"\n' + RUN, ['unknown field "runs"', "name, run, build"]),
+    "no run": ('name = "x"\n', ['"run" is missing', "list of strings"]),
+    "an empty file": ("", ['"run" is missing']),
+    "a number as name": ("name = 7\n" + RUN, ['"name"', "wrong type", "a string"]),
+    "a number as run": ("run = 7\n", ['"run"', "wrong type"]),
+    "a number in run": ('run = ["sh", 7]\n', ['"run"', "wrong type"]),
+    "a truth value as build": ("build = true\n" + RUN, ['"build"', "wrong type", "make"]),
+    "an empty list": ("run = []\n", ["run is empty"]),
+    "an empty string": ('run = " "\n', ["run is empty"]),
+    "an empty program": ('run = ["", "x"]\n', ["run is empty"]),
+    "an empty build": ('build = ""\n' + RUN, ["build is empty"]),
+    "a NUL": ('run = ["sh", "\\u0000"]\n', ["NUL"]),
+    "an open quote": ('run = "sh -c \'x"\n', ["run can't be split", "quotation"]),
+    "two commands": ('build = "make a && make b"\n' + RUN, ['"&&"', 'build = ["sh", "-c", "..."]']),
+    "a semicolon": ('build = "make a; make b"\n' + RUN, ['"a;"', '["sh", "-c", "..."]']),
+    "not TOML": ('name = "x"\nrun =\n', ["not valid TOML", "line 2"]),
+    "a table given twice": ("[run]\n[run]\n", ["not valid TOML"]),
+    "too deep": ("run = " + "[" * 50_000, ["not valid TOML"]),
+    "not UTF-8": (b'name = "x"\nrun = "\xff"\n', ["not UTF-8", "line 2"]),
+    "too long": ("#" * 70_000, ["larger than"]),
+    "a program that isn't on PATH": ('run = "no-such-ruby bot.rb"\n', ['"no-such-ruby"', "PATH", "Install it"]),
+    "a file of the folder without ./": ('run = "bot.sh"\n', ['write "./bot.sh"']),
+    "a file that isn't executable": ('run = "./bot.sh"\n', ["isn't executable", "chmod +x"]),
+    "a file that isn't there": ('run = "./go"\n', ["isn't a file", "build"]),
+    "a missing program despite a build": ('run = "no-such-ruby"\nbuild = "make"\n', ["PATH"]),
+    "a bad name": ('name = "a/b"\n' + RUN, ['"a/b"', "looks like a path", "Change the line"]),
+    "an empty name": ('name = ""\n' + RUN, ["name is empty"]),
+}
+
+
+@pytest.mark.parametrize(("manifest", "told"), BAD_MANIFESTS.values(), ids=BAD_MANIFESTS.keys())
+def test_a_wrong_bot_toml_says_what_is_wrong_in_it(tmp_path: Path, manifest: str | bytes, told: list[str]) -> None:
+    """Source: arena/bots/load.py: name, run, build; nothing else."""
+    write(folder(tmp_path / "mybot") / "bot.toml", manifest)
+    message = refusal(tmp_path / "mybot")
+    assert "bot.toml" in message
+    assert [part for part in told if part not in message] == []
+
+
+def test_a_path_that_is_no_bot_says_so(tmp_path: Path) -> None:
+    """Source: the issue: a bot is a folder with bot.toml or a file."""
+    assert "does not exist" in refusal(tmp_path / "mybto.py")
+    assert "does not exist" in refusal(write(tmp_path / "a.py") / "b.py")
+    assert "without bot.toml" in refusal(tmp_path)
+    (tmp_path / "gone.py").symlink_to("nowhere")
+    assert "does not exist" in refusal(tmp_path / "gone.py")
+    (tmp_path / "loop.py").symlink_to("loop.py")
+    assert "can't be read" in refusal(tmp_path / "loop.py")
+    assert "can't be read" in refusal(tmp_path / "loop.py/x/y")
+    os.mkfifo(tmp_path / "pipe.py")
+    assert "neither a file nor a folder" in refusal(tmp_path / "pipe.py")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_an_unreadable_bot_says_how_to_allow_it(tmp_path: Path) -> None:
+    """Source: arena/bots/load.py: a bot's files are hashed, so they must be readable, even those that run."""
+    write(tmp_path / "mybot.py").chmod(0o111)
+    assert "chmod" in refusal(tmp_path / "mybot.py")
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+
+def played(arguments: list[str]) -> tuple[list[str], list[str]]:
+    loaded, notes = load(arguments)
+    return [bot.name for bot in loaded], notes
+
+
+def test_a_bot_is_named_by_its_file_its_folder_its_bot_toml_or_the_user(tmp_path: Path) -> None:
+    """Source: the issue: the file's stem or the folder's name; `name=path` names it."""
+    file = write(tmp_path / "my.bot.py")
+    plain, named = folder(tmp_path / "v1.2"), folder(tmp_path / "x", 'name = "Grand Duke"\n' + RUN)
+    (tmp_path / "latest.py").symlink_to("my.bot.py")
+    names, notes = played([str(file), str(plain), str(named), f"Élan 9={named}", str(tmp_path / "latest.py")])
+    assert names == ["my.bot", "v1.2", "Grand Duke", "Élan 9", "latest"]
+    assert notes == []
+
+
+def test_a_repeated_name_is_numbered_with_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Source: the issue: repeats become `mybot-2` with a line on stderr."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "sample_bots/honest.py")
+    write(tmp_path / "sample_bots/honest.sh")
+    assert played(["sample_bots/honest.py", "sample_bots/honest.sh"]) == (
+        ["honest", "honest-2"],
+        ['"honest" is taken, so sample_bots/honest.sh plays as "honest-2"'],
+    )
+
+
+# The arguments' names, all for one file; the names they play under.
+SHARED: dict[str, tuple[list[str], list[str]]] = {
+    "repeats count from 2": (["a", "a", "a"], ["a", "a-2", "a-3"]),
+    "a demanded name is kept": (["a", "a=b"], ["a-2", "a"]),
+    "a file's own name is kept": (["a", "a", "a-2"], ["a", "a-3", "a-2"]),
+    "a demanded number is kept": (["a", "a", "a-2=b"], ["a", "a-3", "a-2"]),
+    "capitals make another name": (["a", "A=a"], ["a", "A"]),
+    "a long name is cut for its number": (["x" * 40, "x" * 40], ["x" * 40, "x" * 38 + "-2"]),
+}
+
+
+@pytest.mark.parametrize(("arguments", "names"), SHARED.values(), ids=SHARED.keys())
+def test_every_bot_gets_a_name_of_its_own(tmp_path: Path, arguments: list[str], names: list[str]) -> None:
+    """Source: arena/bots/load.py: demanded names first, then who comes first, then numbers."""
+    given = []
+    for argument in arguments:
+        demanded, equals, stem = argument.rpartition("=")
+        given.append(demanded + equals + str(write(tmp_path / f"{stem}.py")))
+    got, notes = played(given)
+    assert got == names
+    assert len(notes) == sum(
+        argument.partition("=")[0] != name for argument, name in zip(arguments, names, strict=True)
+    )
+
+
+def test_two_demanded_names_that_are_equal_are_an_error(tmp_path: Path) -> None:
+    """Source: arena/bots/load.py; the two accents are one letter and one letter with a combining mark."""
+    a, b = write(tmp_path / "a.py"), write(tmp_path / "b.py")
+    message = refusal(f"x={a}", f"x={b}")
+    assert '"x"' in message
+    assert "a.py" in message
+    assert "b.py" in message
+    assert "Two bots" in refusal(f"\u00e9={a}", f"e\u0301={b}")
+
+
+BAD_NAMES = {
+    "control character": "a\x07b",
+    "line feed": "a\nb",
+    "ANSI sequence": "\x1b[31mred",
+    "right-to-left override": "a\u202eb",
+    "zero-width space": "a\u200bb",
+    "no-break space": "a\u00a0b",
+    "undecodable byte": "a\udcffb",
+    "too long": "x" * 41,
+    "space before": " a",
+    "space after": "a ",
+    "only a space": " ",
+    "the folder": ".",
+    "the folder above": "..",
+}
+
+
+@pytest.mark.parametrize("name", BAD_NAMES.values(), ids=BAD_NAMES.keys())
+def test_a_name_that_would_harm_a_terminal_or_a_table_is_refused(tmp_path: Path, name: str) -> None:
+    """Source: arena/bots/load.py: 1 to 40 printable characters, no slash, no space at the ends."""
+    file = write(tmp_path / "a.py")
+    assert "its name" in refusal(f"{name}={file}")
+
+
+def test_a_file_with_an_impossible_name_plays_under_another(tmp_path: Path) -> None:
+    """Source: arena/bots/load.py: the message shows name=path."""
+    file = write(tmp_path / ("x" * 41 + ".py"))
+    assert "name=" in refusal(file)
+    assert one(f"short={file}").name == "short"
+
+
+def test_an_equals_sign_belongs_to_a_path_that_exists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Source: arena/bots/load.py: an argument that exists is a path; a name has no slash."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "a=b.py")
+    write(tmp_path / "c.py")
+    write(tmp_path / "d=e/f.py")
+    assert one("a=b.py").name == "a=b"
+    assert one("x=a=b.py").name == "x"
+    assert one("a=c.py").name == "a"
+    assert one("./d=e/f.py").name == "f"
+    assert "d=e/g.py does not exist" in refusal("./d=e/g.py")
+    assert "empty name" in refusal("=c.py")
+    assert "names no file" in refusal("x=")
+    assert "names no file" in refusal("")
+
+
+def test_a_tilde_after_the_name_is_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shells expand ~/bot.py, but not name=~/bot.py."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert one(f"x=~/{write(tmp_path / 'a.py').name}").path == (tmp_path / "a.py").resolve()
+
+
+def test_no_bots_are_no_bots() -> None:
+    """How many a table needs is the command's business."""
+    assert load([]) == ([], [])
+
+
+# --- digests ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_digest_of_a_file_is_what_sha256sum_prints(tmp_path: Path) -> None:
+    """Source: arena/bots/load.py; a neighbour doesn't matter."""
+    bot = one(write(tmp_path / "a.py", "x = 1\n"))
+    write(tmp_path / "b.py")
+    assert bot.digest == hashlib.sha256(b"x = 1\n").hexdigest()
+    assert not changed(bot)
+
+
+def relink(path: Path, target: str) -> None:
+    path.unlink()
+    path.symlink_to(target)
+
+
+CHANGES: dict[str, tuple[Callable[[Path], object], bool]] = {
+    "a file's content": (lambda at: write(at / "bot.sh", "echo other\n"), True),
+    "bot.toml's content": (lambda at: write(at / "bot.toml", RUN + "#"), True),
+    "a new file": (lambda at: write(at / "new"), True),
+    "a new file in a new folder": (lambda at: write(at / "node_modules/x/index.js"), True),
+    "a file that is gone": (lambda at: (at / "sub/data").unlink(), True),
+    "a file's name": (lambda at: (at / "sub/data").rename(at / "sub/date"), True),
+    "a file's place": (lambda at: (at / "sub/data").rename(at / "data"), True),
+    "an x bit": (lambda at: (at / "bot.sh").chmod(0o755), True),
+    "a link's target": (lambda at: relink(at / "link", "../twin"), True),
+    "the content of a linked file": (lambda at: write(at.parent / "outside", "other"), True),
+    "a link instead of a file": (lambda at: relink(at / "sub/data", "../../outside"), True),
+    "the bot is gone": (lambda at: at.rename(at.parent / "elsewhere"), True),
+    "too many files": (lambda at: [write(at / str(n)) for n in range(MAX_FILES + 1)], True),
+    "nothing": (lambda at: None, False),
+    "a new time": (lambda at: os.utime(at / "bot.sh", (1, 1)), False),
+    "a read bit": (lambda at: (at / "bot.sh").chmod(0o600), False),
+    "an empty folder": (lambda at: (at / "empty").mkdir(), False),
+    "bytecode": (lambda at: write(at / "sub/__pycache__/x.pyc"), False),
+    "a commit": (lambda at: write(at / ".git/HEAD"), False),
+    "what Finder leaves": (lambda at: write(at / "sub/.DS_Store"), False),
+    "a file in a linked folder": (lambda at: write(at.parent / "lib/new"), False),
+}
+
+
+@pytest.mark.parametrize(("change", "counts"), CHANGES.values(), ids=CHANGES.keys())
+def test_a_change_in_a_bots_folder_is_noticed(tmp_path: Path, change: Callable[[Path], object], counts: bool) -> None:
+    """Source: the issue: files are hashed at the start, a change during a run is an error."""
+    at = folder(tmp_path / "mybot")
+    write(at / "sub/data", "1")
+    write(tmp_path / "outside", "same")
+    write(tmp_path / "twin", "same")
+    write(tmp_path / "lib/old")
+    (at / "link").symlink_to("../outside")
+    (at / "lib").symlink_to("../lib")
+    (at / "dangling").symlink_to("nowhere")
+    os.mkfifo(at / "pipe")
+    bot = one(at)
+    change(at)
+    assert changed(bot) is counts
+    if counts:
+        with pytest.raises(BotError, match='"mybot" has changed'):
+            check_unchanged([bot])
+    else:
+        check_unchanged([bot])
+
+
+def test_the_digest_of_a_folder_does_not_depend_on_where_it_lies(tmp_path: Path) -> None:
+    """A run may be resumed from another checkout of the same files."""
+    assert one(folder(tmp_path / "a")).digest == one(folder(tmp_path / "b")).digest
+
+
+def test_a_recorded_digest_is_checked_before_a_resume(tmp_path: Path) -> None:
+    """Source: the issue: a change before a resume is an error. The caller puts the recorded digest into the bot."""
+    bot = one(write(tmp_path / "a.py"))
+    check_unchanged([bot])
+    with pytest.raises(BotError, match='"a" has changed'):
+        check_unchanged([replace(bot, digest="0" * 64)])
+
+
+def test_a_folder_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    """The file of two GiB is sparse: it takes no room, and is refused before it is read."""
+    with write(tmp_path / "large.py").open("wb") as file:
+        file.truncate(2 << 30)
+    assert "more than 1 GiB" in refusal(tmp_path / "large.py")
+    at = folder(tmp_path / "mybot")
+    for number in range(MAX_FILES):
+        (at / str(number)).touch()
+    assert "more than 10000 files" in refusal(at)
+
+
+# --- builds -----------------------------------------------------------------------------------------------------------
+
+BUILT = 'run = "./go"\nbuild = ["sh", "build.sh"]\n'
+MAKES_GO = "printf '#!/bin/sh\\necho ready\\n' >go\nchmod +x go\n"
+
+
+def to_build(at: Path, script: str) -> Bot:
+    write(folder(at, BUILT) / "build.sh", script)
+    return one(at)
+
+
+def test_a_build_makes_what_runs_and_the_digest_is_taken_after_it(tmp_path: Path) -> None:
+    """Source: arena/bots/load.py; to load again later gives the same digest, so a resume needs no build."""
+    before = to_build(tmp_path / "mybot", MAKES_GO)
+    after = build(before, LIMIT_S)
+    assert changed(before)
+    assert not changed(after)
+    assert after == replace(before, digest=after.digest)
+    assert subprocess.check_output(after.argv, cwd=after.cwd, timeout=LIMIT_S) == b"ready\n"
+    assert one(tmp_path / "mybot") == after
+
+
+def test_a_folder_that_plays_twice_is_built_once(tmp_path: Path) -> None:
+    """Source: arena/bots/load.py; the second build would change what the first digest stands for."""
+    to_build(tmp_path / "mybot", MAKES_GO + "echo built >>log\n")
+    loaded, _ = load([str(tmp_path / "mybot")] * 2)
+    ready = build_all(loaded, LIMIT_S)
+    assert (tmp_path / "mybot/log").read_text() == "built\n"
+    assert [bot.name for bot in ready] == ["mybot", "mybot-2"]
+    check_unchanged(ready)
+
+
+def test_a_bot_without_a_build_is_left_as_it_is(tmp_path: Path) -> None:
+    """Not even its digest is taken anew: a change since load must be noticed later."""
+    bot = one(write(tmp_path / "a.py"))
+    write(tmp_path / "a.py", "x = 1\n")
+    assert build(bot, LIMIT_S) == bot
+
+
+BAD_BUILDS: dict[str, tuple[str, list[str]]] = {
+    "it fails": ("echo begun\necho 'line 3: no such card' >&2\nexit 3\n", ["exit code 3", "  line 3: no such card"]),
+    "it is killed": ("kill -9 $$\n", ["signal 9"]),
+    "it makes nothing": ("true\n", ["made no executable", "go"]),
+    "it makes a file that isn't executable": ("echo >go\n", ["made no executable"]),
+    "it prints escape sequences": ("printf 'a\\033[2Jb\\n'\nexit 1\n", ["  a\\x1b[2Jb"]),
+    "it prints bytes that aren't text": ("printf '\\377\\n'\nexit 1\n", ["  \ufffd"]),
+    "it waits for input": ("read line || exit 4\n", ["exit code 4"]),
+}
+
+
+@pytest.mark.parametrize(("script", "told"), BAD_BUILDS.values(), ids=BAD_BUILDS.keys())
+def test_a_failed_build_names_the_bot_and_shows_its_last_lines(tmp_path: Path, script: str, told: list[str]) -> None:
+    """Source: arena/bots/load.py."""
+    bot = to_build(tmp_path / "mybot", script)
+    with pytest.raises(BotError) as caught:
+        build(bot, LIMIT_S)
+    message = str(caught.value)
+    assert [part for part in ['"mybot"', *told] if part not in message] == []
+    assert all(line.isprintable() for line in message.split("\n"))
+
+
+def test_a_build_that_prints_much_shows_only_the_end(tmp_path: Path) -> None:
+    """A megabyte would fill a pipe that nobody reads."""
+    bot = to_build(tmp_path / "mybot", "head -c 1000000 /dev/zero | tr '\\0' x\necho\nseq 100\nexit 1\n")
+    with pytest.raises(BotError) as caught:
+        build(bot, LIMIT_S)
+    assert str(caught.value).split("\n")[2:] == [f"  {number}" for number in range(89, 101)]
+
+
+def test_a_build_whose_program_is_missing_is_named(tmp_path: Path) -> None:
+    """Only now: a resume of a built bot needs no compiler."""
+    bot = one(folder(tmp_path / "mybot", 'build = "no-such-make"\n' + RUN))
+    with pytest.raises(BotError, match='build starts "no-such-make", which isn\'t on PATH'):
+        build(bot, LIMIT_S)
+
+
+BACKGROUND = "exec 3>pipe\nsleep 600 &\necho begun >&3\n"  # the sleeper, too, has the pipe open for as long as it lives
+
+
+def written_until_all_are_dead(reader: int) -> bytes:
+    """Read until no process has the pipe open for writing."""
+    text = b""
+    while True:
+        assert select.select([reader], [], [], LIMIT_S)[0], "a process is still there"
+        chunk = os.read(reader, 4096)
+        if not chunk:
+            return text
+        text += chunk
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Iterator[int]:
+    (tmp_path / "mybot").mkdir()
+    os.mkfifo(tmp_path / "mybot/pipe")
+    reader = os.open(tmp_path / "mybot/pipe", os.O_RDONLY | os.O_NONBLOCK)
+    yield reader
+    os.close(reader)
+
+
+def test_a_build_that_takes_too_long_is_stopped_with_its_children(tmp_path: Path, pipe: int) -> None:
+    """Source: arena/bots/load.py: its process group is killed."""
+    bot = to_build(tmp_path / "mybot", BACKGROUND + "echo waiting\nwait\n")
+    with pytest.raises(BotError, match=r'(?s)"mybot": the build took longer than 2 s.*\n  waiting'):
+        build(bot, 2)
+    assert written_until_all_are_dead(pipe) == b"begun\n"
+
+
+def test_a_build_leaves_no_process_behind(tmp_path: Path, pipe: int) -> None:
+    """One that writes later would change the folder after it was hashed; its open output doesn't hold the build up."""
+    build(to_build(tmp_path / "mybot", MAKES_GO + BACKGROUND), LIMIT_S)
+    assert written_until_all_are_dead(pipe) == b"begun\n"
+
+
+def test_reading_this_module_does_not_import_pydantic() -> None:
+    """Source: DESIGN: `arena --help` answers in 0.2 s."""
+    code = "import arena.bots, sys; sys.exit('pydantic' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=LIMIT_S)

@@ -1,0 +1,258 @@
+"""Builds of compiled bots in a sandbox: what they make, what they can't do, and what their author is told.
+
+Source: issue 4 ("Builds of compiled bots run in the same sandbox, without network, with their own limits; the log
+reaches the author"), research/sandbox.md, attack list 69 and 95 to 100.
+"""
+
+import json
+import os
+import shutil
+import socket
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from arena.bots import Bot, BotError, build_in_box, load
+from arena.run import programs
+from arena.sandbox import ISOLATING, Choice, Sandbox, make, why_not
+from tests.place import Place
+
+Needs = Callable[[str, str | None], None]
+
+LIMIT_S = 60.0
+ROOT = Path(__file__).parents[2]
+
+
+class Yard:
+    """A place to build bots in one sandbox."""
+
+    def __init__(self, folder: Path, choice: Choice) -> None:
+        self.folder = folder
+        self.choice = choice
+        self.sandbox: Sandbox = make(choice, folder / "scratch")
+        self.logs = folder / "logs"
+
+    def bot(self, script: str, run: str = "./bot", name: str = "b") -> Bot:
+        """Write a bot that is built by a shell script."""
+        home = self.folder / name
+        home.mkdir()
+        (home / "build.sh").write_text(script)
+        (home / "bot.toml").write_text(f'run = "{run}"\nbuild = ["sh", "build.sh"]\n')
+        return load([str(home)], programs(self.choice))[0][0]
+
+    def build(self, *bots: Bot, timeout_s: float = LIMIT_S) -> list[Bot]:
+        """Build them."""
+        where = self.folder / "built"
+        return build_in_box(bots, self.sandbox, programs(self.choice), where, self.logs, timeout_s)
+
+    def refusal(self, script: str, timeout_s: float = LIMIT_S) -> str:
+        """Return what is said of a build that must fail."""
+        with pytest.raises(BotError) as refused:
+            self.build(self.bot(script), timeout_s=timeout_s)
+        assert list((self.folder / "built").iterdir()) == [], "nothing half-built is left"
+        return str(refused.value)
+
+
+@pytest.fixture(params=ISOLATING)
+def yard(request: pytest.FixtureRequest, tmp_path: Path, needs: Needs) -> Iterator[Yard]:
+    """Give a place to build in each sandbox that isolates."""
+    needs(request.param, why_not(request.param))
+    made = Yard(tmp_path, Choice(request.param))
+    yield made
+    made.sandbox.close()
+
+
+@pytest.fixture
+def quick(tmp_path: Path, needs: Needs) -> Iterator[Yard]:
+    """Give a place to build in the quickest sandbox that isolates."""
+    needs("bubblewrap", why_not("bubblewrap"))
+    made = Yard(tmp_path, Choice("bubblewrap"))
+    yield made
+    made.sandbox.close()
+
+
+GOOD = (
+    "mkdir sub && echo one > sub/file && printf '#!/bin/sh\\necho hi\\n' > bot && chmod +x bot && echo 'all well' >&2"
+)
+
+
+def test_a_build_makes_a_folder_that_plays_and_leaves_the_source_alone(yard: Yard) -> None:
+    """Its digest is that of what was built, and everything the run needs lies there."""
+    bot = yard.bot(GOOD)
+    before = sorted(path.name for path in bot.path.iterdir())
+    built = yard.build(bot)[0]
+    assert sorted(path.name for path in bot.path.iterdir()) == before
+    assert built.path == built.cwd == yard.folder / "built" / "00-b"
+    assert built.argv == (str(built.path / "bot"),)
+    assert os.access(built.path / "bot", os.X_OK)
+    assert (built.path / "sub" / "file").read_text() == "one\n"
+    assert built.digest != bot.digest
+    assert load([str(built.path)])[0][0].digest == built.digest
+    assert (yard.logs / "build-b.log").read_text() == "all well\n"
+
+
+def test_a_folder_that_plays_twice_is_built_once_and_what_needs_no_build_stays(quick: Yard) -> None:
+    """Both names play from one folder."""
+    bot = quick.bot(f"echo built >&2; {GOOD}")
+    plain = Path(quick.folder, "plain.py")
+    plain.write_text("")
+    other = load([str(plain)])[0][0]
+    one, two, same = quick.build(bot, replace(bot, name="other"), other)
+    assert one.path == two.path
+    assert (one.name, two.name) == ("b", "other")
+    assert same == other
+    assert len(list(quick.logs.iterdir())) == 1
+
+
+def test_a_failed_build_shows_its_last_lines_and_keeps_the_whole_log(yard: Yard) -> None:
+    """The author gets both."""
+    told = yard.refusal("seq 1 500; echo 'bot.c:1: no such type' >&2; exit 3").splitlines()
+    assert told[0] == '"b": the build failed: it exited with code 3.'
+    assert told[1] == f"The whole log: {yard.logs / 'build-b.log'}"
+    assert told[-1] == "  bot.c:1: no such type"
+    assert len(told) < 20
+    log = (yard.logs / "build-b.log").read_text().splitlines()
+    assert log == [*map(str, range(1, 501)), "bot.c:1: no such type"]
+
+
+def test_a_build_that_makes_no_program_is_named(quick: Yard) -> None:
+    """Where it should have been."""
+    with pytest.raises(BotError, match=r"the build made no executable .*/bot"):
+        quick.build(quick.bot("touch other"))
+
+
+def test_a_build_has_a_time_limit(yard: Yard) -> None:
+    """With whatever it started."""
+    began = time.monotonic()
+    assert "the build took longer than 1 s" in yard.refusal("(setsid sleep 600 &) ; sleep 600", timeout_s=1)
+    assert time.monotonic() - began < LIMIT_S
+
+
+HOSTILE: dict[str, tuple[str, str]] = {
+    "prints without end": ("yes", "printed more than 16 MB"),
+    "prints an archive without end": ("exec yes > /proc/$PPID/fd/1", ""),
+    "fills its memory": ("tail /dev/zero", "1024 MB"),
+    "goes up in its archive": (
+        "mkdir x; touch evil; tar -cPf /proc/$PPID/fd/1 ../build/../evil; kill -9 $PPID",
+        "",
+    ),
+    "makes a link out": ("ln -s /etc/passwd bot", "out of its folder"),
+    "makes a link up": ("ln -s ../../../etc bot", "out of its folder"),
+    "makes a pipe": ("mkfifo pipe", "a named pipe"),
+    "makes more files than can play": ("mkdir d; cd d; seq 1 10500 | xargs touch; cd ..; " + GOOD, "10000 files"),
+}
+
+
+@pytest.mark.parametrize(("script", "words"), HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_hostile_build_costs_only_its_own_bot(quick: Yard, script: str, words: str) -> None:
+    """One message; nothing outside of the run's folder is written, nothing is left."""
+    with pytest.raises(BotError) as refused:
+        quick.build(quick.bot(script))
+    assert words in str(refused.value)
+    assert not (quick.folder / "evil").exists()
+    assert {path.name for path in quick.folder.iterdir()} <= {"b", "built", "logs", "scratch"}
+    if (quick.folder / "scratch").exists():
+        assert list((quick.folder / "scratch").iterdir()) == []
+
+
+CANNOT: dict[str, str] = {
+    "see this machine's files": "test ! -e {secret}",
+    "write to its source": "! touch /bot/evil 2>/dev/null",
+    "write to the system": "! touch /usr/bin/evil 2>/dev/null",
+    "reach a network": "! python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}), 2)'",
+    "see other processes": "test $(ls /proc | grep -c '^[0-9]') -lt 10",
+    "become root": "test $(id -u) -ne 0",
+}
+
+
+@pytest.mark.parametrize("script", CANNOT.values(), ids=CANNOT.keys())
+def test_a_build_cannot(quick: Yard, script: str) -> None:
+    """Each script fails if it can. The last step makes the bot, so success is seen."""
+    secret = quick.folder / "secret"
+    secret.write_text("the other bots' code")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        attempt = script.format(secret=secret, port=server.getsockname()[1])
+        built = quick.build(quick.bot(f"{attempt} || exit 7; {GOOD}"))[0]
+    assert (built.path / "bot").exists()
+
+
+def test_a_fork_bomb_in_a_build_is_stopped(quick: Yard) -> None:
+    """By the limit of processes, or by the clock; this machine goes on."""
+    told = quick.refusal("b() { b | b & }; b; sleep 600", timeout_s=5)
+    assert "the build " in told
+
+
+# --- as a user runs it ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def c_bot(place: Place) -> Path:
+    """Give a bot in C, as its author keeps it: source and bot.toml."""
+    if shutil.which("gcc", path="/usr/bin") is None:
+        pytest.skip("needs gcc in /usr/bin")
+    place.bot("cbot/bot.c", (ROOT / "bench" / "bot.c").read_text())
+    return Path(place.bot("cbot/bot.toml", 'run = "./bot"\nbuild = "gcc -O1 -o bot bot.c"\n')).parent
+
+
+def test_a_bot_in_c_is_built_in_the_box_and_plays(place: Place, c_bot: Path, needs: Needs) -> None:
+    """The folder of the run holds what plays, and the log; --resume doesn't build again; the source may change."""
+    needs("bubblewrap", why_not("bubblewrap"))
+    flags = ("--games", 4, "--match-games", 2, "--seed", 3, "--jobs", 1, "--sandbox", "bubblewrap", "--out", "out")
+    ran = place.run("run", "cbot", *place.bots(1), *flags)
+    assert ran.code == 0, ran.err
+    out = place.folder / "out"
+    assert sorted(path.name for path in out.iterdir()) == ["bots", "logs", "records", "results.jsonl", "run.json"]
+    assert (out / "logs" / "build-cbot.log").exists()
+    config = json.loads((out / "run.json").read_text())
+    assert config["bots"][0]["path"] == str(out / "bots" / "00-cbot")
+    assert sorted(path.name for path in c_bot.iterdir()) == ["bot.c", "bot.toml"]
+    assert not (place.folder / "out.building").exists()
+    before = (out / "results.jsonl").read_bytes()
+    (out / "records" / "000001.jsonl").unlink()
+    (c_bot / "bot.c").write_text("#error changed since\n")
+    again = place.run("run", "--resume", "out", "--json")
+    assert again.code == 0, again.err
+    assert (out / "results.jsonl").read_bytes() == before
+    assert {count for row in again.json["standings"] for count in row["faults"].values()} == {0}
+    place.demand_nothing_left()
+
+
+def test_a_build_that_fails_in_the_box_keeps_its_log_beside_the_folder(place: Place, c_bot: Path, needs: Needs) -> None:
+    """No folder of a run that never began; the next try with the same --out replaces the log."""
+    needs("bubblewrap", why_not("bubblewrap"))
+    good = (c_bot / "bot.c").read_text()
+    (c_bot / "bot.c").write_text("int main(void) { return nothing; }\n")
+    flags = ("--games", 4, "--match-games", 2, "--jobs", 1, "--sandbox", "bubblewrap", "--out", "out")
+    ran = place.run("run", "cbot", *place.bots(1), *flags)
+    assert ran.code == 2
+    assert ran.told[0].startswith('arena: "cbot": the build failed: it exited with code 1')
+    assert "nothing" in "\n".join(ran.told[2:])
+    log = Path(ran.told[1].removeprefix("The whole log: "))
+    assert log == place.folder / "out.building" / "logs" / "build-cbot.log"
+    assert "undeclared" in log.read_text()
+    assert not (place.folder / "out").exists()
+    (c_bot / "bot.c").write_text(good)
+    assert place.run("run", "cbot", *place.bots(1), *flags).code == 0
+    assert not (place.folder / "out.building").exists()
+    place.demand_nothing_left()
+
+
+def test_a_folder_of_the_users_own_is_never_taken_for_a_build(place: Place, c_bot: Path, needs: Needs) -> None:
+    """out.building with something else in it: refused, with what to do."""
+    needs("bubblewrap", why_not("bubblewrap"))
+    place.bot("out.building/thesis.txt", "precious")
+    ran = place.run("run", "cbot", *place.bots(1), "--sandbox", "bubblewrap", "--out", "out")
+    assert ran.code == 2
+    assert "out.building exists, where bots would be built; remove it, or name another --out" in ran.told[0]
+    assert (place.folder / "out.building" / "thesis.txt").read_text() == "precious"
+
+
+def test_without_isolation_a_build_runs_where_it_stands_and_that_is_said(place: Place, c_bot: Path) -> None:
+    """The plain process keeps nothing from a build: it needs the user's environment, and gets it."""
+    ran = place.run("run", "cbot", *place.bots(1), "--games", 2, "--match-games", 2, "--sandbox", "process")
+    assert ran.code == 0, ran.err
+    assert "bots are built in their own folders, as you" in ran.err
+    assert (c_bot / "bot").exists()

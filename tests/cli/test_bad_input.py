@@ -1,0 +1,437 @@
+"""Wrong use and wrong files end in a message of one or two lines that says what to do, never in a traceback.
+
+Exit code 2 where nothing was played yet, 1 while playing. `Place.run` and `Place.call` themselves refuse tracebacks.
+Source: the README.
+"""
+
+import contextlib
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.place import Place
+
+Ran = Any
+
+BAD_BOTS = Path(__file__).parents[1] / "bad_bots"
+PROCESS = ("--sandbox", "process")
+TINY = ("--games", 4, "--match-games", 2, "--seed", 3)
+
+
+def refused(ran: Ran, *words: str) -> None:
+    """Demand exit code 2, nothing on stdout, and one or two lines with these words."""
+    assert ran.code == 2, ran.err
+    assert ran.out == ""
+    assert len(ran.told) <= 2, ran.err
+    for word in words:
+        assert word in "\n".join(ran.told), ran.err
+
+
+# --- bots -------------------------------------------------------------------------------------------------------------
+
+
+def folder(place: Place, manifest: str) -> str:
+    place.bot("folder/bot.toml", manifest)
+    return "folder"
+
+
+def plain(place: Place) -> str:
+    return str(place.bot("plain", "no program").name)
+
+
+BOTS: dict[str, tuple[Callable[[Place], str], tuple[str, ...]]] = {
+    "a missing path": (lambda place: "gone.py", ("gone.py does not exist", "A bot is a file, or a folder")),
+    "a folder without bot.toml": (
+        lambda place: str(place.bot("folder/other.py").parent.name),
+        ("folder is a folder without bot.toml", "Give a file in it, or add a bot.toml"),
+    ),
+    "an unknown field in bot.toml": (
+        lambda place: folder(place, 'run = "sh x"\nnmae = "x"\n'),
+        ('unknown field "nmae"', "name, run, build"),
+    ),
+    "a bot.toml without run": (lambda place: folder(place, 'name = "x"\n'), ('the field "run" is missing', "It is")),
+    "a bot.toml that is no TOML": (lambda place: folder(place, "run = \n"), ("not valid TOML", "A line looks like")),
+    "a bot that can't be run": (plain, ("can't be run", "chmod +x plain")),
+    "a run that isn't executable": (
+        lambda place: folder(place, 'run = "./bot.toml"\n'),
+        ("isn't executable", "folder/bot.toml", "chmod +x "),
+    ),
+    "an empty name": (lambda place: "=a.py", ("empty name", "Write name=path")),
+}
+
+
+@pytest.mark.parametrize(("make", "words"), BOTS.values(), ids=BOTS.keys())
+def test_a_bot_that_cannot_be_found_or_started_is_named(
+    place: Place, make: Callable[[Place], str], words: tuple[str, ...]
+) -> None:
+    """Source: README, "what a BOT is"; no folder is made for a run that can't begin."""
+    refused(place.call("run", *place.bots(1), make(place), "--out", "out"), *words)
+    assert not (place.folder / "out").exists()
+
+
+STARTS: dict[str, tuple[str, int, tuple[str, ...]]] = {
+    "dies at start": ("exit_at_start.py", 10_000, ("exited with code 3", "| FileNotFoundError: weights.bin")),
+    "has a syntax error": ("syntax_error.py", 10_000, ("exited with code 1", "SyntaxError")),
+    "is silent at start": ("silent_at_start.py", 300, ("no hello within 300 ms",)),
+    "prints before it says hello": ("bad_hello.py", 10_000, ("first line was no hello",)),
+}
+
+
+@pytest.mark.parametrize(("name", "start_ms", "words"), STARTS.values(), ids=STARTS.keys())
+def test_a_bot_that_fails_its_greeting_stops_the_run_with_its_stderr(
+    place: Place, name: str, start_ms: int, words: tuple[str, ...]
+) -> None:
+    """Each bot is started and greeted once before the first match; all that fail are named at once."""
+    text = (BAD_BOTS / name).read_text()
+    one, two = place.bot("one.py", text), place.bot("two.py", text)
+    ran = place.run("run", one, *place.bots(1), two, "--start-ms", start_ms, "--clock", "wall", "--out", "out")
+    assert ran.code == 2
+    assert ran.out == ""
+    for word in ("one did not start: ", "two did not start: ", *words):
+        assert word in ran.err
+    assert not (place.folder / "out").exists()
+    place.demand_nothing_left()
+
+
+def test_a_build_that_fails_shows_its_last_lines(place: Place) -> None:
+    """The command, the exit code and the end of what it printed."""
+    place.bot("folder/bot.toml", 'run = "./bot"\nbuild = ["sh", "-c", "echo no compiler; exit 4"]\n')
+    ran = place.run("run", *place.bots(1), "folder")
+    assert ran.code == 2
+    assert ran.told[0] == 'arena: "folder": the build failed with exit code 4.'
+    assert ran.told[-1] == "  no compiler"
+
+
+def test_nothing_is_built_for_a_run_that_cannot_be(place: Place) -> None:
+    """Numbers and the folder are looked at first: a build may take minutes."""
+    place.bot("folder/bot.toml", 'run = "sh -c true"\nbuild = ["sh", "-c", "touch built"]\n')
+    (place.folder / "out").mkdir()
+    refused(place.call("run", *place.bots(1), "folder", "--seats", 5), "5 seats for 2 bots")
+    refused(place.call("run", *place.bots(1), "folder", "--out", "out"), "out exists")
+    assert not (place.folder / "folder" / "built").exists()
+
+
+def test_two_bots_demanding_one_name_are_refused(place: Place) -> None:
+    """A name by `name=` is a demand; a file's name gives way instead."""
+    place.bots(2)
+    refused(place.call("run", "x=a.py", "x=b.py"), 'Two bots are to be named "x"', "Give each a name of its own")
+
+
+# --- numbers and names ------------------------------------------------------------------------------------------------
+
+USES: dict[str, tuple[tuple[object, ...], tuple[str, ...]]] = {
+    "no bot": ((), ("at least 2 bots, 0 given", "arena run mybot.py")),
+    "one bot": (("a.py",), ("at least 2 bots, 1 given",)),
+    "more seats than bots": (("a.py", "b.py", "--seats", 3), ("3 seats for 2 bots",)),
+    "too few seats": (("a.py", "b.py", "--seats", 1), ("'--seats'", "2<=x<=10")),
+    "too many seats": (("a.py", "b.py", "--seats", 11), ("'--seats'", "2<=x<=10")),
+    "match games that are no multiple of the seats": (
+        ("a.py", "b.py", "--match-games", 5),
+        ("5 games a match at 2 seats", "a positive multiple of 2 is needed"),
+    ),
+    "unknown rules": (("a.py", "b.py", "--rules", "poker"), ("poker", "There are coup")),
+    "an unknown sandbox": (
+        ("a.py", "b.py", "--sandbox", "none"),
+        ("'--sandbox'", "'auto', 'process', 'bubblewrap', 'docker'"),
+    ),
+    "too little memory": (("a.py", "b.py", "--memory-mb", 8), ("'--memory-mb'", "8", "16<=x")),
+    "cores that are no number": (("a.py", "b.py", "--cores", "nan"), ("--cores is nan", "from 0.05 to")),
+    "an image without docker": (("a.py", "b.py", "--docker-image", "x"), ("--docker-image is for --sandbox docker",)),
+    "no games": (("a.py", "b.py", "--games", 0), ("'--games'",)),
+    "games that are no number": (("a.py", "b.py", "--games", "many"), ("'--games'", "'many'")),
+    "a negative time": (("a.py", "b.py", "--bank-ms", -1), ("'--bank-ms'",)),
+    "no jobs": (("a.py", "b.py", "--jobs", 0), ("'--jobs'",)),
+    "an unknown option": (("a.py", "b.py", "--colour"), ("--colour",)),
+}
+
+
+@pytest.mark.parametrize(("arguments", "words"), USES.values(), ids=USES.keys())
+def test_wrong_use_is_told_with_what_is_allowed(
+    place: Place, arguments: tuple[object, ...], words: tuple[str, ...]
+) -> None:
+    """The message has the option, what was given or what may be."""
+    place.bots(2)
+    refused(place.call("run", *arguments, "--out", "out"), *words)
+    assert not (place.folder / "out").exists()
+
+
+# --- the folder -------------------------------------------------------------------------------------------------------
+
+
+def test_an_existing_folder_is_never_written_to(place: Place) -> None:
+    """Neither an empty folder nor a file nor a dangling link; a run's own folder can be resumed, which is said."""
+    place.bots(2)
+    (place.folder / "empty").mkdir()
+    (place.folder / "link").symlink_to("nowhere")
+    for name in ("empty", "a.py", "link", "."):
+        refused(place.call("run", "a.py", "b.py", *TINY, "--out", name), f"{name} exists; name another --out")
+    assert list((place.folder / "empty").iterdir()) == []
+    assert place.run("run", "a.py", "b.py", *TINY, "--out", "out").code == 0
+    refused(place.call("run", "a.py", "b.py", *TINY, "--out", "out"), "or go on with --resume out")
+
+
+@pytest.mark.parametrize("out", ["a.py/out", "a.py/deep/out", "/proc/none/out", "n" * 300])
+def test_a_folder_that_cannot_be_made_is_named(place: Place, out: str) -> None:
+    """A part of the path is a file, the file system is the kernel's, the name is too long."""
+    refused(place.run("run", *place.bots(2), *TINY, "--out", out), "name another --out")
+    place.demand_nothing_left()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission_is_named(place: Place) -> None:
+    """Source: the README: --out is a new folder."""
+    (place.folder / "closed").mkdir(mode=0o500)
+    refused(place.run("run", *place.bots(2), *TINY, "--out", "closed/out"), "Permission denied", "name another --out")
+
+
+def test_a_full_disk_ends_the_run_and_keeps_what_is_complete(place: Place) -> None:
+    """A limit on the size of files stands for the full disk: the records stay below it, the list of results doesn't."""
+    limit = 4096
+    arguments = [*place.bots(2), "--games", "40", "--match-games", "2", "--seed", "3", "--jobs", "1", "--out", "out"]
+    assert place.run("run", *arguments[:-1], "whole").code == 0
+    whole = place.folder / "whole"
+    assert (whole / "results.jsonl").stat().st_size > limit * 5 // 4
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "arena.cli", "run", *arguments, *PROCESS],
+        cwd=place.folder,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TMPDIR": str(place.tmp)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    place.started.append(process)
+    ran = place.end(process)
+    assert ran.code == 1
+    assert "the results can't be written: " in ran.told[0]
+    assert "arena run --resume out" in ran.told[1]
+    assert "games of coup at 2 seats" in ran.out, "the standings so far"
+    kept = sorted((place.folder / "out" / "records").iterdir())
+    assert 0 < len(kept) < 20
+    assert all(path.suffix == ".jsonl" for path in kept), "half a record is never left under a record's name"
+    place.demand_nothing_left()
+    assert place.run("run", "--resume", "out").code == 0
+    assert (place.folder / "out" / "results.jsonl").read_bytes() == (whole / "results.jsonl").read_bytes()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("flags", [(), ("--json",)])
+def test_a_full_stdout_is_told_and_the_results_are_kept(place: Place, flags: tuple[str, ...]) -> None:
+    """`arena run ... > file` on a full disk."""
+    place.bots(2)
+    with Path("/dev/full").open("w") as full:
+        process = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "arena.cli",
+                "run",
+                "a.py",
+                "b.py",
+                *map(str, TINY),
+                *flags,
+                "--out",
+                "out",
+                *PROCESS,
+            ],
+            cwd=place.folder,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TMPDIR": str(place.tmp)},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+    assert process.returncode == 1
+    assert "Traceback" not in process.stderr
+    told = process.stderr.splitlines()[-1]
+    assert told == "arena: standard output can't be written: No space left on device; the results are in out"
+    assert len((place.folder / "out" / "results.jsonl").read_text().splitlines()) == 4
+
+
+def test_a_reader_that_has_gone_ends_the_run_without_noise(place: Place) -> None:
+    """`arena run ... | head -0`."""
+    place.bots(2)
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = subprocess.run(
+        [sys.executable, "-m", "arena.cli", "run", "a.py", "b.py", *map(str, TINY), "--out", "out", *PROCESS],
+        cwd=place.folder,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TMPDIR": str(place.tmp)},
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
+    os.close(writing)
+    assert process.returncode == 1
+    assert [line.split(":")[0] for line in process.stderr.splitlines()[-2:]] == ["sandbox", "clock"]
+    assert len((place.folder / "out" / "results.jsonl").read_text().splitlines()) == 4
+
+
+# --- resume -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def template(places: Callable[[], Place]) -> Path:
+    """Give the folder of a run that is complete; it stays as it is."""
+    place = places()
+    assert place.run("run", *place.bots(2), *TINY, "--out", "out").code == 0
+    return Path(place.folder) / "out"
+
+
+@pytest.fixture
+def played(place: Place, template: Path) -> Path:
+    """Give the folder of a run that is complete, `out`."""
+    return Path(shutil.copytree(template, place.folder / "out"))
+
+
+def test_resume_wants_the_folder_of_a_run(place: Place) -> None:
+    """A folder of something else, none at all, a file."""
+    place.bots(1)
+    for name in (".", "gone", "a.py"):
+        refused(place.call("run", "--resume", name), f"{name} holds no run", "name the folder of a run")
+
+
+def test_resume_takes_nothing_that_would_change_the_run(place: Place, played: Path) -> None:
+    """Only --jobs and --json; the others are named."""
+    for extra, named in (
+        (("a.py",), "a BOT"),
+        (("--games", 600), "--games"),
+        (("--seed", 4, "--strict"), "--seed, --strict"),
+        (("--match-games", 2), "--match-games"),
+        (("--out", "x"), "--out"),
+    ):
+        refused(place.call("run", "--resume", "out", *extra), f"it takes no {named} (only --jobs and --json)")
+    assert place.run("run", "--resume", "out", "--jobs", 1, "--json").code == 0
+
+
+def test_a_bot_that_changed_since_is_not_resumed_with(place: Place) -> None:
+    """A file that was edited, and one that is gone; put back, the run goes on."""
+    assert place.run("run", *place.bots(2), *TINY, "--out", "out").code == 0
+    bot = place.folder / "b.py"
+    text = bot.read_text()
+    bot.write_text(text + "\n")
+    refused(place.run("run", "--resume", "out"), '"b" has changed since the run began', "Start a new run")
+    bot.unlink()
+    refused(place.run("run", "--resume", "out"), '"b" has changed since the run began')
+    bot.write_text(text)
+    assert place.run("run", "--resume", "out").code == 0
+
+
+def test_a_bot_that_changes_while_it_plays_ends_the_run(place: Place) -> None:
+    """Its results would be of two bots. Exit 1, with what is complete."""
+    one, two = place.bots(2)
+    process = place.start("run", one, two, "--games", 10_000, "--match-games", 2, "--out", "out", "--jobs", 2)
+    place.wait((place.folder / "out" / "records" / "000000.jsonl").exists, process=process)
+    (place.folder / two).write_text((place.folder / two).read_text() + "\n# better\n")
+    ran = place.end(process)
+    assert ran.code == 1
+    assert ran.told[0].startswith('arena: "b" has changed since the run began')
+    assert len(ran.told) == 2
+    assert "games of coup at 2 seats" in ran.out
+    place.demand_nothing_left()
+
+
+CONFIGS: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
+    "is no JSON": (lambda config: "{", "is not JSON"),
+    "is no object": (lambda config: "[]", "holds no JSON object"),
+    "is nested without end": (lambda config: "[" * 100_000, "is not JSON"),
+    "is of another version": (lambda config: json.dumps({**config, "run": 3}), "version 3, this arena reads version 2"),
+    "has rules of another arena": (lambda config: json.dumps({**config, "rules": {"castle": 9}}), "was changed"),
+    "lacks a field": (lambda config: json.dumps({**config, "seats": None}), "was changed"),
+    "has no bots": (lambda config: json.dumps({**config, "bots": []}), "was changed"),
+}
+
+
+@pytest.mark.parametrize(("change", "words"), CONFIGS.values(), ids=CONFIGS.keys())
+def test_a_run_json_that_was_changed_is_refused(
+    place: Place, played: Path, change: Callable[[dict[str, Any]], str], words: str
+) -> None:
+    """It is the arena's own file, but a user can reach it."""
+    config = played / "run.json"
+    config.write_text(change(json.loads(config.read_text())))
+    refused(place.call("run", "--resume", "out"), words)
+
+
+def test_a_record_that_was_damaged_is_named_and_can_be_played_again(place: Place, played: Path) -> None:
+    """The message says how: remove it, and the match is played again to the same result."""
+    before = (played / "results.jsonl").read_bytes()
+    record = played / "records" / "000000.jsonl"
+    record.write_bytes(record.read_bytes()[:-100])
+    refused(place.run("run", "--resume", "out"), "out/records/000000.jsonl: the record is cut off", "remove it")
+    record.write_bytes(b"\xff\n")
+    refused(place.run("run", "--resume", "out"), "out/records/000000.jsonl: ", "remove it")
+    record.unlink()
+    assert place.run("run", "--resume", "out").code == 0
+    assert (played / "results.jsonl").read_bytes() == before
+
+
+def test_a_run_that_is_being_played_is_not_resumed(place: Place) -> None:
+    """Two arenas in one folder would count matches twice and remove each other's files."""
+    process = place.start("run", *place.bots(2), "--games", 10_000, "--match-games", 2, "--out", "out")
+    place.wait((place.folder / "out" / "records" / "000000.jsonl").exists, process=process)
+    refused(place.run("run", "--resume", "out"), "out is being played by another arena", "wait for its end")
+    process.send_signal(signal.SIGTERM)
+    assert place.end(process).code == 130
+    place.demand_nothing_left()
+
+
+# --- verify -----------------------------------------------------------------------------------------------------------
+
+
+def cut(text: str) -> str:
+    return text[: len(text) // 2]
+
+
+def without_end(text: str) -> str:
+    return "".join(text.splitlines(keepends=True)[:-1])
+
+
+RECORDS: dict[str, tuple[Callable[[str], str], str]] = {
+    "cut off in a line": (cut, "cut off"),
+    "cut off after a line": (without_end, "cut off"),
+    "empty": (lambda text: "", "cut off"),
+    "from another version": (lambda text: text.replace('"record":1', '"record":2'), "version 2"),
+    "changed": (lambda text: text.replace('"turns":', '"turns":1', 1), "was changed"),
+    "something else": (lambda text: '{"match":0,"game":0}\n', "this is no record"),
+    "no JSON": (lambda text: "import sys\n", "not a JSON object"),
+    "nested without end": (lambda text: "[" * 100_000 + "\n", ""),
+}
+
+
+@pytest.mark.parametrize(("change", "words"), RECORDS.values(), ids=RECORDS.keys())
+def test_a_record_that_cannot_be_read_is_refused(
+    place: Place, played: Path, change: Callable[[str], str], words: str
+) -> None:
+    """The message names the file, also where a whole run is verified."""
+    record = played / "records" / "000001.jsonl"
+    record.write_text(change(record.read_text()))
+    refused(place.call("verify", "out"), "out/records/000001.jsonl", words)
+
+
+def test_verify_wants_a_run_or_a_record(place: Place, played: Path) -> None:
+    """A missing path, a folder without records, a file that isn't text, nothing at all."""
+    (place.folder / "empty").mkdir()
+    (place.folder / "binary").write_bytes(b"\xff\xfe\n")
+    refused(place.call("verify", "gone"), "gone doesn't exist; name a run's folder or a record file")
+    refused(place.call("verify", "empty"), "empty holds no records; name a run's folder or a record file")
+    refused(place.call("verify", "binary"), "binary: ")
+    refused(place.call("verify"), "Missing argument")
+    refused(place.call("verify", "out/run.json"), "out/run.json: ")
+
+
+def test_a_temporary_folder_that_does_not_exist_is_no_traceback(place: Place) -> None:
+    """Python falls back to /tmp; where there is none, arena says so in a line."""
+    ran = place.run("run", *place.bots(2), *TINY, TMPDIR=str(place.folder / "gone"))
+    assert ran.code in {0, 2}
+    with contextlib.suppress(ValueError):
+        assert len(ran.told) == 1

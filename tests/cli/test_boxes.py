@@ -1,0 +1,368 @@
+"""`arena run` in each sandbox, as its user meets it: the choice, the limits, the clocks, and resuming.
+
+Source: issue 4 ("Choice", "Limits", "Fair clocks", "Bad input"), and the README's table of options. What a sandbox
+blocks is tested in tests/sandbox and tests/red_team.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.run import LIMIT_RANGES, RulesetError, load, load_limits
+from arena.sandbox import ISOLATING, LIMITS, NAMES, Choice, Limits, make, strongest, why_not
+from tests.place import Place
+
+Needs = Callable[[str, str | None], None]
+
+TINY = ("--games", 4, "--match-games", 2, "--seed", 3, "--jobs", 1)
+NO_DOCKER = "tcp://127.0.0.1:9"  # nobody listens at "discard"
+
+HUNGRY = f"""#!{sys.executable} -SI
+import json, sys
+
+kept = []
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "hello":
+        print('{{"type":"hello"}}', flush=True)
+    elif message["type"] == "request":
+        kept.append(b"x" * (20 << 20))
+        print(json.dumps({{"id": message["id"], "choice": 0}}), flush=True)
+"""
+
+
+def config_of(place: Place, folder: str) -> dict[str, Any]:
+    found = json.loads((place.folder / folder / "run.json").read_text())
+    assert isinstance(found, dict)
+    return found
+
+
+# --- each sandbox -----------------------------------------------------------------------------------------------------
+
+
+def test_the_same_seed_gives_the_same_results_in_every_sandbox(places: Callable[[], Place], needs: Needs) -> None:
+    """A sandbox changes what a bot can reach, never what it plays; run.json says which one it was."""
+    found = {}
+    for name in NAMES:
+        reason = why_not(name)
+        if reason is not None:
+            continue
+        place = places()
+        ran = place.run("run", *place.bots(3), *TINY, "--match-games", 3, "--sandbox", name, "--out", "out")
+        assert ran.code == 0, ran.err
+        assert config_of(place, "out")["sandbox"] == {"name": name, "runtime": None, "image": None}
+        assert place.run("verify", "out").code == 0
+        found[name] = (place.folder / "out" / "results.jsonl").read_bytes()
+        place.demand_nothing_left()
+    assert len(set(found.values())) == 1
+    for name in ISOLATING:
+        needs(name, None if name in found else why_not(name))
+
+
+@pytest.mark.parametrize("name", ISOLATING)
+def test_a_bot_that_eats_memory_is_told_its_limit(place: Place, needs: Needs, name: str) -> None:
+    """Never just "crashed": the limit's own words, with the value, in the report."""
+    needs(name, why_not(name))
+    flags = ("--sandbox", name, "--memory-mb", 64, "--out", "out")
+    ran = place.run("run", place.bot("hungry.py", HUNGRY), *place.bots(1), *TINY, *flags)
+    assert ran.code == 0, ran.err
+    assert "hungry: out_of_memory" in ran.out
+    assert "game 0: out of memory: 64 MB; killed by signal 9" in ran.out
+    assert config_of(place, "out")["limits"]["memory_mb"] == 64
+    place.demand_nothing_left()
+
+
+@pytest.mark.parametrize("name", ISOLATING)
+def test_a_run_that_is_stopped_leaves_nothing_and_goes_on_in_its_sandbox(place: Place, needs: Needs, name: str) -> None:
+    """Ctrl-C in mid match, then --resume, which takes the sandbox from run.json and says so."""
+    needs(name, why_not(name))
+    flags = ("--games", 40, "--match-games", 2, "--seed", 3, "--jobs", 1, "--sandbox", name, "--out", "out")
+    process = place.start("run", *place.bots(2), *flags)
+    place.wait((place.folder / "out" / "records" / "000000.jsonl").exists, process=process)
+    process.send_signal(signal.SIGINT)
+    assert place.end(process).code == 130
+    place.demand_nothing_left()
+    ran = place.run("run", "--resume", "out", "--json")
+    assert ran.code == 0, ran.err
+    assert f"sandbox: {name}: " in ran.err
+    assert ran.json["games"] == 40
+    place.demand_nothing_left()
+
+
+def test_a_run_that_is_killed_leaves_nothing_after_the_next_start(place: Place, needs: Needs) -> None:
+    """kill -9 while it greets and while it plays: the next run of anything removes the folders."""
+    needs("bubblewrap", why_not("bubblewrap"))
+    silent = place.bot("silent.py", "import sys\nsys.stdin.read()\n")
+    flags = ("--start-ms", 600_000, "--sandbox", "bubblewrap", "--out", "greeting")
+    process = place.start("run", silent, *place.bots(1), *flags)
+    place.wait(lambda: list(place.tmp.glob("arena-run-*")), process=process)
+    process.kill()
+    place.end(process)
+    flags = ("--games", 10_000, "--match-games", 2, "--jobs", 2, "--sandbox", "bubblewrap", "--out", "playing")
+    process = place.start("run", *place.bots(2), *flags)
+    place.wait((place.folder / "playing" / "records" / "000000.jsonl").exists, process=process)
+    process.kill()
+    place.end(process)
+    assert len(list(place.tmp.glob("arena-run-*"))) == 1, "the greeting's is gone, the killed run's not yet"
+    assert place.run("run", *place.bots(2), *TINY, "--sandbox", "bubblewrap", "--out", "next").code == 0
+    place.demand_nothing_left()
+
+
+# --- choice -----------------------------------------------------------------------------------------------------------
+
+
+def test_auto_takes_the_strongest_that_works_and_says_in_one_line_what_it_blocks(place: Place, tmp_path: Path) -> None:
+    """One line where one that isolates works; else why none does, a line each, and a warning."""
+    name, reasons = strongest()
+    ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "auto", "--out", "out")
+    assert ran.code == 0, ran.err
+    told = [line for line in ran.err.splitlines() if line.startswith("sandbox (auto): ")]
+    assert len(told) == 1
+    if name == "process":
+        assert "keeps nothing from the bots" in told[0]
+        assert "WARNING: bots can read your files" in ran.err
+    else:
+        sandbox = make(Choice(name), tmp_path / "scratch")
+        assert told[0] == f"sandbox (auto): {sandbox.note}"
+        sandbox.close()
+        assert "WARNING" not in ran.err
+    assert ran.err.count("  not ") == len(reasons)
+    assert config_of(place, "out")["sandbox"]["name"] == name, "never auto: --resume must not choose anew"
+
+
+def test_a_host_where_nothing_isolates_is_told_loudly(place: Place) -> None:
+    """Why the others don't work, one line each, and what the bots can do; the run goes on, as auto was asked for."""
+    (place.folder / "bin").mkdir()  # a PATH without bwrap
+    ran = place.run(
+        "run", *place.bots(2), *TINY, "--sandbox", "auto", PATH=str(place.folder / "bin"), DOCKER_HOST=NO_DOCKER
+    )
+    assert ran.code == 0, ran.err
+    lines = ran.err.splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith("sandbox (auto): process: "))
+    assert "it keeps nothing from the bots: only for code you trust" in lines[start]
+    assert lines[start + 1].startswith("  not bubblewrap: ")
+    assert lines[start + 2].startswith("  not docker: ")
+    assert lines[start + 3].startswith("  WARNING: bots can read your files, each other and the network")
+
+
+def test_a_limit_that_the_sandbox_cannot_enforce_is_refused(place: Place) -> None:
+    """Source: issue 4, "Limits": none is dropped silently. A plain process writes to everybody's /tmp."""
+    ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "process", "--tmp-mb", 1, "--out", "out")
+    assert ran.code == 2
+    assert ran.told[-1].startswith("arena: --tmp-mb isn't enforced by the sandbox process here")
+    assert not (place.folder / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (("--clock", "wall"), "clock: wall time; "),
+        (("--clock", "wall", "--ponder"), "clock: wall time; bots may compute while others think"),
+        (("--clock", "cpu"), "clock: CPU time, and 5 times as much wall time; "),
+    ],
+)
+def test_a_run_says_what_the_bots_are_charged(place: Place, flags: tuple[str, ...], expected: str) -> None:
+    """Source: issue 4, "Choice": nothing ever falls back silently, a clock neither."""
+    ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "process", *flags)
+    assert ran.code == 0, ran.err
+    (told,) = [line for line in ran.err.splitlines() if line.startswith("clock: ")]
+    assert told.startswith(expected)
+
+
+def test_who_imports_a_file_that_is_not_in_its_box_is_told(place: Place, needs: Needs) -> None:
+    """A file given alone is alone; as a plain process it still finds what lies beside it."""
+    needs("bubblewrap", why_not("bubblewrap"))
+    (place.folder / "brain.py").write_text("")
+    honest = (Path(__file__).parents[2] / "sample_bots" / "honest.py").read_text()
+    bot = place.bot("thinking.py", honest.replace("import json", "import brain, json", 1))
+    assert place.run("run", bot, *place.bots(1), *TINY, "--sandbox", "process").code == 0
+    ran = place.run("run", bot, *place.bots(1), *TINY, "--sandbox", "bubblewrap")
+    assert ran.code == 2
+    assert ran.told[-1] == "  a file is alone in its box: give its folder, with a bot.toml, if it needs others"
+
+
+@pytest.mark.parametrize("name", ISOLATING)
+def test_a_sandbox_that_was_asked_for_is_never_replaced(place: Place, name: str) -> None:
+    """An error that says how to get it: exit 2, nothing is played, no folder is made."""
+    (place.folder / "bin").mkdir()
+    environment = {"PATH": str(place.folder / "bin"), "DOCKER_HOST": NO_DOCKER}
+    ran = place.run("run", *place.bots(2), *TINY, "--sandbox", name, "--out", "out", **environment)
+    assert ran.code == 2
+    assert ran.told[0].startswith(f"arena: the sandbox {name} doesn't work here: ")
+    assert ran.told[1] == "See arena doctor. No other was taken instead."
+    assert not (place.folder / "out").exists()
+    place.demand_nothing_left()
+
+
+def test_a_run_is_not_resumed_in_another_sandbox(place: Place, needs: Needs) -> None:
+    """Results of one run are of one kind."""
+    needs("docker", why_not("docker"))
+    assert place.run("run", *place.bots(2), *TINY, "--sandbox", "docker", "--out", "out").code == 0
+    (place.folder / "out" / "records" / "000001.jsonl").unlink()
+    ran = place.run("run", "--resume", "out", DOCKER_HOST=NO_DOCKER)
+    assert ran.code == 2
+    assert ran.told[0].startswith("arena: the sandbox docker doesn't work here: ")
+    assert place.run("run", "--resume", "out").code == 0
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--docker-image", "no/such-image"), "no/such-image"),
+        (("--docker-runtime", "no-such-runtime"), "no-such-runtime"),
+    ],
+)
+def test_an_unknown_image_or_runtime_is_one_clear_message(
+    place: Place, needs: Needs, flags: tuple[str, str], words: str
+) -> None:
+    """Before anything is played, with its name."""
+    needs("docker", why_not("docker"))
+    ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "docker", *flags, "--out", "out")
+    assert ran.code in {1, 2}
+    assert words in ran.told[0]
+    assert len(ran.told) <= 2
+    assert not (place.folder / "out").exists()
+    place.demand_nothing_left()
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+def test_every_limit_has_a_flag_with_its_default_in_the_help(place: Place) -> None:
+    """One option for each row of the table, made from it."""
+    shown = " ".join(place.call("run", "--help").out.split())
+    for field, row in LIMITS.items():
+        assert f"{row.flag} N" in shown
+        assert f"[{getattr(Limits(), field):g}]" in shown.split(f"{row.flag} N")[1].split(" --")[0]
+
+
+def test_flags_win_over_the_ruleset_and_that_over_the_defaults(place: Place) -> None:
+    """[limits] of the file, one field by flag, the rest by default; run.json has what counts."""
+    place.bot("my.toml", 'base = "duel"\n\n[limits]\nmemory_mb = 300\nprocesses = 50\ncores = 2\n')
+    flags = ("--rules", "my.toml", "--memory-mb", 400, "--open-files", 99, "--out", "out")
+    assert place.run("run", *place.bots(2), *TINY, *flags).code == 0
+    limits = config_of(place, "out")["limits"]
+    assert limits == {
+        "memory_mb": 400,
+        "processes": 50,
+        "cpu_s": 1200,
+        "cores": 2.0,
+        "file_size_mb": 64,
+        "tmp_mb": 16,
+        "open_files": 99,
+        "output_kb": 1024,
+    }
+    shown = place.call("rules", "my.toml").out
+    assert shown.splitlines()[-1] == "Limits of each bot: memory_mb = 300, processes = 50, cores = 2"
+
+
+WRONG: dict[str, tuple[str, str]] = {
+    "an unknown field": ("memory = 300", 'unknown field "memory"; did you mean memory_mb?'),
+    "too little": ("memory_mb = 8", "limits.memory_mb is 8.\nIt is a whole number from 16 to"),
+    "too much": ("processes = 100000", "limits.processes is 100000.\nIt is a whole number from 1 to 32,768"),
+    "a number beyond all": (f"cpu_s = {'9' * 400}", "limits.cpu_s is a number of more than 60 digits"),
+    "no whole number": ("memory_mb = 64.5", "limits.memory_mb is 64.5.\nIt is a whole number"),
+    "no number": ('memory_mb = "64"', 'limits.memory_mb is "64"'),
+    "a truth": ("memory_mb = true", "limits.memory_mb is true"),
+    "not a number": ("cores = nan", "limits.cores is nan.\nIt is a number from 0.05 to"),
+    "without end": ("cores = inf", "limits.cores is inf"),
+}
+
+
+@pytest.mark.parametrize(("line", "words"), WRONG.values(), ids=WRONG.keys())
+def test_wrong_limits_of_a_ruleset_are_refused_with_what_is_allowed(tmp_path: Path, line: str, words: str) -> None:
+    """Two lines, the first with the file's name."""
+    file = tmp_path / "my.toml"
+    file.write_text(f"[limits]\n{line}\n")
+    for read in (load, load_limits):
+        with pytest.raises(RulesetError) as refused:
+            read(str(file))
+        assert words in str(refused.value)
+        assert str(refused.value).startswith(f"{file}: ")
+        assert str(refused.value).count("\n") == 1
+
+
+def test_limits_that_are_no_table_are_refused(tmp_path: Path) -> None:
+    """limits = 3 says how to write it."""
+    file = tmp_path / "my.toml"
+    file.write_text("limits = 3\n")
+    with pytest.raises(RulesetError, match=r"limits is 3.\nWrite a table: \[limits\]"):
+        load(str(file))
+
+
+def test_a_preset_has_no_limits_of_its_own() -> None:
+    """And every default lies in its range."""
+    assert load_limits("coup") == {}
+    for field, (least, most) in LIMIT_RANGES.items():
+        assert least <= getattr(Limits(), field) <= most
+
+
+# --- clocks -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("flags", "cpu", "ponder"),
+    [((), None, False), (("--clock", "auto", "--ponder"), None, True), (("--clock", "wall"), False, False)],
+)
+def test_the_clock_is_the_sandboxs_unless_another_is_asked_for(
+    place: Place, tmp_path: Path, flags: tuple[str, ...], cpu: bool | None, ponder: bool
+) -> None:
+    """auto: CPU time where the sandbox accounts it; run.json keeps what was found, so that --resume keeps it."""
+    assert place.run("run", *place.bots(2), *TINY, *flags, "--out", "out").code == 0
+    timing = config_of(place, "out")["timing"]
+    accounts = make(Choice("process"), tmp_path / "scratch").accounts_cpu
+    assert timing["cpu"] == (accounts if cpu is None else cpu)
+    assert timing["ponder"] == ponder
+
+
+# --- a full disk ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tiny_disk(tmp_path: Path, needs: Needs) -> Iterator[Path]:
+    """Give a file system of 512 KB, which only root can make."""
+    needs("a file system of our own", None if os.geteuid() == 0 and sys.platform == "linux" else "root alone mounts")
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=512k,mode=700", "tmpfs", str(folder)]
+    done = subprocess.run(mount, capture_output=True, text=True, timeout=60, check=False)
+    needs("a file system of our own", done.stderr.strip() or None if done.returncode else None)
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("name", ["process", "bubblewrap"])
+def test_a_full_disk_under_the_temporary_folder_is_one_clear_message(
+    place: Place, needs: Needs, tiny_disk: Path, name: str
+) -> None:
+    """The machine's failure, not the bots': exit 1 with the system's words, whatever the sandbox needs there."""
+    needs(name, why_not(name))
+    with pytest.raises(OSError, match="No space left"):
+        (tiny_disk / "filler").write_bytes(bytes(1 << 20))
+    ran = place.run("run", *place.bots(2), *TINY, "--sandbox", name, "--out", "out", TMPDIR=str(tiny_disk))
+    if ran.code == 0:  # the sandbox keeps nothing there
+        assert ran.out
+    else:
+        assert ran.code == 1
+        assert "No space left on device" in ran.err
+        assert len(ran.told) <= 2
+
+
+def test_a_full_disk_under_the_results_keeps_what_is_complete(place: Place, tiny_disk: Path) -> None:
+    """Exit 1, with the way to go on."""
+    out = tiny_disk / "out"
+    ran = place.run("run", *place.bots(2), "--games", 4000, "--match-games", 20, "--seed", 3, "--out", out)
+    assert ran.code == 1
+    assert "the results can't be written: " in ran.told[0]
+    assert "No space left on device" in ran.told[0]
+    assert "arena run --resume" in ran.told[1]
+    assert shutil.disk_usage(tiny_disk).used > 0
+    place.demand_nothing_left()

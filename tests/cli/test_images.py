@@ -1,0 +1,138 @@
+"""Tests of `arena sandbox image`: the images are built, listed and checked; what goes wrong is one clear message.
+
+Source: issue 4: "one Dockerfile per language under images/, and `arena sandbox image` that builds, lists and
+checks them"; "an unknown image ...: one clear message".
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from arena.cli import cli
+from arena.sandbox.docker import LANGUAGES, engine, image, why_not
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def _docker(needs: Callable[[str, str | None], None]) -> None:
+    needs("docker", why_not())
+
+
+def arena_sandbox(*arguments: str) -> Result:
+    result = CliRunner().invoke(cli.commands["sandbox"], arguments, prog_name="arena sandbox")
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def test_every_language_has_a_dockerfile_that_fetches_only_what_its_base_lacks() -> None:
+    """Source: issue 4: no registry can be reached in tests, so a base that has it all must do without a network."""
+    assert {path.name for path in image.FOLDER.iterdir()} == {f"{language}.Dockerfile" for language in LANGUAGES}
+    for language in LANGUAGES:
+        lines = (image.FOLDER / f"{language}.Dockerfile").read_text().splitlines()
+        assert "FROM ${BASE}" in lines
+        assert "USER 65534:65534" in lines
+        (run,) = (line for line in lines if line.startswith("RUN"))
+        assert run.startswith("RUN command -v")
+    assert tuple(image.SPEAKS) == LANGUAGES
+
+
+@pytest.mark.usefixtures("_docker")
+def test_list_shows_each_language_and_says_how_to_get_what_is_missing() -> None:
+    """Source: issue 4, "lists"."""
+    result = arena_sandbox("image", "list")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == ["language", "image", "id", "size", "built"]
+    assert [line.split()[0] for line in lines[1:]] == list(LANGUAGES)
+    missing = [found.language for found in image.listing() if found.id is None]
+    assert [line.split()[0] for line in lines[1:] if "missing" in line] == missing
+    assert (result.stderr == "") == (not missing)
+    if missing:
+        assert result.stderr.endswith(f"arena sandbox image build {' '.join(missing)}\n")
+
+
+@pytest.mark.usefixtures("_docker")
+def test_check_looks_from_inside_and_finds_every_protection_in_force() -> None:
+    """Source: issue 4, "checks them", and its list of what hardened means."""
+    result = arena_sandbox("image", "check", "python")
+    assert result.exit_code == 0, result.output
+    rows = [line.split(maxsplit=1)[1] for line in result.stdout.splitlines()[1:]]
+    for what in (
+        "not root",
+        "no capabilities",
+        "seccomp in force",
+        "no network",
+        "read-only files",
+        "runs its language",
+    ):
+        assert any(row.startswith(what) and " ok " in row for row in rows), result.stdout
+
+
+@pytest.mark.usefixtures("_docker")
+def test_check_fails_for_a_runtime_that_the_engine_doesnt_know() -> None:
+    """Source: issue 4: nothing falls back silently."""
+    result = arena_sandbox("image", "check", "python", "--docker-runtime", "no-such-runtime")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("arena: python: the Docker engine knows no runtime no-such-runtime")
+
+
+@pytest.mark.usefixtures("_docker")
+def test_build_makes_an_image_from_a_base_that_is_here(needs: Callable[[str, str | None], None]) -> None:
+    """Source: issue 4, "builds". The base has Python, so nothing is fetched."""
+    here = engine().call(engine().api.images, "coup-arena/base")
+    needs("docker", None if here else "no coup-arena/base to build on, as .ci/docker-engine makes it")
+    result = arena_sandbox("image", "build", "python", "--base", "coup-arena/base")
+    assert result.exit_code == 0, result.stderr
+    (built,) = (found for found in image.listing() if found.language == "python")
+    assert built.id is not None
+    assert result.stdout == f"coup-arena/python {built.id.removeprefix('sha256:')[:12]}\n"
+
+
+@pytest.mark.usefixtures("_docker")
+def test_a_base_that_cant_be_fetched_is_one_message_with_the_way_out() -> None:
+    """Source: issue 4, "Bad input": an unknown image."""
+    result = arena_sandbox("image", "build", "java", "--base", "no-such-base-image:1")
+    assert result.exit_code == 1
+    problem = result.stderr.splitlines()[-1]
+    assert problem.startswith("arena: building coup-arena/java: its base no-such-base-image:1 isn't here")
+    assert "--base IMAGE" in problem
+
+
+def test_an_unknown_language_is_refused_with_those_there_are() -> None:
+    """Source: wrong use exits with 2."""
+    result = arena_sandbox("image", "build", "cobol")
+    assert result.exit_code == 2
+    assert "'python', 'node', 'native', 'java'" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["build", "list", "check"])
+def test_without_an_engine_a_command_says_how_to_get_one(command: str, tmp_path: Path) -> None:
+    """Source: issue 4, "Choice": an error that says how to get it; never a traceback."""
+    ran = subprocess.run(
+        [
+            sys.executable,
+            "-P",
+            "-W",
+            "error",
+            "-c",
+            "from arena.cli_sandbox import sandbox; sandbox()",
+            "image",
+            command,
+        ],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "DOCKER_HOST": f"unix://{tmp_path}/nothing"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (ran.returncode, ran.stdout) == (2, "")
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith(
+        f"arena: DOCKER_HOST=unix://{tmp_path}/nothing leads to no Docker engine (nobody answers there)"
+    )
+    assert "run `unset DOCKER_HOST`" in line

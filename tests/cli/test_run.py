@@ -1,0 +1,457 @@
+"""`arena run` and `arena verify` as their user meets them. Source: the README, "Run", and DESIGN.md, section 4."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import stat
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.place import Place
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = sorted(str(path) for path in (ROOT / "sample_bots").glob("*.py"))
+BAD_BOTS = ROOT / "tests" / "bad_bots"
+SMALL = ("--games", 8, "--match-games", 2, "--seed", 7)  # two bots: four matches
+
+TOP = ["run", "rules", "seed", "seats", "games", "matches", "draws", "voided", "given_up"]
+TOP += ["standings", "head_to_head", "speed"]
+ROW = ["rank", "bot", "games", "wins", "win_share", "win_share_95", "mu", "sigma", "faults", "forfeits"]
+LINE = ["match", "game", "seats", "winner", "reason", "survivors", "eliminated", "turns", "forfeits", "faults"]
+
+
+def results(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+
+
+def untimed_records(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return each record's lines without their times. (The last line's checksum leaves them out by itself.)"""
+    return {
+        path.name: [
+            {key: value for key, value in json.loads(line).items() if key not in {"times_us", "cpu_us"}}
+            for line in path.read_text().splitlines()
+        ]
+        for path in sorted((folder / "records").iterdir())
+    }
+
+
+# --- what is printed --------------------------------------------------------------------------------------------------
+
+
+def test_json_is_one_object_on_stdout_with_the_promised_fields(place: Place) -> None:
+    """Source: the command's promise to programs (--json); `given_up` lists the matches that were void too often."""
+    ran = place.run("run", *place.bots(2), "--games", 20, "--match-games", 2, "--seed", 7, "--json", "--out", "out")
+    assert ran.code == 0
+    assert ran.out.count("\n") == 1
+    found = ran.json
+    assert sorted(found) == sorted(TOP)
+    told = {key: found[key] for key in TOP[:9] if key != "draws"}
+    assert told == {
+        "run": "out",
+        "rules": "coup",
+        "seed": 7,
+        "seats": 2,
+        "games": 20,
+        "matches": 10,
+        "voided": 0,
+        "given_up": [],
+    }
+    assert found["draws"] == sum(line["winner"] is None for line in results(place.folder / "out"))
+    assert [row["rank"] for row in found["standings"]] == [1, 2]
+    for row in found["standings"]:
+        assert list(row) == ROW
+        assert row["games"] == 20
+        assert row["win_share"] == pytest.approx(row["wins"] / 20)
+        low, high = row["win_share_95"]
+        assert 0 <= low <= row["win_share"] <= high <= 1
+        assert row["forfeits"] == 0
+        assert {"illegal_move", "timeout", "exited", "stray_line"} <= set(row["faults"]), "those of nobody are there"
+        assert set(row["faults"].values()) == {0}
+    assert sum(row["wins"] for row in found["standings"]) == 20
+    duel = found["head_to_head"]["a"]["b"]
+    assert duel["games"] == 20
+    assert duel["wins"] == found["head_to_head"]["b"]["a"]["losses"]
+    assert list(found["speed"]) == ["games_per_s", "requests_per_s", "startup_s"]
+    assert all(number > 0 for number in found["speed"].values())
+
+
+def test_tables_are_data_and_all_else_goes_to_stderr(place: Place) -> None:
+    """So that `arena run ... > standings.txt` holds the standings alone."""
+    ran = place.run("run", *place.bots(3), "--games", 12, "--match-games", 3, "--out", "out")
+    assert ran.code == 0
+    assert "12 games of coup: 4 rounds of 1 match, 3 games each, at 3 seats" in ran.err
+    assert "only for code you trust" in ran.err
+    first, *rest = ran.out.splitlines()
+    assert first.startswith("12 games of coup at 3 seats in 4 matches")
+    assert re.match(r"#  bot +rating +win share +95 % +games +faults +forfeits", rest[1])
+    assert [line.split()[0] for line in rest[2:5]] == ["1", "2", "3"]
+    assert {line.split()[1] for line in rest[2:5]} == {"a", "b", "c"}
+    assert "no interval below 10 matches a bot" in ran.out
+    assert rest[-1] == "records out/records/, standard error out/logs/; arena verify out"
+    assert "\x1b" not in ran.out + ran.err, "no colours in a pipe"
+
+
+def test_names_with_markup_and_odd_characters_are_printed_as_they_are(place: Place) -> None:
+    """A bot's name is the author's: it must neither colour the table nor break it."""
+    names = ["[red]x", "[bold]", ":dog: %s {0}", "Zoë ± 中文"]
+    bots = [f"{name}={place.bot('a.py')}" for name in names]
+    ran = place.run("run", *bots, "--games", 4, "--match-games", 4, "--out", "[bold]:cat:")
+    assert ran.code == 0
+    for name in names:
+        shown = [line for line in ran.out.splitlines() if line[1:].strip().startswith(f"{name} ")]
+        assert len(shown) == 2, f"{name}: standings and duels"
+    assert "records [bold]:cat:/records/" in ran.out
+    assert place.run("verify", "[bold]:cat:").code == 0
+    logs = list((place.folder / "[bold]:cat:" / "logs").iterdir())
+    assert len(logs) == 4, "each bot has a file of its own"
+
+
+def test_a_stdout_that_knows_ascii_only_gets_escapes(place: Place) -> None:
+    """Source: LC_ALL=C on older systems, and PYTHONIOENCODING."""
+    bots = [f"Zoë={place.bot('a.py')}", place.bot("b.py")]
+    ran = place.run("run", *bots, *SMALL, PYTHONIOENCODING="ascii")
+    assert ran.code == 0
+    assert r"Zo\xeb" in ran.out
+    ran = place.run("run", *bots, *SMALL, "--json", PYTHONIOENCODING="ascii")
+    assert {row["bot"] for row in ran.json["standings"]} == {"Zoë", "b"}
+
+
+def test_a_pipe_gets_whole_lines_whatever_the_width_of_the_terminal(place: Place) -> None:
+    """A file or a pipe has no width to fit; the names of eight bots would not fit into a narrow terminal."""
+    bots = [place.bot(f"{letter * 35}.py").name for letter in "abcdefgh"]
+    ran = place.run("run", *bots, "--games", 1, "--match-games", 4, COLUMNS="1")
+    assert ran.code == 0
+    for letter in "abcdefgh":
+        assert len(re.findall(rf"^\d+ +{letter * 35} ", ran.out, re.MULTILINE)) == 2
+    assert "…" not in ran.out
+
+
+def test_a_terminal_shows_live_standings_and_then_the_result(place: Place) -> None:
+    """The live table goes to stderr and is gone at the end; a narrow window shortens no number of the standings."""
+    for columns in (100, 44):
+        folder = place.folder / str(columns)
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(place.tmp), "TERM": "xterm"}
+        environment.pop("COLUMNS", None)
+        command = [sys.executable, "-P", "-m", "arena.cli", "run", *place.bots(2), *map(str, SMALL), "--out", folder]
+        command += ["--sandbox", "process"]
+        with subprocess.Popen(
+            command, cwd=place.folder, env=environment, stdin=theirs, stdout=theirs, stderr=theirs
+        ) as process:
+            os.close(theirs)
+            shown = read_terminal(ours)
+            assert process.wait(60) == 0
+        os.close(ours)
+        assert "of 4 matches" in shown, "the live table"
+        assert "games/s" in shown
+        assert "Traceback" not in shown
+        assert len(re.findall(r"[12]  [ab] +\d+\.\d ± \d+\.\d +\d+\.\d% +- +8 +0 +0\r", shown)) == 2
+
+
+def read_terminal(descriptor: int) -> str:
+    """Read what a terminal shows until its programs have ended."""
+    shown = b""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        ready, _, _ = select.select([descriptor], [], [], 1)
+        if ready:
+            try:
+                data = os.read(descriptor, 65536)
+            except OSError:  # Linux: EIO when the last program has closed it
+                break
+            if not data:
+                break
+            shown += data
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode())
+
+
+def test_a_faulty_bot_is_shown_with_one_example(place: Place) -> None:
+    """The request, what it answered, why that is wrong, its stderr: enough to mend it without opening a file."""
+    text = (BAD_BOTS / "illegal_move.py").read_text().replace("import json\n", "import json, sys\n", 1)
+    bad = place.bot("bad.py", text + "\n")
+    loud = place.bot(
+        "loud.py",
+        "import json, sys\nfor line in sys.stdin:\n    m = json.loads(line)\n"
+        "    if m['type'] == 'hello': print('{\"type\":\"hello\"}', flush=True)\n"
+        "    elif m['type'] == 'request':\n        print('thinking [red] hard', file=sys.stderr)\n"
+        "        print('income [bold]', flush=True)\n",
+    )
+    ran = place.run("run", bad, loud, *SMALL, "--out", "out")
+    assert ran.code == 0, "a bot's fault is no failure of the run"
+    for words in ("bad: illegal_move", "loud: bad_json", 'request  {"type":"request"', "answer   income [bold]"):
+        assert words in ran.out
+    assert "the line is not JSON" in ran.out
+    assert "help     print nothing but replies to standard output" in ran.out
+    assert "| thinking [red] hard" in ran.out
+    found = {row["bot"]: row for row in place.run("run", "--resume", "out", "--json").json["standings"]}
+    assert found["bad"]["faults"]["illegal_move"] > 0
+    assert found["bad"]["forfeits"] > 0
+    assert found["loud"]["faults"]["bad_json"] > 0
+
+
+# --- the folder -------------------------------------------------------------------------------------------------------
+
+
+def test_the_folder_holds_what_is_promised_for_its_owner_alone(place: Place) -> None:
+    """Records tell hidden cards, so nobody else may read them: mode 0700."""
+    assert place.run("run", *place.bots(2), *SMALL, "--out", "deep/er/out").code == 0
+    out = place.folder / "deep/er/out"
+    assert stat.S_IMODE(out.stat().st_mode) == 0o700
+    assert sorted(path.name for path in out.iterdir()) == ["logs", "records", "results.jsonl", "run.json"]
+    assert sorted(path.name for path in (out / "records").iterdir()) == [f"{n:06d}.jsonl" for n in range(4)]
+    assert sorted(path.name for path in (out / "logs").iterdir()) == [
+        f"{n:06d}-{bot}-1.txt" for n in range(4) for bot in "ab"
+    ]
+    place.demand_nothing_left()
+
+
+def test_results_have_one_line_a_game_in_match_order(place: Place) -> None:
+    """Source: the command's promise to programs (results.jsonl)."""
+    assert place.run("run", *place.bots(3), "--games", 12, "--match-games", 3, "--out", "out", "--jobs", 2).code == 0
+    lines = results(place.folder / "out")
+    assert [(line["match"], line["game"]) for line in lines] == [(m, g) for m in range(4) for g in range(3)]
+    for line in lines:
+        assert sorted(line) == sorted(LINE)
+        assert sorted(line["seats"]) == ["a", "b", "c"]
+        assert line["reason"] in {"last_standing", "turn_limit", "all_forfeit"}
+        assert (line["winner"] is None) == (line["reason"] != "last_standing")
+        turns = [turn for _, turn in line["eliminated"]]
+        assert turns == sorted(turns)
+        assert turns[-1] <= line["turns"]
+        gone = [seat for seat, _ in line["eliminated"]]
+        assert sorted(gone + line["survivors"]) == [0, 1, 2]
+
+
+def test_a_run_without_out_goes_to_a_folder_of_its_own(place: Place) -> None:
+    """Two that begin in one second must not stop each other."""
+    place.bots(2)
+    arguments = ("run", "a.py", "b.py", "--games", 2, "--match-games", 2, "--json")
+    names = [place.run(*arguments).json["run"] for _ in range(2)]
+    assert len(set(names)) == 2
+    for name in names:
+        assert re.fullmatch(r"arena-runs/\d{4}-\d\d-\d\d-\d{6}(-\d+)?", name)
+        assert (place.folder / name / "results.jsonl").is_file()
+
+
+def test_a_given_seed_repeats_the_run_whatever_the_number_of_jobs(place: Place) -> None:
+    """Source: DESIGN.md, section 4: times stand in a field of their own, which comparison ignores."""
+    bots = place.bots(5)
+    arguments = ("--seats", 3, "--match-games", 3, "--games", 30, "--seed", -5)
+    for jobs in (1, 2):
+        assert place.run("run", *bots, *arguments, "--jobs", jobs, "--out", f"o{jobs}").code == 0
+    one, two = place.folder / "o1", place.folder / "o2"
+    assert (one / "results.jsonl").read_bytes() == (two / "results.jsonl").read_bytes()
+    assert untimed_records(one) == untimed_records(two)
+    assert len({line["turns"] for line in results(one)}) > 3, "the games differ from each other"
+
+
+def test_sample_bots_repeat_their_games_under_a_seed(place: Place) -> None:
+    """All of them draw from the seed that the arena gives them, and none commits a fault."""
+    found = []
+    for jobs in (1, 2):
+        ran = place.run(
+            "run",
+            *SAMPLES,
+            "--games",
+            7,
+            "--match-games",
+            4,
+            "--seed",
+            1,
+            "--jobs",
+            jobs,
+            "--out",
+            f"o{jobs}",
+            "--json",
+        )
+        assert ran.code == 0
+        assert {count for row in ran.json["standings"] for count in row["faults"].values()} == {0}
+        found.append((place.folder / f"o{jobs}" / "results.jsonl").read_bytes())
+    assert found[0] == found[1]
+
+
+def test_runs_without_a_seed_differ(place: Place) -> None:
+    """Without --seed the key is random, and run.json keeps it."""
+    bots = place.bots(2)
+    keys = set()
+    for name in ("x", "y"):
+        assert place.run("run", *bots, "--games", 2, "--match-games", 2, "--out", name).code == 0
+        config = json.loads((place.folder / name / "run.json").read_text())
+        assert config["seed"] is None
+        keys.add(config["key"])
+    assert len(keys) == 2
+
+
+def test_a_complete_run_resumes_to_the_same_standings_without_a_game(place: Place) -> None:
+    """--resume only reads where nothing is left to play."""
+    first = place.run("run", *place.bots(2), *SMALL, "--out", "out", "--json").json
+    before = (place.folder / "out" / "results.jsonl").read_bytes()
+    again = place.run("run", "--resume", "out", "--json")
+    assert "4 of 4 matches are complete already" in again.err
+    assert again.json["standings"] == first["standings"]
+    assert (place.folder / "out" / "results.jsonl").read_bytes() == before
+
+
+# --- options ----------------------------------------------------------------------------------------------------------
+
+
+def listener(place: Place, name: str) -> str:
+    """Write a bot that copies what it is told to stderr and answers with moves that are not legal."""
+    return str(
+        place.bot(
+            name,
+            "import json, sys\nfor line in sys.stdin:\n    print(line, end='', file=sys.stderr)\n"
+            "    m = json.loads(line)\n"
+            "    if m['type'] == 'hello': print('{\"type\":\"hello\"}', flush=True)\n"
+            "    elif m['type'] == 'request': print(json.dumps({'id': m['id'], 'choice': 99}), flush=True)\n",
+        )
+    )
+
+
+def heard(place: Place, folder: str, bot: str) -> list[dict[str, Any]]:
+    """Return what a listener heard in the first match."""
+    text = (place.folder / folder / "logs" / f"000000-{bot}-1.txt").read_text()
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+CLOCKS = ("--limit-ms", 321, "--bank-ms", 0, "--start-ms", 4321)
+
+
+@pytest.mark.parametrize(
+    ("flags", "lives", "handles", "clocks"),
+    [
+        ((), 3, ["A", "B"], (500, 10_000, 10_000)),
+        (("--strict", "--open-names", *CLOCKS), 1, ["bad", "good"], (321, 0, 4321)),
+    ],
+    ids=["defaults", "all options"],
+)
+def test_options_reach_the_bots(
+    place: Place, flags: tuple[object, ...], lives: int, handles: list[str], clocks: tuple[int, int, int]
+) -> None:
+    """--strict: the first fault forfeits. --open-names: names instead of letters; nothing else tells them."""
+    bots = (listener(place, "bad.py"), place.bot("good.py"))
+    ran = place.run("run", *bots, "--games", 2, "--match-games", 2, *flags, "--json", "--out", "out")
+    row = next(row for row in ran.json["standings"] if row["bot"] == "bad")
+    lines = heard(place, "out", "bad")
+    limits = lines[0]["limits"]
+    assert limits["lives"] == lives
+    assert (limits["limit_ms"], limits["bank_ms"], limits["start_ms"]) == clocks
+    assert row["faults"]["illegal_move"] == lives * 2
+    assert row["forfeits"] == 2
+    assert row["wins"] == 0
+    assert sorted(lines[0]["match"]["handles"]) == handles
+    assert [sorted(line["players"]) for line in lines if line["type"] == "game_start"] == [handles]
+    told = json.dumps(lines)
+    assert ("good" in told) == ("good" in handles)
+    assert str(place.folder) not in told
+
+
+@pytest.mark.parametrize(
+    ("count", "flags", "seats", "match_games", "games"),
+    [
+        (2, (), 2, 24, 24),
+        (5, (), 4, 24, 5 * 24),
+        (6, ("--seats", 5), 5, 25, 6 * 25),
+    ],
+)
+def test_seats_and_match_games_have_fitting_defaults(
+    place: Place, count: int, flags: tuple[object, ...], seats: int, match_games: int, games: int
+) -> None:
+    """Four seats or as many as there are bots; 24 games or the next multiple; games rounded up to whole rounds."""
+    process = place.start("run", *place.bots(count), *flags, "--games", 1, "--out", "out", "--jobs", 2)
+    try:
+        config = place.folder / "out" / "run.json"
+        place.wait(config.exists, process=process)
+        asked = json.loads(config.read_text())
+        assert (asked["seats"], asked["match_games"]) == (seats, match_games)
+    finally:
+        process.terminate()
+        ran = place.end(process)
+    assert f"{games} games of coup" in ran.err
+    assert ran.code in {0, 130}
+
+
+def test_every_bot_plays_equally_often(place: Place) -> None:
+    """Source: DESIGN.md, section 4, and the README."""
+    ran = place.run("run", *place.bots(5), "--seats", 3, "--match-games", 3, "--games", 20, "--json")
+    assert ran.json["games"] == 30
+    assert {row["games"] for row in ran.json["standings"]} == {18}
+
+
+def test_the_second_bot_of_a_name_is_told_apart(place: Place) -> None:
+    """mybot-2, with a line on stderr."""
+    first, second = place.bot("one/honest.py"), place.bot("two/honest.py")
+    ran = place.run("run", first, second, *SMALL, "--json")
+    assert f'"honest" is taken, so {second} plays as "honest-2"' in ran.err.splitlines()
+    assert {row["bot"] for row in ran.json["standings"]} == {"honest", "honest-2"}
+
+
+def test_a_folder_with_a_manifest_is_built_and_played(place: Place) -> None:
+    """Source: the README, "Run"; the working folder is the bot's, HOME and TMPDIR are its own."""
+    where = place.folder / "built"
+    manifest = 'name = "my bot"\nbuild = ["sh", "-c", "cp source.txt bot.py"]\nrun = ["PYTHON", "bot.py"]\n'
+    place.bot("built/bot.toml", manifest.replace("PYTHON", sys.executable))
+    shows = "import os, sys\nprint(os.getcwd(), os.environ['HOME'], os.environ['TMPDIR'], sep='|', file=sys.stderr)\n"
+    place.bot("built/source.txt", shows + place.bot("a.py").read_text())
+    assert place.run("run", "built", "a.py", *SMALL, "--out", "out").code == 0
+    logs = sorted((place.folder / "out" / "logs").glob("*my*bot-1.txt"))
+    told = [next(line for line in path.read_text().splitlines() if "|" in line).split("|") for path in logs]
+    assert len(told) == 4
+    assert {cwd for cwd, _, _ in told} == {str(where)}
+    homes = [home for _, home, _ in told] + [tmp for _, _, tmp in told]
+    assert len(set(homes)) == 8, "each process has its own"
+    assert all(home.startswith(str(place.tmp)) for home in homes)
+
+
+def test_bots_that_are_named_like_modules_do_not_disturb_the_arena(place: Place) -> None:
+    """A user keeps random.py and queue.py in the folder where arena is run."""
+    for name in ("random.py", "queue.py", "json.py", "socket.py"):
+        place.bot(name)
+    ran = place.run("run", "random.py", "queue.py", *SMALL, "--json")
+    assert ran.code == 0
+    assert ran.json["games"] == 8
+
+
+# --- verify -----------------------------------------------------------------------------------------------------------
+
+
+def test_verify_replays_a_run_and_a_single_record(place: Place) -> None:
+    """Every move legal, every event and result the same: one line and exit 0."""
+    assert place.run("run", *place.bots(2), *SMALL, "--out", "out").code == 0
+    whole = place.run("verify", "out")
+    assert (whole.code, whole.err) == (0, "")
+    assert whole.out == "8 games in 4 records: every move legal, every event and result the same\n"
+    assert place.run("verify", "out/records/000002.jsonl").out.startswith("2 games in 1 records")
+
+
+def test_verify_tells_results_that_are_not_what_the_records_say(place: Place) -> None:
+    """Exit 1, and the way to write them anew; which --resume then does."""
+    assert place.run("run", *place.bots(2), *SMALL, "--out", "out").code == 0
+    listed = place.folder / "out" / "results.jsonl"
+    text = listed.read_text()
+    listed.write_text(text.replace('"turns":', '"turns":1', 1))
+    ran = place.run("verify", "out")
+    assert ran.code == 1
+    assert ran.told == ["arena: out/results.jsonl is not what the records say; arena run --resume out writes it anew"]
+    assert place.run("run", "--resume", "out").code == 0
+    assert listed.read_text() == text
+    assert place.run("verify", "out").code == 0
+
+
+def test_help_and_version_are_printed(place: Place) -> None:
+    """On stdout, exit 0; the README names the same options, which tests/test_docs.py checks."""
+    ran = place.run("run", "--help")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("Usage: arena run [OPTIONS] BOT...")
+    assert place.run("--version").out.startswith("arena, version ")

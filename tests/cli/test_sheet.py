@@ -1,0 +1,233 @@
+"""The sheet of a game, made from the table that the engine reads. Source: the issue ("Rulesets as data")."""
+
+from dataclasses import replace
+from io import StringIO
+from itertools import pairwise
+
+import pytest
+from rich.console import Console, RenderableType
+
+from arena.cli import sheet
+from arena.coup import COUP, FIELDS, PRESETS, Action, Blockers, ExchangeReturn, Role, Ruleset, differences
+
+
+def shown(what: RenderableType, width: int = 80) -> list[str]:
+    """Print as on a terminal of this width; rich fills lines with blanks."""
+    out = StringIO()
+    Console(file=out, width=width, highlight=False, markup=False, emoji=False, color_system=None).print(what)
+    return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
+def flat(what: RenderableType) -> str:
+    """Return the words in one line, for sentences that were folded."""
+    return " ".join(" ".join(shown(what)).split())
+
+
+def section(lines: list[str], title: str) -> list[str]:
+    start = lines.index(title) + 1
+    end = next((place for place in range(start, len(lines)) if lines[place] in ("", "Play")), len(lines))
+    return lines[start:end]
+
+
+def rows(rules: Ruleset) -> dict[tuple[str, str], list[str]]:
+    """Return the table of actions, wide enough that no cell is folded: cells by action and cost."""
+    lines = shown(sheet.sheet(rules), 200)
+    start = next(place for place, line in enumerate(lines) if line.startswith("action "))
+    places = [lines[start].index(name) for name in ("action", "effect", "cost", "claims", "may be")] + [200]
+    found = {}
+    for line in lines[start + 1 : lines.index("", start)]:
+        cells = [line[left:right].strip() for left, right in pairwise(places)]
+        found[cells[0], cells[2]] = cells
+    return found
+
+
+MIXED = replace(COUP, name="n" * 40, reformation=True, inquisitor=True, attacks_blocked_by=Blockers.ANYONE)
+ALL = [*PRESETS.values(), MIXED]
+
+
+@pytest.mark.parametrize("width", [60, 80])
+@pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
+def test_a_sheet_fits_and_no_word_is_cut(rules: Ruleset, width: int) -> None:
+    """80 columns, and readable in 60: ASCII, no line too long, every word of the wide sheet whole in the narrow one."""
+    lines = shown(sheet.sheet(rules), width)
+    assert all(len(line) <= width and line.isascii() for line in lines)
+    assert sorted(" ".join(lines).split()) == sorted(" ".join(shown(sheet.sheet(rules), 300)).split())
+
+
+def test_the_lists_fit_and_no_word_is_cut() -> None:
+    """As above, for the presets and the fields; a preset has one line."""
+    assert len(shown(sheet.presets())) == len(PRESETS) + 1
+    for what in (sheet.presets(), sheet.fields()):
+        for width in (60, 80):
+            lines = shown(what, width)
+            assert all(len(line) <= width and line.isascii() for line in lines)
+            assert sorted(" ".join(lines).split()) == sorted(" ".join(shown(what, 300)).split())
+
+
+def test_the_sheet_of_the_base_game() -> None:
+    """000:93-151: action, effect, cost, claim, and who may block with what."""
+    assert [*rows(COUP).values()] == [
+        ["income", "take 1 coin", "-", "-", "-"],
+        ["foreign_aid", "take 2 coins", "-", "-", "anyone as duke"],
+        ["coup", "the target loses an influence", "7", "-", "-"],
+        ["tax", "take 3 coins", "-", "duke", "-"],
+        ["assassinate", "the target loses an influence", "3", "assassin", "the target as contessa"],
+        ["steal", "take up to 2 coins from the target", "-", "captain", "the target as ambassador or captain"],
+        ["exchange", "draw 2 cards, return 2", "-", "ambassador", "-"],
+    ]
+
+
+# rules, (action, cost), the cells that differ from the base game's row or are new
+VARIANTS: dict[str, tuple[Ruleset, tuple[str, str], list[str]]] = {
+    # 000:245
+    "the inquisitor exchanges one": (
+        PRESETS["inquisitor"], ("exchange", "-"), ["draw 1 card, return 1", "-", "inquisitor", "-"],
+    ),
+    # 000:252
+    "the inquisitor blocks stealing": (
+        PRESETS["inquisitor"], ("steal", "-"),
+        ["take up to 2 coins from the target", "-", "captain", "the target as captain or inquisitor"],
+    ),
+    # 000:248-250
+    "the inquisitor examines": (
+        PRESETS["inquisitor"], ("examine", "-"),
+        ["look at a card of the target; hand it back or have it replaced", "-", "inquisitor", "-"],
+    ),
+    # 000:226
+    "one's own side doesn't block foreign aid": (
+        PRESETS["reformation"], ("foreign_aid", "-"), ["take 2 coins", "-", "-", "the other side as duke"],
+    ),
+    # 000:231
+    "one's own conversion costs one": (
+        PRESETS["reformation"], ("convert", "1"),
+        ["turn yourself to the other side; coins go to the reserve", "1", "-", "-"],
+    ),
+    # 000:231
+    "another's conversion costs two": (
+        PRESETS["reformation"], ("convert", "2"),
+        ["turn the target to the other side; coins go to the reserve", "2", "-", "-"],
+    ),
+    # 000:234
+    "who embezzles has no duke": (
+        PRESETS["reformation"], ("embezzle", "-"), ["take all coins of the reserve", "-", "no duke", "-"],
+    ),
+    # 002:28
+    "anyone may block": (
+        PRESETS["classroom"], ("assassinate", "3"),
+        ["the target loses an influence", "3", "assassin", "anyone as contessa"],
+    ),
+    # 001:42
+    "the claimed card goes back": (
+        PRESETS["blog"], ("exchange", "-"), ["draw 1 card, return the claimed one", "-", "ambassador", "-"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", VARIANTS.values(), ids=VARIANTS)
+def test_the_sheet_of_a_variant_has_its_rows(case: tuple[Ruleset, tuple[str, str], list[str]]) -> None:
+    """The documents, as the comments say."""
+    rules, row, cells = case
+    assert rows(rules)[row][1:] == cells
+
+
+@pytest.mark.parametrize("rules", PRESETS.values(), ids=PRESETS)
+def test_the_sheet_has_exactly_the_actions_that_the_engine_has(rules: Ruleset) -> None:
+    """The issue: made from the same table that the engine reads."""
+    assert [*rows(rules)] == [(row.action.value, str(row.cost or "-")) for row in rules.actions]
+    told = flat(sheet.sheet(rules))
+    assert f"Roles: {', '.join(rules.roles)}." in told
+    absent = {*Role} - {*rules.roles}
+    assert not any(role in " ".join(cell) for role in absent for cell in rows(rules).values())
+
+
+DECKS: dict[str, list[str]] = {
+    "coup": ["2-4 15 3 11-7 200 turns", "5-6 15 3 5-3 300 turns", "7-8 20 4 6-4 300 turns", "9-10 25 5 7-5 300 turns"],
+    "classroom": ["3-4 15 3 9-7 200 turns", "5-6 15 3 5-3 300 turns"],
+    "andy": ["2-4 15 3 11-7 200 turns", "5 15 3 5 300 turns"],
+    "duel": ["2 15 3 3 200 turns"],  # 000:191
+}
+
+
+@pytest.mark.parametrize("name", DECKS)
+def test_the_deck_by_players(name: str) -> None:
+    """000:40, 191, 257: players, cards, copies of each role, court deck after the deal, and the limit, ours."""
+    lines = shown(sheet.sheet(PRESETS[name]))
+    assert [" ".join(line.split()) for line in section(lines, "Set-up")[1:]] == DECKS[name]
+
+
+@pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
+def test_what_differs_is_found_by_comparing_with_the_base_game(rules: Ruleset) -> None:
+    """The issue: what differs from the base game; each with its value, its source and the base game's value."""
+    told = section(shown(sheet.sheet(rules), 200), "What differs from the base game")
+    expected = [rule.name for rule in FIELDS if rule.name != "name" and getattr(rules, rule.name) != rule.default]
+    assert [rule.name for rule in differences(rules)] == expected
+    if not expected:
+        assert told == ["Nothing: this is the base game."]
+        return
+    assert [line.split()[1] for line in told] == expected
+    assert all("; the base game has " in line and "(0" in line for line in told)
+
+
+def test_a_custom_game_says_what_differs() -> None:
+    """As above, with what a ruleset leaves open: an exchange draws two in the base game."""
+    mine = Ruleset("mine", start_coins=0, forced_coup=0, exchange_draw=1, exchange_return=ExchangeReturn.CLAIMED_ROLE)
+    told = section(shown(sheet.sheet(mine), 200), "What differs from the base game")
+    assert told == [
+        "- start_coins = 0 (000:47); the base game has 2",
+        "- forced_coup = 0 (ours); the base game has 10",
+        "- exchange_draw = 1 (000:245; 001:42); the base game has 2",
+        '- exchange_return = "claimed_role" (001:42); the base game has "any"',
+    ]
+    assert "Nobody has to coup, however rich." in flat(sheet.sheet(mine))
+
+
+SENTENCES: dict[str, tuple[list[str], list[str]]] = {
+    "coup": (
+        ["Anyone may challenge a block.", "Coins of the player who starts a game of two: 1."],
+        ["inquisitor", "allegiance", "side", "examine", "embezzle", "convert", "reserve"],
+    ),
+    "classroom": (
+        ["Only the player whose action is blocked may challenge the block.", "the target's block goes before others'"],
+        ["starts a game of two"],
+    ),
+    "andy": (["A player who showed a card may keep it"], []),
+    "duel": (["each picks one card of a set of five in secret"], ["two are dealt to each player"]),
+    "treason": (
+        [
+            "can't be the target of coup, assassinate, steal or examine, and doesn't block foreign aid.",
+            "The card that is examined is picked at random.",
+            "A random seat starts.",
+        ],
+        ["ambassador, "],
+    ),
+    "reformation": (["can't be the target of coup, assassinate or steal, and", "concedes"], ["inquisitor", "examine"]),
+    "treason-original": (["must show it"], ["embezzle", "inquisitor"]),
+}
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_a_sheet_says_what_holds_in_its_game_and_nothing_else(name: str) -> None:
+    """research/rules.md, "Presets"; a field without effect isn't spoken of."""
+    told, untold = SENTENCES[name]
+    sheet_of = flat(sheet.sheet(PRESETS[name])).partition("What differs")[0]
+    assert [text for text in told if text not in sheet_of] == []
+    assert [text for text in untold if text in sheet_of] == []
+
+
+def test_the_fields_are_printed_with_default_values_and_source() -> None:
+    """The issue: every field with its default, allowed values and the document it comes from."""
+    told = flat(sheet.fields())
+    for rule in FIELDS:
+        assert f"{rule.name} = " in told
+        assert f"{rule.about} ({rule.source})" in told
+        for option in rule.options:
+            assert f"{option.sentence} ({option.source})" in told
+    assert 'attacks_blocked_by = "target"' in told
+    assert '0 or "off": Nobody has to coup, however rich. (ours) 7 to 100' in told
+    assert "exchange_draw = 1 with the inquisitor, else 2" in told
+
+
+def test_every_action_has_words_for_its_effect() -> None:
+    """An action that is added to the table must not come without words."""
+    told = {action for rules in PRESETS.values() for action, _ in rows(rules)}
+    assert told == {action.value for action in Action}

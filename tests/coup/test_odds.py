@@ -1,0 +1,145 @@
+"""How likely an opponent holds a role. Sources: 003:36-39 and research/rules.md, "The odds at the end of 003"."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+from math import comb
+
+import pytest
+
+from arena.coup import COUP, PRESETS, Role, Ruleset, held, nobody_holds, odds
+
+DUKE, CAPTAIN, CONTESSA, AMBASSADOR = Role.DUKE, Role.CAPTAIN, Role.CONTESSA, Role.AMBASSADOR
+
+
+def test_the_worked_example_at_the_end_of_003() -> None:
+    """003:39: P(opponent doesn't have a duke given that I don't) = 10/13 * 9/12 = 30/52 = 58 %."""
+    expected = Fraction(10, 13) * Fraction(9, 12)
+    assert expected == Fraction(30, 52) == Fraction(15, 26)
+    assert 1 - held(unseen=13, copies_unseen=3, cards=2) == expected
+    found = odds(COUP, seats=2, own=[CAPTAIN, CONTESSA])
+    assert found.nobody is not None
+    assert found.nobody[DUKE] == 1 - found.by_influence[2][DUKE] == expected
+    assert (found.unseen, found.copies[DUKE], found.influences) == (13, 3, (2,))
+    assert f"{float(expected):.2%}" == "57.69%"
+    assert f"{float(expected):.0%}" == "58%"
+
+
+# The probability that nobody has a duke: unseen cards, dukes among them, opponents' cards.
+NUMBERS: dict[str, tuple[int, int, int, Fraction]] = {
+    "unconditional": (15, 3, 2, Fraction(22, 35)),
+    "I hold one duke": (13, 2, 2, Fraction(55, 78)),
+    "I hold two dukes": (13, 1, 2, Fraction(11, 13)),
+    "an opponent with one card, after a reveal that was no duke": (12, 3, 1, Fraction(9, 12)),
+    "20 cards": (18, 4, 2, Fraction(91, 153)),
+    "25 cards": (23, 5, 2, Fraction(153, 253)),
+}
+
+
+@pytest.mark.parametrize("case", NUMBERS.values(), ids=NUMBERS)
+def test_the_numbers_of_the_decision(case: tuple[int, int, int, Fraction]) -> None:
+    """research/rules.md, "The odds at the end of 003"."""
+    unseen, copies, cards, nobody = case
+    assert 1 - held(unseen, copies, cards) == nobody
+    assert nobody_holds(unseen, copies, 1, cards) == nobody
+
+
+@pytest.mark.parametrize(("opponents", "percent"), [(1, "57.7"), (2, "29.4"), (3, "12.2"), (4, "3.5")])
+def test_no_duke_among_several_opponents(opponents: int, percent: str) -> None:
+    """research/rules.md: C(10,2m)/C(13,2m) for m opponents with two cards each."""
+    expected = Fraction(comb(10, 2 * opponents), comb(13, 2 * opponents))
+    assert nobody_holds(13, 3, opponents) == expected
+    assert f"{100 * float(expected):.1f}" == percent
+    found = odds(COUP, opponents + 1, [CAPTAIN, CONTESSA])
+    assert found.nobody is not None
+    assert found.nobody[DUKE] == expected
+    assert found.opponents == (found.by_influence[2],) * opponents
+
+
+# Rules, seats, own cards, revealed cards, influences, and the probability that the first opponent has no duke.
+TABLES: dict[str, tuple[Ruleset, int, Sequence[Role], Sequence[Role], Sequence[int] | None, Fraction]] = {
+    "I hold one duke": (COUP, 2, [DUKE, CAPTAIN], [], None, Fraction(55, 78)),
+    "I hold two dukes": (COUP, 2, [DUKE, DUKE], [], None, Fraction(11, 13)),
+    "one card left, the other was no duke": (COUP, 2, [CAPTAIN, CONTESSA], [CONTESSA], None, Fraction(9, 12)),
+    "7 players, 20 cards": (COUP, 7, [CAPTAIN, CONTESSA], [], None, Fraction(91, 153)),
+    "10 players, 25 cards": (COUP, 10, [CAPTAIN, CONTESSA], [], None, Fraction(153, 253)),
+    "all dukes are seen": (COUP, 3, [DUKE, DUKE], [DUKE], [2, 1], Fraction(1)),
+    "an exiled opponent has none": (COUP, 3, [CAPTAIN, CONTESSA], [CAPTAIN, CONTESSA], [0, 2], Fraction(1)),
+    "my own revealed card counts": (COUP, 2, [CAPTAIN], [DUKE], [2], Fraction(55, 78)),
+    "with the inquisitor": (PRESETS["treason"], 2, [Role.INQUISITOR, CAPTAIN], [], None, Fraction(15, 26)),
+}
+
+
+@pytest.mark.parametrize("case", TABLES.values(), ids=TABLES)
+def test_the_odds_at_a_table(
+    case: tuple[Ruleset, int, Sequence[Role], Sequence[Role], Sequence[int] | None, Fraction],
+) -> None:
+    """research/rules.md: C(U-d,k)/C(U,k), with U unseen cards, d of the role among them, k hidden cards."""
+    rules, seats, own, revealed, influences, without = case
+    found = odds(rules, seats, own, revealed, influences)
+    assert found.opponents is not None
+    assert 1 - found.opponents[0][DUKE] == without
+    assert [*found.copies] == [*rules.roles]
+
+
+def test_the_odds_are_those_of_counting_all_deals() -> None:
+    """The definition: each set of hidden cards is equally likely."""
+    unseen = [*[DUKE] * 2, *[CAPTAIN] * 3, *[CONTESSA] * 4]
+    for cards in range(5):
+        deals = [*combinations(unseen, cards)]
+        for role, copies in ((DUKE, 2), (CAPTAIN, 3), (CONTESSA, 4), (AMBASSADOR, 0)):
+            assert held(len(unseen), copies, cards) == Fraction(sum(role in deal for deal in deals), len(deals))
+
+
+def test_who_lost_a_card_must_be_told_where_it_isnt_clear() -> None:
+    """One revealed card of three opponents': the odds by number of cards are known, those of an opponent aren't."""
+    found = odds(COUP, 4, [DUKE, CAPTAIN], [CONTESSA])
+    assert (found.influences, found.opponents, found.nobody) == (None, None, None)
+    told = odds(COUP, 4, [DUKE, CAPTAIN], [CONTESSA], [2, 2, 1])
+    assert told.by_influence == found.by_influence
+    assert told.opponents == (told.by_influence[2], told.by_influence[2], told.by_influence[1])
+    assert told.nobody is not None
+    assert told.nobody[CONTESSA] == Fraction(comb(10, 5), comb(12, 5))
+
+
+IMPOSSIBLE: dict[str, tuple[Callable[[], object], str]] = {
+    "more copies than cards": (lambda: held(2, 3, 1), "3 cards of a role can't be among 2"),
+    "fewer than no copies": (lambda: held(2, -1, 1), "-1 cards of a role"),
+    "more hidden cards than cards": (lambda: held(2, 1, 3), "3 hidden cards can't be among 2"),
+    "fewer than no hidden cards": (lambda: held(2, 1, -1), "-1 hidden cards"),
+    "fewer than no opponents": (lambda: nobody_holds(13, 3, -1, -2), "can't be -1 opponents"),
+    "too many opponents": (lambda: nobody_holds(13, 3, 7), "14 hidden cards"),
+    "too many players": (lambda: odds(COUP, 11, [DUKE]), "coup is for 2 to 10 players, not 11"),
+    "too few players for the rules": (lambda: odds(PRESETS["classroom"], 2, [DUKE, DUKE]), "3 to 6 players"),
+    "a draft": (lambda: odds(PRESETS["duel"], 2, [DUKE, DUKE]), "after a draft"),
+    "no card": (lambda: odds(COUP, 2, []), "1 or 2 cards face down, not 0"),
+    "three cards": (lambda: odds(COUP, 2, [DUKE, CAPTAIN, CONTESSA]), "1 or 2 cards face down, not 3"),
+    "four dukes": (lambda: odds(COUP, 6, [DUKE, DUKE], [DUKE, DUKE]), "4 cards are a duke; with 6 players there are 3"),
+    "a role of other rules": (lambda: odds(COUP, 2, [Role.INQUISITOR, DUKE]), "coup has no inquisitor"),
+    "the ambassador with the inquisitor": (lambda: odds(PRESETS["inquisitor"], 2, [AMBASSADOR, DUKE]), "no ambassador"),
+    "my lost card isn't revealed": (lambda: odds(COUP, 2, [DUKE]), "one of your own cards is face up"),
+    "nobody is left": (lambda: odds(COUP, 2, [DUKE, DUKE], [CAPTAIN, CAPTAIN]), "at most 1 cards are face up"),
+    "an opponent too few": (lambda: odds(COUP, 3, [DUKE, DUKE], [], [2]), "2 opponents, and 1 influences"),
+    "an influence of three": (lambda: odds(COUP, 3, [DUKE, DUKE], [], [2, 3]), "0 to 2 cards face down, not 3"),
+    "an influence below nothing": (lambda: odds(COUP, 3, [DUKE, DUKE], [], [2, -1]), "not -1"),
+    "more lost than revealed": (lambda: odds(COUP, 3, [DUKE, DUKE], [], [2, 1]), "have lost 1, and 0 of theirs"),
+    "more revealed than lost": (lambda: odds(COUP, 3, [DUKE, DUKE], [CAPTAIN], [2, 2]), "have lost 0, and 1 of theirs"),
+    "my own lost card for theirs": (lambda: odds(COUP, 3, [DUKE], [CAPTAIN], [2, 1]), "have lost 1, and 0 of theirs"),
+}
+
+
+@pytest.mark.parametrize("case", IMPOSSIBLE.values(), ids=IMPOSSIBLE)
+def test_what_no_table_can_show_is_refused(case: tuple[Callable[[], object], str]) -> None:
+    """The issue: the odds are of own cards, revealed cards and influence counts, so these must fit one another."""
+    calculate, told = case
+    with pytest.raises(ValueError, match=r".") as caught:
+        calculate()
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_ruleset_names_itself_in_a_refusal() -> None:
+    """A custom ruleset has a name of its own."""
+    with pytest.raises(ValueError, match="monday has no inquisitor"):
+        odds(replace(COUP, name="monday"), 2, [Role.INQUISITOR, DUKE])

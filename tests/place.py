@@ -1,0 +1,167 @@
+"""A place to use the command from, as its user does: a folder with bots, one for temporary files, and processes."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+from arena.cli import cli
+
+ROOT = Path(__file__).parents[1]
+LIMIT_S = 60  # of every command that a test starts
+SETTLE_S = 10  # for the kernel to end what it was told to end
+
+# Quick to start (no site, few imports), and its moves depend on its seed and on nothing else.
+BOT = f"""#!{sys.executable} -SI
+import json, sys, zlib
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "hello":
+        seed = message["bot_seed"]
+        print('{{"type":"hello"}}', flush=True)
+    elif message["type"] == "request":
+        choice = zlib.crc32(f"{{seed}} {{message['id']}}".encode()) % len(message["legal"])
+        print(json.dumps({{"id": message["id"], "choice": choice}}), flush=True)
+"""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """Return the one object on stdout."""
+        found = json.loads(self.out)
+        assert isinstance(found, dict)
+        return found
+
+    @property
+    def told(self) -> list[str]:
+        """Return the message of a refusal, line by line, without the notes before it."""
+        lines = self.err.splitlines()
+        start = max(number for number, line in enumerate(lines) if line.startswith(("arena: ", "Error: ")))
+        return lines[start:]
+
+
+def in_process(arguments: Sequence[object]) -> list[str]:
+    """Return the command's words; a new run without --sandbox gets plain processes, which are the quickest."""
+    words = [str(argument) for argument in arguments]
+    if words[:1] == ["run"] and not {"--sandbox", "--resume", "--help"} & set(words):
+        words += ["--sandbox", "process"]
+    return words
+
+
+class Place:
+    """A user's folder; `tmp` is where the command and the bots leave temporary files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "user"
+        self.tmp = folder / "tmp"
+        self.folder.mkdir()
+        self.tmp.mkdir()
+        self.started: list[subprocess.Popen[str]] = []
+
+    def bot(self, name: str, text: str = BOT) -> Path:
+        """Write a bot, and return its path."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def bots(self, count: int = 2) -> list[str]:
+        """Write bots with names from a on, and return them as arguments."""
+        return [self.bot(f"{letter}.py").name for letter in "abcdefghij"[:count]]
+
+    def start(self, *arguments: object, **environment: str) -> "subprocess.Popen[str]":
+        """Start the command in the folder. -P: as the installed command does, it searches no folder but its own."""
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-W", "error", "-m", "arena.cli", *in_process(arguments)],
+            cwd=self.folder,
+            env=self._environment(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self.started.append(process)
+        return process
+
+    def run(self, *arguments: object, **environment: str) -> Ran:
+        """Run the command to its end. No way of using it shows a traceback."""
+        return self.end(self.start(*arguments, **environment))
+
+    def end(self, process: "subprocess.Popen[str]") -> Ran:
+        """Wait for the end of a command that was started."""
+        out, err = process.communicate(timeout=LIMIT_S)
+        ours = [line for line in err.splitlines() if not line.startswith("  | ")]  # the others are a bot's stderr
+        assert not any("Traceback" in line for line in ours), err
+        return Ran(process.returncode, out, err)
+
+    def call(self, *arguments: object) -> Ran:
+        """Run the command in this process, which is quicker; for uses that are refused before a bot is started."""
+        before = signal.getsignal(signal.SIGTERM)
+        try:
+            with contextlib.chdir(self.folder):
+                result = CliRunner().invoke(cli, in_process(arguments), prog_name="arena")
+        finally:
+            signal.signal(signal.SIGTERM, before)
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        return Ran(result.exit_code, result.stdout, result.stderr)
+
+    def _environment(self, more: dict[str, str]) -> dict[str, str]:
+        return {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(self.tmp), "COLUMNS": "80", **more}
+
+    def wait(
+        self, what: Callable[[], Any], limit_s: float = LIMIT_S, process: "subprocess.Popen[str] | None" = None
+    ) -> Any:
+        """Wait until something is true, and return it; in vain as soon as the process that is to bring it has ended."""
+        deadline = time.monotonic() + limit_s
+        while not (found := what()):
+            ended = process is not None and process.poll() is not None
+            if ended and not (found := what()):
+                assert process is not None
+                raise AssertionError(f"the command has ended: {process.communicate(timeout=limit_s)}")
+            assert time.monotonic() < deadline, "waited in vain"
+            time.sleep(0.002)
+        return found
+
+    def processes(self) -> list[str]:
+        """Return all that live and have this place's TMPDIR or HOME: commands, workers, bots and bots' children."""
+        found = []
+        mark = str(self.tmp).encode()
+        for path in Path("/proc").glob("[0-9]*"):
+            try:
+                if mark in (path / "environ").read_bytes():
+                    found.append(f"{path.name} {(path / 'cmdline').read_bytes()!r}")
+            except OSError:  # it has just ended, or is another user's
+                continue
+        return found
+
+    def close(self) -> None:
+        """Kill what still runs."""
+        for process in self.started:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate(timeout=LIMIT_S)
+
+    def demand_nothing_left(self) -> None:
+        """Demand that no process and no temporary file is left, after a moment for the dead to go."""
+        if sys.platform == "linux":
+            self.wait(lambda: not self.processes(), SETTLE_S)
+        assert list(self.tmp.iterdir()) == []

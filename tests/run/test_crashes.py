@@ -1,0 +1,219 @@
+"""A kill at any moment costs nothing that was complete: kill -9 of workers and of the whole run, 20 times in all.
+
+Source: DESIGN.md, section 4: the match is the unit of durability, and a dead worker costs its match, which is played
+again. Moments are random, from a seed that the test names. Linux only: elsewhere the kernel ends no orphans.
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.place import Place
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc; elsewhere orphans live on")
+
+RUN_KILLS = 10
+WORKER_KILLS = 10
+ARGUMENTS = ("--seats", 2, "--match-games", 2, "--seed", 11, "--jobs", 2)
+MATCHES = 72  # whole rounds, and long enough for all kills of a test
+NEVER = 10_000  # games: more than any test waits for
+
+
+def results(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+
+
+def moves(folder: Path) -> dict[str, list[str]]:
+    """Return what was played in each match; times differ from run to run."""
+    return {
+        path.name: [json.loads(line).get("moves", "") for line in path.read_text().splitlines()]
+        for path in sorted((folder / "records").iterdir())
+    }
+
+
+def complete(folder: Path) -> int:
+    return len(list((folder / "records").glob("*.jsonl")))
+
+
+def workers(process: "subprocess.Popen[str]") -> list[int]:
+    """Return the process ids of a run's workers."""
+    found = []
+    for task in Path(f"/proc/{process.pid}/task").iterdir():
+        try:
+            children = (task / "children").read_text().split()
+        except OSError:  # the thread has just ended
+            continue
+        for pid in children:
+            try:
+                if b"ladder.workers" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    found.append(int(pid))
+            except OSError:  # it has just ended
+                continue
+    return found
+
+
+@pytest.fixture(scope="module")
+def undisturbed(places: Callable[[], Place]) -> tuple[Place, Path]:
+    """Give a run that nothing disturbed, and its place."""
+    place = places()
+    ran = place.run("run", *place.bots(3), "--games", 2 * MATCHES, *ARGUMENTS, "--out", "calm")
+    assert ran.code == 0
+    assert complete(place.folder / "calm") == MATCHES
+    return place, place.folder / "calm"
+
+
+def demand_the_same(found: Path, calm: Path) -> None:
+    """Demand each match once, in order, with the games of the undisturbed run."""
+    listed = [(line["match"], line["game"]) for line in results(found)]
+    assert listed == [(match, game) for match in range(MATCHES) for game in range(2)]
+    assert (found / "results.jsonl").read_bytes() == (calm / "results.jsonl").read_bytes()
+    assert moves(found) == moves(calm)
+    assert sorted(path.name for path in found.iterdir()) == ["logs", "records", "results.jsonl", "run.json"]
+
+
+def test_a_run_that_is_killed_ten_times_ends_like_one_that_is_not(undisturbed: tuple[Place, Path]) -> None:
+    """kill -9 of the run at random moments of its whole life; each time --resume goes on with what is complete."""
+    place, calm = undisturbed
+    chance = random.Random(20240)
+    out = place.folder / "killed"
+    before = 0
+    for kill in range(RUN_KILLS):
+        if kill == 0:
+            process = place.start("run", *place.bots(3), "--games", 2 * MATCHES, *ARGUMENTS, "--out", "killed")
+            place.wait((out / "run.json").exists, process=process)
+        else:
+            process = place.start("run", "--resume", "killed", "--jobs", 2)
+        # Half of the kills come while it starts, the others while matches end one after the other.
+        if kill % 2:
+            place.wait(lambda: complete(out) > before, process=process)  # noqa: B023
+        time.sleep(chance.uniform(0, 0.4))
+        process.kill()
+        place.end(process)
+        place.wait(lambda: not place.processes(), 10)
+        assert complete(out) >= before, "no completed match is lost"
+        before = complete(out)
+    assert before < MATCHES, "the kills came too late"
+    ran = place.run("run", "--resume", "killed", "--json")
+    assert ran.code == 0
+    assert f"{before} of {MATCHES} matches are complete already" in ran.err
+    assert (ran.json["matches"], ran.json["games"]) == (MATCHES, MATCHES * 2)
+    demand_the_same(out, calm)
+    place.demand_nothing_left()
+
+
+def test_workers_that_are_killed_cost_only_time(undisturbed: tuple[Place, Path]) -> None:
+    """kill -9 of a worker at random moments: its match is played again, and no other is touched."""
+    place, calm = undisturbed
+    chance = random.Random(20241)
+    out = place.folder / "hurt"
+    process = place.start("run", *place.bots(3), "--games", 2 * MATCHES, *ARGUMENTS, "--out", "hurt", "--json")
+    killed: set[int] = set()
+    for _ in range(WORKER_KILLS):
+        alive = place.wait(lambda: [pid for pid in workers(process) if pid not in killed], process=process)
+        time.sleep(chance.uniform(0, 0.1))
+        pid = chance.choice(alive)
+        os.kill(pid, signal.SIGKILL)
+        killed.add(pid)
+    ran = place.end(process)
+    assert ran.code == 0
+    assert (ran.json["matches"], ran.json["games"], ran.json["given_up"]) == (MATCHES, MATCHES * 2, [])
+    assert 0 < ran.json["voided"] <= WORKER_KILLS, "a worker may also have been killed between two matches"
+    assert ran.err.count("the worker process ended with -9") == ran.json["voided"]
+    demand_the_same(out, calm)
+    place.demand_nothing_left()
+
+
+def test_a_worker_that_dies_in_a_long_match_leaves_no_bot_behind(place: Place) -> None:
+    """Its bots, which answer nothing, end with it, and the match begins anew."""
+    silent = place.bot("silent.py", (Path(__file__).parents[1] / "bad_bots" / "silent.py").read_text())
+    other = place.bot("other.py")
+    flags = ("--limit-ms", 60_000, "--games", 2, "--match-games", 2, "--jobs", 1, "--out", "out")
+    process = place.start("run", silent, other, *flags)
+
+    def playing() -> list[str]:
+        return [line for line in place.processes() if "silent.py" in line and "arena.cli" not in line]
+
+    place.wait(lambda: workers(process) and playing(), process=process)
+    first = playing()
+    os.kill(workers(process)[0], signal.SIGKILL)
+    place.wait(lambda: set(playing()) - set(first), process=process)
+    assert len(list(place.tmp.glob("arena-*/match-0-*"))) == 1, "what the dead worker left is removed"
+    assert process.stderr is not None
+    said = iter(process.stderr.readline, "")
+    assert any("match 0 is void: the worker process ended with -9" in line for line in said)
+    process.terminate()
+    ran = place.end(process)
+    assert ran.code == 130
+    assert [line.split()[0] for line in ran.out.splitlines() if line] == ["0", "records"], "no table of noughts"
+    place.demand_nothing_left()
+
+
+# --- asked to stop ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+def test_a_run_that_is_asked_to_stop_prints_its_standings(place: Place, asked: signal.Signals) -> None:
+    """Exit 130, the standings so far on stdout, how to go on on stderr, nothing left running or lying about."""
+    process = place.start("run", *place.bots(3), "--games", NEVER, *ARGUMENTS, "--out", "the out")
+    out = place.folder / "the out"
+    place.wait(lambda: out.exists() and complete(out) >= 5, process=process)
+    process.send_signal(asked)
+    ran = place.end(process)
+    assert ran.code == 130
+    assert ran.err.splitlines()[-1] == "interrupted; go on with: arena run --resume 'the out'"
+    kept = complete(out)
+    assert kept >= 5
+    head, *rest = ran.out.splitlines()
+    assert head.startswith(f"{2 * kept} games of coup at 2 seats in {kept} matches")
+    assert [line.split()[0] for line in rest[2:5]] == ["1", "2", "3"]
+    assert len(results(out)) == 2 * kept
+    assert not (out / "scratch.txt").exists()
+    assert place.run("verify", "the out").code == 0
+    place.demand_nothing_left()
+
+
+def test_json_is_printed_when_a_run_is_asked_to_stop(place: Place) -> None:
+    """So that a program that stops a run gets its results."""
+    process = place.start("run", *place.bots(2), "--games", NEVER, *ARGUMENTS, "--out", "out", "--json")
+    out = place.folder / "out"
+    place.wait(lambda: out.exists() and complete(out) >= 2, process=process)
+    process.send_signal(signal.SIGINT)
+    ran = place.end(process)
+    assert ran.code == 130
+    assert ran.json["matches"] == complete(out)
+
+
+@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+def test_a_run_can_be_stopped_while_it_greets(place: Place, asked: signal.Signals) -> None:
+    """A bot that doesn't say hello holds it up for --start-ms; nothing is left, no folder either."""
+    sign = place.folder / "started"
+    silent = place.bot("silent.py", f"import sys\nopen({str(sign)!r}, 'w').close()\nsys.stdin.read()\n")
+    process = place.start("run", silent, place.bot("other.py"), "--start-ms", 600_000, "--out", "out")
+    place.wait(sign.exists, process=process)
+    process.send_signal(asked)
+    ran = place.end(process)
+    assert ran.code == 130
+    assert ran.out == ""
+    assert ran.err.splitlines()[-1] == "interrupted before the first game"
+    assert not (place.folder / "out").exists()
+    place.demand_nothing_left()
+
+
+def test_a_bot_with_children_leaves_none_when_the_run_is_stopped(place: Place) -> None:
+    """The worker is asked to leave before it is killed, so it ends its bots with all that they started."""
+    forking = place.bot("forking.py", (Path(__file__).parents[1] / "bad_bots" / "forking.py").read_text())
+    process = place.start("run", forking, *place.bots(1), "--games", NEVER, *ARGUMENTS, "--out", "out")
+    out = place.folder / "out"
+    place.wait(lambda: out.exists() and complete(out) >= 1, process=process)
+    process.send_signal(signal.SIGINT)
+    assert place.end(process).code == 130
+    place.demand_nothing_left()

@@ -1,0 +1,174 @@
+"""A Docker daemon that dies, restarts or hangs while matches are played.
+
+Source: issue 4, "Bad input": it voids the match within 30 s, which is played again; research/sandbox.md, row 105. The
+daemon of this host serves others too, so what dies here is a relay before its socket, which is all that the arena sees
+of it.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.sandbox import why_not
+from tests.place import Place
+
+Needs = Callable[[str, str | None], None]
+
+VOID_S = 30  # the issue's limit
+LIMIT_S = 60
+
+
+class Relay:
+    """A unix socket that leads to the daemon's, while it is up; hung, it takes connections and carries nothing."""
+
+    def __init__(self, target: str) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="relay-"))  # a socket's path may have 107 bytes
+        self.path = self.folder / "docker.sock"
+        self.target = target
+        self.hung = threading.Event()
+        self.ends: list[socket.socket] = []
+        self.listener: socket.socket | None = None
+
+    @property
+    def host(self) -> str:
+        return f"unix://{self.path}"
+
+    def up(self) -> None:
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(self.path))
+        self.listener.listen(64)
+        threading.Thread(target=self._accept, args=(self.listener,), daemon=True).start()
+
+    def down(self) -> None:
+        """Close everything, as a daemon's death does."""
+        if self.listener is not None:
+            with contextlib.suppress(OSError):
+                self.listener.shutdown(socket.SHUT_RDWR)
+            self.listener.close()
+            self.path.unlink()
+            self.listener = None
+        for end in self.ends:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self.down()
+        self.hung.clear()
+        for end in self.ends:
+            end.close()
+        shutil.rmtree(self.folder)
+
+    def _accept(self, listener: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                ours, _ = listener.accept()
+                theirs = socket.socket(socket.AF_UNIX)
+                theirs.connect(self.target)
+                self.ends += [ours, theirs]
+                for source, target in ((ours, theirs), (theirs, ours)):
+                    threading.Thread(target=self._carry, args=(source, target), daemon=True).start()
+
+    def _carry(self, source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                while self.hung.is_set():
+                    time.sleep(0.01)
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+
+@pytest.fixture
+def relay(needs: Needs) -> Iterator[Relay]:
+    """Give a relay that is up."""
+    needs("docker", why_not("docker"))
+    host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
+    if not host.startswith("unix://"):
+        pytest.skip("the daemon isn't on a unix socket")
+    made = Relay(host.removeprefix("unix://"))
+    made.up()
+    yield made
+    made.close()
+
+
+def playing(place: Place, relay: Relay) -> Any:
+    """Start a long run over the relay, and return its process when matches are complete."""
+    flags = ("--games", 10_000, "--match-games", 2, "--seed", 3, "--jobs", 1, "--sandbox", "docker", "--out", "out")
+    process = place.start("run", *place.bots(2), *flags, DOCKER_HOST=relay.host)
+    place.wait((place.folder / "out" / "records" / "000001.jsonl").exists, process=process)
+    return process
+
+
+def records(place: Place) -> int:
+    return len(list((place.folder / "out" / "records").glob("*.jsonl")))
+
+
+def test_a_daemon_that_restarts_costs_time_and_no_match(place: Place, relay: Relay) -> None:
+    """What was being played is void and played again; nothing is given up, nothing is left."""
+    process = playing(place, relay)
+    relay.down()
+    wait_for_void(process)
+    relay.up()
+    before = records(place)
+    place.wait(lambda: records(place) >= before + 2, LIMIT_S, process)
+    process.send_signal(signal.SIGINT)
+    ran = place.end(process)
+    assert ran.code == 130
+    assert "void too often" not in ran.out + ran.err
+    assert place.run("verify", "out").code == 0
+    place.demand_nothing_left()
+
+
+def test_a_daemon_that_does_not_come_back_ends_the_run(place: Place, relay: Relay) -> None:
+    """Exit 1, with what is complete, and the way to go on, which works once the daemon is back."""
+    process = playing(place, relay)
+    relay.down()
+    # Not place.end: Docker's client leaks a socket when it can't connect, of which Python warns at the end.
+    out, err = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 1, err
+    assert "3 matches in a row were void too often: " in err
+    assert "go on with: arena run --resume out" in err
+    assert "games of coup at 2 seats" in out
+    assert "arena/cli/run.py" not in err, "no traceback of ours"
+    relay.up()
+    go_on(place, relay)
+
+
+def test_a_daemon_that_hangs_voids_the_match_in_time(place: Place, relay: Relay) -> None:
+    """Every question to it has a time limit; and the run can still be stopped."""
+    process = playing(place, relay)
+    relay.hung.set()
+    wait_for_void(process)
+    process.send_signal(signal.SIGINT)
+    assert place.end(process).code == 130
+    relay.hung.clear()
+    go_on(place, relay)
+
+
+def go_on(place: Place, relay: Relay) -> None:
+    """Resume the run until a match more is complete, and demand that then nothing is left."""
+    before = records(place)
+    process = place.start("run", "--resume", "out", "--jobs", 1, DOCKER_HOST=relay.host)
+    place.wait(lambda: records(place) > before, LIMIT_S, process)
+    process.send_signal(signal.SIGINT)
+    assert place.end(process).code == 130
+    place.demand_nothing_left()
+
+
+def wait_for_void(process: Any) -> None:
+    """Read what a run says until a match is void, and demand that this took no longer than it may."""
+    began = time.monotonic()
+    line = ""
+    while "is void" not in line:
+        line = process.stderr.readline()
+        assert line, "the run has ended"
+    assert time.monotonic() - began < VOID_S

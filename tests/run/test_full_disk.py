@@ -1,0 +1,115 @@
+"""A disk that runs full under the temporary files while matches are played: one message, and the way to go on.
+
+Source: issue 4, "Bad input"; README: exit codes. Full disks at the start, and under the results: test_cli_boxes.py.
+What isn't a full disk, though the kernel's number is the same, still voids its match.
+"""
+
+import contextlib
+import errno
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from arena.run import NoRoomError
+from arena.sandbox import NAMES, SandboxError, full, no_room, why_not
+from tests.place import Place
+
+Needs = Callable[[str, str | None], None]
+
+ENDLESS = ("--games", 100_000, "--match-games", 2, "--seed", 3, "--jobs", 2)
+FILES = 400  # inodes of the small disk: more than a run needs, and soon used up
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path, needs: Needs) -> Iterator[Path]:
+    """Give a file system of 2 MB and 400 files, which only root can make."""
+    needs("a file system of our own", None if os.geteuid() == 0 and sys.platform == "linux" else "root alone mounts")
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size=2m,nr_inodes={FILES},mode=1777", "tmpfs", str(folder)]
+    done = subprocess.run(mount, capture_output=True, text=True, timeout=60, check=False)
+    needs("a file system of our own", done.stderr.strip() or None if done.returncode else None)
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True, timeout=60)
+
+
+def fill(folder: Path) -> None:
+    """Use up all blocks, then all files."""
+    folder.mkdir()
+    with contextlib.suppress(OSError), (folder / "blocks").open("wb", 0) as file:
+        while True:
+            file.write(bytes(1 << 16))
+    with contextlib.suppress(OSError):
+        for number in range(2 * FILES):
+            (folder / str(number)).touch()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_disk_that_runs_full_ends_the_run_with_one_message(
+    place: Place, needs: Needs, small_disk: Path, name: str
+) -> None:
+    """It says what is full and what to do, not that the results are at fault, and no match is said to be void."""
+    needs(name, why_not(name))
+    process = place.start("run", *place.bots(2), *ENDLESS, "--sandbox", name, "--out", "out", TMPDIR=str(small_disk))
+    records = place.folder / "out" / "records"
+    place.wait((records / "000001.jsonl").exists, process=process)
+    filler = small_disk / "filler"
+    fill(filler)
+    ran = place.end(process)
+    assert ran.code == 1
+    assert ran.told[0] == f"arena: no room for temporary files in {small_disk}: free some, or set TMPDIR"
+    assert "arena run --resume out" in ran.told[1]
+    assert len(ran.told) == 2
+    assert ran.err.count(str(small_disk)) == 1
+    assert "results can't be written" not in ran.err
+    assert "void" not in ran.err
+    assert "games of coup at 2 seats" in ran.out, "the standings so far"
+    kept = len(list(records.glob("*.jsonl")))
+    assert kept > 0
+
+    assert [path.name for path in small_disk.iterdir()] == ["filler"], "the run's own files are gone"
+    for path in filler.iterdir():
+        path.unlink()
+    process = place.start("run", "--resume", "out", TMPDIR=str(small_disk))
+    place.wait(lambda: len(list(records.glob("*.jsonl"))) > kept, process=process)
+    process.send_signal(signal.SIGTERM)
+    assert place.end(process).code == 130
+    place.wait(lambda: not place.processes(), 10)
+
+
+def caused(cause: OSError) -> SandboxError:
+    """Return a sandbox's error as it comes of the system's."""
+    try:
+        try:
+            raise cause
+        except OSError as problem:
+            raise SandboxError("can't") from problem
+    except SandboxError as problem:
+        return problem
+
+
+def test_a_full_table_of_the_kernel_is_no_full_disk(tmp_path: Path) -> None:
+    """Control groups and mounts have limits whose excess is ENOSPC too; they say so themselves."""
+    scratch = tmp_path / "scratch"
+    assert full(caused(OSError(errno.ENOSPC, "full", str(scratch / "box-1"))), scratch)
+    assert full(caused(OSError(errno.EDQUOT, "full", os.fsencode(scratch / "box-1"))), scratch)
+    assert full(OSError(errno.ENOSPC, "full"), scratch), "write(2) names no file"
+    assert not full(caused(OSError(errno.ENOSPC, "full", "/sys/fs/cgroup/arena.1")), scratch)
+    assert not full(caused(OSError(errno.EMFILE, "too many", str(scratch / "box-1"))), scratch)
+    assert not full(SandboxError("bwrap is missing"), scratch)
+    link = tmp_path / "link"
+    scratch.mkdir()
+    link.symlink_to(scratch)
+    assert full(caused(OSError(errno.ENOSPC, "full", str(scratch / "docker-1"))), link)
+
+
+def test_that_there_is_no_room_comes_from_a_worker_as_it_was_said(tmp_path: Path) -> None:
+    """Exceptions are pickled on their way."""
+    problem = NoRoomError(no_room(tmp_path))
+    assert str(pickle.loads(pickle.dumps(problem))) == str(problem)

@@ -1,0 +1,410 @@
+"""What --rules makes of a name or a file, and a ruleset as plain data. Source: arena/run/rules_file.py, and
+research/rules.md for the fields and presets."""
+
+import json
+from dataclasses import fields, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.coup import (
+    COUP,
+    DOCUMENTS,
+    FIELD,
+    FIELDS,
+    PRESETS,
+    Blockers,
+    Ruleset,
+    differences,
+    from_dict,
+    seat_counts,
+    to_dict,
+)
+from arena.run import ABOUT, RulesetError, load
+
+# What must be on for a field to have an effect.
+NEEDED: dict[str, dict[str, object]] = {rule.name: {rule.needs: True} for rule in FIELDS if rule.needs} | {
+    "exchange_return": {"exchange_draw": 1},
+    "draft": {"max_seats": 2},
+}
+
+
+def write(folder: Path, text: str | bytes, name: str = "my.toml") -> str:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return str(path)
+
+
+def refusal(name_or_path: str) -> str:
+    with pytest.raises(RulesetError) as caught:
+        load(name_or_path)
+    message = str(caught.value)
+    assert message.count("\n") <= 1, "an error is two lines at most"
+    assert all(line.isprintable() for line in message.split("\n")), "nothing in it may act on a terminal"
+    return message
+
+
+# --- the table of fields ----------------------------------------------------------------------------------------------
+
+
+def test_the_table_has_every_field_of_a_ruleset_once_and_in_its_order() -> None:
+    """The issue: every field with its default, allowed values and the document it comes from."""
+    assert [rule.name for rule in FIELDS] == [field.name for field in fields(Ruleset) if field.init]
+
+
+@pytest.mark.parametrize("rule", FIELDS, ids=lambda rule: rule.name)
+def test_a_field_takes_its_default_and_every_member_of_its_enum(rule: Any) -> None:
+    """research/rules.md, the values of each field. Nobody is no value of attacks_blocked_by: no document has that."""
+    assert rule.default is None or rule.read(to_dict(COUP)[rule.name]) == rule.default
+    values = [option.value for option in rule.options]
+    if isinstance(rule.default, StrEnum):
+        assert {*values} == {*type(rule.default)} - {Blockers.NOBODY}
+        assert all(type(value) is type(rule.default) for value in values)
+    if isinstance(rule.default, bool):
+        assert sorted(values) == [False, True]
+
+
+@pytest.mark.parametrize("rule", FIELDS, ids=lambda rule: rule.name)
+def test_a_field_cites_lines_that_may_exist(rule: Any) -> None:
+    """A source is document:line of one of the five documents, or says that there is none."""
+    for source in [rule.source, *(option.source for option in rule.options)]:
+        known = [f"{number}:" for number in DOCUMENTS] + ["ours", "004's program"]
+        assert any(word in source for word in known), source
+
+
+# --- as plain data ----------------------------------------------------------------------------------------------------
+
+
+def variants() -> list[Ruleset]:
+    found = [*PRESETS.values(), Ruleset("Monday"), Ruleset("x" * 40)]
+    for rule in FIELDS:
+        values = [option.value for option in rule.options] + list(rule.span or ())
+        found += [replace(COUP, **{**NEEDED.get(rule.name, {}), rule.name: value}) for value in values]
+    return [rules for rules in found if rules.min_seats <= rules.max_seats]
+
+
+def test_a_ruleset_survives_the_way_through_json() -> None:
+    """A custom ruleset travels in run.json and in records: every preset, and every value of every field."""
+    assert len(variants()) > 50
+    for rules in variants():
+        read = from_dict(json.loads(json.dumps(to_dict(rules))))
+        assert read == rules
+        assert (read.roles, read.actions) == (rules.roles, rules.actions)
+        assert [type(value) for value in vars_of(read)] == [type(value) for value in vars_of(rules)]
+
+
+def vars_of(rules: Ruleset) -> list[object]:
+    return [getattr(rules, rule.name) for rule in FIELDS]
+
+
+BAD_DATA: dict[str, tuple[dict[str, object], str]] = {
+    "an unknown field": ({"colour": 1}, 'unknown field "colour"'),
+    "a number for a boolean": ({"inquisitor": 1}, "inquisitor = 1 is not allowed"),
+    "a boolean for a number": ({"start_coins": True}, "start_coins = true is not allowed"),
+    "a fraction": ({"start_coins": 2.0}, "start_coins = 2.0 is not allowed"),
+    "null for a number": ({"start_coins": None}, "start_coins = None is not allowed"),
+    "a list": ({"prove": ["choose"]}, "prove = ['choose'] is not allowed"),
+    "an empty name": ({"name": ""}, 'name = "" is not allowed'),
+    "a name that acts on a terminal": ({"name": "\x1b[31m"}, "name = '\\x1b[31m' is not allowed"),
+    "a name of blanks": ({"name": " "}, 'name = " " is not allowed'),
+    "more players at least than at most": ({"min_seats": 4, "max_seats": 3}, "min_seats = 4 is more than max_seats"),
+    "an exchange of two that returns the claimed role": ({"exchange_return": "claimed_role"}, "needs exchange_draw 1"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_DATA.values(), ids=BAD_DATA)
+def test_data_that_no_ruleset_writes_is_refused(case: tuple[dict[str, object], str]) -> None:
+    """Strict: a record or a run.json that was changed isn't guessed at."""
+    changed, told = case
+    with pytest.raises(ValueError, match=r".") as caught:
+        from_dict({**to_dict(COUP), **changed})
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("name", FIELD)
+def test_data_that_lacks_a_field_is_refused(name: str) -> None:
+    """Strict: a record holds the whole ruleset, so that it doesn't change when a default does."""
+    data = to_dict(COUP)
+    del data[name]
+    with pytest.raises(ValueError, match=f"no field {name}"):
+        from_dict(data)
+
+
+# --- presets ----------------------------------------------------------------------------------------------------------
+
+# research/rules.md, "Presets". The seats are those that it can be played with.
+PRESET_TABLE: dict[str, tuple[range, dict[str, object]]] = {
+    "coup": (range(2, 11), {}),
+    "duel": (range(2, 3), {"max_seats": 2, "draft": True}),
+    "inquisitor": (range(2, 11), {"inquisitor": True}),
+    "reformation": (range(2, 11), {"reformation": True}),
+    "reformation-inquisitor": (range(2, 11), {"reformation": True, "inquisitor": True}),
+    "treason": (
+        range(2, 11),
+        {
+            "two_player_starter_coins": 2,
+            "first_player": "random",
+            "prove": "automatic",
+            "block_after_failed_challenge": "never",
+            "inquisitor": True,
+            "examine_pick": "random",
+            "examine_replace": "return_first",
+            "reformation": True,
+            "allegiance_start": "assigned",
+            "embezzle_concede": False,
+        },
+    ),
+    "treason-original": (
+        range(2, 11),
+        {
+            "two_player_starter_coins": 2,
+            "first_player": "random",
+            "prove": "automatic",
+            "block_after_failed_challenge": "never",
+        },
+    ),
+    "treason-inquisitors": (
+        range(2, 11),
+        {
+            "two_player_starter_coins": 2,
+            "first_player": "random",
+            "prove": "automatic",
+            "block_after_failed_challenge": "never",
+            "inquisitor": True,
+            "examine_pick": "random",
+            "examine_replace": "return_first",
+        },
+    ),
+    "classroom": (
+        range(3, 7),
+        {"min_seats": 3, "max_seats": 6, "attacks_blocked_by": "anyone", "block_challenged_by": "actor"},
+    ),
+    "andy": (range(2, 6), {"max_seats": 5, "shown_card": "may_keep"}),
+    "blog": (
+        range(2, 7),
+        {
+            "max_seats": 6,
+            "two_player_starter_coins": 2,
+            "exchange_draw": 1,
+            "exchange_return": "claimed_role",
+            "block_after_failed_challenge": "not_challenger",
+        },
+    ),
+}
+
+
+def test_every_preset_of_the_issue_is_there_and_described() -> None:
+    """The issue, "Rulesets as data"."""
+    assert [*PRESETS] == [*PRESET_TABLE] == [*ABOUT]
+
+
+@pytest.mark.parametrize("name", PRESET_TABLE)
+def test_a_preset_differs_from_the_base_game_as_its_document_says(name: str) -> None:
+    """research/rules.md, "Presets"."""
+    seats, different = PRESET_TABLE[name]
+    rules = load(name)
+    assert {rule.name: to_dict(rules)[rule.name] for rule in differences(rules)} == different
+    assert seat_counts(rules) == [*seats]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_file_with_only_a_base_and_its_name_is_that_preset(tmp_path: Path, name: str) -> None:
+    """Nothing that a preset sets is idle, or it would fall back and differ."""
+    assert load(write(tmp_path, f'base = "{name}"\nname = "{name}"\n')) == PRESETS[name]
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+GOOD: dict[str, tuple[str, Ruleset]] = {
+    "an empty file is the base game under another name": ("", Ruleset("my")),
+    "a name": ('name = "Monday evening"', Ruleset("Monday evening")),
+    "a field": ("start_coins = 3", Ruleset("my", start_coins=3)),
+    "a base, and a field that changes it": (
+        'base = "classroom"\nforced_coup = "off"',
+        replace(PRESETS["classroom"], name="my", forced_coup=0),
+    ),
+    "a coup that isn't forced, as a number": ("forced_coup = 0", Ruleset("my", forced_coup=0)),
+    "a draft is for two": ("draft = true", Ruleset("my", max_seats=2, draft=True)),
+    "an exchange of two by the inquisitor": (
+        "inquisitor = true\nexchange_draw = 2",
+        Ruleset("my", inquisitor=True, exchange_draw=2),
+    ),
+    "an exchange of one by the inquisitor returns the inquisitor": (
+        'inquisitor = true\nexchange_return = "claimed_role"',
+        replace(PRESETS["inquisitor"], name="my", exchange_return=PRESETS["blog"].exchange_return),
+    ),
+    "what a base sets and the file makes idle falls back": (
+        'base = "treason"\ninquisitor = false\nreformation = false',
+        replace(PRESETS["treason-original"], name="my"),
+    ),
+    "a field that the base gives an effect": (
+        'base = "inquisitor"\nexamine_pick = "random"',
+        replace(PRESETS["treason-inquisitors"], **{
+            name: getattr(COUP, name)
+            for name in ("two_player_starter_coins", "first_player", "prove", "block_after_failed_challenge",
+                         "examine_replace")
+        }, name="my"),
+    ),
+    "a byte order mark": ("\ufeffstart_coins = 3", Ruleset("my", start_coins=3)),
+    "a preset's name on that preset": ('name = "coup"', COUP),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", GOOD.values(), ids=GOOD)
+def test_a_file_is_read(tmp_path: Path, case: tuple[str, Ruleset]) -> None:
+    """The docstring of arena/run/rules_file.py."""
+    text, rules = case
+    assert load(write(tmp_path, text)) == rules
+
+
+@pytest.mark.parametrize("rule", [rule for rule in FIELDS if rule.name != "name"], ids=lambda rule: rule.name)
+def test_every_value_of_every_field_can_be_written_in_a_file(tmp_path: Path, rule: Any) -> None:
+    """The issue: an organiser can mix their own."""
+    values = [(option.value, option.value) for option in rule.options] + [(n, n) for n in rule.span or ()]
+    values += [(option.word, option.value) for option in rule.options if option.word]
+    for written, value in values:
+        if (rule.name, value) in (("exchange_return", "any"), ("draft", False)):
+            needed: dict[str, object] = {}
+        elif rule.name == "embezzle_concede":
+            needed = {"reformation": True}
+        else:
+            needed = NEEDED.get(rule.name, {})
+        lines = [f"{name} = {json.dumps(to_plain(on))}" for name, on in {**needed, rule.name: written}.items()]
+        assert getattr(load(write(tmp_path, "\n".join(lines))), rule.name) == value
+
+
+def to_plain(value: object) -> object:
+    return value.value if isinstance(value, StrEnum) else value
+
+
+BAD: dict[str, tuple[str | bytes, str, str]] = {
+    "an unknown field": ("colour = 1", 'unknown field "colour".', "base, name, min_seats, max_seats, start_coins"),
+    "a misspelt field": ("exchange_drew = 1", "did you mean exchange_draw?", "exchange_return"),
+    "a table": ("[rules]\nprove = 1", 'unknown field "rules".', "The fields are"),
+    "an unknown base": ('base = "claasroom"', 'no base "claasroom"; did you mean classroom?', "treason-original"),
+    "a base that is no text": ("base = 3", 'no base "3"', "There are coup, duel"),
+    "a base that is a file": ('base = "other.toml"', 'no base "other.toml"', "There are coup, duel"),
+    "a misspelt value": (
+        'attacks_blocked_by = "anybody"',
+        'attacks_blocked_by = "anybody" is not allowed; did you mean "anyone"?',
+        'Allowed: "target" or "anyone" (000:141, 149).',
+    ),
+    "a value that no document has": ('attacks_blocked_by = "nobody"', "is not allowed", '"target" or "anyone"'),
+    "a text for a boolean": ('inquisitor = "on"', 'inquisitor = "on" is not allowed', "Allowed: false or true"),
+    "a boolean in quotes": ('inquisitor = "true"', 'inquisitor = "true" is not allowed.', "Allowed: false or true"),
+    "a number out of range": ("exchange_draw = 3", "exchange_draw = 3 is not allowed", "Allowed: 1 or 2 (000:122)"),
+    "a boolean for a number": ("exchange_draw = true", "exchange_draw = true is not allowed", "Allowed: 1 or 2"),
+    "a fraction": ("start_coins = 1.5", "start_coins = 1.5 is not allowed", "Allowed: 0 to 100"),
+    "a forced coup that nobody can pay": (
+        "forced_coup = 6",
+        "forced_coup = 6 is not allowed",
+        'Allowed: 0 or "off" or 7 to 100 (000:87',
+    ),
+    "a number of 5000 digits": (f"start_coins = {'9' * 5000}", "a number has too many digits", "A line looks like"),
+    "a number of 5000 hexadecimal digits": (
+        f"start_coins = 0x{'f' * 5000}",
+        "start_coins = a number of more than 60 digits is not allowed",
+        "Allowed: 0 to 100",
+    ),
+    "eleven players": ("max_seats = 11", "max_seats = 11 is not allowed", "Allowed: 2 to 10"),
+    "a time": ("start_coins = 2024-01-01", "start_coins = datetime.date(2024, 1, 1) is not allowed", "0 to 100"),
+    "a name that acts on a terminal": ('name = "\\u001b[31m"', "name = '\\x1b[31m' is not allowed", "printable"),
+    "a long value": (f'prove = "{"x" * 999}"', "xxx... is not allowed", '"choose" or "automatic"'),
+    "a preset's name on other rules": ("start_coins = 3\nname = 'blog'", '"blog" is the name of a preset', "name ="),
+    "no TOML": ("start_coins: 3", "not valid TOML: ", "A line looks like"),
+    "no UTF-8": (b"# \xe9\n", "not UTF-8 (line 1).", "Save it as UTF-8."),
+    "too large": ("#" * 70_000, "more than 65536 bytes.", "arena rules --fields"),
+    "nested too deeply": ("a = " + "[" * 5000, "not valid TOML: nested too deeply", "A line looks like"),
+    # Without effect.
+    "examine without the inquisitor": (
+        'examine_pick = "random"',
+        "examine_pick has no effect without inquisitor = true.",
+        "Leave it out",
+    ),
+    "examine after the inquisitor was taken from the base": (
+        'base = "treason"\ninquisitor = false\nexamine_replace = "draw_first"',
+        "examine_replace has no effect without inquisitor = true.",
+        "Leave it out",
+    ),
+    "allegiances without the reformation": (
+        'allegiance_start = "assigned"',
+        "allegiance_start has no effect without reformation = true.",
+        "Leave it out",
+    ),
+    "embezzlement without the reformation": (
+        "embezzle_concede = false",
+        "embezzle_concede has no effect without reformation = true.",
+        "Leave it out",
+    ),
+    "a concession where proof is automatic": (
+        'base = "treason"\nembezzle_concede = true',
+        'embezzle_concede has no effect with prove = "automatic"',
+        "Leave it out",
+    ),
+    "a starter of two where three play": (
+        'base = "classroom"\ntwo_player_starter_coins = 2',
+        "two_player_starter_coins has no effect with min_seats = 3",
+        "Leave it out",
+    ),
+    "a draft of four": ("draft = true\nmax_seats = 4", "max_seats has no effect with draft = true", "Leave it out"),
+    # Can't be played.
+    "a draft of at least three": (
+        'base = "classroom"\ndraft = true',
+        "nobody can play this: draft = true is for two players (000:187), and min_seats = 3.",
+        "",
+    ),
+    "fewer players at most than at least": ("min_seats = 5\nmax_seats = 4", "nobody can play this: min_seats = 5", ""),
+    "an exchange of two that returns the claimed role": (
+        'exchange_return = "claimed_role"',
+        "nobody can play this: exchange_return claimed_role",
+        "",
+    ),
+    "an exchange of two by the inquisitor that returns the claimed role": (
+        'inquisitor = true\nexchange_draw = 2\nexchange_return = "claimed_role"',
+        "nobody can play this: exchange_return claimed_role",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD.values(), ids=BAD)
+def test_a_file_that_is_no_ruleset_is_refused_with_what_is_allowed(
+    tmp_path: Path, case: tuple[str | bytes, str, str]
+) -> None:
+    """The issue: a wrong field or value gets a message naming the allowed ones; what can't be played, the reason."""
+    text, wrong, allowed = case
+    path = write(tmp_path, text)
+    first, _, second = refusal(path).partition("\n")
+    assert first.startswith(f"{path}: ")
+    assert wrong in first
+    assert allowed in second
+
+
+def test_every_wrong_value_names_the_allowed_ones(tmp_path: Path) -> None:
+    """The issue, for every field."""
+    for rule in FIELDS:
+        told = refusal(write(tmp_path, f"{rule.name} = [7]"))
+        assert f"{rule.name} = [7] is not allowed" in told
+        assert f"Allowed: {rule.allowed} (" in told
+        for option in rule.options:
+            assert str(to_plain(option.value)).lower() in rule.allowed
+
+
+def test_a_file_is_named_by_its_stem_which_must_do_as_a_name(tmp_path: Path) -> None:
+    """The docstring: the name is optional. A stem that is a preset's name would pass other rules off as the preset."""
+    assert load(write(tmp_path, "start_coins = 3", "Monday.toml")).name == "Monday"
+    assert '"blog" is the name of a preset' in refusal(write(tmp_path, "start_coins = 3", "blog.toml"))
+    assert "name = '\\x07' is not allowed" in refusal(write(tmp_path, "start_coins = 3", "\x07.toml"))
+    assert load(write(tmp_path, 'name = "bell"', "\x07.toml")).name == "bell"
+
+
+def test_what_has_a_slash_or_ends_in_toml_is_a_file_and_all_else_a_preset(tmp_path: Path) -> None:
+    """The contract of --rules."""
+    assert load(write(tmp_path, "start_coins = 3", "rules.txt")).name == "rules"
+    for missing in (f"{tmp_path}/coup", "coup.toml", "no\nsuch.toml", "a\0.toml"):
+        assert "can't be read" in refusal(missing)
+    assert "can't be read: Is a directory" in refusal(f"{tmp_path}/")
+    assert 'no ruleset "tresaon"; did you mean treason?\nThere are coup, duel,' in refusal("tresaon")
+    assert 'no ruleset "".' in refusal("")

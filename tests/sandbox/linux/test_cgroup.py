@@ -1,0 +1,541 @@
+"""Tests of control groups: what they bound and count, and that none outlives its box or its referee.
+
+Source: research/sandbox.md, sections 5 to 7 (strategy, costs, freezing), attack list rows 1, 2, 14, 21, 32, 104, 108.
+Run against the groups of this host; where a host has a v2 tree and no v2 controllers, the same code makes groups that
+can only count, freeze and kill, and a folder of plain files stands for what such a host lacks.
+"""
+
+import fnmatch
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from arena.sandbox import Limits
+from arena.sandbox.linux import Cgroup, Hierarchy, Layout, cgroup
+from tests.sandbox.talk import WAIT_S, descriptors, groupless, until
+
+ROOT = Path(__file__).parents[3]
+
+SLEEPER = "import time; time.sleep(60)"
+BURNER = """
+import os
+print(os.getpid(), flush=True)
+input()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+while True:
+    pass
+"""
+
+
+@pytest.fixture
+def groups(needs: Callable[[str, str | None], None]) -> Hierarchy:
+    needs("cgroup", cgroup.why_not())
+    found = cgroup.hierarchy()
+    assert found is not None
+    missing = {"memory", "pids", "cpu", "freeze"} - found.controllers
+    needs("cgroup", f"no {', '.join(sorted(missing))} controller here" if missing else None)
+    return found
+
+
+@pytest.fixture
+def group(groups: Hierarchy) -> Iterator[Cgroup]:
+    made = groups.make(Limits(memory_mb=64, processes=9))
+    yield made
+    made.remove()
+
+
+def directories(groups: Hierarchy, name: str) -> list[Path]:
+    """Give the group's directories in all trees; `name` may have wildcards. Walks: others make and remove groups."""
+    return [
+        Path(folder, found)
+        for top in groups.tops
+        for folder, names, _ in os.walk(top)
+        for found in fnmatch.filter(names, name)
+    ]
+
+
+def demand_gone(groups: Hierarchy, name: str) -> None:
+    """Wait for a removed group's directories to be gone: what isn't in time is tried again at the next `make`."""
+
+    def gone() -> bool:
+        groups.make(Limits()).remove()
+        return not directories(groups, name)
+
+    until(gone, f"{name} is left")
+
+
+def start(group: Cgroup, code: str) -> "subprocess.Popen[bytes]":
+    """Start a Python program that is in the group before it runs."""
+
+    def join() -> None:
+        for end in group.joins:
+            os.write(end, b"0")
+
+    return subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=join, bufsize=0
+    )
+
+
+def spend(seconds: float) -> None:
+    """Let time pass for others, as a referee does that waits for another bot."""
+    select.select([], [], [], seconds)
+
+
+def read_line(program: "subprocess.Popen[bytes]") -> bytes:
+    assert program.stdout is not None
+    ready, _, _ = select.select([program.stdout], [], [], WAIT_S)
+    assert ready, "the program kept silent"
+    return program.stdout.readline()
+
+
+def end(program: "subprocess.Popen[bytes]") -> int:
+    code = program.wait(WAIT_S)
+    for pipe in (program.stdin, program.stdout):
+        if pipe is not None:
+            pipe.close()
+    return code
+
+
+def exists(pid: int) -> bool:
+    """Tell whether a process lives, unreaped ones don't."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+# --- one group --------------------------------------------------------------------------------------------------------
+
+
+def test_a_group_has_the_limits_it_was_made_with(groups: Hierarchy) -> None:
+    """Read back from the kernel: memory without swap, processes, cores."""
+    made = groups.make(Limits(memory_mb=64, processes=9, cores=0.5))
+    try:
+        found = {}
+        for folder in directories(groups, made.name):
+            for path in folder.iterdir():
+                if path.name in READ_BACK:
+                    found[path.name] = path.read_text().strip()
+        assert found in (
+            {"memory.max": str(64 << 20), "memory.swap.max": "0", "pids.max": "9", "cpu.max": "50000 100000"},
+            {"memory.max": str(64 << 20), "pids.max": "9", "cpu.max": "50000 100000"},
+            {
+                "memory.limit_in_bytes": str(64 << 20),
+                "memory.memsw.limit_in_bytes": str(64 << 20),
+                "pids.max": "9",
+                "cpu.cfs_quota_us": "50000",
+                "cpu.cfs_period_us": "100000",
+            },
+            {
+                "memory.limit_in_bytes": str(64 << 20),
+                "pids.max": "9",
+                "cpu.cfs_quota_us": "50000",
+                "cpu.cfs_period_us": "100000",
+            },
+        )
+    finally:
+        made.remove()
+
+
+READ_BACK = {"memory.max", "memory.swap.max", "pids.max", "cpu.max"}
+READ_BACK |= {"memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "cpu.cfs_quota_us", "cpu.cfs_period_us"}
+
+
+def test_a_daemon_in_a_session_of_its_own_is_counted_and_gets_nothing_while_frozen(group: Cgroup) -> None:
+    """Rows 20 and 21: the first process and its double-forked daemon burn; once frozen neither does."""
+    program = start(group, BURNER)
+    read_line(program)
+    assert program.stdin is not None
+    program.stdin.write(b"\n")
+    until(lambda: group.cpu_ns() > 50_000_000, "nothing was burnt, or not counted")
+    until(lambda: len(group_members(group)) == 2, "the daemon isn't in the group")
+    group.freeze()
+    group.freeze()
+    until(lambda: is_frozen(group), "the group didn't freeze")
+    before = group.cpu_ns()
+    spend(0.1)
+    assert group.cpu_ns() - before < 1_000_000  # the last is booked when its user is switched out, which may be later
+    group.thaw()
+    group.thaw()
+    until(lambda: group.cpu_ns() > before + 20_000_000, "the group didn't thaw")
+    group.freeze()
+    group.remove()
+    assert end(program) == -signal.SIGKILL
+
+
+def group_members(group: Cgroup) -> list[int]:
+    found = cgroup.hierarchy()
+    assert found is not None
+    return [int(word) for word in (found.unified / group.name / "cgroup.procs").read_text().split()]
+
+
+def is_frozen(group: Cgroup) -> bool:
+    found = cgroup.hierarchy()
+    assert found is not None
+    return "frozen 1" in (found.unified / group.name / "cgroup.events").read_text()
+
+
+def test_cpu_time_stays_when_its_users_are_gone(group: Cgroup) -> None:
+    """Section 5: a child that burns and ends is charged; what is charged stays."""
+    program = start(group, "import time\nwhile time.process_time() < 0.1: pass\n")
+    assert end(program) == 0
+    used = group.cpu_ns()
+    assert 90_000_000 < used < 2_000_000_000
+    until(lambda: not group.populated(), "the dead are still there")
+    assert group.cpu_ns() >= used
+
+
+def test_a_frozen_group_can_be_killed(group: Cgroup) -> None:
+    """Section 6: that is what v1's freezer can't do."""
+    program = start(group, SLEEPER)
+    group.freeze()
+    until(lambda: is_frozen(group), "the group didn't freeze")
+    group.kill()
+    assert end(program) == -signal.SIGKILL
+    until(lambda: not group.populated(), "a process survived")
+
+
+def test_a_process_can_be_added_from_outside_and_is_known_when_dead(group: Cgroup) -> None:
+    """What starts it may be a program that knows nothing of groups; the dead keep their group until they are reaped."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as program:
+        assert not group.has(program.pid)
+        group.add(program.pid)
+        assert group.has(program.pid)
+        group.seal()
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            group.add(program.pid)
+        program.kill()
+        os.waitid(os.P_PID, program.pid, os.WEXITED | os.WNOWAIT)
+        assert group.has(program.pid)
+        assert not group.populated()
+
+
+def test_nothing_is_exceeded_by_a_modest_program(group: Cgroup) -> None:
+    """Else every crash would be told to its author as a limit."""
+    assert end(start(group, "x = bytearray(10_000_000)")) == 0
+    assert group.exceeded() is None
+    assert not group.host_oom()
+
+
+def test_memory_beyond_the_limit_kills_and_is_told_from_the_hosts(group: Cgroup) -> None:
+    """Row 32: the kernel's own count of kills and of hits on this group's limit."""
+    assert end(start(group, "x = bytearray(200_000_000)")) == -signal.SIGKILL
+    assert group.exceeded() == "memory_mb"
+    assert not group.host_oom()
+
+
+def test_a_kill_for_a_limit_above_the_group_is_the_hosts(groups: Hierarchy) -> None:
+    """A parent group's lack of memory looks to a box like the machine's: its own limit was never hit."""
+    parent = groups.make(Limits(memory_mb=32))
+    others = {name: path / parent.name for name, path in groups.others.items()}
+    inner = Hierarchy(groups.unified / parent.name, others, groups.controllers, groups.tops)
+    if not groups.others:
+        cgroup.prepare(Layout(inner.unified / cgroup.LEAF, inner.unified, {}, groups.tops))
+    child = inner.make(Limits(memory_mb=64))
+    try:
+        assert end(start(child, "x = bytearray(50_000_000)")) == -signal.SIGKILL
+        assert child.host_oom()
+        assert child.exceeded() is None
+    finally:
+        child.remove()
+        parent.remove()
+    demand_gone(groups, parent.name)
+
+
+def test_more_processes_than_allowed_are_refused_and_counted(group: Cgroup) -> None:
+    """Row 1: fork fails in the group, and only there."""
+    code = "import os\nfor _ in range(50):\n    if os.fork() == 0:\n        os.read(0, 1)\n        os._exit(0)\n"
+    program = start(group, code)
+    assert end(program) == 1  # BlockingIOError
+    assert group.exceeded() == "processes"
+    assert len(group_members(group)) <= 9
+
+
+# --- the end of groups ------------------------------------------------------------------------------------------------
+
+
+def test_removing_a_group_leaves_no_directory_and_no_process(groups: Hierarchy) -> None:
+    """Though it is full of frozen processes, and has groups of its own."""
+    made = groups.make(Limits())
+    assert len(directories(groups, made.name)) == 1 + len(set(groups.others.values()))
+    (groups.unified / made.name / "inner" / "most").mkdir(parents=True)
+    programs = [start(made, SLEEPER) for _ in range(3)]
+    (groups.unified / made.name / "inner" / "most" / "cgroup.procs").write_text(str(programs[0].pid))
+    made.freeze()
+    made.remove()
+    made.remove()
+    assert [end(program) for program in programs] == [-signal.SIGKILL] * 3
+    demand_gone(groups, made.name)
+
+
+def test_two_hundred_groups_leave_nothing(groups: Hierarchy) -> None:
+    """Row 104: no descriptor, no directory."""
+    before = descriptors()
+    names = []
+    for _ in range(200):
+        made = groups.make(Limits())
+        names.append(made.name)
+        made.remove()
+    assert len(set(names)) == 200
+    assert descriptors() <= before
+    groupless()
+
+
+SCARCE = """
+import contextlib, os, resource
+from arena.sandbox import Limits, SandboxError, cgroup
+groups = cgroup.hierarchy()
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+lowest_free = os.dup(0)
+os.close(lowest_free)
+before = len(os.listdir("/dev/fd"))
+for spare in range(9):
+    made = None
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free + spare, hard))
+    with contextlib.suppress(SandboxError):
+        made = groups.make(Limits())
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    left = [name for _, names, _ in os.walk("/sys/fs/cgroup") for name in names if f"arena.{os.getpid()}." in name]
+    print(spare, made is not None, len(set(left)))
+    if made is not None:
+        made.remove()
+    assert len(os.listdir("/dev/fd")) == before
+"""
+
+
+def test_a_group_that_cannot_be_made_leaves_nothing(groups: Hierarchy) -> None:
+    """Descriptors run out at each of its files, in a process that has no other thread to open or close one."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(
+        [sys.executable, "-c", SCARCE], capture_output=True, text=True, env=environment, timeout=WAIT_S
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    needed = 4 + 1 + len(set(groups.others.values()))
+    expected = [f"{spare} {spare >= needed} {int(spare >= needed)}" for spare in range(9)]
+    assert ran.stdout.splitlines() == expected
+
+
+REFEREE = """
+import os, subprocess, sys
+from arena.sandbox import Limits, cgroup
+groups = cgroup.hierarchy()
+for frozen in (True, False):
+    group = groups.make(Limits())
+    program = subprocess.Popen(["sleep", "60"], start_new_session=True, stdout=subprocess.DEVNULL)
+    group.add(program.pid)
+    if frozen:
+        group.freeze()
+    print(group.name, program.pid, flush=True)
+input()
+"""
+
+
+def test_the_groups_of_a_killed_referee_are_swept_and_those_of_a_live_one_are_not(groups: Hierarchy) -> None:
+    """Rows 18 and 108: frozen or not, with what lives in them."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with (
+        subprocess.Popen(
+            [sys.executable, "-c", REFEREE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, bufsize=0
+        ) as alive,
+        subprocess.Popen(
+            [sys.executable, "-c", REFEREE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, bufsize=0
+        ) as dead,
+    ):
+        of_live, of_dead = ([read_line(referee).split() for _ in range(2)] for referee in (alive, dead))
+        try:
+            assert alive.stdin is not None
+            dead.kill()
+            os.waitid(os.P_PID, dead.pid, os.WEXITED | os.WNOWAIT)  # dead and unreaped is dead
+            groups.sweep()
+            for name, _ in of_dead:  # another process's sweep may be at the same groups
+                demand_gone(groups, name.decode())
+            until(lambda: not any(exists(int(pid)) for _, pid in of_dead), "what lived in them lives on")
+            for name, pid in of_live:
+                assert len(directories(groups, name.decode())) == 1 + len(set(groups.others.values()))
+                assert exists(int(pid))
+        finally:
+            alive.kill()
+            alive.wait(WAIT_S)
+            groups.sweep()
+            for _, pid in (*of_live, *of_dead):
+                if exists(int(pid)):
+                    os.kill(int(pid), signal.SIGKILL)
+        for name, _ in of_live:
+            demand_gone(groups, name.decode())
+
+
+def test_a_group_made_in_another_pid_namespace_is_left_alone(groups: Hierarchy) -> None:
+    """Its maker's number means nothing here: in a container a live referee may have that of nobody."""
+    stranger = groups.unified / f"arena.{os.getpid()}.1.1.abcdef"  # a namespace of that number doesn't exist
+    stranger.mkdir()
+    try:
+        groups.sweep()
+        assert stranger.exists()
+    finally:
+        stranger.rmdir()
+    impostor = groups.unified / f"arena.{os.getpid()}.1.{os.stat('/proc/self/ns/pid').st_ino}.abcdef"
+    impostor.mkdir()  # the number is in use, by a process that started at another time
+    groups.sweep()
+    assert not impostor.exists()
+
+
+# --- finding out what this host has -----------------------------------------------------------------------------------
+
+
+def fake(tmp_path: Path, own: str, mounts: str) -> Path:
+    """Make a folder that stands for /proc."""
+    (tmp_path / "proc" / "self").mkdir(parents=True)
+    (tmp_path / "proc" / "self" / "cgroup").write_text(own)
+    (tmp_path / "proc" / "self" / "mountinfo").write_text(mounts)
+    return tmp_path / "proc"
+
+
+def test_where_a_process_is_is_read_from_proc(tmp_path: Path) -> None:
+    """Hybrid with controllers mounted together; in a container that sees its own group as the root; a v2 host."""
+    proc = fake(
+        tmp_path,
+        "4:memory:/user/7\n3:cpu,cpuacct:/docker/x/inner\n2:pids:/elsewhere\n1:name=systemd:/s\n0::/user/7\n",
+        "30 20 0:26 / /cg/mem\\040ory rw shared:1 - cgroup cgroup rw,memory\n"
+        "31 20 0:27 /docker/x /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+        "32 20 0:28 /docker/x /cg/pids rw - cgroup cgroup rw,pids\n"
+        "33 20 0:29 / /cg/unified rw - cgroup2 cgroup2 rw\n"
+        "34 20 0:30 / /tmp rw - tmpfs tmpfs rw\n",
+    )
+    layout = cgroup.read_layout(proc)
+    assert layout.v2 == Path("/cg/unified/user/7")
+    assert layout.v2_top == Path("/cg/unified")
+    assert layout.v1 == {
+        "memory": Path("/cg/mem ory/user/7"),
+        "cpu": Path("/cg/cpu/inner"),
+        "pids": Path("/cg/pids"),
+    }
+    assert set(layout.tops) == {Path("/cg/mem ory"), Path("/cg/cpu"), Path("/cg/pids"), Path("/cg/unified")}
+
+
+def plain_tree(tmp_path: Path) -> Path:
+    """Make a folder that stands for a v2 group with a leaf in it, in which this process is."""
+    base = tmp_path / "scope"
+    (base / cgroup.LEAF).mkdir(parents=True)
+    for name, text in (
+        ("cgroup.controllers", "cpu io memory pids\n"),
+        ("cgroup.subtree_control", ""),
+        ("cgroup.procs", f"{os.getpid()}\n"),
+        ("cgroup.type", "domain\n"),
+        ("cgroup.freeze", "0\n"),
+        (f"{cgroup.LEAF}/cgroup.procs", ""),
+    ):
+        (base / name).write_text(text)
+    return base
+
+
+def test_in_a_delegated_v2_group_the_process_moves_to_a_leaf_and_controllers_are_switched_on(tmp_path: Path) -> None:
+    """Section 7, case 1. Plain files keep what was written last."""
+    base = plain_tree(tmp_path)
+    cgroup.prepare(Layout(base / cgroup.LEAF, tmp_path, {}, (tmp_path,)))
+    assert (base / cgroup.LEAF / "cgroup.procs").read_text() == str(os.getpid())
+    assert (base / "cgroup.subtree_control").read_text().startswith("+pids")
+
+
+def test_a_second_process_in_the_leaf_finds_the_group_prepared(tmp_path: Path) -> None:
+    """A worker is born in the leaf of the process that forked it."""
+    base = plain_tree(tmp_path)
+    (base / "cgroup.subtree_control").write_text("cpu memory pids\n")
+    found = cgroup.prepare(Layout(base / cgroup.LEAF, tmp_path, {"memory": tmp_path}, (tmp_path,)))
+    assert found.unified == base
+    assert found.others == {}  # the v2 tree has them
+    assert found.controllers == {"cpu", "memory", "pids", "freeze"}
+    assert (base / cgroup.LEAF / "cgroup.procs").read_text() == ""
+    assert found.describe() == "cgroups v2: memory, pids, cpu, freeze"
+
+
+def test_a_missing_controller_is_said(tmp_path: Path) -> None:
+    """Some hosts delegate memory and pids alone."""
+    base = plain_tree(tmp_path)
+    (base / "cgroup.controllers").write_text("memory pids\n")
+    (base / "cgroup.subtree_control").write_text("memory pids\n")
+    found = cgroup.prepare(Layout(base / cgroup.LEAF, tmp_path, {}, (tmp_path,)))
+    assert found.describe() == "cgroups v2: memory, pids, freeze (without cpu)"
+
+
+def test_settings_of_v2_groups() -> None:
+    """Source: the kernel's cgroup-v2.rst; not all hosts can try them."""
+    limits = Limits(memory_mb=64, processes=9, cores=0.5)
+    assert [cgroup.settings(name, False, limits, 4) for name in ("memory", "pids", "cpu")] == [
+        [("memory.max", "67108864", False), ("memory.swap.max", "0", True), ("memory.oom.group", "1", True)],
+        [("pids.max", "9", False)],
+        [("cpu.max", "50000 100000", False)],
+    ]
+    assert cgroup.settings("cpu", False, Limits(cores=4), 4) == []
+
+
+def test_a_host_without_a_v2_tree_is_told_how_to_mount_one(tmp_path: Path) -> None:
+    """One line, with the command; None, and no exception."""
+    found, why = cgroup.detect(fake(tmp_path, "1:memory:/\n", "30 20 0:26 / /cg rw - cgroup cgroup rw,memory\n"))
+    assert found is None
+    assert why is not None
+    assert "mount -t cgroup2" in str(why)
+    assert "\n" not in str(why)
+
+
+def test_a_host_where_no_group_can_be_made_is_told_how_to_get_one(tmp_path: Path) -> None:
+    """The mount point isn't there at all; and no /proc at all."""
+    proc = fake(tmp_path, "0::/\n", f"30 20 0:26 / {tmp_path}/none rw - cgroup2 cgroup2 rw\n")
+    for folder in (proc, tmp_path / "no-proc"):
+        found, why = cgroup.detect(folder)
+        assert found is None
+        assert why is not None
+        assert "systemd-run --user --scope -p Delegate=yes" in str(why)
+
+
+def test_an_unprivileged_user_makes_groups_in_a_subtree_of_its_own(groups: Hierarchy) -> None:
+    """Section 7: as delegation gives it; here in the v2 tree, by whatever of it needs no controller."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a subtree away")
+    base = groups.unified / f"arena.{os.getpid()}.test-delegation"
+    base.mkdir()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writing, as_user(base).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as report:
+        said = report.read()
+    os.waitpid(child, 0)
+    until(lambda: (base / "cgroup.procs").read_text() == "", "the child is still there")
+    base.rmdir()
+    assert said == "ok"
+
+
+def as_user(base: Path) -> str:
+    """Drop to a user that owns `base` and go through a group's life; "ok" or what failed."""
+    try:
+        for path in (base, base / "cgroup.procs", base / "cgroup.subtree_control", base / "cgroup.threads"):
+            os.chown(path, 61001, 61001)
+        (base / "cgroup.procs").write_text("0")
+        os.setgroups([])
+        os.setresgid(61001, 61001, 61001)
+        os.setresuid(61001, 61001, 61001)
+        found = cgroup.prepare(Layout(base, base.parent, {}, (base,)))
+        made = found.make(Limits())
+        with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as program:
+            made.add(program.pid)
+            until(lambda: made.cpu_ns() > 0, "nothing is counted")
+            made.freeze()
+            made.remove()
+            code = program.wait(WAIT_S)
+        left = [path for path in base.iterdir() if path.is_dir()]
+        return "ok" if (code, left) == (-signal.SIGKILL, []) else f"{code} {left}"
+    except (OSError, AssertionError) as error:
+        return repr(error)

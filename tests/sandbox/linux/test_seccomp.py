@@ -1,0 +1,234 @@
+"""Tests of the system call policy: the BPF program, evaluated by a small interpreter, and the Docker profile agree.
+
+Sources: research/sandbox.md sections 2 and 3 (rows 54 to 62), section 8; the kernel's seccomp_filter.rst. What the real
+kernel makes of it is tested in test_bubblewrap_box.py.
+"""
+
+import ctypes
+import ctypes.util
+import errno
+import itertools
+import json
+import random
+import re
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.sandbox.linux import ALLOW, ARCHES, ERRNO, KILL, RULES, Rule, seccomp
+
+Arguments = tuple[int, ...]
+Needs = Callable[[str, str | None], None]
+NONE: Arguments = (0,) * 6
+HIGH = 1 << 32  # the lowest bit that the kernel drops from an int argument
+X86_64_HEADER = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
+GENERIC_HEADER = Path("/usr/include/asm-generic/unistd.h")
+I386 = 0x40000003  # AUDIT_ARCH_I386
+ACCEPTED_BY_ALL = {"x86_64": (0, 1, 3, 11, 59, 60, 231), "aarch64": (63, 64, 57, 215, 221, 93, 94)}  # read, write, ...
+
+
+def run(program: bytes, arch: int, number: int, arguments: Arguments = NONE) -> int:
+    """Interpret a classic BPF program over struct seccomp_data and return its verdict."""
+    data = struct.pack("<IIQ6Q", number, arch, 0, *arguments)
+    steps = list(struct.iter_unpack("=HBBI", program))
+    at = accumulator = 0
+    while True:
+        code, if_true, if_false, constant = steps[at]
+        at += 1
+        match code:
+            case 0x20:
+                (accumulator,) = struct.unpack_from("<I", data, constant)
+            case 0x54:
+                accumulator &= constant
+            case 0x15:
+                at += if_true if accumulator == constant else if_false
+            case 0x35:
+                at += if_true if accumulator >= constant else if_false
+            case 0x06:
+                return int(constant)
+            case _:
+                raise AssertionError(f"instruction {code:#x}")
+
+
+def docker(profile: dict[str, Any], name: str, arguments: Arguments) -> int:
+    """Return the verdict of a Docker profile for a call, as runc and libseccomp read it: any entry that fits."""
+    for entry in profile["syscalls"]:
+        if name in entry["names"] and all(fits(test, arguments) for test in entry.get("args", [])):
+            assert entry["action"] == "SCMP_ACT_ERRNO"
+            return ERRNO | int(entry["errnoRet"])
+    assert profile["defaultAction"] == "SCMP_ACT_ALLOW"
+    return ALLOW
+
+
+def fits(test: dict[str, Any], arguments: Arguments) -> bool:
+    assert test["op"] == "SCMP_CMP_MASKED_EQ"
+    return bool(arguments[test["index"]] & test["value"] == test["valueTwo"])
+
+
+def at(index: int, value: int) -> Arguments:
+    return tuple(value if place == index else 0 for place in range(6))
+
+
+def refused(name: str, index: int, value: int, arch: str = "x86_64") -> int | None:
+    """Return the error number a call gets, None if it is allowed."""
+    (number,) = {rule.number(arch) for rule in RULES if rule.name == name}
+    assert number is not None
+    verdict = run(seccomp.bpf(arch), ARCHES[arch], number, at(index, value))
+    return None if verdict == ALLOW else verdict & 0xFFFF
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("rule", [rule for rule in RULES if not rule.tests], ids=lambda rule: rule.name)
+def test_a_blocked_call_fails_whatever_its_arguments(rule: Rule, arch: str) -> None:
+    """Table: with the rule's own error number, on both architectures."""
+    number = rule.number(arch)
+    if number is None:
+        assert arch == "aarch64"
+        return
+    for arguments in (NONE, (2**64 - 1,) * 6):
+        assert run(seccomp.bpf(arch), ARCHES[arch], number, arguments) == ERRNO | rule.errno
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.tests], ids=lambda rule: rule.name)
+def test_an_argument_is_judged_by_its_low_half(rule: Rule, arch: str) -> None:
+    """Research section 1, finding on isolate: AF_VSOCK | 1 << 32 passed a 64-bit comparison."""
+    number = rule.number(arch)
+    assert number is not None
+    for test in rule.tests:
+        for value in (test.value, 0, 1, 2, 5, 16, 40, 0x5412, 1024, 0x80, 0xFFFFFFFF):
+            holds = any((value & t.mask == t.value) == t.equal for t in rule.tests if t.argument == test.argument)
+            for high in (0, HIGH, 0xFFFFFFFF << 32):
+                verdict = run(seccomp.bpf(arch), ARCHES[arch], number, at(test.argument, value | high))
+                assert verdict == (ERRNO | rule.errno if holds else ALLOW)
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_both_outputs_judge_alike(arch: str) -> None:
+    """Issue 4: one policy table feeds both; thousands of calls, most near the tests' own values."""
+    profile = json.loads(seccomp.docker_profile())
+    program = seccomp.bpf(arch)
+    rng = random.Random(arch)
+    names = {rule.number(arch): rule.name for rule in RULES if rule.number(arch) is not None}
+    seen = set()
+    for number in (*names, *ACCEPTED_BY_ALL[arch], *range(500, 520)):
+        name = names.get(number, "another")
+        assert number is not None
+        for arguments in itertools.chain(near_the_tests(name, rng), (NONE,)):
+            verdict = run(program, ARCHES[arch], number, arguments)
+            assert verdict == docker(profile, name, arguments), (name, arguments)
+            seen.add(verdict)
+    assert {ALLOW, ERRNO | errno.EPERM, ERRNO | errno.ENOSYS, ERRNO | errno.EAFNOSUPPORT} <= seen
+
+
+def near_the_tests(name: str, rng: random.Random) -> Iterator[Arguments]:
+    tests = [test for rule in RULES if rule.name == name for test in rule.tests]
+    for _ in range(200 if tests else 3):
+        arguments = [rng.getrandbits(64) for _ in range(6)]
+        for test in tests:
+            arguments[test.argument] = rng.choice(
+                (test.value, rng.choice(tests).value ^ 1 << rng.randrange(32), rng.getrandbits(64), rng.randrange(64))
+            ) | rng.choice((0, HIGH, rng.getrandbits(32) << 32))
+        yield tuple(arguments)
+
+
+def test_the_profile_writes_out_not_equal_bit_by_bit() -> None:
+    """libseccomp has no masked "not equal": of all families below 256, and of high bits, only AF_UNIX passes."""
+    profile = json.loads(seccomp.docker_profile())
+    allowed = [family for family in range(256) if docker(profile, "socket", at(0, family)) == ALLOW]
+    assert allowed == [1]
+    assert [bit for bit in range(32) if docker(profile, "socket", at(0, 1 | 1 << bit)) == ALLOW] == [0]
+    assert docker(profile, "socket", at(0, 1 | HIGH)) == ALLOW  # which the kernel takes for AF_UNIX
+
+
+def test_foreign_abis_are_killed() -> None:
+    """Attack list, row 61: i386's int 0x80 and x32 have other numbers for the same calls."""
+    for arch, other in (("x86_64", "aarch64"), ("aarch64", "x86_64")):
+        for number in (0, 41, 250):
+            assert run(seccomp.bpf(arch), ARCHES[other], number) == KILL
+            assert run(seccomp.bpf(arch), I386, number) == KILL
+    for number in (0, 41, 512, 547):
+        assert run(seccomp.bpf("x86_64"), ARCHES["x86_64"], seccomp.X32_BIT | number) == KILL
+
+
+def test_named_attacks_get_the_outcome_of_the_attack_list() -> None:
+    """Rows 54 to 62, and what must go on working beside them."""
+    families = {"AF_INET": 2, "AF_INET6": 10, "AF_NETLINK": 16, "AF_PACKET": 17, "AF_ALG": 38, "AF_VSOCK": 40}
+    for family in families.values():
+        assert refused("socket", 0, family) == errno.EAFNOSUPPORT
+    assert refused("socket", 0, 1) is None
+    assert refused("socketpair", 0, 1) is None
+    thread, namespaces = 0x003D0F00, (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)
+    assert refused("clone", 0, thread) is None  # what pthread_create of glibc and musl passes
+    assert refused("clone", 0, 0x4111) is None  # vfork
+    for flag in namespaces:
+        assert refused("clone", 0, flag | 17) == errno.EPERM
+    assert refused("ioctl", 1, 0x5412) == refused("ioctl", 1, 0x541C) == errno.EPERM
+    assert refused("ioctl", 1, 0x5401) is None  # TCGETS: isatty
+    for command in (0, 1, 2, 3, 4, 1030):  # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC
+        assert refused("fcntl", 1, command) is None
+    assert refused("preadv2", 5, 0) is None
+    assert refused("madvise", 2, 4) is None  # MADV_DONTNEED: every allocator's
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_ordinary_calls_pass(arch: str) -> None:
+    """A deny-list allows what it doesn't name."""
+    for number in ACCEPTED_BY_ALL[arch]:
+        assert run(seccomp.bpf(arch), ARCHES[arch], number, (2**64 - 1,) * 6) == ALLOW
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_the_program_is_one_the_kernel_takes(arch: str) -> None:
+    """seccomp_filter.rst: at most 4,096 instructions, every jump forward and inside, the last one returns."""
+    steps = list(struct.iter_unpack("=HBBI", seccomp.bpf(arch)))
+    assert len(steps) <= 4096
+    for place, (code, if_true, if_false, constant) in enumerate(steps):
+        if code in (0x15, 0x35):
+            assert max(if_true, if_false) + place + 1 < len(steps)
+        if code == 0x20:
+            assert constant % 4 == 0
+            assert constant <= 60
+    assert steps[-1] == (0x06, 0, 0, ALLOW)
+
+
+@pytest.mark.parametrize(("arch", "header"), [("x86_64", X86_64_HEADER), ("aarch64", GENERIC_HEADER)])
+def test_numbers_are_those_of_the_kernels_headers(arch: str, header: Path, needs: Needs) -> None:
+    """<asm/unistd_64.h> for x86_64, <asm-generic/unistd.h> for aarch64; a call newer than the header isn't in it."""
+    needs("headers", None if header.exists() else f"{header} is missing: apt install linux-libc-dev")
+    text = header.read_text()
+    known = {name: int(number) for name, number in re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", text)}
+    known.pop("syscalls", None)  # how many there are
+    checked = 0
+    for rule in RULES:
+        if rule.name in known:
+            assert rule.number(arch) == known[rule.name], rule.name
+            checked += 1
+        else:
+            number = rule.number(arch)
+            assert number is None or number > max(known.values()), rule.name
+    assert checked > 60
+
+
+def test_numbers_are_those_of_libseccomp(needs: Needs) -> None:
+    """An independent table of both architectures, where the library is installed."""
+    path = ctypes.util.find_library("seccomp")
+    needs("libseccomp", None if path else "the library is missing: apt install libseccomp2")
+    resolve = ctypes.CDLL(path).seccomp_syscall_resolve_name_arch
+    resolve.argtypes, resolve.restype = [ctypes.c_uint32, ctypes.c_char_p], ctypes.c_int
+    checked = 0
+    for rule, (arch, token) in itertools.product(RULES, ARCHES.items()):
+        found = resolve(token, rule.name.encode())
+        if found != -1:  # -1: newer than the library; below it: not on this architecture
+            assert rule.number(arch) == (found if found >= 0 else None), (rule.name, arch)
+            checked += 1
+    assert checked > 120
+
+
+def test_an_unknown_machine_has_no_filter() -> None:
+    """Rather than one with the wrong numbers."""
+    with pytest.raises(KeyError):
+        seccomp.bpf("riscv64")
