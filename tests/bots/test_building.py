@@ -193,7 +193,7 @@ def c_bot(place: Place) -> Path:
     """Give a bot in C, as its author keeps it: source and bot.toml."""
     if shutil.which("gcc", path="/usr/bin") is None:
         pytest.skip("needs gcc in /usr/bin")
-    place.bot("cbot/bot.c", (ROOT / "bench" / "bot.c").read_text())
+    place.bot("cbot/bot.c", (ROOT / "tests" / "bench" / "bot.c").read_text())
     return Path(place.bot("cbot/bot.toml", 'run = "./bot"\nbuild = "gcc -O1 -o bot bot.c"\n')).parent
 
 

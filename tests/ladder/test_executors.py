@@ -230,7 +230,7 @@ def test_a_call_that_does_not_listen_is_killed(tmp_path: Path) -> None:
 
 OWNER = """
 import os, sys, time
-from ladder.workers import Workers
+from ladder.executors import Workers
 pool = Workers(2)
 print(pool.submit(os.getpid).result(), pool.submit(os.getpid).result(), flush=True)
 for _ in range(2):
@@ -271,7 +271,7 @@ def test_workers_do_not_import_from_the_folder_they_are_started_in(tmp_path: Pat
         (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong one')\n")
     root = str(Path(__file__).parents[2])
     text = (
-        "import os\nfrom ladder.workers import Workers\nwith Workers(1) as pool: print(pool.submit(os.getcwd).result())"
+        "import os\nfrom ladder.executors import Workers\nwith Workers(1) as pool: print(pool.submit(os.getcwd).result())"
     )
     found = subprocess.run(
         [sys.executable, "-P", "-c", text],

@@ -181,8 +181,7 @@ REFEREE = """
 import sys
 from pathlib import Path
 from arena.referee import MatchSpec, play_match
-from arena.sandbox import Limits, Program
-from arena.sandbox.choice import Choice, make
+from arena.sandbox import Choice, Limits, Program, make
 
 name, scratch, *paths = sys.argv[1:]
 sandbox = make(Choice(name), Path(scratch))

@@ -33,7 +33,7 @@ DEAD = "/".join((*owner().split("/")[:3], "1", "0"))  # process 1 didn't start a
 @functools.cache
 def why_not(name: str) -> str | None:
     """Ask in a process of its own: a trial box would make this one the reaper of the run that a test kills."""
-    code = f"from arena.sandbox.choice import why_not; print(why_not({name!r}) or '', end='')"
+    code = f"from arena.sandbox import why_not; print(why_not({name!r}) or '', end='')"
     return (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True, cwd=ROOT
@@ -105,7 +105,7 @@ def test_a_living_run_keeps_its_containers(place: Place, needs: Needs, docker: E
 CLEAN_UP = """
 import sys, time
 from arena.run import clean_up
-from arena.sandbox.choice import Choice
+from arena.sandbox import Choice
 began = time.monotonic()
 clean_up(Choice("process"))
 print(time.monotonic() - began, "docker" in sys.modules)

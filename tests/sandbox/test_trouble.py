@@ -57,7 +57,7 @@ def test_no_other_file_words_a_command() -> None:
 
 def test_all_remedies_are_used() -> None:
     """What nobody names is no remedy of anything."""
-    paths = [*(ROOT / "arena/sandbox").glob("*.py"), ROOT / "arena/sandbox/doctor.py"]
+    paths = (ROOT / "arena/sandbox").rglob("*.py")
     named = {
         node.attr
         for path in paths

@@ -793,7 +793,7 @@ def take_all(lock_file: Path, slots: list[uids.Slot]) -> None:
 HOLDER = """
 import sys
 from pathlib import Path
-from arena.sandbox import uids
+from arena.sandbox.linux import uids
 slots = [uids.take(Path(sys.argv[1]))]
 while slots[-1].uid < int(sys.argv[2]):
     slots.append(uids.take(Path(sys.argv[1])))

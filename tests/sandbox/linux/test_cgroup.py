@@ -292,7 +292,8 @@ def test_two_hundred_groups_leave_nothing(groups: Hierarchy) -> None:
 
 SCARCE = """
 import contextlib, os, resource
-from arena.sandbox import Limits, SandboxError, cgroup
+from arena.sandbox import Limits, SandboxError
+from arena.sandbox.linux import cgroup
 groups = cgroup.hierarchy()
 soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 lowest_free = os.dup(0)
@@ -326,7 +327,8 @@ def test_a_group_that_cannot_be_made_leaves_nothing(groups: Hierarchy) -> None:
 
 REFEREE = """
 import os, subprocess, sys
-from arena.sandbox import Limits, cgroup
+from arena.sandbox import Limits
+from arena.sandbox.linux import cgroup
 groups = cgroup.hierarchy()
 for frozen in (True, False):
     group = groups.make(Limits())
