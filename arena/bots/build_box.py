@@ -7,7 +7,7 @@ limits of its own, which a compiler needs.
 Nothing in the box can write to a folder of this machine. The build works on a copy in the box's /tmp, and what it made
 comes out as an archive on standard output: read up to a size, written to a file, unpacked by archive.py, which takes
 nothing that leaves its folder. Build and archive are one program's output, so the build may as well have made the
-archive by hand: nothing in it is believed. Standard error is the log. """
+archive by hand: nothing in it is believed. Standard error is the log."""
 
 import os
 import select

@@ -117,7 +117,7 @@ def effect(row: ActionRule, rules: Ruleset) -> str:
 def _blockers(row: ActionRule, rules: Ruleset) -> str:
     if row.blocked_by is Blockers.NOBODY:
         return "-"
-    # 000:226 bans blocks of foreign aid alone: an ally may block an attack where anyone may.
+    # rulebook:226 bans blocks of foreign aid alone: an ally may block an attack where anyone may.
     other_side = rules.reformation and row.action is Action.FOREIGN_AID
     who = "the other side" if other_side else "anyone" if row.blocked_by is Blockers.ANYONE else "the target"
     return f"{who} as {' or '.join(row.block_roles)}"

@@ -3,8 +3,8 @@
 The table says for each field what it settles, which values it takes and which document says so; the checks, `arena
 rules` and the messages read it. Defaults stand in `Ruleset` alone. Nothing here knows a file, a record or a bot.
 
-A source is document:line of the rule documents, "ours" where no document says it, "004's program" for what the program
-that 004 describes is known to do. research/rules.md is the decision behind each.
+A source is document:line of the rule documents, "ours" where no document says it, "treason's program" for what the
+program that 004 describes is known to do. research/rules.md is the decision behind each.
 """
 
 from collections.abc import Mapping
@@ -28,16 +28,16 @@ from arena.coup.rules import (
 )
 
 DOCUMENTS = {
-    "000": "the rulebook of Coup and Reformation",
-    "001": "a blog",
-    "002": "a classroom's sheet",
-    "003": "Andy's sheet",
-    "004": "Treason Coup, on the web",
+    "rulebook": 'the rulebook of Coup and Reformation: "Coup Game Rules", 2024',
+    "blog": "a blog's review of the game for 2 to 6 players",
+    "classroom": 'a classroom\'s sheet, "Coup Rules", for 3 to 6 players',
+    "andy": "Andy's sheet for up to 5 players",
+    "treason": 'the page "About Treason Coup" of the game on the web',
 }
 
-MOST_SEATS = 10  # 000:257
+MOST_SEATS = 10  # rulebook:257
 _COUP_COST = next(row.cost for row in Ruleset().actions if row.action == "coup")
-_MOST_COINS = 100  # ours: a bound for typing errors; the documents' treasury has no end (004:9)
+_MOST_COINS = 100  # ours: a bound for typing errors; the documents' treasury has no end (treason:9)
 _MOST_TURNS = 10_000  # ours: likewise; a game of random bots is over after 40 turns
 _NAME_CHARACTERS = 40  # ours: a name goes into titles and file names
 
@@ -119,117 +119,123 @@ FIELDS: tuple[FieldRule, ...] = (
     FieldRule(
         "min_seats",
         "The fewest players.",
-        "000:185; 3 in 002:2",
+        "rulebook:185; 3 in classroom:2",
         span=(2, MOST_SEATS),
         number="At least {} players.",
     ),
     FieldRule(
         "max_seats",
         "The most players.",
-        "000:257; 6 in 001:2 and 002:2, 5 in 003:7",
+        "rulebook:257; 6 in blog:2 and classroom:2, 5 in andy:7",
         span=(2, MOST_SEATS),
         number="At most {} players.",
     ),
     FieldRule(
         "start_coins",
         "The coins of each player at the start.",
-        "000:47",
+        "rulebook:47",
         span=(0, _MOST_COINS),
         number="Coins of each player at the start: {}.",
     ),
     FieldRule(
         "two_player_starter_coins",
         "The coins of the player who starts a game of two.",
-        "000:185, 003:10; 2 in 001:4 and 004:9",
+        "rulebook:185, andy:10; 2 in blog:4 and treason:9",
         span=(0, _MOST_COINS),
         number="Coins of the player who starts a game of two: {}.",
     ),
     FieldRule(
         "first_player",
         "Who starts a game.",
-        "000:50",
+        "rulebook:50",
         (
-            Option(FirstPlayer.SEAT_0, "Seat 0 starts; bots take turns in the seats.", "ours; 002:13"),
+            Option(FirstPlayer.SEAT_0, "Seat 0 starts; bots take turns in the seats.", "ours; classroom:13"),
             Option(
                 FirstPlayer.LAST_WINNER,
                 "The winner of the match's last game starts; seat 0 in the first game and after a draw.",
-                "000:50",
+                "rulebook:50",
             ),
-            Option(FirstPlayer.RANDOM, "A random seat starts.", "004's program"),
+            Option(FirstPlayer.RANDOM, "A random seat starts.", "treason's program"),
         ),
     ),
     FieldRule(
         "attacks_blocked_by",
         "Who may block an assassination or a steal.",
-        "000:141, 149",
+        "rulebook:141, 149",
         (
-            Option(Blockers.TARGET, "Only its target may block an assassination or a steal.", "000:141, 149; 003:34"),
+            Option(
+                Blockers.TARGET, "Only its target may block an assassination or a steal.", "rulebook:141, 149; andy:34"
+            ),
             Option(
                 Blockers.ANYONE,
                 "Anyone may block an assassination or a steal; the target's block goes before others'.",
-                "002:28",
+                "classroom:28",
             ),
         ),
     ),
     FieldRule(
         "block_challenged_by",
         "Who may challenge a block.",
-        "000:156",
+        "rulebook:156",
         (
-            Option(BlockChallengers.ANYONE, "Anyone may challenge a block.", "000:156; 001:51; 003:15"),
+            Option(BlockChallengers.ANYONE, "Anyone may challenge a block.", "rulebook:156; blog:51; andy:15"),
             Option(
-                BlockChallengers.ACTOR, "Only the player whose action is blocked may challenge the block.", "002:30"
+                BlockChallengers.ACTOR,
+                "Only the player whose action is blocked may challenge the block.",
+                "classroom:30",
             ),
         ),
     ),
     FieldRule(
         "prove",
         "Whether a challenged player who has the card must show it.",
-        "000:159",
+        "rulebook:159",
         (
             Option(
                 Proof.CHOOSE,
                 "A challenged player shows the card or declines, which loses the challenge.",
-                "000:159",
+                "rulebook:159",
             ),
-            Option(Proof.AUTOMATIC, "A challenged player who has the card must show it.", "004:24"),
+            Option(Proof.AUTOMATIC, "A challenged player who has the card must show it.", "treason:24"),
         ),
     ),
     FieldRule(
         "shown_card",
         "What becomes of a card that proved a claim.",
-        "000:163",
+        "rulebook:163",
         (
             Option(
                 ShownCard.REPLACED,
                 "A card shown as proof goes back to the court deck, which is shuffled; a random one replaces it.",
-                "000:163; 003:30",
+                "rulebook:163; andy:30",
             ),
             Option(
-                ShownCard.MAY_KEEP, "A player who showed a card may keep it or have it replaced at random.", "003:31"
+                ShownCard.MAY_KEEP, "A player who showed a card may keep it or have it replaced at random.", "andy:31"
             ),
         ),
     ),
     FieldRule(
         "block_after_failed_challenge",
         "Whether an action can be blocked after a challenge of it failed.",
-        "003:27",
+        "andy:27",
         (
-            Option(BlockAfterChallenge.YES, "An action can be blocked after a challenge of it failed.", "003:27"),
+            Option(BlockAfterChallenge.YES, "An action can be blocked after a challenge of it failed.", "andy:27"),
             Option(
-                BlockAfterChallenge.NEVER, "An action can't be blocked after a challenge of it failed.", "004:24, 29"
+                BlockAfterChallenge.NEVER,
+                "An action can't be blocked after a challenge of it failed.",
+                "treason:24, 29",
             ),
             Option(
                 BlockAfterChallenge.NOT_CHALLENGER,
                 "After a failed challenge an action can be blocked, but not by the challenger.",
-                "001:59",
+                "blog:59",
             ),
         ),
     ),
     FieldRule(
         "forced_coup",
         "From how many coins on a player must coup.",
-        "000:87, 95; 002:19; 003:17",
+        "rulebook:87, 95; classroom:19; andy:17",
         (Option(0, "Nobody has to coup, however rich.", "ours", word="off"),),
         span=(_COUP_COST, _MOST_COINS),
         number="Who starts a turn with {} coins or more must coup.",
@@ -237,63 +243,63 @@ FIELDS: tuple[FieldRule, ...] = (
     FieldRule(
         "exchange_draw",
         "How many cards an exchange draws and returns.",
-        "000:122",
+        "rulebook:122",
         (
-            Option(1, "An exchange draws one card and returns one.", "000:245; 001:42"),
-            Option(2, "An exchange draws two cards and returns two.", "000:122; 002:25; 003:24"),
+            Option(1, "An exchange draws one card and returns one.", "rulebook:245; blog:42"),
+            Option(2, "An exchange draws two cards and returns two.", "rulebook:122; classroom:25; andy:24"),
         ),
         unset="1 with the inquisitor, else 2",
     ),
     FieldRule(
         "exchange_return",
         "Which card an exchange of one returns.",
-        "000:122",
+        "rulebook:122",
         (
-            Option(ExchangeReturn.ANY, "An exchange returns any of the cards.", "000:122, 245; 003:24"),
+            Option(ExchangeReturn.ANY, "An exchange returns any of the cards.", "rulebook:122, 245; andy:24"),
             Option(
                 ExchangeReturn.CLAIMED_ROLE,
                 "An exchange returns the claimed card, or any card if the claim was a bluff or the card was replaced.",
-                "001:42",
+                "blog:42",
             ),
         ),
     ),
     FieldRule(
         "inquisitor",
         "Whether the inquisitor replaces the ambassador.",
-        "000:241-252",
+        "rulebook:241-252",
         (
-            Option(False, "The deck has the ambassador, not the inquisitor.", "000:38"),
+            Option(False, "The deck has the ambassador, not the inquisitor.", "rulebook:38"),
             Option(
                 True,
                 "The inquisitor replaces the ambassador: it exchanges, examines and blocks stealing.",
-                "000:241-252; 004:34-38",
+                "rulebook:241-252; treason:34-38",
             ),
         ),
     ),
     FieldRule(
         "examine_pick",
         "Who picks the card that is examined.",
-        "000:250",
+        "rulebook:250",
         (
-            Option(ExaminePick.TARGET, "The target chooses the card that is examined.", "000:250"),
-            Option(ExaminePick.RANDOM, "The card that is examined is picked at random.", "004:37"),
+            Option(ExaminePick.TARGET, "The target chooses the card that is examined.", "rulebook:250"),
+            Option(ExaminePick.RANDOM, "The card that is examined is picked at random.", "treason:37"),
         ),
         needs="inquisitor",
     ),
     FieldRule(
         "examine_replace",
         "In which order an examined card is replaced.",
-        "000:250",
+        "rulebook:250",
         (
             Option(
                 ExamineReplace.DRAW_FIRST,
                 "An examined card that is replaced goes back after the new one is drawn: it is never drawn again.",
-                "000:250",
+                "rulebook:250",
             ),
             Option(
                 ExamineReplace.RETURN_FIRST,
                 "An examined card that is replaced goes back before the new one is drawn: it may be drawn again.",
-                "004's program",
+                "treason's program",
             ),
         ),
         needs="inquisitor",
@@ -301,26 +307,26 @@ FIELDS: tuple[FieldRule, ...] = (
     FieldRule(
         "reformation",
         "Whether there are allegiances, conversion and embezzlement.",
-        "000:213-237",
+        "rulebook:213-237",
         (
-            Option(False, "There are no allegiances.", "000:213"),
-            Option(True, "Each player has an allegiance: loyalist or reformist.", "000:213-237; 004:41-55"),
+            Option(False, "There are no allegiances.", "rulebook:213"),
+            Option(True, "Each player has an allegiance: loyalist or reformist.", "rulebook:213-237; treason:41-55"),
         ),
     ),
     FieldRule(
         "allegiance_start",
         "How the first allegiance is settled.",
-        "000:220-222",
+        "rulebook:220-222",
         (
             Option(
                 AllegianceStart.STARTER_CHOOSES,
                 "The starter chooses an allegiance; clockwise from there they alternate.",
-                "000:220-222",
+                "rulebook:220-222",
             ),
             Option(
                 AllegianceStart.ASSIGNED,
                 "The starter's allegiance is drawn; clockwise from there they alternate.",
-                "004:41",
+                "treason:41",
             ),
         ),
         needs="reformation",
@@ -328,17 +334,17 @@ FIELDS: tuple[FieldRule, ...] = (
     FieldRule(
         "embezzle_concede",
         "Whether a challenged embezzler without a duke may concede.",
-        "000:235",
+        "rulebook:235",
         (
             Option(
                 True,
                 "A challenged embezzler without a duke concedes, or shows all cards, which are then replaced.",
-                "000:235",
+                "rulebook:235",
             ),
             Option(
                 False,
                 "A challenged embezzler without a duke shows all cards, which are then replaced.",
-                "004's program",
+                "treason's program",
             ),
         ),
         needs="reformation",
@@ -346,14 +352,14 @@ FIELDS: tuple[FieldRule, ...] = (
     FieldRule(
         "draft",
         "Whether two players draft: each picks a card of a set of five, the other card is dealt.",
-        "000:187-191",
+        "rulebook:187-191",
         (
-            Option(False, "All cards are shuffled, and two are dealt to each player.", "000:45"),
+            Option(False, "All cards are shuffled, and two are dealt to each player.", "rulebook:45"),
             Option(
                 True,
                 "Two players: each picks one card of a set of five in secret and discards four unseen; "
                 "a third set deals one card to each and is the court deck.",
-                "000:187-191",
+                "rulebook:187-191",
             ),
         ),
     ),
@@ -433,7 +439,7 @@ def seat_counts(rules: Ruleset) -> list[int]:
 def why_unplayable(rules: Ruleset) -> str | None:
     """Return why no number of players can play these rules, in one line; None if some can."""
     if rules.draft and rules.min_seats > 2:
-        return f"draft = true is for two players (000:187), and min_seats = {rules.min_seats}"
+        return f"draft = true is for two players (rulebook:187), and min_seats = {rules.min_seats}"
     if rules.min_seats > rules.max_seats:
         return f"min_seats = {rules.min_seats} is more than max_seats = {rules.max_seats}"
     return None if seat_counts(rules) else rules.problem(rules.min_seats)
@@ -447,7 +453,7 @@ def why_idle(rules: Ruleset, name: str) -> str | None:
     if name == "two_player_starter_coins" and rules.min_seats > 2:
         return f"with min_seats = {rules.min_seats}: no game has two players"
     if name == "max_seats" and rules.draft and rules.max_seats > 2:
-        return "with draft = true: a draft is for two players (000:187)"
+        return "with draft = true: a draft is for two players (rulebook:187)"
     if name == "embezzle_concede" and rules.embezzle_concede and rules.prove is Proof.AUTOMATIC:
         return 'with prove = "automatic": nobody is asked whether to concede'
     return None

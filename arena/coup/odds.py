@@ -6,7 +6,7 @@ anybody's behaviour is taken into account each k of the U are equally likely, so
     P(at least one) = 1 - C(U-d, k) / C(U, k)
 
 It is a prior: opponents who chose what to reveal, or what to keep of an exchange, have told something about the rest.
-It doesn't hold after a draft, where opponents chose a card each. 003:36-39 is the worked example; research/rules.md,
+It doesn't hold after a draft, where opponents chose a card each. andy:36-39 is the worked example; research/rules.md,
 "The odds at the end of 003", what it assumes.
 """
 
@@ -106,7 +106,7 @@ def _demand_table(rules: Ruleset, seats: int, own: Sequence[Role], revealed: Seq
     if problem:
         raise ValueError(problem)
     if rules.draft:
-        raise ValueError("after a draft cards aren't dealt at random (000:189): these odds don't hold")
+        raise ValueError("after a draft cards aren't dealt at random (rulebook:189): these odds don't hold")
     if not 1 <= len(own) <= rules.hand:
         raise ValueError(f"a player has 1 or {rules.hand} cards face down, not {len(own)}")
     for role, number in Counter((*own, *revealed)).items():

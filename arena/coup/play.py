@@ -1,6 +1,7 @@
 """How a game of Coup is played: who is asked, and what their answers do.
 
-A game may begin with Drafting (000:187) and ChoosingSide (000:220). A turn runs through phases (000:72-177):
+A game may begin with Drafting (rulebook:187) and ChoosingSide (rulebook:220). A turn runs through phases
+(rulebook:72-177):
 
     Turn -> [ChallengeWindow -> Proving -> [Retaining] -> Losing]
          -> [BlockWindow -> [ChallengeWindow -> Proving -> [Retaining] -> Losing]]
@@ -147,7 +148,8 @@ def _opening(rules: Ruleset, starter: int, sides: Sequence[Allegiance]) -> Phase
 
 
 def _alternating(first: Allegiance, starter: int, seats: int) -> tuple[Allegiance, ...]:
-    """Return everybody's side: clockwise from the starter they alternate (000:222), so odd tables have two alike."""
+    """Return everybody's side: clockwise from the starter they alternate (rulebook:222), so odd tables have two
+    alike."""
     return tuple(first if (seat - starter) % seats % 2 == 0 else first.other for seat in range(seats))
 
 
@@ -300,7 +302,7 @@ class _Table:
         if row.cost:
             self.pay(self.actor, -row.cost, CoinReason(move.action.value))
             if row.effect is Effect.CONVERT:
-                self.reserve += row.cost  # 000:231
+                self.reserve += row.cost  # rulebook:231
         if row.claim is not None:
             return self.challenges(move, Claim(self.actor, row.claim, False, row.denies))
         return self.blocks(move, NOTHING)
@@ -348,7 +350,7 @@ class _Table:
 
     def proven(self, pending: Act, claim: Claim, challenger: int, replaced: bool) -> Phase:
         if replaced:
-            # The card goes back, the deck is shuffled, another is drawn (000:163); only then the challenger loses.
+            # The card goes back, the deck is shuffled, another is drawn (rulebook:163); only then the challenger loses.
             hand = list(self.hands[claim.seat])
             hand.remove(claim.role)
             self.reshuffle([claim.role])
@@ -362,7 +364,7 @@ class _Table:
         return self.hit(challenger, pending, LossReason.CHALLENGE, Then.BLOCK, Past(challenger, replaced))
 
     def hand_shown(self, pending: Act, claim: Claim, challenger: int) -> Phase:
-        """All cards are shown, go back in one shuffle and are replaced (000:237)."""
+        """All cards are shown, go back in one shuffle and are replaced (rulebook:237)."""
         shown = self.hands[claim.seat]
         self.reshuffle(shown)
         self.hands[claim.seat] = hand_of(self.deck.pop() for _ in shown)
@@ -375,7 +377,7 @@ class _Table:
             return self.hit(claim.seat, pending, LossReason.CHALLENGE, Then.RESOLVE)
         cost = row_of(self.rules, pending).cost
         if cost:
-            self.pay(self.actor, cost, CoinReason.REFUND)  # 000:167
+            self.pay(self.actor, cost, CoinReason.REFUND)  # rulebook:167
         return self.hit(claim.seat, pending, LossReason.CHALLENGE, Then.END)
 
     def hit(self, seat: int, pending: Act, reason: LossReason, then: Then, past: Past = NOTHING) -> Phase:
@@ -396,7 +398,7 @@ class _Table:
             self.clear(seat)
             over = self.over()
             if over:
-                return over  # 000:80: nothing more resolves
+                return over  # rulebook:80: nothing more resolves
         return self.then(pending, then, past)
 
     def then(self, pending: Act, then: Then, past: Past) -> Phase:
@@ -458,7 +460,7 @@ class _Table:
             hand = list(self.hands[target])
             hand.remove(role)
             if self.rules.examine_replace is ExamineReplace.DRAW_FIRST:
-                hand.append(self.deck.pop())  # the one exception to "back first, then draw" (000:250)
+                hand.append(self.deck.pop())  # the one exception to "back first, then draw" (rulebook:250)
                 self.reshuffle([role])
             else:
                 self.reshuffle([role])
@@ -476,7 +478,7 @@ class _Table:
         count = len(self.drawn)
         self.hands[self.actor] = hand_of(roles)
         self.drawn = ()
-        self.reshuffle(pool)  # always, also where all own cards were kept: nobody may tell (000:122)
+        self.reshuffle(pool)  # always, also where all own cards were kept: nobody may tell (rulebook:122)
         self.events.append(Exchanged(self.actor, count, self.hands[self.actor]))
         return self.end_turn()
 
@@ -532,7 +534,7 @@ class _Table:
         self.events.append(Coins(seat, delta, reason))
 
     def clear(self, seat: int) -> None:
-        """Return the coins of a seat that is out to the treasury (000:78)."""
+        """Return the coins of a seat that is out to the treasury (rulebook:78)."""
         if self.coins[seat]:
             self.pay(seat, -self.coins[seat], CoinReason.EXILE)
 

@@ -22,7 +22,7 @@ class Role(StrEnum):
 
 
 class Allegiance(StrEnum):
-    """A side of the Reformation (000:213)."""
+    """A side of the Reformation (rulebook:213)."""
 
     LOYALIST = "loyalist"
     REFORMIST = "reformist"
@@ -163,26 +163,26 @@ class Ruleset:
     """
 
     name: str = "coup"
-    min_seats: int = 2  # 000:185
-    max_seats: int = 10  # 000:257
-    start_coins: int = 2  # 000:47
-    two_player_starter_coins: int = 1  # 000:185
+    min_seats: int = 2  # rulebook:185
+    max_seats: int = 10  # rulebook:257
+    start_coins: int = 2  # rulebook:47
+    two_player_starter_coins: int = 1  # rulebook:185
     first_player: FirstPlayer = FirstPlayer.SEAT_0  # ours: seats rotate
-    attacks_blocked_by: Blockers = Blockers.TARGET  # steal and assassinate, 000:141, 149
-    block_challenged_by: BlockChallengers = BlockChallengers.ANYONE  # 000:156
-    prove: Proof = Proof.CHOOSE  # 000:159
-    shown_card: ShownCard = ShownCard.REPLACED  # 000:163
-    block_after_failed_challenge: BlockAfterChallenge = BlockAfterChallenge.YES  # 003:27
-    forced_coup: int = 10  # coins at which a coup is the only action, 0 for never; 000:87
-    exchange_draw: int | None = None  # None: 1 with the inquisitor (000:245), else 2 (000:122)
-    exchange_return: ExchangeReturn = ExchangeReturn.ANY  # 000:122
-    inquisitor: bool = False  # 000:241
-    examine_pick: ExaminePick = ExaminePick.TARGET  # 000:250
-    examine_replace: ExamineReplace = ExamineReplace.DRAW_FIRST  # 000:250
-    reformation: bool = False  # 000:213
-    allegiance_start: AllegianceStart = AllegianceStart.STARTER_CHOOSES  # 000:220
-    embezzle_concede: bool = True  # 000:235
-    draft: bool = False  # 000:187
+    attacks_blocked_by: Blockers = Blockers.TARGET  # steal and assassinate, rulebook:141, 149
+    block_challenged_by: BlockChallengers = BlockChallengers.ANYONE  # rulebook:156
+    prove: Proof = Proof.CHOOSE  # rulebook:159
+    shown_card: ShownCard = ShownCard.REPLACED  # rulebook:163
+    block_after_failed_challenge: BlockAfterChallenge = BlockAfterChallenge.YES  # andy:27
+    forced_coup: int = 10  # coins at which a coup is the only action, 0 for never; rulebook:87
+    exchange_draw: int | None = None  # None: 1 with the inquisitor (rulebook:245), else 2 (rulebook:122)
+    exchange_return: ExchangeReturn = ExchangeReturn.ANY  # rulebook:122
+    inquisitor: bool = False  # rulebook:241
+    examine_pick: ExaminePick = ExaminePick.TARGET  # rulebook:250
+    examine_replace: ExamineReplace = ExamineReplace.DRAW_FIRST  # rulebook:250
+    reformation: bool = False  # rulebook:213
+    allegiance_start: AllegianceStart = AllegianceStart.STARTER_CHOOSES  # rulebook:220
+    embezzle_concede: bool = True  # rulebook:235
+    draft: bool = False  # rulebook:187
     turn_limit: int | None = None  # turns after which a game is drawn; None: see `limit`
     roles: tuple[Role, ...] = field(init=False, repr=False, compare=False, default=())
     actions: tuple[ActionRule, ...] = field(init=False, repr=False, compare=False, default=())
@@ -202,7 +202,7 @@ class Ruleset:
 
     @property
     def hand(self) -> int:
-        """Return the number of cards that each player is dealt (000:45)."""
+        """Return the number of cards that each player is dealt (rulebook:45)."""
         return 2
 
     @property
@@ -211,7 +211,7 @@ class Ruleset:
         return self.exchange_draw or (1 if self.inquisitor else 2)
 
     def copies(self, seats: int) -> int:
-        """Return how many cards of each role are in the deck (000:40, 257; 004:9)."""
+        """Return how many cards of each role are in the deck (rulebook:40, 257; treason:9)."""
         return 3 if seats <= 6 else 4 if seats <= 8 else 5
 
     def limit(self, seats: int) -> int:
@@ -229,11 +229,11 @@ class Ruleset:
     def problem(self, seats: int) -> str | None:
         """Return why this can't be played by so many, in one line; None if it can."""
         if self.draft and seats != 2:
-            return f"the draft deals three sets of five to two players (000:187), not to {seats}"
+            return f"the draft deals three sets of five to two players (rulebook:187), not to {seats}"
         if not self.min_seats <= seats <= self.max_seats:
             return f"{self.name} is for {self.min_seats} to {self.max_seats} players, not {seats}"
         if self.exchange_return is ExchangeReturn.CLAIMED_ROLE and self.draw != 1:
-            return "exchange_return claimed_role puts the one claimed card back (001:42): it needs exchange_draw 1"
+            return "exchange_return claimed_role puts the one claimed card back (blog:42): it needs exchange_draw 1"
         return None
 
 
@@ -242,12 +242,12 @@ def _actions(rules: Ruleset) -> tuple[ActionRule, ...]:
     changer = Role.INQUISITOR if rules.inquisitor else Role.AMBASSADOR
     attack = rules.attacks_blocked_by
     rows = [
-        ActionRule(Action.INCOME, Effect.GAIN, gain=1),  # 000:93
+        ActionRule(Action.INCOME, Effect.GAIN, gain=1),  # rulebook:93
         ActionRule(
             Action.FOREIGN_AID, Effect.GAIN, gain=2, blocked_by=Blockers.ANYONE, block_roles=(Role.DUKE,)
-        ),  # 000:94, 133
-        ActionRule(Action.COUP, Effect.HIT, cost=7, targeted=True),  # 000:95
-        ActionRule(Action.TAX, Effect.GAIN, gain=3, claim=Role.DUKE),  # 000:102
+        ),  # rulebook:94, 133
+        ActionRule(Action.COUP, Effect.HIT, cost=7, targeted=True),  # rulebook:95
+        ActionRule(Action.TAX, Effect.GAIN, gain=3, claim=Role.DUKE),  # rulebook:102
         ActionRule(
             Action.ASSASSINATE,
             Effect.HIT,
@@ -256,7 +256,7 @@ def _actions(rules: Ruleset) -> tuple[ActionRule, ...]:
             claim=Role.ASSASSIN,
             blocked_by=attack,
             block_roles=(Role.CONTESSA,),
-        ),  # 000:110, 141
+        ),  # rulebook:110, 141
         ActionRule(
             Action.STEAL,
             Effect.STEAL,
@@ -265,16 +265,16 @@ def _actions(rules: Ruleset) -> tuple[ActionRule, ...]:
             claim=Role.CAPTAIN,
             blocked_by=attack,
             block_roles=tuple(sorted((changer, Role.CAPTAIN))),
-        ),  # 000:116, 149, 252
-        ActionRule(Action.EXCHANGE, Effect.EXCHANGE, claim=changer),  # 000:122, 245
+        ),  # rulebook:116, 149, 252
+        ActionRule(Action.EXCHANGE, Effect.EXCHANGE, claim=changer),  # rulebook:122, 245
     ]
     if rules.inquisitor:
-        rows.append(ActionRule(Action.EXAMINE, Effect.EXAMINE, targeted=True, claim=Role.INQUISITOR))  # 000:248
+        rows.append(ActionRule(Action.EXAMINE, Effect.EXAMINE, targeted=True, claim=Role.INQUISITOR))  # rulebook:248
     if rules.reformation:
         rows += [
-            ActionRule(Action.CONVERT, Effect.CONVERT, cost=1),  # 000:231
-            ActionRule(Action.CONVERT, Effect.CONVERT, cost=2, targeted=True, own_side=True),  # 000:231
-            ActionRule(Action.EMBEZZLE, Effect.EMBEZZLE, claim=Role.DUKE, denies=True),  # 000:234
+            ActionRule(Action.CONVERT, Effect.CONVERT, cost=1),  # rulebook:231
+            ActionRule(Action.CONVERT, Effect.CONVERT, cost=2, targeted=True, own_side=True),  # rulebook:231
+            ActionRule(Action.EMBEZZLE, Effect.EMBEZZLE, claim=Role.DUKE, denies=True),  # rulebook:234
         ]
     return tuple(rows)
 
@@ -282,14 +282,14 @@ def _actions(rules: Ruleset) -> tuple[ActionRule, ...]:
 COUP = Ruleset()
 
 _TREASON = {
-    "two_player_starter_coins": 2,  # 004:9
+    "two_player_starter_coins": 2,  # treason:9
     "first_player": FirstPlayer.RANDOM,
-    "prove": Proof.AUTOMATIC,  # 004:24
-    "block_after_failed_challenge": BlockAfterChallenge.NEVER,  # 004:24, 29
+    "prove": Proof.AUTOMATIC,  # treason:24
+    "block_after_failed_challenge": BlockAfterChallenge.NEVER,  # treason:24, 29
 }
 _INQUISITORS = {
-    "inquisitor": True,  # 004:34
-    "examine_pick": ExaminePick.RANDOM,  # 004:37
+    "inquisitor": True,  # treason:34
+    "examine_pick": ExaminePick.RANDOM,  # treason:37
     "examine_replace": ExamineReplace.RETURN_FIRST,
 }
 
@@ -304,7 +304,7 @@ PRESETS: dict[str, Ruleset] = {
         Ruleset(
             "treason",
             reformation=True,
-            allegiance_start=AllegianceStart.ASSIGNED,  # 004:41
+            allegiance_start=AllegianceStart.ASSIGNED,  # treason:41
             embezzle_concede=False,
             **_TREASON,  # type: ignore[arg-type]
             **_INQUISITORS,  # type: ignore[arg-type]
@@ -313,19 +313,19 @@ PRESETS: dict[str, Ruleset] = {
         Ruleset("treason-inquisitors", **_TREASON, **_INQUISITORS),  # type: ignore[arg-type]
         Ruleset(
             "classroom",
-            min_seats=3,  # 002:2
+            min_seats=3,  # classroom:2
             max_seats=6,
-            attacks_blocked_by=Blockers.ANYONE,  # 002:28
-            block_challenged_by=BlockChallengers.ACTOR,  # 002:30
+            attacks_blocked_by=Blockers.ANYONE,  # classroom:28
+            block_challenged_by=BlockChallengers.ACTOR,  # classroom:30
         ),
-        Ruleset("andy", max_seats=5, shown_card=ShownCard.MAY_KEEP),  # 003:7, 31
+        Ruleset("andy", max_seats=5, shown_card=ShownCard.MAY_KEEP),  # andy:7, 31
         Ruleset(
             "blog",
-            max_seats=6,  # 001:2
-            two_player_starter_coins=2,  # 001:4
-            exchange_draw=1,  # 001:42
+            max_seats=6,  # blog:2
+            two_player_starter_coins=2,  # blog:4
+            exchange_draw=1,  # blog:42
             exchange_return=ExchangeReturn.CLAIMED_ROLE,
-            block_after_failed_challenge=BlockAfterChallenge.NOT_CHALLENGER,  # 001:59
+            block_after_failed_challenge=BlockAfterChallenge.NOT_CHALLENGER,  # blog:59
         ),
     )
 }

@@ -82,7 +82,7 @@ def test_rules_refuses_what_it_doesnt_know(tmp_path: Path) -> None:
 
 
 def test_odds_prints_the_worked_example() -> None:
-    """003:39 and the command's help: 15/26 = 57.7 % that an opponent has no duke, given that I have none."""
+    """andy:39 and the command's help: 15/26 = 57.7 % that an opponent has no duke, given that I have none."""
     result = run(odds, "--own", "captain,contessa", "--players", "2")
     assert result.exit_code == 0
     assert [line.split() for line in result.stdout.splitlines() if line.startswith(("role", "duke", "captain "))] == [

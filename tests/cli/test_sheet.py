@@ -1,5 +1,6 @@
 """The sheet of a game, made from the table that the engine reads. Source: the issue ("Rulesets as data")."""
 
+import re
 from dataclasses import replace
 from io import StringIO
 from itertools import pairwise
@@ -65,7 +66,7 @@ def test_the_lists_fit_and_no_word_is_cut() -> None:
 
 
 def test_the_sheet_of_the_base_game() -> None:
-    """000:93-151: action, effect, cost, claim, and who may block with what."""
+    """rulebook:93-151: action, effect, cost, claim, and who may block with what."""
     assert [*rows(COUP).values()] == [
         ["income", "take 1 coin", "-", "-", "-"],
         ["foreign_aid", "take 2 coins", "-", "-", "anyone as duke"],
@@ -79,44 +80,44 @@ def test_the_sheet_of_the_base_game() -> None:
 
 # rules, (action, cost), the cells that differ from the base game's row or are new
 VARIANTS: dict[str, tuple[Ruleset, tuple[str, str], list[str]]] = {
-    # 000:245
+    # rulebook:245
     "the inquisitor exchanges one": (
         PRESETS["inquisitor"], ("exchange", "-"), ["draw 1 card, return 1", "-", "inquisitor", "-"],
     ),
-    # 000:252
+    # rulebook:252
     "the inquisitor blocks stealing": (
         PRESETS["inquisitor"], ("steal", "-"),
         ["take up to 2 coins from the target", "-", "captain", "the target as captain or inquisitor"],
     ),
-    # 000:248-250
+    # rulebook:248-250
     "the inquisitor examines": (
         PRESETS["inquisitor"], ("examine", "-"),
         ["look at a card of the target; hand it back or have it replaced", "-", "inquisitor", "-"],
     ),
-    # 000:226
+    # rulebook:226
     "one's own side doesn't block foreign aid": (
         PRESETS["reformation"], ("foreign_aid", "-"), ["take 2 coins", "-", "-", "the other side as duke"],
     ),
-    # 000:231
+    # rulebook:231
     "one's own conversion costs one": (
         PRESETS["reformation"], ("convert", "1"),
         ["turn yourself to the other side; coins go to the reserve", "1", "-", "-"],
     ),
-    # 000:231
+    # rulebook:231
     "another's conversion costs two": (
         PRESETS["reformation"], ("convert", "2"),
         ["turn the target to the other side; coins go to the reserve", "2", "-", "-"],
     ),
-    # 000:234
+    # rulebook:234
     "who embezzles has no duke": (
         PRESETS["reformation"], ("embezzle", "-"), ["take all coins of the reserve", "-", "no duke", "-"],
     ),
-    # 002:28
+    # classroom:28
     "anyone may block": (
         PRESETS["classroom"], ("assassinate", "3"),
         ["the target loses an influence", "3", "assassin", "anyone as contessa"],
     ),
-    # 001:42
+    # blog:42
     "the claimed card goes back": (
         PRESETS["blog"], ("exchange", "-"), ["draw 1 card, return the claimed one", "-", "ambassador", "-"],
     ),
@@ -144,13 +145,13 @@ DECKS: dict[str, list[str]] = {
     "coup": ["2-4 15 3 11-7 200 turns", "5-6 15 3 5-3 300 turns", "7-8 20 4 6-4 300 turns", "9-10 25 5 7-5 300 turns"],
     "classroom": ["3-4 15 3 9-7 200 turns", "5-6 15 3 5-3 300 turns"],
     "andy": ["2-4 15 3 11-7 200 turns", "5 15 3 5 300 turns"],
-    "duel": ["2 15 3 3 200 turns"],  # 000:191
+    "duel": ["2 15 3 3 200 turns"],  # rulebook:191
 }
 
 
 @pytest.mark.parametrize("name", DECKS)
 def test_the_deck_by_players(name: str) -> None:
-    """000:40, 191, 257: players, cards, copies of each role, court deck after the deal, and the limit, ours."""
+    """rulebook:40, 191, 257: players, cards, copies of each role, court deck after the deal, and the limit, ours."""
     lines = shown(sheet.sheet(PRESETS[name]))
     assert [" ".join(line.split()) for line in section(lines, "Set-up")[1:]] == DECKS[name]
 
@@ -165,7 +166,7 @@ def test_what_differs_is_found_by_comparing_with_the_base_game(rules: Ruleset) -
         assert told == ["Nothing: this is the base game."]
         return
     assert [line.split()[1] for line in told] == expected
-    assert all("; the base game has " in line and "(0" in line for line in told)
+    assert all("; the base game has " in line and re.search(r"\([a-z]+(:\d|'s)|\(ours", line) for line in told)
 
 
 def test_a_custom_game_says_what_differs() -> None:
@@ -173,10 +174,10 @@ def test_a_custom_game_says_what_differs() -> None:
     mine = Ruleset("mine", start_coins=0, forced_coup=0, exchange_draw=1, exchange_return=ExchangeReturn.CLAIMED_ROLE)
     told = section(shown(sheet.sheet(mine), 200), "What differs from the base game")
     assert told == [
-        "- start_coins = 0 (000:47); the base game has 2",
+        "- start_coins = 0 (rulebook:47); the base game has 2",
         "- forced_coup = 0 (ours); the base game has 10",
-        "- exchange_draw = 1 (000:245; 001:42); the base game has 2",
-        '- exchange_return = "claimed_role" (001:42); the base game has "any"',
+        "- exchange_draw = 1 (rulebook:245; blog:42); the base game has 2",
+        '- exchange_return = "claimed_role" (blog:42); the base game has "any"',
     ]
     assert "Nobody has to coup, however rich." in flat(sheet.sheet(mine))
 

@@ -225,7 +225,7 @@ def test_the_cards_drawn_for_an_exchange_go_back_unseen(scene: Scene) -> None:
     ],
 )
 def test_the_last_one_left_has_won_and_nothing_more_resolves(scene: Scene, script: str, winner: int) -> None:
-    """000:80 and SPEC.md, "Forfeits": if one player is left, that player has won."""
+    """rulebook:80 and SPEC.md, "Forfeits": if one player is left, that player has won."""
     played = scene("captain duke / assassin contessa").play(script)
     assert played.board.phase == Over((), Ending.LAST_STANDING, winner, (winner,))
     assert played.board.coins[winner] == 2

@@ -1,4 +1,4 @@
-"""How likely an opponent holds a role. Sources: 003:36-39 and research/rules.md, "The odds at the end of 003"."""
+"""How likely an opponent holds a role. Sources: andy:36-39 and research/rules.md, "The odds at the end of 003"."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ DUKE, CAPTAIN, CONTESSA, AMBASSADOR = Role.DUKE, Role.CAPTAIN, Role.CONTESSA, Ro
 
 
 def test_the_worked_example_at_the_end_of_003() -> None:
-    """003:39: P(opponent doesn't have a duke given that I don't) = 10/13 * 9/12 = 30/52 = 58 %."""
+    """andy:39: P(opponent doesn't have a duke given that I don't) = 10/13 * 9/12 = 30/52 = 58 %."""
     expected = Fraction(10, 13) * Fraction(9, 12)
     assert expected == Fraction(30, 52) == Fraction(15, 26)
     assert 1 - held(unseen=13, copies_unseen=3, cards=2) == expected

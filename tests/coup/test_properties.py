@@ -149,10 +149,10 @@ def everything(state: State) -> Counter[Role]:
 def test_no_card_and_no_coin_appears_or_gets_lost(
     random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
-    """STYLE 19; 000:45 (two cards each, face down or up), 78 and 85-122: coins move only as an event says.
+    """STYLE 19; rulebook:45 (two cards each, face down or up), 78 and 85-122: coins move only as an event says.
 
-    What a conversion costs goes to the treasury reserve, and an embezzler takes all of it (000:231, 234). The cards
-    that a draft leaves over stay out of the game (000:189).
+    What a conversion costs goes to the treasury reserve, and an embezzler takes all of it (rulebook:231, 234). The
+    cards that a draft leaves over stay out of the game (rulebook:189).
     """
     rules = ruleset(name, seats)
     for step in random_game(seats, seed, forfeit, name):
@@ -331,7 +331,7 @@ def sides_are_binding(state: State) -> bool:
 def test_allegiances_alternate_at_the_start_and_forbid_what_the_rulebook_says(
     random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
-    """000:220-222 the start; 226 and 254: no coup, assassination, steal, examination and no block of foreign aid
+    """rulebook:220-222 the start; 226 and 254: no coup, assassination, steal, examination and no block of foreign aid
     within one's own side, unless all living are on one side; 231: anybody may be converted."""
     rules = ruleset(name, seats)
     settled = False
@@ -373,7 +373,8 @@ def test_allegiances_alternate_at_the_start_and_forbid_what_the_rulebook_says(
 def test_a_draft_gives_each_player_its_pick_and_a_card_of_the_third_set(
     random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
-    """000:187-191: two sets of five, one card of each is kept; the third set deals one each and is the court deck."""
+    """rulebook:187-191: two sets of five, one card of each is kept; the third set deals one each and is the court
+    deck."""
     rules = ruleset(name, 2)
     first = next(random_game(seats, seed, forfeit, name))
     assert isinstance(first.before.board.phase, Drafting) == rules.draft
@@ -486,7 +487,8 @@ def public(state: State, events: Sequence[Event]) -> tuple[Any, ...]:
 def test_what_an_exchange_keeps_changes_nothing_public_until_a_card_is_seen(
     random_game: RandomGame, seats: int, seed: int, name: str
 ) -> None:
-    """DESIGN 2: a hidden choice never shifts another draw; 000:122; rules.md: keeping all one's own looks the same.
+    """DESIGN 2: a hidden choice never shifts another draw; rulebook:122; rules.md: keeping all one's own looks the
+    same.
 
     After every exchange the game goes on by default moves, which nobody's cards decide, until the first that does.
     """
@@ -521,7 +523,7 @@ def test_random_games_have_exchanges(random_game: RandomGame) -> None:
 def test_a_deck_after_an_examination_depends_on_the_cards_and_the_moment_alone(
     random_game: RandomGame, name: str
 ) -> None:
-    """000:250, rules.md: draw_first never gives the examined card back from the place where it was put."""
+    """rulebook:250, rules.md: draw_first never gives the examined card back from the place where it was put."""
     swaps = 0
     for seats in (3, 5, 8):
         for step in random_game(seats, 5, 0.0, name):

@@ -47,38 +47,38 @@ def check(scene: Scene, hands: str, coins: str, script: str, told: list[str], af
 # --- the action table ---------------------------------------------------------------------------------------------
 
 ACTIONS: dict[str, Case] = {
-    # 000:93
+    # rulebook:93
     "income takes one coin, and nobody is asked": (THREE, "", "income", ["0 income", "0 +1 income"], "3 2 2"),
-    # 000:94
+    # rulebook:94
     "foreign aid takes two coins": (THREE, "", "foreign_aid; - -", ["0 foreign_aid", "0 +2 foreign_aid"], "4 2 2"),
-    # 000:95
+    # rulebook:95
     "a coup costs seven coins, and nobody may challenge or block it": (
         THREE, "7 2 2", "coup:2; lose:duke", ["0 coup 2", "0 -7 coup", "2 loses duke by coup"], "0 2 2",
     ),
-    # 000:102
+    # rulebook:102
     "tax takes three coins": (THREE, "", "tax; - -", ["0 tax as duke", "0 +3 tax"], "5 2 2"),
-    # 000:85-86
+    # rulebook:85-86
     "tax unchallenged succeeds also without a duke": (
         "captain captain / duke duke / assassin contessa", "", "tax; - -", ["0 tax as duke", "0 +3 tax"], "5 2 2",
     ),
-    # 000:110
+    # rulebook:110
     "an assassination costs three coins and the target an influence of its choice": (
         THREE, "3 2 2", "assassinate:1; - -; -; lose:contessa",
         ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 loses contessa by assassinate"], "0 2 2",
     ),
-    # 000:116
+    # rulebook:116
     "a steal takes two coins": (
         THREE, "2 2 5", "steal:2; - -; -", ["0 steal 2 as captain", "2 -2 stolen", "0 +2 steal"], "4 2 3",
     ),
-    # 000:116
+    # rulebook:116
     "a steal takes one coin where there is one": (
         THREE, "2 1 2", "steal:1; - -; -", ["0 steal 1 as captain", "1 -1 stolen", "0 +1 steal"], "3 0 2",
     ),
-    # 000:116, and the protocol: a delta may be 0
+    # rulebook:116, and the protocol: a delta may be 0
     "a steal from a player without coins takes nothing": (
         THREE, "2 0 2", "steal:1; - -; -", ["0 steal 1 as captain", "1 +0 stolen", "0 +0 steal"], "2 0 2",
     ),
-    # 000:122
+    # rulebook:122
     "an exchange moves no coins": (
         THREE, "", "exchange; - -; keep:contessa+duke", ["0 exchange as ambassador", "0 exchanged 2"], "2 2 2",
     ),
@@ -87,7 +87,7 @@ ACTIONS: dict[str, Case] = {
 
 @pytest.mark.parametrize("case", ACTIONS.values(), ids=ACTIONS)
 def test_an_action_that_nobody_opposes_succeeds(scene: Scene, case: Case) -> None:
-    """000:76: not challenged or counteracted, it automatically succeeds; 000:93-122 for each action."""
+    """rulebook:76: not challenged or counteracted, it automatically succeeds; rulebook:93-122 for each action."""
     played = check(scene, *case)
     assert (played.phase, played.asked, played.board.turn) == ("Turn", (1,), 2)
 
@@ -107,7 +107,7 @@ def test_an_action_that_nobody_opposes_succeeds(scene: Scene, case: Case) -> Non
 def test_each_action_has_its_windows_and_challenges_come_before_blocks(
     scene: Scene, action: str, windows: list[str]
 ) -> None:
-    """000:76 (challenges first), 93-122; rules.md, "Windows"."""
+    """rulebook:76 (challenges first), 93-122; rules.md, "Windows"."""
     played = scene(THREE, "7 2 2").play(action)
     found = []
     while played.phase.endswith("Window"):
@@ -119,58 +119,58 @@ def test_each_action_has_its_windows_and_challenges_come_before_blocks(
 # --- challenges of an action --------------------------------------------------------------------------------------
 
 CHALLENGES: dict[str, Case] = {
-    # 000:159, 161, 165
+    # rulebook:159, 161, 165
     "a proven tax costs the challenger an influence and is paid": (
         THREE, "", "tax; ! -; show:duke; lose:assassin",
         ["0 tax as duke", "1 challenges 0 duke", "0 shows duke", "1 loses assassin by challenge", "0 +3 tax"], "5 2 2",
     ),
-    # 000:159, 167
+    # rulebook:159, 167
     "an unproven tax costs the claimant an influence and fails": (
         "captain captain / duke duke / assassin contessa", "", "tax; ! -; decline; lose:captain",
         ["0 tax as duke", "1 challenges 0 duke", "0 unproven duke", "0 loses captain by challenge"], "2 2 2",
     ),
-    # 000:159 "or do not wish to"
+    # rulebook:159 "or do not wish to"
     "whoever has the card may decline to show it, and may lose that very card": (
         THREE, "", "tax; - !; decline; lose:duke",
         ["0 tax as duke", "2 challenges 0 duke", "0 unproven duke", "0 loses duke by challenge"], "2 2 2",
     ),
-    # 000:167, rules.md "Challenge won: refund -> loss -> exile"
+    # rulebook:167, rules.md "Challenge won: refund -> loss -> exile"
     "a caught assassin gets its coins back": (
         THREE, "5 2 2", "assassinate:1; ! -; decline; lose:duke",
         ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 challenges 0 assassin", "0 unproven assassin",
          "0 +3 refund", "0 loses duke by challenge"], "5 2 2",
     ),
-    # 000:78, 167
+    # rulebook:78, 167
     "a refund comes before the exile that takes it": (
         "duke / assassin contessa / ambassador duke", "3 2 2", "assassinate:1; - !; decline",
         ["0 assassinate 1 as assassin", "0 -3 assassinate", "2 challenges 0 assassin", "0 unproven assassin",
          "0 +3 refund", "0 loses duke by challenge", "0 exiled", "0 -3 exile"], "0 2 2",
     ),
-    # 000:78
+    # rulebook:78
     "an exile without coins returns none": (
         "captain duke / assassin / ambassador duke", "2 0 2", "tax; ! -; show:duke",
         ["0 tax as duke", "1 challenges 0 duke", "0 shows duke", "1 loses assassin by challenge", "1 exiled",
          "0 +3 tax"], "5 0 2",
     ),
-    # 000:156 "regardless of whether they are involved", 165
+    # rulebook:156 "regardless of whether they are involved", 165
     "a proven steal from one player may cost another an influence, then goes on to its block": (
         THREE, "", "steal:1; - !; show:captain; lose:duke; -",
         ["0 steal 1 as captain", "2 challenges 0 captain", "0 shows captain", "2 loses duke by challenge",
          "1 -2 stolen", "0 +2 steal"], "4 0 2",
     ),
-    # 003:27; rules.md block_after_failed_challenge = yes
+    # andy:27; rules.md block_after_failed_challenge = yes
     "who challenged a steal in vain may still block it": (
         THREE, "", "steal:1; ! -; show:captain; lose:assassin; block:ambassador; - -",
         ["0 steal 1 as captain", "1 challenges 0 captain", "0 shows captain", "1 loses assassin by challenge",
          "1 blocks as ambassador"], "2 2 2",
     ),
-    # 000:159, 165
+    # rulebook:159, 165
     "a proven exchange takes place": (
         "ambassador duke / assassin contessa / captain duke", "", "exchange; ! -; show:ambassador; lose:contessa",
         ["0 exchange as ambassador", "1 challenges 0 ambassador", "0 shows ambassador",
          "1 loses contessa by challenge"], "2 2 2",
     ),
-    # 000:167
+    # rulebook:167
     "an unproven exchange doesn't": (
         THREE, "", "exchange; - !; decline; lose:captain",
         ["0 exchange as ambassador", "2 challenges 0 ambassador", "0 unproven ambassador",
@@ -181,47 +181,47 @@ CHALLENGES: dict[str, Case] = {
 
 @pytest.mark.parametrize("case", CHALLENGES.values(), ids=CHALLENGES)
 def test_a_challenge_costs_one_of_the_two_an_influence(scene: Scene, case: Case) -> None:
-    """000:153-167."""
+    """rulebook:153-167."""
     check(scene, *case)
 
 
 # --- blocks and challenges of a block -----------------------------------------------------------------------------
 
 BLOCKS: dict[str, Case] = {
-    # 000:133, 135
+    # rulebook:133, 135
     "blocked foreign aid gives no coins": (
         THREE, "", "foreign_aid; - block:duke; - -", ["0 foreign_aid", "2 blocks as duke"], "2 2 2",
     ),
-    # 000:127
+    # rulebook:127
     "a block that nobody challenges stands also without the card": (
         THREE, "", "foreign_aid; block:duke -; - -", ["0 foreign_aid", "1 blocks as duke"], "2 2 2",
     ),
-    # 000:141, 143, 129
+    # rulebook:141, 143, 129
     "a blocked assassination still costs three coins": (
         THREE, "3 2 2", "assassinate:1; - -; block:contessa; - -",
         ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 blocks as contessa"], "0 2 2",
     ),
-    # 000:149, 151
+    # rulebook:149, 151
     "an ambassador blocks a steal": (
         THREE, "", "steal:2; - -; block:ambassador; - -", ["0 steal 2 as captain", "2 blocks as ambassador"], "2 2 2",
     ),
-    # 000:149, 151
+    # rulebook:149, 151
     "a captain blocks a steal": (
         THREE, "", "steal:2; - -; block:captain; - -", ["0 steal 2 as captain", "2 blocks as captain"], "2 2 2",
     ),
-    # 000:159, 161
+    # rulebook:159, 161
     "a proven block costs the challenger an influence and stands": (
         THREE, "", "foreign_aid; - block:duke; ! -; show:duke; lose:captain",
         ["0 foreign_aid", "2 blocks as duke", "0 challenges 2 duke", "2 shows duke", "0 loses captain by challenge"],
         "2 2 2",
     ),
-    # 000:156
+    # rulebook:156
     "a block may be challenged by somebody who has no part in it": (
         THREE, "", "foreign_aid; - block:duke; - !; show:duke; lose:assassin",
         ["0 foreign_aid", "2 blocks as duke", "1 challenges 2 duke", "2 shows duke", "1 loses assassin by challenge"],
         "2 2 2",
     ),
-    # 000:159, 165
+    # rulebook:159, 165
     "an unproven block of foreign aid costs the blocker an influence, and the aid comes": (
         THREE, "", "foreign_aid; block:duke -; - !; decline; lose:contessa",
         ["0 foreign_aid", "1 blocks as duke", "0 challenges 1 duke", "1 unproven duke",
@@ -233,19 +233,19 @@ BLOCKS: dict[str, Case] = {
         ["0 steal 2 as captain", "2 blocks as captain", "0 challenges 2 captain", "2 unproven captain",
          "2 loses duke by challenge", "2 -2 stolen", "0 +2 steal"], "4 2 0",
     ),
-    # 000:143, 129: the cost of a blocked action remains spent, also after a challenge of the block
+    # rulebook:143, 129: the cost of a blocked action remains spent, also after a challenge of the block
     "a proven contessa costs the assassin an influence and its three coins": (
         THREE, "3 2 2", "assassinate:1; - -; block:contessa; - !; show:contessa; lose:duke",
         ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 blocks as contessa", "0 challenges 1 contessa",
          "1 shows contessa", "0 loses duke by challenge"], "0 2 2",
     ),
-    # 000:78
+    # rulebook:78
     "an actor that loses its last card to a block is out, and the turn goes on": (
         "captain / assassin contessa / ambassador duke", "4 2 2", "foreign_aid; - block:duke; ! -; show:duke",
         ["0 foreign_aid", "2 blocks as duke", "0 challenges 2 duke", "2 shows duke", "0 loses captain by challenge",
          "0 exiled", "0 -4 exile"], "0 2 2",
     ),
-    # 000:78, 165
+    # rulebook:78, 165
     "a blocker that loses its last card is out, and the aid comes": (
         "captain duke / assassin / ambassador duke", "2 3 2", "foreign_aid; block:duke -; - !; decline",
         ["0 foreign_aid", "1 blocks as duke", "0 challenges 1 duke", "1 unproven duke",
@@ -256,7 +256,7 @@ BLOCKS: dict[str, Case] = {
 
 @pytest.mark.parametrize("case", BLOCKS.values(), ids=BLOCKS)
 def test_a_block_is_a_claim_like_any_other(scene: Scene, case: Case) -> None:
-    """000:125-151, 154-165."""
+    """rulebook:125-151, 154-165."""
     played = check(scene, *case)
     assert (played.phase, played.asked) == ("Turn", (1 if played.board.influence[1] else 2,))
 
@@ -264,13 +264,13 @@ def test_a_block_is_a_claim_like_any_other(scene: Scene, case: Case) -> None:
 # --- two influences in one turn, and targets that are gone ---------------------------------------------------------
 
 DANGERS: dict[str, Case] = {
-    # 000:172
+    # rulebook:172
     "the target challenges an assassin in vain, then is assassinated": (
         THREE.replace("captain", "assassin"), "3 2 2", "assassinate:1; ! -; show:assassin; lose:contessa; -",
         ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 challenges 0 assassin", "0 shows assassin",
          "1 loses contessa by challenge", "1 loses assassin by assassinate", "1 exiled", "1 -2 exile"], "0 0 2",
     ),
-    # 000:174
+    # rulebook:174
     "the target bluffs a contessa, then is assassinated": (
         "assassin duke / captain captain / ambassador duke", "3 2 2",
         "assassinate:1; - -; block:contessa; - !; decline; lose:captain",
@@ -278,7 +278,7 @@ DANGERS: dict[str, Case] = {
          "1 unproven contessa", "1 loses captain by challenge", "1 loses captain by assassinate", "1 exiled",
          "1 -2 exile"], "0 0 2",
     ),
-    # 000:172, 003:27: it may still block
+    # rulebook:172, andy:27: it may still block
     "the target challenges in vain, then its contessa saves the other card": (
         THREE.replace("captain", "assassin"), "3 2 2",
         "assassinate:1; ! -; show:assassin; lose:assassin; block:contessa; - -",
@@ -297,7 +297,7 @@ DANGERS: dict[str, Case] = {
         ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 blocks as contessa", "2 challenges 1 contessa",
          "1 unproven contessa", "1 loses captain by challenge", "1 exiled", "1 -2 exile"], "0 0 2",
     ),
-    # rules.md "steal takes 0"; 000:78: an exile's coins go to the treasury
+    # rules.md "steal takes 0"; rulebook:78: an exile's coins go to the treasury
     "a steal from somebody who died of the challenge takes nothing": (
         "captain duke / contessa / ambassador duke", "2 9 2", "steal:1; ! -; show:captain",
         ["0 steal 1 as captain", "1 challenges 0 captain", "0 shows captain", "1 loses contessa by challenge",
@@ -309,7 +309,7 @@ DANGERS: dict[str, Case] = {
         ["0 steal 1 as captain", "1 blocks as captain", "0 challenges 1 captain", "1 unproven captain",
          "1 loses contessa by challenge", "1 exiled", "1 -9 exile"], "2 0 2",
     ),
-    # 000:67, 78
+    # rulebook:67, 78
     "a coup against a last card exiles without asking which": (
         "captain duke / contessa / ambassador duke", "7 4 2", "coup:1",
         ["0 coup 1", "0 -7 coup", "1 loses contessa by coup", "1 exiled", "1 -4 exile"], "0 0 2",
@@ -319,7 +319,7 @@ DANGERS: dict[str, Case] = {
 
 @pytest.mark.parametrize("case", DANGERS.values(), ids=DANGERS)
 def test_one_turn_may_cost_two_influences_and_a_dead_target_none(scene: Scene, case: Case) -> None:
-    """000:169-174 (double danger), 67 and 78 (exile); rules.md, "Target dead at resolution"."""
+    """rulebook:169-174 (double danger), 67 and 78 (exile); rules.md, "Target dead at resolution"."""
     played = check(scene, *case)
     assert played.phase == "Turn"
 
@@ -356,7 +356,7 @@ ENDINGS: dict[str, tuple[str, str, str, list[str], int]] = {
 def test_the_game_ends_at_once_when_one_player_is_left(
     scene: Scene, case: tuple[str, str, str, list[str], int]
 ) -> None:
-    """000:56, 80; rules.md "nothing more resolves". The turn doesn't pass on, and the winner keeps its coins."""
+    """rulebook:56, 80; rules.md "nothing more resolves". The turn doesn't pass on, and the winner keeps its coins."""
     hands, coins, script, told, winner = case
     played = scene(hands, coins).play(script)
     assert played.told == told
@@ -379,7 +379,7 @@ def test_after_the_last_turn_of_the_limit_the_game_is_a_draw_of_its_survivors(
 
 
 def test_a_win_in_the_last_turn_of_the_limit_is_a_win(scene: Scene) -> None:
-    """000:80 against rules.md's turn_limit: the game has ended before the limit is looked at."""
+    """rulebook:80 against rules.md's turn_limit: the game has ended before the limit is looked at."""
     played = scene("duke / contessa", "7 2", turn=200).play("coup:1")
     assert played.board.phase == Over((), Ending.LAST_STANDING, 0, (0,))
 
@@ -397,7 +397,7 @@ FIVE = "duke duke / captain captain / contessa contessa / assassin assassin / am
 
 @pytest.mark.parametrize("claimant", range(5))
 def test_challengers_are_asked_clockwise_from_the_claimant_not_from_seat_0(scene: Scene, claimant: int) -> None:
-    """000:156-157; DESIGN 2: the one next clockwise from the claimant counts."""
+    """rulebook:156-157; DESIGN 2: the one next clockwise from the claimant counts."""
     played = scene(FIVE, actor=claimant).play("tax")
     others = tuple((claimant + i) % 5 for i in range(1, 5))
     assert (played.phase, played.asked) == ("ChallengeWindow", others)
@@ -405,14 +405,14 @@ def test_challengers_are_asked_clockwise_from_the_claimant_not_from_seat_0(scene
 
 @pytest.mark.parametrize("actor", range(5))
 def test_blockers_of_foreign_aid_are_asked_clockwise_from_the_actor(scene: Scene, actor: int) -> None:
-    """000:133 (anyone); DESIGN 3: clockwise means from the actor for blocks."""
+    """rulebook:133 (anyone); DESIGN 3: clockwise means from the actor for blocks."""
     played = scene(FIVE, actor=actor).play("foreign_aid")
     assert (played.phase, played.asked) == ("BlockWindow", tuple((actor + i) % 5 for i in range(1, 5)))
 
 
 @pytest.mark.parametrize("blocker", range(4))
 def test_challengers_of_a_block_are_asked_clockwise_from_the_blocker(scene: Scene, blocker: int) -> None:
-    """000:156; DESIGN 3: clockwise means from the claimant for challenges; the actor is one of them."""
+    """rulebook:156; DESIGN 3: clockwise means from the claimant for challenges; the actor is one of them."""
     words = ["-", "-", "-", "-"]
     words[blocker] = "block:duke"
     played = scene(FIVE, actor=3).play("foreign_aid").play(" ".join(words))
@@ -423,13 +423,13 @@ def test_challengers_of_a_block_are_asked_clockwise_from_the_blocker(scene: Scen
 
 @pytest.mark.parametrize("action", ["steal:1", "assassinate:1"])
 def test_only_the_target_is_asked_to_block_what_is_aimed_at_it(scene: Scene, action: str) -> None:
-    """000:141, 149; 003:34."""
+    """rulebook:141, 149; andy:34."""
     played = scene(FIVE, "3 2 2 2 2").play(action).play("- - - -")
     assert (played.phase, played.asked) == ("BlockWindow", (1,))
 
 
 def test_the_dead_are_asked_nothing_and_their_turns_are_skipped(scene: Scene) -> None:
-    """000:67, 78."""
+    """rulebook:67, 78."""
     hands = "duke / / contessa / / captain"
     assert scene(hands, actor=2).play("tax").asked == (4, 0)
     assert scene(hands, actor=2).play("foreign_aid").asked == (4, 0)
@@ -443,7 +443,7 @@ def test_the_dead_are_asked_nothing_and_their_turns_are_skipped(scene: Scene) ->
 
 
 def test_the_turn_passes_on_from_an_actor_that_died_in_it(scene: Scene) -> None:
-    """000:73 (clockwise), 78."""
+    """rulebook:73 (clockwise), 78."""
     played = scene("duke / contessa / captain", actor=1).play("tax; ! -; decline")
     assert (played.told[-2], played.phase, played.asked) == ("1 exiled", "Turn", (2,))
 
@@ -462,7 +462,7 @@ def test_of_several_challengers_the_first_clockwise_counts(scene: Scene, words: 
 
 @pytest.mark.parametrize("words", list(product(["-", "block:duke"], repeat=3))[1:])
 def test_of_several_blockers_the_first_clockwise_counts(scene: Scene, words: tuple[str, ...]) -> None:
-    """002:31 (one block per action); DESIGN 2."""
+    """classroom:31 (one block per action); DESIGN 2."""
     hands = "duke duke / captain captain / contessa contessa / assassin assassin"
     played = scene(hands, actor=1).play("foreign_aid").play(" ".join(words))
     first = words.index("block:duke")
@@ -473,7 +473,7 @@ def test_of_several_blockers_the_first_clockwise_counts(scene: Scene, words: tup
 
 
 def test_a_failed_block_is_not_followed_by_another(scene: Scene) -> None:
-    """002:31; rules.md "One block per action": the second Duke missed its chance."""
+    """classroom:31; rules.md "One block per action": the second Duke missed its chance."""
     played = scene(THREE).play("foreign_aid; block:duke block:duke; - !; decline; lose:assassin")
     assert played.told[-1] == "0 +2 foreign_aid"
     assert played.phase == "Turn"
@@ -481,14 +481,14 @@ def test_a_failed_block_is_not_followed_by_another(scene: Scene) -> None:
 
 @pytest.mark.parametrize("hand", ["duke captain", "captain captain", "duke", "captain"])
 def test_whoever_is_challenged_is_asked_to_prove_whatever_it_holds(scene: Scene, hand: str) -> None:
-    """000:159; DESIGN 2: whether a request comes must never tell anything hidden."""
+    """rulebook:159; DESIGN 2: whether a request comes must never tell anything hidden."""
     played = scene(f"{hand} / contessa contessa").play("tax; !")
     assert (played.phase, played.asked) == ("Proving", (0,))
     assert played.menu(0) == (["show:duke", "decline"] if "duke" in hand else ["decline"])
 
 
 def test_a_last_card_is_lost_without_asking_and_one_of_two_equal_ones_is_asked_for(scene: Scene) -> None:
-    """000:65 (each chooses); DESIGN 2: skipped only where public facts show that there is no choice."""
+    """rulebook:65 (each chooses); DESIGN 2: skipped only where public facts show that there is no choice."""
     two = scene("duke duke / contessa contessa", "7 2").play("coup:1")
     assert (two.phase, two.asked, two.menu(1)) == ("Losing", (1,), ["lose:contessa"])
     one = scene("duke duke / contessa / captain", "7 2 2").play("coup:1")
@@ -513,13 +513,13 @@ MENUS = {
 def test_a_turn_offers_what_can_be_afforded_and_from_ten_coins_on_only_coups(
     scene: Scene, coins: int, menu: list[str]
 ) -> None:
-    """000:84 (can afford), 87 and 95 (ten or more: a coup)."""
+    """rulebook:84 (can afford), 87 and 95 (ten or more: a coup)."""
     assert scene(THREE, f"2 {coins} 0", actor=1).menu(1) == menu
 
 
 @pytest.mark.parametrize("actor", range(4))
 def test_a_target_is_another_living_player(scene: Scene, actor: int) -> None:
-    """000:95, 110, 116; rules.md: never oneself, never the dead. Seat 4 is dead."""
+    """rulebook:95, 110, 116; rules.md: never oneself, never the dead. Seat 4 is dead."""
     played = scene("duke / duke / duke / captain /", "9 9 9 9 0", actor=actor)
     others = [seat for seat in range(4) if seat != actor]
     for verb in ("coup", "assassinate", "steal"):
@@ -529,7 +529,7 @@ def test_a_target_is_another_living_player(scene: Scene, actor: int) -> None:
 
 @pytest.mark.parametrize("hand", ["duke duke", "captain contessa", "ambassador assassin", "duke", "contessa"])
 def test_any_role_may_be_claimed_with_any_hand(scene: Scene, hand: str) -> None:
-    """000:85, 127: truth or bluff."""
+    """rulebook:85, 127: truth or bluff."""
     rest = "captain captain / ambassador contessa"
     assert scene(f"{hand} / {rest}", "9 2 2").menu(0) == scene(f"assassin duke / {rest}", "9 2 2").menu(0)
     blocks = {
@@ -559,7 +559,8 @@ def test_any_role_may_be_claimed_with_any_hand(scene: Scene, hand: str) -> None:
 def test_an_exchange_offers_each_different_choice_once_and_draws_two(
     scene: Scene, hand: str, drawn: str, keeps: str
 ) -> None:
-    """000:122; rules.md: exactly as many as one's influence. Each choice is there once, the hand as it is first."""
+    """rulebook:122; rules.md: exactly as many as one's influence. Each choice is there once, the hand as it is
+    first."""
     deck = Counter(COUP.roles * 3) - Counter(Role(name) for name in f"{hand} {drawn} assassin contessa".split())
     cards = " ".join(deck.elements()) + f" {drawn}"
     played = scene(f"{hand} / assassin contessa", deck=cards).play("exchange; -")
@@ -570,7 +571,7 @@ def test_an_exchange_offers_each_different_choice_once_and_draws_two(
 
 
 def test_an_exchange_returns_what_is_not_kept(scene: Scene) -> None:
-    """000:122."""
+    """rulebook:122."""
     played = scene("duke captain / contessa contessa").play("exchange; -")
     pool = Counter(played.state.hands[0]) + Counter(played.state.drawn)
     deck = Counter(played.state.deck)
@@ -582,7 +583,8 @@ def test_an_exchange_returns_what_is_not_kept(scene: Scene) -> None:
 
 
 def test_the_deck_is_shuffled_after_every_exchange_also_where_all_own_cards_are_kept(scene: Scene) -> None:
-    """000:122 and DESIGN 2: return, then shuffle. Nobody knows where the cards lie that were looked at and returned."""
+    """rulebook:122 and DESIGN 2: return, then shuffle. Nobody knows where the cards lie that were looked at and
+    returned."""
     tops = Counter()
     for number in range(60):
         played = scene("duke duke / contessa contessa", deck="captain ambassador assassin", chance=Chance(KEY, number))
@@ -593,7 +595,8 @@ def test_the_deck_is_shuffled_after_every_exchange_also_where_all_own_cards_are_
 
 
 def test_a_shown_card_goes_back_before_another_is_drawn(scene: Scene) -> None:
-    """000:163. With a deck of one card, the shown one comes back in about half of the games; drawn first, never."""
+    """rulebook:163. With a deck of one card, the shown one comes back in about half of the games; drawn first,
+    never."""
     hands = []
     for number in range(40):
         chance = Chance(KEY, number)
@@ -604,7 +607,7 @@ def test_a_shown_card_goes_back_before_another_is_drawn(scene: Scene) -> None:
 
 
 def test_the_card_is_replaced_before_the_challenger_chooses_its_loss(scene: Scene) -> None:
-    """000:161-165; rules.md: show -> return, shuffle, draw -> challenger loses -> block window -> resolve."""
+    """rulebook:161-165; rules.md: show -> return, shuffle, draw -> challenger loses -> block window -> resolve."""
     played = scene(THREE).play("steal:1; ! -; show:captain")
     assert (played.phase, played.asked) == ("Losing", (1,))
     assert len(played.state.hands[0]) == 2
@@ -655,7 +658,7 @@ def test_the_default_loss_is_drawn_among_the_cards(scene: Scene) -> None:
 
 @pytest.mark.parametrize(("seats", "copies"), [(2, 3), (3, 3), (4, 3), (5, 3), (6, 3), (7, 4), (8, 4), (9, 5), (10, 5)])
 def test_the_deck_grows_with_the_table(seats: int, copies: int) -> None:
-    """000:35-39 (three of each), 257 (four of each with 7 or 8, five with 9 or 10); 004:9."""
+    """rulebook:35-39 (three of each), 257 (four of each with 7 or 8, five with 9 or 10); treason:9."""
     state = deal(COUP, seats, Chance(KEY, 0))
     cards = Counter(state.deck) + Counter(card for hand in state.hands for card in hand)
     assert cards == dict.fromkeys(COUP.roles, copies)
@@ -664,7 +667,7 @@ def test_the_deck_grows_with_the_table(seats: int, copies: int) -> None:
 
 @pytest.mark.parametrize("seats", range(2, 11))
 def test_everybody_starts_with_two_cards_and_two_coins(seats: int) -> None:
-    """000:45, 47; with two players the starter has one coin, 000:185."""
+    """rulebook:45, 47; with two players the starter has one coin, rulebook:185."""
     state = deal(COUP, seats, Chance(KEY, 0))
     board = state.board
     assert board.influence == tuple(map(len, state.hands)) == (2,) * seats
@@ -675,13 +678,13 @@ def test_everybody_starts_with_two_cards_and_two_coins(seats: int) -> None:
 
 @pytest.mark.parametrize("seats", [-1, 0, 1, 11])
 def test_the_game_is_for_two_to_ten(seats: int) -> None:
-    """000:185, 257; rules.md, players: out of range is refused."""
+    """rulebook:185, 257; rules.md, players: out of range is refused."""
     with pytest.raises(ValueError, match=rf"for 2 to 10 \w+, not {seats}"):
         deal(COUP, seats, Chance(KEY, 0))
 
 
 def test_the_action_table_is_the_rulebooks() -> None:
-    """000:93-122, 133, 141, 149: the table from which the documents are made."""
+    """rulebook:93-122, 133, 141, 149: the table from which the documents are made."""
     table = [
         (row.action, row.cost, row.gain, row.targeted, row.claim, row.blocked_by, row.block_roles)
         for row in COUP.actions

@@ -271,7 +271,8 @@ def test_workers_do_not_import_from_the_folder_they_are_started_in(tmp_path: Pat
         (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong one')\n")
     root = str(Path(__file__).parents[2])
     text = (
-        "import os\nfrom ladder.executors import Workers\nwith Workers(1) as pool: print(pool.submit(os.getcwd).result())"
+        "import os\nfrom ladder.executors import Workers\n"
+        "with Workers(1) as pool: print(pool.submit(os.getcwd).result())"
     )
     found = subprocess.run(
         [sys.executable, "-P", "-c", text],

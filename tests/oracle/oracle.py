@@ -17,8 +17,8 @@ Asking = Generator[Words, Answers, Any]
 
 FORFEIT, PASS, CHALLENGE = "#", "-", "!"
 SIDES = ["loyalist", "reformist"]
-NOT_DUKE = "not_duke"  # the claim of an embezzler, 000:234
-COUP_COST, ASSASSINATION_COST = 7, 3  # 000:95, 110
+NOT_DUKE = "not_duke"  # the claim of an embezzler, rulebook:234
+COUP_COST, ASSASSINATION_COST = 7, 3  # rulebook:95, 110
 
 
 class TurnOver(Exception):  # noqa: N818  no error, but the shortest way out of a turn
@@ -34,20 +34,20 @@ class Oracle:
 
     def __init__(self, rules: Any, seats: int, chance: Any, starter: int = 0) -> None:
         self.rules, self.seats, self.chance = rules, seats, chance
-        self.changer = "inquisitor" if rules.inquisitor else "ambassador"  # 000:242
+        self.changer = "inquisitor" if rules.inquisitor else "ambassador"  # rulebook:242
         self.roles = sorted(["assassin", "captain", "contessa", "duke", self.changer])
         self.count = 0  # events so far
         self.told: list[dict[str, Any]] = []  # events since the last answers
         self.turn = 1
         self.starter = {
-            "seat_0": 0,  # decided; 002:13
-            "last_winner": starter,  # 000:50
-            "random": chance.number("first", 0, seats),  # 004's program
+            "seat_0": 0,  # decided; classroom:13
+            "last_winner": starter,  # rulebook:50
+            "random": chance.number("first", 0, seats),  # treason's program
         }[rules.first_player]
         self.actor = self.starter
-        self.coins = [rules.start_coins] * seats  # 000:47
+        self.coins = [rules.start_coins] * seats  # rulebook:47
         if seats == 2:
-            self.coins[self.starter] = rules.two_player_starter_coins  # 000:185
+            self.coins[self.starter] = rules.two_player_starter_coins  # rulebook:185
         self.living = set(range(seats))
         self.cards: list[list[str]] = [[] for _ in range(seats)]
         self.revealed: list[list[str]] = [[] for _ in range(seats)]
@@ -59,14 +59,14 @@ class Oracle:
         self.target: int | None = None  # of the pending action
         self.replaced = False  # whether the card that proved this turn's action went back to the deck
         self.over: tuple[int | None, str, list[int]] | None = None
-        # 000:40, 257; 004:9. In the draft only the third set is ever a deck, 000:189-191.
+        # rulebook:40, 257; treason:9. In the draft only the third set is ever a deck, rulebook:189-191.
         copies = 1 if rules.draft else 3 if seats <= 6 else 4 if seats <= 8 else 5
         self.deck = chance.shuffled(sorted(self.roles * copies), "deal", 0)
         if not rules.draft:
             for hand in self.cards:
-                hand += [self.deck.pop(), self.deck.pop()]  # 000:45
+                hand += [self.deck.pop(), self.deck.pop()]  # rulebook:45
         if rules.reformation and rules.allegiance_start == "assigned":
-            self._alternate(self.starter, SIDES[chance.number("allegiance", 0, 2)])  # 004:41
+            self._alternate(self.starter, SIDES[chance.number("allegiance", 0, 2)])  # treason:41
         self.game = self._game()
         self.question: Words = next(self.game)
 
@@ -132,12 +132,12 @@ class Oracle:
                     self.over = None, "turn_limit", sorted(self.living)
                     return
                 self.turn += 1
-                self.actor = self._clockwise(self.actor)[0]  # 000:73
+                self.actor = self._clockwise(self.actor)[0]  # rulebook:73
         except GameOver:
             return
 
     def _draft(self) -> Asking:
-        """000:189-191: each picks one of a set of five and gets one card of the third set. Sealed: decided."""
+        """rulebook:189-191: each picks one of a set of five and gets one card of the third set. Sealed: decided."""
         answers = yield from self._ask({seat: [f"pick:{role}" for role in self.roles] for seat in (0, 1)})
         for seat in (0, 1):
             pick = answers[seat].removeprefix("pick:")
@@ -147,7 +147,7 @@ class Oracle:
             self._tell("drafted", seat=seat, cards=sorted(self.cards[seat]))
 
     def _allegiances(self) -> Asking:
-        """000:220-222. If the starter leaves, the next player clockwise starts (decided)."""
+        """rulebook:220-222. If the starter leaves, the next player clockwise starts (decided)."""
         while True:
             with suppress(TurnOver):
                 answers = yield from self._ask({self.actor: [f"side:{side}" for side in SIDES]})
@@ -157,7 +157,7 @@ class Oracle:
         self._tell("allegiances", seat=self.actor, sides=self.sides)
 
     def _alternate(self, starter: int, side: str) -> None:
-        """000:222: going clockwise, each player alternates from the previous one."""
+        """rulebook:222: going clockwise, each player alternates from the previous one."""
         first = SIDES.index(side)
         self.sides = [SIDES[(first + (seat - starter) % self.seats) % 2] for seat in range(self.seats)]
 
@@ -168,35 +168,35 @@ class Oracle:
         action, _, aim = answers[me].partition(":")
         self.target = int(aim) if aim else None
         claim = {
-            "tax": "duke",  # 000:102
-            "assassinate": "assassin",  # 000:110
-            "steal": "captain",  # 000:116
-            "exchange": self.changer,  # 000:122, 245
-            "examine": "inquisitor",  # 000:248
-            "embezzle": NOT_DUKE,  # 000:234
+            "tax": "duke",  # rulebook:102
+            "assassinate": "assassin",  # rulebook:110
+            "steal": "captain",  # rulebook:116
+            "exchange": self.changer,  # rulebook:122, 245
+            "examine": "inquisitor",  # rulebook:248
+            "embezzle": NOT_DUKE,  # rulebook:234
         }.get(action)
         self._tell("action", seat=me, action=action, target=self.target, claim=claim)
         cost = {
             "coup": COUP_COST,
             "assassinate": ASSASSINATION_COST,
-            "convert": 1 if self.target is None else 2,  # 000:231
+            "convert": 1 if self.target is None else 2,  # rulebook:231
         }.get(action, 0)
         if cost:
             self._pay(me, -cost, action)
             if action == "convert":
-                self.reserve += cost  # 000:231
+                self.reserve += cost  # rulebook:231
 
-        # 000:75: challenges are resolved first.
+        # rulebook:75: challenges are resolved first.
         challenger = None
         if claim:
             stands, challenger = yield from self._challenge(me, claim, self._clockwise(me), cost)
             if not stands:
-                return  # 000:167
+                return  # rulebook:167
         aimed_at_the_dead = self.target is not None and self.target not in self.living
         if not aimed_at_the_dead:
             blocked = yield from self._block(action, challenger)
             if blocked:
-                return  # 000:129: the cost remains spent
+                return  # rulebook:129: the cost remains spent
         yield from self._resolve(action)
 
     def _turn_words(self) -> list[str]:
@@ -205,14 +205,14 @@ class Oracle:
         foes = [seat for seat in others if self._may_attack(me, seat)]
         coups = [f"coup:{seat}" for seat in foes] if coins >= COUP_COST else []
         if self.rules.forced_coup and coins >= self.rules.forced_coup:
-            return coups  # 000:87
+            return coups  # rulebook:87
         words = ["income", "foreign_aid", *coups, "tax"]
         if coins >= ASSASSINATION_COST:
             words += [f"assassinate:{seat}" for seat in foes]
         words += [f"steal:{seat}" for seat in foes]
         words += ["exchange"]
         if self.rules.inquisitor:
-            words += [f"examine:{seat}" for seat in foes]  # 000:254
+            words += [f"examine:{seat}" for seat in foes]  # rulebook:254
         if self.rules.reformation:
             if coins >= 1:
                 words += ["convert"]
@@ -222,7 +222,7 @@ class Oracle:
         return words
 
     def _may_attack(self, seat: int, other: int) -> bool:
-        """000:226, 254: not one's own side, unless all living are on one side. Also for blocking foreign aid."""
+        """rulebook:226, 254: not one's own side, unless all living are on one side. Also for blocking foreign aid."""
         if self.sides is None:
             return True
         return self.sides[seat] != self.sides[other] or len({self.sides[s] for s in self.living}) == 1
@@ -231,13 +231,13 @@ class Oracle:
         me, target = self.actor, self.target
         alive = target in self.living
         if action == "income":
-            self._pay(me, 1, action)  # 000:93
+            self._pay(me, 1, action)  # rulebook:93
         elif action == "foreign_aid":
-            self._pay(me, 2, action)  # 000:94
+            self._pay(me, 2, action)  # rulebook:94
         elif action == "tax":
-            self._pay(me, 3, action)  # 000:102
-        elif action == "steal" and alive:  # from the dead, who have no coins (000:78), it moves none
-            loot = min(2, self.coins[target])  # 000:116
+            self._pay(me, 3, action)  # rulebook:102
+        elif action == "steal" and alive:  # from the dead, who have no coins (rulebook:78), it moves none
+            loot = min(2, self.coins[target])  # rulebook:116
             self._pay(target, -loot, "stolen")
             self._pay(me, loot, "steal")
         elif action in ("coup", "assassinate"):
@@ -253,20 +253,20 @@ class Oracle:
             self.sides[turned] = SIDES[1 - SIDES.index(self.sides[turned])]
             self._tell("converted", seat=me, target=turned, allegiance=self.sides[turned])
         elif action == "embezzle":
-            self._pay(me, self.reserve, action)  # 000:234; an empty reserve too: decided
+            self._pay(me, self.reserve, action)  # rulebook:234; an empty reserve too: decided
             self.reserve = 0
 
     # ------------------------------------------------------------ challenges and blocks
 
     def _challenge(self, claimant: int, claim: str, askable: Iterable[int], cost: int) -> Asking:
         """Return whether the claim stands, and who challenged it, if anyone. `cost` is paid back if it falls."""
-        answers = yield from self._ask({seat: [PASS, CHALLENGE] for seat in askable})  # 000:156
+        answers = yield from self._ask({seat: [PASS, CHALLENGE] for seat in askable})  # rulebook:156
         challenger = next((seat for seat, word in answers.items() if word == CHALLENGE), None)
         if challenger is None:
             return True, None
         self._tell("challenge", seat=challenger, claimant=claimant, role=claim)
 
-        if claim == NOT_DUKE:  # 000:235-237; 004:53
+        if claim == NOT_DUKE:  # rulebook:235-237; treason:53
             proof = "show:all"
             can = "duke" not in self.cards[claimant]
             must = not self.rules.embezzle_concede
@@ -274,10 +274,10 @@ class Oracle:
             proof = f"show:{claim}"
             can = claim in self.cards[claimant]
             must = False
-        if self.rules.prove == "automatic":  # 004:24
+        if self.rules.prove == "automatic":  # treason:24
             word = proof if can else "decline"
         else:
-            # 000:159: "can't, or do not wish to". Asked also without a choice, so that the request tells nothing.
+            # rulebook:159: "can't, or do not wish to". Asked also without a choice, so that the request tells nothing.
             words = ["decline"] if not can else [proof] if must else [proof, "decline"]
             answers = yield from self._ask({claimant: words})
             if not answers:
@@ -287,12 +287,12 @@ class Oracle:
         if word == "decline":
             self._tell("unproven", seat=claimant, role=claim)
             if cost:
-                self._pay(claimant, cost, "refund")  # 000:167; before the loss: decided
-            yield from self._lose(claimant, "challenge")  # 000:161
+                self._pay(claimant, cost, "refund")  # rulebook:167; before the loss: decided
+            yield from self._lose(claimant, "challenge")  # rulebook:161
             return False, challenger
         if claim == NOT_DUKE:
             shown = sorted(self.cards[claimant])
-            self._replace(claimant, shown)  # 000:237
+            self._replace(claimant, shown)  # rulebook:237
             self._tell("shown_hand", seat=claimant, roles=shown, cards=sorted(self.cards[claimant]))
         else:
             kept = yield from self._keep_shown(claimant, challenger)
@@ -301,14 +301,14 @@ class Oracle:
             if kept:
                 self._tell("shown", seat=claimant, role=claim, replaced=False)
             else:
-                self._replace(claimant, [claim])  # 000:163
+                self._replace(claimant, [claim])  # rulebook:163
                 self.replaced = self.replaced or claimant == self.actor
                 self._tell("shown", seat=claimant, role=claim, cards=sorted(self.cards[claimant]))
-        yield from self._lose(challenger, "challenge")  # 000:161
+        yield from self._lose(challenger, "challenge")  # rulebook:161
         return True, challenger
 
     def _keep_shown(self, claimant: int, challenger: int) -> Asking:
-        """003:31, the aside. Not asked where the challenger's loss ends the game (decided). None: it has left."""
+        """andy:31, the aside. Not asked where the challenger's loss ends the game (decided). None: it has left."""
         last = len(self.living) == 2 and len(self.cards[challenger]) == 1
         if self.rules.shown_card == "replaced" or last:
             return False
@@ -318,32 +318,34 @@ class Oracle:
     def _block(self, action: str, challenger: int | None) -> Asking:
         """Return whether the action is blocked."""
         roles = {
-            "foreign_aid": ["duke"],  # 000:133
-            "assassinate": ["contessa"],  # 000:141
-            "steal": sorted(["captain", self.changer]),  # 000:149, 252
+            "foreign_aid": ["duke"],  # rulebook:133
+            "assassinate": ["contessa"],  # rulebook:141
+            "steal": sorted(["captain", self.changer]),  # rulebook:149, 252
         }.get(action)
         if not roles:
             return False
         me, after = self.actor, self.rules.block_after_failed_challenge
         if action == "foreign_aid":
-            blockers = [seat for seat in self._clockwise(me) if self._may_attack(me, seat)]  # 000:133, 226
+            blockers = [seat for seat in self._clockwise(me) if self._may_attack(me, seat)]  # rulebook:133, 226
         elif self.rules.attacks_blocked_by == "target":
-            blockers = [self.target]  # 000:141, 149; 003:34
+            blockers = [self.target]  # rulebook:141, 149; andy:34
         else:
             others = [seat for seat in self._clockwise(me) if seat != self.target]
-            blockers = [self.target, *others]  # 002:28; the target first: decided
+            blockers = [self.target, *others]  # classroom:28; the target first: decided
         if challenger is not None and after == "never":
-            blockers = []  # 004:24, 29
+            blockers = []  # treason:24, 29
         if after == "not_challenger":
-            blockers = [seat for seat in blockers if seat != challenger]  # 001:59
+            blockers = [seat for seat in blockers if seat != challenger]  # blog:59
         if not blockers:
             return False
         answers = yield from self._ask({seat: [PASS, *(f"block:{role}" for role in roles)] for seat in blockers})
         for blocker, word in answers.items():
-            if word != PASS:  # one block per action: 002:31
+            if word != PASS:  # one block per action: classroom:31
                 role = word.removeprefix("block:")
                 self._tell("block", seat=blocker, role=role)
-                askable = [me] if self.rules.block_challenged_by == "actor" else self._clockwise(blocker)  # 002:30
+                askable = (
+                    [me] if self.rules.block_challenged_by == "actor" else self._clockwise(blocker)
+                )  # classroom:30
                 stands, _ = yield from self._challenge(blocker, role, askable, 0)
                 return stands
         return False
@@ -351,7 +353,7 @@ class Oracle:
     # ------------------------------------------------------------ cards
 
     def _lose(self, seat: int, reason: str) -> Asking:
-        """000:63, 65: the player turns one card over, of its choice."""
+        """rulebook:63, 65: the player turns one card over, of its choice."""
         if len(self.cards[seat]) == 1:
             role = self.cards[seat][0]  # a public count: not asked
         else:
@@ -362,13 +364,13 @@ class Oracle:
         self.cards[seat].remove(role)
         self.revealed[seat].append(role)
         self._tell("lost", seat=seat, role=role, reason=reason)
-        if not self.cards[seat]:  # 000:78
+        if not self.cards[seat]:  # rulebook:78
             self._tell("exiled", seat=seat)
             self._leave(seat)
             self._end_if_one_is_left()
 
     def _replace(self, seat: int, roles: list[str]) -> None:
-        """000:163: first they go back, then the deck is shuffled, then as many are drawn."""
+        """rulebook:163: first they go back, then the deck is shuffled, then as many are drawn."""
         for role in roles:
             self.cards[seat].remove(role)
         self._give_back(roles)
@@ -378,7 +380,7 @@ class Oracle:
         self.deck = self.chance.shuffled(sorted(self.deck + roles), "reshuffle", self.count)
 
     def _exchange(self) -> Asking:
-        """000:122, 245; 001:42."""
+        """rulebook:122, 245; blog:42."""
         me = self.actor
         hand = sorted(self.cards[me])
         number = self.rules.exchange_draw or (1 if self.rules.inquisitor else 2)
@@ -386,7 +388,7 @@ class Oracle:
         pool = sorted(hand + self.drawn)
         if self.rules.exchange_return == "claimed_role" and self.changer in hand and not self.replaced:
             pool.remove(self.changer)
-            choices = [pool]  # 001:42: the claimed card goes back
+            choices = [pool]  # blog:42: the claimed card goes back
         else:
             every = set(combinations(pool, len(hand)))
             choices = [hand, *(list(kept) for kept in sorted(every - {tuple(hand)}))]
@@ -400,7 +402,7 @@ class Oracle:
         self._tell("exchanged", seat=me, count=number, cards=sorted(kept))
 
     def _examine(self) -> Asking:
-        """000:248-250; 004:37."""
+        """rulebook:248-250; treason:37."""
         me, target = self.actor, self.target
         hand = sorted(self.cards[target])
         if len(hand) == 1:
@@ -418,7 +420,7 @@ class Oracle:
             self._tell("examined", **told, replaced=False)
             return
         if self.rules.examine_replace == "draw_first":
-            new = self.deck.pop()  # 000:250: the one exception, the draw comes before the return
+            new = self.deck.pop()  # rulebook:250: the one exception, the draw comes before the return
             self.cards[target].remove(role)
             self.cards[target].append(new)
             self._give_back([role])
@@ -456,16 +458,16 @@ class Oracle:
     def _leave(self, seat: int) -> None:
         self.living.remove(seat)
         if self.coins[seat]:
-            self._pay(seat, -self.coins[seat], "exile")  # 000:78
+            self._pay(seat, -self.coins[seat], "exile")  # rulebook:78
 
     def _end_if_one_is_left(self) -> None:
-        if len(self.living) == 1:  # 000:80: at once, nothing more resolves
+        if len(self.living) == 1:  # rulebook:80: at once, nothing more resolves
             (winner,) = self.living
             self.over = winner, "last_standing", [winner]
             raise GameOver
 
     def _clockwise(self, seat: int) -> list[int]:
-        """Return the other living players, clockwise from a seat (000:73)."""
+        """Return the other living players, clockwise from a seat (rulebook:73)."""
         order = [(seat + step) % self.seats for step in range(1, self.seats)]
         return [other for other in order if other in self.living]
 

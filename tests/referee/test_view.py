@@ -525,10 +525,10 @@ def test_no_event_names_a_pass(ruleset: RulesOf) -> None:
 
 
 def test_a_truthful_decline_looks_to_the_others_like_a_liars(ruleset: RulesOf) -> None:
-    """000:159 "or do not wish to"; DESIGN 3. The liar has another card in the place of the one that was claimed.
+    """rulebook:159 "or do not wish to"; DESIGN 3. The liar has another card in the place of the one that was claimed.
 
     Both decline and then lose the same other card; the others are sent the same bytes until then and afterwards. So it
-    is with an embezzler: who has the Duke must concede, who hasn't may (000:235, rules.md).
+    is with an embezzler: who has the Duke must concede, who hasn't may (rulebook:235, rules.md).
     """
     compared: Counter[bool] = Counter()
     for step in steps_of(ruleset, GAMES + SOME):
@@ -578,7 +578,7 @@ DRAFTS = ["duel", *(f"random {seed}" for seed in range(100, 110))]
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize("name", DRAFTS)
 def test_what_one_picks_in_the_draft_changes_no_byte_for_the_other(ruleset: RulesOf, name: str, seat: int) -> None:
-    """000:187 "in secret"; rules.md: the picks are sealed, the discards never shown.
+    """rulebook:187 "in secret"; rules.md: the picks are sealed, the discards never shown.
 
     The game is played on in five worlds, one for each pick of the other, until a card of its decides something.
     """
@@ -625,7 +625,7 @@ def test_what_one_picks_in_the_draft_changes_no_byte_for_the_other(ruleset: Rule
 
 
 def test_nobody_learns_whether_an_examined_player_had_two_different_cards_to_show(ruleset: RulesOf) -> None:
-    """000:250 "their choice"; DESIGN 2: who has two cards is asked, also if they are the same.
+    """rulebook:250 "their choice"; DESIGN 2: who has two cards is asked, also if they are the same.
 
     In the other world the target has the card that it shows twice. All but the target are sent the same, before and
     after the inquisitor has decided; and he too learns but the one card.
@@ -659,7 +659,7 @@ def test_nobody_learns_whether_an_examined_player_had_two_different_cards_to_sho
 
 
 def test_a_choice_of_the_card_to_show_is_asked_for_by_the_public_count_alone(ruleset: RulesOf) -> None:
-    """000:250; rules.md: of who has one card, that one is examined, without a request."""
+    """rulebook:250; rules.md: of who has one card, that one is examined, without a request."""
     counts: Counter[tuple[bool, bool]] = Counter()
     for step in steps_of(ruleset, GAMES + SOME):
         before, phase = step.before.board, step.after.board.phase
@@ -674,7 +674,7 @@ def test_a_choice_of_the_card_to_show_is_asked_for_by_the_public_count_alone(rul
 
 
 def test_an_examined_card_is_seen_by_the_inquisitor_and_only_while_it_decides(ruleset: RulesOf) -> None:
-    """000:250: the card is shown to the inquisitor; the others, the spectators among them, see that one was."""
+    """rulebook:250: the card is shown to the inquisitor; the others, the spectators among them, see that one was."""
     looks = 0
     for before, after in pairwise(steps_of(ruleset, SOME)):
         state = after.before

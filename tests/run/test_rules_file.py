@@ -70,7 +70,7 @@ def test_a_field_takes_its_default_and_every_member_of_its_enum(rule: Any) -> No
 def test_a_field_cites_lines_that_may_exist(rule: Any) -> None:
     """A source is document:line of one of the five documents, or says that there is none."""
     for source in [rule.source, *(option.source for option in rule.options)]:
-        known = [f"{number}:" for number in DOCUMENTS] + ["ours", "004's program"]
+        known = [f"{number}:" for number in DOCUMENTS] + ["ours", "treason's program"]
         assert any(word in source for word in known), source
 
 
@@ -289,18 +289,22 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     "a misspelt value": (
         'attacks_blocked_by = "anybody"',
         'attacks_blocked_by = "anybody" is not allowed; did you mean "anyone"?',
-        'Allowed: "target" or "anyone" (000:141, 149).',
+        'Allowed: "target" or "anyone" (rulebook:141, 149).',
     ),
     "a value that no document has": ('attacks_blocked_by = "nobody"', "is not allowed", '"target" or "anyone"'),
     "a text for a boolean": ('inquisitor = "on"', 'inquisitor = "on" is not allowed', "Allowed: false or true"),
     "a boolean in quotes": ('inquisitor = "true"', 'inquisitor = "true" is not allowed.', "Allowed: false or true"),
-    "a number out of range": ("exchange_draw = 3", "exchange_draw = 3 is not allowed", "Allowed: 1 or 2 (000:122)"),
+    "a number out of range": (
+        "exchange_draw = 3",
+        "exchange_draw = 3 is not allowed",
+        "Allowed: 1 or 2 (rulebook:122)",
+    ),
     "a boolean for a number": ("exchange_draw = true", "exchange_draw = true is not allowed", "Allowed: 1 or 2"),
     "a fraction": ("start_coins = 1.5", "start_coins = 1.5 is not allowed", "Allowed: 0 to 100"),
     "a forced coup that nobody can pay": (
         "forced_coup = 6",
         "forced_coup = 6 is not allowed",
-        'Allowed: 0 or "off" or 7 to 100 (000:87',
+        'Allowed: 0 or "off" or 7 to 100 (rulebook:87',
     ),
     "a number of 5000 digits": (f"start_coins = {'9' * 5000}", "a number has too many digits", "A line looks like"),
     "a number of 5000 hexadecimal digits": (
@@ -352,7 +356,7 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     # Can't be played.
     "a draft of at least three": (
         'base = "classroom"\ndraft = true',
-        "nobody can play this: draft = true is for two players (000:187), and min_seats = 3.",
+        "nobody can play this: draft = true is for two players (rulebook:187), and min_seats = 3.",
         "",
     ),
     "fewer players at most than at least": ("min_seats = 5\nmax_seats = 4", "nobody can play this: min_seats = 5", ""),
