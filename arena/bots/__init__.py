@@ -3,15 +3,16 @@
 Hands out argv and a working folder; must not know the protocol, matches, or how a sandbox isolates.
 """
 
-from arena.bots.archive import ArchiveError, unpack
+from arena.bots.archive import ArchiveError, pack, unpack
 from arena.bots.bot import Bot, Programs
 from arena.bots.build import build, build_all
 from arena.bots.build_box import build_in_box, relocated
-from arena.bots.digest import MAX_FILES, changed, check_unchanged
+from arena.bots.digest import MAX_BYTES, MAX_FILES, changed, check_unchanged
 from arena.bots.errors import BotError
 from arena.bots.load import load
 
 __all__ = [
+    "MAX_BYTES",
     "MAX_FILES",
     "ArchiveError",
     "Bot",
@@ -23,6 +24,7 @@ __all__ = [
     "changed",
     "check_unchanged",
     "load",
+    "pack",
     "relocated",
     "unpack",
 ]

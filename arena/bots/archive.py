@@ -1,199 +1,228 @@
-"""An archive from a stranger -> files in a folder of our own, or a refusal.
+"""A bot's files -> an archive; an archive from a stranger -> files in a folder of ours, or a refusal.
 
-Must not know where the archive comes from. Python's tarfile isn't used: its data filter has let archives out of their
-folder (CVE-2025-4517 and its sisters) and its reader into endless loops (CVE-2025-8194) in versions that this project
-supports. What is read here is what `tar -cf -` of GNU tar and busybox write of files, folders and links:
+Must not know where an archive comes from. `unpack` takes what `tar -cf -` of GNU tar and busybox writes of files,
+folders and links, and refuses everything else. tarfile only reads: it hands out headers and contents in the order in
+which they come, and seeks nowhere.
 
-    512 bytes of header: name, mode, size, kind, link, ...     then the content, filled up to 512
-    kinds L and K: the content is the next entry's long name or link
+The flaws of tarfile's extraction and its filters (CVE-2025-4517, CVE-2025-4330, CVE-2025-4138, CVE-2025-4435,
+CVE-2024-12718) can't bite, because this module writes the files itself:
 
-Order makes it safe: folders and files first, each made new (O_EXCL), then hard links, symbolic links last. So nothing
-that is written passes a link. A symbolic link may only lead up first and then down, and not above the folder; so,
-whatever other links it passes, it stays inside. Modes become 0755 and 0644: no set-user-id, nothing unreadable.
+* Every entry is made new (O_EXCL): folders and files first, then hard links, symbolic links last. So nothing that is
+  written passes a link.
+* A symbolic link may only lead up first and then down, and not above the folder. So it stays inside, whatever other
+  links it passes.
+* Modes become 0755 and 0644: no set-user-id, nothing unreadable.
+
+The endless loops and searches of tarfile's reader (CVE-2025-8194, CVE-2024-6232, CVE-2019-20907) can't bite either,
+because `_Header` checks each header before tarfile acts on it. It refuses negative sizes, long names of more than a
+path's length, and the kinds that tarfile parses further (pax, sparse files). So each header takes 512 bytes of the
+stream, nothing goes back, and reading ends with the stream. Python's bound of recursion ends a long name of a long name
+of a long name.
 """
 
 import os
-from dataclasses import dataclass
+import shutil
+import tarfile
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
-__all__ = ["ArchiveError", "unpack"]
+from arena.bots.digest import files_of, is_program
 
-_BLOCK = 512  # the format's unit
+__all__ = ["ArchiveError", "pack", "unpack"]
+
 _LONG_NAME = 4_096  # PATH_MAX: a longer one can't be opened in one piece
 _DEEPEST = 100  # folders in each other: more is made to break whoever removes them
 _LONGEST = 255  # bytes of one name: the file systems' limit
 _LONGEST_PATH = 2_048  # bytes: half of what the kernel takes, as the folder itself has a path
 _COPY_BYTES = 1 << 20  # read and written at once
-_KINDS = {b"3": "a device", b"4": "a device", b"6": "a named pipe"}
+
+_NAMES = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+_FILES = (tarfile.REGTYPE, tarfile.AREGTYPE)
+_TAKEN = (*_NAMES, *_FILES, tarfile.DIRTYPE, tarfile.LNKTYPE, tarfile.SYMTYPE)
+_REFUSED = {tarfile.CHRTYPE: "a device", tarfile.BLKTYPE: "a device", tarfile.FIFOTYPE: "a named pipe"}
 
 
 class ArchiveError(Exception):
     """Say in one line what is wrong with the archive."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """One header. `link` is empty for all but links."""
-
-    name: bytes
-    kind: bytes
-    program: bool
-    size: int
-    link: bytes
+# --- packing ----------------------------------------------------------------------------------------------------------
 
 
-def unpack(archive: IO[bytes], folder: Path, most_bytes: int, most_files: int) -> None:
+def pack(path: Path, archive: IO[bytes]) -> None:
+    """Write a bot's own files to an archive: what its digest covers, in that order; the same files make the same bytes.
+
+    path: a folder, or a bare file, which keeps its name. Links are kept as they are, wherever they lead. What comes out
+    of `unpack` has the digest of what went in, unless a link leads to a file that differs there. Raises OSError;
+    BotError if there are too many files.
+    """
+    with tarfile.open(fileobj=archive, mode="w|", format=tarfile.GNU_FORMAT) as entries:
+        if path.is_dir():
+            for name in files_of(path):
+                _add(entries, path / name, name)
+        else:
+            _add(entries, path.resolve(), path.name)
+
+
+def _add(entries: tarfile.TarFile, path: Path, name: str) -> None:
+    entry = tarfile.TarInfo(name)
+    if path.is_symlink():
+        entry.type, entry.linkname = tarfile.SYMTYPE, os.readlink(path)
+        entries.addfile(entry)
+        return
+    with path.open("rb") as file:
+        status = os.fstat(file.fileno())
+        entry.mode = 0o755 if is_program(status.st_mode) else 0o644
+        entry.size = status.st_size
+        entries.addfile(entry, file)
+
+
+# --- unpacking --------------------------------------------------------------------------------------------------------
+
+
+def unpack(archive: IO[bytes], folder: Path, most_bytes: int, most_files: int, links_out: bool = False) -> None:
     """Write the archive's files below `folder`, which is ours alone and empty, and sync them.
+
+    most_bytes: of all contents. most_files: of entries, folders included. links_out: symbolic links may lead out of the
+    folder, for an archive that `pack` made of the user's own files.
 
     Raises ArchiveError if it isn't a whole archive, holds more than is allowed, or anything that would leave the
     folder; then part of it may be written. Raises OSError where this machine doesn't take it.
     """
-    hard: list[tuple[Path, Path]] = []
-    symbolic: list[tuple[bytes, Path]] = []
-    left, files = most_bytes, most_files
-    long_name = long_link = b""
-    while (entry := _entry(archive, long_name, long_link)) is not None:
-        long_name = long_link = b""
-        left -= entry.size
-        files -= 1
-        if left < 0:
-            raise ArchiveError(f"it holds more than {most_bytes >> 20} MB")
-        if files < 0:
-            raise ArchiveError(f"it holds more than {most_files} files")
-        if entry.kind == b"L":
-            long_name = _text(archive, entry.size)
-        elif entry.kind == b"K":
-            long_link = _text(archive, entry.size)
-        else:
-            _take(archive, entry, folder, hard, symbolic)
+    target = _Target(folder, links_out)
     try:
-        for source, path in hard:
-            if not source.is_file():  # no symbolic link is there yet
-                raise ArchiveError(f"a hard link leads to {_shown(source.name)}, which is no file in it")
-            os.link(source, path)
-        for target, path in symbolic:
-            os.symlink(target, path)
-    except FileExistsError:
-        raise ArchiveError(f"{_shown(path.name)} is in it twice") from None
-    _sync(folder)
+        with tarfile.open(fileobj=archive, mode="r|", tarinfo=_Header) as entries:
+            left = most_bytes
+            for number, entry in enumerate(entries, start=1):
+                left -= entry.size
+                if left < 0:
+                    raise ArchiveError(f"it holds more than {most_bytes >> 20} MB")
+                if number > most_files:
+                    raise ArchiveError(f"it holds more than {most_files} files")
+                target.take(entry, entries.extractfile(entry) if entry.isreg() else None)
+    except tarfile.TarError:
+        raise ArchiveError("it is cut off") from None
+    except RecursionError:
+        raise ArchiveError("a name is too long or too deep") from None
+    target.make_links()
+    target.sync()
 
 
-def _entry(archive: IO[bytes], long_name: bytes, long_link: bytes) -> _Entry | None:
-    """Read one header; None at the archive's end."""
-    header = _exactly(archive, _BLOCK)
-    if header == bytes(_BLOCK):
-        return None
-    if sum(header[:148]) + 8 * ord(" ") + sum(header[156:]) != _octal(header[148:156]):
-        raise ArchiveError("a header is damaged")
-    name = header[:100].rstrip(b"\0")
-    if header[257:263] == b"ustar\0" and header[345]:
-        name = header[345:500].rstrip(b"\0") + b"/" + name
-    kind = header[156:157]
-    return _Entry(
-        long_name or name,
-        b"0" if kind == b"\0" else kind,
-        bool(_octal(header[100:108]) & 0o111),
-        _octal(header[124:136]) if kind in b"\0000LK" else 0,
-        long_link or header[157:257].rstrip(b"\0"),
-    )
+class _Header(tarfile.TarInfo):
+    """A header that is refused before tarfile acts on it."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """Return the header of these bytes. Raises HeaderError at the archive's end, else ArchiveError.
+
+        tarfile would take a damaged header for the end, unless it is the first.
+        """
+        if len(buf) < tarfile.BLOCKSIZE:
+            raise ArchiveError("it is cut off")
+        try:
+            header = super().frombuf(buf, encoding, errors)
+        except tarfile.HeaderError:
+            if not any(buf):
+                raise
+            raise ArchiveError("a header is damaged") from None
+        if header.type not in _TAKEN:
+            what = _REFUSED.get(header.type, "of an unknown kind")
+            raise ArchiveError(f"{_shown(os.path.basename(header.name))} is {what}")
+        if header.size < 0:
+            raise ArchiveError("a header is damaged")
+        if header.type in _NAMES and header.size > _LONG_NAME:
+            raise ArchiveError("a name is too long")
+        return header
 
 
-def _take(
-    archive: IO[bytes], entry: _Entry, folder: Path, hard: list[tuple[Path, Path]], symbolic: list[tuple[bytes, Path]]
-) -> None:
-    parts = _parts(entry.name)
-    if not parts and entry.kind == b"5":
-        return  # the folder itself, "./"
-    if not parts:
-        raise ArchiveError("an entry has no name")
-    path = folder.joinpath(*map(os.fsdecode, parts))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if entry.kind == b"5":
-            path.mkdir(exist_ok=True)
-        elif entry.kind == b"0":
-            _write(archive, path, entry)
-        elif entry.kind == b"1":
-            hard.append((folder.joinpath(*map(os.fsdecode, _parts(entry.link))), path))
-        elif entry.kind == b"2":
-            symbolic.append((_staying(entry.link, len(parts) - 1, path), path))
-        else:
-            raise ArchiveError(f"{_shown(path.name)} is {_KINDS.get(entry.kind, 'of an unknown kind')}")
-    except (FileExistsError, NotADirectoryError):
-        raise ArchiveError(f"{_shown(path.name)} is in it twice, as two kinds") from None
+class _Target:
+    """The folder that an archive's entries are written to."""
+
+    def __init__(self, folder: Path, links_out: bool) -> None:
+        self._folder = folder
+        self._links_out = links_out
+        self._hard: list[tuple[Path, Path]] = []
+        self._symbolic: list[tuple[str, Path]] = []
+
+    def take(self, entry: tarfile.TarInfo, content: IO[bytes] | None) -> None:
+        """Write a file or a folder, or keep a link for later. `content` is a file's."""
+        parts = _parts(entry.name)
+        if not parts and entry.isdir():
+            return  # the folder itself, "./"
+        if not parts:
+            raise ArchiveError("an entry has no name")
+        path = self._folder.joinpath(*parts)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if content is not None:
+                _write(content, path, 0o755 if is_program(entry.mode) else 0o644)
+            elif entry.isdir():
+                path.mkdir(exist_ok=True)
+            elif entry.islnk():
+                self._hard.append((self._folder.joinpath(*_parts(entry.linkname)), path))
+            else:
+                if not self._links_out:
+                    _check_stays(entry.linkname, len(parts) - 1, path)
+                self._symbolic.append((entry.linkname, path))
+        except (FileExistsError, NotADirectoryError):
+            raise ArchiveError(f"{_shown(path.name)} is in it twice, as two kinds") from None
+
+    def make_links(self) -> None:
+        """Make the links: the hard ones first, while no symbolic link is there."""
+        try:
+            for source, path in self._hard:
+                if not source.is_file():
+                    raise ArchiveError(f"a hard link leads to {_shown(source.name)}, which is no file in it")
+                os.link(source, path)
+            for target, path in self._symbolic:
+                os.symlink(target, path)
+        except FileExistsError:
+            raise ArchiveError(f"{_shown(path.name)} is in it twice") from None
+
+    def sync(self) -> None:
+        """Bring the folders to the disk, where their files are already, and set their modes."""
+        for where, _, _ in os.walk(self._folder):
+            descriptor = os.open(where, os.O_RDONLY)
+            try:
+                if where != str(self._folder):
+                    os.fchmod(descriptor, 0o755)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
 
 
-def _parts(name: bytes) -> list[bytes]:
-    parts = [part for part in name.split(b"/") if part not in (b"", b".")]
-    if name.startswith(b"/") or b".." in parts:
+def _parts(name: str) -> list[str]:
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if name.startswith("/") or ".." in parts:
         raise ArchiveError(f"{_shown(name)} leaves its folder")
-    long = len(name) > _LONGEST_PATH or any(len(part) > _LONGEST for part in parts)
-    if long or len(parts) > _DEEPEST or b"\0" in name:
+    long = _size(name) > _LONGEST_PATH or any(_size(part) > _LONGEST for part in parts)
+    if long or len(parts) > _DEEPEST:
         raise ArchiveError("a name is too long or too deep")
     return parts
 
 
-def _staying(target: bytes, depth: int, path: Path) -> bytes:
-    """Return a symbolic link's target that stays in the folder: first up, by `depth` at most, then down."""
-    parts = [part for part in target.split(b"/") if part not in (b"", b".")]
-    up = next((number for number, part in enumerate(parts) if part != b".."), len(parts))
-    if not target or target.startswith(b"/") or up > depth or b".." in parts[up:] or len(target) > _LONGEST_PATH:
+def _size(name: str) -> int:
+    return len(os.fsencode(name))
+
+
+def _check_stays(target: str, depth: int, path: Path) -> None:
+    """Raise ArchiveError unless a symbolic link stays in the folder: first up, by `depth` at most, then down."""
+    parts = [part for part in target.split("/") if part not in ("", ".")]
+    up = next((number for number, part in enumerate(parts) if part != ".."), len(parts))
+    if not target or target.startswith("/") or up > depth or ".." in parts[up:] or _size(target) > _LONGEST_PATH:
         raise ArchiveError(
             f"the link {_shown(path.name)} leads to {_shown(target)}, out of its folder or a long way round"
         )
-    return target
 
 
-def _write(archive: IO[bytes], path: Path, entry: _Entry) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o755 if entry.program else 0o644)
+def _write(content: IO[bytes], path: Path, mode: int) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
     with os.fdopen(descriptor, "wb") as out:
-        left = entry.size
-        while left:
-            data = _exactly(archive, min(left, _COPY_BYTES))
-            out.write(data)
-            left -= len(data)
+        shutil.copyfileobj(content, out, _COPY_BYTES)
         out.flush()
-        os.fchmod(out.fileno(), 0o755 if entry.program else 0o644)  # whatever the umask
+        os.fchmod(out.fileno(), mode)  # whatever the umask
         os.fsync(out.fileno())
-    _exactly(archive, -entry.size % _BLOCK)
 
 
-def _text(archive: IO[bytes], size: int) -> bytes:
-    if size > _LONG_NAME:
-        raise ArchiveError("a name is too long")
-    text = _exactly(archive, size).rstrip(b"\0")
-    _exactly(archive, -size % _BLOCK)
-    return text
-
-
-def _exactly(archive: IO[bytes], size: int) -> bytes:
-    data = archive.read(size)
-    if len(data) != size:
-        raise ArchiveError("it is cut off")
-    return data
-
-
-def _octal(field: bytes) -> int:
-    """Return a number of a header. Bigger ones, which have a form of their own, aren't needed: 8 GB of one file."""
-    digits = field.strip(b"\0 ")
-    if not digits.isdigit() or any(digit in b"89" for digit in digits):
-        if not digits:
-            return 0
-        raise ArchiveError("a header is damaged")
-    return int(digits, 8)
-
-
-def _sync(folder: Path) -> None:
-    """Bring the folders to the disk; their files are there already."""
-    for where, _, _ in os.walk(folder):
-        descriptor = os.open(where, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _shown(name: str | bytes) -> str:
-    text = os.fsdecode(name)
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:200])
+def _shown(name: str) -> str:
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name[:200])

@@ -52,15 +52,19 @@ def digest_of(path: Path) -> str:
         return _content(path, _Budget(path))
     budget = _Budget(path)
     whole = hashlib.sha256()
-    for name in sorted(_files(path), key=os.fsencode):
+    for name in files_of(path):
         # No path and no link contains NUL, and digests have one length: different folders never make the same bytes.
         parts = [_kind_and_content(path / name, budget), os.fsencode(name)]
         whole.update(b"\0".join(parts) + b"\0")
     return whole.hexdigest()
 
 
-def _files(folder: Path) -> list[str]:
-    """List everything in the folder but folders, by path relative to it."""
+def files_of(folder: Path) -> list[str]:
+    """List the files and links of a bot's folder by path relative to it, in the order of the paths' bytes.
+
+    Linked folders are links. Pipes, sockets and devices don't count: no copy of a bot has them. Raises OSError;
+    BotError for more than MAX_FILES.
+    """
 
     def give_up(error: OSError) -> None:
         raise error
@@ -70,10 +74,21 @@ def _files(folder: Path) -> list[str]:
         folders[:] = [name for name in folders if name not in _UNHASHED]
         links = [name for name in folders if os.path.islink(os.path.join(where, name))]
         relative = os.path.relpath(where, folder)
-        found += [os.path.normpath(os.path.join(relative, name)) for name in links + names if name not in _UNHASHED]
+        kept = [name for name in links + names if name not in _UNHASHED and _counts(os.path.join(where, name))]
+        found += [os.path.normpath(os.path.join(relative, name)) for name in kept]
         if len(found) > MAX_FILES:
             raise _too_large(folder, f"more than {MAX_FILES} files")
-    return found
+    return sorted(found, key=os.fsencode)
+
+
+def _counts(path: str) -> bool:
+    mode = os.lstat(path).st_mode
+    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
+
+
+def is_program(mode: int) -> bool:
+    """Tell whether a file of this mode may be executed, by whomever."""
+    return bool(mode & 0o111)
 
 
 def _kind_and_content(path: Path, budget: "_Budget") -> bytes:
@@ -81,9 +96,7 @@ def _kind_and_content(path: Path, budget: "_Budget") -> bytes:
     if stat.S_ISLNK(mode):
         content = _content(path, budget) if path.is_file() else ""
         return b"link\0" + os.fsencode(os.readlink(path)) + b"\0" + content.encode()
-    if not stat.S_ISREG(mode):
-        return b"special\0"  # never opened: a pipe would wait for its other end
-    return (b"program\0" if mode & 0o111 else b"file\0") + _content(path, budget).encode()
+    return (b"program\0" if is_program(mode) else b"file\0") + _content(path, budget).encode()
 
 
 class _Budget:

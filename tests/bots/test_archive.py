@@ -1,6 +1,6 @@
-"""Archives from strangers. Source: research/sandbox.md, attack list 42, 43, 95 to 99, and the module's docstring.
+"""Archives from strangers, and of bots' own files. Source: the docstring of arena/bots/archive.py.
 
-The archives are made by hand or by Python's tarfile, which writes what GNU tar writes; what unpacks them is ours.
+Python's tarfile, which writes what GNU tar writes, makes most of the archives; `edited` damages them.
 """
 
 import io
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import ArchiveError, unpack
+from arena.bots import ArchiveError, BotError, load, pack, unpack
 
 MOST = 1 << 20
 
@@ -35,13 +35,23 @@ def archive(*entries: tuple[str, bytes, str | bytes]) -> bytes:
     return made.getvalue()
 
 
-def unpacked(data: bytes, folder: Path, most_bytes: int = MOST, most_files: int = 100) -> Path:
+def edited(data: bytes, at: int, field: bytes, header: int = 0) -> bytes:
+    """Return an archive with bytes of one header changed, and its checksum made right."""
+    block = bytearray(data[header : header + tarfile.BLOCKSIZE])
+    block[at : at + len(field)] = field
+    block[148:156] = b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    return data[:header] + bytes(block) + data[header + tarfile.BLOCKSIZE :]
+
+
+def unpacked(data: bytes, folder: Path, most_bytes: int = MOST, most_files: int = 100, links_out: bool = False) -> Path:
     target = folder / "target"
     target.mkdir()
-    unpack(io.BytesIO(data), target, most_bytes, most_files)
+    unpack(io.BytesIO(data), target, most_bytes, most_files, links_out)
     return target
 
 
+SIZE = 124  # where a header's size begins: 12 bytes
 FILE, FOLDER, LINK, HARD = tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE
 
 
@@ -67,7 +77,7 @@ def test_what_tar_writes_comes_back_the_same(tmp_path: Path) -> None:
 
 
 def test_modes_are_made_harmless(tmp_path: Path) -> None:
-    """Set-user-id, world-writable: 99 of the list."""
+    """Set-user-id and world-writable files come out as any other."""
     target = unpacked(archive(("a", FILE, b"x"), ("d", FOLDER, "")), tmp_path)
     assert (target / "a").stat().st_mode & 0o7777 == 0o755
     assert (target / "d").stat().st_mode & 0o7022 == 0
@@ -106,6 +116,23 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
         archive(("a", FILE, b"x")).replace(b"00000000001\0", b"-0000000001\0", 1),
         "damaged",
     ),
+    "a size below nothing with a right checksum": (
+        edited(archive(("a", FILE, b"x")), SIZE, b"-0000001000\0"),
+        "damaged",
+    ),
+    "a binary size below nothing": (edited(archive(("a", FILE, b"x")), SIZE, b"\xff" * 11 + b"\0"), "damaged"),
+    "a size that no disk has": (edited(archive(("a", FILE, b"x")), SIZE, b"\x80" + b"\xff" * 11), "more than 1 MB"),
+    "a long name below nothing": (edited(archive(("n" * 200, FILE, b"")), SIZE, b"\xff" * 11 + b"\0"), "damaged"),
+    "a second header that is damaged": (
+        archive(("a", FILE, b""), ("b", FILE, b"")).replace(b"b\0", b"c\0", 1),
+        "damaged",
+    ),
+    "a file that ends in its last block": (archive(("a", FILE, bytes(600)))[: 512 + 600], "cut off"),
+    "a long name without an end": (archive(("n" * 200, FILE, b""))[:1024] * 2000, "too long or too deep"),
+    "a header of pax": (
+        edited(archive(("a", tarfile.XHDTYPE, b"12 path=evil\n")), SIZE, b"00000000015\0"),
+        "of an unknown kind",
+    ),
 }
 
 
@@ -136,3 +163,127 @@ LINKS: dict[str, Callable[[], bytes]] = {
 def test_links_that_are_taken_stay_in_the_folder(tmp_path: Path, make: Callable[[], bytes]) -> None:
     """First up, then down: no chain of such links leaves."""
     assert stays(unpacked(make(), tmp_path))
+
+
+def test_a_link_is_made_after_the_files_that_come_behind_it(tmp_path: Path) -> None:
+    """A file can't be written through a link, whatever the order in the archive."""
+    target = unpacked(archive(("l", LINK, "a"), ("h", HARD, "a"), ("a", FILE, b"x")), tmp_path)
+    assert (target / "h").samefile(target / "a")
+    assert os.readlink(target / "l") == "a"
+
+
+def test_an_umask_does_not_show_in_what_comes_out(tmp_path: Path) -> None:
+    """Folders that no entry names, too."""
+    before = os.umask(0)
+    try:
+        target = unpacked(archive(("d/e/a", FILE, b"x"), ("f", FOLDER, "")), tmp_path)
+    finally:
+        os.umask(before)
+    modes = {path.relative_to(target).as_posix(): path.stat().st_mode & 0o7777 for path in target.rglob("*")}
+    assert modes == {"d": 0o755, "d/e": 0o755, "d/e/a": 0o755, "f": 0o755}
+
+
+EXACT: dict[str, Callable[[int], bytes]] = {
+    "a megabyte": lambda more: archive(("a", FILE, bytes(MOST + more))),
+    "a megabyte in two files": lambda more: archive(("a", FILE, bytes(MOST - 1)), ("b", FILE, bytes(1 + more))),
+    "a hundred entries": lambda more: archive(*((str(n), FOLDER, "") for n in range(100 + more))),
+    "a hundred levels": lambda more: archive(("d/" * (99 + more) + "x", FILE, b"")),
+    "a name of 255 bytes": lambda more: archive(("n" * (255 + more), FILE, b"")),
+    "a name of 255 bytes, not letters": lambda more: archive(("\u00e9" * 127 + "n" * (1 + more), FILE, b"")),
+    "a path of 2,048 bytes": lambda more: archive((("n" * 127 + "/") * 15 + "n" * (128 + more), FILE, b"")),
+    "a link to a path of 2,048 bytes": lambda more: archive(("l", LINK, ("n" * 127 + "/") * 15 + "n" * (128 + more))),
+    "a link up to the folder": lambda more: archive(("a/b/l", LINK, "../" * (2 + more))),
+}
+
+
+@pytest.mark.parametrize("make", EXACT.values(), ids=EXACT.keys())
+def test_a_bound_may_be_met_and_not_passed(tmp_path: Path, make: Callable[[int], bytes]) -> None:
+    """Each bound of the docstring, and one more."""
+    unpacked(make(0), tmp_path)
+    shutil.rmtree(tmp_path / "target")
+    with pytest.raises(ArchiveError):
+        unpacked(make(1), tmp_path)
+
+
+# --- a bot's own files ------------------------------------------------------------------------------------------------
+
+
+def bot_folder(at: Path) -> Path:
+    """Make a folder with everything that a digest tells apart, and what it leaves out."""
+    (at / "sub").mkdir(parents=True)
+    (at / "bot.toml").write_text('run = ["sh", "bot.sh"]\n')
+    (at / "bot.sh").write_text("echo ready\n")
+    (at / "sub" / "tool").write_text("#!/bin/sh\n")
+    (at / "sub" / "tool").chmod(0o700)
+    (at / "sub" / os.fsdecode(b"odd \xff\n name")).write_text("odd")
+    (at / ("n" * 150)).write_text("a long name")
+    (at / "link").symlink_to("sub/tool")
+    (at / "folder").symlink_to("sub")
+    (at / "gone").symlink_to("nowhere")
+    (at / "__pycache__").mkdir()
+    (at / "__pycache__" / "x.pyc").write_text("bytecode")
+    os.mkfifo(at / "pipe")
+    return at
+
+
+def packed(path: Path) -> bytes:
+    archive = io.BytesIO()
+    pack(path, archive)
+    return archive.getvalue()
+
+
+def digest(path: Path) -> str:
+    return load([str(path)])[0][0].digest
+
+
+def test_a_packed_folder_comes_out_with_the_same_digest(tmp_path: Path) -> None:
+    """And without what the digest doesn't cover."""
+    at = bot_folder(tmp_path / "bot")
+    out = unpacked(packed(at), tmp_path)
+    assert digest(out) == digest(at)
+    assert {path.name for path in at.rglob("*")} - {path.name for path in out.rglob("*")} == {
+        "__pycache__",
+        "x.pyc",
+        "pipe",
+    }
+
+
+def test_a_packed_file_keeps_its_name_and_its_digest(tmp_path: Path) -> None:
+    """A link on the command line is the file that it leads to."""
+    (tmp_path / "v3.py").write_text("x = 1\n")
+    (tmp_path / "latest.py").symlink_to("v3.py")
+    out = unpacked(packed(tmp_path / "latest.py"), tmp_path)
+    assert [path.name for path in out.iterdir()] == ["latest.py"]
+    assert not (out / "latest.py").is_symlink()
+    assert digest(out / "latest.py") == digest(tmp_path / "latest.py")
+
+
+def test_the_same_files_make_the_same_archive(tmp_path: Path) -> None:
+    """Neither times nor owners nor the order of the file system show; entries have the order of the digest."""
+    one, two = bot_folder(tmp_path / "a"), tmp_path / "b"
+    two.mkdir()
+    unpack(io.BytesIO(packed(one)), two, MOST, 100)
+    os.utime(two / "bot.sh", (1, 1))
+    assert packed(one) == packed(two)
+    with tarfile.open(fileobj=io.BytesIO(packed(one))) as entries:
+        names = entries.getnames()
+    assert names == sorted(names, key=os.fsencode)
+
+
+def test_links_that_leave_come_out_only_of_an_archive_of_our_own(tmp_path: Path) -> None:
+    """A bot's virtual environment has one to the user's Python."""
+    at = bot_folder(tmp_path / "bot")
+    (at / "python").symlink_to("/bin/sh")
+    with pytest.raises(ArchiveError, match="out of its folder"):
+        unpacked(packed(at), tmp_path)
+    (tmp_path / "ours").mkdir()
+    assert digest(unpacked(packed(at), tmp_path / "ours", links_out=True)) == digest(at)
+
+
+def test_a_folder_with_too_many_files_is_not_packed(tmp_path: Path) -> None:
+    """The digest's own bound."""
+    at = bot_folder(tmp_path / "bot")
+    for number in range(10_001):
+        (at / str(number)).touch()
+    with pytest.raises(BotError, match="more than 10000 files"):
+        packed(at)
