@@ -1,17 +1,33 @@
-"""What tests share: rulesets to play by (the presets, and any number of random ones), and `needs`."""
+"""What tests share: rulesets to play by (the presets, and any number of random ones), places, and `needs`.
+
+No test is skipped but by `needs`, as a fixture or as a marker. Two more markers say how a test is run. `clock` is given
+by hand to tests that fail on a busy machine: they run when nothing else does. `boxes` is given here to a test with a
+fixture or a parameter that is named after an isolating sandbox, and by hand to the others that need one; `needs`
+refuses to look for such a sandbox on behalf of a test without the marker.
+"""
 
 import ctypes
 import os
 import random
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from arena.coup import COUP, FIELDS, PRESETS, Ruleset, changed, plain
-from arena.sandbox import PR_SET_CHILD_SUBREAPER, become_subreaper
+from arena.sandbox import ISOLATING, PR_SET_CHILD_SUBREAPER, become_subreaper, why_not
 from tests.place import Place
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("arena", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("arena")
+
+NO_NODE = None if shutil.which("node") else "it isn't installed"
+
+RUNNING = pytest.StashKey[pytest.Item]()
 
 # What random rules choose from where a field is a number: little, much, and more than any preset has.
 NUMBERS: dict[str, list[int | None]] = {
@@ -41,6 +57,34 @@ def rules_of(name: str, seats: int) -> Ruleset:
     return rules
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests with a fixture or a parameter that is named after an isolating sandbox or is a bot in JavaScript."""
+    for item in items:
+        parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        named = {*getattr(item, "fixturenames", ()), *(str(value) for value in parameters)}
+        if named & set(ISOLATING):
+            item.add_marker("boxes")
+        if any(name.endswith(".js") for name in named):
+            item.add_marker(pytest.mark.needs("node", NO_NODE))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Remember the test for `needs`, and skip it if a marker says so."""
+    item.config.stash[RUNNING] = item
+    for marker in item.iter_markers("needs"):
+        demand(*marker.args)
+
+
+def demand(what: str, why_not: str | None) -> None:
+    """Skip the test that runs, or fail it if ARENA_REQUIRE lists what it needs; do nothing if `why_not` is None."""
+    if why_not is None:
+        return
+    if what in os.environ.get("ARENA_REQUIRE", "").split(","):
+        pytest.fail(f"{what} is required here (ARENA_REQUIRE), but: {why_not}")
+    raise pytest.skip.Exception(f"{what}: {why_not}", _use_item_location=True)  # reports name the test, not this line
+
+
 @pytest.fixture(scope="session")
 def ruleset() -> Callable[[str, int], Ruleset]:
     """Give `rules_of(name, seats)`: tests can't import it."""
@@ -60,7 +104,7 @@ def nobodys_reaper() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def needs() -> Callable[[str, str | None], None]:
+def needs(pytestconfig: pytest.Config) -> Callable[[str, str | None], None]:
     """Give `needs(what, why_not)`: skip the test, with the reason shown, where the host lacks what it is about.
 
     `why_not` is None where the host has it. ARENA_REQUIRE lists, with commas, what must be there: .ci/run sets it to
@@ -68,13 +112,24 @@ def needs() -> Callable[[str, str | None], None]:
     """
 
     def check(what: str, why_not: str | None) -> None:
-        if why_not is None:
-            return
-        if what in os.environ.get("ARENA_REQUIRE", "").split(","):
-            pytest.fail(f"{what} is required here (ARENA_REQUIRE), but: {why_not}")
-        pytest.skip(f"{what}: {why_not}")
+        if what in ISOLATING:
+            marked = pytestconfig.stash[RUNNING].get_closest_marker("boxes")
+            assert marked, f"a test that needs {what} is marked: @pytest.mark.boxes"
+        demand(what, why_not)
 
     return check
+
+
+@pytest.fixture(scope="session")
+def bubblewrap(needs: Callable[[str, str | None], None]) -> None:
+    """Skip the test where bubblewrap doesn't work."""
+    needs("bubblewrap", why_not("bubblewrap"))
+
+
+@pytest.fixture(scope="session")
+def docker(needs: Callable[[str, str | None], None]) -> None:
+    """Skip the test where Docker doesn't work."""
+    needs("docker", why_not("docker"))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from tests.bench import engine, pipes
 from tests.bench.flat import memory_mb
 
-needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler to build the C bot with")
+needs_cc = pytest.mark.needs("cc", None if shutil.which("cc") else "there is no C compiler: apt install gcc libc6-dev")
 
 
 def test_the_engine_benchmark_plays() -> None:
@@ -26,7 +26,7 @@ def test_the_bare_loop_has_the_same_conversation_as_the_referee(tmp_path: Path) 
 
 
 @needs_cc
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="resident memory is read from Linux's /proc")
+@pytest.mark.needs("linux", None if Path("/proc/self/status").exists() else "resident memory is read from /proc")
 def test_the_memory_benchmark_plays() -> None:
     """Makefile: bench."""
     early, late, games = memory_mb(100)

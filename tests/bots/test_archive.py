@@ -55,7 +55,7 @@ SIZE = 124  # where a header's size begins: 12 bytes
 FILE, FOLDER, LINK, HARD = tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE
 
 
-@pytest.mark.skipif(shutil.which("tar") is None, reason="needs tar")
+@pytest.mark.needs("tar", None if shutil.which("tar") else "it isn't installed")
 def test_what_tar_writes_comes_back_the_same(tmp_path: Path) -> None:
     """Files, programs, folders, links, hard links (cargo makes them), and names over 100 bytes, as tar -cf - writes."""
     source = tmp_path / "source"

@@ -66,9 +66,8 @@ def yard(request: pytest.FixtureRequest, tmp_path: Path, needs: Needs) -> Iterat
 
 
 @pytest.fixture
-def quick(tmp_path: Path, needs: Needs) -> Iterator[Yard]:
+def quick(tmp_path: Path, bubblewrap: None) -> Iterator[Yard]:
     """Give a place to build in the quickest sandbox that isolates."""
-    needs("bubblewrap", why_not("bubblewrap"))
     made = Yard(tmp_path, Choice("bubblewrap"))
     yield made
     made.sandbox.close()
@@ -189,17 +188,15 @@ def test_a_fork_bomb_in_a_build_is_stopped(quick: Yard) -> None:
 
 
 @pytest.fixture
-def c_bot(place: Place) -> Path:
+def c_bot(place: Place, needs: Needs) -> Path:
     """Give a bot in C, as its author keeps it: source and bot.toml."""
-    if shutil.which("gcc", path="/usr/bin") is None:
-        pytest.skip("needs gcc in /usr/bin")
+    needs("gcc", None if shutil.which("gcc", path="/usr/bin") else "it isn't in /usr/bin: apt install gcc libc6-dev")
     place.bot("cbot/bot.c", (ROOT / "tests" / "bench" / "bot.c").read_text())
     return Path(place.bot("cbot/bot.toml", 'run = "./bot"\nbuild = "gcc -O1 -o bot bot.c"\n')).parent
 
 
-def test_a_bot_in_c_is_built_in_the_box_and_plays(place: Place, c_bot: Path, needs: Needs) -> None:
+def test_a_bot_in_c_is_built_in_the_box_and_plays(place: Place, c_bot: Path, bubblewrap: None) -> None:
     """The folder of the run holds what plays, and the log; --resume doesn't build again; the source may change."""
-    needs("bubblewrap", why_not("bubblewrap"))
     flags = ("--games", 4, "--match-games", 2, "--seed", 3, "--jobs", 1, "--sandbox", "bubblewrap", "--out", "out")
     ran = place.run("run", "cbot", *place.bots(1), *flags)
     assert ran.code == 0, ran.err
@@ -220,9 +217,10 @@ def test_a_bot_in_c_is_built_in_the_box_and_plays(place: Place, c_bot: Path, nee
     place.demand_nothing_left()
 
 
-def test_a_build_that_fails_in_the_box_keeps_its_log_beside_the_folder(place: Place, c_bot: Path, needs: Needs) -> None:
+def test_a_build_that_fails_in_the_box_keeps_its_log_beside_the_folder(
+    place: Place, c_bot: Path, bubblewrap: None
+) -> None:
     """No folder of a run that never began; the next try with the same --out replaces the log."""
-    needs("bubblewrap", why_not("bubblewrap"))
     good = (c_bot / "bot.c").read_text()
     (c_bot / "bot.c").write_text("int main(void) { return nothing; }\n")
     flags = ("--games", 4, "--match-games", 2, "--jobs", 1, "--sandbox", "bubblewrap", "--out", "out")
@@ -240,9 +238,8 @@ def test_a_build_that_fails_in_the_box_keeps_its_log_beside_the_folder(place: Pl
     place.demand_nothing_left()
 
 
-def test_a_folder_of_the_users_own_is_never_taken_for_a_build(place: Place, c_bot: Path, needs: Needs) -> None:
+def test_a_folder_of_the_users_own_is_never_taken_for_a_build(place: Place, c_bot: Path, bubblewrap: None) -> None:
     """out.building with something else in it: refused, with what to do."""
-    needs("bubblewrap", why_not("bubblewrap"))
     place.bot("out.building/thesis.txt", "precious")
     ran = place.run("run", "cbot", *place.bots(1), "--sandbox", "bubblewrap", "--out", "out")
     assert ran.code == 2

@@ -186,7 +186,7 @@ def test_a_folder_that_cannot_be_made_is_named(place: Place, out: str) -> None:
     place.demand_nothing_left()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+@pytest.mark.needs("ordinary user", "root may write everywhere" if os.geteuid() == 0 else None)
 def test_a_folder_without_permission_is_named(place: Place) -> None:
     """Source: the README: --out is a new folder."""
     (place.folder / "closed").mkdir(mode=0o500)
@@ -223,7 +223,7 @@ def test_a_full_disk_ends_the_run_and_keeps_what_is_complete(place: Place) -> No
     assert (place.folder / "out" / "results.jsonl").read_bytes() == (whole / "results.jsonl").read_bytes()
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.needs("/dev/full", None if Path("/dev/full").exists() else "the system has no such file")
 @pytest.mark.parametrize("flags", [(), ("--json",)])
 def test_a_full_stdout_is_told_and_the_results_are_kept(place: Place, flags: tuple[str, ...]) -> None:
     """`arena run ... > file` on a full disk."""

@@ -14,14 +14,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from arena.cli import cli
-from arena.sandbox.docker import LANGUAGES, engine, image, why_not
+from arena.sandbox.docker import LANGUAGES, engine, image
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def _docker(needs: Callable[[str, str | None], None]) -> None:
-    needs("docker", why_not())
 
 
 def arena_sandbox(*arguments: str) -> Result:
@@ -42,7 +37,7 @@ def test_every_language_has_a_dockerfile_that_fetches_only_what_its_base_lacks()
     assert tuple(image.SPEAKS) == LANGUAGES
 
 
-@pytest.mark.usefixtures("_docker")
+@pytest.mark.usefixtures("docker")
 def test_list_shows_each_language_and_says_how_to_get_what_is_missing() -> None:
     """Source: issue 4, "lists"."""
     result = arena_sandbox("image", "list")
@@ -57,7 +52,7 @@ def test_list_shows_each_language_and_says_how_to_get_what_is_missing() -> None:
         assert result.stderr.endswith(f"arena sandbox image build {' '.join(missing)}\n")
 
 
-@pytest.mark.usefixtures("_docker")
+@pytest.mark.usefixtures("docker")
 def test_check_looks_from_inside_and_finds_every_protection_in_force() -> None:
     """Source: issue 4, "checks them", and its list of what hardened means."""
     result = arena_sandbox("image", "check", "python")
@@ -74,7 +69,7 @@ def test_check_looks_from_inside_and_finds_every_protection_in_force() -> None:
         assert any(row.startswith(what) and " ok " in row for row in rows), result.stdout
 
 
-@pytest.mark.usefixtures("_docker")
+@pytest.mark.usefixtures("docker")
 def test_check_fails_for_a_runtime_that_the_engine_doesnt_know() -> None:
     """Source: issue 4: nothing falls back silently."""
     result = arena_sandbox("image", "check", "python", "--docker-runtime", "no-such-runtime")
@@ -82,7 +77,7 @@ def test_check_fails_for_a_runtime_that_the_engine_doesnt_know() -> None:
     assert result.stderr.startswith("arena: python: the Docker engine knows no runtime no-such-runtime")
 
 
-@pytest.mark.usefixtures("_docker")
+@pytest.mark.usefixtures("docker")
 def test_build_makes_an_image_from_a_base_that_is_here(needs: Callable[[str, str | None], None]) -> None:
     """Source: issue 4, "builds". The base has Python, so nothing is fetched."""
     here = engine().call(engine().api.images, "coup-arena/base")
@@ -94,7 +89,7 @@ def test_build_makes_an_image_from_a_base_that_is_here(needs: Callable[[str, str
     assert result.stdout == f"coup-arena/python {built.id.removeprefix('sha256:')[:12]}\n"
 
 
-@pytest.mark.usefixtures("_docker")
+@pytest.mark.usefixtures("docker")
 def test_a_base_that_cant_be_fetched_is_one_message_with_the_way_out() -> None:
     """Source: issue 4, "Bad input": an unknown image."""
     result = arena_sandbox("image", "build", "java", "--base", "no-such-base-image:1")

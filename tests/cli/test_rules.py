@@ -180,7 +180,7 @@ def test_importing_the_commands_imports_nothing_slow() -> None:
     assert [name for name in found if name != "arena" and not name.startswith("arena.cli")] == []
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a file that is always full")
+@pytest.mark.needs("/dev/full", None if Path("/dev/full").exists() else "the system has no such file")
 def test_a_full_disk_is_told_in_one_line() -> None:
     """No traceback; exit code 1."""
     with open("/dev/full", "w") as full:

@@ -8,7 +8,7 @@ test looks the quotations up. The documents are not part of this project: withou
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
@@ -434,11 +434,11 @@ def plain(text: str) -> str:
     return " ".join(text.translate({0x2019: "'", 0x201C: '"', 0x201D: '"'}).split())  # curly quotation marks
 
 
-def test_the_words_that_are_quoted_stand_in_the_documents() -> None:
+def test_the_words_that_are_quoted_stand_in_the_documents(needs: Callable[[str, str | None], None]) -> None:
     """The rule documents in ../shared, if they are there: they belong to others and are not part of the project."""
     decisions = {"research:": DOCUMENTS / "research" / "rules.md", "design:": DOCUMENTS / "DESIGN.md"}
-    if not all(path.exists() for path in (DOCUMENTS / "rules", *decisions.values())):
-        pytest.skip("the rule documents that the scenarios quote are not in ../shared beside the project")
+    found = all(path.exists() for path in (DOCUMENTS / "rules", *decisions.values()))
+    needs("rule documents", None if found else "they are not in ../shared beside the project")
     texts = {place: plain(path.read_text("utf-8")) for place, path in decisions.items()}
     for path in (DOCUMENTS / "rules").glob("*.txt"):
         for number, line in enumerate(path.read_text("utf-8").split("\n"), start=1):

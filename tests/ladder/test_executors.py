@@ -109,7 +109,7 @@ def test_a_worker_that_is_killed_in_mid_call_costs_only_its_call(workers: Worker
     assert victim not in workers.pids
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.needs("linux", None if sys.platform == "linux" else "it has /proc")
 def test_a_worker_that_was_killed_between_two_calls_costs_none(workers: Workers) -> None:
     """It is replaced before the next call is handed out."""
     for _ in range(3):
@@ -242,7 +242,7 @@ time.sleep(60)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a worker in mid call ends with its call")
+@pytest.mark.needs("linux", None if sys.platform == "linux" else "elsewhere a worker ends when its call ends")
 def test_workers_end_with_an_owner_that_is_killed() -> None:
     """kill -9 of the owner, with both workers in mid call."""
     root = str(Path(__file__).parents[2])

@@ -40,6 +40,8 @@ from arena.red_team import (
 Needs = Callable[[str, str | None], None]
 StageOf = Callable[[str], Stage]
 
+pytestmark = pytest.mark.boxes  # the process tier is the control of the others
+
 
 def name_of(kind: Kind) -> str:
     return kind.attack if isinstance(kind, Match) else kind.scene if isinstance(kind, Together) else "probes"
@@ -116,11 +118,10 @@ def test_a_scene_of_several_boxes(warm: Callable[[str], Stage], tier: str, row: 
 # --- the suite itself -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.needs("root", None if os.getuid() == 0 else "an ordinary user has no privileges to refuse")
 @pytest.mark.parametrize("program", ["probes.py", "bot.py", "persist.py", "channel.py"])
 def test_a_program_refuses_to_attack_as_root(program: str) -> None:
     """Source: research/sandbox.md: a probe refuses to start with CAP_SYS_ADMIN."""
-    if os.getuid() != 0:
-        pytest.skip("root: this test runs as an ordinary user")
     done = subprocess.run(
         [PYTHON, str(ATTACKS / program), "isolation", "token"],
         input=b"{}\n",
@@ -133,10 +134,9 @@ def test_a_program_refuses_to_attack_as_root(program: str) -> None:
     assert done.stdout == b""
 
 
+@pytest.mark.needs("root", None if os.getuid() == 0 else "an ordinary user has no privileges to refuse")
 def test_a_program_refuses_root_without_capabilities_too() -> None:
     """Root's files are root's, whatever its capabilities."""
-    if os.getuid() != 0:
-        pytest.skip("root: this test runs as an ordinary user")
     drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--"]
     done = subprocess.run(
         [*drop, PYTHON, str(ATTACKS / "persist.py"), "token"], input=b"leave\n", capture_output=True, timeout=20
@@ -144,13 +144,9 @@ def test_a_program_refuses_root_without_capabilities_too() -> None:
     assert (done.returncode, done.stdout) == (77, b"")
 
 
-def test_a_box_whose_programs_have_privileges_is_a_failure_and_no_attack(
-    stage_of: StageOf, scratch: Path, needs: Needs
-) -> None:
+@pytest.mark.needs("root", None if os.getuid() == 0 else "an ordinary user has no privileges to refuse")
+def test_a_box_whose_programs_have_privileges_is_a_failure_and_no_attack(stage_of: StageOf, scratch: Path) -> None:
     """The control without its control: as root's plain process the probes refuse, and that is told."""
-    if os.getuid() != 0:
-        pytest.skip("root: this test runs as an ordinary user")
-    needs("process", None)
     with Stage("process", scratch) as stage:
         stage.prefix = ()
         with pytest.raises(suite.SandboxError, match="refused"):

@@ -20,6 +20,8 @@ from arena.red_team import (
 
 StageOf = Callable[[str], Stage]
 
+pytestmark = pytest.mark.boxes  # the process tier is the control of the others
+
 
 @pytest.fixture(scope="module")
 def measured_in(stage_of: StageOf) -> Callable[[str], dict[str, Measured]]:

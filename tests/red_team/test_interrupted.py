@@ -193,10 +193,9 @@ def test_the_next_start_removes_what_a_killed_attack_left_and_no_living_ones(
     assert theirs.exists()
 
 
+@pytest.mark.needs("root", None if os.getuid() == 0 else "it makes a folder for another user")
 def test_a_folder_of_another_user_or_a_link_is_never_removed(tmp_path: Path) -> None:
     """/var/tmp is everybody's: names that begin like ours may be theirs."""
-    if os.getuid() != 0:
-        pytest.skip("root: it makes a folder for another user")
     link = stage.PUBLIC / f"{stage.REACHABLE}link-of-{os.getpid()}"
     theirs = stage.PUBLIC / f"{stage.REACHABLE}theirs-of-{os.getpid()}"
     kept = tmp_path / "kept"

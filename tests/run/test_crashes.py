@@ -19,7 +19,7 @@ import pytest
 
 from tests.place import Place
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc; elsewhere orphans live on")
+pytestmark = pytest.mark.needs("linux", None if sys.platform == "linux" else "it has /proc; elsewhere orphans live on")
 
 RUN_KILLS = 10
 WORKER_KILLS = 10

@@ -19,7 +19,6 @@ from typing import Any
 
 import pytest
 
-from arena.sandbox import why_not
 from tests.place import Place
 
 Needs = Callable[[str, str | None], None]
@@ -88,12 +87,10 @@ class Relay:
 
 
 @pytest.fixture
-def relay(needs: Needs) -> Iterator[Relay]:
+def relay(docker: None, needs: Needs) -> Iterator[Relay]:
     """Give a relay that is up."""
-    needs("docker", why_not("docker"))
     host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
-    if not host.startswith("unix://"):
-        pytest.skip("the daemon isn't on a unix socket")
+    needs("unix socket", None if host.startswith("unix://") else "the daemon isn't on one")
     made = Relay(host.removeprefix("unix://"))
     made.up()
     yield made

@@ -1,6 +1,7 @@
 """Every sample bot plays every ruleset without a fault, well or badly."""
 
 import hmac
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ def shuffle(items: Sequence[int], label: str) -> tuple[int, ...]:
     return tuple(sorted(items, key=lambda item: hmac.digest(b"presets", f"{label}|{item}".encode(), "sha256")))
 
 
+@pytest.mark.needs("node", None if shutil.which("node") else "it isn't installed")
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_sample_bot_plays_every_preset_without_a_fault(preset: str, tmp_path: Path) -> None:
     """Issue: bots keep working. As many bots at a table as the rules allow, until each has sat at one."""

@@ -91,9 +91,7 @@ def converse(bot: str, messages: list[Message], **environment: str) -> list[Mess
 
     It must leave in silence when its input ends.
     """
-    runtime = shutil.which("node") if bot.endswith(".js") else sys.executable
-    if runtime is None:
-        pytest.skip("node isn't installed")
+    runtime = "node" if bot.endswith(".js") else sys.executable
     lines = [HELLO, *({**m, "id": n} if "kind" in m else m for n, m in enumerate(messages, 1)), {"type": "match_over"}]
     text = "".join(json.dumps(line) + "\n" for line in lines)
     done = subprocess.run(
@@ -164,6 +162,7 @@ def test_the_same_lines_bring_the_same_answers_whatever_the_hash_seed(bot: str) 
     assert converse(bot, messages, PYTHONHASHSEED="1") == converse(bot, messages, PYTHONHASHSEED="2")
 
 
+@pytest.mark.needs("node", None if shutil.which("node") else "it isn't installed")
 def test_honest_js_plays_as_honest_py_does() -> None:
     """Both files promise it."""
     assert converse("honest.js", conversation()) == converse("honest.py", conversation())

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ import pytest
 from arena.sandbox import Finding, Remedy, Trouble, docker_box, docker_engine, findings, why_not
 from arena.sandbox.docker import Abilities
 from tests.place import Place
+
+Needs = Callable[[str, str | None], None]
 
 ROOT = Path(__file__).parents[2]
 
@@ -199,7 +202,7 @@ MEMORY = {  # MemTotal in MB, cores as they are here -> level, and the command
 
 @pytest.mark.parametrize(("has", "level", "mend"), MEMORY.values(), ids=MEMORY.keys())
 def test_memory_for_the_bots_of_all_cores_is_compared_with_the_machines(
-    tmp_path: Path, has: int | None, level: str, mend: str | None
+    tmp_path: Path, needs: Needs, has: int | None, level: str, mend: str | None
 ) -> None:
     """Source: the red team's row 21: bots within their limits can together bring the kernel's killer to the referee.
 
@@ -207,8 +210,7 @@ def test_memory_for_the_bots_of_all_cores_is_compared_with_the_machines(
     """
     cores = len(os.sched_getaffinity(0))
     if has is None:
-        if cores == 1:
-            pytest.skip("one core: fewer matches than one don't fit")
+        needs("two cores", "fewer matches than one don't fit" if cores == 1 else None)
         has = 512 + (cores - 1) * 4 * 256
     finding = found(tmp_path, {"proc/meminfo": f"MemTotal:  {has * 1024} kB\nMemFree: 1 kB\n"})["memory"]
     assert finding.level == level

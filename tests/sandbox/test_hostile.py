@@ -310,7 +310,7 @@ def test_control_c_at_the_referees_terminal_does_not_reach_bwrap(sandbox: Bubble
         assert os.getsid(int(Path(f"/proc/{first}/stat").read_text().rpartition(") ")[2].split()[1])) != os.getsid(0)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives boxes users of their own")
+@pytest.mark.needs("root", None if os.geteuid() == 0 else "only root gives boxes users of their own")
 def test_what_a_killed_start_left_is_ended_and_never_shares_a_user(tmp_path: Path) -> None:
     """bwrap's first process waits for ever if bwrap dies before telling it to go on; it counts against its user id."""
     become_subreaper(os.getpid())

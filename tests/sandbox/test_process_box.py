@@ -39,9 +39,11 @@ from tests.sandbox.talk import (
     until,
 )
 
+Needs = Callable[[str, str | None], None]
+
 ROOT = Path(__file__).parents[2]
 BAD_BOTS = Path(__file__).parent.parent / "bad_bots"
-LINUX_ONLY = pytest.mark.skipif(sys.platform != "linux", reason="needs prctl and /proc")
+LINUX_ONLY = pytest.mark.needs("linux", None if sys.platform == "linux" else "it has prctl and /proc")
 
 HELLO = {"type": "hello", "protocol": 1, "limits": {"limit_ms": 5, "bank_ms": 5, "line_bytes": 65536}}
 CLOCK = {"limit_ms": 5, "bank_ms": 5}
@@ -464,10 +466,9 @@ def test_cpu_time_of_many_short_children_never_falls(limited: ProcessSandbox, tm
         assert seen == sorted(seen)
 
 
-def test_a_frozen_program_gets_no_cpu_and_can_be_closed(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+def test_a_frozen_program_gets_no_cpu_and_can_be_closed(sandbox: ProcessSandbox, tmp_path: Path, needs: Needs) -> None:
     """Attack list, row 20. Freezing takes force soon."""
-    if not sandbox.freezes:
-        pytest.skip("no control groups to freeze")
+    needs("cgroup", None if sandbox.freezes else "there are no control groups to freeze")
     with running(sandbox, python(BURNING_CHILD, tmp_path), Limits(cores=2)) as box:
         read_line(box.stdout)
         box.freeze()

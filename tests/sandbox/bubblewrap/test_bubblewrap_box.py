@@ -190,7 +190,7 @@ def test_nothing_of_the_host_is_in_sight(sandbox: BubblewrapSandbox, files: Path
         assert str(files.parent) not in report["mounts"]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="trap 1 is root's; an ordinary user's box runs as that user")
+@pytest.mark.needs("root", None if os.geteuid() == 0 else "an ordinary user's box runs as that user")
 def test_root_gives_each_box_an_unprivileged_user_of_its_own(sandbox: BubblewrapSandbox, files: Path) -> None:
     """Trap 1: bwrap run as root leaves root's sysctls writable."""
     program = python("import time; time.sleep(60)", files)
@@ -324,7 +324,7 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
 }
 
 
-@pytest.mark.skipif(os.uname().machine != "x86_64", reason="these are other ABIs of x86_64")
+@pytest.mark.needs("x86_64", None if os.uname().machine == "x86_64" else "these are other ABIs of x86_64")
 @pytest.mark.parametrize("abi", FOREIGN)
 def test_a_call_through_another_abi_kills_the_program(sandbox: BubblewrapSandbox, files: Path, abi: str) -> None:
     """Row 61."""
@@ -744,7 +744,7 @@ print(json.dumps({
 """
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="all the other tests run as an ordinary user here")
+@pytest.mark.needs("root", None if os.geteuid() == 0 else "all the other tests run as an ordinary user here")
 def test_an_ordinary_user_without_control_groups_has_boxes_too(tmp_path: Path, needs: Needs) -> None:
     """Research section 7, case 4: rlimits and a watch; nothing needs root."""
     become = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]

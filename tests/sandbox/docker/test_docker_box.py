@@ -56,8 +56,13 @@ ROOT = Path(__file__).parents[3]
 VOID_S = 30.0  # issue 4: how soon a daemon's failure must be known
 
 
+Needs = Callable[[str, str | None], None]
+
+pytestmark = pytest.mark.boxes
+
+
 @pytest.fixture(scope="module", autouse=True)
-def _docker(needs: Callable[[str, str | None], None]) -> None:
+def _docker(needs: Needs) -> None:
     needs("docker", docker.why_not())
 
 
@@ -77,7 +82,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def grouped(sandbox: DockerSandbox, needs: Callable[[str, str | None], None]) -> None:
+def grouped(sandbox: DockerSandbox, needs: Needs) -> None:
     """Need control groups: what names a limit without the engine's help."""
     needs("cgroup", None if sandbox.freezes else "the boxes have no control groups of ours")
 
@@ -219,11 +224,12 @@ def test_the_engine_was_told_all_of_it(sandbox: DockerSandbox, folder: Path) -> 
         assert box.exit() is None
 
 
-def test_a_program_runs_on_the_cores_that_its_referee_is_bound_to(sandbox: DockerSandbox, folder: Path) -> None:
+def test_a_program_runs_on_the_cores_that_its_referee_is_bound_to(
+    sandbox: DockerSandbox, folder: Path, needs: Needs
+) -> None:
     """As in the other boxes, whose programs inherit them: a run's workers are bound to their share of the cores."""
     cores = os.sched_getaffinity(0)
-    if len(cores) < 2:
-        pytest.skip("there is but one core")
+    needs("two cores", "there is but one" if len(cores) < 2 else None)
     os.sched_setaffinity(0, {max(cores)})
     try:
         _, output = outcome(sandbox, "import os; print(os.sched_getaffinity(0))", folder)
@@ -716,12 +722,12 @@ os.pwrite(memory, jump, here)
 
 
 def test_code_that_a_program_puts_into_process_1_is_charged_and_frozen_too(
-    sandbox: DockerSandbox, folder: Path, grouped: None
+    sandbox: DockerSandbox, folder: Path, grouped: None, needs: Needs
 ) -> None:
     """Source: container.py, "What the program can do to this": it has the same user id. Issue 4, "Fair clocks"."""
     with running(sandbox, python(SPIN, folder)) as box:
-        if read_some(box.stdout) != b"open\n":
-            pytest.skip("this machine's Yama keeps programs from each other's memory")
+        opened = read_some(box.stdout) == b"open\n"
+        needs("memory of other processes", None if opened else "this machine's Yama keeps programs from it")
         os.write(box.stdin, b"\n")
         assert read_to_end(box.stdout) == b""
 
@@ -893,7 +899,7 @@ def small_root(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory, needs: Callable[[str, str | None], None]) -> Iterator[Daemon]:
+def daemon(tmp_path_factory: pytest.TempPathFactory, needs: Needs) -> Iterator[Daemon]:
     """Give a second engine, which may be stopped and killed; afterwards nothing of it is left."""
     able = os.geteuid() == 0 and shutil.which("dockerd") and shutil.which("docker") and shutil.which("ldd")
     needs("docker", None if able else "a second engine needs root and dockerd")

@@ -498,10 +498,9 @@ def test_a_host_where_no_group_can_be_made_is_told_how_to_get_one(tmp_path: Path
         assert "systemd-run --user --scope -p Delegate=yes" in str(why)
 
 
+@pytest.mark.needs("root", None if os.geteuid() == 0 else "only root can give a subtree away")
 def test_an_unprivileged_user_makes_groups_in_a_subtree_of_its_own(groups: Hierarchy) -> None:
     """Section 7: as delegation gives it; here in the v2 tree, by whatever of it needs no controller."""
-    if os.geteuid() != 0:
-        pytest.skip("only root can give a subtree away")
     base = groups.unified / f"arena.{os.getpid()}.test-delegation"
     base.mkdir()
     reading, writing = os.pipe()
