@@ -5,27 +5,24 @@ As in arena/cli/run.py, packages are imported inside the command.
 
 import json
 import os
-import shutil
 import signal
 import sys
 import textwrap
-import time
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from arena.cli.out import fail, note, refuse, to_stdout
+from arena.cli.out import fail, note, progress, refuse, width, write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from arena.red_team import Result
     from arena.sandbox import Finding
 
 _COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
-_SAY_S = 10.0  # between two lines of progress where stderr is no terminal; as arena run
 _AT_ONCE = "interrupted before the first attack"
 
 
@@ -52,34 +49,33 @@ def doctor(attack: bool, box: str | None, as_json: bool) -> None:
     tried = boxes()
     found = list(findings(tried))
     works = any(tried[name] is None for name in tried if name != "process")
-    with to_stdout():
-        if as_json:
-            fields = ("what", "level", "text", "mend", "then")
-            rows = [{name: getattr(finding, name) for name in fields} for finding in found]
-            told = {name: None if trouble is None else str(trouble) for name, trouble in tried.items()}
-            click.echo(json.dumps({"isolates": works, "boxes": told, "findings": rows}))
-        else:
-            _print(found)
+    if as_json:
+        fields = ("what", "level", "text", "mend", "then")
+        rows = [{name: getattr(finding, name) for name in fields} for finding in found]
+        told = {name: None if trouble is None else str(trouble) for name, trouble in tried.items()}
+        write(json.dumps({"isolates": works, "boxes": told, "findings": rows}))
+    else:
+        write("\n".join(_lines(found)))
     sys.exit(0 if works else 1)
 
 
-def _print(found: "Sequence[Finding]") -> None:
-    """Print a line for each finding, below it the command that mends it, and what is to be done besides.
+def _lines(found: "Sequence[Finding]") -> "Iterator[str]":
+    """Yield a line for each finding, below it the command that mends it, and what is to be done besides.
 
     In a pipe all are whole; a terminal gets texts folded at words, and commands still whole, to be copied.
     """
-    width = max(len(finding.what) for finding in found)
-    indent = " " * (6 + width + 2)
-    columns = max(shutil.get_terminal_size().columns, len(indent) + 20) if sys.stdout.isatty() else sys.maxsize
+    widest = max(len(finding.what) for finding in found)
+    indent = " " * (6 + widest + 2)
+    columns = max(width(), len(indent) + 20)
     for finding in found:
         level = click.style(f"{finding.level:4}", fg=_COLOURS[finding.level])
         text = f"\n{indent}".join(textwrap.wrap(finding.text, columns - len(indent), break_on_hyphens=False))
-        click.echo(f"{level}  {finding.what:{width}}  {text}")
+        yield f"{level}  {finding.what:{widest}}  {text}"
         if finding.mend:
-            click.echo(f"{indent}$ {finding.mend}")
+            yield f"{indent}$ {finding.mend}"
         if finding.then:
             for line in textwrap.wrap(finding.then, columns - len(indent) - 2, break_on_hyphens=False):
-                click.echo(f"{indent}  {line}")
+                yield f"{indent}  {line}"
 
 
 def _attack(box: str | None, as_json: bool) -> NoReturn:
@@ -95,11 +91,10 @@ def _attack(box: str | None, as_json: bool) -> NoReturn:
         _collect(_attackable(box), found, interruption)
     except KeyboardInterrupt:
         interrupted = True
-    with to_stdout():
-        if as_json:
-            click.echo(json.dumps([asdict(result) for result in found]))
-        elif found:  # a table of nothing says nothing
-            click.echo(table(found))
+    if as_json:
+        write(json.dumps([asdict(result) for result in found]))
+    elif found:  # a table of nothing says nothing
+        write(table(found))
     if interrupted:
         note("interrupted: the attacks above were made, the others weren't" if found else _AT_ONCE)
         sys.exit(130)
@@ -139,50 +134,35 @@ class _Interruption:
 
 def _collect(names: list[str], found: "list[Result]", interruption: _Interruption) -> None:
     """Attack these boxes and append each result as soon as it is there. Raises KeyboardInterrupt, between two."""
+    from rich.text import Text
+
     from arena.red_team import attack, expected_results
     from arena.run import clean_up
     from arena.sandbox import Choice, scratch_folder
 
     note(f"attacking {', '.join(names)}: this takes some minutes")
-    with scratch_folder() as scratch, _progress(expected_results(names)) as tell:
+    total = expected_results(names)
+
+    def line() -> str:
+        return _told(found, total)
+
+    def live() -> Text:
+        return Text(line(), no_wrap=True, overflow="ellipsis")
+
+    with scratch_folder() as scratch, progress(live, line, redraw_s=0) as tell:
         for name in names:
             clean_up(Choice(name))
         interruption.check()
         with closing(attack(names, scratch)) as results:
             for result in results:
                 found.append(result)
-                tell(found)
+                tell()
                 interruption.check()
 
 
-@contextmanager
-def _progress(total: int) -> "Iterator[Callable[[Sequence[Result]], None]]":
-    """Give a function that tells how far it is: one line anew on a terminal, else a line every ten seconds."""
-    from rich.console import Console
-    from rich.live import Live
-    from rich.text import Text
-
-    def line(found: "Sequence[Result]") -> str:
-        last = found[-1]
-        bad = sum(not result.ok for result in found)
-        row = f"row {last.row}, " if last.row else ""
-        return f"{len(found)} of {total} attacks, {bad} not as expected; {last.tier}: {row}{last.title}: {last.seen}"
-
-    console = Console(stderr=True)
-    if console.is_terminal:
-        with Live(console=console, auto_refresh=False, transient=True) as live:
-
-            def draw(found: "Sequence[Result]") -> None:
-                live.update(Text(line(found), no_wrap=True, overflow="ellipsis"), refresh=True)
-
-            yield draw
-    else:
-        said = time.monotonic()
-
-        def say(found: "Sequence[Result]") -> None:
-            nonlocal said
-            if time.monotonic() - said >= _SAY_S:
-                said = time.monotonic()
-                note(line(found))
-
-        yield say
+def _told(found: "Sequence[Result]", total: int) -> str:
+    """Return how far the attacks are, and what the last one saw."""
+    last = found[-1]
+    bad = sum(not result.ok for result in found)
+    row = f"row {last.row}, " if last.row else ""
+    return f"{len(found)} of {total} attacks, {bad} not as expected; {last.tier}: {row}{last.title}: {last.seen}"

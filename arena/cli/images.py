@@ -5,14 +5,11 @@ Exit codes: 0 ok, 1 a build or a check failed, 2 wrong use or no engine. Data go
 
 import sys
 import time
-from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-if TYPE_CHECKING:
-    from rich.table import Table
+from arena.cli.out import Column, error, note, refuse, show, table, write
 
-_WIDE = 10_000  # columns for a pipe or a file, so that no line is folded or cut
 _LANGUAGES = ("python", "node", "native", "java")  # as arena.sandbox.docker has them; `arena --help` imports nothing
 
 
@@ -45,49 +42,38 @@ def build(languages: tuple[str, ...], base: str | None, network: str | None, ver
 
     def say(line: str) -> None:
         if verbose:
-            click.echo(f"  {line}", err=True)
+            note(f"  {line}")
 
     failed = False
     for language in languages or _LANGUAGES:
-        click.echo(f"building {images.tag(language)}", err=True)
+        note(f"building {images.tag(language)}")
         try:
             made = images.build(language, base, network, say)
         except SandboxError as problem:
-            click.echo(f"arena: {problem}", err=True)
+            error(str(problem))
             failed = True
         else:
-            click.echo(f"{images.tag(language)} {_short(made)}")
+            write(f"{images.tag(language)} {_short(made)}")
     sys.exit(1 if failed else 0)
 
 
 @image.command("list")
 def list_() -> None:
     """Print which images there are."""
-    from rich.table import Table
-
     from arena.sandbox.docker import image as images
 
     _need_engine()
-    table = Table(box=None, pad_edge=False)
-    for column, justify in (
-        ("language", "left"),
-        ("image", "left"),
-        ("id", "left"),
-        ("size", "right"),
-        ("built", "left"),
-    ):
-        table.add_column(column, justify=justify, no_wrap=True)  # type: ignore[arg-type]  # a literal of rich's
-    missing = []
+    rows, missing = [], []
     for found in images.listing():
         if found.id is None or found.size is None or found.built is None:
             missing.append(found.language)
-            table.add_row(found.language, found.tag, "missing", "", "")
+            rows.append([found.language, found.tag, "missing", "", ""])
         else:
             built = time.strftime("%Y-%m-%d %H:%M", time.localtime(found.built))
-            table.add_row(found.language, found.tag, _short(found.id), f"{found.size / 1e6:.0f} MB", built)
-    _print(table)
+            rows.append([found.language, found.tag, _short(found.id), f"{found.size / 1e6:.0f} MB", built])
+    show(table(["language", "image", "id", Column("size", number=True), "built"], rows))
     if missing:
-        click.echo(f"build what is missing: arena sandbox image build {' '.join(missing)}", err=True)
+        note(f"build what is missing: arena sandbox image build {' '.join(missing)}")
 
 
 @image.command()
@@ -97,8 +83,6 @@ def list_() -> None:
 )
 def check(languages: tuple[str, ...], docker_runtime: str | None) -> None:
     """Start a hardened container of each image and look from inside what it may do."""
-    from rich.table import Table
-
     from arena.sandbox import ProgramError, SandboxError
     from arena.sandbox.docker import image as images
 
@@ -106,23 +90,21 @@ def check(languages: tuple[str, ...], docker_runtime: str | None) -> None:
     built = [found.language for found in images.listing() if found.id is not None]
     asked = languages or tuple(built)
     if not asked:
-        _refuse("there is no image yet: arena sandbox image build")
-    table = Table(box=None, pad_edge=False)
-    for column in ("image", "check", "", "seen"):
-        table.add_column(column, no_wrap=True)
+        refuse("there is no image yet: arena sandbox image build")
+    rows = []
     failed = False
     for language in asked:
         try:
             findings = images.check(language, docker_runtime)
         except (SandboxError, ProgramError) as problem:
-            click.echo(f"arena: {language}: {problem}", err=True)
+            error(f"{language}: {problem}")
             failed = True
             continue
         for finding in findings:
-            table.add_row(language, finding.what, "ok" if finding.good else "FAILED", finding.seen)
+            rows.append([language, finding.what, "ok" if finding.good else "FAILED", finding.seen])
             failed = failed or not finding.good
-    if table.row_count:
-        _print(table)
+    if rows:
+        show(table(["image", "check", "", "seen"], rows))
     sys.exit(1 if failed else 0)
 
 
@@ -135,22 +117,8 @@ def _need_engine() -> None:
         here = engine()
         here.call(here.api.ping)
     except SandboxError as problem:
-        _refuse(str(problem))
+        refuse(str(problem))
 
 
 def _short(id: str) -> str:
     return id.removeprefix("sha256:")[:12]
-
-
-def _print(table: "Table") -> None:
-    from rich.console import Console
-
-    console = Console(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
-        console.width = _WIDE
-    console.print(table)
-
-
-def _refuse(text: str) -> NoReturn:
-    click.echo(f"arena: {text}", err=True)
-    sys.exit(2)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.rules import load_or_refuse, print_text, refuse, write
+from arena.cli.out import EASY, Column, counted, refuse, show, table, write
+from arena.cli.rules import load_or_refuse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +41,7 @@ def odds(own: str, players: int, revealed: str, influences: str | None, name: st
     if as_json:
         write(json.dumps(_odds_json(ruleset, players, mine, up, found)))
     else:
-        print_text(_odds_table(ruleset, players, mine, up, found))
+        show(_odds_table(ruleset, players, mine, up, found), widest=EASY)
 
 
 def _roles(option: str, text: str, ruleset: "Ruleset") -> "list[Role]":
@@ -83,23 +84,19 @@ def _odds_table(
     ruleset: "Ruleset", players: int, own: "Sequence[Role]", revealed: "Sequence[Role]", found: "Odds"
 ) -> "RenderableType":
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
     up = f", face up {', '.join(revealed)}" if revealed else ""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("role", no_wrap=True)
-    table.add_column("unseen", justify="right")
     counts = sorted({cards for cards in found.influences or found.by_influence if cards}, reverse=True)
-    for cards in counts:
-        table.add_column(f"with {cards} card{'' if cards == 1 else 's'}", justify="right")
+    numbers = ["unseen", *(f"with {counted(cards, 'card')}" for cards in counts)]
     if found.nobody is not None:
-        table.add_column("nobody", justify="right")
+        numbers.append("nobody")
+    rows = []
     for role, copies in found.copies.items():
         chances = [found.by_influence[cards][role] for cards in counts]
         if found.nobody is not None:
             chances.append(found.nobody[role])
-        table.add_row(role.value, str(copies), *(f"{float(chance):.1%}" for chance in chances))
+        rows.append([role.value, str(copies), *(f"{float(chance):.1%}" for chance in chances)])
     notes = ["An opponent with so many cards has at least one of the role; nobody: no opponent has one."]
     if found.nobody is None:
         notes = [f"{notes[0].split(';')[0]}. For all opponents together give --influences."]
@@ -107,7 +104,7 @@ def _odds_table(
     return Group(
         Text(f"{ruleset.name}, {players} players; you have {', '.join(own)}{up}; {found.unseen} cards unseen"),
         Text(),
-        table,
+        table(["role", *(Column(name, number=True) for name in numbers)], rows),
         Text(),
         *(Text(note, style="dim") for note in notes),
     )

@@ -1,14 +1,34 @@
-"""What the commands say, and how they end: notes and refusals on stderr, data on stdout."""
+"""What the commands print, and how they end.
+
+Data goes to stdout, by `write` (a text) or `show` (tables and other things of rich). All else goes to stderr: `note`
+says something, `error` says that something went wrong, `refuse` and `fail` say so and exit. `progress` shows how far a
+long command is. Everything is printed as it is: no markup, no emoji codes.
+"""
 
 import errno
 import os
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+WIDE = 10_000  # columns of a pipe or a file: no line is folded or cut
+EASY = 100  # columns; longer lines of prose are hard to read
+REDRAW_S = 0.25  # between two drawings on a terminal
+SAY_S = 10.0  # between two lines of progress where stderr is no terminal
+
+
+# ---------------------------------------------------------------- to stderr
 
 
 def note(text: str) -> None:
@@ -16,34 +36,65 @@ def note(text: str) -> None:
     click.echo(text, err=True)
 
 
+def error(text: str) -> None:
+    """Say on stderr what went wrong."""
+    note(f"arena: {text}")
+
+
 def refuse(text: str) -> NoReturn:
     """Say what is wrong with the input, and exit with 2."""
-    note(f"arena: {text}")
+    error(text)
     sys.exit(2)
 
 
 def fail(text: str) -> NoReturn:
     """Say what went wrong on this machine, and exit with 1."""
-    note(f"arena: {text}")
+    error(text)
     sys.exit(1)
 
 
-def counted(number: int, noun: str, plural: str = "s") -> str:
-    """Return a number with its noun: "1 match", "2 matches"."""
-    return f"{number} {noun}{plural if number != 1 else ''}"
-
-
-def told(problem: OSError) -> str:
-    """Return what the system says, with the file that it says it of."""
-    what = problem.strerror or str(problem)
-    return what if problem.filename is None else f"{problem.filename}: {what}"
-
-
 @contextmanager
-def to_stdout(kept: Path | None = None) -> Iterator[None]:
-    """Exit with 1 where standard output doesn't take what is printed: silently if its reader has gone."""
+def progress(
+    live: "Callable[[], RenderableType]", line: Callable[[], str], redraw_s: float = REDRAW_S
+) -> Iterator[Callable[[], None]]:
+    """Give a function to call whenever something has happened.
+
+    On a terminal the function draws `live()` anew, at most once in `redraw_s` seconds; the drawing is gone at the end.
+    Elsewhere the function prints `line()` every ten seconds.
+    """
+    terminal = console(stderr=True)
+    if not terminal.is_terminal:
+        yield _every(SAY_S, lambda: note(line()), time.monotonic())
+        return
+    from rich.live import Live
+
+    with Live(console=terminal, auto_refresh=False, transient=True) as drawing:
+        yield _every(redraw_s, lambda: drawing.update(live(), refresh=True), 0.0)
+
+
+def _every(seconds: float, act: Callable[[], None], last: float) -> Callable[[], None]:
+    """Return a function that acts if the last act (at first `last`) is so many seconds ago."""
+
+    def maybe() -> None:
+        nonlocal last
+        if time.monotonic() - last >= seconds:
+            last = time.monotonic()
+            act()
+
+    return maybe
+
+
+# ---------------------------------------------------------------- to stdout
+
+
+def write(text: str, kept: Path | None = None) -> None:
+    """Write a text and the end of its line to stdout.
+
+    Exits with 1 where stdout doesn't take the text: silently if its reader has gone, else with a message that names
+    `kept`, where the same can be found.
+    """
     try:
-        yield
+        click.echo(text, file=sys.stdout)  # without `file`, click would write UTF-8 where the terminal knows ASCII only
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError as problem:
@@ -51,4 +102,87 @@ def to_stdout(kept: Path | None = None) -> Iterator[None]:
         if problem.errno == errno.EPIPE:
             sys.exit(1)
         where = "" if kept is None else f"; the results are in {kept}"
-        fail(f"standard output can't be written: {told(problem)}{where}")
+        fail(f"standard output can't be written: {reason(problem)}{where}")
+
+
+def show(*parts: "RenderableType", widest: int = WIDE, kept: Path | None = None) -> None:
+    """Print parts on stdout, each on lines of its own, in the width of the terminal but not over `widest` columns.
+
+    In a pipe or a file nothing is folded, unless `widest` is given. A table is never narrower than its columns need: a
+    narrower terminal breaks its lines. `kept` is as for `write`.
+    """
+    printer = console()
+    fitting = WIDE if widest == WIDE and not printer.is_terminal else min(printer.width, widest)
+    with printer.capture() as captured:
+        for part in parts:
+            printer.width = max(fitting, _least(part))
+            printer.print(part, crop=False)
+    write("\n".join(line.rstrip() for line in captured.get().removesuffix("\n").split("\n")), kept)
+
+
+def width() -> int:
+    """Return the columns of the terminal that stdout is; WIDE where it is none."""
+    printer = console()
+    return printer.width if printer.is_terminal else WIDE
+
+
+def console(stderr: bool = False) -> "Console":
+    """Return a console that prints everything as it is."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+
+# ---------------------------------------------------------------- tables and words
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table. `least` is the width to which a narrow terminal may fold its cells; None for never."""
+
+    name: str
+    number: bool = False
+    least: int | None = None
+
+
+def table(columns: Sequence[str | Column], rows: "Sequence[Sequence[str | Text]]") -> "Table":
+    """Return a table. A column that is given by its name alone holds text that is never folded."""
+    from rich.table import Table
+
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for place, column in enumerate(columns):
+        _add(made, Column(column) if isinstance(column, str) else column, [row[place] for row in rows])
+    for row in rows:
+        made.add_row(*row)
+    return made
+
+
+def _add(made: "Table", column: Column, cells: "Sequence[str | Text]") -> None:
+    from rich.text import Text
+
+    needed = max(Text(cell).cell_len if isinstance(cell, str) else cell.cell_len for cell in [column.name, *cells])
+    made.add_column(
+        column.name,
+        justify="right" if column.number else "left",
+        no_wrap=column.least is None,
+        overflow="fold",
+        min_width=needed if column.least is None else min(needed, column.least),
+    )
+
+
+def _least(part: "RenderableType") -> int:
+    """Return the columns that a table can't do without; 0 for anything else."""
+    from rich.table import Table
+
+    return sum((column.min_width or 0) + 2 for column in part.columns) if isinstance(part, Table) else 0
+
+
+def counted(number: int, noun: str, plural: str = "s") -> str:
+    """Return a number with its noun: "1 match", "2 matches"."""
+    return f"{number} {noun}{plural if number != 1 else ''}"
+
+
+def reason(problem: OSError) -> str:
+    """Return what the system says, with the file that it says it of."""
+    what = problem.strerror or str(problem)
+    return what if problem.filename is None else f"{problem.filename}: {what}"

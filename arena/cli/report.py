@@ -4,14 +4,14 @@ Whatever comes from a bot (names, lines, standard error) is wrapped so that it c
 """
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from arena.cli.out import counted
+from arena.cli.out import Column, counted, table
 from arena.referee import FAULTS, Consequence, RecordError, read, request_line
 from arena.run import Progress, Run
 from ladder.board import Board, Standing
@@ -25,13 +25,8 @@ _NAME_WIDTH = 12  # columns that a narrow terminal leaves to a name, which goes 
 
 def live(progress: Progress) -> RenderableType:
     """Return the table that is drawn while games are played."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column("bot", overflow="fold")
-    table.add_column("games", justify="right")
-    table.add_column("win share", justify="right")
-    for bot, games, share in progress.tally.shares():
-        table.add_row(Text(bot), str(games), f"{share:.1%}")
-    return Group(table, Text(progress_line(progress)))
+    rows = [[bot, str(games), f"{share:.1%}"] for bot, games, share in progress.tally.shares()]
+    return Group(_ranked(["bot", "games", "win share"], 0, rows), progress_line(progress))
 
 
 def progress_line(progress: Progress) -> str:
@@ -68,26 +63,21 @@ def head(run: Run, board: Board) -> str:
 
 def standings(board: Board) -> Table:
     """Return the standings as a table."""
-    rows = []
+    rows: list[list[str | Text]] = []
     for row in board.standings:
         numbers = [f"{row.mu:.1f} ± {2 * row.sigma:.1f}", f"{row.win_share:.1%}", _interval(row), str(row.games)]
         faults = [Text(str(count), style="red" if count else "") for count in (sum(row.faults.values()), row.forfeits)]
-        rows.append([Text(str(row.rank)), Text(row.bot), *map(Text, numbers), *faults])
-    return _table(["#", "bot", "rating", "win share", "95 %", "games", "faults", "forfeits"], rows)
+        rows.append([str(row.rank), row.bot, *numbers, *faults])
+    return _ranked(["#", "bot", "rating", "win share", "95 %", "games", "faults", "forfeits"], 1, rows)
 
 
-def _table(names: list[str], rows: list[list[Text]]) -> Table:
-    """Return a table of rank, name and numbers. Where there is no room, names are folded; numbers never are."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for place, name in enumerate(names):
-        width = max(len(name), *(row[place].cell_len for row in rows))
-        if place == 1:
-            table.add_column(name, overflow="fold", min_width=min(width, _NAME_WIDTH))
-        else:
-            table.add_column(name, justify="right", no_wrap=True, min_width=width)
-    for row in rows:
-        table.add_row(*row)
-    return table
+def _ranked(names: Sequence[str], bot: int, rows: Sequence[Sequence[str | Text]]) -> Table:
+    """Return a table of numbers, but for the column `bot`, whose names are folded where there is no room."""
+    columns = [
+        Column(name, least=_NAME_WIDTH) if place == bot else Column(name, number=True)
+        for place, name in enumerate(names)
+    ]
+    return table(columns, rows)
 
 
 def _interval(row: Standing) -> str:
@@ -112,8 +102,8 @@ def duels(board: Board) -> Table:
         for other in board.standings:
             duel = board.duels[row.bot].get(other.bot)
             cells.append(f"{duel.wins / duel.games:.0%}" if duel else "-")
-        rows.append([Text(cell) for cell in cells])
-    return _table(["#", "wins against", *(str(row.rank) for row in board.standings)], rows)
+        rows.append(cells)
+    return _ranked(["#", "wins against", *(str(row.rank) for row in board.standings)], 1, rows)
 
 
 def trouble(run: Run, board: Board) -> Iterator[Text]:

@@ -8,31 +8,29 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from arena.cli import options
-from arena.cli.out import counted, fail, note, refuse, to_stdout, told
+from arena.cli.out import counted, error, fail, note, progress, reason, refuse, show, write
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+    from rich.console import RenderableType
 
     from arena.run import Run, RunConfig
     from arena.sandbox import Choice, Sandbox
     from ladder.store import RunFolder
 
 
-_LIVE_PER_S = 4  # how often the live table is drawn
 _BUILD_S = 600  # how long a bot's build command may take
 _MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # no fault of the input
 _NO_MODULE = (b"ModuleNotFoundError", b"Cannot find module")  # as Python and node say it
-_PIPE_WIDTH = 10_000  # columns for a pipe or a file, which have no width to fit: so that no line is folded or cut
 
 
 @click.command(cls=options.RunCommand)
@@ -142,11 +140,10 @@ def run(
         this = Run(config, folder)
         this.load()
     status = _play(this, jobs or _cores())
-    with to_stdout(folder.path):
-        if as_json:
-            click.echo(json.dumps(report.to_json(this, this.progress.tally.board())))
-        else:
-            _print_report(this)
+    if as_json:
+        write(json.dumps(report.to_json(this, this.progress.tally.board())), folder.path)
+    else:
+        _print_report(this)
     if status == 130:
         note(f"interrupted; go on with: arena run --resume {shlex.quote(str(folder.path))}")
     sys.exit(status)
@@ -270,8 +267,6 @@ def _clear(building: Path) -> None:
 
 def _greet(config: "RunConfig", box: "Sandbox") -> None:
     """Start every bot once before anything is played; refuse the run if one can't say hello."""
-    from functools import partial
-
     from arena.referee import ArenaError, greet
     from arena.run import program
     from protocol import show
@@ -297,99 +292,50 @@ def _greet(config: "RunConfig", box: "Sandbox") -> None:
 def _play(this: "Run", jobs: int) -> int:
     """Play to the end; return the exit code."""
     from arena.bots import BotError
+    from arena.cli import report
     from arena.run import HostError
     from ladder.runner import Voided
     from ladder.store import FolderError
 
-    progress = this.progress
-    if progress.resumed:
-        note(f"{progress.resumed} of {progress.plan.matches} matches are complete already")
+    state = this.progress
+    if state.resumed:
+        note(f"{state.resumed} of {state.plan.matches} matches are complete already")
     try:
-        with _display(this) as draw:
+        with progress(partial(report.live, state), partial(report.progress_line, state)) as tell:
             for event in this.play(jobs):
-                draw()
+                tell()
                 if isinstance(event, Voided):
                     note(f"match {event.job.spec.match} is void: {event.reason}")
     except KeyboardInterrupt:
         return 130
     except (BotError, FolderError) as problem:
-        note(f"arena: {problem}")
+        error(str(problem))
         return 1
     except HostError as problem:
         again = f"arena run --resume {shlex.quote(str(this.folder.path))}"
-        note(f"arena: {problem}\nMend it (see arena doctor), and go on with: {again}")
+        error(f"{problem}\nMend it (see arena doctor), and go on with: {again}")
         return 1
     except OSError as problem:
         again = f"arena run --resume {shlex.quote(str(this.folder.path))}"
-        note(f"arena: the results can't be written: {told(problem)}\nWhat is complete is kept; go on with: {again}")
+        error(f"the results can't be written: {reason(problem)}\nWhat is complete is kept; go on with: {again}")
         return 1
-    return 1 if progress.given_up else 0
-
-
-@contextmanager
-def _display(this: "Run") -> Iterator[Callable[[], None]]:
-    """Give a function that shows the progress: a live table on a terminal, else a line every ten seconds."""
-    from rich.console import Console
-
-    from arena.cli import report
-
-    console = Console(stderr=True)
-    if console.is_terminal:
-        from rich.live import Live
-
-        with Live(console=console, auto_refresh=False, transient=True) as live:
-            last = 0.0
-
-            def draw() -> None:
-                nonlocal last
-                if time.monotonic() - last >= 1 / _LIVE_PER_S:
-                    last = time.monotonic()
-                    live.update(report.live(this.progress), refresh=True)
-
-            yield draw
-    else:
-        said = time.monotonic()
-
-        def say() -> None:
-            nonlocal said
-            if time.monotonic() - said >= 10:
-                said = time.monotonic()
-                note(report.progress_line(this.progress))
-
-        yield say
+    return 1 if state.given_up else 0
 
 
 def _print_report(this: "Run") -> None:
-    from rich.console import Console
+    from rich.text import Text
 
     from arena.cli import report
 
     board = this.progress.tally.board()
-    # No markup and no emoji codes: paths and names are printed as they are.
-    console = Console(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
-        console.width = _PIPE_WIDTH
-    console.print(report.head(this, board))
+    parts: list[RenderableType] = [report.head(this, board)]
     if board.games:  # a table of noughts says nothing
-        console.print()
-        _print_whole(console, report.standings(board))
-        for line in report.notes(board):
-            console.print(line, style="dim")
-        console.print()
-        _print_whole(console, report.duels(board))
+        parts += ["", report.standings(board)]
+        parts += [Text(line, style="dim") for line in report.notes(board)]
+        parts += ["", report.duels(board)]
     for text in report.trouble(this, board):
-        console.print()
-        console.print(text)
-    console.print()
-    console.print(report.where(this), soft_wrap=True)
-
-
-def _print_whole(console: "Console", table: "Table") -> None:
-    """Print a table; a terminal too narrow for it breaks its lines, but no number is cut."""
-    fitting = console.width
-    console.width = max(fitting, sum((column.min_width or 0) + 2 for column in table.columns))
-    console.print(table)
-    console.width = fitting
+        parts += ["", text]
+    show(*parts, "", Text(report.where(this), no_wrap=True, overflow="ignore"), kept=this.folder.path)
 
 
 def _cores() -> int:
@@ -409,7 +355,7 @@ def _one_line_errors(*kinds: type[Exception]) -> Iterator[None]:
     except SandboxError as problem:
         fail(f"this machine can't start the bots: {problem}")
     except OSError as problem:
-        (fail if problem.errno in _MACHINE else refuse)(told(problem))
+        (fail if problem.errno in _MACHINE else refuse)(reason(problem))
     except KeyboardInterrupt:
         note("interrupted before the first game")
         sys.exit(130)

@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from arena.cli.out import Column, counted, table
 from arena.coup import (
     COUP,
     DOCUMENTS,
@@ -39,10 +40,8 @@ _FILE = 'base = "classroom"\nforced_coup = "off"\nexchange_draw = 1'
 
 def presets() -> RenderableType:
     """Return the list of presets, one line each."""
-    table = _table("rules", "players", "what they are")
-    for rules in PRESETS.values():
-        table.add_row(rules.name, _span(seat_counts(rules)), ABOUT[rules.name])
-    return table
+    rows = [[rules.name, _span(seat_counts(rules)), ABOUT[rules.name]] for rules in PRESETS.values()]
+    return table(["rules", "players", Column("what they are", least=0)], rows)
 
 
 def sheet(rules: Ruleset) -> RenderableType:
@@ -86,26 +85,32 @@ def fields() -> RenderableType:
 
 
 def _actions(rules: Ruleset) -> Table:
-    table = _table("action", "effect", "cost", "claims", "may be blocked by")
+    columns: list[str | Column] = [
+        "action",
+        Column("effect", least=0),
+        "cost",
+        "claims",
+        Column("may be blocked by", least=0),
+    ]
+    rows = []
     for row in rules.actions:
         claim = "-" if row.claim is None else f"no {row.claim}" if row.denies else row.claim.value
-        table.add_row(row.action.value, effect(row, rules), str(row.cost or "-"), claim, _blockers(row, rules))
-    table.columns[3].no_wrap = True
-    return table
+        rows.append([row.action.value, effect(row, rules), str(row.cost or "-"), claim, _blockers(row, rules)])
+    return table(columns, rows)
 
 
 def effect(row: ActionRule, rules: Ruleset) -> str:
     """Return what an action does, in words."""
     match row.effect:
         case Effect.GAIN:
-            return f"take {_count(row.gain, 'coin')}"
+            return f"take {counted(row.gain, 'coin')}"
         case Effect.STEAL:
-            return f"take up to {_count(row.gain, 'coin')} from the target"
+            return f"take up to {counted(row.gain, 'coin')} from the target"
         case Effect.HIT:
             return "the target loses an influence"
         case Effect.EXCHANGE:
             back = "the claimed one" if rules.exchange_return is ExchangeReturn.CLAIMED_ROLE else str(rules.draw)
-            return f"draw {_count(rules.draw, 'card')}, return {back}"
+            return f"draw {counted(rules.draw, 'card')}, return {back}"
         case Effect.EXAMINE:
             return "look at a card of the target; hand it back or have it replaced"
         case Effect.CONVERT:
@@ -139,15 +144,15 @@ def _claims(rules: Ruleset) -> Iterator[str]:
 
 
 def _deck(rules: Ruleset, seats: list[int]) -> Table:
-    table = _table("players", "cards", "of each role", "court deck", "a draw after")
     groups: dict[tuple[int, int], list[int]] = {}
     for count in seats:
         groups.setdefault((rules.copies(count), rules.limit(count)), []).append(count)
+    rows = []
     for (copies, limit), counts in groups.items():
         cards = copies * len(rules.roles)
         left = [len(rules.roles) - count if rules.draft else cards - rules.hand * count for count in counts]
-        table.add_row(_span(counts), str(cards), str(copies), _span(left), _count(limit, "turn"))
-    return table
+        rows.append([_span(counts), str(cards), str(copies), _span(left), counted(limit, "turn")])
+    return table(["players", "cards", "of each role", "court deck", "a draw after"], rows)
 
 
 def _set_up(rules: Ruleset, two: bool) -> Iterator[str]:
@@ -200,13 +205,6 @@ def _documents() -> Text:
 # ---------------------------------------------------------------- form
 
 
-def _table(*names: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for place, name in enumerate(names):
-        table.add_column(name, no_wrap=place == 0)
-    return table
-
-
 def _section(title: str) -> list[Text]:
     return [Text(), Text(title, style="bold")]
 
@@ -223,7 +221,3 @@ def _item(sentence: str) -> Table:
 
 def _span(numbers: list[int]) -> str:
     return str(numbers[0]) if numbers[0] == numbers[-1] else f"{numbers[0]}-{numbers[-1]}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

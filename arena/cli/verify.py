@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from arena.cli.out import fail, refuse, to_stdout, told
+from arena.cli.out import fail, reason, refuse, write
 
 
 @click.command()
@@ -30,7 +30,7 @@ def verify(path: Path) -> None:
         try:
             record = read(file.read_text(encoding="utf-8"))
         except OSError as problem:
-            refuse(f"{told(problem)}; name a run's folder or a record file")
+            refuse(f"{reason(problem)}; name a run's folder or a record file")
         except (RecordError, RecursionError, UnicodeDecodeError) as problem:
             refuse(f"{file}: {problem}; only a whole record of this version can be verified")
         try:
@@ -42,5 +42,4 @@ def verify(path: Path) -> None:
     listed = path / "results.jsonl"
     if path.is_dir() and listed.is_file() and listed.read_bytes().decode(errors="replace").splitlines() != lines:
         fail(f"{listed} is not what the records say; arena run --resume {shlex.quote(str(path))} writes it anew")
-    with to_stdout(path):
-        click.echo(f"{games} games in {len(files)} records: every move legal, every event and result the same")
+    write(f"{games} games in {len(files)} records: every move legal, every event and result the same", path)
