@@ -8,8 +8,9 @@ from arena.bots.bot import Bot, Programs
 from arena.bots.build import build, build_all
 from arena.bots.build_box import build_in_box, relocated
 from arena.bots.digest import MAX_BYTES, MAX_FILES, changed, check_unchanged
-from arena.bots.errors import BotError
+from arena.bots.errors import BotError, shown
 from arena.bots.load import load
+from arena.bots.toml_file import read_toml
 
 __all__ = [
     "MAX_BYTES",
@@ -25,6 +26,8 @@ __all__ = [
     "check_unchanged",
     "load",
     "pack",
+    "read_toml",
     "relocated",
+    "shown",
     "unpack",
 ]

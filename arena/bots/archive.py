@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import IO, Self
 
 from arena.bots.digest import files_of, is_program
+from arena.bots.errors import shown
 
 __all__ = ["ArchiveError", "pack", "unpack"]
 
@@ -127,7 +128,7 @@ class _Header(tarfile.TarInfo):
             raise ArchiveError("a header is damaged") from None
         if header.type not in _TAKEN:
             what = _REFUSED.get(header.type, "of an unknown kind")
-            raise ArchiveError(f"{_shown(os.path.basename(header.name))} is {what}")
+            raise ArchiveError(f"{shown(os.path.basename(header.name))} is {what}")
         if header.size < 0:
             raise ArchiveError("a header is damaged")
         if header.type in _NAMES and header.size > _LONG_NAME:
@@ -165,19 +166,19 @@ class _Target:
                     _check_stays(entry.linkname, len(parts) - 1, path)
                 self._symbolic.append((entry.linkname, path))
         except (FileExistsError, NotADirectoryError):
-            raise ArchiveError(f"{_shown(path.name)} is in it twice, as two kinds") from None
+            raise ArchiveError(f"{shown(path.name)} is in it twice, as two kinds") from None
 
     def make_links(self) -> None:
         """Make the links: the hard ones first, while no symbolic link is there."""
         try:
             for source, path in self._hard:
                 if not source.is_file():
-                    raise ArchiveError(f"a hard link leads to {_shown(source.name)}, which is no file in it")
+                    raise ArchiveError(f"a hard link leads to {shown(source.name)}, which is no file in it")
                 os.link(source, path)
             for target, path in self._symbolic:
                 os.symlink(target, path)
         except FileExistsError:
-            raise ArchiveError(f"{_shown(path.name)} is in it twice") from None
+            raise ArchiveError(f"{shown(path.name)} is in it twice") from None
 
     def sync(self) -> None:
         """Bring the folders to the disk, where their files are already, and set their modes."""
@@ -194,7 +195,7 @@ class _Target:
 def _parts(name: str) -> list[str]:
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if name.startswith("/") or ".." in parts:
-        raise ArchiveError(f"{_shown(name)} leaves its folder")
+        raise ArchiveError(f"{shown(name)} leaves its folder")
     long = _size(name) > _LONGEST_PATH or any(_size(part) > _LONGEST for part in parts)
     if long or len(parts) > _DEEPEST:
         raise ArchiveError("a name is too long or too deep")
@@ -211,7 +212,7 @@ def _check_stays(target: str, depth: int, path: Path) -> None:
     up = next((number for number, part in enumerate(parts) if part != ".."), len(parts))
     if not target or target.startswith("/") or up > depth or ".." in parts[up:] or _size(target) > _LONGEST_PATH:
         raise ArchiveError(
-            f"the link {_shown(path.name)} leads to {_shown(target)}, out of its folder or a long way round"
+            f"the link {shown(path.name)} leads to {shown(target)}, out of its folder or a long way round"
         )
 
 
@@ -222,7 +223,3 @@ def _write(content: IO[bytes], path: Path, mode: int) -> None:
         out.flush()
         os.fchmod(out.fileno(), mode)  # whatever the umask
         os.fsync(out.fileno())
-
-
-def _shown(name: str) -> str:
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name[:200])

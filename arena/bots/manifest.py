@@ -5,16 +5,15 @@ fields mean.
 """
 
 import shlex
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from arena.bots.errors import BotError, shown
+from arena.bots.toml_file import read_toml
 
 __all__ = ["MANIFEST", "Manifest", "read"]
 
 MANIFEST = "bot.toml"
-_MANIFEST_BYTES = 65_536  # a bot.toml is some lines; a bigger file is another file
 
 _SHELL_WORDS = frozenset({"|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"})
 
@@ -36,26 +35,11 @@ class Manifest:
 
 def read(file: Path, where: Path) -> Manifest:
     """Return what the file says. `where` is its name in messages. Raises BotError, and OSError if it can't be read."""
-    return _checked(_toml(file, where), where)
-
-
-def _toml(file: Path, where: Path) -> dict[str, object]:
-    with file.open("rb") as stream:
-        data = stream.read(_MANIFEST_BYTES + 1)
-    if len(data) > _MANIFEST_BYTES:
-        raise BotError(
-            f"{shown(where)} is larger than {_MANIFEST_BYTES} bytes.\nIt should hold {', '.join(_FIELDS)} only."
-        )
     try:
-        return tomllib.loads(data.decode("utf-8-sig"))  # -sig: Windows editors write a byte order mark
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise BotError(f"{shown(where)} is not UTF-8 (line {line}).\nSave it as UTF-8.") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else shown(str(error))
-        raise BotError(
-            f'{shown(where)} is not valid TOML: {reason}.\nA line looks like run = "python3 bot.py"'
-        ) from None
+        data = read_toml(file, 'run = "python3 bot.py"')
+    except ValueError as problem:
+        raise BotError(f"{shown(where)}: {problem}") from None
+    return _checked(data, where)
 
 
 def _checked(data: dict[str, object], where: Path) -> Manifest:

@@ -7,6 +7,7 @@ A source is document:line of the rule documents, "ours" where no document says i
 program that 004 describes is known to do. research/rules.md is the decision behind each.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -377,13 +378,14 @@ FIELD: dict[str, FieldRule] = {rule.name: rule for rule in FIELDS}
 
 
 def toml(value: object) -> str:
-    """Return a value as one would write it in TOML, cut if it is long, with nothing that acts on a terminal."""
+    """Return a value as it is written in TOML, cut if it is long, with nothing in it that acts on a terminal."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int) and abs(value) >= 10**60:  # Python doesn't print numbers of more than 4,300 digits
         return "a number of more than 60 digits"
-    shown = f'"{value}"' if isinstance(value, str) and value.isprintable() and '"' not in value else repr(plain(value))
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+    # TOML's strings are written as JSON's.
+    text = json.dumps(value, ensure_ascii=not value.isprintable()) if isinstance(value, str) else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def plain(value: object) -> object:

@@ -15,20 +15,20 @@ idle (base = "treason" with inquisitor = false leaves examine_pick behind) falls
 games have equal rulesets.
 """
 
-import tomllib
+import errno
 from collections.abc import Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from arena.bots import read_toml, shown
 from arena.coup import COUP, FIELD, FIELDS, PRESETS, Ruleset, changed, toml, unknown_field, why_idle, why_unplayable
 from arena.sandbox import LIMITS, Limits
 
 __all__ = ["ABOUT", "LIMIT_RANGES", "RulesetError", "limited", "load", "load_limits"]
 
 ENDING = ".toml"
-_MOST_BYTES = 65_536  # a ruleset is some lines; a bigger file is another file
 
 # One line each, for a reader who looks for a game. Sources: research/rules.md, "Presets".
 ABOUT = {
@@ -111,12 +111,8 @@ def _no_preset(name: str) -> str:
     return f"{toml(name)}{hint}\nThere are {', '.join(PRESETS)}"
 
 
-def _shown(text: str) -> str:
-    return text if text.isprintable() else repr(text)[1:-1]
-
-
 def _file(path: Path) -> tuple[Ruleset, dict[str, float]]:
-    where = _shown(str(path))
+    where = shown(path)
     try:
         data = _read(path, where)
         limits = data.pop("limits", {})
@@ -129,25 +125,13 @@ def _file(path: Path) -> tuple[Ruleset, dict[str, float]]:
 
 def _read(path: Path, where: str) -> dict[str, object]:
     try:
-        with path.open("rb") as stream:
-            data = stream.read(_MOST_BYTES + 1)
-    except (OSError, ValueError) as problem:  # the latter by a name with a zero byte
-        reason = problem.strerror if isinstance(problem, OSError) else problem
-        raise RulesetError(f"{where} can't be read: {reason}.\nName a file such as my.toml, or a preset.") from None
-    if len(data) > _MOST_BYTES:
-        raise ValueError(f"more than {_MOST_BYTES} bytes.\nA ruleset is some lines: arena rules --fields.")
-    try:
-        return tomllib.loads(data.decode("utf-8-sig"))  # -sig: Windows editors write a byte order mark
-    except UnicodeDecodeError as problem:
-        line = data.count(b"\n", 0, problem.start) + 1
-        raise ValueError(f"not UTF-8 (line {line}).\nSave it as UTF-8.") from None
-    except tomllib.TOMLDecodeError as problem:
-        reason = _shown(str(problem))
-    except ValueError:  # the only one besides: Python reads no number of more than 4,300 digits
-        reason = "a number has too many digits"
-    except RecursionError:
-        reason = "nested too deeply"
-    raise ValueError(f'not valid TOML: {reason}.\nA line looks like shown_card = "may_keep"')
+        if "\0" in str(path):
+            raise OSError(errno.EINVAL, "no file has a NUL in its name")
+        return read_toml(path, 'shown_card = "may_keep"')
+    except OSError as problem:
+        raise RulesetError(
+            f"{where} can't be read: {problem.strerror}.\nName a file such as my.toml, or a preset."
+        ) from None
 
 
 def _ruleset(data: dict[str, object], stem: str) -> Ruleset:
