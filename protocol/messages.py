@@ -56,7 +56,7 @@ FaultCode = Literal[
     "bad_reply", "illegal_move", "timeout",
     "late_reply", "stray_line",
     "line_too_long", "flood",
-    "out_of_memory", "too_many_processes", "cpu_used_up", "file_too_large", "tmp_full", "too_many_open_files",
+    "out_of_memory", "too_many_processes", "cpu_used_up", "file_too_large",
     "exited", "closed", "start_failed", "out_of_lives", "retired",
 ]  # fmt: skip
 

@@ -173,7 +173,7 @@ def _failure(ended: _Ended) -> str | None:
         return f"ran into a limit: {LIMITS[ended.exit.limit].told(BUILD_LIMITS)}"
     if ended.exit.code == 0:
         return None
-    return f"failed: it {ended.exit.describe()}"
+    return f"failed: it {ended.exit.describe(BUILD_LIMITS)}"
 
 
 def _moved(bot: Bot, folder: Path) -> Bot:

@@ -9,9 +9,8 @@ whole match, and is never rated.
 
 from dataclasses import dataclass
 from enum import StrEnum
-from signal import SIGKILL
 
-from arena.sandbox import LIMITS, Exit, LimitRule, Limits, betrayed
+from arena.sandbox import LIMITS, Exit, Limits
 
 
 class ArenaError(Exception):
@@ -83,7 +82,7 @@ _ROWS = (
     *(
         FaultRule(limit.code, Consequence.FORFEIT, limit.message.format("N"), limit.help, limit=True)
         for limit in LIMITS.values()
-        if limit.code  # more cores than allowed can't be had, so that isn't a fault
+        if limit.code  # the others only refuse, and end no program
     ),
     FaultRule("exited", Consequence.FORFEIT, "the process has ended", "read until standard input ends"),
     FaultRule("closed", Consequence.FORFEIT, "standard input or output was closed", "keep both open until input ends"),
@@ -101,33 +100,16 @@ _ROWS = (
 FAULTS = {row.code: row for row in _ROWS}
 
 
-_KILLED = 128 + SIGKILL  # what a shell exits with when the program that it runs is killed
-
-
-def exceeded(ended: Exit, last_words: bytes) -> LimitRule | None:
-    """Return the limit that ended a process, None if none is known to have.
-
-    Where the sandbox or the kernel killed it for one, that's it. Else, unless the process left of its own will, the end
-    of its standard error tells: a limit that the sandbox names may be one that it ran into and survived.
-    """
-    field = ended.limit
-    killed = ended.signal == SIGKILL or ended.code == _KILLED
-    if field is None or (LIMITS[field].counted is not None and not killed):
-        field = betrayed(last_words, field) if ended.code or ended.signal else None
-    rule = None if field is None else LIMITS[field]
-    return rule if rule is not None and rule.code else None
-
-
-def ending(code: str, ended: Exit | None, last_words: bytes, limits: Limits) -> tuple[str, str | None]:
+def ending(code: str, ended: Exit | None, limits: Limits) -> tuple[str, str | None]:
     """Return the fault's code of a process that is gone for `code`, and its detail: the limit, and how it ended."""
     if code == LIMITS["output_kb"].code:
         return code, LIMITS["output_kb"].told(limits)
     if code != "exited" or ended is None:
         return code, None
-    limit = exceeded(ended, last_words)
-    if limit is None:
-        return code, ended.describe()
-    return limit.code, f"{limit.told(limits)}; {ended.describe()}"
+    if ended.limit is None:
+        return code, ended.describe(limits)
+    limit = LIMITS[ended.limit]
+    return limit.code, f"{limit.told(limits)}; {ended.describe(limits)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,6 @@ _GOT_SHOWN = 1000  # bytes of a faulty line that are kept in the record
 _ECHO_SHOWN = 200  # bytes of it that are sent back to the bot
 _CPU_OUT = "the CPU time ran out"
 _WALL_OUT = f"the wall time, {WALL_FACTOR} times the CPU time, ran out"
-_LAST_WORDS_BYTES = 4096  # of standard error: more lines than anybody looks at
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +277,7 @@ class _Match:
     def ending(self, seat: Seat) -> tuple[str, str | None]:
         """Return the fault's code of a seat that is gone, and its detail."""
         code, ended = self.table.why_gone(seat)
-        return ending(code, ended, seat.capture.tail(_LAST_WORDS_BYTES), self.spec.limits)
+        return ending(code, ended, self.spec.limits)
 
     # -- one game
 

@@ -6,12 +6,13 @@ Python function over real pipes, for tests.
 """
 
 from arena.sandbox.backends import BOX_PATH, ISOLATING, NAMES, Choice, make, strongest, sweep, sweep_all, why_not
-from arena.sandbox.box import CLOSE_MS, Box, Exit, Program, ProgramError, Sandbox, SandboxError
+from arena.sandbox.box import CLOSE_MS, Box, Counted, Exit, Program, ProgramError, Sandbox, SandboxError
 from arena.sandbox.bundle import copy_files
 from arena.sandbox.capture import KEPT_BYTES, Capture
+from arena.sandbox.cause import caused
 from arena.sandbox.doctor import Finding, boxes, docker_box, docker_engine, findings
 from arena.sandbox.inside import FakeBox, FakeSandbox, Peer, Script, replies
-from arena.sandbox.limits import LIMITS, LimitRule, Limits, betrayed
+from arena.sandbox.limits import LIMITS, LimitRule, Limits
 from arena.sandbox.process import PR_SET_CHILD_SUBREAPER, ProcessSandbox, become_subreaper
 from arena.sandbox.trees import FULL, full, locked, no_room, remove_dead_scratch, remove_tree, scratch_folder
 from arena.sandbox.trouble import Remedy, Trouble, TroubleError, trouble_of
@@ -28,6 +29,7 @@ __all__ = [
     "Box",
     "Capture",
     "Choice",
+    "Counted",
     "Exit",
     "FakeBox",
     "FakeSandbox",
@@ -45,8 +47,8 @@ __all__ = [
     "Trouble",
     "TroubleError",
     "become_subreaper",
-    "betrayed",
     "boxes",
+    "caused",
     "copy_files",
     "docker_box",
     "docker_engine",

@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from arena.sandbox.limits import Limits
+from arena.sandbox.limits import LIMITS, Limits
+
+Counted = tuple[tuple[str, int], ...]  # pairs of a field of Limits and how often the kernel saw it take effect
 
 CLOSE_MS = 100  # SIGKILL takes 1 to 3 ms on a busy laptop; what needs longer hangs in the kernel and may hang for ever
 
@@ -56,15 +58,21 @@ class Program:
 class Exit:
     """Tell how a program ended: by an exit code or by a signal; both None when it can't be known.
 
-    `limit` is the field of `Limits` that ended it, None if none did or nobody can tell.
+    `limit` is the field of `Limits` that ended it, None if none did. `counted` is what limits did to the program and
+    its descendants at any time, also where the program survived that; see `LimitRule.counted`.
     """
 
     code: int | None
     signal: int | None
     limit: str | None = None
+    counted: Counted = ()
 
-    def describe(self) -> str:
-        """Say it in words that follow the program's name: "exited with code 3"."""
+    def describe(self, limits: Limits) -> str:
+        """Say it in words that follow the program's name: "exited with code 3; forks refused at its limit of 64: 2"."""
+        told = (LIMITS[field].count_told(limits, count) for field, count in self.counted if field != self.limit)
+        return "; ".join((self._way(), *told))
+
+    def _way(self) -> str:
         if self.code is not None:
             return f"exited with code {self.code}"
         if self.signal is None:

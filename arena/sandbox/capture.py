@@ -45,12 +45,5 @@ class Capture:
         gap = b"" if self._head.endswith(b"\n") else b"\n"
         return bytes(self._head) + gap + b"[... %d bytes left out ...]\n" % left_out + tail
 
-    def tail(self, n: int) -> bytes:
-        """Give the last n bytes, or as many of them as are kept without a gap."""
-        tail = self._last()
-        if self.total == len(self._head) + len(tail):
-            tail = bytes(self._head) + tail
-        return tail[-n:] if n > 0 else b""
-
     def _last(self) -> bytes:
         return bytes(self._tail[-self._kept :])

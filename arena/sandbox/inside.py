@@ -23,7 +23,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NoReturn
 
-from arena.sandbox.box import Box, Exit, Program, ProgramError, Sandbox, SandboxError
+from arena.sandbox.box import Box, Counted, Exit, Program, ProgramError, Sandbox, SandboxError
 from arena.sandbox.limits import Limits
 
 JOIN_S = 2.0  # an interrupted script ends in under a millisecond; only one that computes for ever takes longer
@@ -91,9 +91,11 @@ class Peer:
         self._await(self._killed, select.POLLIN)
         raise AssertionError("unreachable: the wait ends by being killed")
 
-    def die(self, code: int | None = None, signal: int | None = None, limit: str | None = None) -> NoReturn:
-        """End here, by an exit code or by a signal; `limit`: a field of Limits, as if it had been exceeded."""
-        raise _Died(Exit(code, signal, limit))
+    def die(
+        self, code: int | None = None, signal: int | None = None, limit: str | None = None, counted: Counted = ()
+    ) -> NoReturn:
+        """End here, by an exit code or by a signal; `limit` and `counted` are what `Exit` then says."""
+        raise _Died(Exit(code, signal, limit, counted))
 
     def close_stdin(self) -> None:
         """Stop reading: the referee's next write fails."""

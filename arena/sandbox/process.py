@@ -21,9 +21,8 @@ strays.
 With a control group (Linux, root or systemd's delegation; linux/cgroup.py) memory, processes and cores are
 bounded by the kernel, CPU time of all descendants is counted, they can be frozen, and all of them die, whatever they
 did to hide. Without one, `exit` looks at the descendants every 20 ms and ends a program that exceeds its memory or
-processes: approximate, see arena/sandbox/linux/proc.py. `Exit.limit` names what ended a program; a program that catches
-what the limit did to it and ends with code 0 wasn't ended by it. tmp_mb can't be bounded in a plain process: files are
-the host's, bounded one by one.
+processes: approximate, see arena/sandbox/linux/proc.py. tmp_mb can't be bounded in a plain process: files are the
+host's, bounded one by one.
 
 Strays are descendants that left the process group (setsid, double fork). On Linux this process becomes a child
 subreaper, so orphans come to us instead of to init; ours among them are known by their control group, without one by
@@ -59,7 +58,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from arena.sandbox.box import CLOSE_MS, Exit, Program, ProgramError, Sandbox, SandboxError
+from arena.sandbox.box import CLOSE_MS, Counted, Exit, Program, ProgramError, Sandbox, SandboxError
+from arena.sandbox.cause import caused
 from arena.sandbox.child import ChildBox
 from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Watch, cgroup, children
@@ -71,8 +71,6 @@ PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 
 BOXES_AT_ONCE = 16  # of one user at once: a table of ten and what is being ended; their processes share one counter
-
-LIMIT_OF_SIGNAL: dict[int, str] = {signal.SIGXCPU: "cpu_s", signal.SIGXFSZ: "file_size_mb"}
 
 # What exec and chdir report about the program itself; any other errno (EAGAIN, ENOMEM, EMFILE, ...) is this machine's.
 THEIR_ERRNOS = {
@@ -229,19 +227,13 @@ class ProcessBox(ChildBox):
         return self._exit or Exit(None, None)
 
     def _judged(self, ended: Exit) -> Exit:
-        """Say which limit, if any, ended the program."""
-        if ended == Exit(0, None):
-            return ended
-        if ended.signal == signal.SIGKILL and self._excess is not None:
-            return Exit(None, ended.signal, self._excess)
-        limit = None if ended.signal is None else LIMIT_OF_SIGNAL.get(ended.signal)
-        if limit is None and self._group is not None:
-            if self._group.host_oom():
+        """Add which limit, if any, ended the program."""
+        counted: Counted = ()
+        if self._group is not None:
+            if ended.code != 0 and self._group.host_oom():
                 raise SandboxError("the machine ran out of memory, and its kernel killed a program for it")
-            limit = self._group.exceeded()
-        if limit is None and ended.signal == signal.SIGKILL and self._used_up():
-            limit = "cpu_s"
-        return Exit(ended.code, ended.signal, limit)
+            counted = self._group.counted()
+        return caused(ended, counted, self._excess, self._used_up())
 
     # -- the end
 
@@ -257,8 +249,7 @@ class ProcessBox(ChildBox):
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = self._popen.wait(deadline - time.monotonic())
             if self._exit is None:
-                ended = _exit_of(code)
-                self._exit = Exit(ended.code, ended.signal, self._excess if ended.signal == signal.SIGKILL else None)
+                self._exit = caused(_exit_of(code), killed_for=self._excess)
         while self.dying():
             if time.monotonic() >= deadline:
                 _LATE.append(self)

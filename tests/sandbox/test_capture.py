@@ -2,7 +2,6 @@
 
 import tracemalloc
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,22 +43,6 @@ def test_a_mark_stands_on_a_line_of_its_own() -> None:
     assert capture.render() == b"--- game 0 ---\nhalf a line\n--- game 1 ---\na line\n--- game 2 ---\n"
 
 
-@pytest.mark.parametrize(("n", "expected"), [(0, b""), (3, b"hij"), (4, b"ghij"), (9, b"ghij")])
-def test_the_tail_of_a_cut_stream_has_no_gap_in_it(n: int, expected: bytes) -> None:
-    """More than is kept after the gap can't be had."""
-    capture = Capture(kept=4)
-    capture.feed(b"abcdefghij")
-    assert capture.tail(n) == expected
-
-
-def test_the_tail_of_a_whole_stream_reaches_into_the_head() -> None:
-    """Six of eight bytes, four of which are the head."""
-    capture = Capture(kept=4)
-    capture.feed(b"abcdefgh")
-    assert capture.tail(6) == b"cdefgh"
-    assert capture.tail(99) == b"abcdefgh"
-
-
 def test_memory_is_bounded_in_a_match_of_any_length() -> None:
     """Single bytes, chunks far larger than what is kept, and marks by the ten thousand."""
     big = b"x" * (20 * KEPT_BYTES)
@@ -90,4 +73,3 @@ def test_however_the_stream_is_cut_into_chunks_the_result_is_the_same(chunks: li
     else:
         assert capture.render().startswith(whole[:kept])
         assert capture.render().endswith(b"[... %d bytes left out ...]\n" % left_out + whole[-kept:])
-        assert capture.tail(kept) == whole[-kept:]

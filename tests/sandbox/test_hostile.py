@@ -168,7 +168,7 @@ def test_swapped_out_memory_counts_against_the_own_limit(tmp_path: Path) -> None
         assert group.host_oom()
         (memory / "memory.memsw.max_usage_in_bytes").write_text("64000000\n")
         assert not group.host_oom()
-        assert group.exceeded() == "memory_mb"
+        assert group.counted() == (("memory_mb", 1),)
     finally:
         group.seal()
 

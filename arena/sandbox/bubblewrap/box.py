@@ -51,14 +51,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from arena.sandbox import bundle
-from arena.sandbox.box import CLOSE_MS, Exit, Program, ProgramError, Sandbox, SandboxError
+from arena.sandbox.box import CLOSE_MS, Counted, Exit, Program, ProgramError, Sandbox, SandboxError
 from arena.sandbox.bubblewrap import toolchain
 from arena.sandbox.bubblewrap.held import HeldPipes
 from arena.sandbox.bubblewrap.stage import FolderStage, MountStage
+from arena.sandbox.cause import caused
 from arena.sandbox.child import ChildBox
 from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Watch, cgroup, children, seccomp, uids
-from arena.sandbox.process import LIMIT_OF_SIGNAL, THEIR_ERRNOS, become_subreaper, within
+from arena.sandbox.process import THEIR_ERRNOS, become_subreaper, within
 from arena.sandbox.trouble import Remedy, Trouble, TroubleError
 
 NOBODY = "65534"  # the user and group that a program sees itself as
@@ -272,23 +273,18 @@ class BubblewrapBox(ChildBox):
 
     def _judged(self, code: int | None, keeper_exited: bool) -> Exit:
         """Say how it ended, from the exit code that bwrap reported, if any, and which limit did it."""
-        if code == 0:
-            return Exit(0, None)
-        if self._excess is not None:
-            return Exit(None, signal.SIGKILL, self._excess)
-        if self._group is not None and self._group.host_oom():
-            raise SandboxError("the machine ran out of memory, and its kernel killed a program for it")
-        limit = None if self._group is None else self._group.exceeded()
-        if code is None:
-            if limit != "memory_mb" and not keeper_exited:
+        counted: Counted = ()
+        if self._group is not None:
+            if code != 0 and self._excess is None and self._group.host_oom():
+                raise SandboxError("the machine ran out of memory, and its kernel killed a program for it")
+            counted = self._group.counted()
+        if code is None:  # process 1 was killed, and with it all others
+            if self._excess is None and "memory_mb" not in dict(counted) and not keeper_exited:
                 raise SandboxError("bwrap was killed by somebody on this machine")
-            code = SIGNALLED + signal.SIGKILL  # process 1 was killed, and with it all others
-        number = code - SIGNALLED if SIGNALLED < code < SIGNALLED + signal.NSIG else None
-        if number is not None:
-            limit = LIMIT_OF_SIGNAL.get(number, limit)
-        if limit is None and number == signal.SIGKILL and self._used_up(margin_s=1.0):
-            limit = "cpu_s"
-        return Exit(code if number is None else None, number, limit)
+            code = SIGNALLED + signal.SIGKILL
+        signalled = SIGNALLED < code < SIGNALLED + signal.NSIG
+        ended = Exit(None, code - SIGNALLED) if signalled else Exit(code, None)
+        return caused(ended, counted, self._excess, self._used_up(margin_s=1.0))
 
 
 # --- what the box shows -----------------------------------------------------------------------------------------------
@@ -745,7 +741,7 @@ def _trial() -> str | None:
             return str(error)
         finally:
             box.close()
-    return None if ended == Exit(0, None) else f"a trial box {'runs on' if ended is None else ended.describe()}"
+    return None if ended == Exit(0, None) else f"a trial box {'runs on' if ended is None else ended.describe(Limits())}"
 
 
 def remedied(problem: str, root: Path = Path("/")) -> Trouble:

@@ -27,6 +27,7 @@ from pathlib import Path
 
 from arena.sandbox.box import CLOSE_MS, Box, Exit, Program, SandboxError
 from arena.sandbox.bundle import INSIDE, copy_files
+from arena.sandbox.cause import caused
 from arena.sandbox.docker.container import START_S, Recipe, config, create, exit_of, refused, start_script
 from arena.sandbox.docker.engine import OWNER, Engine, owner
 from arena.sandbox.trees import remove_tree
@@ -150,7 +151,7 @@ class AttachBox(Box):
             oom = self._id in self._engine.oom
             if not self._closed:
                 oom |= bool(self._engine.call(self._engine.api.inspect_container, self._id)["State"]["OOMKilled"])
-            self._exit = exit_of(int(answer["StatusCode"]), "memory_mb" if oom else None)
+            self._exit = caused(exit_of(int(answer["StatusCode"])), (("memory_mb", 1),) if oom else ())
         except SandboxError as problem:
             self._broken = problem
         finally:

@@ -6,8 +6,8 @@ found by trying it with a real container, once a process.
 
 Theory of operation. Containers of equal image and limits are interchangeable until they get a program; `pool.py` starts
 the next match's ahead. As root (or with a delegated
-cgroup), a container's processes are moved into a group of ours: CPU time, freezing, and which limit was
-exceeded come from there, as in a bubblewrap box. Else CPU time is read from the processes' clocks.
+cgroup), a container's processes are moved into a group of ours: CPU time, freezing, and what limits did
+come from there, as in a bubblewrap box. Else CPU time is read from the processes' clocks.
 
 Whose fault an end is. The shell that is process 1 tells the program's exit code: the program's own end. If process 1
 went without a word, the engine is asked: SandboxError if it doesn't answer, was lost meanwhile, knows the container no
@@ -26,8 +26,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from arena.sandbox.box import CLOSE_MS, Box, Exit, Program, ProgramError, Sandbox, SandboxError
+from arena.sandbox.box import CLOSE_MS, Box, Counted, Exit, Program, ProgramError, Sandbox, SandboxError
 from arena.sandbox.bundle import INSIDE, argv_inside, own_files
+from arena.sandbox.cause import caused
 from arena.sandbox.docker.attach import AttachBox
 from arena.sandbox.docker.container import LIE, Container, Recipe, exit_of, missing
 from arena.sandbox.docker.engine import Engine, engine
@@ -182,13 +183,7 @@ class DockerBox(Box):
         if code is None:
             # What we ended for its CPU time, with process 1, needs no question.
             return self._asked() if self._limit is None else Exit(None, signal.SIGKILL, self._limit)
-        limit = self._limit
-        if limit is None and code != 0:
-            if self._group is not None:
-                limit = self._group.exceeded()
-            elif code == 128 + 9 and self._id in self._engine.oom:
-                limit = "memory_mb"
-        return exit_of(code, limit)
+        return caused(exit_of(code), self._counted(self._id in self._engine.oom), self._limit)
 
     def _asked(self) -> Exit:
         """Find out how a container came to its end without a word. Raises SandboxError if it wasn't the program."""
@@ -203,8 +198,13 @@ class DockerBox(Box):
         state = self._engine.call(self._engine.api.inspect_container, self._id)["State"]
         if state.get("Running"):
             return Exit(None, None)  # process 1 lives: the program has taken its place on `told`
-        limit = "memory_mb" if state.get("OOMKilled") else None
-        return exit_of(int(state["ExitCode"]), limit if self._group is None else self._group.exceeded())
+        return caused(exit_of(int(state["ExitCode"])), self._counted(bool(state.get("OOMKilled"))))
+
+    def _counted(self, oom: bool) -> Counted:
+        """Return what the group has counted; without one, what the engine tells: that memory cost a process."""
+        if self._group is not None:
+            return self._group.counted()
+        return (("memory_mb", 1),) if oom else ()
 
     def _check(self) -> None:
         """Raise SandboxError if the engine was lost, or has ended the container for somebody else."""

@@ -244,20 +244,14 @@ def refused(word: str, program: Program, words: Sequence[str], image: str) -> Pr
     return None
 
 
-def exit_of(code: int, limit: str | None = None) -> Exit:
+def exit_of(code: int) -> Exit:
     """Return how a program ended from its shell's code: 128 and more is a signal, as all shells have it."""
     number = code - 128
-    if not 0 < number <= LAST_SIGNAL:
-        return Exit(code, None, limit)
-    return Exit(None, number, limit or BY_SIGNAL.get(number))
+    return Exit(None, number) if 0 < number <= LAST_SIGNAL else Exit(code, None)
 
 
 LIE = -1  # no exit code: the program wrote to `told` itself
 LAST_SIGNAL = 64  # SIGRTMAX
-BY_SIGNAL: dict[int, str] = {
-    signal.SIGXCPU: "cpu_s",
-    signal.SIGXFSZ: "file_size_mb",
-}  # what the kernel ends a program with
 
 
 class Container:

@@ -32,7 +32,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from arena.sandbox.box import CLOSE_MS, SandboxError
+from arena.sandbox.box import CLOSE_MS, Counted, SandboxError
 from arena.sandbox.limits import Limits
 from arena.sandbox.trouble import Remedy, Trouble
 
@@ -139,15 +139,12 @@ class Cgroup:
         except OSError:
             return False
 
-    def exceeded(self) -> str | None:
-        """Return the limit that the group ran into: "memory_mb" if it cost a process, else "processes", else None.
-
-        At any time: that the program didn't survive it is for its last words to tell; see `limits.betrayed`.
-        """
+    def counted(self) -> Counted:
+        """Return how many processes the group's own limit of memory has cost, and how many forks were refused."""
         kills, hits = self._memory_events()
-        if kills and hits:
-            return "memory_mb"
-        return "processes" if self._pids is not None and _counter(self._pids / "pids.events", b"max") else None
+        refused = 0 if self._pids is None else _counter(self._pids / "pids.events", b"max")
+        found = (("memory_mb", kills if hits else 0), ("processes", refused))
+        return tuple((field, count) for field, count in found if count)
 
     def host_oom(self) -> bool:
         """Tell whether the machine's (or a parent group's) lack of memory cost a process, and not its own limit."""

@@ -219,17 +219,17 @@ def test_a_process_can_be_added_from_outside_and_is_known_when_dead(group: Cgrou
         assert not group.populated()
 
 
-def test_nothing_is_exceeded_by_a_modest_program(group: Cgroup) -> None:
-    """Else every crash would be told to its author as a limit."""
+def test_nothing_is_counted_of_a_modest_program(group: Cgroup) -> None:
+    """Else every crash would be told to its author as a limit's."""
     assert end(start(group, "x = bytearray(10_000_000)")) == 0
-    assert group.exceeded() is None
+    assert group.counted() == ()
     assert not group.host_oom()
 
 
 def test_memory_beyond_the_limit_kills_and_is_told_from_the_hosts(group: Cgroup) -> None:
     """Row 32: the kernel's own count of kills and of hits on this group's limit."""
     assert end(start(group, "x = bytearray(200_000_000)")) == -signal.SIGKILL
-    assert group.exceeded() == "memory_mb"
+    assert group.counted() == (("memory_mb", 1),)
     assert not group.host_oom()
 
 
@@ -244,7 +244,7 @@ def test_a_kill_for_a_limit_above_the_group_is_the_hosts(groups: Hierarchy) -> N
     try:
         assert end(start(child, "x = bytearray(50_000_000)")) == -signal.SIGKILL
         assert child.host_oom()
-        assert child.exceeded() is None
+        assert child.counted() == ()
     finally:
         child.remove()
         parent.remove()
@@ -256,7 +256,7 @@ def test_more_processes_than_allowed_are_refused_and_counted(group: Cgroup) -> N
     code = "import os\nfor _ in range(50):\n    if os.fork() == 0:\n        os.read(0, 1)\n        os._exit(0)\n"
     program = start(group, code)
     assert end(program) == 1  # BlockingIOError
-    assert group.exceeded() == "processes"
+    assert group.counted() == (("processes", 1),)
     assert len(group_members(group)) <= 9
 
 

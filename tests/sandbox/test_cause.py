@@ -1,0 +1,158 @@
+"""What ended a program: a limit, or what it did itself; real programs in every box.
+
+Sources: cause.py; protocol/SPEC.md, "Faults".
+"""
+
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from arena.referee import ending
+from arena.sandbox import NAMES, Choice, Counted, Exit, Limits, ProcessSandbox, Program, Sandbox, caused, make, why_not
+from tests.sandbox.talk import exit_of
+
+Needs = Callable[[str, str | None], None]
+
+LIMITED = Limits(memory_mb=64, processes=20)
+EXITED = ("exited", "exited with code 1")
+REFUSED = "exited with code 1; forks refused at its limit of 20: "
+
+NON_BLOCKING = """
+import os
+os.set_blocking(0, False)
+os.read(0, 100)
+"""
+ONCE_TOO_MANY = """
+import os, time
+started = []
+try:
+    while True:
+        pid = os.fork()
+        if pid == 0:
+            time.sleep(60)
+            os._exit(0)
+        started.append(pid)
+except BlockingIOError as problem:
+    print("not so many:", problem, file=__import__("sys").stderr)
+for pid in started:
+    os.kill(pid, 9)
+    os.waitpid(pid, 0)
+{}["duke"]
+"""
+FORK_BOMB = """
+import os, time
+while True:
+    if os.fork() == 0:
+        time.sleep(60)
+        os._exit(0)
+"""
+THREADS = """
+import threading
+for _ in range(100):
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+"""
+LOST_CHILD = """
+import os, subprocess, sys
+subprocess.run([sys.executable, "-c", "x = []\\nwhile True: x.append(b'1' * 1_000_000)"], check=True)
+"""
+SURVIVED_A_LOSS = """
+import subprocess, sys
+done = subprocess.run([sys.executable, "-c", "x = []\\nwhile True: x.append(b'1' * 1_000_000)"])
+print("the helper ended with", done.returncode, file=sys.stderr)
+for number in range(3): print("going on", file=sys.stderr)
+{}["duke"]
+"""
+
+
+@pytest.fixture(scope="module", params=[*NAMES, "process without groups"])
+def sandbox(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, needs: Needs
+) -> Iterator[Sandbox]:
+    """Give each box in turn."""
+    name = request.param
+    scratch = tmp_path_factory.mktemp("scratch")
+    if name not in NAMES:
+        needs("Linux", None if sys.platform == "linux" else "its processes are looked at by /proc")
+        yield ProcessSandbox(scratch, hierarchy=None)
+        return
+    needs(name, why_not(name))
+    made = make(Choice(name), scratch)
+    yield made
+    made.close()
+
+
+def told(sandbox: Sandbox, code: str, folder: Path, limits: Limits = LIMITED) -> tuple[str, str | None]:
+    """Return the fault's code and detail of a program that ends by itself or is ended."""
+    file = folder / "bot.py"
+    file.write_text(code)
+    box = sandbox.start(Program((sys.executable, str(file)), folder, files=file), limits)
+    try:
+        return ending("exited", exit_of(box), limits)
+    finally:
+        box.close()
+
+
+def test_who_dies_of_its_own_error_is_told_of_no_limit(sandbox: Sandbox, tmp_path: Path) -> None:
+    """EAGAIN is an empty pipe's number too."""
+    assert told(sandbox, NON_BLOCKING, tmp_path) == EXITED
+
+
+@pytest.mark.parametrize("code", [FORK_BOMB, THREADS, ONCE_TOO_MANY], ids=["processes", "threads", "handled"])
+def test_refused_forks_are_counted_and_no_end(sandbox: Sandbox, tmp_path: Path, code: str) -> None:
+    """Who exits after a refusal has exited; only a box that can't refuse kills for too many, and says so."""
+    if "approximate" in sandbox.note:
+        fault, detail = told(sandbox, f"{code}\n__import__('time').sleep(60)\n", tmp_path)
+        if fault == "exited":  # it was refused by RLIMIT_NPROC, which counts nothing
+            assert detail == "exited with code 1"
+        else:
+            assert (fault, detail) == (
+                "too_many_processes",
+                "too many processes and threads: 20; killed by signal 9 (SIGKILL)",
+            )
+        return
+    fault, detail = told(sandbox, code, tmp_path)
+    assert fault == "exited"
+    assert detail is not None
+    assert detail.startswith(REFUSED)
+    assert int(detail.removeprefix(REFUSED)) >= 1
+
+
+def test_a_child_that_memory_cost_is_counted_and_no_end(sandbox: Sandbox, tmp_path: Path) -> None:
+    """The kernel kills one process (cgroups v1) or all of the box (v2, and a box that looks for itself)."""
+    fault, detail = told(sandbox, LOST_CHILD, tmp_path)
+    assert detail is not None
+    if "SIGKILL" in detail:
+        assert (fault, detail) == ("out_of_memory", "out of memory: 64 MB; killed by signal 9 (SIGKILL)")
+    else:
+        assert (fault, detail) == ("exited", "exited with code 1; processes killed at its limit of 64 MB of memory: 1")
+
+
+KILLED, OF_MEMORY = Exit(None, signal.SIGKILL), (("memory_mb", 1),)
+
+
+@pytest.mark.parametrize(
+    ("ended", "counted", "killed_for", "cpu_used_up", "limit"),
+    [
+        (KILLED, (), None, False, None),
+        (KILLED, (), None, True, "cpu_s"),
+        (KILLED, OF_MEMORY, None, True, "memory_mb"),
+        (KILLED, OF_MEMORY, "processes", True, "processes"),
+        (KILLED, (("processes", 3),), None, False, None),
+        (Exit(None, signal.SIGXCPU), (), None, False, "cpu_s"),
+        (Exit(None, signal.SIGXFSZ), OF_MEMORY, None, False, "file_size_mb"),
+        (Exit(None, signal.SIGSEGV), OF_MEMORY, "cpu_s", True, None),
+        (Exit(1, None), OF_MEMORY, "cpu_s", True, None),
+        (Exit(137, None), OF_MEMORY, None, False, None),
+        (Exit(0, None), (("processes", 3),), None, False, None),
+        (Exit(None, None), OF_MEMORY, None, False, None),
+    ],
+)
+def test_a_limit_is_named_only_where_it_was_the_end(
+    ended: Exit, counted: Counted, killed_for: str | None, cpu_used_up: bool, limit: str | None
+) -> None:
+    """What was counted is kept whatever the end."""
+    found = caused(ended, counted, killed_for, cpu_used_up)
+    assert found == Exit(ended.code, ended.signal, limit, counted)
