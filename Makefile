@@ -2,25 +2,45 @@
 PYTHON ?= python3
 BOTS ?= sample_bots/*.py sample_bots/*.js
 ARGS ?=
+WORKERS ?= auto
 VENV := .venv
 BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest
+QUICK := tests/coup tests/conformance tests/protocol tests/ladder tests/test_docs.py tests/test_boundaries.py
 
-.PHONY: run test setup check bench soak soak-boxes format clean
+.PHONY: run quick test test-boxes setup check lint bench soak soak-boxes format clean
+
+# $(call tests,SELECTION): side by side what may be, then alone what measures time. Exit status 5: none was selected.
+define tests
+$(PYTEST) -n $(WORKERS) -m "$(1) and not clock" $(ARGS) || [ $$? = 5 ]
+$(PYTEST) -m "$(1) and clock" $(ARGS) || [ $$? = 5 ]
+endef
 
 # Plays the sample bots (or BOTS="mybot.py sample_bots/*.py"); more flags in ARGS="--games 600".
 run: $(VENV)/.run
 	$(BIN)/arena run $(ARGS) $(BOTS)
 
+# The rules, the protocol, the ladder, the documents and the rooms: half a minute.
+quick: $(VENV)/.dev
+	$(PYTEST) -n $(WORKERS) -m "not boxes and not clock" $(QUICK) $(ARGS)
+
+# All that needs no sandbox but the plain process: three minutes.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest $(ARGS)
+	$(call tests,not boxes)
+
+# What needs bubblewrap or Docker, and the attacks on them.
+test-boxes: $(VENV)/.dev
+	$(call tests,boxes)
 
 setup: $(VENV)/.run
 
-check: $(VENV)/.dev
+# The order is that of what fails first.
+check: lint quick test
+
+lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m tests.bench
@@ -28,18 +48,18 @@ bench: $(VENV)/.dev
 # 100,000 random games of the engine beside the second implementation of the rules: about twenty minutes on two cores.
 soak: $(VENV)/.dev
 	seq 0 7 | ARENA_SOAK=100000 xargs -P $(shell nproc 2>/dev/null || echo 2) -I{} \
-	  $(BIN)/python -m pytest tests/oracle -k 'agree and [{}]' --no-header
+	  $(PYTEST) --timeout 0 tests/oracle -k 'agree and [{}]' --no-header
 
 # 1,000 matches in each box that works here, and what they leave: about half an hour.
 soak-boxes: $(VENV)/.dev
-	ARENA_SOAK_MATCHES=1000 $(BIN)/python -m pytest tests/run/test_soak.py --no-header
+	ARENA_SOAK_MATCHES=1000 $(PYTEST) --timeout 0 tests/run/test_soak.py --no-header
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) build *.egg-info
+	rm -rf $(VENV) build dist *.egg-info
 
 $(VENV)/.run: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.11 ..." >&2; exit 2; }

@@ -19,14 +19,29 @@ def main() -> None:
         click.echo("arena: Windows isn't supported; use WSL2 (wsl --install), where arena runs as on Linux", err=True)
         sys.exit(2)
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(
-            errors="backslashreplace"
-        )  # a bot's name or a path may be more than the terminal can show
+        # A bot's name or a path may be more than the terminal can show.
+        sys.stdout.reconfigure(errors="backslashreplace")
     cli(prog_name="arena")
 
 
+def show_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    """Print the arena's version and the protocol's, and exit."""
+    if wanted and not context.resilient_parsing:
+        from protocol import PROTOCOL
+
+        click.echo(f"arena {__version__}, protocol {PROTOCOL}")
+        context.exit()
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="arena")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=show_version,
+    help="Show the versions of the arena and of the protocol.",
+)
 def cli() -> None:
     """Play bot programs against each other at the card game Coup."""
 
