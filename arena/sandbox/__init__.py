@@ -13,7 +13,8 @@ from arena.sandbox.cause import caused
 from arena.sandbox.doctor import Finding, boxes, docker_box, docker_engine, findings
 from arena.sandbox.inside import FakeBox, FakeSandbox, Peer, Script, replies
 from arena.sandbox.limits import LIMITS, LimitRule, Limits
-from arena.sandbox.process import PR_SET_CHILD_SUBREAPER, ProcessSandbox, become_subreaper
+from arena.sandbox.linux.launch import PR_SET_CHILD_SUBREAPER, become_subreaper
+from arena.sandbox.process import ProcessSandbox
 from arena.sandbox.trees import FULL, full, locked, no_room, remove_dead_scratch, remove_tree, scratch_folder
 from arena.sandbox.trouble import Remedy, Trouble, TroubleError, trouble_of
 

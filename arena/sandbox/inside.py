@@ -25,6 +25,7 @@ from typing import NoReturn
 
 from arena.sandbox.box import Box, Counted, Exit, Program, ProgramError, Sandbox, SandboxError
 from arena.sandbox.limits import Limits
+from arena.sandbox.wait import readable
 
 JOIN_S = 2.0  # an interrupted script ends in under a millisecond; only one that computes for ever takes longer
 READ_BYTES = 65536  # what a pipe holds
@@ -132,7 +133,7 @@ class Peer:
     def _pass(self) -> None:
         """Wait until the box isn't frozen."""
         self.thawed.wait()  # closing a box thaws it
-        if _ended(self._killed):
+        if readable(self._killed):
             raise _Killed
 
 
@@ -265,12 +266,6 @@ def _play(peer: Peer, script: Script) -> Exit:
             peer.log(traceback.format_exc().encode())
         return Exit(1, None)
     return Exit(0, None)
-
-
-def _ended(end: int) -> bool:
-    poll = select.poll()
-    poll.register(end, select.POLLIN)
-    return bool(poll.poll(0))
 
 
 def _close(end: int) -> int:

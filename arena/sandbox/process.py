@@ -42,11 +42,8 @@ boxes') are never killed nor reaped. Known gaps:
 """
 
 import contextlib
-import ctypes
 import errno
-import functools
 import os
-import resource
 import secrets
 import shutil
 import signal
@@ -62,13 +59,12 @@ from arena.sandbox.box import CLOSE_MS, Counted, Exit, Program, ProgramError, Sa
 from arena.sandbox.cause import caused
 from arena.sandbox.child import ChildBox
 from arena.sandbox.limits import Limits
-from arena.sandbox.linux import Watch, cgroup, children
+from arena.sandbox.linux import Watch, cgroup, children, launch
 from arena.sandbox.trees import remove_tree
+from arena.sandbox.wait import reap_late, reap_later
 
 MARKER = "ARENA_BOX"  # environment variable; its value tells one box's descendants from another's
 REAP_POLL_S = 0.001  # the dead arrive within a few ms, so a finer step gains nothing
-PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
-PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 
 BOXES_AT_ONCE = 16  # of one user at once: a table of ten and what is being ended; their processes share one counter
 
@@ -135,11 +131,11 @@ class ProcessSandbox(Sandbox):
         """Start the program; see `Sandbox.start`."""
         if not program.argv:
             raise ProgramError("the command is empty")
-        _reap_late()
+        reap_late()
         marker = secrets.token_hex(16)
         try:
             if sys.platform == "linux":
-                become_subreaper(os.getpid())
+                launch.become_subreaper(os.getpid())
             private = _make_private_folder(self._scratch)
         except OSError as error:
             raise SandboxError(f"can't prepare a box in {self._scratch}: {error.strerror}") from error
@@ -157,7 +153,7 @@ class ProcessSandbox(Sandbox):
 
     def close(self) -> None:
         """Reap what the kernel was slow to end."""
-        _reap_late()
+        reap_late()
 
     @property
     def _watched(self) -> bool:
@@ -252,7 +248,7 @@ class ProcessBox(ChildBox):
                 self._exit = caused(_exit_of(code), killed_for=self._excess)
         while self.dying():
             if time.monotonic() >= deadline:
-                _LATE.append(self)
+                reap_later(self.dying)
                 break
             time.sleep(REAP_POLL_S)
 
@@ -271,13 +267,6 @@ class ProcessBox(ChildBox):
             pid: self._orphans[pid] if pid in self._orphans else wanted in _environment_of(pid) for pid in ours
         }
         return [self._popen.pid, *(pid for pid, orphan in self._orphans.items() if orphan)]
-
-
-_LATE: list[ProcessBox] = []  # closed boxes that the kernel didn't end in time
-
-
-def _reap_late() -> None:
-    _LATE[:] = [box for box in _LATE if box.dying()]
 
 
 # --- entering the box -------------------------------------------------------------------------------------------------
@@ -303,17 +292,8 @@ def _unmake_private_folder(private: Path) -> None:
 
 
 def _environment(program: Program, private: Path, marker: str) -> dict[str, str]:
-    return {
-        "PATH": os.environ.get("PATH", os.defpath),
-        "LANG": "C.UTF-8",
-        "LC_ALL": "C.UTF-8",
-        "PYTHONUNBUFFERED": "1",  # a forgotten flush is a beginner's commonest time-out; costs a second write a print
-        "PYTHONDONTWRITEBYTECODE": "1",  # the bot's folder isn't ours to write to
-        **dict(program.env),
-        "HOME": str(private / "home"),
-        "TMPDIR": str(private / "tmp"),
-        MARKER: marker,
-    }
+    path = os.environ.get("PATH", os.defpath)
+    return {**launch.environment(path, str(private / "home"), str(private / "tmp"), program.env), MARKER: marker}
 
 
 def _spawn(program: Program, env: dict[str, str], enter: Callable[[], None]) -> subprocess.Popen[bytes]:
@@ -339,35 +319,19 @@ def _spawn(program: Program, env: dict[str, str], enter: Callable[[], None]) -> 
 
 
 def _entry(limits: Limits, group: cgroup.Cgroup | None, fork_limit: int | None) -> Callable[[], None]:
-    """Prepare all that needs thought here, before the fork, and return the few system calls to make after it."""
-    rlimits = [
-        (resource.RLIMIT_CORE, (0, 0)),
-        (resource.RLIMIT_NOFILE, within(resource.RLIMIT_NOFILE, limits.open_files)),
-        (resource.RLIMIT_FSIZE, within(resource.RLIMIT_FSIZE, limits.file_size_mb * 1024 * 1024)),
-        (resource.RLIMIT_CPU, within(resource.RLIMIT_CPU, limits.cpu_s, grace=1)),  # SIGXCPU, a second later SIGKILL
-    ]
-    if fork_limit is not None:
-        rlimits.append((resource.RLIMIT_NPROC, within(resource.RLIMIT_NPROC, fork_limit)))
-    die_with_parent = _death_signal(os.getpid()) if sys.platform == "linux" else None
+    """Return what the child calls before exec."""
+    set_rlimits = launch.set_rlimits(launch.rlimits(limits, fork_limit))
+    end_with_us = [launch.die_with_parent()] if sys.platform == "linux" else []
     joins = () if group is None else group.joins
 
     def enter() -> None:
-        if die_with_parent is not None:
-            die_with_parent()
+        for call in end_with_us:
+            call()
         for join in joins:
             os.write(join, b"0")
-        for which, pair in rlimits:
-            resource.setrlimit(which, pair)
+        set_rlimits()
 
     return enter
-
-
-def within(which: int, wanted: int, grace: int = 0) -> tuple[int, int]:
-    """Return the soft and the hard limit, the hard one `grace` above, both at most what we run under."""
-    hard = resource.getrlimit(which)[1]  # only root may go above it
-    if hard == resource.RLIM_INFINITY:
-        return wanted, wanted + grace
-    return min(wanted, hard), min(wanted + grace, hard)
 
 
 def _threads_of_user(uid: int) -> int:
@@ -378,33 +342,6 @@ def _threads_of_user(uid: int) -> int:
             if name.isdigit() and os.stat(f"/proc/{name}").st_uid == uid:
                 count += os.stat(f"/proc/{name}/task").st_nlink - 2
     return count
-
-
-def _death_signal(parent: int) -> Callable[[], None]:
-    prctl = _prctl()
-
-    def die_with_parent() -> None:
-        if prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
-            raise OSError("prctl")
-        if os.getppid() != parent:  # it died before the line above, so no signal will come
-            os._exit(1)
-
-    return die_with_parent
-
-
-@functools.cache
-def become_subreaper(pid: int) -> None:
-    """Take in the orphans of this process; `pid` is its own: the setting isn't inherited by a forked worker."""
-    if _prctl()(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
-
-
-@functools.cache
-def _prctl() -> Callable[..., int]:
-    function = ctypes.CDLL(None, use_errno=True).prctl
-    function.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
-    function.restype = ctypes.c_int
-    return function
 
 
 def _blame(error: OSError, program: Program, path: str) -> ProgramError | SandboxError:

@@ -38,7 +38,6 @@ import functools
 import json
 import os
 import resource
-import select
 import shutil
 import signal
 import subprocess
@@ -58,9 +57,10 @@ from arena.sandbox.bubblewrap.stage import FolderStage, MountStage
 from arena.sandbox.cause import caused
 from arena.sandbox.child import ChildBox
 from arena.sandbox.limits import Limits
-from arena.sandbox.linux import Watch, cgroup, children, seccomp, uids
-from arena.sandbox.process import THEIR_ERRNOS, become_subreaper, within
+from arena.sandbox.linux import Watch, cgroup, children, launch, seccomp, uids
+from arena.sandbox.process import THEIR_ERRNOS
 from arena.sandbox.trouble import Remedy, Trouble, TroubleError
+from arena.sandbox.wait import readable, reap_late, reap_later
 
 NOBODY = "65534"  # the user and group that a program sees itself as
 START_S = 10.0  # bwrap needs 10 ms, under a load of 4 per core 100; beyond this the machine is broken
@@ -125,7 +125,7 @@ class BubblewrapSandbox(Sandbox):
 
     def close(self) -> None:
         """Reap what the kernel was slow to end."""
-        _reap_late()
+        reap_late()
 
     def _fork_limit(self, limits: Limits) -> int | None:
         """Return RLIMIT_NPROC for a box without a group that counts processes.
@@ -139,8 +139,8 @@ class BubblewrapSandbox(Sandbox):
 
     def _start(self, program: Program, limits: Limits, undo: contextlib.ExitStack) -> "BubblewrapBox":
         try:
-            become_subreaper(os.getpid())  # process 1 of a box whose bwrap is gone comes to us, to be reaped
-            _reap_late()
+            launch.become_subreaper(os.getpid())  # process 1 of a box whose bwrap is gone comes to us, to be reaped
+            reap_late()
             _check(program)
             command = _find(program)
             trees = toolchain.shown(command, Path(bundle.INSIDE))
@@ -414,18 +414,12 @@ def _top_level() -> tuple[str, ...]:
 
 
 def _environment(program: Program, trees: list[Path], limits: Limits) -> list[str]:
-    env = {
-        "PATH": toolchain.search_path(trees),
-        "LANG": "C.UTF-8",
-        "LC_ALL": "C.UTF-8",
-        "PYTHONUNBUFFERED": "1",  # a forgotten flush is a beginner's commonest time-out; costs a second write a print
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
+    own = list(program.env)
     if toolchain.has_java():
         # Its default heap is a share of what sysinfo(2) says, and it complains on stdout that it can't flock(2) a file
         # that only monitors read; both are refused.
-        env["JDK_JAVA_OPTIONS"] = f"-XX:MaxRAM={limits.memory_mb}m -XX:-UsePerfData"
-    env |= {**dict(program.env), "HOME": "/tmp", "TMPDIR": "/tmp"}
+        own.insert(0, ("JDK_JAVA_OPTIONS", f"-XX:MaxRAM={limits.memory_mb}m -XX:-UsePerfData"))
+    env = launch.environment(toolchain.search_path(trees), "/tmp", "/tmp", own)
     words = ["--clearenv"]
     for name, value in env.items():
         words += ["--setenv", name, value]
@@ -519,21 +513,12 @@ def _confine(started: _Started, group: cgroup.Cgroup | None, fork_limit: int | N
 
 def _limited(entry: Callable[[], None], limits: Limits, fork_limit: int | None) -> Callable[[], None]:
     """Make an entry that also sets resource limits: from outside, a root without CAP_SYS_RESOURCE can't."""
-    pairs = [
-        (resource.RLIMIT_CORE, (0, 0)),
-        (resource.RLIMIT_NOFILE, within(resource.RLIMIT_NOFILE, limits.open_files)),
-        (resource.RLIMIT_FSIZE, within(resource.RLIMIT_FSIZE, limits.file_size_mb * 1024 * 1024)),
-        (resource.RLIMIT_CPU, within(resource.RLIMIT_CPU, limits.cpu_s, grace=1)),  # SIGXCPU, a second later SIGKILL
-        (resource.RLIMIT_MEMLOCK, within(resource.RLIMIT_MEMLOCK, LOCKED_BYTES)),
-        (resource.RLIMIT_MSGQUEUE, (0, 0)),
-    ]
-    if fork_limit is not None:
-        pairs.append((resource.RLIMIT_NPROC, within(resource.RLIMIT_NPROC, fork_limit)))
+    wanted = launch.rlimits(limits, fork_limit)
+    set_rlimits = launch.set_rlimits({**wanted, "memlock": (LOCKED_BYTES, LOCKED_BYTES), "msgqueue": (0, 0)})
 
     def enter() -> None:
         entry()
-        for which, pair in pairs:
-            resource.setrlimit(which, pair)
+        set_rlimits()
 
     return enter
 
@@ -551,15 +536,13 @@ def _await_exec(started: _Started, command: str, present: bool) -> None:
     `present` says that its file is there, so that what is missing must be another.
     """
     deadline = time.monotonic() + STARTED_S
-    pause = select.poll()
-    pause.register(started.handle, select.POLLIN)
     while time.monotonic() < deadline:
         for pid in children(started.init):
             with contextlib.suppress(OSError):
                 if Path(f"/proc/{pid}/comm").read_bytes() != b"bwrap\n":
                     started.program = pid
                     return
-        if pause.poll(LOOK_S * 1000):  # the first process ended: either all went well, and fast, or nothing did
+        if readable(started.handle, LOOK_S):  # the first process ended: either all went well, and fast, or nothing did
             _hear_all(started, time.monotonic() + START_S)
             if _exit_code(started) is None:
                 problem = _failure(started, command)
@@ -598,9 +581,7 @@ def _failure(started: _Started, command: str | None) -> ProgramError | SandboxEr
 
 def _hear(started: _Started, deadline: float) -> bool:
     """Read once from the status pipe; False at its end, and when time is up."""
-    poll = select.poll()
-    poll.register(started.status, select.POLLIN)
-    if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+    if not readable(started.status, deadline - time.monotonic()):
         return False
     data = os.read(started.status, 65536)
     started.said += data
@@ -640,9 +621,7 @@ def _buried(started: _Started, slot: uids.Slot | None, deadline: float) -> bool:
 
     Its user id comes free when its first process is gone: until then the box's processes count against that user.
     """
-    poll = select.poll()
-    poll.register(started.handle, select.POLLIN)
-    gone = bool(poll.poll(max(0.0, deadline - time.monotonic()) * 1000))
+    gone = readable(started.handle, deadline - time.monotonic())
     popen = started.popen
     try:
         popen.wait(max(0.01, deadline - time.monotonic()))
@@ -650,25 +629,23 @@ def _buried(started: _Started, slot: uids.Slot | None, deadline: float) -> bool:
         popen.kill()
         with contextlib.suppress(subprocess.TimeoutExpired):
             popen.wait(0.01)
-    _LATE[started.init] = slot
-    _reap_late()
+    if _dying(started.init, slot):
+        reap_later(functools.partial(_dying, started.init, slot))
     return gone and popen.returncode is not None
 
 
-# First processes of ended boxes, which are our children if bwrap ended before them, and what they still hold.
-_LATE: dict[int, uids.Slot | None] = {}
+def _dying(init: int, slot: uids.Slot | None) -> bool:
+    """Reap the first process of an ended box, and give back its user id; tell whether it isn't dead yet.
 
-
-def _reap_late() -> bool:
-    """Reap those of ended boxes that are dead by now; tell whether some aren't. The kernel may take its time."""
-    for pid in list(_LATE):
-        try:
-            gone = os.waitpid(pid, os.WNOHANG)[0] != 0
-        except ChildProcessError:
-            gone = not os.path.exists(f"/proc/{pid}")  # else bwrap is about to leave it to us
-        if gone and (slot := _LATE.pop(pid)) is not None:
-            slot.release()
-    return bool(_LATE)
+    It is our child if bwrap ended before it.
+    """
+    try:
+        gone = os.waitpid(init, os.WNOHANG)[0] != 0
+    except ChildProcessError:
+        gone = not os.path.exists(f"/proc/{init}")  # else bwrap is about to leave it to us
+    if gone and slot is not None:
+        slot.release()
+    return not gone
 
 
 def _abandon(started: _Started) -> None:
@@ -682,10 +659,12 @@ def _abandon(started: _Started) -> None:
         started.popen.wait(CLOSE_MS / 1000)
     for orphan in orphans & set(children("self")):  # it wasn't bound to bwrap's life yet; our child, so no stranger
         os.kill(orphan, signal.SIGKILL)
-    _LATE.update(dict.fromkeys(orphans - {0}))
     deadline = time.monotonic() + CLOSE_MS / 1000
-    while _reap_late() and time.monotonic() < deadline:
+    dying = orphans - {0}
+    while (dying := {pid for pid in dying if _dying(pid, None)}) and time.monotonic() < deadline:
         time.sleep(LOOK_S)
+    for pid in dying:
+        reap_later(functools.partial(_dying, pid, None))
     for pipe in (started.popen.stdin, started.popen.stdout, started.popen.stderr):
         if pipe is not None:
             pipe.close()

@@ -8,9 +8,10 @@ writing fails.
 
 import contextlib
 import os
-import select
 import time
 from collections.abc import Callable, Iterable
+
+from arena.sandbox.wait import readable
 
 REST = 10  # a look is followed by a rest of so many times its length: who has many processes makes it long
 MOST = 1024  # descriptors to look at; who hides a pipe behind more has nothing from it but a time-out
@@ -33,7 +34,7 @@ class HeldPipes:
             return
         for number, end in list(self._ends.items()):
             if _link(self._program, str(number)) != self._names[number] and not self._held(self._names[number]):
-                if number == 1 and _readable(end):
+                if number == 1 and readable(end):
                     continue
                 _break(end, reading=number == 1)
                 del self._ends[number]
@@ -59,12 +60,6 @@ def _link(pid: int, number: str) -> str | None:
     with contextlib.suppress(OSError):
         return os.readlink(f"/proc/{pid}/fd/{number}")
     return None
-
-
-def _readable(end: int) -> bool:
-    poll = select.poll()
-    poll.register(end, select.POLLIN)
-    return bool(poll.poll(0))
 
 
 def _break(end: int, reading: bool) -> None:

@@ -14,12 +14,12 @@ tmpfs ends with its last user, however that one dies.
 
 import ctypes
 import os
-import signal
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from arena.sandbox.bundle import BLOCK, MOST_MB
+from arena.sandbox.linux import launch
 from arena.sandbox.trees import remove_tree
 
 STAGE_MB = MOST_MB + 16  # the program's copy, and our own small files
@@ -34,7 +34,6 @@ FROM_DESCRIPTOR = 4
 AT_FDCWD = -100
 CLONE_NEWNS = 0x20000
 MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
-PR_SET_PDEATHSIG = 1
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -54,7 +53,7 @@ class FolderStage:
 
     def entry(self) -> Callable[[], None]:
         """Return what the child must do before exec, under the parent's rules for code after a fork."""
-        return die_with(os.getpid())
+        return launch.die_with_parent()
 
     def settle(self) -> None:
         """Give up what only the start needed."""
@@ -93,7 +92,7 @@ class MountStage:
         """Return what the child must do before exec: all in C, but for a loop over the trees."""
         uid, mount = self._uid, self._mount
         trees = [(os.fsencode(tree), f"{OVER}/trees/{number}".encode()) for number, tree in enumerate(self._trees)]
-        die = die_with(os.getpid())
+        die = launch.die_with_parent()
 
         def enter() -> None:
             _check(_libc.unshare(CLONE_NEWNS), "unshare")
@@ -119,17 +118,6 @@ class MountStage:
     def remove(self) -> None:
         """Remove all. Idempotent."""
         self.settle()
-
-
-def die_with(parent: int) -> Callable[[], None]:
-    """Return what a child does to be killed by the kernel when the thread that started it ends."""
-
-    def die() -> None:
-        _check(_libc.prctl(PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL), 0, 0, 0), "prctl")
-        if os.getppid() != parent:  # it died before the line above, so no signal will come
-            os._exit(1)
-
-    return die
 
 
 def _detached_tmpfs() -> int:

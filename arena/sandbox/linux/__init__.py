@@ -1,9 +1,9 @@
-"""What Linux offers to keep programs apart: control groups, /proc, system call filters, user ids.
+"""What Linux offers to start programs and keep them apart: launch, control groups, /proc, seccomp filters, user ids.
 
 Must not know which sandbox uses it.
 """
 
-from arena.sandbox.linux import cgroup, proc, seccomp, uids
+from arena.sandbox.linux import cgroup, launch, proc, seccomp, uids
 from arena.sandbox.linux.cgroup import Cgroup, Hierarchy, Layout, hierarchy
 from arena.sandbox.linux.proc import Watch, children
 from arena.sandbox.linux.seccomp import ALLOW, ARCHES, ERRNO, KILL, RULES, Rule, docker_profile
@@ -23,6 +23,7 @@ __all__ = [
     "children",
     "docker_profile",
     "hierarchy",
+    "launch",
     "proc",
     "seccomp",
     "uids",

@@ -1,0 +1,90 @@
+"""What every sandbox gives a program as it starts: an environment, resource limits, and an end with its parent.
+
+Must not know how a program is kept apart. What a child calls between fork and exec is prepared before the fork, and
+then makes system calls alone. All but `die_with_parent` and `become_subreaper` works on macOS too.
+"""
+
+import ctypes
+import functools
+import os
+import resource
+import signal
+from collections.abc import Callable, Iterable, Mapping
+
+from arena.sandbox.limits import Limits
+
+# What all boxes share; PATH and the private folders differ.
+ENVIRONMENT = {
+    "LANG": "C.UTF-8",
+    "LC_ALL": "C.UTF-8",
+    "PYTHONUNBUFFERED": "1",  # a forgotten flush is a beginner's commonest time-out; costs a second write a print
+    "PYTHONDONTWRITEBYTECODE": "1",  # the bot's folder isn't ours to write to
+}
+PRIVATE = ("HOME", "TMPDIR")  # a program's own variables don't replace these
+
+PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
+PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
+
+
+def environment(path: str, home: str, tmp: str, own: Iterable[tuple[str, str]] = ()) -> dict[str, str]:
+    """Return a program's environment: what all share, the program's `own` variables, and its private folders."""
+    return {"PATH": path, **ENVIRONMENT, **dict(own), "HOME": home, "TMPDIR": tmp}
+
+
+def rlimits(limits: Limits, forks: int | None = None) -> dict[str, tuple[int, int]]:
+    """Return soft and hard resource limits by the names of getrlimit(2) in lower case, which are Docker's too.
+
+    They hold for each process. `forks` bounds the threads of the user, None leaves them alone.
+    """
+    size = limits.file_size_mb * 1024 * 1024
+    wanted = {
+        "core": (0, 0),
+        "nofile": (limits.open_files, limits.open_files),
+        "fsize": (size, size),
+        "cpu": (limits.cpu_s, limits.cpu_s + 1),  # SIGXCPU, a second later SIGKILL
+    }
+    return wanted if forks is None else {**wanted, "nproc": (forks, forks)}
+
+
+def set_rlimits(wanted: Mapping[str, tuple[int, int]]) -> Callable[[], None]:
+    """Return what a child calls to set resource limits; none gets higher than what this process runs under."""
+    pairs = [_within(getattr(resource, f"RLIMIT_{name.upper()}"), pair) for name, pair in wanted.items()]
+
+    def enter() -> None:
+        for which, pair in pairs:
+            resource.setrlimit(which, pair)
+
+    return enter
+
+
+def _within(which: int, pair: tuple[int, int]) -> tuple[int, tuple[int, int]]:
+    hard = resource.getrlimit(which)[1]  # only root may go above it
+    return which, pair if hard == resource.RLIM_INFINITY else (min(pair[0], hard), min(pair[1], hard))
+
+
+def die_with_parent() -> Callable[[], None]:
+    """Return what a child calls to be killed by the kernel when the thread that started it ends. Linux only."""
+    parent, prctl = os.getpid(), _prctl()
+
+    def enter() -> None:
+        if prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
+        if os.getppid() != parent:  # it died before the line above, so no signal will come
+            os._exit(1)
+
+    return enter
+
+
+@functools.cache
+def become_subreaper(pid: int) -> None:
+    """Take in the orphans of this process; `pid` is its own: the setting isn't inherited by a forked worker."""
+    if _prctl()(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+
+
+@functools.cache
+def _prctl() -> Callable[..., int]:
+    function = ctypes.CDLL(None, use_errno=True).prctl
+    function.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
+    function.restype = ctypes.c_int
+    return function
