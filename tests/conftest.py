@@ -133,6 +133,24 @@ def docker(needs: Callable[[str, str | None], None]) -> None:
 
 
 @pytest.fixture
+def modes_count() -> Iterator[None]:
+    """Let the modes of files count for this process during the test, also if it is root's. Source: capabilities(7)."""
+    if os.geteuid() != 0:
+        yield
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)  # version 3, this process
+    sets = (ctypes.c_uint32 * 6)()  # effective, permitted and inheritable; then the same for capabilities from 32 on
+    assert libc.capget(header, sets) == 0
+    had = sets[0]
+    sets[0] = had & ~(1 << 1 | 1 << 2)  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+    assert libc.capset(header, sets) == 0
+    yield
+    sets[0] = had
+    assert libc.capset(header, sets) == 0
+
+
+@pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
     """Give a user's folder, and kill afterwards what a failed test left running."""
     place = Place(tmp_path)

@@ -3,12 +3,14 @@
 import contextlib
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,11 @@ def in_process(arguments: Sequence[object]) -> list[str]:
     return words
 
 
+def limit_files(most: int) -> None:
+    """Let this process and its children write no file beyond so many bytes."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+
 class Place:
     """A user's folder; `tmp` is where the command and the bots leave temporary files."""
 
@@ -87,8 +94,11 @@ class Place:
         """Write bots with names from a on, and return them as arguments."""
         return [self.bot(f"{letter}.py").name for letter in "abcdefghij"[:count]]
 
-    def start(self, *arguments: object, **environment: str) -> "subprocess.Popen[str]":
-        """Start the command in the folder. -P: as the installed command does, it searches no folder but its own."""
+    def start(self, *arguments: object, file_bytes: int | None = None, **environment: str) -> "subprocess.Popen[str]":
+        """Start the command in the folder; no file may grow beyond `file_bytes`.
+
+        -P: as the installed command does, it searches no folder but its own.
+        """
         process = subprocess.Popen(
             [sys.executable, "-P", "-W", "error", "-m", "arena.cli", *in_process(arguments)],
             cwd=self.folder,
@@ -98,13 +108,14 @@ class Place:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            preexec_fn=None if file_bytes is None else partial(limit_files, file_bytes),
         )
         self.started.append(process)
         return process
 
-    def run(self, *arguments: object, **environment: str) -> Ran:
+    def run(self, *arguments: object, file_bytes: int | None = None, **environment: str) -> Ran:
         """Run the command to its end. No way of using it shows a traceback."""
-        return self.end(self.start(*arguments, **environment))
+        return self.end(self.start(*arguments, file_bytes=file_bytes, **environment))
 
     def end(self, process: "subprocess.Popen[str]") -> Ran:
         """Wait for the end of a command that was started."""

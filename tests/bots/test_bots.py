@@ -209,7 +209,8 @@ def test_a_path_that_is_no_bot_says_so(tmp_path: Path) -> None:
     assert "neither a file nor a folder" in refusal(tmp_path / "pipe.py")
 
 
-@pytest.mark.needs("ordinary user", "root may read everything" if os.geteuid() == 0 else None)
+@pytest.mark.needs("linux", None if sys.platform == "linux" or os.geteuid() else "root may read everything")
+@pytest.mark.usefixtures("modes_count")
 def test_an_unreadable_bot_says_how_to_allow_it(tmp_path: Path) -> None:
     """Source: arena/bots/load.py: a bot's files are hashed, so they must be readable, even those that run."""
     write(tmp_path / "mybot.py").chmod(0o111)
