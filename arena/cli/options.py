@@ -16,17 +16,6 @@ if TYPE_CHECKING:
 
 _LIMITS_AFTER = "docker_image"  # the parameter behind which --help lists the limits
 
-_ABOUT_LIMITS = {
-    "memory_mb": "Memory of a bot, files in /tmp included.",
-    "processes": "Processes and threads of a bot.",
-    "cpu_s": "CPU seconds of a bot, a match.",
-    "cores": "Cores that a bot may use at once.",
-    "file_size_mb": "Size of each file that a bot writes.",
-    "tmp_mb": "Size of a bot's /tmp.",
-    "open_files": "Files that a bot may hold open.",
-    "output_kb": "Output of a bot between two requests.",
-}
-
 
 class RunCommand(click.Command):
     """A command with one option for each row of the table of limits, which is read when it is first needed."""
@@ -50,16 +39,13 @@ class RunCommand(click.Command):
 
 def limit_options() -> list[click.Parameter]:
     """Return one option for each limit: its name, what it takes, its default."""
-    from arena.run import LIMIT_RANGES
-    from arena.sandbox import LIMITS, Limits
+    from arena.sandbox import LIMITS
 
     options: list[click.Parameter] = []
-    for field, row in LIMITS.items():
-        default = getattr(Limits(), field)
-        least, most = LIMIT_RANGES[field]
-        kind: Any = click.FloatRange if isinstance(default, float) else click.IntRange
-        text = f"{_ABOUT_LIMITS[field]}  [{default:g}]"
-        options.append(click.Option([row.flag], type=kind(least, most), metavar="N", help=text))
+    for row in LIMITS.values():
+        kind: Any = click.FloatRange if isinstance(row.default, float) else click.IntRange
+        text = f"{row.about}  [{row.default:g}]"
+        options.append(click.Option([row.flag], type=kind(row.least, row.most), metavar="N", help=text))
     return options
 
 

@@ -80,7 +80,7 @@ _ROWS = (
         "line_too_long", Consequence.FORFEIT, "a line is over 64 KiB", "end each line with a newline; replies are short"
     ),
     *(
-        FaultRule(limit.code, Consequence.FORFEIT, limit.message.format("N"), limit.help, limit=True)
+        FaultRule(limit.code, Consequence.FORFEIT, limit.told_of_any, limit.help, limit=True)
         for limit in LIMITS.values()
         if limit.code  # the others only refuse, and end no program
     ),

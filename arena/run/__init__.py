@@ -5,12 +5,11 @@ Must not know click, and prints nothing.
 
 from arena.run.config import RunConfig, program, programs, seed_key
 from arena.run.job import Job, NoRoomError, play
-from arena.run.rules_file import ABOUT, LIMIT_RANGES, RulesetError, limited, load, load_limits
+from arena.run.rules_file import ABOUT, RulesetError, limited, load, load_limits
 from arena.run.session import HostError, Progress, Run, clean_up, record_results
 
 __all__ = [
     "ABOUT",
-    "LIMIT_RANGES",
     "HostError",
     "Job",
     "NoRoomError",

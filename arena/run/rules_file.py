@@ -24,9 +24,9 @@ from typing import Any
 
 from arena.bots import read_toml, shown
 from arena.coup import COUP, FIELD, FIELDS, PRESETS, Ruleset, changed, toml, unknown_field, why_idle, why_unplayable
-from arena.sandbox import LIMITS, Limits
+from arena.sandbox import LIMITS
 
-__all__ = ["ABOUT", "LIMIT_RANGES", "RulesetError", "limited", "load", "load_limits"]
+__all__ = ["ABOUT", "RulesetError", "limited", "load", "load_limits"]
 
 ENDING = ".toml"
 
@@ -44,20 +44,6 @@ ABOUT = {
     "andy": "a card shown as proof may be kept",
     "blog": "an exchange of one puts the claimed card back",
 }
-
-
-# What a limit may be. Below the least nothing starts; above the most it's a typing error, or more than a kernel takes.
-LIMIT_RANGES: dict[str, tuple[float, float]] = {
-    "memory_mb": (16, 1_048_576),  # Python alone needs 10
-    "processes": (1, 32_768),  # Linux numbers no more of them by default
-    "cpu_s": (1, 1_000_000),
-    "cores": (0.05, 1_024),  # 5 ms of every 100: less stops a program for longer than a request's free time
-    "file_size_mb": (1, 1_048_576),
-    "tmp_mb": (1, 1_048_576),
-    "open_files": (16, 1_048_576),  # starting an interpreter takes some
-    "output_kb": (64, 1_048_576),  # one line may have 64
-}
-assert set(LIMIT_RANGES) == set(LIMITS)
 
 
 class RulesetError(Exception):
@@ -91,12 +77,12 @@ def limited(values: Mapping[str, object], called: Mapping[str, str] | None = Non
         if name not in LIMITS:
             raise ValueError(unknown_field(name, dict.fromkeys(LIMITS)))
         shown = (called or {}).get(name, name)
-        kind: type[Any] = type(getattr(Limits(), name))
-        least, most = LIMIT_RANGES[name]
+        row = LIMITS[name]
+        kind: type[Any] = type(row.default)
         whole = "a whole number" if kind is int else "a number"
         # A bool is no number here, and NaN is in no range.
-        if type(value) not in (int, kind) or not least <= value <= most:  # type: ignore[operator]
-            raise ValueError(f"{shown} is {toml(value)}.\nIt is {whole} from {least:g} to {most:,.12g}.")
+        if type(value) not in (int, kind) or not row.least <= value <= row.most:  # type: ignore[operator]
+            raise ValueError(f"{shown} is {toml(value)}.\nIt is {whole} from {row.least:g} to {row.most:,.12g}.")
         checked[name] = kind(value)
     return checked
 

@@ -1,11 +1,73 @@
-"""What one start of a program may use: one table, which flags, the ladder's rules, messages and docs read.
+"""What one start of a program may use: one row for each limit.
 
-Must not know how a backend enforces a limit. `Limits` holds the values; `LIMITS` says of each field what it is called
-and how an excess is told to the author.
+A row is the default of its field in `Limits`; `LIMITS` lists them. Flags, TOML files, the hello line, faults and the
+doctor read them. Must not know how a sandbox enforces a limit.
 """
 
 import signal
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class LimitRule:
+    """One row. In `message` and `counted` {} stands for the value with its unit.
+
+    field: the name in `Limits`, in TOML files and, with - for _, of the flag. default, least, most: in `unit`; below
+    the least nothing starts, above the most it's a typing error, or more than a kernel takes. about: the flag's help.
+    wire, wire_unit: the name in hello.limits, and how many of its units are one of ours.
+    code: the fault of a program that the limit has ended; "" where the limit only refuses, which ends no program.
+    message, help: one line each on that fault. signal: what the kernel ends a process with for this limit alone.
+    counted: what the kernel counts whenever the limit takes effect, also in a program that lives on; "" where nothing
+    is counted.
+    """
+
+    default: float
+    least: float
+    most: float
+    unit: str
+    about: str
+    code: str = ""
+    message: str = ""
+    help: str = ""
+    signal: int | None = None
+    counted: str = ""
+    field: str = ""
+    wire: str = ""
+    wire_unit: int = 1
+
+    @property
+    def flag(self) -> str:
+        """Return the option that sets it: --memory-mb."""
+        return "--" + self.field.replace("_", "-")
+
+    def told(self, limits: "Limits") -> str:
+        """Return the message with the value: "out of memory: 256 MB"."""
+        return self.message.format(self._amount(f"{self.value(limits):g}"))
+
+    @property
+    def told_of_any(self) -> str:
+        """Return the message of all values: "out of memory: N MB"."""
+        return self.message.format(self._amount("N"))
+
+    def count_told(self, limits: "Limits", count: int) -> str:
+        """Return what was counted: "forks refused at its limit of 64: 3"."""
+        return f"{self.counted.format(self._amount(f'{self.value(limits):g}'))}: {count}"
+
+    def value(self, limits: "Limits") -> float:
+        """Return the limit's value in its unit."""
+        value: float = getattr(limits, self.field)
+        return value
+
+    def _amount(self, number: str) -> str:
+        return f"{number} {self.unit}".rstrip()
+
+
+def _limit(default: Any, least: float, most: float, unit: str, about: str, **more: Any) -> Any:
+    return field(default=default, metadata={"row": LimitRule(default, least, most, unit, about, **more)})
+
+
+_MB_MOST = 1_048_576
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,74 +77,91 @@ class Limits:
     A limit that the arena itself runs under, and that is lower, stays as it is.
     """
 
-    memory_mb: int = 256  # with what lies in /tmp; node and a JVM play in 100
-    processes: int = 64  # threads count; a JVM has 30
-    cpu_s: int = 1200  # a net far below the clocks: 24 games in which 60 requests take 500 ms and the bank goes
-    cores: float = 1.0  # at once; so that threads win no time over a bot without them
-    file_size_mb: int = 64  # per file: a log gone wild stops before the disk is full; no sample bot writes any
-    tmp_mb: int = 16  # what all files together may hold; 16 MB is isolate's and this project's measured default
-    open_files: int = 256  # a JVM or node opens below 100; isolate allows 64, macOS gives a user 256
-    output_kb: int = 1024  # between two requests; a reply has under 200 bytes
-
-
-@dataclass(frozen=True, slots=True)
-class LimitRule:
-    """One row. In `message` and `counted` {} stands for the value.
-
-    code: the fault of a program that the limit has ended; "" where the limit only refuses, which ends no program.
-    message, help: one line each on that fault. signal: what the kernel ends a process with for this limit alone.
-    counted: what the kernel counts whenever the limit takes effect, also in a program that lives on; "" where nothing
-    is counted.
-    """
-
-    field: str
-    code: str = ""
-    message: str = ""
-    help: str = ""
-    signal: int | None = None
-    counted: str = ""
-
-    @property
-    def flag(self) -> str:
-        """Return the option that sets it: --memory-mb."""
-        return "--" + self.field.replace("_", "-")
-
-    def told(self, limits: Limits) -> str:
-        """Return the message with the value: "out of memory: 256 MB"."""
-        return self.message.format(f"{getattr(limits, self.field):g}")
-
-    def count_told(self, limits: Limits, count: int) -> str:
-        """Return what was counted: "forks refused at its limit of 64: 3"."""
-        return f"{self.counted.format(f'{getattr(limits, self.field):g}')}: {count}"
-
-
-_ROWS = (
-    LimitRule(
-        "memory_mb",
-        "out_of_memory",
-        "out of memory: {} MB",
-        "use less memory; files in /tmp count",
-        counted="processes killed at its limit of {} MB of memory",
-    ),
-    LimitRule(
-        "processes",
-        "too_many_processes",
-        "too many processes and threads: {}",
-        "start fewer, and wait for those that ended",
+    memory_mb: int = _limit(
+        256,  # node and a JVM play in 100
+        16,  # Python alone needs 10
+        _MB_MOST,
+        "MB",
+        "Memory of a bot, files in /tmp included.",
+        code="out_of_memory",
+        message="out of memory: {}",
+        help="use less memory; files in /tmp count",
+        counted="processes killed at its limit of {} of memory",
+    )
+    processes: int = _limit(
+        64,  # threads count; a JVM has 30
+        1,
+        32_768,  # Linux numbers no more of them by default
+        "",
+        "Processes and threads of a bot.",
+        code="too_many_processes",
+        message="too many processes and threads: {}",
+        help="start fewer, and wait for those that ended",
         counted="forks refused at its limit of {}",
-    ),
-    LimitRule(
-        "cpu_s",
-        "cpu_used_up",
-        "CPU time used up: {} s",
-        "think less: it counts from start to end",
+    )
+    cpu_s: int = _limit(
+        1200,  # a net far below the clocks: 24 games in which 60 requests take 500 ms and the bank is used up
+        1,
+        1_000_000,
+        "s",
+        "CPU seconds of a bot, a match.",
+        code="cpu_used_up",
+        message="CPU time used up: {}",
+        help="think less: it counts from start to end",
         signal=signal.SIGXCPU,
-    ),
-    LimitRule("cores"),
-    LimitRule("file_size_mb", "file_too_large", "a file grew over {} MB", "keep files small", signal=signal.SIGXFSZ),
-    LimitRule("tmp_mb"),
-    LimitRule("open_files"),
-    LimitRule("output_kb", "flood", "over {} KB were sent between two requests", "send one line for each request"),
-)
-LIMITS = {row.field: row for row in _ROWS}
-assert tuple(LIMITS) == tuple(field.name for field in fields(Limits))
+    )
+    cores: float = _limit(
+        1.0,  # so that threads win no time over a bot without them
+        0.05,  # 5 ms of every 100: less stops a program for longer than a request's free time
+        1_024,
+        "",
+        "Cores that a bot may use at once.",
+    )
+    file_size_mb: int = _limit(
+        64,  # a log gone wild stops before the disk is full; no sample bot writes any
+        1,
+        _MB_MOST,
+        "MB",
+        "Size of each file that a bot writes.",
+        code="file_too_large",
+        message="a file grew over {}",
+        help="keep files small",
+        signal=signal.SIGXFSZ,
+    )
+    tmp_mb: int = _limit(
+        16,  # isolate's default too
+        1,
+        _MB_MOST,
+        "MB",
+        "Size of a bot's /tmp.",
+    )
+    open_files: int = _limit(
+        256,  # a JVM or node opens below 100; isolate allows 64, macOS gives a user 256
+        16,  # starting an interpreter takes some
+        _MB_MOST,
+        "",
+        "Files that a bot may hold open.",
+    )
+    output_kb: int = _limit(
+        1024,  # between two requests; a reply has under 200 bytes
+        64,  # one line may have 64
+        _MB_MOST,
+        "KB",
+        "Output of a bot between two requests.",
+        code="flood",
+        message="over {} were sent between two requests",
+        help="send one line for each request",
+        wire="flood_bytes",
+        wire_unit=1024,
+    )
+
+    def on_wire(self) -> dict[str, float]:
+        """Return the values as hello.limits has them."""
+        return {row.wire: row.value(self) * row.wire_unit for row in LIMITS.values()}
+
+
+def _named(row: LimitRule, name: str) -> LimitRule:
+    return replace(row, field=name, wire=row.wire or name)
+
+
+LIMITS = {each.name: _named(each.metadata["row"], each.name) for each in fields(Limits)}

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from arena.run import LIMIT_RANGES, RulesetError, load, load_limits
+from arena.run import RulesetError, load, load_limits
 from arena.sandbox import ISOLATING, LIMITS, Choice, Limits, make, strongest, why_not
 from tests.place import Place
 
@@ -297,8 +297,8 @@ def test_limits_that_are_no_table_are_refused(tmp_path: Path) -> None:
 def test_a_preset_has_no_limits_of_its_own() -> None:
     """And every default lies in its range."""
     assert load_limits("coup") == {}
-    for field, (least, most) in LIMIT_RANGES.items():
-        assert least <= getattr(Limits(), field) <= most
+    for row in LIMITS.values():
+        assert row.least <= row.default <= row.most
 
 
 # --- clocks -----------------------------------------------------------------------------------------------------------

@@ -510,7 +510,7 @@ def test_every_limit_that_ends_a_process_is_a_fault_that_is_made_of_its_row() ->
     """Source: arena/sandbox/limits.py, the one table; the value stands as N."""
     assert {code for code, _ in BY_LIMIT.values()} == LIMIT
     for field, (code, _) in BY_LIMIT.items():
-        assert FAULTS[code].message == LIMITS[field].message.format("N")
+        assert FAULTS[code].message == LIMITS[field].told_of_any
         assert FAULTS[code].help == LIMITS[field].help
 
 

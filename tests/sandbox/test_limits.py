@@ -1,0 +1,61 @@
+"""The table of limits: one row for each, which the protocol's model, its schema and SPEC.md agree with."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from arena.sandbox import LIMITS, Limits
+from protocol import messages
+
+ROOT = Path(__file__).parents[2]
+# What hello.limits has besides: it belongs to the match, not to the sandbox.
+OF_THE_MATCH = {"limit_ms", "bank_ms", "start_ms", "line_bytes", "lives", "forfeits", "clock", "ponder"}
+
+
+def test_the_hello_has_every_limit_of_the_table_and_no_other() -> None:
+    """Source: protocol/SPEC.md, `hello`; the model and the schema are written by hand and by the model."""
+    told = set(Limits().on_wire())
+    assert told == {row.wire for row in LIMITS.values()}
+    assert set(messages.Limits.model_fields) == told | OF_THE_MATCH
+    schema = json.loads((ROOT / "protocol" / "schema.json").read_text(encoding="utf-8"))
+    assert set(schema["$defs"]["Limits"]["properties"]) == told | OF_THE_MATCH
+    spec = (ROOT / "protocol" / "SPEC.md").read_text(encoding="utf-8")
+    assert [name for name in told if f"| `limits.{name}` |" not in spec] == []
+
+
+def test_a_limit_is_told_in_the_units_of_the_protocol() -> None:
+    """Source: protocol/SPEC.md, `hello`: flood_bytes is the only one in other units than the option."""
+    limits = Limits(memory_mb=7, processes=8, cpu_s=9, cores=0.5, file_size_mb=10, tmp_mb=11, open_files=12)
+    assert limits.on_wire() == {
+        "memory_mb": 7,
+        "processes": 8,
+        "cpu_s": 9,
+        "cores": 0.5,
+        "file_size_mb": 10,
+        "tmp_mb": 11,
+        "open_files": 12,
+        "flood_bytes": 1_048_576,
+    }
+
+
+@pytest.mark.parametrize("field", LIMITS)
+def test_a_row_is_complete(field: str) -> None:
+    """Its default is the field's; a fault has a message and a help; what is said names the value."""
+    row = LIMITS[field]
+    assert row.field == field
+    assert row.default == getattr(Limits(), field) == row.value(Limits())
+    assert row.least <= row.default <= row.most
+    assert row.about.endswith(".")
+    assert bool(row.code) == bool(row.message) == bool(row.help)
+    assert all("{}" in text for text in (row.message, row.counted) if text)
+
+
+def test_what_is_said_of_a_limit_has_its_value_and_unit() -> None:
+    """As the report and the log show it."""
+    limits = Limits(memory_mb=64, processes=20)
+    assert LIMITS["memory_mb"].told(limits) == "out of memory: 64 MB"
+    assert LIMITS["memory_mb"].told_of_any == "out of memory: N MB"
+    assert LIMITS["memory_mb"].count_told(limits, 2) == "processes killed at its limit of 64 MB of memory: 2"
+    assert LIMITS["processes"].count_told(limits, 3) == "forks refused at its limit of 20: 3"
+    assert LIMITS["open_files"].flag == "--open-files"
