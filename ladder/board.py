@@ -1,34 +1,32 @@
-"""Read models: what the results of a run say about its bots. A fold over results, which are never changed.
-
-A result is a line of results.jsonl: a dict with match, game, seats (a bot's name for each seat), winner (a seat or
-None), survivors, eliminated, forfeits, faults, turns.
-"""
+"""Read models: what results say about the bots. Each is a fold over results, which are never changed."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
-from ladder.rating import MatchShare, Outcome, Rating, Share, fold, win_share
+from ladder.rating import Estimate, Outcome, rating
+from ladder.results import GameResult
 
-Result = Mapping[str, Any]
+__all__ = ["RATED_BY", "Board", "Duel", "Standing", "Tally", "board"]
+
+RATED_BY = ("trueskill", "win_share")
+"""The ratings of a board, by name. The first of them orders the standings.
+
+With equal numbers of games TrueSkill orders like the win share, and it allows for who sat at whose table.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One bot's row. `wins` counts a draw as the bot's share of it; the interval is None below 10 matches."""
+    """One bot's row. `wins` counts a draw as the bot's share of it. `ratings`: an estimate by each name asked for."""
 
     rank: int
     bot: str
     games: int
     matches: int
     wins: float
-    win_share: float
-    low: float | None
-    high: float | None
-    mu: float
-    sigma: float
+    ratings: Mapping[str, Estimate]
     faults: Mapping[str, int]
     forfeits: int
 
@@ -54,89 +52,95 @@ class Board:
 
 
 class Tally:
-    """Takes results in as they come, in any order, and folds them into a board.
-
-    Standings are sorted by rating (mu): with equal numbers of games it orders like the win share, and it allows for who
-    sat at whose table. Bots without a game have the rating of a newcomer.
-    """
+    """Counts results as they come, in any order."""
 
     def __init__(self, bots: Sequence[str]) -> None:
-        self._bots = tuple(bots)
-        self._shares: dict[str, dict[int, list[Fraction]]] = {bot: defaultdict(list) for bot in bots}
-        self._faults: dict[str, Counter[str]] = {bot: Counter() for bot in bots}
-        self._forfeits: Counter[str] = Counter()
-        self._outcomes: dict[tuple[int, int], Outcome] = {}
-        self._wins: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
-        self._met: Counter[tuple[str, str]] = Counter()
-        self._draws = 0
+        self.games: Counter[str] = Counter()
+        self.wins: dict[str, Fraction] = dict.fromkeys(bots, Fraction(0))
+        self.matches: dict[str, set[int]] = {bot: set() for bot in bots}
+        self.faults: dict[str, Counter[str]] = {bot: Counter() for bot in bots}
+        self.forfeits: Counter[str] = Counter()
+        self.wins_over: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
+        self.met: Counter[tuple[str, str]] = Counter()
 
-    @property
-    def games(self) -> int:
-        """Return the number of games so far."""
-        return len(self._outcomes)
-
-    def add(self, result: Result) -> None:
-        """Count a game; once: a game that was counted already changes nothing."""
-        place = (result["match"], result["game"])
-        if place in self._outcomes:
-            return
-        seats = result["seats"]
-        winners = [seats[seat] for seat in result["survivors"]]
-        self._outcomes[place] = Outcome(
-            tuple(self._bots.index(bot) for bot in winners),
-            tuple(self._bots.index(bot) for bot in seats if bot not in winners),
-        )
-        self._draws += result["winner"] is None
-        for bot in seats:
-            share = Fraction(1, len(winners)) if bot in winners else Fraction(0)
-            self._shares[bot][result["match"]].append(share)
+    def add(self, result: GameResult) -> None:
+        """Count a game. The caller counts each game once."""
+        seats = result.seats
+        for seat, bot in enumerate(seats):
+            share = Fraction(1, len(result.survivors)) if seat in result.survivors else Fraction(0)
+            self.games[bot] += 1
+            self.matches[bot].add(result.match)
+            self.wins[bot] += share
             for other in seats:
                 if other != bot:
-                    self._wins[bot, other] += share
-                    self._met[bot, other] += 1
-        for seat, code, count in result["faults"]:
-            self._faults[seats[seat]][code] += count
-        for seat in result["forfeits"]:
-            self._forfeits[seats[seat]] += 1
-
-    def board(self) -> Board:
-        """Return the standings so far; ratings are folded in match order, whatever order the results came in."""
-        ratings = fold((self._outcomes[place] for place in sorted(self._outcomes)), len(self._bots))
-        rows = [self._standing(bot, rating) for bot, rating in zip(self._bots, ratings, strict=True)]
-        rows.sort(key=lambda row: (-row.mu, row.bot))
-        return Board(
-            standings=tuple(replace(row, rank=rank) for rank, row in enumerate(rows, start=1)),
-            duels={a: {b: self._duel(a, b) for b in self._bots if self._met[a, b]} for a in self._bots},
-            games=self.games,
-            matches=len({match for match, _ in self._outcomes}),
-            draws=self._draws,
-        )
-
-    def _duel(self, bot: str, other: str) -> Duel:
-        return Duel(float(self._wins[bot, other]), float(self._wins[other, bot]), self._met[bot, other])
+                    self.wins_over[bot, other] += share
+                    self.met[bot, other] += 1
+        for seat, code, count in result.faults:
+            self.faults[seats[seat]][code] += count
+        for seat in result.forfeits:
+            self.forfeits[seats[seat]] += 1
 
     def shares(self) -> list[tuple[str, int, float]]:
-        """Return (bot, games, win share) of every bot, best first: what can be shown while games are played."""
-        rows = []
-        for bot in self._bots:
-            games = [share for shares in self._shares[bot].values() for share in shares]
-            rows.append((bot, len(games), float(sum(games, Fraction(0)) / len(games)) if games else 0.0))
+        """Return (bot, games, win share) of every bot, best first."""
+        rows = [(bot, self.games[bot], float(wins / max(1, self.games[bot]))) for bot, wins in self.wins.items()]
         return sorted(rows, key=lambda row: (-row[2], row[0]))
 
-    def _standing(self, bot: str, rating: Rating) -> Standing:
-        played = [MatchShare(sum(shares, Fraction(0)), len(shares)) for shares in self._shares[bot].values()]
-        share = win_share(played) if played else Share(0.0, None, None)
+    def standing(self, rank: int, bot: str, ratings: Mapping[str, Estimate]) -> Standing:
+        """Return a bot's row."""
         return Standing(
-            rank=0,
+            rank=rank,
             bot=bot,
-            games=sum(match.games for match in played),
-            matches=len(played),
-            wins=float(sum((Fraction(match.wins) for match in played), Fraction(0))),
-            win_share=share.value,
-            low=share.low,
-            high=share.high,
-            mu=rating.mu,
-            sigma=rating.sigma,
-            faults=dict(sorted(self._faults[bot].items())),
-            forfeits=self._forfeits[bot],
+            games=self.games[bot],
+            matches=len(self.matches[bot]),
+            wins=float(self.wins[bot]),
+            ratings=ratings,
+            faults=dict(sorted(self.faults[bot].items())),
+            forfeits=self.forfeits[bot],
         )
+
+    def duels(self, bot: str) -> dict[str, Duel]:
+        """Return a bot's duels with all whom it met."""
+        return {
+            other: Duel(float(self.wins_over[bot, other]), float(self.wins_over[other, bot]), self.met[bot, other])
+            for other in self.wins
+            if self.met[bot, other]
+        }
+
+
+def board(bots: Sequence[str], results: Iterable[GameResult], rated_by: Sequence[str] = RATED_BY) -> Board:
+    """Return the board of all results, whatever their order. Of a game that comes twice the first counts.
+
+    A bot without a game has a newcomer's ratings. Bots of one rating stand by name.
+    """
+    played: dict[tuple[int, int], GameResult] = {}
+    for result in results:
+        played.setdefault((result.match, result.game), result)
+    games = [played[place] for place in sorted(played)]
+    tally = Tally(bots)
+    for game in games:
+        tally.add(game)
+    ratings = _ratings(bots, games, rated_by)
+    order = sorted(bots, key=lambda bot: (-ratings[bot][rated_by[0]].value, bot))
+    return Board(
+        standings=tuple(tally.standing(rank, bot, ratings[bot]) for rank, bot in enumerate(order, start=1)),
+        duels={bot: tally.duels(bot) for bot in bots},
+        games=len(games),
+        matches=len({game.match for game in games}),
+        draws=sum(game.winner is None for game in games),
+    )
+
+
+def _ratings(
+    bots: Sequence[str], games: Sequence[GameResult], rated_by: Sequence[str]
+) -> dict[str, dict[str, Estimate]]:
+    """Return each bot's estimate by each rating."""
+    index = {bot: number for number, bot in enumerate(bots)}
+    outcomes = [_outcome(game, index) for game in games]
+    estimates = {name: rating(name)(outcomes, len(bots)) for name in rated_by}
+    return {bot: {name: found[number] for name, found in estimates.items()} for bot, number in index.items()}
+
+
+def _outcome(game: GameResult, index: Mapping[str, int]) -> Outcome:
+    bots = [index[bot] for bot in game.seats]
+    winners = tuple(bots[seat] for seat in game.survivors)
+    return Outcome(game.match, winners, tuple(bot for bot in bots if bot not in winners))

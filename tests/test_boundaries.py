@@ -40,6 +40,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "arena.sandbox",
         "ladder.board",
         "ladder.executors",
+        "ladder.results",
         "ladder.runner",
         "ladder.schedule",
         "ladder.store",
@@ -55,25 +56,36 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "arena.sandbox",
         "arena.sandbox.docker",
         "ladder.board",
+        "ladder.rating",
         "ladder.runner",
         "ladder.store",
         "protocol",
     ),
     "ladder": (),
     "ladder.schedule": (),
+    "ladder.results": (),
     "ladder.rating": (),
-    "ladder.board": ("ladder.rating",),
+    "ladder.rating.trueskill_star": (),
+    "ladder.rating.win_share": (),
+    "ladder.board": ("ladder.rating", "ladder.results"),
     "ladder.executors": (),
     "ladder.runner": ("ladder.executors",),
-    "ladder.store": (),
+    "ladder.store": ("ladder.results",),
 }
 
 # What makes a result depend on when and where it is computed, or talks to the world.
 IMPURE = {"asyncio", "datetime", "io", "logging", "multiprocessing", "os", "pathlib", "random", "secrets", "select"}
 IMPURE |= {"shutil", "signal", "socket", "subprocess", "sys", "tempfile", "threading", "time", "uuid"}
-PURE = ("arena.coup", "ladder.schedule", "ladder.rating")
+PURE = ("arena.coup", "ladder.board", "ladder.rating", "ladder.results", "ladder.schedule")
 
-HEAVY = {"docker", "pydantic", "rich", "trueskill"}  # each takes longer to import than `arena --help` may take in all
+HEAVY = {
+    "docker",
+    "numpy",
+    "pydantic",
+    "rich",
+    "scipy",
+    "trueskill",
+}  # each takes longer to import than `arena --help` may take in all
 
 
 def name_of(path: Path) -> str:

@@ -15,6 +15,8 @@ from arena.cli.out import Column, counted, table
 from arena.referee import FAULTS, Consequence, RecordError, read, request_line
 from arena.run import Progress, Run
 from ladder.board import Board, Standing
+from ladder.rating import Estimate
+from ladder.store import RunFolder
 from protocol import show
 
 _STDERR_LINES = 6  # of a faulty bot's standard error in its example
@@ -25,7 +27,7 @@ _NAME_WIDTH = 12  # columns that a narrow terminal leaves to a name, which goes 
 
 def live(progress: Progress) -> RenderableType:
     """Return the table that is drawn while games are played."""
-    rows = [[bot, str(games), f"{share:.1%}"] for bot, games, share in progress.tally.shares()]
+    rows = [[bot, str(games), f"{share:.1%}"] for bot, games, share in progress.shares()]
     return Group(_ranked(["bot", "games", "win share"], 0, rows), progress_line(progress))
 
 
@@ -65,7 +67,8 @@ def standings(board: Board) -> Table:
     """Return the standings as a table."""
     rows: list[list[str | Text]] = []
     for row in board.standings:
-        numbers = [f"{row.mu:.1f} ± {2 * row.sigma:.1f}", f"{row.win_share:.1%}", _interval(row), str(row.games)]
+        share = row.ratings["win_share"]
+        numbers = [_rated(row), f"{share.value:.1%}", _interval(share), str(row.games)]
         faults = [Text(str(count), style="red" if count else "") for count in (sum(row.faults.values()), row.forfeits)]
         rows.append([str(row.rank), row.bot, *numbers, *faults])
     return _ranked(["#", "bot", "rating", "win share", "95 %", "games", "faults", "forfeits"], 1, rows)
@@ -80,16 +83,27 @@ def _ranked(names: Sequence[str], bot: int, rows: Sequence[Sequence[str | Text]]
     return table(columns, rows)
 
 
-def _interval(row: Standing) -> str:
-    if row.low is None or row.high is None:
+def _rated(row: Standing) -> str:
+    return f"{row.ratings['trueskill'].value:.1f} ± {2 * _sigma(row):.1f}"
+
+
+def _sigma(row: Standing) -> float:
+    """Return TrueSkill's sigma: its interval ends 2 sigma from mu."""
+    found = row.ratings["trueskill"]
+    assert found.high is not None
+    return (found.high - found.value) / 2
+
+
+def _interval(share: Estimate) -> str:
+    if share.low is None or share.high is None:
         return "-"
-    return f"{100 * row.low:.1f}-{100 * row.high:.1f}"
+    return f"{100 * share.low:.1f}-{100 * share.high:.1f}"
 
 
 def notes(board: Board) -> list[str]:
     """Return what a reader of the standings has to know."""
     lines = ["rating: TrueSkill mu ± 2 sigma; a win share's interval counts each match as one observation"]
-    if any(row.low is None for row in board.standings):
+    if any(row.ratings["win_share"].low is None for row in board.standings):
         lines.append("no interval below 10 matches a bot: play more --games")
     return lines
 
@@ -106,30 +120,30 @@ def duels(board: Board) -> Table:
     return _ranked(["#", "wins against", *(str(row.rank) for row in board.standings)], 1, rows)
 
 
-def trouble(run: Run, board: Board) -> Iterator[Text]:
+def trouble(run: Run, folder: RunFolder, board: Board) -> Iterator[Text]:
     """Yield, for each faulty bot, its faults and one example, and for each match that was given up, why."""
     for row in board.standings:
         if row.faults:
-            yield Text(_example(run, row))
-    for match, reason in run.progress.given_up:
-        yield Text(f"match {match} was void too often and is not counted: {reason}")
+            yield Text(_example(folder, row))
+    for void in run.progress.given_up:
+        yield Text(f"match {void.match} was void too often and is not counted: {void.reason}")
 
 
-def _example(run: Run, row: Standing) -> str:
+def _example(folder: RunFolder, row: Standing) -> str:
     counts = ", ".join(f"{code} {count}" for code, count in row.faults.items())
     lines = [f"{row.bot}: {counts}"]
     # A forfeit follows from what came before it, and a fault that costs nothing matters least.
     for wanted in (Consequence.LIFE, Consequence.FORFEIT, Consequence.FREE):
         code = next((code for code in row.faults if FAULTS[code].consequence is wanted and code != "retired"), None)
         if code is not None:
-            return "\n".join(lines + list(_found(run, row.bot, code)))
+            return "\n".join(lines + list(_found(folder, row.bot, code)))
     return lines[0]
 
 
-def _found(run: Run, name: str, code: str) -> Iterator[str]:
+def _found(folder: RunFolder, name: str, code: str) -> Iterator[str]:
     rule = FAULTS[code]
-    for match in run.folder.complete():
-        record = read(run.folder.read(match))
+    for match in sorted(folder.kept()):
+        record = read(folder.read(match))
         if name not in record.header.bots:
             continue
         bot = record.header.bots.index(name)
@@ -152,12 +166,12 @@ def _found(run: Run, name: str, code: str) -> Iterator[str]:
                 if fault.used and rule.consequence is Consequence.LIFE:
                     yield f"    played   {fault.used}"
                 yield f"    help     {rule.help}"
-                yield from _stderr(run, match, name)
+                yield from _stderr(folder, match, name)
                 return
 
 
-def _stderr(run: Run, match: int, name: str) -> Iterator[str]:
-    for path in run.folder.log_files(match, name):
+def _stderr(folder: RunFolder, match: int, name: str) -> Iterator[str]:
+    for path in folder.log_files(match, name):
         lines = [line for line in path.read_bytes().split(b"\n") if line and not line.startswith(b"--- ")]
         if lines:
             yield f"    stderr   {path}"
@@ -170,19 +184,19 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LINE_SHOWN else f"{text[:_LINE_SHOWN]}… ({len(text)} characters)"
 
 
-def where(run: Run) -> str:
+def where(folder: RunFolder) -> str:
     """Return where to look further."""
-    folder = run.folder.path
-    return f"records {run.folder.records}/, standard error {run.folder.logs}/; arena verify {shlex.quote(str(folder))}"
+    verify = f"arena verify {shlex.quote(str(folder.path))}"
+    return f"records {folder.records}/, standard error {folder.logs}/; {verify}"
 
 
-def to_json(run: Run, board: Board) -> dict[str, Any]:
+def to_json(run: Run, folder: RunFolder, board: Board) -> dict[str, Any]:
     """Return the object that --json prints."""
     config, progress = run.config, run.progress
     seconds = progress.seconds
     played = progress.done - progress.resumed
     return {
-        "run": str(run.folder.path),
+        "run": str(folder.path),
         "rules": config.rules.name,
         "seed": config.seed,
         "seats": config.seats,
@@ -190,24 +204,8 @@ def to_json(run: Run, board: Board) -> dict[str, Any]:
         "matches": board.matches,
         "draws": board.draws,
         "voided": progress.voided,
-        "given_up": [match for match, _ in progress.given_up],
-        "standings": [
-            {
-                "rank": row.rank,
-                "bot": row.bot,
-                "games": row.games,
-                "wins": _whole(row.wins),
-                "win_share": round(row.win_share, 4),
-                "win_share_95": None
-                if row.low is None or row.high is None
-                else [round(row.low, 4), round(row.high, 4)],
-                "mu": round(row.mu, 3),
-                "sigma": round(row.sigma, 3),
-                "faults": {code: row.faults.get(code, 0) for code in FAULTS},
-                "forfeits": row.forfeits,
-            }
-            for row in board.standings
-        ],
+        "given_up": [void.match for void in progress.given_up],
+        "standings": [_standing(row) for row in board.standings],
         "head_to_head": {
             bot: {
                 other: {"wins": _whole(duel.wins), "losses": _whole(duel.losses), "games": duel.games}
@@ -220,6 +218,24 @@ def to_json(run: Run, board: Board) -> dict[str, Any]:
             "requests_per_s": round(progress.requests / seconds, 1) if seconds else 0.0,
             "startup_s": round(progress.startup_s / played, 4) if played else 0.0,
         },
+    }
+
+
+def _standing(row: Standing) -> dict[str, Any]:
+    share = row.ratings["win_share"]
+    return {
+        "rank": row.rank,
+        "bot": row.bot,
+        "games": row.games,
+        "wins": _whole(row.wins),
+        "win_share": round(share.value, 4),
+        "win_share_95": None
+        if share.low is None or share.high is None
+        else [round(share.low, 4), round(share.high, 4)],
+        "mu": round(row.ratings["trueskill"].value, 3),
+        "sigma": round(_sigma(row), 3),
+        "faults": {code: row.faults.get(code, 0) for code in FAULTS},
+        "forfeits": row.forfeits,
     }
 
 

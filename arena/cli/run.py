@@ -111,6 +111,7 @@ def run(
             config = RunConfig.from_json(folder.config())
             _check_before_resume(config)
             folder.lock()
+            folder.load()
             clean_up(config.sandbox)
         else:
             folder = RunFolder(out or _new_folder(), record_results)
@@ -138,12 +139,11 @@ def run(
                     box.close()
             folder.lock()
         this = Run(config, folder)
-        this.load()
-    status = _play(this, jobs or _cores())
+    status = _play(this, folder, jobs or _cores())
     if as_json:
-        write(json.dumps(report.to_json(this, this.progress.tally.board())), folder.path)
+        write(json.dumps(report.to_json(this, folder, this.progress.board())), folder.path)
     else:
-        _print_report(this)
+        _print_report(this, folder)
     if status == 130:
         note(f"interrupted; go on with: arena run --resume {shlex.quote(str(folder.path))}")
     sys.exit(status)
@@ -289,7 +289,7 @@ def _greet(config: "RunConfig", box: "Sandbox") -> None:
         refuse("\n".join(failed))
 
 
-def _play(this: "Run", jobs: int) -> int:
+def _play(this: "Run", folder: "RunFolder", jobs: int) -> int:
     """Play to the end; return the exit code."""
     from arena.bots import BotError
     from arena.cli import report
@@ -312,30 +312,30 @@ def _play(this: "Run", jobs: int) -> int:
         error(str(problem))
         return 1
     except HostError as problem:
-        again = f"arena run --resume {shlex.quote(str(this.folder.path))}"
+        again = f"arena run --resume {shlex.quote(str(folder.path))}"
         error(f"{problem}\nMend it (see arena doctor), and go on with: {again}")
         return 1
     except OSError as problem:
-        again = f"arena run --resume {shlex.quote(str(this.folder.path))}"
+        again = f"arena run --resume {shlex.quote(str(folder.path))}"
         error(f"the results can't be written: {reason(problem)}\nWhat is complete is kept; go on with: {again}")
         return 1
     return 1 if state.given_up else 0
 
 
-def _print_report(this: "Run") -> None:
+def _print_report(this: "Run", folder: "RunFolder") -> None:
     from rich.text import Text
 
     from arena.cli import report
 
-    board = this.progress.tally.board()
+    board = this.progress.board()
     parts: list[RenderableType] = [report.head(this, board)]
     if board.games:  # a table of noughts says nothing
         parts += ["", report.standings(board)]
         parts += [Text(line, style="dim") for line in report.notes(board)]
         parts += ["", report.duels(board)]
-    for text in report.trouble(this, board):
+    for text in report.trouble(this, folder, board):
         parts += ["", text]
-    show(*parts, "", Text(report.where(this), no_wrap=True, overflow="ignore"), kept=this.folder.path)
+    show(*parts, "", Text(report.where(folder), no_wrap=True, overflow="ignore"), kept=folder.path)
 
 
 def _cores() -> int:

@@ -1,6 +1,5 @@
 """The command `arena verify`: records, replayed."""
 
-import json
 import shlex
 from pathlib import Path
 
@@ -13,8 +12,9 @@ from arena.cli.out import fail, reason, refuse, write
 @click.argument("path", metavar="DIR|RECORD", type=click.Path(path_type=Path))
 def verify(path: Path) -> None:
     """Replay records through the engine and demand the same events and results."""
-    from arena.referee import RecordError, read, results
+    from arena.referee import RecordError, read
     from arena.referee import verify as replay
+    from arena.run import game_results
 
     if path.is_dir():
         files = sorted((path / "records" if (path / "records").is_dir() else path).glob("*.jsonl"))
@@ -38,7 +38,7 @@ def verify(path: Path) -> None:
         except RecordError as problem:
             fail(f"{file}: {problem}")
         games += len(record.games)
-        lines += [json.dumps(line, separators=(",", ":")) for line in results(record)]
+        lines += [result.to_line().rstrip("\n") for result in game_results(record)]
     listed = path / "results.jsonl"
     if path.is_dir() and listed.is_file() and listed.read_bytes().decode(errors="replace").splitlines() != lines:
         fail(f"{listed} is not what the records say; arena run --resume {shlex.quote(str(path))} writes it anew")

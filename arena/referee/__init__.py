@@ -14,7 +14,6 @@ from arena.referee.record import (
     read,
     replay,
     request_line,
-    results,
     verify,
     write,
 )
@@ -43,7 +42,6 @@ __all__ = [
     "read",
     "replay",
     "request_line",
-    "results",
     "verify",
     "wire",
     "write",

@@ -33,7 +33,7 @@ from arena.coup import (
     view,
 )
 from arena.referee import wire
-from arena.referee.faults import FAULTS, Consequence, Fault
+from arena.referee.faults import FAULTS, Fault
 from arena.referee.terms import Timing
 from arena.sandbox import Limits
 
@@ -321,29 +321,3 @@ def request_line(header: Header, game: GameRecord, number: int) -> str:
             place += 1
         feed.add(step.events)
     raise RecordError(f"game {game.game} has no move {number}")
-
-
-# ---------------------------------------------------------------- results
-
-
-def results(record: Record) -> list[dict[str, Any]]:
-    """Return the lines of results.jsonl that a record gives, one a game; seats are named by their bots."""
-    return [
-        {
-            "match": record.header.match,
-            "game": game.game,
-            "seats": [record.header.bots[bot] for bot in game.seating],
-            "winner": game.winner,
-            "reason": game.reason,
-            "survivors": game.survivors,
-            "eliminated": game.eliminated,
-            "turns": game.turns,
-            "forfeits": sorted(
-                game.seating.index(fault.bot)
-                for fault in game.faults
-                if FAULTS[fault.code].consequence is Consequence.FORFEIT
-            ),
-            "faults": [[game.seating.index(fault.bot), fault.code, fault.count] for fault in game.faults],
-        }
-        for game in record.games
-    ]

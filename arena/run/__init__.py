@@ -5,8 +5,10 @@ Must not know click, and prints nothing.
 
 from arena.run.config import RunConfig, program, programs, seed_key
 from arena.run.job import Job, NoRoomError, play
+from arena.run.progress import Progress
+from arena.run.results import game_results, record_results
 from arena.run.rules_file import ABOUT, RulesetError, limited, load, load_limits
-from arena.run.session import HostError, Progress, Run, clean_up, record_results
+from arena.run.session import HostError, Run, clean_up
 
 __all__ = [
     "ABOUT",
@@ -18,6 +20,7 @@ __all__ = [
     "Run",
     "RunConfig",
     "clean_up",
+    "game_results",
     "limited",
     "load",
     "load_limits",

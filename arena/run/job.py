@@ -15,12 +15,23 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from arena.referee import ArenaError, MatchResult, MatchSpec, play_match
+from arena.referee import ArenaError, MatchSpec, play_match, read
+from arena.run.results import game_results
 from arena.sandbox import Box, Choice, Program, Sandbox, SandboxError, full, make, no_room, remove_tree
+from ladder.store import PlayedMatch
 
 
 class NoRoomError(Exception):
     """Say in one line that no match can be played for want of room for temporary files, and what helps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A match that was played, and what it took: the requests that were asked, the seconds that starting bots took."""
+
+    match: PlayedMatch
+    requests: int
+    startup_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +53,7 @@ class Job:
             remove_tree(folder)
 
 
-def play(job: Job) -> MatchResult:
+def play(job: Job) -> Played:
     """Play the match. Raises ArenaError where this machine failed, NoRoomError if for want of room below `scratch`."""
     try:
         if job.choice.name == "docker":
@@ -64,11 +75,14 @@ def play(job: Job) -> MatchResult:
         raise ArenaError(str(problem)) from problem
 
 
-def _played(job: Job, sandbox: Sandbox) -> MatchResult:
+def _played(job: Job, sandbox: Sandbox) -> Played:
     def launch(bot: int) -> Box:
         return sandbox.start(job.programs[bot], job.spec.limits)
 
-    return play_match(job.spec, launch)
+    ended = play_match(job.spec, launch)
+    logs = tuple((job.spec.bots[bot], number, data) for bot, number, data in ended.logs)
+    match = PlayedMatch(ended.match, ended.record, game_results(read(ended.record)), logs)
+    return Played(match, ended.requests, ended.startup_s)
 
 
 @cache

@@ -7,20 +7,17 @@ config is what run.json holds.
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from arena.bots import check_unchanged
-from arena.referee import ArenaError, MatchResult, RecordError, read, results
+from arena.referee import ArenaError
 from arena.run.config import RunConfig, program
-from arena.run.job import Job, NoRoomError, play
+from arena.run.job import Job, NoRoomError, Played, play
+from arena.run.progress import Progress
 from arena.sandbox import Choice, remove_dead_scratch, scratch_folder, sweep, sweep_all
-from ladder.board import Tally
 from ladder.executors import Workers
 from ladder.runner import Completed, Idle, Voided, run
-from ladder.schedule import Plan
-from ladder.store import FolderError, RunFolder
+from ladder.store import Store, VoidMatch
 
 PAUSES_S = (2.0, 10.0)  # after a match's first and second void: a Docker daemon restarts in some seconds
 GIVE_UP = 3  # matches given up in a row, none played between them: then it's this machine, and the run stops
@@ -37,45 +34,16 @@ def clean_up(choice: Choice) -> None:
     sweep_all(choice.name)
 
 
-@dataclass(slots=True)
-class Progress:
-    """How far a run is. `given_up` lists (match, reason); `requests` and `startup_s` are of this session alone."""
-
-    plan: Plan
-    tally: Tally
-    began: float
-    done: int = 0
-    resumed: int = 0
-    voided: int = 0
-    given_up: list[tuple[int, str]] = field(default_factory=list)
-    requests: int = 0
-    startup_s: float = 0.0
-    seconds: float = 0.0
-
-    @property
-    def fresh_games(self) -> int:
-        """Return the number of games that this session played."""
-        return (self.done - self.resumed) * self.plan.match_games
-
-
 class Run:
-    """A run over its folder. Iterate `play` to its end, or stop: `progress` is true at any moment."""
+    """A run over its store. Iterate `play` to its end, or stop: `progress` is true at any moment."""
 
-    def __init__(self, config: RunConfig, folder: RunFolder, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, config: RunConfig, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self.config = config
-        self.folder = folder
+        self.store = store
         self._clock = clock
-        self.progress = Progress(config.plan(), Tally([bot.name for bot in config.bots]), clock())
+        self.progress = Progress(config.plan(), [bot.name for bot in config.bots], store, clock)
 
-    def load(self) -> None:
-        """Count what is complete already."""
-        for lines in self.folder.load():
-            self.progress.done += 1
-            for line in lines:
-                self.progress.tally.add(line)
-        self.progress.resumed = self.progress.done
-
-    def play(self, jobs: int) -> Iterator[Completed[Job, MatchResult] | Voided[Job] | Idle]:
+    def play(self, jobs: int) -> Iterator[Completed[Job, Played] | Voided[Job] | Idle]:
         """Play what isn't complete, and yield what happens.
 
         Raises BotError if a bot's files change, HostError if this machine fails again and again, or has no room for
@@ -91,58 +59,40 @@ class Run:
             except NoRoomError as problem:
                 raise HostError(str(problem)) from problem
 
-    def _play(self, jobs: int, scratch: Path) -> Iterator[Completed[Job, MatchResult] | Voided[Job] | Idle]:
+    def _play(self, jobs: int, scratch: Path) -> Iterator[Completed[Job, Played] | Voided[Job] | Idle]:
         progress = self.progress
-        have = set(self.folder.complete())
+        todo = set(self.store.todo(table.match for table in progress.plan.tables))
         choice = self.config.sandbox
         starts = [program(bot) for bot in self.config.bots]
-        todo = (
+        jobs_to_play = (
             Job(self.config.spec(table.match, table.bots), tuple(starts[bot] for bot in table.bots), scratch, choice)
             for table in progress.plan.tables
-            if table.match not in have
+            if table.match in todo
         )
         jobs = max(1, min(jobs, progress.plan.matches))
         workers = Workers(jobs)
         lost = 0
         checked = self._clock()
         try:
-            for event in run(todo, play, workers, 2 * jobs, (ArenaError,), Job.clean, PAUSES_S):
+            for event in run(jobs_to_play, play, workers, 2 * jobs, (ArenaError,), Job.clean, PAUSES_S):
                 if self._clock() - checked > _CHECK_S:
                     check_unchanged(self.config.bots)
                     checked = self._clock()
                 match event:
-                    case Completed(job, result):
-                        logs = [(job.spec.bots[bot], number, data) for bot, number, data in result.logs]
-                        for line in self.folder.save(result.match, result.record, logs):
-                            progress.tally.add(line)
-                        progress.done += 1
+                    case Completed(_, played):
+                        self.store.keep(played.match)
+                        progress.requests += played.requests
+                        progress.startup_s += played.startup_s
                         lost = 0
-                        progress.requests += result.requests
-                        progress.startup_s += result.startup_s
                     case Voided(job, reason, given_up):
-                        progress.voided += 1
-                        if given_up:
-                            progress.given_up.append((job.spec.match, reason))
-                            lost += 1
-                progress.seconds = self._clock() - progress.began
+                        self.store.void(VoidMatch(job.spec.match, reason, given_up))
+                        lost += given_up
                 yield event
                 if lost >= GIVE_UP:
-                    raise HostError(f"{GIVE_UP} matches in a row were void too often: {progress.given_up[-1][1]}")
+                    raise HostError(f"{GIVE_UP} matches in a row were void too often: {progress.given_up[-1].reason}")
             check_unchanged(self.config.bots)
         finally:
             workers.shutdown(cancel_futures=True)
             sweep(choice.name)  # what a worker that had to be killed left
-            progress.done = 0
-            for lines in self.folder.finish():  # Ctrl-C may have come between keeping a match and counting it
-                progress.done += 1
-                for line in lines:
-                    progress.tally.add(line)
-            progress.seconds = self._clock() - progress.began
-
-
-def record_results(text: str) -> list[dict[str, Any]]:
-    """Return the lines of results.jsonl of a record's text. Raises FolderError if it can't be read."""
-    try:
-        return results(read(text))
-    except RecordError as problem:
-        raise FolderError(str(problem)) from None
+            self.store.finish()
+            progress.end()

@@ -1,21 +1,24 @@
-"""How strong the bots are, from who won. Pure folds over outcomes: no clock, no I/O, no randomness.
+"""How strong the bots are, from who won. A rating is a file here and a line of RATINGS.
 
-Bots are indices; an outcome says who won and who was eliminated. Must not know where results are stored, what a table
-of standings looks like, or the rules of the game.
+Must not know where results are stored, what a table of standings looks like, or the rules of the game. The file of a
+rating is imported when the rating is asked for: numpy, scipy and trueskill take longer to import than `arena --help`
+may take to answer.
 """
 
-from ladder.rating.trueskill_star import NEWCOMER, Outcome, Rating, WinnerTakeAll, fold, rate
-from ladder.rating.win_share import MatchShare, Share, student_t_quantile, win_share
+from importlib import import_module
 
-__all__ = [
-    "NEWCOMER",
-    "MatchShare",
-    "Outcome",
-    "Rating",
-    "Share",
-    "WinnerTakeAll",
-    "fold",
-    "rate",
-    "student_t_quantile",
-    "win_share",
-]
+from ladder.rating.estimate import Estimate, Outcome, Rating
+
+__all__ = ["RATINGS", "Estimate", "Outcome", "Rating", "rating"]
+
+RATINGS = {
+    "trueskill": "ladder.rating.trueskill_star",
+    "win_share": "ladder.rating.win_share",
+}
+"""Each rating's name, and the module that has it as `rate`."""
+
+
+def rating(name: str) -> Rating:
+    """Return the rating of that name. Raises KeyError for any other."""
+    found: Rating = import_module(RATINGS[name]).rate
+    return found

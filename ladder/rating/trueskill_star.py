@@ -1,19 +1,19 @@
 """TrueSkill for a game with no second place: the winner beats each loser, and losers are not compared.
 
-Theory of operation. TrueSkill's own way to rate a free-for-all is a chain of neighbours in the ranking. Ranks
-[0, 1, 1, 1] then say that the losers are *equal*: their sigma falls faster than the winner's although nothing was
-learned about them, and equal losers get different mu. Here the factor graph is a star:
+TrueSkill's own way to rate a free-for-all is a chain of neighbours in the ranking. Ranks [0, 1, 1, 1] then say that the
+losers are *equal*: their sigma falls faster than the winner's although nothing was learned about them, and equal losers
+get different mu. Here the factor graph is a star:
 
     skill_i ~ N(mu_i, sigma_i^2 + tau^2)     performance_i ~ N(skill_i, beta^2)     performance_w > performance_l
 
-with one comparison for each pair (winner, loser). A draw has several winners: each of them beats each eliminated seat
-and they are not compared with one another. Messages are passed over the comparisons, one after the other, until they
+with one comparison for each pair (winner, loser). A draw has several winners: each of them beats each eliminated seat,
+and winners are not compared with one another. Messages are passed over the comparisons, one after the other, until they
 stop changing; then the skills are read off. The factors are those of the trueskill package.
 
-A game that compares nobody (a draw with nobody eliminated, or all forfeited) changes nothing at all, not even by tau:
-a bot's skill did not change because the game said nothing about it.
+A game that compares nobody (a draw with nobody eliminated, or all forfeited) changes nothing, not even by tau: it says
+nothing about a bot's skill.
 
-Ratings depend a little on the order of the games; a fold over the same games in the same order gives the same ratings.
+Ratings depend a little on the order of the games. The same games in the same order give the same ratings.
 """
 
 import math
@@ -23,7 +23,9 @@ from dataclasses import dataclass
 import trueskill
 from trueskill.factorgraph import LikelihoodFactor, PriorFactor, SumFactor, TruncateFactor, Variable
 
-__all__ = ["NEWCOMER", "Outcome", "Rating", "WinnerTakeAll", "fold", "rate"]
+from ladder.rating.estimate import Estimate, Outcome
+
+__all__ = ["NEWCOMER", "Skill", "WinnerTakeAll", "fold", "rate", "rate_game"]
 
 MU = 25.0  # TrueSkill's usual start
 SIGMA = MU / 3  # TrueSkill's usual start
@@ -35,26 +37,15 @@ FAR = -30.0  # below this the series is the more exact, and pdf / cdf ends in 0 
 
 
 @dataclass(frozen=True, slots=True)
-class Rating:
-    """What is believed of a bot's skill: mean and standard deviation, in TrueSkill's units. Standings sort by mu."""
+class Skill:
+    """What is believed of a bot's skill: mean and standard deviation, in TrueSkill's units."""
 
     mu: float
     sigma: float
 
 
-NEWCOMER = Rating(MU, SIGMA)
-"""The rating of a bot of which nothing is known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """Who won a game and who was eliminated, as bot indices; a bot stands in it at most once.
-
-    A draw has its survivors as winners; a game that all forfeited has none.
-    """
-
-    winners: tuple[int, ...]
-    losers: tuple[int, ...]
+NEWCOMER = Skill(MU, SIGMA)
+"""The skill of a bot of which nothing is known."""
 
 
 class WinnerTakeAll(trueskill.TrueSkill):  # type: ignore[misc]  # the package has no types, so its class is Any
@@ -63,24 +54,24 @@ class WinnerTakeAll(trueskill.TrueSkill):  # type: ignore[misc]  # the package h
     def __init__(self, beta: float = BETA, tau: float = TAU) -> None:
         super().__init__(mu=MU, sigma=SIGMA, beta=beta, tau=tau, draw_probability=0.0, backend=None)
 
-    def compare(self, winners: Sequence[Rating], losers: Sequence[Rating]) -> list[Rating]:
-        """Give the ratings after one game, winners first; unchanged when there are no winners or no losers."""
+    def compare(self, winners: Sequence[Skill], losers: Sequence[Skill]) -> list[Skill]:
+        """Return the skills after one game, winners first; unchanged when there are no winners or no losers."""
         before = [*winners, *losers]
         if not winners or not losers:
             return before
-        skills = [Variable() for _ in before]
+        after = [Variable() for _ in before]
         performances = [Variable() for _ in before]
-        priors = [PriorFactor(skill, rating, self.tau) for skill, rating in zip(skills, before, strict=True)]
+        priors = [PriorFactor(skill, known, self.tau) for skill, known in zip(after, before, strict=True)]
         noises = [
             LikelihoodFactor(skill, performance, self.beta**2)
-            for skill, performance in zip(skills, performances, strict=True)
+            for skill, performance in zip(after, performances, strict=True)
         ]
         for factor in (*priors, *noises):
             factor.down()
         self._settle(performances[: len(winners)], performances[len(winners) :])
         for factor in noises:
             factor.up()
-        return [Rating(float(skill.mu), float(skill.sigma)) for skill in skills]
+        return [Skill(float(skill.mu), float(skill.sigma)) for skill in after]
 
     def _settle(self, winners: list[Variable], losers: list[Variable]) -> None:
         """Pass messages over the comparisons until they no longer change."""
@@ -104,9 +95,9 @@ class WinnerTakeAll(trueskill.TrueSkill):  # type: ignore[misc]  # the package h
             difference.up(1)
 
     def v_win(self, diff: float, draw_margin: float) -> float:
-        """Give the mean of a standard normal beyond -x, plus -x: how far a win by x shifts the mean.
+        """Return the mean of a standard normal beyond -x, plus -x: how far a win by x shifts the mean.
 
-        Replaces the package's, which has no value for upsets beyond 38 sigma; a rating must not stop at one.
+        It replaces the package's, which has no value for upsets beyond 38 sigma: a rating must not stop at one.
         """
         x = diff - draw_margin
         if x < FAR:  # Mills' ratio, its asymptotic series inverted
@@ -115,7 +106,7 @@ class WinnerTakeAll(trueskill.TrueSkill):  # type: ignore[misc]  # the package h
         return math.exp(-x * x / 2) / (math.sqrt(math.pi / 2) * math.erfc(-x / math.sqrt(2)))
 
     def w_win(self, diff: float, draw_margin: float) -> float:
-        """Give the share of the variance that a win by x takes away, 0 <= w < 1."""
+        """Return the share of the variance that a win by x takes away, 0 <= w < 1."""
         x = diff - draw_margin
         if x < FAR:
             y = 1 / x**2
@@ -125,30 +116,37 @@ class WinnerTakeAll(trueskill.TrueSkill):  # type: ignore[misc]  # the package h
 
 
 STANDARD = WinnerTakeAll()
-"""The arena's settings. Holds no state: the same for every fold."""
+"""The settings of every rating. Holds no state."""
 
 
-def rate(
-    ratings: Mapping[int, Rating] | Sequence[Rating],
+def rate(outcomes: Sequence[Outcome], bots: int) -> tuple[Estimate, ...]:
+    """Estimate each bot's skill: mu, between mu - 2 sigma and mu + 2 sigma."""
+    return tuple(
+        Estimate(skill.mu, skill.mu - 2 * skill.sigma, skill.mu + 2 * skill.sigma) for skill in fold(outcomes, bots)
+    )
+
+
+def fold(games: Iterable[Outcome], bots: int, environment: WinnerTakeAll = STANDARD) -> tuple[Skill, ...]:
+    """Rate all games in their order, every bot starting as a newcomer; one skill for each of `bots` bots."""
+    skills = dict.fromkeys(range(bots), NEWCOMER)
+    for game in games:
+        skills.update(rate_game(skills, game.winners, game.losers, environment))
+    return tuple(skills.values())
+
+
+def rate_game(
+    skills: Mapping[int, Skill] | Sequence[Skill],
     winners: Sequence[int],
     losers: Sequence[int],
     environment: WinnerTakeAll = STANDARD,
-) -> dict[int, Rating]:
-    """Rate one game: the new ratings of the bots in it, by bot index.
+) -> dict[int, Skill]:
+    """Rate one game: the new skills of the bots in it, by bot index.
 
-    `ratings` holds at least those bots and is left as it is.
+    `skills` holds at least those bots and is left as it is.
     Raises ValueError when a bot stands in the game twice.
     """
     bots = [*winners, *losers]
     if len(set(bots)) < len(bots):
         raise ValueError(f"a bot is in one game twice: winners {list(winners)}, losers {list(losers)}")
-    after = environment.compare([ratings[bot] for bot in winners], [ratings[bot] for bot in losers])
+    after = environment.compare([skills[bot] for bot in winners], [skills[bot] for bot in losers])
     return dict(zip(bots, after, strict=True))
-
-
-def fold(games: Iterable[Outcome], bots: int, environment: WinnerTakeAll = STANDARD) -> tuple[Rating, ...]:
-    """Rate all games in their order, every bot starting as a newcomer; one rating for each of `bots` bots."""
-    ratings = dict.fromkeys(range(bots), NEWCOMER)
-    for game in games:
-        ratings.update(rate(ratings, game.winners, game.losers, environment))
-    return tuple(ratings.values())

@@ -1,8 +1,12 @@
-"""Where the results of a run or a ladder are kept."""
+"""Where the results of a run or a ladder are kept. A store is a file here, and what `Store` says."""
 
 from ladder.store.folder import FolderError, RunFolder
+from ladder.store.store import PlayedMatch, Store, VoidMatch
 
 __all__ = [
     "FolderError",
+    "PlayedMatch",
     "RunFolder",
+    "Store",
+    "VoidMatch",
 ]

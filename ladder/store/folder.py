@@ -1,4 +1,4 @@
-"""A run's folder: every write of a run that has no database.
+"""A run's folder: a store for a run that has no database. Every write of such a run happens here.
 
     run.json         what was asked for, the key, the bots with their digests; written first
     results.jsonl    one line a game in match order; derived from the records, never read back
@@ -6,31 +6,38 @@
     logs/            standard error of each bot process, 000012-honest-1.txt
 
 A record is written beside its place, synced and renamed: after a crash at any moment each match is there whole or not
-at all. The folder is for its owner alone (0700): records tell hidden cards and the key tells all future ones.
+at all. The results of kept matches are also held in memory; only those of earlier sessions are read from records. Void
+matches are known to their own session alone.
+
+The folder is for its owner alone (0700): records tell hidden cards and the key tells all future ones.
 """
 
 import fcntl
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+
+from ladder.results import GameResult
+from ladder.store.store import PlayedMatch, VoidMatch
 
 _RECORD = "{:06d}.jsonl"
 
 
 class FolderError(Exception):
-    """The folder can't be used. One line that says what to do."""
+    """Say in one line why the folder can't be used, and what to do."""
 
 
 class RunFolder:
-    """A run's folder. `results` turns a record's text into lines of results.jsonl, or raises FolderError."""
+    """A run's folder. `results_of` turns a record's text into the results of its games, or raises FolderError."""
 
-    def __init__(self, path: Path, results: Callable[[str], list[dict[str, Any]]]) -> None:
+    def __init__(self, path: Path, results_of: Callable[[str], tuple[GameResult, ...]]) -> None:
         self.path = path
-        self._results = results
-        self._ready: dict[int, str] = {}  # lines of complete matches that wait for one before them
-        self._next = 0
+        self._results_of = results_of
+        self._results: dict[int, tuple[GameResult, ...]] = {}  # in the order in which the matches were kept
+        self._voids: list[VoidMatch] = []
+        self._next = 0  # the first match that isn't in results.jsonl
         self._locked: int | None = None
 
     @property
@@ -93,37 +100,65 @@ class RunFolder:
             raise FolderError(f"{self.path / 'run.json'} holds no JSON object: it was changed; start a new run")
         return config
 
-    def complete(self) -> list[int]:
-        """Return the numbers of the complete matches, in order."""
-        numbers = [int(path.stem) for path in self.records.glob("*.jsonl") if path.stem.isdecimal()]
-        return sorted(number for number in numbers if self.record(number).is_file())
+    def load(self) -> None:
+        """Take in the matches that earlier sessions kept, in match order.
+
+        results.jsonl then ends where the first match is missing, so that `keep` can go on with it in order.
+        Raises FolderError at a record that isn't whole.
+        """
+        for leftover in self.records.glob("*.tmp"):
+            leftover.unlink()
+        self._take_in()
+        self._next = 0
+        _write(self.path / "results.jsonl", self._in_order())
+
+    def todo(self, matches: Iterable[int]) -> list[int]:
+        """Return those of the matches that aren't kept, in the same order."""
+        return [match for match in matches if match not in self._results]
+
+    def keep(self, played: PlayedMatch) -> None:
+        """Keep a match, once: of a match that comes twice the first counts.
+
+        Raises OSError if the disk doesn't take it. The match isn't kept then.
+        """
+        if self.record(played.match).exists():
+            self._take_in()
+        else:
+            for bot, number, data in played.logs:
+                (self.logs / f"{played.match:06d}-{_safe(bot)}-{number}.txt").write_bytes(data)
+            _write(self.record(played.match), played.record)
+            self._results[played.match] = played.results
+        with (self.path / "results.jsonl").open("a", encoding="utf-8") as out:
+            out.write(self._in_order())
+
+    def void(self, void: VoidMatch) -> None:
+        """Note that an attempt at a match was void, for this session."""
+        self._voids.append(void)
+
+    def kept(self) -> tuple[int, ...]:
+        """Return the kept matches in the order in which they were kept: those of earlier sessions first."""
+        return tuple(self._results)
+
+    def results(self, match: int) -> tuple[GameResult, ...]:
+        """Return the results of a kept match. Raises KeyError for any other."""
+        return self._results[match]
+
+    def voids(self) -> tuple[VoidMatch, ...]:
+        """Return the void attempts of this session, in order."""
+        return tuple(self._voids)
+
+    def finish(self) -> None:
+        """Bring results.jsonl up to all kept matches, over the gaps. Raises OSError, FolderError as `load` does."""
+        self._take_in()  # Ctrl-C may have come between the writing of a record and the noting of its results
+        _write(self.path / "results.jsonl", "".join(self._lines(match) for match in sorted(self._results)))
 
     def record(self, match: int) -> Path:
         """Return where the record of a match is or will be."""
         return self.records / _RECORD.format(match)
 
     def read(self, match: int) -> str:
-        """Return the record of a complete match."""
+        """Return the record of a kept match."""
         return self.record(match).read_text(encoding="utf-8")
-
-    def save(self, match: int, record: str, logs: Iterable[tuple[str, int, bytes]]) -> list[dict[str, Any]]:
-        """Keep a complete match, once, and return its results. `logs` holds (bot, process number, standard error).
-
-        What was kept first counts. Raises OSError if the disk doesn't take it; then the match isn't there.
-        """
-        path = self.record(match)
-        if path.exists():
-            record = self.read(match)
-        else:
-            for bot, number, data in logs:
-                (self.logs / f"{match:06d}-{_safe(bot)}-{number}.txt").write_bytes(data)
-            _write(path, record)
-        lines = self._results(record)
-        if match >= self._next:
-            self._ready[match] = _text(lines)
-        with (self.path / "results.jsonl").open("a", encoding="utf-8") as out:
-            out.write(self._in_order())
-        return lines
 
     def log_files(self, match: int, bot: str) -> list[Path]:
         """Return the files of a bot's standard error in a match, one a process, in order."""
@@ -131,34 +166,16 @@ class RunFolder:
         found = {path.stem.removeprefix(start): path for path in self.logs.glob(f"{start}*.txt")}
         return [found[number] for number in sorted(filter(str.isdecimal, found), key=int)]  # "2-1" is that of bot-2
 
-    def load(self) -> Iterator[list[dict[str, Any]]]:
-        """Yield each complete match's lines, in match order; for whoever goes on with the run.
+    def _take_in(self) -> None:
+        """Read the records that this session hasn't seen."""
+        found = [int(path.stem) for path in self.records.glob("*.jsonl") if path.stem.isdecimal()]
+        for match in sorted(set(found) - self._results.keys()):
+            if self.record(match).is_file():
+                self._results[match] = self._read_results(match)
 
-        results.jsonl then ends where the first match is missing, so that `save` can go on with it in order.
-        Raises FolderError at a record that isn't whole.
-        """
-        for leftover in self.records.glob("*.tmp"):
-            leftover.unlink()
-        self._ready = {}
-        self._next = 0
-        for match in self.complete():
-            lines = self._lines(match)
-            self._ready[match] = _text(lines)
-            yield lines
-        _write(self.path / "results.jsonl", self._in_order())
-
-    def finish(self) -> Iterator[list[dict[str, Any]]]:
-        """Yield each complete match's lines, as `load` does; results.jsonl then holds them all, over the gaps."""
-        texts = []
-        for match in self.complete():
-            lines = self._lines(match)
-            texts.append(_text(lines))
-            yield lines
-        _write(self.path / "results.jsonl", "".join(texts))
-
-    def _lines(self, match: int) -> list[dict[str, Any]]:
+    def _read_results(self, match: int) -> tuple[GameResult, ...]:
         try:
-            return self._results(self.read(match))
+            return self._results_of(self.read(match))
         except (FolderError, UnicodeDecodeError) as problem:
             path = self.record(match)
             raise FolderError(f"{path}: {problem}; remove it, and --resume plays the match again") from None
@@ -166,14 +183,13 @@ class RunFolder:
     def _in_order(self) -> str:
         """Return, once, the lines that can follow those in results.jsonl."""
         texts = []
-        while self._next in self._ready:
-            texts.append(self._ready.pop(self._next))
+        while self._next in self._results:
+            texts.append(self._lines(self._next))
             self._next += 1
         return "".join(texts)
 
-
-def _text(lines: list[dict[str, Any]]) -> str:
-    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+    def _lines(self, match: int) -> str:
+        return "".join(result.to_line() for result in self._results[match])
 
 
 def _safe(bot: str) -> str:

@@ -1,4 +1,4 @@
-"""The read model: a fold over results. Source: DESIGN.md, section 5: winner takes all, a draw gives each of k 1/k."""
+"""The read models: folds over results. The winner takes all; a draw gives each of its k survivors 1/k of a win."""
 
 import random
 from collections.abc import Sequence
@@ -6,78 +6,75 @@ from typing import Any
 
 import pytest
 
-from ladder.board import Duel, Standing, Tally
+from ladder.board import Board, Duel, Standing, Tally, board
+from ladder.results import GameResult
 
 
-def result(match: int, game: int, seats: str, survivors: Sequence[int], **more: Any) -> dict[str, Any]:
-    """Return a line of results.jsonl; bots are letters, survivors seats."""
-    return {
-        "match": match,
-        "game": game,
-        "seats": list(seats),
+def result(match: int, game: int, seats: str, survivors: Sequence[int], **more: Any) -> GameResult:
+    """Return a game; bots are letters, survivors seats."""
+    fields: dict[str, Any] = {
         "winner": survivors[0] if len(survivors) == 1 else None,
-        "survivors": list(survivors),
-        "eliminated": [],
+        "reason": "last_standing",
+        "eliminated": (),
         "turns": 9,
-        "forfeits": [],
-        "faults": [],
+        "forfeits": (),
+        "faults": (),
         **more,
     }
+    return GameResult(match, game, tuple(seats), survivors=tuple(survivors), **fields)
 
 
-def tally(bots: str, *results: dict[str, Any]) -> Tally:
-    counted = Tally(list(bots))
-    for line in results:
-        counted.add(line)
-    return counted
+def boarded(bots: str, *results: GameResult) -> Board:
+    return board(list(bots), results)
 
 
-def rows(counted: Tally) -> dict[str, Standing]:
-    return {row.bot: row for row in counted.board().standings}
+def rows(found: Board) -> dict[str, Standing]:
+    return {row.bot: row for row in found.standings}
+
+
+def mu(row: Standing) -> float:
+    return row.ratings["trueskill"].value
 
 
 def test_the_winner_takes_all() -> None:
     """There is no second place."""
-    board = tally("abc", result(0, 0, "abc", [1])).board()
-    found = {row.bot: (row.wins, row.win_share, row.games, row.matches) for row in board.standings}
-    assert found == {"a": (0, 0, 1, 1), "b": (1, 1, 1, 1), "c": (0, 0, 1, 1)}
-    assert (board.games, board.matches, board.draws) == (1, 1, 0)
+    found = boarded("abc", result(0, 0, "abc", [1]))
+    counts = {row.bot: (row.wins, row.ratings["win_share"].value, row.games, row.matches) for row in found.standings}
+    assert counts == {"a": (0, 0, 1, 1), "b": (1, 1, 1, 1), "c": (0, 0, 1, 1)}
+    assert (found.games, found.matches, found.draws) == (1, 1, 0)
 
 
 @pytest.mark.parametrize(("survivors", "share"), [([0, 1], 1 / 2), ([0, 1, 2], 1 / 3), ([0, 1, 2, 3], 1 / 4)])
 def test_a_draw_gives_each_survivor_its_share_of_one_win(survivors: list[int], share: float) -> None:
     """1/k to each of k, and nothing to those who were out."""
-    counted = tally("abcd", result(0, 0, "abcd", survivors))
-    found = rows(counted)
+    whole = boarded("abcd", result(0, 0, "abcd", survivors))
+    found = rows(whole)
     for seat, bot in enumerate("abcd"):
         assert found[bot].wins == pytest.approx(share if seat in survivors else 0)
-    assert counted.board().draws == 1
+    assert whole.draws == 1
     assert sum(row.wins for row in found.values()) == pytest.approx(1)
 
 
 def test_survivors_of_a_draw_are_not_compared_with_one_another() -> None:
     """They have the same rating, above that of who was out."""
-    found = rows(tally("abc", result(0, 0, "abc", [0, 1])))
-    assert found["a"].mu == pytest.approx(found["b"].mu)
-    assert found["a"].mu > found["c"].mu
+    found = rows(boarded("abc", result(0, 0, "abc", [0, 1])))
+    assert mu(found["a"]) == pytest.approx(mu(found["b"]))
+    assert mu(found["a"]) > mu(found["c"])
 
 
 def test_a_game_that_all_forfeit_at_once_is_a_draw_that_nobody_wins() -> None:
     """It has no survivors; it is a game, and shares stay numbers."""
-    board = tally("ab", result(0, 0, "ab", [])).board()
-    assert board.draws == 1
-    assert [row.wins for row in board.standings] == [0, 0]
-    assert board.standings[0].mu == pytest.approx(board.standings[1].mu)
+    found = boarded("ab", result(0, 0, "ab", []))
+    assert found.draws == 1
+    assert [row.wins for row in found.standings] == [0, 0]
+    assert mu(found.standings[0]) == pytest.approx(mu(found.standings[1]))
 
 
 def test_a_game_is_counted_once() -> None:
     """Whatever is delivered twice, also with another content, changes nothing."""
-    counted = tally("ab", result(0, 0, "ab", [0], faults=[[1, "timeout", 2]], forfeits=[1]))
-    before = counted.board()
-    counted.add(result(0, 0, "ab", [0], faults=[[1, "timeout", 2]], forfeits=[1]))
-    counted.add(result(0, 0, "ab", [1]))
-    assert counted.board() == before
-    assert counted.games == 1
+    once = result(0, 0, "ab", [0], faults=((1, "timeout", 2),), forfeits=(1,))
+    assert boarded("ab", once, once, result(0, 0, "ab", [1])) == boarded("ab", once)
+    assert boarded("ab", once, once).games == 1
 
 
 def test_the_order_of_delivery_changes_nothing() -> None:
@@ -90,7 +87,7 @@ def test_the_order_of_delivery_changes_nothing() -> None:
     ]
     boards = []
     for _ in range(3):
-        boards.append(tally("abcd", *lines).board())
+        boards.append(boarded("abcd", *lines))
         chance.shuffle(lines)
     assert boards[0] == boards[1] == boards[2]
 
@@ -98,62 +95,79 @@ def test_the_order_of_delivery_changes_nothing() -> None:
 def test_standings_are_sorted_by_rating_and_ranked_from_one() -> None:
     """Bots without a game are there too, with a newcomer's rating."""
     lines = [result(match, 0, "abc", [1 if match % 3 else 2]) for match in range(9)]
-    board = tally("abcd", *lines).board()
-    assert [row.rank for row in board.standings] == [1, 2, 3, 4]
-    assert [row.mu for row in board.standings] == sorted((row.mu for row in board.standings), reverse=True)
-    assert board.standings[0].bot == "b"
-    newcomer = next(row for row in board.standings if row.bot == "d")
-    assert (newcomer.games, newcomer.matches, newcomer.wins, newcomer.low, newcomer.high) == (0, 0, 0, None, None)
-    assert newcomer.mu == pytest.approx(25)
+    found = boarded("abcd", *lines)
+    assert [row.rank for row in found.standings] == [1, 2, 3, 4]
+    assert list(map(mu, found.standings)) == sorted(map(mu, found.standings), reverse=True)
+    assert found.standings[0].bot == "b"
+    newcomer = rows(found)["d"]
+    share = newcomer.ratings["win_share"]
+    assert (newcomer.games, newcomer.matches, newcomer.wins, share.low, share.high) == (0, 0, 0, None, None)
+    assert mu(newcomer) == pytest.approx(25)
+
+
+def test_the_first_rating_that_is_asked_for_orders_the_standings() -> None:
+    """A board has the ratings that are asked for, and no other."""
+    # c wins 1 of 1, b 3 of 4: more games make b's rating the higher one.
+    lines = [result(0, game, "ab", [1 if game else 0]) for game in range(4)]
+    lines.append(result(1, 0, "ac", [1]))
+    assert [row.bot for row in board("abc", lines).standings] == ["b", "c", "a"]
+    by_share = board("abc", lines, ["win_share"])
+    assert [row.bot for row in by_share.standings] == ["c", "b", "a"]
+    assert {name for row in by_share.standings for name in row.ratings} == {"win_share"}
 
 
 def test_bots_of_one_rating_stand_by_name() -> None:
     """So that equal runs print equal tables."""
-    assert [row.bot for row in tally("cab").board().standings] == ["a", "b", "c"]
+    assert [row.bot for row in boarded("cab").standings] == ["a", "b", "c"]
 
 
 def test_no_interval_below_ten_matches() -> None:
     """A match is one observation; many games in few matches are few observations."""
     nine = [result(match, game, "ab", [game % 2]) for match in range(9) for game in range(10)]
-    assert all(row.low is row.high is None for row in tally("ab", *nine).board().standings)
+    shares = [row.ratings["win_share"] for row in boarded("ab", *nine).standings]
+    assert all(share.low is share.high is None for share in shares)
     ten = [*nine, *(result(9, game, "ab", [game % 2]) for game in range(10))]
-    for row in tally("ab", *ten).board().standings:
-        assert row.low is not None
-        assert row.high is not None
-        assert 0 <= row.low < row.win_share < row.high <= 1
+    for row in boarded("ab", *ten).standings:
+        share = row.ratings["win_share"]
+        assert share.low is not None
+        assert share.high is not None
+        assert 0 <= share.low < share.value < share.high <= 1
 
 
 def test_duels_count_the_games_at_a_common_table() -> None:
     """`duels[a][b]` is a's wins and b's wins where both sat; a third bot's wins are in `games` alone."""
-    board = tally(
+    duels = boarded(
         "abcd",
         result(0, 0, "abc", [0]),
         result(0, 1, "abc", [2]),
         result(1, 0, "bad", [1]),
         result(1, 1, "bad", [0, 1]),
-    ).board()
-    assert board.duels["a"]["b"] == Duel(wins=2.5, losses=0.5, games=4)
-    assert board.duels["b"]["a"] == Duel(wins=0.5, losses=2.5, games=4)
-    assert board.duels["a"]["c"] == Duel(wins=1, losses=1, games=2)
-    assert "d" not in board.duels["c"], "they never met"
-    assert "a" not in board.duels["a"]
+    ).duels
+    assert duels["a"]["b"] == Duel(wins=2.5, losses=0.5, games=4)
+    assert duels["b"]["a"] == Duel(wins=0.5, losses=2.5, games=4)
+    assert duels["a"]["c"] == Duel(wins=1, losses=1, games=2)
+    assert "d" not in duels["c"], "they never met"
+    assert "a" not in duels["a"]
 
 
 def test_faults_and_forfeits_belong_to_who_sat_there() -> None:
     """Results name seats; a bot changes its seat from game to game."""
-    counted = tally(
-        "ab",
-        result(0, 0, "ab", [0], faults=[[1, "timeout", 2], [1, "illegal_move", 1]], forfeits=[1]),
-        result(0, 1, "ba", [1], faults=[[0, "timeout", 1], [1, "stray_line", 4]], forfeits=[0]),
+    found = rows(
+        boarded(
+            "ab",
+            result(0, 0, "ab", [0], faults=((1, "timeout", 2), (1, "illegal_move", 1)), forfeits=(1,)),
+            result(0, 1, "ba", [1], faults=((0, "timeout", 1), (1, "stray_line", 4)), forfeits=(0,)),
+        )
     )
-    found = rows(counted)
     assert found["a"].faults == {"stray_line": 4}
     assert found["b"].faults == {"illegal_move": 1, "timeout": 3}
     assert (found["a"].forfeits, found["b"].forfeits) == (0, 2)
 
 
-def test_shares_are_what_the_live_table_shows() -> None:
+def test_a_tally_shows_shares_while_games_are_played() -> None:
     """(bot, games, win share), best first, also before the first game."""
-    assert tally("ba").shares() == [("a", 0, 0.0), ("b", 0, 0.0)]
-    counted = tally("ab", result(0, 0, "ab", [1]), result(0, 1, "ab", [0, 1]))
-    assert counted.shares() == [("b", 2, 0.75), ("a", 2, 0.25)]
+    tally = Tally(["b", "a"])
+    assert tally.shares() == [("a", 0, 0.0), ("b", 0, 0.0)]
+    tally.add(result(0, 0, "ab", [1]))
+    tally.add(result(0, 1, "ab", [0, 1]))
+    assert tally.shares() == [("b", 2, 0.75), ("a", 2, 0.25)]

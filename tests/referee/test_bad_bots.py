@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.referee import FAULTS, Consequence, MatchSpec, Timing, play_match, read, results, verify
+from arena.referee import FAULTS, Consequence, MatchSpec, Timing, play_match, read, verify
+from arena.run import game_results
 from arena.sandbox import NAMES, Box, Choice, Limits, ProcessSandbox, Program, Sandbox, make, why_not
 
 ROOT = Path(__file__).parents[2]
@@ -172,12 +173,13 @@ def test_a_bad_bot_is_charged_with_its_own_faults_and_nobody_suffers(
     assert {fault.bot for fault in faults} <= {0}, "the opponent was charged"
     codes = {fault.code for fault in faults}
     assert expected.codes <= codes <= expected.codes | expected.perhaps
-    for line in results(record):
+    for found in game_results(record):
         if expected.forfeits:
-            assert line["seats"][line["winner"]] == "honest"
-            assert [line["seats"][seat] for seat in line["forfeits"]] == ["bad"]
+            assert found.winner is not None
+            assert found.seats[found.winner] == "honest"
+            assert [found.seats[seat] for seat in found.forfeits] == ["bad"]
         else:
-            assert line["forfeits"] == []
+            assert found.forfeits == ()
     assert all(fault.got is None or fault.got.isprintable() for fault in faults)
 
     with pytest.raises(ChildProcessError):  # no child, neither running nor dead

@@ -27,9 +27,9 @@ from arena.referee import (
     greet,
     play_match,
     read,
-    results,
     verify,
 )
+from arena.run import game_results
 from arena.sandbox import LIMITS, Box, FakeSandbox, Limits, Peer, Program, SandboxError, Script
 from protocol.messages import Error, Hello, TurnRequest, parse_to_bot
 
@@ -483,7 +483,7 @@ def test_a_forfeit_ends_the_process_and_a_new_one_plays_the_next_game(name: str)
     game = played.record.games[0]
     assert (game.winner, game.reason, game.survivors) == (1, "last_standing", (1,))
     assert game.words[-1] == "#"
-    assert results(played.record)[0]["forfeits"] == [0]
+    assert game_results(played.record)[0].forfeits == (0,)
     assert played.faults(1) == []
     assert starts == 2
     hello, start, request = [parse_to_bot(line) for line in second[:3]]

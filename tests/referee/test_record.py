@@ -1,4 +1,4 @@
-"""Tests of a match's record: written, read, replayed, verified; and what is made of it.
+"""Tests of a match's record: written, read, replayed, verified.
 
 The matches are real ones of scripted bots that play at random, and badly at times. Sources: DESIGN.md 4, "Its record";
 arena/referee/record.py, the module's docstring.
@@ -19,7 +19,6 @@ import pytest
 
 from arena.coup import COUP, PRESETS
 from arena.referee import (
-    Fault,
     GameRecord,
     Header,
     MatchResult,
@@ -31,7 +30,6 @@ from arena.referee import (
     read,
     replay,
     request_line,
-    results,
     verify,
     write,
 )
@@ -412,46 +410,13 @@ def test_a_replay_is_a_chain_from_the_deal_to_the_end() -> None:
     assert not steps[-1].after.board.phase.asked
 
 
-# --- results ----------------------------------------------------------------------------------------------------------
-
-
-FORFEITS = {"exited", "out_of_lives", "retired"}  # those that happen in that match
-
-
-def test_results_name_the_seats_by_their_bots() -> None:
-    """Source: record.results; DESIGN.md 4: results.jsonl is derived from complete records."""
-    record = played().record
-    lines = results(record)
-    assert [line["seats"] for line in lines] == [[f"bot{bot}" for bot in game.seating] for game in record.games]
-    for line, game in zip(lines, record.games, strict=True):
-        assert (line["match"], line["game"]) == (5, game.game)
-        for name in ("winner", "reason", "survivors", "eliminated", "turns"):
-            assert line[name] == getattr(game, name)
-        assert line["forfeits"] == [seat for seat, bot in enumerate(game.seating) if codes(game, bot) & FORFEITS]
-        assert line["faults"] == [[game.seating.index(fault.bot), fault.code, 1] for fault in game.faults]
-        assert json.loads(json.dumps(line))["seats"] == line["seats"]
-    assert any(line["forfeits"] for line in lines)
-
-
-def codes(game: GameRecord, bot: int) -> set[str]:
-    return {fault.code for fault in game.faults if fault.bot == bot}
-
-
-def test_a_forfeit_by_the_last_life_is_listed_once() -> None:
-    """Source: record.results; a bot out of lives has two faults at one step."""
-    game = replace(
-        first_game(),
-        faults=[Fault(2, "bad_json", 4), Fault(2, "out_of_lives", 4, used="#"), Fault(1, "stray_line", count=7)],
-    )
-    (line,) = results(Record(played().record.header, (game,)))
-    assert line["forfeits"] == [2]
-    assert line["faults"] == [[2, "bad_json", 1], [2, "out_of_lives", 1], [1, "stray_line", 7]]
+# --- how a game ended -------------------------------------------------------------------------------------------------
 
 
 def test_a_game_at_the_turn_limit_is_a_draw_of_its_survivors() -> None:
     """Source: SPEC.md, "Matches, games, seats"; the record of a draw replays like any other."""
     record = play(steals, steals, games=1).record
     verify(record)
-    (line,) = results(record)
-    assert (line["winner"], line["reason"], line["survivors"]) == (None, "turn_limit", (0, 1))
-    assert (line["eliminated"], line["turns"]) == ([], COUP.limit(2))
+    (game,) = record.games
+    assert (game.winner, game.reason, game.survivors) == (None, "turn_limit", (0, 1))
+    assert (game.eliminated, game.turns) == ([], COUP.limit(2))

@@ -1,44 +1,38 @@
-"""A run's folder: whole or not at all, once, in order. Source: DESIGN.md, section 4, and ladder/store/folder.py.
-
-A record here is a text of two words, the match and a mark, and its results are one line a letter of the mark.
-"""
+"""A run's folder: whole or not at all, once, in order. Source: the docstring of ladder/store/folder.py."""
 
 import json
 import stat
 from itertools import permutations
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from ladder.store import FolderError, RunFolder
-
-
-def lines_of(record: str) -> list[dict[str, Any]]:
-    match, mark = record.split()
-    if mark == "broken":
-        raise FolderError("the record is cut off")
-    return [{"match": int(match), "game": game, "letter": letter} for game, letter in enumerate(mark)]
+from ladder.results import GameResult
+from ladder.store import FolderError, RunFolder, VoidMatch
+from tests.ladder.store.matches import match_of, results_of
 
 
 def fresh(path: Path) -> RunFolder:
-    folder = RunFolder(path / "run", lines_of)
+    folder = RunFolder(path / "run", results_of)
     folder.create({"run": 1})
     return folder
 
 
 def again(folder: RunFolder) -> RunFolder:
     """Return the folder as another session of the run sees it."""
-    return RunFolder(folder.path, lines_of)
+    return RunFolder(folder.path, results_of)
+
+
+def loaded(folder: RunFolder) -> RunFolder:
+    """Return the folder as another session that goes on with the run sees it."""
+    later = again(folder)
+    later.load()
+    return later
 
 
 def listed(folder: RunFolder) -> list[tuple[int, str]]:
     text = (folder.path / "results.jsonl").read_text()
-    return [(line["match"], line["letter"]) for line in map(json.loads, text.splitlines())]
-
-
-def save(folder: RunFolder, match: int, mark: str = "xy") -> list[dict[str, Any]]:
-    return folder.save(match, f"{match} {mark}\n", [])
+    return [(line["match"], line["reason"]) for line in map(json.loads, text.splitlines())]
 
 
 def test_a_folder_is_its_owners_alone(tmp_path: Path) -> None:
@@ -46,7 +40,7 @@ def test_a_folder_is_its_owners_alone(tmp_path: Path) -> None:
     folder = fresh(tmp_path)
     assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
     assert folder.config() == {"run": 1}
-    assert folder.complete() == []
+    assert loaded(folder).kept() == ()
 
 
 def test_a_folder_is_made_once(tmp_path: Path) -> None:
@@ -57,9 +51,9 @@ def test_a_folder_is_made_once(tmp_path: Path) -> None:
     assert folder.config() == {"run": 1}
     (tmp_path / "other").mkdir()
     with pytest.raises(FolderError, match=r"other exists; name another --out$"):
-        RunFolder(tmp_path / "other", lines_of).create({})
+        RunFolder(tmp_path / "other", results_of).create({})
     with pytest.raises(FolderError, match="can't be made"):
-        RunFolder(folder.path / "run.json" / "below", lines_of).create({})
+        RunFolder(folder.path / "run.json" / "below", results_of).create({})
 
 
 @pytest.mark.parametrize("order", list(permutations(range(4))), ids=str)
@@ -67,67 +61,106 @@ def test_results_stand_in_match_order_whatever_ends_first(tmp_path: Path, order:
     """Matches run side by side; those that end early wait for the ones before them, at every moment."""
     folder = fresh(tmp_path)
     for count, match in enumerate(order, start=1):
-        save(folder, match, "xy" if match % 2 else "z")
+        folder.keep(match_of(match, "xy" if match % 2 else "z"))
         have = set(order[:count])
         prefix = next(number for number in range(5) if number not in have)
         assert sorted({number for number, _ in listed(folder)}) == list(range(prefix))
     assert listed(folder) == [(0, "z"), (1, "x"), (1, "y"), (2, "z"), (3, "x"), (3, "y")]
-    assert folder.complete() == [0, 1, 2, 3]
+    assert loaded(folder).kept() == (0, 1, 2, 3)
 
 
 @pytest.mark.parametrize("kept", [(), (0,), (1,), (0, 2), (1, 3), (0, 1, 2, 3)], ids=str)
 def test_a_later_session_goes_on_in_match_order(tmp_path: Path, kept: tuple[int, ...]) -> None:
     """What a killed run left may have gaps: results.jsonl then ends at the first, and grows as they are filled."""
     folder = fresh(tmp_path)
-    for match in kept:
-        save(folder, match)
-    later = again(folder)
-    told = [lines[0]["match"] for lines in later.load()]
-    assert told == sorted(kept)
+    for match in reversed(kept):
+        folder.keep(match_of(match))
+    later = loaded(folder)
+    assert later.kept() == kept, "in match order"
     for match in (3, 2, 1, 0):
         if match not in kept:
-            save(later, match)
+            later.keep(match_of(match))
         numbers = [number for number, _ in listed(later)]
         assert numbers == sorted(numbers)
         assert len(numbers) == len(set(numbers)) * 2, "no match twice"
-    assert [lines[0]["match"] for lines in later.finish()] == [0, 1, 2, 3]
+    later.finish()
+    assert sorted(later.kept()) == [0, 1, 2, 3]
     assert listed(later) == [(match, letter) for match in range(4) for letter in "xy"]
 
 
 def test_a_match_is_kept_once(tmp_path: Path) -> None:
-    """What was kept first counts: a match that was played twice gives the same results twice."""
+    """What was kept first counts, also what another session kept that this one hasn't read."""
     folder = fresh(tmp_path)
-    first = save(folder, 0, "ab")
-    assert save(folder, 0, "cd") == first
+    folder.keep(match_of(0, "ab"))
+    folder.keep(match_of(0, "cd"))
     assert folder.read(0) == "0 ab\n"
     assert listed(folder) == [(0, "a"), (0, "b")]
-    save(folder, 2, "ef")
-    save(folder, 2, "gh")
-    save(folder, 1, "ij")
+    for match, mark in ((2, "ef"), (2, "gh"), (1, "ij")):
+        folder.keep(match_of(match, mark))
     assert [letter for _, letter in listed(folder)] == list("abijef")
+    other = again(folder)
+    other.keep(match_of(1, "kl"))
+    assert folder.read(1) == "1 ij\n"
+    assert [result.reason for result in other.results(1)] == ["i", "j"]
+
+
+def test_what_was_kept_when_the_session_was_interrupted_is_counted_at_its_end(tmp_path: Path) -> None:
+    """Ctrl-C may come when a record is written and before it is noted."""
+    folder = fresh(tmp_path)
+    folder.keep(match_of(0))
+    again(folder).keep(match_of(1))
+    assert folder.kept() == (0,)
+    folder.finish()
+    assert folder.kept() == (0, 1)
+    assert listed(folder) == [(0, "x"), (0, "y"), (1, "x"), (1, "y")]
+
+
+def test_records_are_read_once(tmp_path: Path) -> None:
+    """The results of a match that was just played are taken as they come; those of earlier sessions are read."""
+    read: list[str] = []
+
+    def results(record: str) -> tuple[GameResult, ...]:
+        read.append(record)
+        return results_of(record)
+
+    fresh(tmp_path).keep(match_of(0))
+    later = RunFolder(tmp_path / "run", results)
+    later.load()
+    for match in (1, 2):
+        later.keep(match_of(match))
+    later.finish()
+    assert read == ["0 xy\n"]
+
+
+def test_void_matches_are_forgotten_with_their_session(tmp_path: Path) -> None:
+    """A later session plays them again, and may find this machine mended."""
+    folder = fresh(tmp_path)
+    folder.void(VoidMatch(0, "no memory", True))
+    folder.finish()
+    assert loaded(folder).voids() == ()
+    assert sorted(path.name for path in folder.path.iterdir()) == ["logs", "records", "results.jsonl", "run.json"]
 
 
 def test_a_match_that_was_given_up_leaves_a_gap_at_the_end(tmp_path: Path) -> None:
     """`finish` lists what comes after it, too."""
     folder = fresh(tmp_path)
     for match in (0, 2, 3):
-        save(folder, match, "x")
+        folder.keep(match_of(match, "x"))
     assert listed(folder) == [(0, "x")]
-    assert [lines[0]["match"] for lines in folder.finish()] == [0, 2, 3]
+    folder.finish()
     assert listed(folder) == [(0, "x"), (2, "x"), (3, "x")]
 
 
 def test_half_written_files_are_no_records(tmp_path: Path) -> None:
     """A kill in the middle of a write leaves a .tmp, which counts for nothing and goes when the run goes on."""
     folder = fresh(tmp_path)
-    save(folder, 0)
+    folder.keep(match_of(0))
     (folder.records / "000001.jsonl.tmp").write_text("1 x")
     (folder.records / "notes.jsonl").write_text("mine")
     (folder.records / "7.jsonl").write_text("7 x")
     (folder.path / "results.jsonl").write_text('{"match":0,"ga')
-    later = again(folder)
-    assert later.complete() == [0]
-    assert [lines[0]["match"] for lines in later.load()] == [0]
+    later = loaded(folder)
+    assert later.kept() == (0,)
     assert not list(later.records.glob("*.tmp"))
     assert listed(later) == [(0, "x"), (0, "y")]
     assert (folder.records / "notes.jsonl").read_text() == "mine"
@@ -136,13 +169,13 @@ def test_half_written_files_are_no_records(tmp_path: Path) -> None:
 def test_a_record_that_is_not_whole_is_named(tmp_path: Path) -> None:
     """With the way out: remove it, and the match is played again."""
     folder = fresh(tmp_path)
-    save(folder, 0)
+    folder.keep(match_of(0))
     folder.record(0).write_text("0 broken")
     with pytest.raises(FolderError, match=r"000000\.jsonl: the record is cut off; remove it, and --resume plays"):
-        list(again(folder).load())
+        again(folder).load()
     folder.record(0).write_bytes(b"\xff")
     with pytest.raises(FolderError, match=r"000000\.jsonl: .*; remove it"):
-        list(again(folder).load())
+        again(folder).load()
 
 
 def test_a_disk_that_takes_no_record_has_no_match(tmp_path: Path) -> None:
@@ -151,11 +184,12 @@ def test_a_disk_that_takes_no_record_has_no_match(tmp_path: Path) -> None:
     blocked = folder.records / "000000.jsonl.tmp"
     blocked.mkdir()
     with pytest.raises(OSError, match="000000"):
-        save(folder, 0)
-    assert folder.complete() == []
+        folder.keep(match_of(0))
+    assert folder.kept() == ()
+    assert folder.todo([0]) == [0]
     assert not (folder.path / "results.jsonl").exists()
     blocked.rmdir()
-    save(folder, 0)
+    folder.keep(match_of(0))
     assert listed(folder) == [(0, "x"), (0, "y")]
 
 
@@ -163,8 +197,8 @@ def test_the_standard_error_of_each_process_has_a_file_of_its_own(tmp_path: Path
     """Names that differ never share a file, and a bot's files are found by its name, in order of its processes."""
     folder = fresh(tmp_path)
     bots = ["honest", "honest-2", "my bot", "my_bot", "Zoë", "[x]*", "..", "😀"]
-    logs = [(bot, number, f"{bot} {number}".encode()) for bot in bots for number in (1, 2, 10)]
-    folder.save(5, "5 x\n", logs)
+    logs = tuple((bot, number, f"{bot} {number}".encode()) for bot in bots for number in (1, 2, 10))
+    folder.keep(match_of(5, logs=logs))
     assert len(list(folder.logs.iterdir())) == len(logs)
     for bot in bots:
         assert [path.read_text() for path in folder.log_files(5, bot)] == [f"{bot} {n}" for n in (1, 2, 10)]
@@ -175,7 +209,7 @@ def test_the_standard_error_of_each_process_has_a_file_of_its_own(tmp_path: Path
 def test_a_name_as_long_as_names_may_be_fits_into_a_file_name(tmp_path: Path) -> None:
     """40 characters, none of which a file's name takes as it is."""
     folder = fresh(tmp_path)
-    folder.save(0, "0 x\n", [("😀" * 40, 9, b"")])
+    folder.keep(match_of(0, logs=(("😀" * 40, 9, b""),)))
     assert len(folder.log_files(0, "😀" * 40)) == 1
 
 

@@ -1,0 +1,67 @@
+"""How far a run is: a fold over its store. Nothing here is stored, and nothing can differ from what is."""
+
+from collections.abc import Callable, Sequence
+
+from ladder.board import Board, Tally, board
+from ladder.schedule import Plan
+from ladder.store import Store, VoidMatch
+
+__all__ = ["Progress"]
+
+
+class Progress:
+    """How far a run is. `requests`, `startup_s` and `seconds` are of this session alone."""
+
+    def __init__(self, plan: Plan, bots: Sequence[str], store: Store, clock: Callable[[], float]) -> None:
+        self.plan = plan
+        self.resumed = len(store.kept())
+        self.requests = 0
+        self.startup_s = 0.0
+        self._bots = bots
+        self._store = store
+        self._clock = clock
+        self._began = clock()
+        self._ended: float | None = None
+        self._tally = Tally(bots)
+        self._tallied = 0  # matches, in the order in which they were kept
+
+    @property
+    def done(self) -> int:
+        """Return the number of matches that are kept."""
+        return len(self._store.kept())
+
+    @property
+    def voided(self) -> int:
+        """Return how often a match was void."""
+        return len(self._store.voids())
+
+    @property
+    def given_up(self) -> list[VoidMatch]:
+        """Return the last void attempt of each match that was given up."""
+        return [void for void in self._store.voids() if void.given_up]
+
+    @property
+    def fresh_games(self) -> int:
+        """Return the number of games that this session played."""
+        return (self.done - self.resumed) * self.plan.match_games
+
+    @property
+    def seconds(self) -> float:
+        """Return how long this session has played, or did until its end."""
+        return (self._clock() if self._ended is None else self._ended) - self._began
+
+    def end(self) -> None:
+        """Stop the session's clock."""
+        self._ended = self._clock()
+
+    def shares(self) -> list[tuple[str, int, float]]:
+        """Return (bot, games, win share) of every bot, best first. It costs little while games are played."""
+        for match in self._store.kept()[self._tallied :]:
+            for result in self._store.results(match):
+                self._tally.add(result)
+            self._tallied += 1
+        return self._tally.shares()
+
+    def board(self) -> Board:
+        """Return the board of all kept matches."""
+        return board(self._bots, (result for match in self._store.kept() for result in self._store.results(match)))

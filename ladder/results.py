@@ -1,0 +1,49 @@
+"""What one game ended with. A result is a fact: it is made once, where its match ends, and never changed.
+
+results.jsonl holds one result a line. Imports nothing of ours: whoever plays, stores, counts or shows games takes the
+type from here.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["GameResult"]
+
+
+@dataclass(frozen=True, slots=True)
+class GameResult:
+    """Hold one game of a match, both counted from 0. Seats are counted from 0 in the order of play.
+
+    seats: the name of each seat's bot. winner: a seat, None for a draw. survivors: the seats alive at the end.
+    eliminated: (seat, turn), in order of time. forfeits: the seats that forfeited. faults: (seat, code, count).
+    """
+
+    match: int
+    game: int
+    seats: tuple[str, ...]
+    winner: int | None
+    reason: str
+    survivors: tuple[int, ...]
+    eliminated: tuple[tuple[int, int], ...]
+    turns: int
+    forfeits: tuple[int, ...]
+    faults: tuple[tuple[int, str, int], ...]
+
+    def to_line(self) -> str:
+        """Return the game's line of results.jsonl, with its end."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return json.dumps(fields, separators=(",", ":")) + "\n"
+
+    @classmethod
+    def from_line(cls, line: str) -> "GameResult":
+        """Return the result that `to_line` wrote. Raises ValueError for any other line."""
+        try:
+            fields = json.loads(line)
+            return cls(**{name: _frozen(fields.pop(name)) for name in cls.__dataclass_fields__}, **fields)
+        except (AttributeError, KeyError, TypeError, RecursionError) as problem:
+            raise ValueError(f"no line of results.jsonl: {problem!r}") from None
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

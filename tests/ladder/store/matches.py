@@ -1,0 +1,21 @@
+"""Matches for tests of stores. A record is a text of two words, the match and a mark: one game a letter of the mark."""
+
+from ladder.results import GameResult
+from ladder.store import FolderError, PlayedMatch
+
+
+def results_of(record: str) -> tuple[GameResult, ...]:
+    """Return the results of a record: the letters are the reasons for which the games ended."""
+    match, mark = record.split()
+    if mark == "broken":
+        raise FolderError("the record is cut off")
+    return tuple(
+        GameResult(int(match), game, ("a", "b"), 0, letter, (0,), ((1, 3),), 3, (), ())
+        for game, letter in enumerate(mark)
+    )
+
+
+def match_of(number: int, mark: str = "xy", logs: tuple[tuple[str, int, bytes], ...] = ()) -> PlayedMatch:
+    """Return a match whose record has that mark."""
+    record = f"{number} {mark}\n"
+    return PlayedMatch(number, record, results_of(record), logs)

@@ -1,0 +1,82 @@
+"""A match's record gives one result a game. Records here are values; the referee's tests say what a match records."""
+
+import pytest
+
+from arena.coup import COUP
+from arena.referee import FAULTS, Consequence, Fault, GameRecord, Header, Record, write
+from arena.run import game_results, record_results
+from ladder.results import GameResult
+from ladder.store import FolderError
+
+BOTS = ("honest", "bad", "third")
+
+
+def record(*games: GameRecord) -> Record:
+    return Record(Header(match=5, key=bytes(32), rules=COUP, bots=BOTS, handles=("A", "B", "C")), games)
+
+
+def game(number: int, seating: tuple[int, ...], faults: list[Fault], winner: int | None = 2) -> GameRecord:
+    return GameRecord(
+        game=number,
+        seating=seating,
+        faults=faults,
+        eliminated=[(0, 4), (1, 7)],
+        winner=winner,
+        reason="last_standing",
+        survivors=(2,),
+        turns=9,
+    )
+
+
+def test_results_name_the_seats_by_their_bots() -> None:
+    """Records number the bots of the match; seats change from game to game."""
+    first, second = game_results(record(game(0, (0, 1, 2), []), game(1, (2, 0, 1), [Fault(1, "timeout", 3)])))
+    assert first == GameResult(
+        match=5,
+        game=0,
+        seats=("honest", "bad", "third"),
+        winner=2,
+        reason="last_standing",
+        survivors=(2,),
+        eliminated=((0, 4), (1, 7)),
+        turns=9,
+        forfeits=(),
+        faults=(),
+    )
+    assert second.seats == ("third", "honest", "bad")
+    assert second.faults == ((2, "timeout", 1),)
+    assert second.game == 1
+
+
+@pytest.mark.parametrize("code", FAULTS)
+def test_a_fault_that_forfeits_is_listed_as_a_forfeit(code: str) -> None:
+    """The table of faults says which do."""
+    (found,) = game_results(record(game(0, (2, 1, 0), [Fault(0, code, 3)])))
+    assert found.faults == ((2, code, 1),)
+    assert found.forfeits == ((2,) if FAULTS[code].consequence is Consequence.FORFEIT else ())
+
+
+def test_a_forfeit_by_the_last_life_is_listed_once() -> None:
+    """A bot out of lives has two faults at one step."""
+    faults = [Fault(2, "bad_json", 4), Fault(2, "out_of_lives", 4, used="#"), Fault(1, "stray_line", count=7)]
+    (found,) = game_results(record(game(0, (0, 1, 2), faults)))
+    assert found.forfeits == (2,)
+    assert found.faults == ((2, "bad_json", 1), (2, "out_of_lives", 1), (1, "stray_line", 7))
+
+
+def test_forfeits_are_listed_by_seat() -> None:
+    """In the order of the seats, not of the faults."""
+    faults = [Fault(1, "exited", 3), Fault(2, "exited", 5)]
+    assert game_results(record(game(0, (2, 0, 1), faults)))[0].forfeits == (0, 2)
+
+
+def test_a_record_gives_the_results_that_its_text_gives() -> None:
+    """A session counts what its workers made; a later one reads the records."""
+    whole = record(game(0, (0, 1, 2), [Fault(1, "timeout", 3)]), game(1, (1, 2, 0), [], winner=None))
+    assert record_results(write(whole.header, whole.games)) == game_results(whole)
+
+
+def test_a_text_that_is_no_record_is_refused() -> None:
+    """In the words of whoever reads a folder."""
+    with pytest.raises(FolderError, match="cut off"):
+        record_results('{"record":1')
