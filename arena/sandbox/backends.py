@@ -99,7 +99,7 @@ def _bubblewrap(choice: Choice, scratch: Path, ahead: int) -> Sandbox:
 
 
 def _bubblewrap_why_not(choice: Choice) -> Trouble | None:
-    from arena.sandbox.bubblewrap import box as bubblewrap
+    from arena.sandbox import bubblewrap
 
     return bubblewrap.why_not()
 

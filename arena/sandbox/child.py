@@ -3,12 +3,25 @@
 Must not know how the program is kept apart, nor how it ends; that is its subclasses'.
 """
 
+import errno
 import os
 import subprocess
 
 from arena.sandbox.box import Box
 from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Watch, cgroup
+
+# What exec and chdir report about the program itself; any other errno (EAGAIN, ENOMEM, EMFILE, ...) is this machine's.
+THEIR_ERRNOS = {
+    errno.ENOENT: "no such file",
+    errno.ENOTDIR: "a part of the path is not a folder",
+    errno.ELOOP: "too many symbolic links",
+    errno.ENAMETOOLONG: "the name is too long",
+    errno.EACCES: "not executable, or no permission",
+    errno.EPERM: "not permitted to run",
+    errno.ENOEXEC: "not a program (exec format error): is the #! line missing?",
+    errno.E2BIG: "arguments and environment are too long",
+}
 
 
 class ChildBox(Box):

@@ -57,7 +57,7 @@ from typing import Literal
 
 from arena.sandbox.box import CLOSE_MS, Counted, Exit, Program, ProgramError, Sandbox, SandboxError
 from arena.sandbox.cause import caused
-from arena.sandbox.child import ChildBox
+from arena.sandbox.child import THEIR_ERRNOS, ChildBox
 from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Watch, cgroup, children, launch
 from arena.sandbox.trees import remove_tree
@@ -67,18 +67,6 @@ MARKER = "ARENA_BOX"  # environment variable; its value tells one box's descenda
 REAP_POLL_S = 0.001  # the dead arrive within a few ms, so a finer step gains nothing
 
 BOXES_AT_ONCE = 16  # of one user at once: a table of ten and what is being ended; their processes share one counter
-
-# What exec and chdir report about the program itself; any other errno (EAGAIN, ENOMEM, EMFILE, ...) is this machine's.
-THEIR_ERRNOS = {
-    errno.ENOENT: "no such file",
-    errno.ENOTDIR: "a part of the path is not a folder",
-    errno.ELOOP: "too many symbolic links",
-    errno.ENAMETOOLONG: "the name is too long",
-    errno.EACCES: "not executable, or no permission",
-    errno.EPERM: "not permitted to run",
-    errno.ENOEXEC: "not a program (exec format error): is the #! line missing?",
-    errno.E2BIG: "arguments and environment are too long",
-}
 
 
 class ProcessSandbox(Sandbox):

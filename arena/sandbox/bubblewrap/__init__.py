@@ -1,15 +1,16 @@
 """The bubblewrap sandbox: a program in namespaces of its own. Linux only."""
 
-from arena.sandbox.bubblewrap import box, toolchain
-from arena.sandbox.bubblewrap.box import MISSING, BubblewrapBox, BubblewrapSandbox, bwrap, remedied, why_not
+from arena.sandbox.bubblewrap import toolchain
+from arena.sandbox.bubblewrap.box import BubblewrapBox, BubblewrapSandbox
 from arena.sandbox.bubblewrap.held import HeldPipes
+from arena.sandbox.bubblewrap.keeper import MISSING, bwrap
+from arena.sandbox.bubblewrap.trial import remedied, why_not
 
 __all__ = [
     "MISSING",
     "BubblewrapBox",
     "BubblewrapSandbox",
     "HeldPipes",
-    "box",
     "bwrap",
     "remedied",
     "toolchain",

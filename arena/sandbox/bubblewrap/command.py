@@ -1,0 +1,58 @@
+"""The command of a program, as it is called in a box, and what would be wrong with it.
+
+bwrap would report such a program as a failure of its own, or would hand it to a shell. Linux only.
+"""
+
+import contextlib
+import errno
+import os
+import shutil
+from pathlib import Path
+
+from arena.sandbox import bundle
+from arena.sandbox.box import Program, ProgramError
+from arena.sandbox.bubblewrap import toolchain
+from arena.sandbox.child import THEIR_ERRNOS
+
+ARGUMENTS = 8000  # bwrap takes 9,000, of which its options need some hundreds, and each variable 3
+
+
+def command_inside(program: Program) -> str:
+    """Return the command as it is called in the box.
+
+    A name that the box's own PATH doesn't have, but ours has (nvm's node), is called by its path.
+    """
+    command = bundle.argv_inside(program)[0]
+    if "/" in command or shutil.which(command, path=toolchain.search_path(list(toolchain.this_python()))):
+        return command
+    return shutil.which(command) or command
+
+
+def check(program: Program) -> None:
+    """Raise ProgramError for too many arguments, and for names that no variable can have."""
+    if len(program.argv) + 3 * len(program.env) > ARGUMENTS:
+        raise ProgramError(f"{program.argv[0]}: {THEIR_ERRNOS[errno.E2BIG]}")
+    for name, _ in program.env:
+        if not name or "=" in name:
+            raise ProgramError(f"{name!r} can't be the name of an environment variable")
+
+
+def check_format(program: Program, copy: Path) -> bool:
+    """Tell whether the command is a file of the program's own, and there; False also where a link is on the way.
+
+    Raises ProgramError for one that the kernel couldn't execute.
+    """
+    command = bundle.argv_inside(program)[0]
+    if not command.startswith(bundle.INSIDE + "/"):
+        return False
+    with contextlib.suppress(OSError):
+        path = copy
+        for part in Path(command).relative_to(bundle.INSIDE).parts:
+            path /= part
+            if part == ".." or path.is_symlink():  # it may lead to any file of this machine, a pipe among them
+                return False
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_mode & 0o111 and file.read(2) not in (b"#!", b"\x7fE"):
+                raise ProgramError(f"{program.argv[0]}: {THEIR_ERRNOS[errno.ENOEXEC]}")
+            return True
+    return False

@@ -1,0 +1,279 @@
+"""The bwrap process of one box: it makes the namespaces, waits to be released, and reports how the program ended.
+
+Must not know what a box shows: its options are words. In order:
+
+    spawn        bwrap starts and tells the number of the first process of its namespaces on the status pipe
+    confine      that process, of which all others will descend, is put under its limits; bwrap waits meanwhile
+    release      bwrap goes on
+    await_exec   the program runs, or bwrap says on standard error why it can't
+    wait_dead    after the box was killed: its first process, which is the last to go, then bwrap
+
+No program can write to the status pipe, which is closed to it. Linux only.
+"""
+
+import contextlib
+import errno
+import functools
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from arena.sandbox.box import CLOSE_MS, ProgramError, SandboxError
+from arena.sandbox.child import THEIR_ERRNOS
+from arena.sandbox.linux import Cgroup, children, seccomp, uids
+from arena.sandbox.trouble import Remedy, Trouble, TroubleError
+from arena.sandbox.wait import readable, reap_later
+
+MISSING = Trouble("bubblewrap is missing", Remedy.INSTALL_BWRAP)
+START_S = 10.0  # bwrap needs 10 ms, under a load of 4 per core 100; beyond this the machine is broken
+LOOK_S = 0.0002  # between two looks whether exec has happened; it takes about 0.5 ms
+STARTED_S = 1.0  # a program that hides that it runs (it may call itself bwrap) is believed after this time
+READ_BYTES = 65536  # what a pipe holds
+
+
+def bwrap() -> str:
+    """Return the path of bwrap. Raises SandboxError."""
+    found = shutil.which("bwrap")
+    if found is None:
+        raise TroubleError(MISSING)
+    return found
+
+
+class Keeper:
+    """A bwrap that runs. `init` is the first process of its namespaces, 0 until bwrap tells; `handle` is its pidfd.
+
+    `program` is the program's process, None for one that ended before it was seen.
+    """
+
+    def __init__(self, popen: subprocess.Popen[bytes], status: int, block: int) -> None:
+        self.popen = popen
+        self.init = 0
+        self.handle = -1
+        self.program: int | None = None
+        self._status = status
+        self._block = block
+        self._told = b""
+
+    # -- starting
+
+    def confine(self, group: Cgroup | None, fork_limit: int | None) -> None:
+        """Put the first process of the namespaces under its limits. Raises SandboxError, OSError."""
+        deadline = time.monotonic() + START_S
+        while self.init == 0:
+            if not self._read_status(deadline):
+                raise self._failure(None)
+        try:
+            self.handle = os.pidfd_open(self.init)
+            if group is not None:
+                group.add(self.init)
+                group.seal()
+            if fork_limit is not None:
+                resource.prlimit(self.init, resource.RLIMIT_NPROC, (fork_limit, fork_limit))
+        except ProcessLookupError as error:
+            raise self._failure(None) from error
+
+    def release(self) -> None:
+        """Let bwrap execute the program."""
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self._block, b"1")
+        os.close(self._block)
+        self._block = -1
+
+    def await_exec(self, command: str, present: bool) -> None:
+        """Wait until the program runs. Raises ProgramError if it can't be executed, SandboxError.
+
+        `present` says that its file is there, so that what is missing must be another.
+        """
+        deadline = time.monotonic() + STARTED_S
+        while time.monotonic() < deadline:
+            self.program = next((pid for pid in children(self.init) if not _is_bwrap(pid)), None)
+            if self.program is not None:
+                return
+            if readable(self.handle, LOOK_S):  # the first process ended: the program ran, or bwrap couldn't start it
+                if self.exit_code(time.monotonic() + START_S) is not None:
+                    return
+                problem = self._failure(command)
+                if present and str(problem).endswith(THEIR_ERRNOS[errno.ENOENT]):
+                    problem = ProgramError(f"{command}: the interpreter that its #! line names is missing")
+                raise problem
+
+    def _failure(self, command: str | None) -> ProgramError | SandboxError:
+        """Say why bwrap gave up before any code of the program ran, so that what it wrote is its own.
+
+        `command` is what it was to execute, once it was released.
+        """
+        popen = self.popen
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            popen.wait(CLOSE_MS / 1000)
+        if popen.returncode is None:
+            return SandboxError(f"bwrap didn't get ready in {START_S:g} s")
+        assert popen.stderr is not None
+        os.set_blocking(popen.stderr.fileno(), False)
+        said = " ".join((popen.stderr.read() or b"").decode(errors="replace").split())
+        if command is not None and popen.returncode == 1 and said.startswith("bwrap: Can't chdir to "):
+            return ProgramError(f"{said.removeprefix('bwrap: ')}")
+        if command is not None and popen.returncode == 1 and said.startswith("bwrap: execvp "):
+            reasons = {os.strerror(number): text for number, text in THEIR_ERRNOS.items()}
+            why = next((text for reason, text in reasons.items() if said.endswith(reason)), said)
+            return ProgramError(f"{command}: {why}")
+        if popen.returncode < 0:
+            return SandboxError(f"bwrap was killed by signal {-popen.returncode}")
+        return SandboxError(said or f"bwrap exited with code {popen.returncode}")
+
+    # -- the status pipe
+
+    def exit_code(self, deadline: float = 0.0) -> int | None:
+        """Return the program's exit code as bwrap has reported it, None if its reports end, or time is up, without."""
+        while self._read_status(deadline):
+            pass
+        return next((int(report["exit-code"]) for report in self._reports() if "exit-code" in report), None)
+
+    def _read_status(self, deadline: float) -> bool:
+        """Read once from the status pipe; False at its end, and when time is up."""
+        if not readable(self._status, deadline - time.monotonic()):
+            return False
+        data = os.read(self._status, READ_BYTES)
+        self._told += data
+        for report in self._reports():
+            self.init = report.get("child-pid", self.init)
+        return bool(data)
+
+    def _reports(self) -> Iterator[dict[str, Any]]:
+        return (json.loads(line) for line in self._told.split(b"\n")[:-1] if line.strip())
+
+    # -- the end
+
+    def kill(self) -> None:
+        """Kill the first process of the namespaces, and so all of the box."""
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.handle, signal.SIGKILL)
+
+    def wait_dead(self, slot: uids.Slot | None, deadline: float) -> bool:
+        """Wait for a killed box: its first process, then bwrap. Tell whether both are gone; the rest is reaped later.
+
+        Its user id comes free when its first process is gone: until then the box's processes count against that user.
+        """
+        gone = readable(self.handle, deadline - time.monotonic())
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.popen.wait(max(0.01, deadline - time.monotonic()))
+        dying = functools.partial(self._dying, self.init, slot)
+        if dying():
+            reap_later(dying)
+        return gone and self.popen.returncode is not None
+
+    def _dying(self, init: int, slot: uids.Slot | None = None) -> bool:
+        """Reap bwrap and the first process, and give back the user id; tell whether one of them isn't dead yet.
+
+        The first process is our child if bwrap ended before it.
+        """
+        if self.popen.poll() is None:
+            return True
+        try:
+            gone = os.waitpid(init, os.WNOHANG)[0] != 0
+        except ChildProcessError:
+            gone = not os.path.exists(f"/proc/{init}")  # else bwrap is about to leave it to us
+        if gone and slot is not None:
+            slot.release()
+        return not gone
+
+    def end_unstarted(self) -> None:
+        """End a box whose program didn't start, at any step; what isn't dead soon is reaped later."""
+        running = self.popen.poll() is None
+        family = {self.init, *(children(self.popen.pid) if running else ())} - {0}
+        if self.handle >= 0:
+            self.kill()
+        self.popen.kill()
+        deadline = time.monotonic() + CLOSE_MS / 1000
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.popen.wait(CLOSE_MS / 1000)
+        for orphan in family & set(children("self")):  # not bound to bwrap's life yet; our child, so no stranger
+            os.kill(orphan, signal.SIGKILL)
+        while (family := {pid for pid in family if self._dying(pid)}) and time.monotonic() < deadline:
+            time.sleep(LOOK_S)
+        for pid in family:
+            reap_later(functools.partial(self._dying, pid))
+        for pipe in (self.popen.stdin, self.popen.stdout, self.popen.stderr):
+            if pipe is not None:
+                pipe.close()
+        self.close()
+
+    def close(self) -> None:
+        """Close the descriptors that are this object's own; the program's pipes are the box's. Idempotent."""
+        for descriptor in (self._status, self._block, self.handle):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._status = self._block = self.handle = -1
+
+
+def spawn(options: list[str], argv: list[str], entry: Callable[[], None]) -> Keeper:
+    """Start bwrap, which waits before it executes `argv`. Raises OSError, SandboxError; ValueError for a NUL byte."""
+    with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
+        status, status_end = _pipe(ours, theirs)
+        block_end, block = _pipe(theirs, ours)
+        rules = _file_of(seccomp.bpf(os.uname().machine), theirs)
+        words = [*options, "--seccomp", str(rules), "--block-fd", str(block_end), "--json-status-fd", str(status_end)]
+        if any("\0" in word for word in (*words, *argv)):
+            raise ValueError("embedded null byte")
+        args = _file_of(b"".join(os.fsencode(word) + b"\0" for word in words), theirs)
+        try:
+            popen = subprocess.Popen(
+                [bwrap(), "--args", str(args), "--", *argv],
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd="/",
+                env={},
+                start_new_session=True,  # Ctrl-C at our terminal is for us
+                pass_fds=(args, rules, block_end, status_end),
+                preexec_fn=_telling(entry, status_end),
+            )
+        except subprocess.SubprocessError as error:
+            raise SandboxError(f"can't prepare a box: {os.read(status, 4096).decode(errors='replace')}") from error
+        ours.pop_all()
+        return Keeper(popen, status, block)
+
+
+def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[int, int]:
+    """Return a new pipe's ends, each to be closed by its stack."""
+    ends = os.pipe2(os.O_CLOEXEC)
+    reader.callback(os.close, ends[0])
+    writer.callback(os.close, ends[1])
+    return ends
+
+
+def _file_of(data: bytes, closing: contextlib.ExitStack) -> int:
+    """Return a file in memory that holds the data, to be read from its beginning."""
+    descriptor = os.memfd_create("arena")
+    closing.callback(os.close, descriptor)
+    os.write(descriptor, data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def _telling(entry: Callable[[], None], descriptor: int) -> Callable[[], None]:
+    """Make an entry that says on a pipe why it failed: subprocess hides it."""
+
+    def enter() -> None:
+        try:
+            entry()
+        except BaseException as error:
+            os.write(descriptor, str(error).encode(errors="replace")[:4000])
+            raise
+
+    return enter
+
+
+def _is_bwrap(pid: int) -> bool:
+    """Tell whether a process is bwrap's still, or gone."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_bytes() == b"bwrap\n"
+    except OSError:
+        return True

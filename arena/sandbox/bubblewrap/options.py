@@ -1,0 +1,120 @@
+"""What a box shows, as bwrap's options: folders, devices, /proc without what tells of others, and the environment.
+
+Must not know how bwrap is started. Options are made anew for each box from words that are found once. Linux only.
+"""
+
+import functools
+import os
+from pathlib import Path
+
+from arena.sandbox import bundle
+from arena.sandbox.box import Program
+from arena.sandbox.bubblewrap import toolchain
+from arena.sandbox.bubblewrap.stage import FolderStage, MountStage
+from arena.sandbox.limits import Limits
+from arena.sandbox.linux import launch
+
+NOBODY = "65534"  # the user and group that a program sees itself as
+SHM_BYTES = 1024 * 1024  # POSIX semaphores and a ring buffer; multiprocessing needs a few pages
+
+DEVICES = ("null", "zero", "full", "random", "urandom")
+DEVICE_LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
+
+# What stays to be seen of /proc, beside the processes: the kernel's version, and what belongs to the own namespaces.
+PROC_KEPT = {"self", "thread-self", "mounts", "net", "version", "filesystems"}
+
+
+def furnish(folder: Path, limits: Limits) -> None:
+    """Write the small files that a box needs, and an empty file and folder to cover others with."""
+    (folder / "empty").mkdir()
+    for name, text in _files(limits.memory_mb).items():
+        (folder / name).write_text(text)
+
+
+@functools.cache
+def _files(memory_mb: int) -> dict[str, str]:
+    """Return the files by name. Those of /proc are plausible and never change: a runtime sizes itself by them."""
+    kb, cpus = memory_mb * 1024, os.cpu_count() or 1
+    memory = {"MemTotal": kb, "MemFree": kb, "MemAvailable": kb, "Buffers": 0, "Cached": 0, "SwapTotal": 0}
+    memory |= {"SwapFree": 0, "Shmem": 0, "Slab": 0, "SReclaimable": 0}
+    times = " 0" * 10
+    lines = [f"cpu {times}", *(f"cpu{number}{times}" for number in range(cpus)), "intr 0", "ctxt 0", "btime 0"]
+    return {
+        "none": "",
+        "passwd": f"nobody:x:{NOBODY}:{NOBODY}:nobody:/tmp:/bin/sh\n",
+        "group": f"nogroup:x:{NOBODY}:\n",
+        "meminfo": "".join(f"{key + ':':<16}{value:>8} kB\n" for key, value in memory.items()),
+        "stat": "\n".join([*lines, "processes 1", "procs_running 1", "procs_blocked 0", ""]),
+        "loadavg": "0.00 0.00 0.00 1/1 1\n",
+        "uptime": "1000.00 1000.00\n",
+        "cpuinfo": Path("/proc/cpuinfo").read_text(),  # as it was once: the live file has the clock frequency
+    }
+
+
+@functools.cache
+def _covers() -> tuple[tuple[str, str], ...]:
+    """Return (name in /proc, name on the stage) of all that must be covered there.
+
+    It is a list of what stays, so that a newer kernel's files are covered too. What others can't read is left out.
+    """
+    files = _files(0)
+    found = []
+    with os.scandir("/proc") as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            if entry.name.isdigit() or entry.name in PROC_KEPT or not entry.stat().st_mode & 0o004:
+                continue
+            cover = entry.name if entry.name in files else "empty" if entry.is_dir() else "none"
+            found.append((entry.name, cover))
+    return tuple(found)
+
+
+def view(stage: FolderStage | MountStage, trees: list[Path], limits: Limits) -> list[str]:
+    """Return bwrap's options but for the environment, the working folder and descriptors."""
+    words = ["--unshare-user", "--unshare-all", "--disable-userns", "--die-with-parent", "--new-session"]
+    words += ["--cap-drop", "ALL", "--hostname", "bot", "--uid", NOBODY, "--gid", NOBODY]
+    words += ["--perms", "1777", "--size", str(limits.tmp_mb * 1024 * 1024), "--tmpfs", "/tmp"]
+    words += ["--ro-bind", "/usr", "/usr", *_top_level()]
+    for tree in trees:
+        words += ["--ro-bind", stage.tree(tree), str(tree)]
+    for path in toolchain.etc():
+        words += ["--ro-bind", str(path), str(path)]
+    for name in ("passwd", "group"):
+        words += ["--ro-bind", f"{stage.seen}/{name}", f"/etc/{name}"]
+    words += ["--ro-bind", f"{stage.seen}/bot", bundle.INSIDE, "--proc", "/proc"]
+    for name, cover in _covers():
+        words += ["--ro-bind", f"{stage.seen}/{cover}", f"/proc/{name}"]
+    # Process 1 has the program's user: by its mem file the program could make it report any exit code, or outlive us.
+    words += ["--ro-bind", f"{stage.seen}/empty", "/proc/1"]
+    words += ["--size", "65536", "--tmpfs", "/dev"]  # by hand: bwrap's --dev has terminals, which bots share by number
+    for name in DEVICES:
+        words += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
+    for name, target in DEVICE_LINKS.items():
+        words += ["--symlink", target, f"/dev/{name}"]
+    words += ["--perms", "1777", "--size", str(SHM_BYTES), "--tmpfs", "/dev/shm"]
+    return [*words, "--remount-ro", "/dev", "--remount-ro", "/"]
+
+
+@functools.cache
+def _top_level() -> tuple[str, ...]:
+    """Return the options that make /lib, /bin and their like what they are here: links into /usr, or folders."""
+    words: list[str] = []
+    for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):
+        if os.path.islink(name):
+            words += ["--symlink", os.readlink(name), name]
+        elif os.path.isdir(name):
+            words += ["--ro-bind", name, name]
+    return tuple(words)
+
+
+def environment(program: Program, trees: list[Path], limits: Limits) -> list[str]:
+    """Return the options that set the environment."""
+    own = list(program.env)
+    if toolchain.has_java():
+        # Its default heap is a share of what sysinfo(2) says, and it complains on stdout that it can't flock(2) a file
+        # that only monitors read; both are refused.
+        own.insert(0, ("JDK_JAVA_OPTIONS", f"-XX:MaxRAM={limits.memory_mb}m -XX:-UsePerfData"))
+    env = launch.environment(toolchain.search_path(trees), "/tmp", "/tmp", own)
+    words = ["--clearenv"]
+    for name, value in env.items():
+        words += ["--setenv", name, value]
+    return words
