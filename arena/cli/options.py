@@ -122,21 +122,6 @@ def demand_limits(flags: dict[str, float | None], sandbox: "Sandbox") -> None:
             refuse(f"{flag} isn't enforced by the sandbox {sandbox.name} here: leave it out; see arena doctor")
 
 
-def timing_of(
-    limit_ms: int | None, bank_ms: int | None, start_ms: int | None, clock: str | None, ponder: bool, sandbox: "Sandbox"
-) -> "Timing":
-    """Return the clocks of a run: CPU time where the sandbox accounts it, unless another was asked for."""
-    from arena.referee import Timing
-
-    return Timing(
-        limit_ms=500 if limit_ms is None else limit_ms,
-        bank_ms=10_000 if bank_ms is None else bank_ms,
-        start_ms=10_000 if start_ms is None else start_ms,
-        cpu=sandbox.accounts_cpu if clock in (None, "auto") else clock == "cpu",
-        ponder=ponder,
-    )
-
-
 def demand_clock(timing: "Timing", sandbox: "Sandbox") -> None:
     """Exit with 2 if CPU time is to be charged and the sandbox can't tell it."""
     if timing.cpu and not sandbox.accounts_cpu:

@@ -93,16 +93,10 @@ def write(text: str, kept: Path | None = None) -> None:
     Exits with 1 where stdout doesn't take the text: silently if its reader has gone, else with a message that names
     `kept`, where the same can be found.
     """
-    try:
+    with _to_stdout(kept):
         click.echo(text, file=sys.stdout)  # without `file`, click would write UTF-8 where the terminal knows ASCII only
         if sys.stdout is not None:
             sys.stdout.flush()
-    except OSError as problem:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
-        if problem.errno == errno.EPIPE:
-            sys.exit(1)
-        where = "" if kept is None else f"; the results are in {kept}"
-        fail(f"standard output can't be written: {reason(problem)}{where}")
 
 
 def show(*parts: "RenderableType", widest: int = WIDE, kept: Path | None = None) -> None:
@@ -113,11 +107,23 @@ def show(*parts: "RenderableType", widest: int = WIDE, kept: Path | None = None)
     """
     printer = console()
     fitting = WIDE if widest == WIDE and not printer.is_terminal else min(printer.width, widest)
-    with printer.capture() as captured:
+    with _to_stdout(kept), printer.capture() as captured:  # rich writes an empty text, which a full disk refuses
         for part in parts:
             printer.width = max(fitting, _least(part))
             printer.print(part, crop=False)
     write("\n".join(line.rstrip() for line in captured.get().removesuffix("\n").split("\n")), kept)
+
+
+@contextmanager
+def _to_stdout(kept: Path | None) -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
+        if problem.errno == errno.EPIPE:
+            sys.exit(1)
+        where = "" if kept is None else f"; the results are in {kept}"
+        fail(f"standard output can't be written: {reason(problem)}{where}")
 
 
 def width() -> int:

@@ -52,6 +52,22 @@ def _duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
+def parts(run: Run, folder: RunFolder, board: Board) -> Iterator[RenderableType]:
+    """Yield what is printed at the end, from the head to where to look further."""
+    yield head(run, board)
+    if board.games:  # a table of noughts says nothing
+        yield ""
+        yield standings(board)
+        yield from (Text(line, style="dim") for line in notes(board))
+        yield ""
+        yield duels(board)
+    for text in trouble(run, folder, board):
+        yield ""
+        yield text
+    yield ""
+    yield Text(where(folder), no_wrap=True, overflow="ignore")
+
+
 def head(run: Run, board: Board) -> str:
     """Return one line: what was played, and how fast."""
     config, progress = run.config, run.progress

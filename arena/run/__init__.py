@@ -3,7 +3,9 @@
 Must not know click, and prints nothing.
 """
 
+from arena.run.building import Building
 from arena.run.config import RunConfig, program, programs, seed_key
+from arena.run.greeting import NotStarted, greet_all
 from arena.run.job import Job, NoRoomError, play
 from arena.run.progress import Progress
 from arena.run.results import game_results, record_results
@@ -12,15 +14,18 @@ from arena.run.session import HostError, Run, clean_up
 
 __all__ = [
     "ABOUT",
+    "Building",
     "HostError",
     "Job",
     "NoRoomError",
+    "NotStarted",
     "Progress",
     "RulesetError",
     "Run",
     "RunConfig",
     "clean_up",
     "game_results",
+    "greet_all",
     "limited",
     "load",
     "load_limits",

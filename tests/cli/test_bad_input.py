@@ -293,7 +293,7 @@ def test_resume_wants_the_folder_of_a_run(place: Place) -> None:
 def test_resume_takes_nothing_that_would_change_the_run(place: Place, played: Path) -> None:
     """Only --jobs and --json; the others are named."""
     for extra, named in (
-        (("a.py",), "a BOT"),
+        (("a.py",), "BOT"),
         (("--games", 600), "--games"),
         (("--seed", 4, "--strict"), "--seed, --strict"),
         (("--match-games", 2), "--match-games"),

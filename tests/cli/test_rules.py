@@ -184,7 +184,9 @@ def test_importing_the_commands_imports_nothing_slow() -> None:
 def test_a_full_disk_is_told_in_one_line() -> None:
     """No traceback; exit code 1."""
     with open("/dev/full", "w") as full:
-        ended = process("from arena.cli import cli; cli(['rules', 'coup'])", full.fileno())
+        ended = process(
+            "import sys; from arena.cli import main; sys.argv[1:] = ['rules', 'coup']; main()", full.fileno()
+        )
     assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
     assert ended.stderr.startswith("arena: standard output can't be written: No space left")
 

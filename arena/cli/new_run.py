@@ -1,0 +1,190 @@
+"""A new run: what was asked for becomes a config, its bots are built and greeted, its folder is made.
+
+As in arena/cli/run.py, packages are imported inside the functions.
+"""
+
+import itertools
+import time
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arena.cli import options
+from arena.cli.out import counted, fail, note, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from arena.coup import Ruleset
+    from arena.referee import Timing
+    from arena.run import Building, NotStarted, RunConfig
+    from arena.sandbox import Choice, Sandbox
+    from ladder.store import RunFolder
+
+_GAMES = 480
+_SEATS = 4
+_MATCH_GAMES = 24
+_LIMIT_MS, _BANK_MS, _START_MS = 500, 10_000, 10_000
+_STDERR_LINES = 12  # of a bot that doesn't start
+_NO_MODULE = (b"ModuleNotFoundError", b"Cannot find module")  # as Python and node say it
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The options of a new run as they were given; None for those that weren't. `limits` are by field."""
+
+    bots: tuple[str, ...]
+    games: int | None
+    seats: int | None
+    match_games: int | None
+    rules: str | None
+    seed: int | None
+    sandbox: str | None
+    docker_runtime: str | None
+    docker_image: str | None
+    out: Path | None
+    limit_ms: int | None
+    bank_ms: int | None
+    start_ms: int | None
+    clock: str | None
+    ponder: bool
+    strict: bool
+    open_names: bool
+    limits: dict[str, float | None]
+
+    @classmethod
+    def of(cls, bots: tuple[str, ...], given: "Mapping[str, Any]") -> "Asked":
+        """Take the values of all options: those that have a field by it, all others as limits."""
+        named = {name: value for name, value in given.items() if name in cls.__dataclass_fields__}
+        limits = {name: value for name, value in given.items() if name not in named}
+        return cls(bots=bots, limits=limits, **named)
+
+
+def begin(asked: Asked) -> "tuple[RunConfig, RunFolder]":
+    """Prepare a run, and return its config and its folder, locked. Exits with 2 if it can't be played as asked."""
+    from arena.run import Building, clean_up, record_results
+    from arena.sandbox import make, scratch_folder
+    from ladder.store import RunFolder
+
+    folder = RunFolder(asked.out or _new_folder(), record_results)
+    folder.refuse_existing()  # now, not after minutes of building
+    choice, reasons = options.chosen(asked.sandbox, asked.docker_runtime, asked.docker_image)
+    config = _config(asked, choice)
+    clean_up(choice)
+    with scratch_folder() as scratch, closing(make(choice, scratch)) as box:
+        options.announce(choice, reasons, box, " (auto)" if asked.sandbox in (None, "auto") else "")
+        config = replace(config, timing=_timing(asked, box))
+        options.demand_limits(asked.limits, box)
+        building = Building(folder.path)
+        config = _built(config, box, building)
+        _greet(config, box)
+        config = building.settle(config, folder)
+    folder.lock()
+    return config, folder
+
+
+def _new_folder() -> Path:
+    """Return where a run goes that was given no place: the time, with a number if two begin in one second."""
+    named = Path("arena-runs", time.strftime("%Y-%m-%d-%H%M%S"))
+    numbered = (named.with_name(f"{named.name}-{number}") for number in itertools.count(2))
+    return next(path for path in itertools.chain([named], numbered) if not path.exists())
+
+
+def _config(asked: Asked, choice: "Choice") -> "RunConfig":
+    """Return the config but for its clocks, which depend on the sandbox, and say what will be played."""
+    from arena.bots import load
+    from arena.run import RunConfig, programs, seed_key
+    from arena.run import load as load_rules
+
+    ruleset = load_rules(asked.rules or "coup")
+    bots, remarks = load(asked.bots, programs(choice))
+    for remark in remarks:
+        note(remark)
+    if len(bots) < 2:
+        refuse(f"a game needs at least 2 bots, {len(bots)} given: arena run mybot.py sample_bots/*.py")
+    seats = _seats(asked, len(bots), ruleset)
+    config = RunConfig(
+        bots=tuple(bots),
+        seats=seats,
+        games=asked.games or _GAMES,
+        match_games=asked.match_games or -(-_MATCH_GAMES // seats) * seats,
+        key=seed_key(asked.seed),
+        seed=asked.seed,
+        rules=ruleset,
+        sandbox=choice,
+        strict=asked.strict,
+        open_names=asked.open_names,
+    )
+    _announce_plan(config)
+    return replace(config, limits=options.limits_of(asked.limits, asked.rules or "coup"))
+
+
+def _seats(asked: Asked, bots: int, ruleset: "Ruleset") -> int:
+    """Return the seats of a table. Exits with 2 for a number that the rules don't allow."""
+    seats = asked.seats or min(_SEATS, bots, ruleset.max_seats)
+    problem = ruleset.problem(seats)
+    if problem:
+        refuse(problem)
+    return seats
+
+
+def _announce_plan(config: "RunConfig") -> None:
+    """Say how many games will be played, and how. Exits with 2 if there is no such plan."""
+    try:
+        plan = config.plan()
+    except ValueError as problem:
+        refuse(str(problem))
+    rounds = f"{counted(plan.rounds, 'round')} of {counted(plan.matches_per_round, 'match', 'es')}"
+    note(f"{plan.games} games of {config.rules.name}: {rounds}, {plan.match_games} games each, at {config.seats} seats")
+
+
+def _timing(asked: Asked, box: "Sandbox") -> "Timing":
+    """Return the clocks, and say what they charge. Exits with 2 if CPU time is asked for and can't be told."""
+    from arena.referee import Timing
+
+    timing = Timing(
+        limit_ms=_LIMIT_MS if asked.limit_ms is None else asked.limit_ms,
+        bank_ms=_BANK_MS if asked.bank_ms is None else asked.bank_ms,
+        start_ms=_START_MS if asked.start_ms is None else asked.start_ms,
+        cpu=box.accounts_cpu if asked.clock in (None, "auto") else asked.clock == "cpu",
+        ponder=asked.ponder,
+    )
+    options.demand_clock(timing, box)
+    options.announce_clock(timing, box)
+    return timing
+
+
+def _built(config: "RunConfig", box: "Sandbox", building: "Building") -> "RunConfig":
+    """Build what has to be built, and say where."""
+    names = [bot.name for bot in config.bots if bot.build is not None]
+    if not names:
+        return config
+    if config.sandbox.isolates:
+        note(f"building {', '.join(names)} in the sandbox")
+    else:
+        note("bots are built in their own folders, as you: the process sandbox keeps nothing from a build")
+    return building.build(config, box)
+
+
+def _greet(config: "RunConfig", box: "Sandbox") -> None:
+    """Start every bot once before anything is played; exit with 2 if one can't say hello."""
+    from arena.referee import ArenaError
+    from arena.run import greet_all
+
+    try:
+        failed = greet_all(config, box)
+    except ArenaError as problem:
+        fail(f"this machine can't start the bots: {problem}")
+    if failed:
+        refuse("\n".join(line for bot in failed for line in _not_started(bot, config.sandbox)))
+
+
+def _not_started(failed: "NotStarted", choice: "Choice") -> "Iterator[str]":
+    """Yield why a bot didn't start, the end of its standard error, and a hint."""
+    from protocol import show
+
+    yield f"{failed.bot.name} did not start: {failed.problem}"
+    yield from (f"  | {show(line, 200)}" for line in failed.stderr.split(b"\n")[-_STDERR_LINES:] if line)
+    if choice.isolates and failed.bot.path.is_file() and any(words in failed.stderr for words in _NO_MODULE):
+        yield "  a file is alone in its box: give its folder, with a bot.toml, if it needs others"

@@ -1,0 +1,61 @@
+"""Where the bots of a new run are built, before the run has a folder.
+
+In a sandbox that isolates, bots are built into a folder beside the run's own: `<run>.building`. It has `bots/`, what
+was built, and `logs/`, what the builds said. Both move into the run's folder when that is made. A failed build leaves
+its log.
+"""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from arena.bots import build_all, build_in_box, relocated
+from arena.run.config import RunConfig, programs
+from arena.sandbox import Sandbox, remove_tree
+from ladder.store import FolderError, RunFolder
+
+BUILD_S = 600  # how long a bot's build command may take
+
+
+class Building:
+    """The builds of the run that will lie in the folder `run`."""
+
+    def __init__(self, run: Path) -> None:
+        self.path = run.absolute().with_name(f"{run.name}.building")
+        self._bots = self.path / "bots"
+        self._logs = self.path / "logs"
+
+    def build(self, config: RunConfig, box: Sandbox) -> RunConfig:
+        """Return the config with its bots built: in the box if the box isolates, else in their own folders.
+
+        Raises BotError if a build fails, FolderError if something else has the builds' place.
+        """
+        if not config.sandbox.isolates:
+            return replace(config, bots=tuple(build_all(config.bots, BUILD_S)))
+        self._clear()
+        try:
+            bots = build_in_box(config.bots, box, programs(config.sandbox), self._bots, self._logs, BUILD_S)
+        except BaseException:
+            remove_tree(self._bots)
+            raise
+        return replace(config, bots=tuple(bots))
+
+    def settle(self, config: RunConfig, folder: RunFolder) -> RunConfig:
+        """Create the run's folder, move the builds into it, and return the config with their new places."""
+        inside = folder.path.absolute() / "bots"
+        config = replace(config, bots=tuple(relocated(bot, self._bots, inside) for bot in config.bots))
+        folder.create(config.to_json())
+        if self.path.exists():
+            self._bots.rename(inside)
+            for log in self._logs.iterdir():
+                log.rename(folder.logs / log.name)
+            self._clear()
+        return config
+
+    def _clear(self) -> None:
+        """Remove what an earlier build left. Raises FolderError if it isn't that."""
+        ours = self.path.is_dir() and not self.path.is_symlink()
+        if ours and not {path.name for path in self.path.iterdir()} - {"bots", "logs"}:
+            remove_tree(self.path)
+        elif os.path.lexists(self.path):
+            raise FolderError(f"{self.path} exists, where bots would be built; remove it, or name another --out")
