@@ -1,7 +1,7 @@
 """Starting a stranger's program and talking to it over three pipes.
 
 Knows bytes, limits and processes; must not know that there is a game, a protocol or a referee, and imports nothing
-else of ours. A backend is one file behind `Sandbox`: `ProcessSandbox` runs a program as it is, `FakeSandbox` runs a
+else of ours. A backend is one file behind `Sandbox`: `ProcessSandbox` runs a program as it is, `InsideSandbox` runs a
 Python function over real pipes, for tests.
 """
 
@@ -11,7 +11,7 @@ from arena.sandbox.bundle import copy_files
 from arena.sandbox.capture import KEPT_BYTES, Capture
 from arena.sandbox.cause import caused
 from arena.sandbox.doctor import Finding, boxes, docker_box, docker_engine, findings
-from arena.sandbox.inside import FakeBox, FakeSandbox, Peer, Script, replies
+from arena.sandbox.inside import InsideBox, InsideSandbox, Peer, Script, replies
 from arena.sandbox.limits import LIMITS, LimitRule, Limits
 from arena.sandbox.linux.launch import PR_SET_CHILD_SUBREAPER, become_subreaper
 from arena.sandbox.process import ProcessSandbox
@@ -32,9 +32,9 @@ __all__ = [
     "Choice",
     "Counted",
     "Exit",
-    "FakeBox",
-    "FakeSandbox",
     "Finding",
+    "InsideBox",
+    "InsideSandbox",
     "LimitRule",
     "Limits",
     "Peer",

@@ -4,7 +4,7 @@ Must not know what the bytes mean. A script is a function that gets a `Peer`, th
 in a thread. It may answer, talk garbage, stay silent, close its pipes or die; returning is exit code 0, an exception is
 its traceback on stderr and exit code 1. A sandbox holds scripts by name; `Program.argv[0]` picks one:
 
-    sandbox = FakeSandbox({"polite": replies(lambda line: b"ok\n"), "silent": Peer.wait})
+    sandbox = InsideSandbox({"polite": replies(lambda line: b"ok\n"), "silent": Peer.wait})
     box = sandbox.start(Program(("polite",), Path()), Limits())
 
 On request a box accounts CPU time, which scripts burn in words only (`Peer.burn`), and freezes: then the script stops
@@ -43,7 +43,7 @@ class _Died(BaseException):
 
 
 class Peer:
-    """Be the program's side of a fake box: blocking reads and writes that end when the box is closed.
+    """Be the program's side of the pipes: reads and writes block, and end when the box is closed.
 
     `thawed` is set but while the box is frozen; `cpu_ns` is what was burnt.
     """
@@ -152,7 +152,7 @@ def replies(reply: Callable[[bytes], bytes | Iterable[bytes] | None]) -> Script:
     return script
 
 
-class FakeBox(Box):
+class InsideBox(Box):
     """Run one script in a thread behind real pipes; see `Box`."""
 
     def __init__(self, name: str, script: Script, accounts_cpu: bool = False, freezes: bool = False) -> None:
@@ -172,7 +172,7 @@ class FakeBox(Box):
         self._exit: Exit | None = None
         self._accounts_cpu, self._freezes = accounts_cpu, freezes
         self._peer = Peer(stdin, stdout, stderr, self._killed)
-        self._thread = threading.Thread(target=self._run, args=(self._peer, script), name=f"fake {name}", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(self._peer, script), name=f"inside {name}", daemon=True)
         self._thread.start()
 
     def exit(self) -> Exit | None:
@@ -222,15 +222,15 @@ class FakeBox(Box):
             peer.close_stderr()
 
 
-class FakeSandbox(Sandbox):
+class InsideSandbox(Sandbox):
     """Start scripts by name; `boxes` lists all that were started, so that a test can see whether they were closed."""
 
-    name = "fake"
-    note = "fake: scripted programs in threads; for tests"
+    name = "inside"
+    note = "inside: scripted programs in threads of this process; for tests"
 
     def __init__(self, scripts: Mapping[str, Script], accounts_cpu: bool = False, freezes: bool = False) -> None:
         self._accounts_cpu, self._freezes = accounts_cpu, freezes
-        self.boxes: list[FakeBox] = []
+        self.boxes: list[InsideBox] = []
         self._scripts = scripts
 
     @property
@@ -243,12 +243,12 @@ class FakeSandbox(Sandbox):
         """Whether it was asked to."""
         return self._freezes
 
-    def start(self, program: Program, limits: Limits) -> FakeBox:
+    def start(self, program: Program, limits: Limits) -> InsideBox:
         """Start the script called `program.argv[0]`; ProgramError when there is none. Limits mean nothing here."""
         name = program.argv[0] if program.argv else ""
         if name not in self._scripts:
             raise ProgramError(f"{name}: no such script")
-        box = FakeBox(name, self._scripts[name], self._accounts_cpu, self._freezes)
+        box = InsideBox(name, self._scripts[name], self._accounts_cpu, self._freezes)
         self.boxes.append(box)
         return box
 

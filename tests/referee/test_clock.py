@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from arena.referee import ArenaError, MatchSpec, Record, Timing, play_match, read, verify
-from arena.sandbox import Box, Exit, FakeBox, FakeSandbox, Limits, Peer, Program, SandboxError, Script
+from arena.sandbox import Box, Exit, InsideBox, InsideSandbox, Limits, Peer, Program, SandboxError, Script
 from protocol.messages import Error, parse_to_bot
 
 WAIT_S = 10.0  # only a failure takes this long
@@ -114,14 +114,14 @@ def play(
     cpu: bool = False,
     ponder: bool = False,
     freezes: bool = False,
-    wrap: Callable[[int, FakeBox], Box] = lambda _, box: box,
+    wrap: Callable[[int, InsideBox], Box] = lambda _, box: box,
     games: int = 1,
     lives: int = 3,
     limits: Limits | None = None,
 ) -> Record:
     """Play a match in which bot i sits in seat i."""
     names = tuple(f"bot{number}" for number in range(len(scripts)))
-    sandbox = FakeSandbox(dict(zip(names, scripts, strict=True)), accounts_cpu=cpu, freezes=freezes)
+    sandbox = InsideSandbox(dict(zip(names, scripts, strict=True)), accounts_cpu=cpu, freezes=freezes)
     spec = MatchSpec(
         match=0,
         key=b"c" * 32,
@@ -146,7 +146,7 @@ def play(
 class Watched(Box):
     """A box that notes what is done to it, or breaks at the nth call of a method."""
 
-    def __init__(self, box: FakeBox, calls: list[str], breaks: tuple[str, int] | None = None) -> None:
+    def __init__(self, box: InsideBox, calls: list[str], breaks: tuple[str, int] | None = None) -> None:
         self._box, self._calls, self._breaks = box, calls, breaks
 
     @property
@@ -712,7 +712,7 @@ def test_what_is_burnt_on_another_seats_turn_is_free_only_where_pondering_is(pon
 class Noted(Watched):
     """A box that notes by its number when it has been stopped, and when it is let go on."""
 
-    def __init__(self, box: FakeBox, calls: list[str], number: int) -> None:
+    def __init__(self, box: InsideBox, calls: list[str], number: int) -> None:
         super().__init__(box, calls)
         self._number = number
 
@@ -863,7 +863,7 @@ def test_those_that_live_on_are_frozen_while_another_is_started_anew() -> None:
     calls: list[str] = []
     starts: list[bool] = []
 
-    def wrap(number: int, box: FakeBox) -> Box:
+    def wrap(number: int, box: InsideBox) -> Box:
         if number == 1:
             starts.append(frozen(calls, 0))
         return Noted(box, calls, number)

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from arena.referee import MatchSpec, play_match
-from arena.sandbox import Box, FakeSandbox, Limits, Peer, Program
+from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program
 from protocol.messages import parse_to_bot
 
 ROOT = Path(__file__).parent.parent.parent
@@ -71,7 +71,7 @@ def _conversation(seats: int, games: int, seed: int, answer: Answer) -> list[Lin
 
         return play
 
-    sandbox = FakeSandbox({str(bot): script(bot) for bot in range(seats)})
+    sandbox = InsideSandbox({str(bot): script(bot) for bot in range(seats)})
 
     def launch(bot: int) -> Box:
         return sandbox.start(Program((str(bot),), Path()), Limits())

@@ -1,6 +1,6 @@
 """Tests of what a bot can do wrong and what it costs: every row of `verdict.FAULTS`, in real matches of scripted bots.
 
-A script runs in a thread behind real pipes (`FakeSandbox`); the referee is the real one. Sources: protocol/SPEC.md,
+A script runs in a thread behind real pipes (`InsideSandbox`); the referee is the real one. Sources: protocol/SPEC.md,
 "Faults", "Forfeits" and "error"; the contract's table of faults.
 """
 
@@ -30,7 +30,7 @@ from arena.referee import (
     verify,
 )
 from arena.run import game_results
-from arena.sandbox import LIMITS, Box, FakeSandbox, Limits, Peer, Program, SandboxError, Script
+from arena.sandbox import LIMITS, Box, InsideSandbox, Limits, Peer, Program, SandboxError, Script
 from protocol.messages import Error, Hello, TurnRequest, parse_to_bot
 
 KEY = b"k" * 32
@@ -130,7 +130,7 @@ def dies(peer: Peer, _: Request) -> None:
 class Played:
     result: MatchResult
     record: Record
-    sandbox: FakeSandbox
+    sandbox: InsideSandbox
 
     def faults(self, game: int = 0) -> list[Fault]:
         return self.record.games[game].faults
@@ -152,7 +152,7 @@ def play(
     """Play a match in which bot i sits in seat i. A script that is None is a program that doesn't exist."""
     names = tuple(f"bot{number}" for number in range(len(scripts)))
     programs = {name: script for name, script in zip(names, scripts, strict=True) if script is not None}
-    sandbox = FakeSandbox(programs, accounts_cpu=True, freezes=freezes)
+    sandbox = InsideSandbox(programs, accounts_cpu=True, freezes=freezes)
     options = {"key": KEY, "seatings": (tuple(range(len(scripts))),) * games, **options}
     spec = MatchSpec(match=0, bots=names, **options)
 
@@ -805,7 +805,7 @@ def test_open_names_give_each_bot_its_own_name() -> None:
 
 def test_a_machine_that_can_start_no_process_voids_the_match() -> None:
     """Source: DESIGN.md 3: whose fault is the type; what was started already is ended."""
-    sandbox = FakeSandbox({"it": bot(first)})
+    sandbox = InsideSandbox({"it": bot(first)})
 
     def launch(number: int) -> Box:
         if number == 1:
@@ -821,7 +821,7 @@ def test_a_machine_that_can_start_no_process_voids_the_match() -> None:
 def test_greet_tells_how_a_first_start_went() -> None:
     """Source: match.greet: None, or why it failed; and what the bot wrote to standard error."""
     scripts = {"good": bot(first), "bad": instead_of_hello(lambda peer: (peer.log(b"no weights\n"), peer.die(3)))}
-    sandbox = FakeSandbox(scripts)
+    sandbox = InsideSandbox(scripts)
     spec = MatchSpec(match=0, key=KEY, bots=("good", "bad"), seatings=((0, 1),))
 
     def launch(number: int) -> Box:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from arena.referee import ArenaError, MatchSpec, Timing, greet, play_match
-from arena.sandbox import Box, FakeSandbox, Limits, Peer, ProcessSandbox, Program, SandboxError, Script
+from arena.sandbox import Box, InsideSandbox, Limits, Peer, ProcessSandbox, Program, SandboxError, Script
 
 MATCHES = 200
 
@@ -83,7 +83,7 @@ def test_hundreds_of_matches_leave_no_thread_and_no_descriptor() -> None:
     """Source: this module's docstring. Every way to misbehave in turn; two games, so with new starts."""
     waited_for = "without output"  # 100 ms each time, to see whether it ends; so this one comes less often
     names = [name for name in SUBJECTS if name != waited_for] * 4 + [waited_for]
-    sandbox = FakeSandbox({**SUBJECTS, "other": SUBJECTS["polite"]})
+    sandbox = InsideSandbox({**SUBJECTS, "other": SUBJECTS["polite"]})
     before = left()
     for number in range(MATCHES):
         programs = (names[number % len(names)], "other")
@@ -94,7 +94,7 @@ def test_hundreds_of_matches_leave_no_thread_and_no_descriptor() -> None:
     assert all(box.stdin == box.stdout == box.stderr == -1 for box in sandbox.boxes)
 
 
-def start(sandbox: FakeSandbox, name: str) -> Box:
+def start(sandbox: InsideSandbox, name: str) -> Box:
     return sandbox.start(Program((name,), Path()), Limits())
 
 
@@ -105,7 +105,7 @@ class BrokenOffError(Exception):
 @pytest.mark.parametrize("error", [SandboxError("no processes left"), BrokenOffError(), KeyboardInterrupt()])
 def test_a_match_that_is_broken_off_leaves_nothing(error: BaseException) -> None:
     """Source: match.play_match: it ends all processes, whatever ended it. Here the second game's new start fails."""
-    sandbox = FakeSandbox({**SUBJECTS, "other": SUBJECTS["polite"]})
+    sandbox = InsideSandbox({**SUBJECTS, "other": SUBJECTS["polite"]})
     before = left()
 
     def launch(bot: int) -> Box:
@@ -121,7 +121,7 @@ def test_a_match_that_is_broken_off_leaves_nothing(error: BaseException) -> None
 
 def test_greetings_leave_nothing() -> None:
     """Source: match.greet: it ends the process that it started."""
-    sandbox = FakeSandbox(SUBJECTS)
+    sandbox = InsideSandbox(SUBJECTS)
     before = left()
     for number, name in enumerate([*SUBJECTS, "no such program"]):
         greet(spec(number), 0, lambda _, name=name: start(sandbox, name))

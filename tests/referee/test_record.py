@@ -33,7 +33,7 @@ from arena.referee import (
     verify,
     write,
 )
-from arena.sandbox import Box, FakeSandbox, Limits, Peer, Program, Script
+from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script
 
 KEY = bytes(31) + bytes([170])  # under which the match below has every fault that its bad bot can make
 
@@ -101,7 +101,7 @@ def play(*choosers: Callable[[random.Random, Peer, Request], bytes], games: int 
     names = tuple(f"bot{number}" for number in range(seats))
     seen: list[list[bytes]] = [[] for _ in names]
     scripts = [plays(choose, lines) for choose, lines in zip(choosers, seen, strict=True)]
-    sandbox = FakeSandbox(dict(zip(names, scripts, strict=True)))
+    sandbox = InsideSandbox(dict(zip(names, scripts, strict=True)))
     seatings = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
 
     def launch(number: int) -> Box:
@@ -176,9 +176,9 @@ def test_a_record_by_cpu_time_holds_it_beside_the_times_and_says_what_was_allowe
     timing, limits = Timing(400, 3000, 10_000, cpu=True, ponder=True), Limits(memory_mb=100, output_kb=5)
     texts = []
     for seconds in (0.125, 0.25):
-        sandbox = FakeSandbox({"it": burner(seconds)}, accounts_cpu=True)
+        sandbox = InsideSandbox({"it": burner(seconds)}, accounts_cpu=True)
 
-        def launch(_: int, sandbox: FakeSandbox = sandbox) -> Box:
+        def launch(_: int, sandbox: InsideSandbox = sandbox) -> Box:
             return sandbox.start(Program(("it",), Path()), Limits())
 
         spec = MatchSpec(match=5, key=KEY, bots=("a", "b"), seatings=((0, 1),), timing=timing, limits=limits)

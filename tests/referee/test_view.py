@@ -84,7 +84,7 @@ from arena.coup import (
     view,
 )
 from arena.referee import MatchSpec, Record, play_match, read, wire
-from arena.sandbox import Box, FakeSandbox, Limits, Peer, Program, Script
+from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script
 
 RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
 Game = tuple[str, int, int, float]  # the ruleset's name, seats, seed, probability of a forfeit at each answer
@@ -770,7 +770,7 @@ def match(
         return run
 
     bots = tuple(f"secretive{number}" for number in range(seats))
-    sandbox = FakeSandbox({name: script(number) for number, name in enumerate(bots)})
+    sandbox = InsideSandbox({name: script(number) for number, name in enumerate(bots)})
     seatings = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
     spec = MatchSpec(match=0, key=bytes([seats]) * 32, bots=bots, seatings=seatings, rules=rules, lives=1000)
 

@@ -1,4 +1,4 @@
-"""Tests of the fake sandbox, and the contract that every sandbox keeps, the fake one included."""
+"""Tests of the inside sandbox, and the contract that every sandbox keeps, this one included."""
 
 import os
 import select
@@ -13,8 +13,8 @@ import pytest
 from arena.sandbox import (
     Box,
     Exit,
-    FakeBox,
-    FakeSandbox,
+    InsideBox,
+    InsideSandbox,
     Limits,
     Peer,
     ProcessSandbox,
@@ -32,8 +32,8 @@ def write_without_end(fd: int) -> None:
         os.write(fd, b"x" * 65536)
 
 
-def start_fake(script: Script) -> FakeBox:
-    return FakeSandbox({"it": script}).start(Program(("it",), Path()), Limits())
+def start_inside(script: Script) -> InsideBox:
+    return InsideSandbox({"it": script}).start(Program(("it",), Path()), Limits())
 
 
 # --- the contract -----------------------------------------------------------------------------------------------------
@@ -46,34 +46,34 @@ PROGRAMS = {
 }
 
 
-def fake_stubborn(peer: Peer) -> None:
+def inside_stubborn(peer: Peer) -> None:
     peer.send(b"here\n")
     peer.wait()
 
 
-def fake_seven(peer: Peer) -> None:
+def inside_seven(peer: Peer) -> None:
     peer.log(b"dying")
     peer.die(7)
 
 
 SCRIPTS: dict[str, Script] = {
     "echo": replies(lambda line: line),
-    "stubborn": fake_stubborn,
-    "seven": fake_seven,
+    "stubborn": inside_stubborn,
+    "seven": inside_seven,
     "signalled": lambda peer: peer.die(signal=signal.SIGTERM),
 }
 
 Start = Callable[[str], Box]
 
 
-@pytest.fixture(params=["process", "fake"])
+@pytest.fixture(params=["process", "inside"])
 def start(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Start]:
     """Start one of the programs above in each kind of sandbox; what a failed test left open is closed."""
-    kinds: dict[str, Sandbox] = {"fake": FakeSandbox(SCRIPTS), "process": ProcessSandbox(tmp_path / "scratch")}
+    kinds: dict[str, Sandbox] = {"inside": InsideSandbox(SCRIPTS), "process": ProcessSandbox(tmp_path / "scratch")}
     boxes: list[Box] = []
 
     def start_one(name: str) -> Box:
-        argv = (name,) if request.param == "fake" else (sys.executable, "-u", "-c", PROGRAMS[name])
+        argv = (name,) if request.param == "inside" else (sys.executable, "-u", "-c", PROGRAMS[name])
         boxes.append(kinds[request.param].start(Program(argv, tmp_path), Limits()))
         return boxes[-1]
 
@@ -146,13 +146,13 @@ def test_close_closes_the_three_descriptors(start: Start) -> None:
             os.fstat(end)
 
 
-# --- the fake alone ---------------------------------------------------------------------------------------------------
+# --- the inside box alone ---------------------------------------------------------------------------------------------
 
 
 def test_replies_sends_one_answer_several_or_none_per_line() -> None:
     """The three shapes that a reply function may return."""
     table = {b"one\n": b"1\n", b"two\n": [b"1", b"2\n"], b"none\n": None}
-    box = start_fake(replies(table.__getitem__))
+    box = start_inside(replies(table.__getitem__))
     os.write(box.stdin, b"one\nnone\ntwo\n")
     box.close_stdin()
     assert read_to_end(box.stdout) == b"1\n12\n"
@@ -165,7 +165,7 @@ def test_a_peer_reads_lines_however_they_arrive_and_the_unfinished_rest() -> Non
     def report(peer: Peer) -> None:
         peer.send(repr(list(peer.lines())).encode())
 
-    box = start_fake(report)
+    box = start_inside(report)
     for piece in (b"a", b"b\r\nc\n\n", b"rest"):
         os.write(box.stdin, piece)
     box.close_stdin()
@@ -175,7 +175,7 @@ def test_a_peer_reads_lines_however_they_arrive_and_the_unfinished_rest() -> Non
 
 def test_an_exception_in_a_script_is_a_traceback_and_exit_code_1() -> None:
     """As Python does it, so that a broken test script is seen."""
-    box = start_fake(lambda peer: 1 / 0)
+    box = start_inside(lambda peer: 1 / 0)
     assert b"ZeroDivisionError" in read_to_end(box.stderr)
     assert box.exit() == Exit(1, None)
     box.close()
@@ -188,16 +188,16 @@ def test_a_script_may_close_its_stdout_and_live_on() -> None:
         peer.close_stdout()
         peer.wait()
 
-    box = start_fake(mute)
+    box = start_inside(mute)
     assert read_to_end(box.stdout) == b""
     assert box.exit() is None
     assert box.close() == Exit(None, signal.SIGKILL)
 
 
 def test_when_end_of_file_is_seen_the_exit_is_known() -> None:
-    """The one thing in which the fake is kinder than a process: tests need not wait twice."""
+    """The one thing in which an inside box is kinder than a process: tests need not wait twice."""
     for _ in range(20):
-        box = start_fake(lambda peer: peer.die(3))
+        box = start_inside(lambda peer: peer.die(3))
         assert read_to_end(box.stdout) == b""
         assert box.exit() == Exit(3, None)
         box.close()
@@ -220,15 +220,15 @@ def refuse_to_die(peer: Peer) -> None:
 def test_close_interrupts_a_script_whatever_it_does(script: Script) -> None:
     """A blocked write, a blocked read and a wait all end; so no thread outlives its test."""
     before = threading.active_count()
-    box = start_fake(script)
+    box = start_inside(script)
     assert box.close() == Exit(None, signal.SIGKILL)
     assert threading.active_count() <= before
 
 
-def test_fifty_fake_boxes_leave_no_thread_and_no_descriptor() -> None:
+def test_fifty_inside_boxes_leave_no_thread_and_no_descriptor() -> None:
     """Half of them end by themselves, half are killed."""
     threads, before = threading.active_count(), descriptors()
-    sandbox = FakeSandbox({"leaves": lambda peer: None, "stays": Peer.wait})
+    sandbox = InsideSandbox({"leaves": lambda peer: None, "stays": Peer.wait})
     for name in ("leaves", "stays") * 25:
         sandbox.start(Program((name,), Path()), Limits())
     for box in sandbox.boxes:
@@ -246,14 +246,14 @@ def test_what_a_script_burns_is_accounted_where_that_is_asked_for() -> None:
         peer.send(b"burnt\n")
         peer.burn(0.25)
 
-    sandbox = FakeSandbox({"it": burns}, accounts_cpu=True)
+    sandbox = InsideSandbox({"it": burns}, accounts_cpu=True)
     assert (sandbox.accounts_cpu, sandbox.freezes) == (True, False)
     box = sandbox.start(Program(("it",), Path()), Limits())
     assert exit_of(box) == Exit(0, None)
     assert box.cpu_ns() == 1_750_000_000
     box.close()
     assert box.cpu_ns() == 1_750_000_000
-    mute = start_fake(burns)
+    mute = start_inside(burns)
     assert exit_of(mute) == Exit(0, None)
     assert mute.cpu_ns() is None
     mute.close()
@@ -271,7 +271,7 @@ def test_a_frozen_script_stops_at_its_next_step_and_goes_on_when_thawed(step: Ca
         step(peer)
         went_on.set()
 
-    box = FakeSandbox({"it": script}, freezes=True).start(Program(("it",), Path()), Limits())
+    box = InsideSandbox({"it": script}, freezes=True).start(Program(("it",), Path()), Limits())
     assert read_line(box.stdout) == b"here\n"
     box.freeze()
     box.freeze()
@@ -294,7 +294,7 @@ def test_a_script_that_waits_when_it_is_frozen_does_not_see_what_comes() -> None
         got.append(peer.read_line())
         peer.send(got[0])
 
-    box = FakeSandbox({"it": script}, freezes=True).start(Program(("it",), Path()), Limits())
+    box = InsideSandbox({"it": script}, freezes=True).start(Program(("it",), Path()), Limits())
     assert read_line(box.stdout) == b"here\n"
     box.freeze()
     os.write(box.stdin, b"a line\n")
@@ -317,11 +317,11 @@ def test_a_frozen_script_can_be_closed() -> None:
         peer.send(b"free\n")
         peer.wait()
 
-    box = FakeSandbox({"it": script}, freezes=True).start(Program(("it",), Path()), Limits())
+    box = InsideSandbox({"it": script}, freezes=True).start(Program(("it",), Path()), Limits())
     box.freeze()
     frozen.set()
     assert box.close() == Exit(None, signal.SIGKILL)
-    free = FakeSandbox({"it": script}).start(Program(("it",), Path()), Limits())
+    free = InsideSandbox({"it": script}).start(Program(("it",), Path()), Limits())
     free.freeze()
     assert read_line(free.stdout) == b"free\n"
     assert free.close() == Exit(None, signal.SIGKILL)
@@ -330,4 +330,4 @@ def test_a_frozen_script_can_be_closed() -> None:
 def test_an_unknown_script_is_a_program_error() -> None:
     """As a missing file is for a real sandbox."""
     with pytest.raises(ProgramError, match="nobody: no such script"):
-        FakeSandbox({}).start(Program(("nobody",), Path()), Limits())
+        InsideSandbox({}).start(Program(("nobody",), Path()), Limits())

@@ -1,7 +1,7 @@
 """Tests of the plain-process sandbox: what a program sees, what is left of it, and whose fault a failed start is.
 
 Sources: DESIGN sections 3 and 4; the process rules are isolate's. What every sandbox has in common is tested in
-test_fake_box.py.
+test_inside.py.
 """
 
 import contextlib
