@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.referee import FAULTS, Consequence, MatchSpec, Timing, play_match, read, verify
+from arena.referee import FAULTS, Consequence, MatchSpec, Terms, Timing, play_match, read, verify
 from arena.run import game_results
 from arena.sandbox import NAMES, Box, Choice, Limits, ProcessSandbox, Program, Sandbox, make, why_not
 
@@ -154,7 +154,9 @@ def test_a_bad_bot_is_charged_with_its_own_faults_and_nobody_suffers(
     scratch = next(tmp_path_factory.getbasetemp().glob(f"{sandbox.name}*"))
     before = left(scratch)
     timing = replace(expected.timing, cpu=expected.timing is HURRIED and sandbox.accounts_cpu)
-    spec = MatchSpec(match=0, key=b"b" * 32, bots=("bad", "honest"), seatings=((0, 1), (1, 0)), timing=timing)
+    spec = MatchSpec(
+        match=0, key=b"b" * 32, bots=("bad", "honest"), seatings=((0, 1), (1, 0)), terms=Terms(timing=timing)
+    )
     started: list[int] = []
 
     def launch(number: int) -> Box:
