@@ -139,6 +139,7 @@ def hello(spec: MatchSpec, bot: int) -> bytes:
                 "bank_ms": spec.terms.timing.bank_ms,
                 "start_ms": spec.terms.timing.start_ms,
                 "line_bytes": LINE_LIMIT,
+                "flood_bytes": spec.terms.flood_bytes,  # of the limits below, in the place that it had in 0.1.0
                 "lives": spec.terms.lives,
                 "forfeits": spec.terms.forfeits,
                 "clock": "cpu" if spec.terms.timing.cpu else "wall",

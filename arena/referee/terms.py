@@ -54,7 +54,7 @@ class Terms:
     @property
     def flood_bytes(self) -> int:
         """Return how much a bot may write between two requests, in bytes."""
-        return self.limits.output_kb * 1024
+        return int(self.limits.on_wire()["flood_bytes"])
 
     def to_json(self) -> dict[str, Any]:
         """Return the terms as a JSON object."""
