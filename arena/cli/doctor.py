@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from arena.cli.options import SandboxName
 from arena.cli.out import fail, note, progress, refuse, width, write
 
 if TYPE_CHECKING:
@@ -28,9 +29,7 @@ _AT_ONCE = "interrupted before the first attack"
 
 @click.command()
 @click.option("--attack", is_flag=True, help="Attack the sandboxes that work here, and print what they stop.")
-@click.option(
-    "--box", type=click.Choice(["process", "bubblewrap", "docker"]), help="With --attack: attack this one.  [all]"
-)
+@click.option("--box", type=SandboxName(), help="With --attack: attack this one.  [all]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 def doctor(attack: bool, box: str | None, as_json: bool) -> None:
     """Check this host: sandboxes, clocks, languages.
@@ -40,7 +39,7 @@ def doctor(attack: bool, box: str | None, as_json: bool) -> None:
     Exit code 0 if a sandbox that isolates works, else 1; with --attack 1 if an attack succeeded that shouldn't,
     and 130 if it was interrupted.
     """
-    from arena.sandbox import boxes, findings
+    from arena.sandbox import ISOLATING, boxes, findings
 
     if box is not None and not attack:
         refuse("--box goes with --attack: arena doctor --attack --box bubblewrap")
@@ -48,7 +47,7 @@ def doctor(attack: bool, box: str | None, as_json: bool) -> None:
         _attack(box, as_json)
     tried = boxes()
     found = list(findings(tried))
-    works = any(tried[name] is None for name in tried if name != "process")
+    works = any(tried[name] is None for name in ISOLATING)
     if as_json:
         fields = ("what", "level", "text", "mend", "then")
         rows = [{name: getattr(finding, name) for name in fields} for finding in found]

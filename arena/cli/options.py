@@ -37,6 +37,25 @@ class RunCommand(click.Command):
         self._given = given
 
 
+class SandboxName(click.Choice[str]):
+    """A type of options: the name of a sandbox, or one of some other words; names are read when first needed."""
+
+    def __init__(self, *words: str) -> None:
+        super().__init__(words)
+        self._words = words
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Return the words and the names."""
+        from arena.sandbox import NAMES
+
+        return (*self._words, *NAMES)
+
+    @choices.setter
+    def choices(self, given: object) -> None:
+        pass
+
+
 def limit_options() -> list[click.Parameter]:
     """Return one option for each limit: its name, what it takes, its default."""
     from arena.sandbox import LIMITS
@@ -68,11 +87,11 @@ def chosen(sandbox: str | None, runtime: str | None, image: str | None) -> "tupl
 
     Exits with 2 where one asked for by name can't be had.
     """
-    from arena.sandbox import Choice, strongest
+    from arena.sandbox import Choice, strongest, takers
 
-    if sandbox != "docker" and (runtime or image):
-        option = "--docker-runtime" if runtime else "--docker-image"
-        refuse(f"{option} is for --sandbox docker; add that, or leave it out")
+    for field, option, given in (("runtime", "--docker-runtime", runtime), ("image", "--docker-image", image)):
+        if given and sandbox not in takers(field):
+            refuse(f"{option} is for --sandbox {', '.join(takers(field))}; add that, or leave it out")
     if sandbox is not None and sandbox != "auto":
         choice = Choice(sandbox, runtime, image)
         demand(choice)
@@ -134,7 +153,7 @@ def sandbox_options(function: Callable[..., Any]) -> Callable[..., Any]:
         [
             click.option(
                 "--sandbox",
-                type=click.Choice(["auto", "process", "bubblewrap", "docker"]),
+                type=SandboxName("auto"),
                 help="How bots are kept apart; auto: the strongest that works.  [auto]",
             ),
             click.option(

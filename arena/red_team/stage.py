@@ -29,7 +29,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from arena.sandbox import Box, Choice, Limits, Program, Sandbox, SandboxError, locked, make, remove_tree, why_not
+from arena.sandbox import (
+    Box,
+    Choice,
+    Limits,
+    Program,
+    Sandbox,
+    SandboxError,
+    locked,
+    lookup,
+    make,
+    remove_tree,
+    why_not,
+)
 
 ATTACKS = Path(__file__).parent / "attacks"
 SECRET = "RED_TEAM_SECRET"
@@ -116,7 +128,7 @@ class Stage:
         """Return the command that runs a file of attacks/ in a box of this tier."""
         if self.prefix:
             return Program((*self.prefix, PYTHON, f"{CONTROL_BOT}/{name}", *arguments), Path("/"))
-        python = "python3" if self.tier == "docker" else PYTHON  # an image may have its own elsewhere
+        python = "python3" if lookup(self.tier).image else PYTHON  # an image may have its own elsewhere
         return Program((python, str(self.folder / name), *arguments), self.folder, files=self.folder)
 
     def start(self, name: str, *arguments: str) -> Box:
@@ -424,8 +436,9 @@ def _containers(stage: Stage) -> tuple[str, ...]:
     """Return the containers that this process made and that are still there, whatever their state."""
     if stage.tier != "docker":
         return ()
-    from arena.sandbox.docker import OWNER, engine, owner
+    from arena.sandbox.docker import OWNER, engine
+    from arena.sandbox.linux import owner_anywhere
 
     connection = engine()
-    found = connection.call(connection.api.containers, all=True, filters={"label": [f"{OWNER}={owner()}"]})
+    found = connection.call(connection.api.containers, all=True, filters={"label": [f"{OWNER}={owner_anywhere()}"]})
     return tuple(sorted(str(container["Id"])[:12] for container in found))

@@ -7,7 +7,6 @@ config is what run.json holds.
 import hashlib
 import hmac
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,13 +14,13 @@ from typing import Any
 
 from arena import __version__
 from arena.bots import Bot, Programs
-from arena.coup import derived
-from arena.referee import MatchSpec, Terms
-from arena.sandbox import BOX_PATH, Choice, Program
+from arena.coup import COUP, Ruleset, derived, from_dict, to_dict
+from arena.referee import MatchSpec, Timing
+from arena.sandbox import Choice, Limits, Program, lookup
 from ladder.schedule import Plan, Shuffle, plan, seatings
 from ladder.store import FolderError
 
-VERSION = 3  # of run.json
+VERSION = 2  # of run.json
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +33,12 @@ class RunConfig:
     match_games: int
     key: bytes
     seed: int | None = None
-    terms: Terms = field(default_factory=Terms)
+    rules: Ruleset = COUP
+    timing: Timing = field(default_factory=Timing)
+    strict: bool = False
+    open_names: bool = False
     sandbox: Choice = field(default_factory=Choice)
+    limits: Limits = field(default_factory=Limits)
 
     def plan(self) -> Plan:
         """Return who plays whom. Raises ValueError, with what is allowed, for numbers that make no plan."""
@@ -49,7 +52,11 @@ class RunConfig:
             key=key,
             bots=tuple(self.bots[bot].name for bot in bots),
             seatings=seatings(self.seats, self.match_games, keyed_shuffle(key, "seats")),
-            terms=self.terms,
+            rules=self.rules,
+            timing=self.timing,
+            limits=self.limits,
+            lives=1 if self.strict else 3,
+            open_names=self.open_names,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -59,7 +66,7 @@ class RunConfig:
             "arena": __version__,
             **asdict(self),
             "key": self.key.hex(),
-            "terms": self.terms.to_json(),
+            "rules": to_dict(self.rules),
             "bots": [{**asdict(bot), "path": str(bot.path), "cwd": str(bot.cwd)} for bot in self.bots],
         }
 
@@ -74,8 +81,10 @@ class RunConfig:
         try:
             fields = {name: config[name] for name in cls.__dataclass_fields__}
             fields["key"] = bytes.fromhex(config["key"])
-            fields["terms"] = Terms.from_json(config["terms"])
+            fields["rules"] = from_dict(config["rules"])
+            fields["timing"] = Timing(**config["timing"])
             fields["sandbox"] = Choice(**config["sandbox"])
+            fields["limits"] = Limits(**config["limits"])
             fields["bots"] = tuple(
                 Bot(
                     **{
@@ -116,8 +125,5 @@ def program(bot: Bot) -> Program:
 
 def programs(choice: Choice) -> Programs:
     """Return what runs bots in a sandbox: the user's programs, those that a box finds first, or those of an image."""
-    if choice.name == "bubblewrap":
-        return Programs(sys.executable, os.pathsep.join([BOX_PATH, os.environ.get("PATH", os.defpath)]))
-    if choice.name == "docker":
-        return Programs("python3", image=True)
-    return Programs(sys.executable)
+    found = lookup(choice.name)
+    return Programs(found.python, found.path, found.image)

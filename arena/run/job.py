@@ -1,18 +1,14 @@
 """A match to play, as a worker process gets it: the spec, how to start its bots, in which sandbox, and where the
 sandbox may leave files.
 
-A sandbox that keeps boxes started for the next match (Docker's) lives as long as its worker, any other as long as its
-match.
+A sandbox lives as long as its match.
 
 Whatever a box needs on the disk lies below `scratch`. If that is full, no match can be played, and none is at fault:
 that is NoRoomError, which ends the run instead of voiding one match after the other.
 """
 
-import atexit
-import os
 import tempfile
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
 from arena.referee import ArenaError, MatchSpec, play_match, read
@@ -48,7 +44,7 @@ class Job:
         return f"match-{self.spec.match}-"
 
     def clean(self) -> None:
-        """Remove what a worker that died in mid match left behind."""
+        """Remove what a worker that died during a match left behind."""
         for folder in self.scratch.glob(self._prefix + "*"):
             remove_tree(folder)
 
@@ -56,8 +52,6 @@ class Job:
 def play(job: Job) -> Played:
     """Play the match. Raises ArenaError where this machine failed, NoRoomError if for want of room below `scratch`."""
     try:
-        if job.choice.name == "docker":
-            return _played(job, _kept(job.choice, job.scratch, len(job.programs)))
         folder = Path(tempfile.mkdtemp(prefix=job._prefix, dir=job.scratch))
         try:
             sandbox = make(job.choice, folder)
@@ -77,19 +71,9 @@ def play(job: Job) -> Played:
 
 def _played(job: Job, sandbox: Sandbox) -> Played:
     def launch(bot: int) -> Box:
-        return sandbox.start(job.programs[bot], job.spec.terms.limits)
+        return sandbox.start(job.programs[bot], job.spec.limits)
 
     ended = play_match(job.spec, launch)
     logs = tuple((job.spec.bots[bot], number, data) for bot, number, data in ended.logs)
     match = PlayedMatch(ended.match, ended.record, game_results(read(ended.record)), logs)
     return Played(match, ended.requests, ended.startup_s)
-
-
-@cache
-def _kept(choice: Choice, scratch: Path, seats: int) -> Sandbox:
-    """Return this worker's sandbox, which is closed when the worker ends; also by SIGTERM, which raises SystemExit."""
-    folder = scratch / f"worker-{os.getpid()}"
-    folder.mkdir(exist_ok=True)
-    sandbox = make(choice, folder, ahead=seats)
-    atexit.register(sandbox.close)
-    return sandbox

@@ -5,12 +5,15 @@ else of ours. A backend is one file behind `Sandbox`: `ProcessSandbox` runs a pr
 Python function over real pipes, for tests.
 """
 
-from arena.sandbox.backends import BOX_PATH, ISOLATING, NAMES, Choice, make, strongest, sweep, sweep_all, why_not
+from arena.sandbox.backend import Backend, Lookup
+from arena.sandbox.backends import backend, lookup, make, strongest, sweep, sweep_all, takers, why_not
 from arena.sandbox.box import CLOSE_MS, Box, Counted, Exit, Program, ProgramError, Sandbox, SandboxError
 from arena.sandbox.bundle import copy_files
 from arena.sandbox.capture import KEPT_BYTES, Capture
 from arena.sandbox.cause import caused
-from arena.sandbox.doctor import Finding, boxes, docker_box, docker_engine, findings
+from arena.sandbox.choice import ISOLATING, NAMES, Choice
+from arena.sandbox.doctor import boxes, findings
+from arena.sandbox.finding import Finding
 from arena.sandbox.inside import InsideBox, InsideSandbox, Peer, Script, replies
 from arena.sandbox.limits import LIMITS, LimitRule, Limits
 from arena.sandbox.linux.launch import PR_SET_CHILD_SUBREAPER, become_subreaper
@@ -19,7 +22,6 @@ from arena.sandbox.trees import FULL, full, locked, no_room, remove_dead_scratch
 from arena.sandbox.trouble import Remedy, Trouble, TroubleError, trouble_of
 
 __all__ = [
-    "BOX_PATH",
     "CLOSE_MS",
     "FULL",
     "ISOLATING",
@@ -27,6 +29,7 @@ __all__ = [
     "LIMITS",
     "NAMES",
     "PR_SET_CHILD_SUBREAPER",
+    "Backend",
     "Box",
     "Capture",
     "Choice",
@@ -37,6 +40,7 @@ __all__ = [
     "InsideSandbox",
     "LimitRule",
     "Limits",
+    "Lookup",
     "Peer",
     "ProcessSandbox",
     "Program",
@@ -47,15 +51,15 @@ __all__ = [
     "Script",
     "Trouble",
     "TroubleError",
+    "backend",
     "become_subreaper",
     "boxes",
     "caused",
     "copy_files",
-    "docker_box",
-    "docker_engine",
     "findings",
     "full",
     "locked",
+    "lookup",
     "make",
     "no_room",
     "remove_dead_scratch",
@@ -65,6 +69,7 @@ __all__ = [
     "strongest",
     "sweep",
     "sweep_all",
+    "takers",
     "trouble_of",
     "why_not",
 ]

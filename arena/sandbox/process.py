@@ -55,6 +55,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
+from arena.sandbox.backend import Backend, Lookup
 from arena.sandbox.box import CLOSE_MS, Counted, Exit, Program, ProgramError, Sandbox, SandboxError
 from arena.sandbox.cause import caused
 from arena.sandbox.child import THEIR_ERRNOS, ChildBox
@@ -422,3 +423,11 @@ def _environment_of(pid: int) -> list[bytes]:
         return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:  # gone, or another user's
         return []
+
+
+BACKEND = Backend(
+    make=lambda choice, scratch: ProcessSandbox(scratch),
+    why_not=lambda choice: None,
+    sweep=cgroup.sweep,
+    lookup=lambda: Lookup(sys.executable),
+)

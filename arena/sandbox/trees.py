@@ -62,14 +62,17 @@ def scratch_folder() -> Iterator[Path]:
         os.close(lock)
 
 
-def remove_dead_scratch() -> None:
-    """Remove the scratch folders of arenas that were killed: our user's, and locked by nobody."""
+def remove_dead_scratch() -> int:
+    """Remove the scratch folders of arenas that were killed: our user's, and locked by nobody. Return how many."""
+    dead = 0
     with suppress(OSError):
         for path in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
             lock = locked(path)
             if lock is not None:
+                dead += 1
                 _remove(path)
                 os.close(lock)
+    return dead
 
 
 def _remove(scratch: Path) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from arena.referee import Terms, Timing, play_match, read
+from arena.referee import Timing, play_match, read
 from arena.sandbox import Box, Choice, Limits, Program, Sandbox, make
 from tests.bench import pipes
 
@@ -55,10 +55,10 @@ def written(folder: Path, name: str, think: str) -> Path:
 
 
 @contextmanager
-def sandbox(name: str, ahead: int = 0) -> Iterator[Sandbox]:
+def sandbox(name: str) -> Iterator[Sandbox]:
     """Give a box's sandbox with a folder of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        made = make(Choice(name), Path(folder), ahead) if ahead else make(Choice(name), Path(folder))
+        made = make(Choice(name), Path(folder))
         try:
             yield made
         finally:
@@ -122,15 +122,15 @@ class Played:
     cpu_us: float
 
 
-def match(name: str, timing: Timing, programs: Sequence[Program], games: int, ahead: int = 0) -> Played:
-    """Play a match in a box; with `ahead`, as many containers are started before it.
+def match(name: str, timing: Timing, programs: Sequence[Program], games: int) -> Played:
+    """Play a match in a box.
 
     The bots' CPU time counts where they are descendants of this process, which containers aren't.
     """
-    spec = replace(pipes.spec(len(programs), games), terms=Terms(timing=timing))
-    with sandbox(name, ahead) as made:
+    spec = replace(pipes.spec(len(programs), games), timing=timing)
+    with sandbox(name) as made:
         before, began = _cpu_s(), time.perf_counter()
-        result = play_match(spec, lambda bot: made.start(programs[bot], spec.terms.limits))
+        result = play_match(spec, lambda bot: made.start(programs[bot], spec.limits))
         seconds, cpu = time.perf_counter() - began, _cpu_s() - before
     return Played(seconds - result.startup_s, result.startup_s, cpu / result.requests * 1e6)
 

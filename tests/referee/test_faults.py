@@ -23,7 +23,6 @@ from arena.referee import (
     MatchResult,
     MatchSpec,
     Record,
-    Terms,
     Timing,
     greet,
     play_match,
@@ -148,15 +147,14 @@ def play(
     games: int = 1,
     clock: Callable[[], float] | None = None,
     freezes: bool = False,
-    key: bytes = KEY,
-    **terms: Any,
+    **options: Any,
 ) -> Played:
     """Play a match in which bot i sits in seat i. A script that is None is a program that doesn't exist."""
     names = tuple(f"bot{number}" for number in range(len(scripts)))
     programs = {name: script for name, script in zip(names, scripts, strict=True) if script is not None}
     sandbox = InsideSandbox(programs, accounts_cpu=True, freezes=freezes)
-    seatings = (tuple(range(len(scripts))),) * games
-    spec = MatchSpec(match=0, key=key, bots=names, seatings=seatings, terms=Terms(**terms))
+    options = {"key": KEY, "seatings": (tuple(range(len(scripts))),) * games, **options}
+    spec = MatchSpec(match=0, bots=names, **options)
 
     def launch(number: int) -> Box:
         return sandbox.start(Program((names[number],), Path()), Limits())

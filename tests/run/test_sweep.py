@@ -1,9 +1,9 @@
 """What a run that was killed leaves is removed by the next one, whatever sandbox either was in.
 
-Source: issue 4: nothing may leak; `sweep_all`. Also that asking for it costs those nothing who
-have no Docker, and little those who have.
+Also that it costs nothing where nothing was left, and that a run removes what its own dead workers leave.
 """
 
+import contextlib
 import functools
 import json
 import os
@@ -12,13 +12,13 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from arena.sandbox.docker import ASK_S, OWNER, Engine, engine, left_behind, owner
+from arena.sandbox.docker import OWNER, Engine, engine
+from arena.sandbox.linux import cgroup
 from tests.place import Place
 
 Needs = Callable[[str, str | None], None]
@@ -26,8 +26,8 @@ Needs = Callable[[str, str | None], None]
 ROOT = Path(__file__).parents[2]
 TINY = ("--games", 2, "--match-games", 2, "--seed", 3, "--jobs", 1)
 ENDLESS = ("--games", 10_000, "--match-games", 2, "--seed", 3, "--jobs", 2)
-BOOT, NAMESPACE = owner().split("/")[1:3]
-DEAD = "/".join((*owner().split("/")[:3], "1", "0"))  # process 1 didn't start at tick 0 of another life
+MOMENT_S = 1.0  # nobody notices it at a start
+HELLO_S = 5.0  # for an engine to say its version
 
 
 @functools.cache
@@ -51,7 +51,7 @@ def docker(needs: Needs) -> Engine:
 def owned_by(made: Engine, pids: set[int]) -> list[str]:
     """Return the containers, running or not, that these processes made."""
     found = made.call(made.api.containers, all=True, filters={"label": [OWNER]})
-    return [one["Id"] for one in found if int(one["Labels"][OWNER].split("/")[3]) in pids]
+    return [one["Id"] for one in found if int(one["Labels"][OWNER].rpartition("/")[2].split(".")[0]) in pids]
 
 
 def family(pid: int) -> set[int]:
@@ -100,7 +100,40 @@ def test_a_living_run_keeps_its_containers(place: Place, needs: Needs, docker: E
     assert "is void" not in ran.err
 
 
-# --- what asking costs ------------------------------------------------------------------------------------------------
+# --- what is left by a worker -----------------------------------------------------------------------------------------
+
+
+def groups_of(pids: set[int]) -> list[str]:
+    """Return the control groups that these processes made."""
+    marks = tuple(f"arena.{pid}." for pid in pids)
+    return [name for _, names, _ in os.walk("/sys/fs/cgroup") for name in names if name.startswith(marks)]
+
+
+@pytest.mark.parametrize("name", ["bubblewrap", "docker"])
+def test_what_a_killed_worker_leaves_is_gone_at_the_end_of_its_run(place: Place, needs: Needs, name: str) -> None:
+    """kill -9 of a worker during a match: the run goes on with another worker, and leaves nothing of the first."""
+    needs(name, why_not(name))
+    needs("cgroup", None if cgroup.why_not() is None else str(cgroup.why_not()))
+    flags = ("--games", 12, "--match-games", 2, "--seed", 3, "--jobs", 1, "--sandbox", name, "--out", "out")
+    process = place.start("run", *place.bots(2), *flags)
+    place.wait((place.folder / "out" / "records" / "000001.jsonl").exists, process=process)
+
+    def boxed() -> set[int]:
+        workers = family(process.pid) - {process.pid}
+        return workers if groups_of(workers) else set()
+
+    workers = place.wait(boxed, process=process)
+    for pid in workers:
+        os.kill(pid, signal.SIGKILL)
+    ran = place.end(process)
+    assert ran.code == 0, ran.err
+    assert groups_of(workers) == []
+    if name == "docker":
+        assert owned_by(engine(), workers) == []
+    place.demand_nothing_left()
+
+
+# --- what it costs ----------------------------------------------------------------------------------------------------
 
 CLEAN_UP = """
 import sys, time
@@ -112,11 +145,11 @@ print(time.monotonic() - began, "docker" in sys.modules)
 """
 
 
-def clean_up(host: str) -> tuple[float, bool]:
+def clean_up(host: str, tmp: Path) -> tuple[float, bool]:
     """Return how long a start's cleaning up takes, in s, and whether it imported the docker package."""
     done = subprocess.run(
         [sys.executable, "-c", CLEAN_UP],
-        env={**os.environ, "DOCKER_HOST": host, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "DOCKER_HOST": host, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp)},
         capture_output=True,
         text=True,
         timeout=60,
@@ -126,96 +159,83 @@ def clean_up(host: str) -> tuple[float, bool]:
     return float(seconds), imported == "True"
 
 
+def killed(tmp: Path) -> Path:
+    """Make what a run that was killed leaves: a scratch folder that nobody has locked."""
+    folder = tmp / "arena-run-0123456789abcdef"
+    folder.mkdir()
+    return folder
+
+
 @pytest.mark.parametrize("host", ["unix:///nowhere/docker.sock", "tcp://127.0.0.1:9", "ssh://nobody@localhost", "odd"])
-def test_a_start_without_docker_neither_imports_nor_waits_for_it(host: str) -> None:
-    """Source: DESIGN: a run in plain processes needs no Docker client."""
-    seconds, imported = clean_up(host)
+def test_a_start_without_docker_neither_imports_nor_waits_for_it(tmp_path: Path, host: str) -> None:
+    """A run in plain processes needs no Docker client."""
+    seconds, imported = clean_up(host, tmp_path)
     assert not imported
-    assert seconds < ASK_S
+    assert seconds < MOMENT_S
 
 
-def test_where_nothing_is_left_the_docker_package_is_not_imported(docker: Engine) -> None:
-    """The engine is asked by hand."""
-    docker.sweep()
-    assert not clean_up(os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock"))[1]
+def test_where_nothing_is_left_no_engine_is_asked(tmp_path: Path, docker: Engine) -> None:
+    """Importing the docker package alone takes longer than all else at a start."""
+    assert not clean_up(os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock"), tmp_path)[1]
+
+
+@pytest.mark.parametrize("host", ["unix:///nowhere/docker.sock", "tcp://127.0.0.1:9", "odd"])
+def test_after_a_killed_run_an_engine_is_looked_for_once(tmp_path: Path, host: str) -> None:
+    """Where there is none the start goes on, and the next one has nothing to look for."""
+    dead = killed(tmp_path)
+    assert clean_up(host, tmp_path)[1]
+    assert not dead.exists()
+    assert not clean_up(host, tmp_path)[1]
+
+
+def test_after_a_killed_run_an_engine_that_hangs_costs_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes the question and says nothing: a start waits as long as for an engine that it needs, once."""
+    killed(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind("sock")  # a socket's path may have 107 bytes, so it is a relative one
+        door.listen(8)
+        assert clean_up(f"unix://{tmp_path}/sock", tmp_path)[0] < 2 * HELLO_S
+        assert clean_up(f"unix://{tmp_path}/sock", tmp_path)[0] < MOMENT_S
 
 
 class Answering:
-    """A socket that says the same to everybody, or nothing."""
+    """A socket that gives everybody the same answer."""
 
-    def __init__(self, path: Path, answers: list[bytes]) -> None:
-        self.path = path
-        self.done = threading.Event()
+    def __init__(self, path: Path, answer: bytes) -> None:
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(path))
         self.listener.listen(8)
-        self.thread = threading.Thread(target=self._serve, args=(answers,))
+        self.thread = threading.Thread(target=self._serve, args=(answer,))
         self.thread.start()
 
-    def _serve(self, answers: list[bytes]) -> None:
-        for answer in answers:
-            try:
+    def _serve(self, answer: bytes) -> None:
+        with contextlib.suppress(OSError):
+            while True:
                 door, _ = self.listener.accept()
-            except OSError:
-                return
-            with door:
-                door.recv(65536)
-                if answer == b"":
-                    self.done.wait(60)
-                else:
+                with door:
+                    door.recv(65536)
                     door.sendall(answer)
 
     def close(self) -> None:
-        self.done.set()
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
         self.thread.join(60)
-
-
-@pytest.fixture
-def answering(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
-    """Give a maker of engines; a socket's path may have 107 bytes, so it is a relative one."""
-    monkeypatch.chdir(tmp_path)
-    made: list[Answering] = []
-
-    def make(*answers: bytes) -> str:
-        made.append(Answering(Path(f"sock{len(made)}"), list(answers)))
-        return str(made[-1].path)
-
-    yield make
-    for one in made:
-        one.close()
 
 
 def said(found: object) -> bytes:
     return b"HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n" + json.dumps(found).encode()
 
 
-def test_what_an_engine_holds_is_left_behind_if_its_owner_is_dead(answering: Callable[..., str]) -> None:
-    """Containers and volumes; those of the living, and of other hosts, aren't."""
-
-    def labelled(name: str) -> dict[str, object]:
-        return {"Id": "1", "Labels": {OWNER: name}}
-
-    none = said({"Volumes": None})
-    assert left_behind(answering(said([labelled(DEAD)]), none))
-    assert left_behind(answering(said([]), said({"Volumes": [labelled(DEAD)]})))
-    assert not left_behind(answering(said([]), none))
-    elsewhere = "/".join(("another-host", BOOT, NAMESPACE, "1", "0"))
-    assert not left_behind(answering(said([labelled(owner()), labelled(elsewhere)]), none))
-
-
 @pytest.mark.parametrize(
     "answer",
     [b"HTTP/1.0 500 Oops\r\n\r\n[]", b"hello", said({"message": "no"}), said([{"Id": 1}]), said([{"Labels": None}])],
 )
-def test_an_odd_answer_is_nobodys_leftover(answering: Callable[..., str], answer: bytes) -> None:
+def test_an_odd_answer_keeps_no_run_from_starting(tmp_path: Path, answer: bytes) -> None:
     """Whatever listens there, a run in plain processes begins."""
-    assert not left_behind(answering(answer, answer))
-
-
-def test_an_engine_that_hangs_costs_a_moment(answering: Callable[..., str]) -> None:
-    """It takes the question and says nothing."""
-    began = time.monotonic()
-    assert not left_behind(answering(b""), timeout_s=0.2)
-    assert time.monotonic() - began < ASK_S
+    killed(tmp_path)
+    one = Answering(tmp_path / "sock", answer)
+    try:
+        assert clean_up(f"unix://{tmp_path}/sock", tmp_path)[1]
+    finally:
+        one.close()

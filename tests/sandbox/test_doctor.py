@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from arena.sandbox import Finding, Remedy, Trouble, docker_box, docker_engine, findings, why_not
-from arena.sandbox.docker import Abilities
+from arena.sandbox import Finding, Remedy, Trouble, findings, why_not
+from arena.sandbox.docker import Abilities, box_finding, engine_findings
 from tests.place import Place
 
 Needs = Callable[[str, str | None], None]
@@ -237,10 +237,10 @@ DOCKERS = {
 @pytest.mark.parametrize(("able", "held", "level", "text"), DOCKERS.values(), ids=DOCKERS.keys())
 def test_it_says_what_a_docker_box_lacks(able: Abilities, held: set[str], level: str, text: str) -> None:
     """Source: the issue: "falls back to attach and says so"; the way back is DOCKER_HOST's, if that is set."""
-    finding = docker_box(able, frozenset(held), elsewhere=True)
+    finding = box_finding(able, frozenset(held), elsewhere=True)
     assert (finding.level, finding.text) == (level, text)
     assert finding.mend == (None if able.pipes else "unset DOCKER_HOST")
-    assert docker_box(able, frozenset(held), elsewhere=False).mend is None
+    assert box_finding(able, frozenset(held), elsewhere=False).mend is None
 
 
 ENGINE = {"ServerVersion": "27.1", "Images": 3, "Runtimes": {"runc": {}, "io.containerd.runc.v2": {}, "runsc": {}}}
@@ -264,7 +264,7 @@ def test_limits_that_the_engine_leaves_out_are_told(
     info: dict[str, Any], level: str, text: str, mend: str | None
 ) -> None:
     """Source: Docker's Engine API, SystemInfo: a container's limit that is false there is dropped with a warning."""
-    daemon, limits = docker_engine({**ENGINE, **info}, frozenset())
+    daemon, limits = engine_findings({**ENGINE, **info}, frozenset())
     assert daemon.text == "27.1; runtimes: runc, runsc; 3 images"
     assert (limits.level, limits.what) == (level, "docker limits")
     assert text in limits.text

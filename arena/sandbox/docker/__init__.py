@@ -1,61 +1,35 @@
 """The Docker sandbox: a program in a hardened container."""
 
 from arena.sandbox.docker import image
-from arena.sandbox.docker.box import (
-    LANGUAGES,
-    Abilities,
-    DockerSandbox,
-    command_inside,
-    controllers,
-    language,
-    limits_told,
-    runtimes,
-    swap_escapes,
-    sweep,
-    unenforced,
-    what_works,
-    why_not,
-)
-from arena.sandbox.docker.container import ASK_S, left_behind, missing
-from arena.sandbox.docker.engine import (
-    FOLDER,
-    OWNER,
-    POOLS,
-    Engine,
-    Situation,
-    alive,
-    engine,
-    no_address,
-    owner,
-    unreachable,
-)
+from arena.sandbox.docker.abilities import Abilities, limits_told, runtimes, unenforced, why_not
+from arena.sandbox.docker.backend import BACKEND, box_finding, engine_findings, sweep
+from arena.sandbox.docker.box import DockerSandbox
+from arena.sandbox.docker.command import LANGUAGES, command_inside, language
+from arena.sandbox.docker.engine import FOLDER, OWNER, Engine, engine
+from arena.sandbox.docker.recipe import missing
+from arena.sandbox.docker.situation import Situation, no_address, unreachable
 
 __all__ = [
-    "ASK_S",
+    "BACKEND",
     "FOLDER",
     "LANGUAGES",
     "OWNER",
-    "POOLS",
     "Abilities",
     "DockerSandbox",
     "Engine",
     "Situation",
-    "alive",
+    "box_finding",
     "command_inside",
-    "controllers",
     "engine",
+    "engine_findings",
     "image",
     "language",
-    "left_behind",
     "limits_told",
     "missing",
     "no_address",
-    "owner",
     "runtimes",
-    "swap_escapes",
     "sweep",
     "unenforced",
     "unreachable",
-    "what_works",
     "why_not",
 ]

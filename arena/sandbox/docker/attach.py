@@ -28,8 +28,11 @@ from pathlib import Path
 from arena.sandbox.box import CLOSE_MS, Box, Exit, Program, SandboxError
 from arena.sandbox.bundle import INSIDE, copy_files
 from arena.sandbox.cause import caused
-from arena.sandbox.docker.container import START_S, Recipe, config, create, exit_of, refused, start_script
-from arena.sandbox.docker.engine import OWNER, Engine, owner
+from arena.sandbox.docker.container import START_S
+from arena.sandbox.docker.engine import OWNER, Engine
+from arena.sandbox.docker.recipe import Recipe, config, create
+from arena.sandbox.docker.script import exit_of, refused, start_script
+from arena.sandbox.linux import owner_anywhere
 from arena.sandbox.trees import remove_tree
 
 FRAME = struct.Struct(">BxxxL")  # Docker Engine API, ContainerAttach, "Stream format"
@@ -53,7 +56,7 @@ class AttachBox(Box):
         self.pid: int | None = None
         self.stdin = self.stdout = self.stderr = -1
         self._engine = engine
-        self._outages = engine.outages
+        self._outages = engine.events.outages
         self._image = recipe.image
         self._id = ""
         self._volume = ""
@@ -95,10 +98,15 @@ class AttachBox(Box):
                 archive.add(folder, ".", filter=_entry)
         finally:
             remove_tree(folder)
-        name = str(call(api.create_volume, labels={OWNER: owner()})["Name"])
+        name = str(call(api.create_volume, labels={OWNER: owner_anywhere()})["Name"])
         self._volume = name
         mount = {"Type": "volume", "Source": name, "Target": INSIDE}
-        body = {"Image": recipe.image, "Cmd": ["true"], "Labels": {OWNER: owner()}, "HostConfig": {"Mounts": [mount]}}
+        body = {
+            "Image": recipe.image,
+            "Cmd": ["true"],
+            "Labels": {OWNER: owner_anywhere()},
+            "HostConfig": {"Mounts": [mount]},
+        }
         carrier = create(self._engine, body)
         try:
             call(api.put_archive, carrier, INSIDE, tar.getvalue())
@@ -148,7 +156,7 @@ class AttachBox(Box):
         self._first.set()
         try:
             answer = self._engine.call(self._engine.api.wait, self._id, timeout=START_S)
-            oom = self._id in self._engine.oom
+            oom = self._id in self._engine.events.oom
             if not self._closed:
                 oom |= bool(self._engine.call(self._engine.api.inspect_container, self._id)["State"]["OOMKilled"])
             self._exit = caused(exit_of(int(answer["StatusCode"])), (("memory_mb", 1),) if oom else ())
@@ -186,9 +194,9 @@ class AttachBox(Box):
     def _check(self) -> None:
         if self._broken is not None:
             raise self._broken
-        if self._engine.outages != self._outages:
-            raise SandboxError("the Docker engine was lost in mid match")
-        if self._id in self._engine.killed:
+        if self._engine.events.outages != self._outages:
+            raise SandboxError("the Docker engine was lost during a match")
+        if self._id in self._engine.events.killed:
             raise SandboxError("somebody else ended a container through the Docker engine")
 
     def exit(self) -> Exit | None:

@@ -7,7 +7,6 @@ the interpreter it builds without a network. Nothing of a bot is ever in an imag
 import io
 import os
 import select
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,9 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from arena.sandbox.box import Program, SandboxError
-from arena.sandbox.docker.box import LANGUAGES, DockerSandbox
-from arena.sandbox.docker.engine import engine, told
+from arena.sandbox.docker.box import DockerSandbox
+from arena.sandbox.docker.command import LANGUAGES
+from arena.sandbox.docker.engine import engine
+from arena.sandbox.docker.situation import in_one_line
 from arena.sandbox.limits import Limits
+from arena.sandbox.trees import scratch_folder
 from arena.sandbox.trouble import Remedy, Trouble, TroubleError
 
 FOLDER = Path(__file__).parent / "images"
@@ -113,7 +115,7 @@ def _follow(answer: Any, language: str, base: str | None, say: Callable[[str], N
     except SandboxError:
         raise
     except Exception as problem:  # requests' and docker's errors have no common root but this
-        raise SandboxError(f"building {tag(language)}: {told(problem)}") from problem
+        raise SandboxError(f"building {tag(language)}: {in_one_line(problem)}") from problem
 
 
 def _failure(language: str, base: str | None, error: str, lines: Sequence[str]) -> SandboxError:
@@ -147,10 +149,10 @@ EXPECTED: dict[str, tuple[str, Callable[[str], bool]]] = {
 
 def check(language: str, runtime: str | None = None) -> list[Finding]:
     """Start a hardened container of a language's image, and look from inside. Raises SandboxError."""
-    with tempfile.TemporaryDirectory(prefix="arena-check-") as folder:
-        bot = Path(folder, "bot")
+    with scratch_folder() as scratch:
+        bot = scratch / "bot"
         bot.mkdir()
-        sandbox = DockerSandbox(Path(folder), runtime, tag(language))
+        sandbox = DockerSandbox(scratch, runtime, tag(language))
         try:
             script = PROBE.replace("{speaks}", SPEAKS[language])
             box = sandbox.start(Program(("sh", "-c", script), bot), Limits())

@@ -5,6 +5,7 @@ Must not know which sandbox uses it.
 
 from arena.sandbox.linux import cgroup, launch, proc, seccomp, uids
 from arena.sandbox.linux.cgroup import Cgroup, Hierarchy, Layout, hierarchy
+from arena.sandbox.linux.owner import alive, owner_anywhere, owner_here
 from arena.sandbox.linux.proc import Watch, children
 from arena.sandbox.linux.seccomp import ALLOW, ARCHES, ERRNO, KILL, RULES, Rule, docker_profile
 
@@ -19,11 +20,14 @@ __all__ = [
     "Layout",
     "Rule",
     "Watch",
+    "alive",
     "cgroup",
     "children",
     "docker_profile",
     "hierarchy",
     "launch",
+    "owner_anywhere",
+    "owner_here",
     "proc",
     "seccomp",
     "uids",

@@ -14,9 +14,9 @@ one more in each v1 hierarchy that holds a controller which the v2 tree doesn't:
 Without systemd's delegation root uses the top of the v2 tree. v1's freezer is left alone: what it holds can't be
 killed.
 
-A group's name tells who made it, "arena.PID.START.NAMESPACE.RANDOM" with the start time of that process and its pid
-namespace, so that `sweep` knows the groups of the dead. What a box of a live process leaves because the kernel is slow
-(a process in uninterruptible sleep) is tried again at its next `make`.
+A group's name, "arena.OWNER.RANDOM", tells which process made it (owner.py), so that `sweep` knows the groups of the
+dead. What a box of a live process leaves because the kernel is slow (a process in uninterruptible sleep) is tried again
+at the next `make` of that process.
 """
 
 import contextlib
@@ -34,10 +34,11 @@ from pathlib import Path
 
 from arena.sandbox.box import CLOSE_MS, Counted, SandboxError
 from arena.sandbox.limits import Limits
+from arena.sandbox.linux.owner import alive, owner_here
 from arena.sandbox.trouble import Remedy, Trouble
 
 LEAF = "arena.self"  # where this process and its neighbours wait while its group has children with controllers
-NAME = re.compile(r"arena\.(\d+)\.(\d+)\.(\d+)\.[0-9a-f]+")
+NAME = re.compile(r"arena\.(\d+\.\d+\.\d+)\.[0-9a-f]+")  # the middle is its owner
 POLL_S = 0.0005  # a killed group is empty after 0.7 ms on an idle machine
 PERIOD_US = 100_000  # the kernel's default for cpu quotas; a shorter one throttles more often for the same share
 HIT_BYTES = 1 << 20  # a charge that fails at the limit leaves less than that unused: at most some contiguous pages
@@ -222,7 +223,7 @@ class Hierarchy:
     def make(self, limits: Limits) -> Cgroup:
         """Make an empty group under these limits. Raises SandboxError; then nothing is left."""
         _STUBBORN[:] = [folders for folders in _STUBBORN if not _remove(folders, 0.0)]
-        name = f"arena.{os.getpid()}.{_identity(os.getpid())}.{secrets.token_hex(6)}"
+        name = _new_name()
         unified = self.unified / name
         others = {controller: base / name for controller, base in self.others.items()}
         folders = (unified, *dict.fromkeys(others.values()))
@@ -244,7 +245,7 @@ class Hierarchy:
         dead: dict[str, list[Path]] = {}
         for top in self.tops:
             for folder in _groups(top):
-                if not _alive(folder.name):
+                if _is_left(folder.name):
                     dead.setdefault(folder.name, []).append(folder)
         for folders in dead.values():
             for folder in folders:
@@ -377,7 +378,7 @@ def _delegated(folder: Path) -> bool:
 
 def _children_freeze(base: Path) -> bool:
     """Tell whether groups below have cgroup.freeze, which the top of the tree itself lacks."""
-    probe = base / f"arena.{os.getpid()}.{_identity(os.getpid())}.{secrets.token_hex(6)}"
+    probe = base / _new_name()
     probe.mkdir()
     try:
         return (probe / "cgroup.freeze").exists()
@@ -476,32 +477,14 @@ def _below(top: Path, root: str, own: str) -> Path:
 # --- whose group, and its end -----------------------------------------------------------------------------------------
 
 
-@functools.cache
-def _identity(pid: int) -> str:
-    """Return START.NAMESPACE of this process; `pid` is its own, since a fork inherits the cache."""
-    return f"{_start_time(pid)}.{_pid_namespace()}"
+def _new_name() -> str:
+    return f"arena.{owner_here()}.{secrets.token_hex(6)}"
 
 
-def _start_time(pid: int) -> int:
-    """Return when a process started, in ticks after boot; 0 if there is none, or only its unreaped rest."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()  # its name may hold anything
-    except OSError:
-        return 0
-    return 0 if fields[0] in "ZX" else int(fields[19])
-
-
-def _pid_namespace() -> int:
-    return os.stat("/proc/self/ns/pid").st_ino
-
-
-def _alive(name: str) -> bool:
-    """Tell whether a group's maker lives, or can't be judged from here, being of another pid namespace."""
-    match = NAME.fullmatch(name)
-    if match is None:
-        return True
-    pid, start, namespace = (int(word) for word in match.groups())
-    return namespace != _pid_namespace() or _start_time(pid) == start
+def _is_left(name: str) -> bool:
+    """Tell whether a group's maker is dead; False for a name that isn't a group's of ours."""
+    found = NAME.fullmatch(name)
+    return found is not None and not alive(found[1])
 
 
 def _groups(top: Path) -> Iterator[Path]:

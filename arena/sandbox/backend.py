@@ -1,0 +1,49 @@
+"""A sandbox as one row: all that others need to know of it, beside the boxes that it makes.
+
+Must not know which sandboxes there are. Each has a `BACKEND` in its file or in its room's door; choice.py names them.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from arena.sandbox.box import Sandbox
+from arena.sandbox.choice import Choice
+from arena.sandbox.finding import Finding
+from arena.sandbox.trouble import Trouble
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """Say where a sandbox's programs find others.
+
+    python: what runs a bare .py file. path: what is searched for a name, None for the user's PATH. image: whether the
+    programs are a container image's, so that nothing can be looked up on this machine.
+    """
+
+    python: str
+    path: str | None = None
+    image: bool = False
+
+
+def no_findings(trouble: Trouble | None) -> Iterator[Finding]:
+    """Yield nothing: the doctor has nothing to say of a sandbox that works everywhere."""
+    return iter(())
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """Hold what there is to know of one sandbox.
+
+    make: return it, with its temporary files below the folder; raises SandboxError if it can't be had. why_not: say why
+    it doesn't work here and how to get it, None because a trial worked. sweep: remove what its dead users left on this
+    machine (groups, containers, folders); never raises. lookup: where its programs find others. findings: yield what
+    the doctor says of it, given what `why_not` returned. takes: the fields of Choice, beside the name, that it reads.
+    """
+
+    make: Callable[[Choice, Path], Sandbox]
+    why_not: Callable[[Choice], Trouble | None]
+    sweep: Callable[[], object]
+    lookup: Callable[[], Lookup]
+    findings: Callable[[Trouble | None], Iterator[Finding]] = no_findings
+    takes: tuple[str, ...] = ()

@@ -1,0 +1,147 @@
+"""What the Docker engine says of our containers while a match is played: who was killed from outside, who died, and
+whether the engine itself was lost.
+
+Must not know what a container is for. Two threads run while somebody watches. One reads the engine's events; the other
+asks the engine every few seconds whether it is there, since an engine that hangs sends no event and closes nothing. No
+program in a container can cause what they report, so a box takes from them alone that it was broken from outside.
+"""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from arena.sandbox.box import SandboxError
+from arena.sandbox.docker.client import connect
+from arena.sandbox.docker.situation import in_one_line
+
+PING_S = 5.0  # between two questions whether the engine is there
+ANSWER_S = 8.0  # for the answer: with PING_S a hanging engine is known after 13 s
+AGAIN_S = 1.0  # before a lost event stream is opened again
+BY_OTHERS = ("kill", "stop", "pause", "destroy")  # events of a container that somebody else ends
+
+
+class Events:
+    """Follow the containers with one label; safe to use from several threads.
+
+    outages: how often the engine was lost, by the end of its event stream or a question without an answer. killed:
+    containers that somebody ended through the engine, other than those that `leaves` was told. oom: containers in which
+    the kernel killed a process for want of memory. died: containers whose process 1 has ended.
+    """
+
+    def __init__(self, label: str) -> None:
+        self.outages = 0
+        self.killed: set[str] = set()
+        self.oom: set[str] = set()
+        self.died: set[str] = set()
+        self._label = label
+        self._leaving: set[str] = set()
+        self._lock = threading.Lock()
+        self._watchers = 0
+        self._stop = threading.Event()
+        self._stream: _Stream | None = None
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        """Watch the engine during the block. Raises SandboxError."""
+        self.watch()
+        try:
+            yield
+        finally:
+            self.unwatch()
+
+    def watch(self) -> None:
+        """Begin to watch; return when the event stream is open. Raises SandboxError."""
+        with self._lock:
+            if self._watchers == 0:
+                self._stream = _Stream(self._label)
+                self._stop = threading.Event()
+                for body, name in ((self._follow, "docker events"), (self._ask, "docker ping")):
+                    threading.Thread(target=body, args=(self._stop,), name=name, daemon=True).start()
+            self._watchers += 1
+
+    def unwatch(self) -> None:
+        """End one `watch`; the last one ends the threads."""
+        with self._lock:
+            self._watchers -= 1
+            if self._watchers == 0:
+                self._stop.set()
+                if self._stream is not None:
+                    self._stream.close()
+
+    def leaves(self, container: str) -> None:
+        """Say that we end a container: what happens to it from now on is our doing."""
+        if self._watchers:
+            self._leaving.add(container)
+
+    def forget(self, container: str) -> None:
+        """Drop what is known of a container that is gone."""
+        for known in (self.killed, self.oom, self.died):
+            known.discard(container)
+
+    def _follow(self, stop: threading.Event) -> None:
+        while not stop.is_set():
+            stream = self._stream
+            if stream is not None:
+                for event in stream:
+                    self._take(event)
+                stream.close()
+            if stop.is_set():
+                return
+            self.outages += 1
+            stop.wait(AGAIN_S)
+            with self._lock:
+                if not stop.is_set():
+                    self._stream = None
+                    with contextlib.suppress(SandboxError):
+                        self._stream = _Stream(self._label)
+
+    def _take(self, event: dict[str, Any]) -> None:
+        action, container = event.get("Action", ""), event.get("Actor", {}).get("ID", "")
+        if container in self._leaving:
+            if action == "destroy":
+                self._leaving.discard(container)
+        elif action in BY_OTHERS:
+            self.killed.add(container)
+        elif action == "oom":
+            self.oom.add(container)
+        elif action == "die":
+            self.died.add(container)
+
+    def _ask(self, stop: threading.Event) -> None:
+        client = None
+        while not stop.wait(PING_S):
+            try:
+                client = client or connect(ANSWER_S)
+                client.ping()
+            except Exception:  # requests', urllib3's and docker's errors have no common root but this
+                self.outages += 1
+                if client is not None:
+                    client.close()
+                client = None
+        if client is not None:
+            client.close()
+
+
+class _Stream:
+    """The events of containers with a label, over a connection of its own, until the engine ends it or `close`."""
+
+    def __init__(self, label: str) -> None:
+        """Open it. Raises SandboxError."""
+        self._client = connect(ANSWER_S)
+        try:
+            self._events = self._client.events(decode=True, filters={"type": ["container"], "label": [label]})
+        except Exception as problem:  # as above
+            self._client.close()
+            raise SandboxError(f"the Docker engine: {in_one_line(problem)}") from problem
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield events until the stream ends, for whatever reason."""
+        with contextlib.suppress(Exception):  # docker-py passes on some of what a connection's end raises
+            yield from self._events
+
+    def close(self) -> None:
+        """End it from any thread: its reader gets no more. Idempotent."""
+        with contextlib.suppress(Exception):  # over ssh docker-py ends no single stream, but closes the connection
+            self._events.close()
+        self._client.close()

@@ -1,0 +1,61 @@
+"""Who made a group or a container, and whether that process lives."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from arena.sandbox.linux import alive, owner_anywhere, owner_here
+
+PID, START, NAMESPACE = owner_here().split(".")
+HOST, BOOT, _ = owner_anywhere().split("/")
+
+
+def test_a_process_that_made_something_is_named_by_what_no_other_one_shares() -> None:
+    """Its number, the ticks at which it started, and its pid namespace, as /proc has them."""
+    assert int(PID) == os.getpid()
+    assert int(START) == int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+    assert int(NAMESPACE) == os.stat("/proc/self/ns/pid").st_ino
+    assert owner_anywhere() == f"{os.uname().nodename}/{BOOT}/{owner_here()}"
+
+
+def test_another_process_and_a_child_have_names_of_their_own() -> None:
+    """A fork inherits what its parent has remembered."""
+    code = "import os; from arena.sandbox.linux import owner_here; a = owner_here(); " + (
+        "child = os.fork()\nif child == 0: print(owner_here() == a, flush=True)\nelse: os.waitpid(child, 0)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    assert ran.stdout == "False\n"
+
+
+LIVES = {
+    "this process": (f"{PID}.{START}.{NAMESPACE}", True),
+    "this process, of this host": (f"{HOST}/{BOOT}/{PID}.{START}.{NAMESPACE}", True),
+    "its number, used before": (f"{PID}.{int(START) - 1}.{NAMESPACE}", False),
+    "its number, used before, on this host": (f"{HOST}/{BOOT}/{PID}.{int(START) - 1}.{NAMESPACE}", False),
+    "before this boot": (f"{HOST}/another-boot/{PID}.{START}.{NAMESPACE}", False),
+    "a number without a process": (f"4194305.{START}.{NAMESPACE}", False),  # one more than Linux gives
+    "another host": (f"another-host/{BOOT}/{PID}.1.{NAMESPACE}", True),
+    "another pid namespace": (f"{PID}.1.9", True),
+    "no owner's name": ("not an owner's name", True),
+    "nothing": ("", True),
+}
+
+
+@pytest.mark.parametrize(("name", "lives"), LIVES.values(), ids=LIVES.keys())
+def test_who_cannot_be_judged_from_here_is_taken_to_live(name: str, lives: bool) -> None:
+    """What is left of a dead process may stay; what a living one uses may not go."""
+    assert alive(name) is lives
+
+
+def test_a_dead_process_that_nobody_has_reaped_is_dead() -> None:
+    """A killed referee stays a zombie while its parent is busy."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        start = int(Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[19])
+        name = f"{process.pid}.{start}.{NAMESPACE}"
+        assert alive(name)
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert not alive(name)

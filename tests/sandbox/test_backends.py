@@ -1,0 +1,56 @@
+"""Each sandbox is one row, and nobody else decides by a sandbox's name."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from arena.sandbox import ISOLATING, NAMES, Backend, Choice, backend, lookup, takers
+
+ROOT = Path(__file__).parents[2]
+# The attacks know each sandbox: what it must stop is what they list.
+ELSEWHERE = [path for path in (ROOT / "arena").rglob("*.py") if "red_team" not in path.parts]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_sandbox_has_a_row(name: str) -> None:
+    """It is a module arena.sandbox.NAME, and makes a sandbox of that name."""
+    row = backend(name)
+    assert isinstance(row, Backend)
+    assert set(row.takes) <= {field for field in Choice.__dataclass_fields__ if field != "name"}
+    assert Choice(name).isolates == (name in ISOLATING)
+
+
+def test_the_row_makes_the_sandbox_that_it_is_listed_under(tmp_path: Path) -> None:
+    """Where it works here; the others say why they don't."""
+    for name in NAMES:
+        if backend(name).why_not(Choice(name)) is None:
+            made = backend(name).make(Choice(name), tmp_path / name)
+            assert made.name == name
+            made.close()
+
+
+def test_a_box_with_an_image_finds_nothing_on_this_machine() -> None:
+    """The others run a bare .py file with the arena's own interpreter."""
+    assert [name for name in NAMES if lookup(name).image] == ["docker"]
+    assert lookup("bubblewrap").path is not None
+    assert lookup("process").path is None
+
+
+def test_what_only_some_sandboxes_take_is_refused_by_the_others() -> None:
+    """Source: arena run --help: --docker-runtime, --docker-image."""
+    assert takers("runtime") == takers("image") == ("docker",)
+
+
+@pytest.mark.parametrize("path", ELSEWHERE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_file_compares_with_a_sandboxs_name(path: Path) -> None:
+    """What differs between sandboxes is a field of their rows, so that a new one is a room and a line."""
+    compared = [
+        constant.value
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Compare | ast.MatchValue)
+        for constant in ast.walk(node)
+        if isinstance(constant, ast.Constant)
+    ]
+    allowed = ["docker"] if path.name == "situation.py" else []  # there it is a group of the system's
+    assert [word for word in compared if word in NAMES] == allowed
