@@ -1,4 +1,4 @@
-"""The documents say what is: each command, option, fault and sample bot; and what the README shows, runs.
+"""The documents say what is: each command, fault, room and sample bot; and what the README shows, runs.
 
 Source: the README and protocol/SPEC.md themselves. Commands are run with the present interpreter's environment in the
 place of `.venv`, which the README's first command would make from the network.
@@ -18,6 +18,7 @@ import pytest
 
 from arena.cli import cli
 from arena.referee import FAULTS
+from tests.test_boundaries import ROOMS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -26,9 +27,9 @@ PREFIX = Path(sys.prefix)
 LIMIT_S = 120
 
 
-def blocks(language: str) -> list[str]:
-    """Return the README's code blocks in a language, in order."""
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+def blocks(language: str, text: str = README) -> list[str]:
+    """Return the code blocks of a document in a language, in order."""
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
@@ -42,21 +43,27 @@ def commands() -> Iterator[tuple[str, click.Command]]:
             yield words, command
 
 
-@pytest.mark.parametrize(("words", "command"), list(commands()), ids=[words for words, _ in commands()])
-def test_the_readme_names_every_command_and_option(words: str, command: click.Command) -> None:
+@pytest.mark.parametrize("words", [words for words, _ in commands()])
+def test_the_readme_names_every_command(words: str) -> None:
     """What isn't there, nobody finds."""
     assert re.search(rf"\b{words}\b", README)
-    options = [flag for option in command.params if isinstance(option, click.Option) for flag in option.opts]
-    assert [flag for flag in options if not re.search(rf"(?<![\w-]){flag}(?![\w-])", README)] == []
 
 
-def test_the_readme_names_no_option_that_is_not() -> None:
+@pytest.mark.parametrize(("words", "command"), list(commands()), ids=[words for words, _ in commands()])
+def test_every_command_and_option_says_what_it_does(words: str, command: click.Command) -> None:
+    """The help is the only list of options."""
+    assert command.help
+    options = [option for option in command.params if isinstance(option, click.Option)]
+    assert [option.name for option in options if not re.search(r"\w\w\.", option.help or "")] == []
+
+
+@pytest.mark.parametrize("name", ["README.md", "SECURITY.md", "CONTRIBUTING.md"])
+def test_a_document_names_no_option_that_is_not(name: str) -> None:
     """An option that went stays in a document for years."""
-    known = {flag for _, command in commands() for option in command.params for flag in option.opts} | {"--help"}
-    named = set(
-        re.findall(r"(?<![\w-])--[a-z][a-z-]*", "\n".join([*blocks("sh"), *re.findall(r"`([^`\n]+)`", README)]))
-    )
-    assert named - known == set()
+    known = {flag for _, command in commands() for option in command.params for flag in option.opts}
+    text = (ROOT / name).read_text(encoding="utf-8")
+    shown = [*blocks("sh", text), *re.findall(r"`([^`\n]+)`", text)]
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", "\n".join(shown))) - known - {"--help", "--version"} == set()
 
 
 @pytest.mark.parametrize("code", FAULTS)
@@ -79,11 +86,32 @@ def test_the_readme_lists_every_sample_bot() -> None:
     assert listed == {path.name for path in (ROOT / "sample_bots").iterdir() if path.suffix in {".py", ".js"}}
 
 
-def test_what_the_readme_links_to_exists() -> None:
+@pytest.mark.parametrize("name", ["README.md", "SECURITY.md", "CONTRIBUTING.md", "protocol/SPEC.md"])
+def test_what_a_document_links_to_exists(name: str) -> None:
     """Files and folders of the project."""
-    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
+    document = ROOT / name
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", document.read_text(encoding="utf-8"))
+    assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+def test_the_map_of_the_rooms_has_each_room_once() -> None:
+    """CONTRIBUTING's, and ROOMS; a file that is a room by itself inside another is that room's business."""
+    listed = re.findall(r"^\| `([a-z._]+)` \|", section("The rooms"), re.MULTILINE)
+    assert sorted(listed) == sorted(room for room in ROOMS if not room.startswith("ladder.rating."))
+
+
+def test_every_place_where_things_are_added_exists() -> None:
+    """CONTRIBUTING names a file, and what to look for in it."""
+    places = re.findall(r"`([\w./]+\.(?:py|md|json))`(?: \(`(\w+)`\))?", section("Where things are added"))
+    assert len(places) > 10
+    assert [file for file, _ in places if not (ROOT / file).is_file()] == []
+    assert [place for place in places if place[1] not in (ROOT / place[0]).read_text(encoding="utf-8")] == []
+
+
+def section(title: str) -> str:
+    """Return a section of CONTRIBUTING.md."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    return text.split(f"## {title}\n")[1].split("\n## ")[0]
 
 
 # --- what it shows, runs ----------------------------------------------------------------------------------------------
@@ -118,9 +146,12 @@ def test_the_readmes_first_commands_are_targets_that_begin_with_an_environment()
         assert ("arena run" if words[1] == "run" else "-m pytest") in steps[-1]
 
 
-def test_every_make_target_of_the_readme_exists() -> None:
-    """`make setup`, `make check` and `make bench` too."""
-    for target in set(re.findall(r"\bmake ([a-z]+)", README)):
+def test_every_make_target_of_the_documents_exists() -> None:
+    """`make` takes its words from the Makefile, and documents theirs from memory."""
+    text = README + (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    targets = set(re.findall(r"\bmake ([a-z-]+)", "\n".join([*blocks("sh", text), *re.findall(r"`([^`\n]+)`", text)])))
+    assert {"run", "quick", "check"} <= targets
+    for target in targets:
         planned = make("--dry-run", "--always-make", "VENV=/fresh", target)
         assert planned.returncode == 0, planned.stderr
 

@@ -31,7 +31,7 @@ def image() -> None:
 @click.option(
     "--base", metavar="IMAGE", help="Image to start from; what it has isn't installed.  [debian:bookworm-slim]"
 )
-@click.option("--network", metavar="MODE", help="Network of the build: none, host, ...  [the engine's default]")
+@click.option("--network", metavar="MODE", help="Network of the build, such as none or host.  [the engine's default]")
 @click.option("--verbose", "-v", is_flag=True, help="Show all that the builds say.")
 def build(languages: tuple[str, ...], base: str | None, network: str | None, verbose: bool) -> None:
     """Build the images."""

@@ -38,17 +38,18 @@ def test_every_row_of_the_attack_list_is_there_once() -> None:
     assert all(row.kinds for row in ROWS.values())
 
 
-def test_the_readme_counts_the_rows_as_they_are() -> None:
-    """README, Security: how many attacks have a program that `arena doctor --attack` runs, a test, or neither."""
+def test_security_md_counts_the_rows_as_they_are() -> None:
+    """How many attacks have a program that `arena doctor --attack` runs, a test, or neither."""
     kinds = [row.kinds for row in ROWS.values()]
     programs = sum(any(isinstance(kind, Probes | Match | Together | Channel) for kind in each) for each in kinds)
     tested = sum(all(isinstance(kind, CoveredBy) for kind in each) for each in kinds)
     neither = sum(all(isinstance(kind, NotTestable) for kind in each) for each in kinds)
     assert programs + tested + neither == len(ROWS)
-    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert f"of the project's {len(ROWS)} attacks {programs} have a program" in readme
-    assert f"{tested} are tested by the test suite alone" in readme
-    assert f"{neither} can't be shown" in readme
+    told = " ".join((ROOT / "SECURITY.md").read_text(encoding="utf-8").split())
+    assert f"a list of {len(ROWS)} attacks" in told
+    assert f"{programs} of them have a program" in told
+    assert f"{tested} are tested by the test suite alone" in told
+    assert f"{neither} can't be shown" in told
 
 
 def test_a_row_that_is_left_out_says_why() -> None:
