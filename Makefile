@@ -6,13 +6,14 @@ WORKERS ?= auto
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
+PARALLEL = -n $(WORKERS) --dist loadgroup
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder tests/test_docs.py tests/test_boundaries.py
 
 .PHONY: run quick test test-boxes setup check lint bench soak soak-boxes format clean
 
 # $(call tests,SELECTION): side by side what may be, then alone what measures time. Exit status 5: none was selected.
 define tests
-$(PYTEST) -n $(WORKERS) -m "$(1) and not clock" $(ARGS) || [ $$? = 5 ]
+$(PYTEST) $(PARALLEL) -m "$(1) and not clock" $(ARGS) || [ $$? = 5 ]
 $(PYTEST) -m "$(1) and clock" $(ARGS) || [ $$? = 5 ]
 endef
 
@@ -22,7 +23,7 @@ run: $(VENV)/.run
 
 # The rules, the protocol, the ladder, the documents and the rooms: half a minute.
 quick: $(VENV)/.dev
-	$(PYTEST) -n $(WORKERS) -m "not boxes and not clock" $(QUICK) $(ARGS)
+	$(PYTEST) $(PARALLEL) -m "not boxes and not clock" $(QUICK) $(ARGS)
 
 # All that needs no sandbox but the plain process: three minutes.
 test: $(VENV)/.dev

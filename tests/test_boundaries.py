@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,7 @@ def covers(name: str, module: str) -> bool:
     return module == name or module.startswith(f"{name}.")
 
 
+@cache
 def room_of(module: str) -> str:
     """Return the innermost room that a module lies in; "" for a test."""
     return max((room for room in ROOMS if covers(room, module)), key=len, default="")
@@ -118,11 +120,14 @@ def own(room: str, module: str) -> bool:
     return bool(room) and (covers(room, module) or covers(room_of(module), room))
 
 
-def imports(path: Path, top_level_only: bool = False) -> Iterator[tuple[str, str | None]]:
-    """Yield (module, name) of all imports; the name is None where a module as a whole is imported."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    nodes = iter(tree.body) if top_level_only else ast.walk(tree)
-    for node in nodes:
+@cache
+def imports(path: Path) -> tuple[tuple[str, str | None], ...]:
+    """Return (module, name) of all imports; the name is None where a module as a whole is imported."""
+    return tuple(scan(path))
+
+
+def scan(path: Path) -> Iterator[tuple[str, str | None]]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((alias.name, None) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -135,6 +140,7 @@ def imports(path: Path, top_level_only: bool = False) -> Iterator[tuple[str, str
                 yield (whole, None) if room else (node.module, alias.name)
 
 
+@cache
 def listed(room: str) -> list[str]:
     """Return the names that a room's door lists in `__all__`; a room of one file lists all its public names."""
     tree = ast.parse(MODULES[room].read_text(encoding="utf-8")) if room in MODULES else ast.parse("")
@@ -151,9 +157,9 @@ def defined(node: ast.stmt) -> list[str]:
     return [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
 
 
-def modules_of(path: Path, top_level_only: bool = False) -> set[str]:
+def modules_of(path: Path) -> set[str]:
     """Return the modules that a file imports, or imports names of."""
-    return {module for module, _ in imports(path, top_level_only)}
+    return {module for module, _ in imports(path)}
 
 
 def test_every_package_is_a_room() -> None:

@@ -4,9 +4,8 @@ Hands out argv and a working folder; must not know the protocol, matches, or how
 """
 
 from arena.bots.archive import ArchiveError, pack, unpack
-from arena.bots.bot import Bot, Programs
-from arena.bots.build import build, build_all
-from arena.bots.build_box import build_in_box, relocated
+from arena.bots.bot import Bot, Programs, relocated
+from arena.bots.build import build, build_all, build_in_box
 from arena.bots.digest import MAX_BYTES, MAX_FILES, changed, check_unchanged
 from arena.bots.errors import BotError, shown
 from arena.bots.load import load

@@ -1,76 +1,146 @@
-"""A bot's build where its folder stands, as the user: for bots that play as plain processes."""
+"""A bot's build, in one of two ways.
+
+* Where its folder stands, as the user: for bots that play as plain processes. The environment is the user's, because
+  compilers and package managers need it (caches, proxies), and a build can read the user's files anyway. Whatever a
+  build leaves running is killed, so that nothing changes the folder after it was hashed.
+* In a box: for bots that play in one. A build is the author's program as much as the bot is (a Makefile, a build.rs, a
+  postinstall script). So it gets the same box, with no network and no file of this machine but the bot's own, and
+  limits that a compiler needs. Nothing in the box can write to a folder of this machine: the build works on a copy in
+  the box's /tmp, and what it made comes out as an archive on standard output, is read up to a size and unpacked by
+  archive.py. The build may as well have written that archive by hand, so nothing in it is believed. Standard error is
+  the log.
+
+Must not know matches, nor how a sandbox isolates.
+"""
 
 import os
+import select
 import shlex
 import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from arena.bots.bot import Bot, Programs
+from arena.bots.archive import ArchiveError, unpack
+from arena.bots.bot import Bot, Programs, relocated
 from arena.bots.digest import digested
 from arena.bots.errors import BotError, shown
-from arena.bots.load import build_program, missing_after_build
+from arena.bots.manifest import MANIFEST, no_program
+from arena.sandbox import LIMITS, Box, Exit, Limits, Program, ProgramError, Sandbox, remove_tree
 
 _TAIL_LINES = 12  # of a failed build's output: enough for a compiler's last message
 _TAIL_BYTES = 8_192  # read back to find those lines
 _LINE_CHARACTERS = 200  # of each of those lines
 
+# A C++ compiler takes some 500 MB, and what a build writes to /tmp counts as memory.
+BUILD_LIMITS = Limits(
+    memory_mb=1024,
+    processes=256,  # make -j, with a JVM or two
+    cpu_s=600,
+    cores=2.0,
+    file_size_mb=256,
+    tmp_mb=512,
+    open_files=1024,  # linkers open every object
+)
+_MOST_BYTES = 512 << 20  # of the archive: all that /tmp can hold
+_MOST_FILES = 50_000  # of the archive; fewer may play, see digest.py
+_LOG_BYTES = 16 << 20  # more is no log
+_READ_BYTES = 1 << 20  # read from a pipe at once
+_TICK_MS = 100  # how often the end is looked for of a build that left its output open to a child
+
+# The copy comes without write bits. Standard input and output aren't the build's.
+_SCRIPT = (
+    "mkdir /tmp/build && cp -r /bot/. /tmp/build && chmod -R u+w /tmp/build && cd /tmp/build || exit 1; "
+    '"$@" </dev/null >&2 || exit $?; exec tar -cf - .'
+)
+
+
+# --- both ways --------------------------------------------------------------------------------------------------------
+
+
+def _to_build(bots: Sequence[Bot]) -> Iterator[tuple[int, Bot]]:
+    """Yield what has a build command, with its place among the bots: once, if it plays under several names."""
+    built: set[Path] = set()
+    for number, bot in enumerate(bots):
+        if bot.build is not None and bot.path not in built:
+            built.add(bot.path)
+            yield number, bot
+
+
+def _command(bot: Bot, programs: Programs) -> list[str]:
+    """Return the bot's build command, its program absolute. Raises BotError if it can't be run."""
+    assert bot.build is not None
+    program = programs.find(bot.build[0], bot.cwd)
+    if program is None:
+        raise BotError(no_program(bot.cwd / MANIFEST, "build", bot.build[0], bot.cwd))
+    return [program, *bot.build[1:]]
+
+
+def _check_built(bot: Bot) -> None:
+    """Raise BotError if the build didn't make the program that is to run."""
+    own = Path(bot.argv[0]).is_relative_to(bot.cwd)
+    if own and not (os.path.isfile(bot.argv[0]) and os.access(bot.argv[0], os.X_OK)):
+        raise BotError(
+            f'"{bot.name}": the build made no executable {shown(bot.argv[0])}.\n'
+            f"Correct run or build in {shown(bot.cwd / MANIFEST)}"
+        )
+
+
+def _tail(output: IO[bytes]) -> str:
+    """Return the last lines of a build's output, each on a line of its own below a message."""
+    size = output.seek(0, os.SEEK_END)
+    output.seek(max(0, size - _TAIL_BYTES))
+    lines = output.read(_TAIL_BYTES).decode(errors="replace").split("\n")
+    told = [shown(line.rstrip().expandtabs())[:_LINE_CHARACTERS] for line in lines if line.strip()]
+    return "".join(f"\n  {line}" for line in told[-_TAIL_LINES:])
+
+
+# --- as the user ------------------------------------------------------------------------------------------------------
+
 
 def build_all(bots: Sequence[Bot], timeout_s: float) -> list[Bot]:
-    """Build what has a build command, and return the same bots with the digests that count for the run.
+    """Build what has a build command where it stands, and return the bots with the digests that count for the run.
 
     A folder that plays under several names is built once. timeout_s: for each build. Digests are taken after the last
     build, as one bot's folder may lie in another's. Raises BotError.
     """
-    built: set[Path] = set()
-    for bot in bots:
-        if bot.path not in built:
-            built.add(bot.path)
-            _run_build(bot, timeout_s)
-    if all(bot.build is None for bot in bots):
-        return list(bots)
-    return [digested(bot) for bot in bots]
+    to_build = [bot for _, bot in _to_build(bots)]
+    for bot in to_build:
+        _build_as_user(bot, timeout_s)
+    return [digested(bot) for bot in bots] if to_build else list(bots)
 
 
 def build(bot: Bot, timeout_s: float) -> Bot:
-    """Build one bot, if it has a build command; return it with the digest of the built folder. Raises BotError."""
+    """Build one bot where it stands, if it has a build command; return it with its digest then. Raises BotError."""
     return build_all([bot], timeout_s)[0]
 
 
-# --- building ---------------------------------------------------------------------------------------------------------
-
-
-def _run_build(bot: Bot, timeout_s: float) -> None:
-    if bot.build is None:
-        return
-    command = build_program(bot, Programs())
-    by_hand = f"\nTry it by hand in {shown(bot.cwd)}: {shown(shlex.join(bot.build))}"
+def _build_as_user(bot: Bot, timeout_s: float) -> None:
+    command = _command(bot, Programs())
+    by_hand = f"\nTry it by hand in {shown(bot.cwd)}: {shown(shlex.join(bot.build or ()))}"
     # A file takes any output from any number of processes; a pipe would have to be drained until the last one leaves.
     with tempfile.TemporaryFile() as output:
         try:
-            code = _run(command, bot.cwd, output, timeout_s)
+            code = _run_as_user(command, bot.cwd, output, timeout_s)
         except subprocess.TimeoutExpired:
             raise BotError(
-                f'"{bot.name}": the build took longer than {timeout_s:g} s.{by_hand}{tail(output)}'
+                f'"{bot.name}": the build took longer than {timeout_s:g} s.{by_hand}{_tail(output)}'
             ) from None
         except OSError as error:
             raise BotError(f'"{bot.name}": the build can\'t be started: {error.strerror}.{by_hand}') from None
         if code != 0:
             how = f"failed with exit code {code}" if code > 0 else f"was ended by signal {-code}"
-            raise BotError(f'"{bot.name}": the build {how}.{by_hand}{tail(output)}')
-    missing_after_build(bot)
+            raise BotError(f'"{bot.name}": the build {how}.{by_hand}{_tail(output)}')
+    _check_built(bot)
 
 
-def _run(argv: list[str], cwd: Path, output: IO[bytes], timeout_s: float) -> int:
-    """Run a command to its end and return its exit code, negative for a signal. Raises TimeoutExpired, OSError.
-
-    The environment is the user's: compilers and package managers need it (caches, proxies), and a build can read the
-    user's files anyway. Whatever it left running is killed, so that nothing changes the folder after it was hashed.
-    """
+def _run_as_user(argv: list[str], cwd: Path, output: IO[bytes], timeout_s: float) -> int:
+    """Run a command to its end and return its exit code, negative for a signal. Raises TimeoutExpired, OSError."""
     process = subprocess.Popen(
         argv, cwd=cwd, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
     )
@@ -82,10 +152,111 @@ def _run(argv: list[str], cwd: Path, output: IO[bytes], timeout_s: float) -> int
         process.wait()
 
 
-def tail(output: IO[bytes]) -> str:
-    """Return the last lines of a build's output, each on a line of its own below a message."""
-    size = output.seek(0, os.SEEK_END)
-    output.seek(max(0, size - _TAIL_BYTES))
-    lines = output.read(_TAIL_BYTES).decode(errors="replace").split("\n")
-    told = [shown(line.rstrip().expandtabs())[:_LINE_CHARACTERS] for line in lines if line.strip()]
-    return "".join(f"\n  {line}" for line in told[-_TAIL_LINES:])
+# --- in a box ---------------------------------------------------------------------------------------------------------
+
+
+def build_in_box(
+    bots: Sequence[Bot], sandbox: Sandbox, programs: Programs, into: Path, logs: Path, timeout_s: float
+) -> list[Bot]:
+    """Build what has a build command, each in a box, and return the bots as they are to be played.
+
+    into: what was built plays from a folder of its own below it. logs: each build's log is a file in it. Both are made
+    when needed. A folder that plays under several names is built once. timeout_s: for each build.
+
+    Raises BotError for a build that fails, SandboxError and OSError where this machine does.
+    """
+    built: dict[Path, Path] = {}
+    for number, bot in _to_build(bots):
+        logs.mkdir(parents=True, exist_ok=True)
+        into.mkdir(parents=True, exist_ok=True)
+        name = "".join(c if c.isalnum() or c in "-_." else "_" for c in bot.name)
+        folder = built[bot.path] = into / f"{number:02d}-{name}"
+        _build_in_box(bot, sandbox, programs, folder, logs / f"build-{name}.log", timeout_s)
+        _check_built(relocated(bot, bot.path, folder))
+    return [bot if bot.build is None else digested(relocated(bot, bot.path, built[bot.path])) for bot in bots]
+
+
+def _build_in_box(bot: Bot, sandbox: Sandbox, programs: Programs, folder: Path, log: Path, timeout_s: float) -> None:
+    """Build one bot into `folder`, which isn't there yet."""
+    moved = relocated(replace(bot, argv=tuple(_command(bot, programs))), bot.path, Path("/tmp/build"))
+    program = Program(("sh", "-c", _SCRIPT, "build", *moved.argv), bot.path, files=bot.path)
+    with log.open("w+b") as told, tempfile.TemporaryFile(dir=folder.parent) as archive:
+        try:
+            box = sandbox.start(program, BUILD_LIMITS)
+        except ProgramError as problem:
+            raise BotError(f'"{bot.name}": the build can\'t be started: {problem}') from None
+        try:
+            ended = _await(box, archive, told, timeout_s)
+        finally:
+            box.close()
+        why = _failure(ended)
+        if why is not None:
+            raise BotError(f'"{bot.name}": the build {why}.\nThe whole log: {shown(log)}{_tail(told)}')
+        archive.seek(0)
+        try:
+            _unpack_beside(archive, folder)
+        except ArchiveError as problem:
+            raise BotError(
+                f'"{bot.name}": what the build made can\'t be taken: {problem}.\n'
+                "It may hold files, folders, and links that stay in it."
+            ) from None
+
+
+def _unpack_beside(archive: IO[bytes], folder: Path) -> None:
+    """Make `folder` of an archive, all of it or nothing. Raises ArchiveError, OSError."""
+    beside = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
+    try:
+        unpack(archive, beside, _MOST_BYTES, _MOST_FILES)
+        beside.rename(folder)
+    finally:
+        remove_tree(beside)
+
+
+def _await(box: Box, archive: IO[bytes], log: IO[bytes], timeout_s: float) -> Exit | str:
+    """Read all that the build prints until it ends, and return its exit; or why it has to be stopped."""
+    box.close_stdin()
+    deadline = time.monotonic() + timeout_s
+    room = {box.stdout: _MOST_BYTES, box.stderr: _LOG_BYTES}
+    files = {box.stdout: archive, box.stderr: log}
+    too_much = {
+        box.stdout: f"made more than {_MOST_BYTES >> 20} MB",
+        box.stderr: f"printed more than {_LOG_BYTES >> 20} MB",
+    }
+    poll = select.poll()
+    for descriptor in files:
+        poll.register(descriptor, select.POLLIN)
+    while True:
+        ended = box.exit()  # first, so that what the build wrote last is there below
+        ready = [descriptor for descriptor, _ in poll.poll(_TICK_MS if ended is None else 0)]
+        for descriptor in ready:
+            data = _read(descriptor)
+            room[descriptor] -= len(data or b"")
+            if room[descriptor] < 0:
+                return too_much[descriptor]
+            if data:
+                files[descriptor].write(data)
+            elif data == b"":
+                poll.unregister(descriptor)
+        if ended is not None and not ready:
+            return ended
+        if time.monotonic() > deadline:
+            return f"took longer than {timeout_s:g} s"
+
+
+def _read(descriptor: int) -> bytes | None:
+    """Return what is there: nothing at the end, None if there is nothing yet."""
+    try:
+        return os.read(descriptor, _READ_BYTES)
+    except BlockingIOError:
+        return None
+    except OSError:
+        return b""
+
+
+def _failure(ended: Exit | str) -> str | None:
+    """Return what the message says of a build that failed, None if it didn't."""
+    if isinstance(ended, str):
+        return ended
+    if ended.limit is not None:
+        return f"ran into a limit: {LIMITS[ended.limit].told(BUILD_LIMITS)}"
+    return None if ended.code == 0 else f"failed: it {ended.describe(BUILD_LIMITS)}"

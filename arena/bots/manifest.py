@@ -1,7 +1,13 @@
 """bot.toml: what a folder says of its bot.
 
-Reads and checks the file; must not know how a bot is named, found, hashed or started. See `arena.bots` for what the
-fields mean.
+    name = "my bot"                     # optional; else the folder's name
+    run = ["python3", "bot.py"]         # what starts it, in this folder
+    build = "make -j2"                  # optional; run once before the first match
+
+A command is a list of strings, or one string that is split into words as a shell would. No shell is started: quotes
+work; `&&`, `|` and `>` are refused with a hint. A program without `/` is looked up on PATH, any other in the folder.
+
+Reads and checks the file; must not know how a bot is named, found, hashed or started.
 """
 
 import shlex
@@ -11,7 +17,7 @@ from pathlib import Path
 from arena.bots.errors import BotError, shown
 from arena.bots.toml_file import read_toml
 
-__all__ = ["MANIFEST", "Manifest", "read"]
+__all__ = ["MANIFEST", "Manifest", "no_program", "read"]
 
 MANIFEST = "bot.toml"
 
@@ -90,3 +96,19 @@ def _command(value: list[str] | str, field: str, where: Path) -> tuple[str, ...]
     if any("\0" in word for word in words):
         raise BotError(f"{shown(where)}: {field} contains a NUL character.\nRemove it.")
     return tuple(words)
+
+
+def no_program(where: Path, field: str, word: str, folder: Path) -> str:
+    """Return what is said of a command whose program can't be run, in two lines.
+
+    where: the bot.toml. field: the one that holds the command. word: the program as it stands there.
+    """
+    start = f'{shown(where)}: {field} starts "{shown(word)}", which '
+    path = Path(folder, word)
+    if "/" in word:
+        if path.is_file():
+            return f"{start}isn't executable.\nAllow it: chmod +x {shown(path)}"
+        return f"{start}isn't a file in {shown(folder)}.\nCorrect the path, or add the build that makes it."
+    if path.is_file():
+        return f"{start}isn't on PATH.\nFor the file in the bot's folder write \"./{shown(word)}\""
+    return f"{start}isn't on PATH.\nInstall it, or write the program's path."

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from arena.coup import Ruleset
-    from arena.referee import Timing
+    from arena.referee import Terms, Timing
     from arena.run import Building, NotStarted, RunConfig
     from arena.sandbox import Choice, Sandbox
     from ladder.store import RunFolder
@@ -74,7 +74,7 @@ def begin(asked: Asked) -> "tuple[RunConfig, RunFolder]":
     clean_up(choice)
     with scratch_folder() as scratch, closing(make(choice, scratch)) as box:
         options.announce(choice, reasons, box, " (auto)" if asked.sandbox in (None, "auto") else "")
-        config = replace(config, timing=_timing(asked, box))
+        config = replace(config, terms=replace(config.terms, timing=_timing(asked, box)))
         options.demand_limits(asked.limits, box)
         building = Building(folder.path)
         config = _built(config, box, building)
@@ -111,13 +111,20 @@ def _config(asked: Asked, choice: "Choice") -> "RunConfig":
         match_games=asked.match_games or -(-_MATCH_GAMES // seats) * seats,
         key=seed_key(asked.seed),
         seed=asked.seed,
-        rules=ruleset,
+        terms=_terms(asked, ruleset),
         sandbox=choice,
-        strict=asked.strict,
-        open_names=asked.open_names,
     )
     _announce_plan(config)
-    return replace(config, limits=options.limits_of(asked.limits, asked.rules or "coup"))
+    return config
+
+
+def _terms(asked: Asked, ruleset: "Ruleset") -> "Terms":
+    """Return the terms with the default clocks. --strict is one life: the first fault forfeits."""
+    from arena.referee import Terms
+
+    limits = options.limits_of(asked.limits, asked.rules or "coup")
+    terms = Terms(rules=ruleset, limits=limits, open_names=asked.open_names)
+    return replace(terms, lives=1) if asked.strict else terms
 
 
 def _seats(asked: Asked, bots: int, ruleset: "Ruleset") -> int:
@@ -136,7 +143,8 @@ def _announce_plan(config: "RunConfig") -> None:
     except ValueError as problem:
         refuse(str(problem))
     rounds = f"{counted(plan.rounds, 'round')} of {counted(plan.matches_per_round, 'match', 'es')}"
-    note(f"{plan.games} games of {config.rules.name}: {rounds}, {plan.match_games} games each, at {config.seats} seats")
+    games = f"{plan.games} games of {config.terms.rules.name}"
+    note(f"{games}: {rounds}, {plan.match_games} games each, at {config.seats} seats")
 
 
 def _timing(asked: Asked, box: "Sandbox") -> "Timing":

@@ -73,7 +73,7 @@ def head(run: Run, board: Board) -> str:
     config, progress = run.config, run.progress
     drawn = f", {board.draws} drawn" if board.draws else ""
     matches = counted(board.matches, "match", "es")
-    text = f"{board.games} games of {config.rules.name} at {config.seats} seats in {matches}{drawn}"
+    text = f"{board.games} games of {config.terms.rules.name} at {config.seats} seats in {matches}{drawn}"
     if progress.seconds > 0 and progress.fresh_games:
         text += f"; {progress.fresh_games / progress.seconds:.0f} games/s"
     return text
@@ -213,7 +213,7 @@ def to_json(run: Run, folder: RunFolder, board: Board) -> dict[str, Any]:
     played = progress.done - progress.resumed
     return {
         "run": str(folder.path),
-        "rules": config.rules.name,
+        "rules": config.terms.rules.name,
         "seed": config.seed,
         "seats": config.seats,
         "games": board.games,

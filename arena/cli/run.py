@@ -108,9 +108,9 @@ def _check_before_resume(config: "RunConfig") -> None:
     check_unchanged(config.bots)
     options.demand(config.sandbox)
     with scratch_folder() as scratch, closing(make(config.sandbox, scratch)) as box:
-        options.demand_clock(config.timing, box)
+        options.demand_clock(config.terms.timing, box)
         options.announce(config.sandbox, {}, box, "")
-        options.announce_clock(config.timing, box)
+        options.announce_clock(config.terms.timing, box)
 
 
 def _play(this: "Run", folder: "RunFolder", jobs: int) -> int:

@@ -28,7 +28,7 @@ from pathlib import Path
 from arena.red_team import channels
 from arena.red_team.catalog import ROWS, TIERS, Channel, CoveredBy, Match, NotTestable, Probes, Row, Together
 from arena.red_team.stage import Stage, Talk, bounded, left_behind, missing, survivors, traces
-from arena.referee import ArenaError, MatchSpec, Timing, play_match, read
+from arena.referee import ArenaError, MatchSpec, Terms, Timing, play_match, read
 from arena.sandbox import Box, SandboxError, sweep
 
 HONEST = Row(0, "an honest match", ())
@@ -222,7 +222,8 @@ def play(row: Row, kind: Match, stage: Stage) -> Result:
     before = traces(stage)
     limit_ms = PATIENT_MS if kind.patient else LIMIT_MS
     timing = Timing(limit_ms, BANK_MS, cpu=stage.sandbox.accounts_cpu)
-    spec = MatchSpec(0, b"r" * 32, ("attacker", "honest"), ((0, 1),), timing=timing, lives=1, limits=stage.limits)
+    terms = Terms(timing=timing, limits=stage.limits, lives=1)
+    spec = MatchSpec(0, b"r" * 32, ("attacker", "honest"), ((0, 1),), terms)
 
     def launch(bot: int) -> Box:
         return stage.sandbox.start(programs[bot], stage.limits)

@@ -17,7 +17,7 @@ from arena.referee.record import (
     verify,
     write,
 )
-from arena.referee.terms import WALL_FACTOR, Timing
+from arena.referee.terms import WALL_FACTOR, Terms, Timing
 
 __all__ = [
     "FAULTS",
@@ -34,6 +34,7 @@ __all__ = [
     "MatchSpec",
     "Record",
     "RecordError",
+    "Terms",
     "Timing",
     "ending",
     "greet",

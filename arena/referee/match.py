@@ -13,14 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from arena.coup import (
-    COUP,
     FORFEIT,
     Answer,
     Chance,
     Exiled,
     Forfeited,
     Over,
-    Ruleset,
     State,
     View,
     apply,
@@ -38,8 +36,8 @@ from arena.referee.faults import FAULTS, ArenaError, Consequence, Fault, ending
 from arena.referee.record import GameRecord, Header, write
 from arena.referee.seat import Seat
 from arena.referee.table import Table
-from arena.referee.terms import WALL_FACTOR, Timing
-from arena.sandbox import Box, Exit, Limits, ProgramError, SandboxError
+from arena.referee.terms import WALL_FACTOR, Terms
+from arena.sandbox import Box, Exit, ProgramError, SandboxError
 from protocol import LINE_LIMIT, Malformed, encode, framing, show
 
 _GOT_SHOWN = 1000  # bytes of a faulty line that are kept in the record
@@ -50,21 +48,13 @@ _WALL_OUT = f"the wall time, {WALL_FACTOR} times the CPU time, ran out"
 
 @dataclass(frozen=True, slots=True)
 class MatchSpec:
-    """What a match is made of. `seatings` has one entry a game: the bot (index into `bots`) of each seat.
-
-    `limits` are those under which `launch` starts the bots: they are told, and named when one ends a bot.
-    """
+    """What a match is made of. `seatings` has one entry a game: the bot (index into `bots`) of each seat."""
 
     match: int
     key: bytes
     bots: tuple[str, ...]
     seatings: tuple[tuple[int, ...], ...]
-    rules: Ruleset = COUP
-    timing: Timing = field(default_factory=Timing)
-    limits: Limits = field(default_factory=Limits)
-    lives: int = 3
-    forfeits: int = 3
-    open_names: bool = False
+    terms: Terms = field(default_factory=Terms)
 
     @property
     def seats(self) -> int:
@@ -72,14 +62,9 @@ class MatchSpec:
         return len(self.bots)
 
     @property
-    def flood_bytes(self) -> int:
-        """Return how much a bot may write between two requests, in bytes."""
-        return self.limits.output_kb * 1024
-
-    @property
     def handles(self) -> tuple[str, ...]:
         """Return the name under which each bot plays: its own, or a letter drawn for this match."""
-        if self.open_names:
+        if self.terms.open_names:
             return self.bots
         letters = "ABCDEFGHIJ"[: self.seats]
         return tuple(permuted(letters, draw(self.key, "handles")))
@@ -112,7 +97,7 @@ Launch = Callable[[int], Box]
 
 
 def play_match(spec: MatchSpec, launch: Launch, clock: Callable[[], float] = time.monotonic) -> MatchResult:
-    """Play all games of a match. `launch(i)` starts bot i of the spec.
+    """Play all games of a match. `launch(i)` starts bot i of the spec, under the terms' limits.
 
     Raises ArenaError, after ending all processes, if this machine failed.
     """
@@ -148,17 +133,18 @@ def hello(spec: MatchSpec, bot: int) -> bytes:
         {
             "type": "hello",
             "protocol": framing.PROTOCOL,
-            "ruleset": wire.ruleset_payload(spec.rules, spec.seats),
+            "ruleset": wire.ruleset_payload(spec.terms.rules, spec.seats),
             "limits": {
-                "limit_ms": spec.timing.limit_ms,
-                "bank_ms": spec.timing.bank_ms,
-                "start_ms": spec.timing.start_ms,
+                "limit_ms": spec.terms.timing.limit_ms,
+                "bank_ms": spec.terms.timing.bank_ms,
+                "start_ms": spec.terms.timing.start_ms,
                 "line_bytes": LINE_LIMIT,
-                "lives": spec.lives,
-                "forfeits": spec.forfeits,
-                "clock": "cpu" if spec.timing.cpu else "wall",
-                "ponder": spec.timing.ponder,
-                **spec.limits.on_wire(),
+                "flood_bytes": spec.terms.flood_bytes,  # of the limits below, in the place that it had in 0.1.0
+                "lives": spec.terms.lives,
+                "forfeits": spec.terms.forfeits,
+                "clock": "cpu" if spec.terms.timing.cpu else "wall",
+                "ponder": spec.terms.timing.ponder,
+                **spec.terms.limits.on_wire(),
             },
             "match": {
                 "games": len(spec.seatings),
@@ -198,10 +184,10 @@ class _Match:
         self.spec = spec
         self.launch = launch
         self.clock = clock
-        self.table = Table(clock, spec.timing.cpu, spec.timing.ponder, spec.limits.cores)
+        self.table = Table(clock, spec.terms.timing.cpu, spec.terms.timing.ponder, spec.terms.limits.cores)
         self.players = [_Player(bot) for bot in range(spec.seats)]
         self.logs: list[tuple[int, int, bytes]] = []
-        timing = spec.timing
+        timing = spec.terms.timing
         self.wall_limit = timing.limit_ms / 1000 * timing.factor
         self.cpu_limit = timing.limit_ms / 1000 if timing.cpu else math.inf
         self.last_winner: int | None = None  # a bot; None at first and after a draw
@@ -214,7 +200,7 @@ class _Match:
         self.table.finish(wire.MATCH_OVER)
         for player in self.players:
             self.end_process(player)
-        header = Header(spec.match, spec.key, spec.rules, spec.bots, spec.handles, spec.timing, spec.limits)
+        header = Header(spec.match, spec.key, spec.bots, spec.handles, spec.terms)
         text = write(header, games)
         return MatchResult(spec.match, text, tuple(self.logs), self.requests, self.startup)
 
@@ -222,7 +208,7 @@ class _Match:
 
     def start_processes(self) -> None:
         """Start and greet every bot that has no process, all at once."""
-        absent = [p for p in self.players if p.seat is None and p.forfeits < self.spec.forfeits]
+        absent = [p for p in self.players if p.seat is None and p.forfeits < self.spec.terms.forfeits]
         if not absent:
             return
         began = self.clock()
@@ -233,13 +219,13 @@ class _Match:
             player.processes += 1
             player.warned = 0
             try:
-                player.seat = Seat(self.launch(player.bot), self.spec.flood_bytes)
+                player.seat = Seat(self.launch(player.bot), self.spec.terms.flood_bytes)
             except ProgramError as problem:
                 player.failed = ("start_failed", str(problem))
                 continue
             self.table.add(player.seat)
             greeted.append((player, player.seat))
-        timing = self.spec.timing
+        timing = self.spec.terms.timing
         seconds = timing.start_ms / 1000
         wall, cpu = seconds * timing.factor, seconds if timing.cpu else math.inf
         self.table.exchange([(seat, hello(self.spec, player.bot), wall, cpu) for player, seat in greeted])
@@ -270,7 +256,7 @@ class _Match:
     def ending(self, seat: Seat) -> tuple[str, str | None]:
         """Return the fault's code of a seat that is gone, and its detail."""
         code, ended = self.table.why_gone(seat)
-        return ending(code, ended, self.spec.limits)
+        return ending(code, ended, self.spec.terms.limits)
 
     # -- one game
 
@@ -279,15 +265,15 @@ class _Match:
         seating = spec.seatings[number]
         chance = Chance(spec.key, number)
         starter = seating.index(self.last_winner) if self.last_winner is not None else 0
-        state = deal(spec.rules, spec.seats, chance, starter)
+        state = deal(spec.terms.rules, spec.seats, chance, starter)
         record = GameRecord(number, seating, starter=starter)
         self.start_processes()
         players = [self.players[bot] for bot in seating]
         handles = [spec.handles[bot] for bot in seating]
         for seat, player in enumerate(players):
-            player.lives = spec.lives
-            player.wall_bank = spec.timing.bank_ms / 1000 * spec.timing.factor
-            player.cpu_bank = spec.timing.bank_ms / 1000 if spec.timing.cpu else math.inf
+            player.lives = spec.terms.lives
+            player.wall_bank = spec.terms.timing.bank_ms / 1000 * spec.terms.timing.factor
+            player.cpu_bank = spec.terms.timing.bank_ms / 1000 if spec.terms.timing.cpu else math.inf
             if player.seat is not None:
                 player.seat.capture.mark(f"--- game {number} ---")
                 player.seat.send(wire.game_start(view(state, seat), number, handles))
@@ -318,7 +304,7 @@ class _Match:
         question = wire.Question(board, record.game)
         asked = []
         asks = []
-        timing = self.spec.timing
+        timing = self.spec.terms.timing
         limit_ms, wall_limit_ms = timing.limit_ms, timing.limit_ms * timing.factor
         for number in board.phase.asked:
             player = players[number]
@@ -355,11 +341,11 @@ class _Match:
         if reply is None:
             # Out of time: the bank is empty for the rest of the game (DESIGN 3), and one late answer is free.
             code = "timeout"
-            if self.spec.timing.cpu:
+            if self.spec.terms.timing.cpu:
                 detail = _CPU_OUT if seat.spent else _WALL_OUT
             self.book(record, seat, (seat.answered_at if seat.spent else seat.deadline) - seat.asked_at)
             player.wall_bank = 0.0
-            player.cpu_bank = 0.0 if self.spec.timing.cpu else math.inf
+            player.cpu_bank = 0.0 if self.spec.terms.timing.cpu else math.inf
         else:
             elapsed = seat.answered_at - seat.asked_at
             self.book(record, seat, elapsed)
@@ -382,7 +368,7 @@ class _Match:
     def book(self, record: GameRecord, seat: Seat | None, seconds: float) -> None:
         """Note what an answer took; no seat: none was asked."""
         record.times.append(round(seconds * 1_000_000))
-        if self.spec.timing.cpu:
+        if self.spec.terms.timing.cpu:
             record.cpu.append(0 if seat is None else round(seat.cpu_used / 1000))
 
     def fault(
@@ -433,7 +419,7 @@ class _Match:
             code, detail = self.ending(player.seat)
             self.report_strays(player, player.seat, record)
             self.end_process(player)
-        elif player.forfeits >= self.spec.forfeits:
+        elif player.forfeits >= self.spec.terms.forfeits:
             code = "retired"
         else:
             code, detail = player.failed or ("start_failed", None)

@@ -1,7 +1,7 @@
 """A match's record: write it, read it, and replay it through the engine.
 
 A record is JSONL: a header, one line a game, and an end line whose checksum covers all lines before it but their times.
-It holds what can't be recomputed (rules, key, seats, moves, faults, times) and, of what can, only what lets `replay`
+It holds what can't be recomputed (terms, key, seats, moves, faults, times) and, of what can, only what lets `replay`
 tell that the engine still says the same: result, number of events and their digest. The moves of a game stand in one
 string, in notation, in the order in which they were asked for. Times (`times_us`, one a move, by the wall; where CPU
 time was charged also `cpu_us`) are left out of every comparison.
@@ -10,7 +10,7 @@ time was charged also `cpu_us`) are left out of every comparison.
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from arena.coup import (
@@ -22,22 +22,18 @@ from arena.coup import (
     Forfeited,
     IllegalMoveError,
     Over,
-    Ruleset,
     State,
     apply,
     deal,
-    from_dict,
     legal,
     parse,
-    to_dict,
     view,
 )
 from arena.referee import wire
 from arena.referee.faults import FAULTS, Fault
-from arena.referee.terms import Timing
-from arena.sandbox import Limits
+from arena.referee.terms import Terms
 
-VERSION = 1
+VERSION = 2
 _TIMES = frozenset({"times_us", "cpu_us"})  # fields that no comparison looks at
 
 
@@ -51,11 +47,9 @@ class Header:
 
     match: int
     key: bytes
-    rules: Ruleset
     bots: tuple[str, ...]
     handles: tuple[str, ...]
-    timing: Timing = field(default_factory=Timing)
-    limits: Limits = field(default_factory=Limits)
+    terms: Terms = field(default_factory=Terms)
 
 
 @dataclass(slots=True)
@@ -109,11 +103,9 @@ def write(header: Header, games: Sequence[GameRecord]) -> str:
             "record": VERSION,
             "match": header.match,
             "key": header.key.hex(),
-            "rules": to_dict(header.rules),
             "bots": header.bots,
             "handles": header.handles,
-            **asdict(header.timing),
-            "limits": asdict(header.limits),
+            "terms": header.terms.to_json(),
         }
     ]
     lines += [_game_payload(game) for game in games]
@@ -191,12 +183,9 @@ def _header(payload: dict[str, Any]) -> Header:
     return Header(
         match=payload["match"],
         key=bytes.fromhex(payload["key"]),
-        rules=from_dict(payload["rules"]),
         bots=tuple(payload["bots"]),
         handles=tuple(payload["handles"]),
-        # What a record from before a field was lacks had its default.
-        timing=Timing(**{each.name: payload.get(each.name, each.default) for each in fields(Timing)}),
-        limits=Limits(**payload.get("limits", {})),
+        terms=Terms.from_json(payload["terms"]),
     )
 
 
@@ -243,7 +232,7 @@ def replay(header: Header, game: GameRecord) -> Iterator[Step]:
     """Play a recorded game again, step by step. Raises RecordError at a move that isn't legal or a missing one."""
     chance = Chance(header.key, game.game)
     try:
-        state = deal(header.rules, len(game.seating), chance, game.starter)
+        state = deal(header.terms.rules, len(game.seating), chance, game.starter)
     except ValueError as problem:
         raise RecordError(f"game {game.game}: {problem}") from None
     place = 0
@@ -316,7 +305,8 @@ def request_line(header: Header, game: GameRecord, number: int) -> str:
             if place == number:
                 question = wire.Question(step.before.board, game.game)
                 menu = wire.menu(legal(sight))
-                limit, bank, factor = header.timing.limit_ms, header.timing.bank_ms, header.timing.factor
+                timing = header.terms.timing
+                limit, bank, factor = timing.limit_ms, timing.bank_ms, timing.factor
                 return question.line(sight, 0, events, menu, limit, bank, limit * factor, bank * factor).decode()
             place += 1
         feed.add(step.events)

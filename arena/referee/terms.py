@@ -1,11 +1,17 @@
-"""The clocks of a match: what a bot may use for each request, for each game, and to start.
+"""The terms of a match: rules, clocks, limits, and what a fault costs.
 
-Two modes. By wall time there is one budget. By CPU time there are two: the bot is charged the CPU time of its process
-and all its descendants, and, WALL_FACTOR times as large, the wall time. Both are consumed by what they measure;
-whichever runs out first is a timeout. So a loaded host fails nobody, and sleeping isn't free.
+Whoever plays, stores or audits a match holds one `Terms`. run.json and records write it by the same `to_json`.
+
+The clock has two modes. By wall time there is one budget. By CPU time there are two: the CPU time of a bot's process
+and of all its descendants, and, WALL_FACTOR times as large, the wall time. Each is consumed by what it measures. The
+one that runs out first is a timeout. So a loaded host fails nobody, and sleeping isn't free.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from arena.coup import COUP, Ruleset, from_dict, to_dict
+from arena.sandbox import Limits
 
 WALL_FACTOR = 5  # 20 ms of CPU took 80 ms, 110 at worst, with 4 burning processes per core here
 
@@ -28,3 +34,52 @@ class Timing:
     def factor(self) -> int:
         """Return how many times as large the wall budgets are."""
         return WALL_FACTOR if self.cpu else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What holds for every bot and every game of a match.
+
+    `limits` are those of each bot's process. `lives`: faults in a game until the bot forfeits it. `forfeits`: forfeited
+    games until the bot forfeits the rest of the match. `open_names`: bots play under their own names, not letters.
+    """
+
+    rules: Ruleset = COUP
+    timing: Timing = field(default_factory=Timing)
+    limits: Limits = field(default_factory=Limits)
+    lives: int = 3
+    forfeits: int = 3
+    open_names: bool = False
+
+    @property
+    def flood_bytes(self) -> int:
+        """Return how much a bot may write between two requests, in bytes."""
+        return int(self.limits.on_wire()["flood_bytes"])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the terms as a JSON object."""
+        return {
+            "rules": to_dict(self.rules),
+            "timing": asdict(self.timing),
+            "limits": asdict(self.limits),
+            "lives": self.lives,
+            "forfeits": self.forfeits,
+            "open_names": self.open_names,
+        }
+
+    @classmethod
+    def from_json(cls, payload: dict[str, Any]) -> "Terms":
+        """Return the terms that `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        values = _values(cls, payload)
+        values["rules"] = from_dict(values["rules"])
+        values["timing"] = Timing(**_values(Timing, values["timing"]))
+        values["limits"] = Limits(**_values(Limits, values["limits"]))
+        return cls(**values)
+
+
+def _values(of: type[Terms] | type[Timing] | type[Limits], payload: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy of the payload, which must have each field and no other."""
+    names = of.__dataclass_fields__.keys()
+    if payload.keys() != names:
+        raise ValueError(f"the fields of {of.__name__.lower()} are {', '.join(names)}")
+    return dict(payload)

@@ -14,13 +14,13 @@ from typing import Any
 
 from arena import __version__
 from arena.bots import Bot, Programs
-from arena.coup import COUP, Ruleset, derived, from_dict, to_dict
-from arena.referee import MatchSpec, Timing
-from arena.sandbox import Choice, Limits, Program, lookup
+from arena.coup import derived
+from arena.referee import MatchSpec, Terms
+from arena.sandbox import Choice, Program, lookup
 from ladder.schedule import Plan, Shuffle, plan, seatings
 from ladder.store import FolderError
 
-VERSION = 2  # of run.json
+VERSION = 3  # of run.json
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,8 @@ class RunConfig:
     match_games: int
     key: bytes
     seed: int | None = None
-    rules: Ruleset = COUP
-    timing: Timing = field(default_factory=Timing)
-    strict: bool = False
-    open_names: bool = False
+    terms: Terms = field(default_factory=Terms)
     sandbox: Choice = field(default_factory=Choice)
-    limits: Limits = field(default_factory=Limits)
 
     def plan(self) -> Plan:
         """Return who plays whom. Raises ValueError, with what is allowed, for numbers that make no plan."""
@@ -52,11 +48,7 @@ class RunConfig:
             key=key,
             bots=tuple(self.bots[bot].name for bot in bots),
             seatings=seatings(self.seats, self.match_games, keyed_shuffle(key, "seats")),
-            rules=self.rules,
-            timing=self.timing,
-            limits=self.limits,
-            lives=1 if self.strict else 3,
-            open_names=self.open_names,
+            terms=self.terms,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -66,7 +58,7 @@ class RunConfig:
             "arena": __version__,
             **asdict(self),
             "key": self.key.hex(),
-            "rules": to_dict(self.rules),
+            "terms": self.terms.to_json(),
             "bots": [{**asdict(bot), "path": str(bot.path), "cwd": str(bot.cwd)} for bot in self.bots],
         }
 
@@ -81,10 +73,8 @@ class RunConfig:
         try:
             fields = {name: config[name] for name in cls.__dataclass_fields__}
             fields["key"] = bytes.fromhex(config["key"])
-            fields["rules"] = from_dict(config["rules"])
-            fields["timing"] = Timing(**config["timing"])
+            fields["terms"] = Terms.from_json(config["terms"])
             fields["sandbox"] = Choice(**config["sandbox"])
-            fields["limits"] = Limits(**config["limits"])
             fields["bots"] = tuple(
                 Bot(
                     **{

@@ -25,7 +25,7 @@ def greet_all(config: RunConfig, sandbox: Sandbox) -> list[NotStarted]:
         spec = config.spec(0, [number, *others])
 
         def launch(_: int, bot: Bot = bot) -> Box:
-            return sandbox.start(program(bot), config.limits)
+            return sandbox.start(program(bot), config.terms.limits)
 
         greeted = greet(spec, 0, launch)
         if greeted.problem is not None:

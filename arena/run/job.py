@@ -71,7 +71,7 @@ def play(job: Job) -> Played:
 
 def _played(job: Job, sandbox: Sandbox) -> Played:
     def launch(bot: int) -> Box:
-        return sandbox.start(job.programs[bot], job.spec.limits)
+        return sandbox.start(job.programs[bot], job.spec.terms.limits)
 
     ended = play_match(job.spec, launch)
     logs = tuple((job.spec.bots[bot], number, data) for bot, number, data in ended.logs)

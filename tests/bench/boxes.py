@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from arena.referee import Timing, play_match, read
+from arena.referee import Terms, Timing, play_match, read
 from arena.sandbox import Box, Choice, Limits, Program, Sandbox, make
 from tests.bench import pipes
 
@@ -127,10 +127,10 @@ def match(name: str, timing: Timing, programs: Sequence[Program], games: int) ->
 
     The bots' CPU time counts where they are descendants of this process, which containers aren't.
     """
-    spec = replace(pipes.spec(len(programs), games), timing=timing)
+    spec = replace(pipes.spec(len(programs), games), terms=Terms(timing=timing))
     with sandbox(name) as made:
         before, began = _cpu_s(), time.perf_counter()
-        result = play_match(spec, lambda bot: made.start(programs[bot], spec.limits))
+        result = play_match(spec, lambda bot: made.start(programs[bot], spec.terms.limits))
         seconds, cpu = time.perf_counter() - began, _cpu_s() - before
     return Played(seconds - result.startup_s, result.startup_s, cpu / result.requests * 1e6)
 

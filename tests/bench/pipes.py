@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arena.coup import legal, view
-from arena.referee import MatchResult, MatchSpec, Record, Timing, hello, play_match, read, replay, wire
+from arena.referee import MatchResult, MatchSpec, Record, Terms, Timing, hello, play_match, read, replay, wire
 from arena.sandbox import Box, Limits, ProcessSandbox, Program
 from ladder.schedule import seatings
 
@@ -61,7 +61,9 @@ def spec(seats: int, games: int) -> MatchSpec:
 
     names = tuple(f"bot-{i}" for i in range(seats))
     # Freezing has rows of its own (tests/bench/boxes.py); the bare loop does none.
-    return MatchSpec(0, bytes(32), names, seatings(seats, games // seats * seats, shuffle), timing=Timing(ponder=True))
+    return MatchSpec(
+        0, bytes(32), names, seatings(seats, games // seats * seats, shuffle), terms=Terms(timing=Timing(ponder=True))
+    )
 
 
 def _children() -> float:

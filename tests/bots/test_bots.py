@@ -130,6 +130,34 @@ def test_a_file_beside_a_bot_toml_runs_by_itself_with_a_note(tmp_path: Path) -> 
     assert "give the folder" in notes[0]
 
 
+SAMPLES = Path(__file__).parents[2] / "sample_bots"
+
+
+@pytest.mark.parametrize("file", sorted(path.name for path in SAMPLES.iterdir() if path.is_file()))
+def test_a_sample_bot_has_a_name_wherever_the_user_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    """Source: arena/bots/load.py: the file's name, which may lack its .py."""
+    monkeypatch.chdir(tmp_path)
+    programs = Programs(image=True)  # there may be no node
+    for name in {file, file.removesuffix(".py")}:
+        loaded, notes = load([f"sample:{name}"], programs)
+        assert (loaded[0].path, loaded[0].name, notes) == (SAMPLES / file, Path(file).stem, [])
+        assert load([f"mine=sample:{name}"], programs)[0][0] == replace(loaded[0], name="mine")
+
+
+def test_a_sample_bot_that_is_unknown_lists_those_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of that name is a file."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("sample:hones", "sample:", "sample:../sample_bots/honest.py", "x=sample:no"):
+        message = refusal(name)
+        assert "is no sample bot" in message
+        assert "sample:honest, " in message
+        assert "sample:honest.js, " in message
+    write(tmp_path / "sample:hones", "#!/bin/sh\n")
+    assert one("sample:hones").path == tmp_path / "sample:hones"
+
+
 # --- what can't play --------------------------------------------------------------------------------------------------
 
 BAD_FILES: dict[str, tuple[str, str, list[str]]] = {
@@ -526,7 +554,7 @@ def pipe(tmp_path: Path) -> Iterator[int]:
 
 
 def test_a_build_that_takes_too_long_is_stopped_with_its_children(tmp_path: Path, pipe: int) -> None:
-    """Source: arena/bots/load.py: its process group is killed."""
+    """Source: arena/bots/build.py: its process group is killed."""
     bot = to_build(tmp_path / "mybot", BACKGROUND + "echo waiting\nwait\n")
     with pytest.raises(BotError, match=r'(?s)"mybot": the build took longer than 2 s.*\n  waiting'):
         build(bot, 2)

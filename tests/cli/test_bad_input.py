@@ -334,8 +334,15 @@ CONFIGS: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
     "is no JSON": (lambda config: "{", "is not JSON"),
     "is no object": (lambda config: "[]", "holds no JSON object"),
     "is nested without end": (lambda config: "[" * 100_000, "is not JSON"),
-    "is of another version": (lambda config: json.dumps({**config, "run": 3}), "version 3, this arena reads version 2"),
-    "has rules of another arena": (lambda config: json.dumps({**config, "rules": {"castle": 9}}), "was changed"),
+    "is of another version": (lambda config: json.dumps({**config, "run": 4}), "version 4, this arena reads version 3"),
+    "has rules of another arena": (
+        lambda config: json.dumps({**config, "terms": {**config["terms"], "rules": {"castle": 9}}}),
+        "was changed",
+    ),
+    "lacks one of the terms": (
+        lambda config: json.dumps({**config, "terms": {"rules": config["terms"]["rules"]}}),
+        "the fields of terms are",
+    ),
     "lacks a field": (lambda config: json.dumps({**config, "seats": None}), "was changed"),
     "has no bots": (lambda config: json.dumps({**config, "bots": []}), "was changed"),
 }
@@ -389,7 +396,7 @@ RECORDS: dict[str, tuple[Callable[[str], str], str]] = {
     "cut off in a line": (cut, "cut off"),
     "cut off after a line": (without_end, "cut off"),
     "empty": (lambda text: "", "cut off"),
-    "from another version": (lambda text: text.replace('"record":1', '"record":2'), "version 2"),
+    "from another version": (lambda text: text.replace('"record":2', '"record":3'), "version 3"),
     "changed": (lambda text: text.replace('"turns":', '"turns":1', 1), "was changed"),
     "something else": (lambda text: '{"match":0,"game":0}\n', "this is no record"),
     "no JSON": (lambda text: "import sys\n", "not a JSON object"),

@@ -76,7 +76,7 @@ def test_a_bot_that_eats_memory_is_told_its_limit(place: Place, needs: Needs, na
     assert ran.code == 0, ran.err
     assert "hungry: out_of_memory" in ran.out
     assert "game 0: out of memory: 64 MB; killed by signal 9" in ran.out
-    assert config_of(place, "out")["limits"]["memory_mb"] == 64
+    assert config_of(place, "out")["terms"]["limits"]["memory_mb"] == 64
     place.demand_nothing_left()
 
 
@@ -245,7 +245,7 @@ def test_flags_win_over_the_ruleset_and_that_over_the_defaults(place: Place) -> 
     place.bot("my.toml", 'base = "duel"\n\n[limits]\nmemory_mb = 300\nprocesses = 50\ncores = 2\n')
     flags = ("--rules", "my.toml", "--memory-mb", 400, "--open-files", 99, "--out", "out")
     assert place.run("run", *place.bots(2), *TINY, *flags).code == 0
-    limits = config_of(place, "out")["limits"]
+    limits = config_of(place, "out")["terms"]["limits"]
     assert limits == {
         "memory_mb": 400,
         "processes": 50,
@@ -313,7 +313,7 @@ def test_the_clock_is_the_sandboxs_unless_another_is_asked_for(
 ) -> None:
     """auto: CPU time where the sandbox accounts it; run.json keeps what was found, so that --resume keeps it."""
     assert place.run("run", *place.bots(2), *TINY, *flags, "--out", "out").code == 0
-    timing = config_of(place, "out")["timing"]
+    timing = config_of(place, "out")["terms"]["timing"]
     accounts = make(Choice("process"), tmp_path / "scratch").accounts_cpu
     assert timing["cpu"] == (accounts if cpu is None else cpu)
     assert timing["ponder"] == ponder

@@ -12,6 +12,16 @@ from arena.red_team import stage as stages
 Needs = Callable[[str, str | None], None]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep what shares a tier's stage in one process, and what measures channels away from itself."""
+    for item in items:
+        tier = getattr(item, "callspec", None) and item.callspec.params.get("tier")  # type: ignore[attr-defined]
+        if item.path.parent == Path(__file__).parent and tier:
+            measures = item.path.stem == "test_channels"
+            item.add_marker(pytest.mark.xdist_group("channels" if measures else f"attacks-{tier}"))
+
+
 @pytest.fixture(scope="module")
 def stage_of(tmp_path_factory: pytest.TempPathFactory, needs: Needs) -> Iterator[Callable[[str], Stage]]:
     """Give `stage_of(tier)`; skips, with the reason, where the tier can't be had."""

@@ -1,7 +1,7 @@
 """Every program of tests/bad_bots in a real match: what it is charged with, and that nobody else suffers.
 
-Each plays two games against an honest sample bot, in every box that works here: the contract of the boxes. Sources:
-the programs' own docstrings; protocol/SPEC.md, "Faults".
+Each plays two games against an honest sample bot as a plain process; those whose fault a box has a part in play in
+every box: the contract of the boxes. Sources: the programs' own docstrings; protocol/SPEC.md, "Faults".
 """
 
 import os
@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from arena.referee import FAULTS, Consequence, MatchSpec, Timing, play_match, read, verify
+from arena.referee import FAULTS, Consequence, MatchSpec, Terms, Timing, play_match, read, verify
 from arena.run import game_results
-from arena.sandbox import NAMES, Box, Choice, Limits, ProcessSandbox, Program, Sandbox, make, why_not
+from arena.sandbox import ISOLATING, Box, Choice, Limits, ProcessSandbox, Program, Sandbox, make, why_not
 
 ROOT = Path(__file__).parents[2]
 BAD_BOTS = ROOT / "tests" / "bad_bots"
@@ -96,6 +96,28 @@ CASES = {
 }
 
 
+# Programs that play in every box, and what is the box's there. The others differ in what the referee reads alone.
+BOXED = {
+    "closes_stdin": "the pipe is the box's, and its end must reach the referee",
+    "closes_stdout": "the same for output",
+    "dies_after_answer": "an answer that was written before the end is read",
+    "exit_at_start": "the exit code and the last words",
+    "flood_lines": "what is written without end is not kept",
+    "flood_no_newline": "the same without a line's end",
+    "forking": "children end with the box",
+    "half_line_exit": "the last bytes before the end",
+    "ignores_eof": "a program that goes on is killed",
+    "killed_by_signal": "the number of the signal",
+    "late_answer": "the clocks, and freezing",
+    "never_reads": "the input is full",
+    "oddities/nul_byte": "every byte is carried as it is",
+    "silent_at_start": "the time to start",
+    "stderr_endless": "standard error is read while nothing else comes",
+    "stderr_flood": "standard error is kept at both ends only",
+}
+PLAYED = [*(("process", name) for name in sorted(CASES)), *((box, name) for box in ISOLATING for name in BOXED)]
+
+
 def programs() -> set[str]:
     return {str(path.relative_to(BAD_BOTS).with_suffix("")) for path in BAD_BOTS.rglob("*.py")}
 
@@ -128,11 +150,11 @@ def alive(pid: int) -> bool:
     return True
 
 
-@pytest.fixture(scope="module", params=NAMES)
+@pytest.fixture(scope="module")
 def sandbox(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, needs: Callable[[str, str | None], None]
 ) -> Iterator[Sandbox]:
-    """Give each box in turn. Its first start opens what it keeps open; at its end, nothing may be left."""
+    """Give the box of this name. Its first start opens what it keeps open; at its end, nothing may be left."""
     name: str = request.param
     needs(name, why_not(name))
     scratch = tmp_path_factory.mktemp(name)
@@ -143,7 +165,7 @@ def sandbox(
     assert list(scratch.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", sorted(CASES))
+@pytest.mark.parametrize(("sandbox", "name"), PLAYED, indirect=["sandbox"])
 def test_a_bad_bot_is_charged_with_its_own_faults_and_nobody_suffers(
     name: str, sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -154,7 +176,9 @@ def test_a_bad_bot_is_charged_with_its_own_faults_and_nobody_suffers(
     scratch = next(tmp_path_factory.getbasetemp().glob(f"{sandbox.name}*"))
     before = left(scratch)
     timing = replace(expected.timing, cpu=expected.timing is HURRIED and sandbox.accounts_cpu)
-    spec = MatchSpec(match=0, key=b"b" * 32, bots=("bad", "honest"), seatings=((0, 1), (1, 0)), timing=timing)
+    spec = MatchSpec(
+        match=0, key=b"b" * 32, bots=("bad", "honest"), seatings=((0, 1), (1, 0)), terms=Terms(timing=timing)
+    )
     started: list[int] = []
 
     def launch(number: int) -> Box:

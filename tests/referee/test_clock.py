@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from arena.referee import ArenaError, MatchSpec, Record, Timing, play_match, read, verify
+from arena.referee import ArenaError, MatchSpec, Record, Terms, Timing, play_match, read, verify
 from arena.sandbox import Box, Exit, InsideBox, InsideSandbox, Limits, Peer, Program, SandboxError, Script
 from protocol.messages import Error, parse_to_bot
 
@@ -127,13 +127,15 @@ def play(
         key=b"c" * 32,
         bots=names,
         seatings=(tuple(range(len(scripts))),) * games,
-        timing=Timing(limit_ms, bank_ms, start_ms=10_000, cpu=cpu, ponder=ponder),
-        limits=limits or Limits(),
-        lives=lives,
+        terms=Terms(
+            timing=Timing(limit_ms, bank_ms, start_ms=10_000, cpu=cpu, ponder=ponder),
+            limits=limits or Limits(),
+            lives=lives,
+        ),
     )
 
     def launch(number: int) -> Box:
-        return wrap(number, sandbox.start(Program((names[number],), Path()), spec.limits))
+        return wrap(number, sandbox.start(Program((names[number],), Path()), spec.terms.limits))
 
     try:
         record = read(play_match(spec, launch, clock).record)

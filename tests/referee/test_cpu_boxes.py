@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from arena.referee import MatchSpec, Record, Timing, play_match, read, request_line, verify
+from arena.referee import MatchSpec, Record, Terms, Timing, play_match, read, request_line, verify
 from arena.sandbox import Box, Limits, ProcessSandbox, Program
 from arena.sandbox.linux import cgroup
 
@@ -65,7 +65,7 @@ def play(tmp_path: Path, needs: Callable[[str, str | None], None]) -> Callable[.
             key=b"p" * 32,
             bots=("a", "b"),
             seatings=((0, 1),),
-            timing=Timing(limit_ms, bank_ms, cpu=True, ponder=ponder),
+            terms=Terms(timing=Timing(limit_ms, bank_ms, cpu=True, ponder=ponder)),
         )
 
         def launch(number: int) -> Box:

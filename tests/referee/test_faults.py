@@ -23,6 +23,7 @@ from arena.referee import (
     MatchResult,
     MatchSpec,
     Record,
+    Terms,
     Timing,
     greet,
     play_match,
@@ -147,14 +148,15 @@ def play(
     games: int = 1,
     clock: Callable[[], float] | None = None,
     freezes: bool = False,
-    **options: Any,
+    key: bytes = KEY,
+    **terms: Any,
 ) -> Played:
     """Play a match in which bot i sits in seat i. A script that is None is a program that doesn't exist."""
     names = tuple(f"bot{number}" for number in range(len(scripts)))
     programs = {name: script for name, script in zip(names, scripts, strict=True) if script is not None}
     sandbox = InsideSandbox(programs, accounts_cpu=True, freezes=freezes)
-    options = {"key": KEY, "seatings": (tuple(range(len(scripts))),) * games, **options}
-    spec = MatchSpec(match=0, bots=names, **options)
+    seatings = (tuple(range(len(scripts))),) * games
+    spec = MatchSpec(match=0, key=key, bots=names, seatings=seatings, terms=Terms(**terms))
 
     def launch(number: int) -> Box:
         return sandbox.start(Program((names[number],), Path()), Limits())

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.referee import ArenaError, MatchSpec, Timing, greet, play_match
+from arena.referee import ArenaError, MatchSpec, Terms, Timing, greet, play_match
 from arena.sandbox import Box, InsideSandbox, Limits, Peer, ProcessSandbox, Program, SandboxError, Script
 
 MATCHES = 200
@@ -25,7 +25,7 @@ def spec(number: int, games: int = 2) -> MatchSpec:
         key=number.to_bytes(32),
         bots=("subject", "other"),
         seatings=((0, 1), (1, 0))[:games],
-        timing=Timing(start_ms=10_000),
+        terms=Terms(timing=Timing(start_ms=10_000)),
     )
 
 

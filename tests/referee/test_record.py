@@ -25,6 +25,7 @@ from arena.referee import (
     MatchSpec,
     Record,
     RecordError,
+    Terms,
     Timing,
     play_match,
     read,
@@ -156,7 +157,7 @@ def test_what_is_written_is_read_and_written_again_the_same() -> None:
 def test_the_record_says_what_was_played() -> None:
     """Source: DESIGN.md 4: rules, key, seats, moves, times, faults; one time a move."""
     record = played().record
-    assert record.header == Header(5, KEY, COUP, ("bot0", "bot1", "bot2", "bot3"), record.header.handles)
+    assert record.header == Header(5, KEY, ("bot0", "bot1", "bot2", "bot3"), record.header.handles, Terms())
     assert sorted(record.header.handles) == ["A", "B", "C", "D"]
     assert [game.seating for game in record.games] == [(0, 1, 2, 3), (1, 2, 3, 0), (2, 3, 0, 1), (3, 0, 1, 2)]
     for number, game in enumerate(record.games):
@@ -174,6 +175,7 @@ def test_the_record_says_what_was_played() -> None:
 def test_a_record_by_cpu_time_holds_it_beside_the_times_and_says_what_was_allowed() -> None:
     """Source: record.py: neither is part of a comparison. The request that is rebuilt shows both budgets."""
     timing, limits = Timing(400, 3000, 10_000, cpu=True, ponder=True), Limits(memory_mb=100, output_kb=5)
+    terms = Terms(PRESETS["duel"], timing, limits, lives=2, forfeits=1, open_names=True)
     texts = []
     for seconds in (0.125, 0.25):
         sandbox = InsideSandbox({"it": burner(seconds)}, accounts_cpu=True)
@@ -181,12 +183,12 @@ def test_a_record_by_cpu_time_holds_it_beside_the_times_and_says_what_was_allowe
         def launch(_: int, sandbox: InsideSandbox = sandbox) -> Box:
             return sandbox.start(Program(("it",), Path()), Limits())
 
-        spec = MatchSpec(match=5, key=KEY, bots=("a", "b"), seatings=((0, 1),), timing=timing, limits=limits)
+        spec = MatchSpec(match=5, key=KEY, bots=("a", "b"), seatings=((0, 1),), terms=terms)
         texts.append(play_match(spec, launch).record)
     record = read(texts[0])
     verify(record)
     assert write(record.header, record.games) == texts[0]
-    assert (record.header.timing, record.header.limits) == (timing, limits)
+    assert record.header.terms == terms
     (game,) = record.games
     assert len(game.cpu) == len(game.times) == len(game.words)
     assert set(game.cpu) == {125_000}
@@ -211,14 +213,32 @@ def burner(seconds: float) -> Script:
     return script
 
 
-def test_a_record_from_before_there_were_other_clocks_and_limits_is_read() -> None:
-    """Source: record.py: what such a record lacks had its default. Old runs stay readable."""
+TERMS = ("rules", "timing", "limits", "lives", "forfeits", "open_names")
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_a_record_without_one_of_the_terms_is_refused(name: str) -> None:
+    """A forfeit can be audited only with all terms, so nothing is guessed."""
     lines = [json.loads(line) for line in played().result.record.split("\n")[:-2]]
-    for name in ("start_ms", "cpu", "ponder", "limits"):
-        del lines[0][name]
-    record = read(signed(lines))
-    verify(record)
-    assert (record.header.timing, record.header.limits) == (Timing(), Limits())
+    assert tuple(lines[0]["terms"]) == TERMS
+    del lines[0]["terms"][name]
+    with pytest.raises(RecordError, match="the fields of terms are rules, timing,"):
+        read(signed(lines))
+
+
+@pytest.mark.parametrize("part", ["timing", "limits"])
+def test_terms_with_a_field_more_or_less_are_refused(part: str) -> None:
+    """A field that is missing has no default: the arena that wrote the record may have had another one."""
+    for change in (dict.popitem, lambda fields: fields.update(colour=1)):
+        lines = [json.loads(line) for line in played().result.record.split("\n")[:-2]]
+        change(lines[0]["terms"][part])
+        with pytest.raises(RecordError, match=f"the fields of {part} are "):
+            read(signed(lines))
+
+
+def test_strict_is_one_life_in_the_record() -> None:
+    """`--strict` needs no field of its own: the first fault forfeits."""
+    assert Terms(lives=1).to_json() == {**Terms().to_json(), "lives": 1}
 
 
 def test_two_plays_of_a_match_give_the_same_bytes_but_for_times() -> None:
@@ -281,9 +301,10 @@ UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
     "a bad line": (lambda: played().result.record.replace("\n", "\n{\n", 1), "line 2 is not a JSON object"),
     "an empty object": ("{}\n", "this is no record"),
     "another file of the run": ('{"run":1,"seed":null}\n', "this is no record"),
-    "a later version": (broken(lambda lines: [{**lines[0], "record": 2}]), "version 2, this arena reads version 1"),
-    "half a surrogate pair": ('{"record":1,"bots":"\\ud800"}\n{"end":true,"sha256":""}\n', "checksum"),
-    "an empty header": (broken(lambda _: [{"record": 1}]), "lacks something"),
+    "a later version": (broken(lambda lines: [{**lines[0], "record": 3}]), "version 3, this arena reads version 2"),
+    "an earlier version": (broken(lambda lines: [{**lines[0], "record": 1}]), "version 1, this arena reads version 2"),
+    "half a surrogate pair": ('{"record":2,"bots":"\\ud800"}\n{"end":true,"sha256":""}\n', "checksum"),
+    "an empty header": (broken(lambda _: [{"record": 2}]), "lacks something"),
     "a key that is none": (broken(lambda lines: [{**lines[0], "key": "none"}]), "lacks something"),
     "moves that are a number": (broken(lambda lines: [lines[0], {**lines[1], "moves": 5}]), "lacks something"),
     "a fault with a field more": (
@@ -360,7 +381,7 @@ def test_verify_finds_another_key_and_other_rules() -> None:
     """Source: record.verify; as above."""
     header = played().record.header
     refuse(replace(header, key=bytes(32)), first_game())
-    refuse(replace(header, rules=PRESETS["classroom"]), first_game())
+    refuse(replace(header, terms=Terms(rules=PRESETS["classroom"])), first_game())
 
 
 def refuse(header: Header, game: GameRecord) -> None:

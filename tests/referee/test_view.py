@@ -83,7 +83,7 @@ from arena.coup import (
     seat_counts,
     view,
 )
-from arena.referee import MatchSpec, Record, play_match, read, wire
+from arena.referee import MatchSpec, Record, Terms, play_match, read, wire
 from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script
 
 RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
@@ -772,7 +772,7 @@ def match(
     bots = tuple(f"secretive{number}" for number in range(seats))
     sandbox = InsideSandbox({name: script(number) for number, name in enumerate(bots)})
     seatings = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
-    spec = MatchSpec(match=0, key=bytes([seats]) * 32, bots=bots, seatings=seatings, rules=rules, lives=1000)
+    spec = MatchSpec(0, bytes([seats]) * 32, bots, seatings, Terms(rules=rules, lives=1000))
 
     def launch(number: int) -> Box:
         return sandbox.start(Program((bots[number],), Path()), Limits())
@@ -789,7 +789,7 @@ def rebuilt(played: Played) -> list[list[bytes]]:
     for game, seating in zip(played.record.games, spec.seatings, strict=True):
         feed = wire.Feed(spec.seats)
         handles = [spec.handles[bot] for bot in seating]
-        state = deal(spec.rules, spec.seats, Chance(spec.key, game.game), game.starter)
+        state = deal(spec.terms.rules, spec.seats, Chance(spec.key, game.game), game.starter)
         for seat, bot in enumerate(seating):
             lines[bot].append(wire.game_start(view(state, seat), game.game, handles))
         words = iter(game.words)

@@ -63,7 +63,7 @@ from arena.coup import (
     seat_counts,
     view,
 )
-from arena.referee import MatchSpec, hello, wire
+from arena.referee import MatchSpec, Terms, hello, wire
 from protocol.messages import Hello, parse_to_bot
 
 RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
@@ -352,7 +352,7 @@ def test_these_games_have_every_event_action_and_move(ruleset: RulesOf) -> None:
 def greeting(rules: Ruleset, seats: int) -> Hello:
     """Check the hello lines of a table against the models, and return the last one."""
     bots = tuple(f"bot{number}" for number in range(seats))
-    spec = MatchSpec(match=0, key=bytes(32), bots=bots, seatings=(tuple(range(seats)),) * 2 * seats, rules=rules)
+    spec = MatchSpec(0, bytes(32), bots, seatings=(tuple(range(seats)),) * 2 * seats, terms=Terms(rules=rules))
     for bot in range(seats):
         line = hello(spec, bot)
         message = parse_to_bot(line)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.referee import MatchSpec, Timing, play_match
+from arena.referee import MatchSpec, Terms, Timing, play_match
 from arena.sandbox import Choice, Limits, Program, make, sweep, why_not
 from tests.sandbox.talk import descriptors, groups_of, until
 
@@ -104,8 +104,7 @@ def play(name: str, scratch: Path, matches: int) -> None:
                 key=bytes(32),
                 bots=("bad", "honest"),
                 seatings=((0, 1), (1, 0)),
-                timing=Timing(limit_ms=500, bank_ms=500, cpu=sandbox.accounts_cpu),
-                limits=Limits(),
+                terms=Terms(timing=Timing(limit_ms=500, bank_ms=500, cpu=sandbox.accounts_cpu)),
             )
             play_match(spec, lambda bot, programs=programs: sandbox.start(programs[bot], Limits()))  # type: ignore[misc]
     finally:

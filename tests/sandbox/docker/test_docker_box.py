@@ -934,6 +934,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.xdist_group("second engine")
 @pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL, signal.SIGTERM])
 def test_a_daemon_that_hangs_dies_or_stops_voids_the_match_in_time(
     daemon: Daemon, tmp_path: Path, folder: Path, number: int
@@ -954,6 +955,7 @@ def test_a_daemon_that_hangs_dies_or_stops_voids_the_match_in_time(
     daemon.start()
 
 
+@pytest.mark.xdist_group("second engine")
 def test_a_daemon_that_hangs_when_a_bot_is_started_is_an_error_in_time(
     daemon: Daemon, tmp_path: Path, folder: Path
 ) -> None:
