@@ -1,7 +1,6 @@
 """Tests of `arena sandbox image`: the images are built, listed and checked; what goes wrong is one clear message.
 
-Source: issue 4: "one Dockerfile per language under images/, and `arena sandbox image` that builds, lists and
-checks them"; "an unknown image ...: one clear message".
+Each language has one Dockerfile in arena/sandbox/docker/images.
 """
 
 import os
@@ -26,7 +25,7 @@ def arena_sandbox(*arguments: str) -> Result:
 
 
 def test_every_language_has_a_dockerfile_that_fetches_only_what_its_base_lacks() -> None:
-    """Source: issue 4: no registry can be reached in tests, so a base that has it all must do without a network."""
+    """Tests reach no registry, so a base that has everything must do without a network."""
     assert {path.name for path in image.FOLDER.iterdir()} == {f"{language}.Dockerfile" for language in LANGUAGES}
     for language in LANGUAGES:
         lines = (image.FOLDER / f"{language}.Dockerfile").read_text().splitlines()
@@ -39,7 +38,7 @@ def test_every_language_has_a_dockerfile_that_fetches_only_what_its_base_lacks()
 
 @pytest.mark.usefixtures("docker")
 def test_list_shows_each_language_and_says_how_to_get_what_is_missing() -> None:
-    """Source: issue 4, "lists"."""
+    """One row each, in the order of LANGUAGES."""
     result = arena_sandbox("image", "list")
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
@@ -54,7 +53,7 @@ def test_list_shows_each_language_and_says_how_to_get_what_is_missing() -> None:
 
 @pytest.mark.usefixtures("docker")
 def test_check_looks_from_inside_and_finds_every_protection_in_force() -> None:
-    """Source: issue 4, "checks them", and its list of what hardened means."""
+    """What a container must not be able to do is tried from inside."""
     result = arena_sandbox("image", "check", "python")
     assert result.exit_code == 0, result.output
     rows = [line.split(maxsplit=1)[1] for line in result.stdout.splitlines()[1:]]
@@ -71,7 +70,7 @@ def test_check_looks_from_inside_and_finds_every_protection_in_force() -> None:
 
 @pytest.mark.usefixtures("docker")
 def test_check_fails_for_a_runtime_that_the_engine_doesnt_know() -> None:
-    """Source: issue 4: nothing falls back silently."""
+    """No other runtime is taken silently."""
     result = arena_sandbox("image", "check", "python", "--docker-runtime", "no-such-runtime")
     assert result.exit_code == 1
     assert result.stderr.startswith("arena: python: the Docker engine knows no runtime no-such-runtime")
@@ -79,7 +78,7 @@ def test_check_fails_for_a_runtime_that_the_engine_doesnt_know() -> None:
 
 @pytest.mark.usefixtures("docker")
 def test_build_makes_an_image_from_a_base_that_is_here(needs: Callable[[str, str | None], None]) -> None:
-    """Source: issue 4, "builds". The base has Python, so nothing is fetched."""
+    """The base has Python, so nothing is fetched."""
     here = engine().call(engine().api.images, "coup-arena/base")
     needs("docker", None if here else "no coup-arena/base to build on, as .ci/docker-engine makes it")
     result = arena_sandbox("image", "build", "python", "--base", "coup-arena/base")
@@ -91,7 +90,7 @@ def test_build_makes_an_image_from_a_base_that_is_here(needs: Callable[[str, str
 
 @pytest.mark.usefixtures("docker")
 def test_a_base_that_cant_be_fetched_is_one_message_with_the_way_out() -> None:
-    """Source: issue 4, "Bad input": an unknown image."""
+    """Source: arena/sandbox/trouble.py, OTHER_BASE."""
     result = arena_sandbox("image", "build", "java", "--base", "no-such-base-image:1")
     assert result.exit_code == 1
     problem = result.stderr.splitlines()[-1]
@@ -108,7 +107,7 @@ def test_an_unknown_language_is_refused_with_those_there_are() -> None:
 
 @pytest.mark.parametrize("command", ["build", "list", "check"])
 def test_without_an_engine_a_command_says_how_to_get_one(command: str, tmp_path: Path) -> None:
-    """Source: issue 4, "Choice": an error that says how to get it; never a traceback."""
+    """An error says how to get an engine; never a traceback."""
     ran = subprocess.run(
         [
             sys.executable,

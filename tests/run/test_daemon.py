@@ -1,8 +1,7 @@
 """A Docker daemon that dies, restarts or hangs while matches are played.
 
-Source: issue 4, "Bad input": it voids the match within 30 s, which is played again; research/sandbox.md, row 105. The
-daemon of this host serves others too, so what dies here is a relay before its socket, which is all that the arena sees
-of it.
+It voids the match within 30 s, and the match is played again. The daemon of this host serves others too, so what dies
+here is a relay before its socket, which is all that the arena sees of the daemon.
 """
 
 import contextlib
@@ -23,7 +22,7 @@ from tests.place import Place
 
 Needs = Callable[[str, str | None], None]
 
-VOID_S = 30  # the issue's limit
+VOID_S = 30  # how soon a lost daemon must be known
 LIMIT_S = 60
 
 

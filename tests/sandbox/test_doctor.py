@@ -1,7 +1,6 @@
 """`arena doctor`: what it finds on hosts of many kinds, and what it prints on this one.
 
-Source: the issue ("arena doctor checks the host ... and prints the command that mends each finding") and
-research/sandbox.md, section 7. Hosts are folders with the kernel's files in them.
+Hosts are folders with the kernel's files in them.
 """
 
 import contextlib
@@ -236,7 +235,7 @@ DOCKERS = {
 
 @pytest.mark.parametrize(("able", "held", "level", "text"), DOCKERS.values(), ids=DOCKERS.keys())
 def test_it_says_what_a_docker_box_lacks(able: Abilities, held: set[str], level: str, text: str) -> None:
-    """Source: the issue: "falls back to attach and says so"; the way back is DOCKER_HOST's, if that is set."""
+    """Where DOCKER_HOST is set, to unset it is the way back to pipes."""
     finding = box_finding(able, frozenset(held), elsewhere=True)
     assert (finding.level, finding.text) == (level, text)
     assert finding.mend == (None if able.pipes else "unset DOCKER_HOST")
@@ -295,7 +294,7 @@ def test_a_terminal_gets_folded_texts_and_whole_commands(place: Place) -> None:
 
 
 def test_a_wrong_docker_host_is_told_as_such(place: Place) -> None:
-    """Source: the audit: nothing on this machine is wrong then, so it isn't what is to be mended."""
+    """Nothing on this machine is wrong then, so nothing on it is to be mended."""
     rows = {row["what"]: row for row in place.run("doctor", "--json", DOCKER_HOST="tcp://127.0.0.1:1").json["findings"]}
     assert rows["docker"]["text"] == "DOCKER_HOST=tcp://127.0.0.1:1 leads to no Docker engine (nobody answers there)"
     assert rows["docker"]["mend"] == "unset DOCKER_HOST"

@@ -1,6 +1,6 @@
 """What is wrong with a host, and what mends it: the one table of commands, and which of them is chosen.
 
-Source: the issue: "arena doctor ... prints the command that mends each finding".
+`arena doctor` prints the command that mends a finding, and errors of the command line quote it.
 """
 
 import ast
@@ -158,7 +158,7 @@ KERNELS = {
 def test_a_box_that_does_not_start_is_mended_as_the_kernel_says(
     tmp_path: Path, files: dict[str, str], remedy: Remedy
 ) -> None:
-    """Source: research section 2: what keeps namespaces from users, and where it is seen."""
+    """What keeps namespaces from users, and where that is seen."""
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)

@@ -1,7 +1,7 @@
 """Tests of the Docker box with a real engine: what a program sees, how it ends, whose fault it is, and what is left.
 
-Sources: issue 4 (boxes, Docker at pipe speed, bad input), research/sandbox.md sections 2 (columns F and G, trap 5), 3,
-4b and 8. They need the images of `arena sandbox image build python`; .ci/docker-engine starts an engine that has them.
+Numbers of an "attack list" are those of arena/red_team/catalog.py. The tests need the images of `arena sandbox image
+build`; .ci/docker-engine starts an engine that has them.
 """
 
 import contextlib
@@ -140,7 +140,7 @@ def seen(sandbox: DockerSandbox, tmp_path_factory: pytest.TempPathFactory) -> di
 
 
 def test_a_program_has_no_privilege_and_can_get_none(seen: dict[str, Any]) -> None:
-    """Source: research/sandbox.md, section 8: not root, no capabilities, no-new-privileges, our seccomp filter."""
+    """Not root, no capabilities, no-new-privileges, our seccomp filter."""
     status = seen["status"]
     assert "0" not in status["Uid"] + status["Gid"]
     assert {status[name][0] for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {"0" * 16}
@@ -179,13 +179,13 @@ def test_a_program_has_no_network_and_learns_nothing_of_the_hosts(seen: dict[str
 
 
 def test_files_that_tell_of_others_are_masked(seen: dict[str, Any]) -> None:
-    """Source: research/sandbox.md, section 2, row "/proc/loadavg, ..." (OPEN there), and /sys."""
+    """What changes with others' doings is a channel between containers: /proc/loadavg and the like, and /sys."""
     assert set(seen["covert"].values()) == {0}
     assert seen["sys"] == []
 
 
 def test_a_program_runs_under_the_limits(seen: dict[str, Any]) -> None:
-    """Source: research/sandbox.md, section 8, and limits.py."""
+    """Source: limits.py."""
     limits = Limits()
     assert seen["limits"]["core"] == 0
     assert seen["limits"]["nofile"] == limits.open_files
@@ -199,7 +199,7 @@ def test_a_program_runs_under_the_limits(seen: dict[str, Any]) -> None:
 
 
 def test_the_engine_was_told_all_of_it(sandbox: DockerSandbox, folder: Path) -> None:
-    """Source: issue 4, the list behind "docker": the facts as the engine has them."""
+    """The facts as the engine has them."""
     before = set(ours())
     with running(sandbox, Program(("sleep", "60"), folder)) as box:
         (container,) = set(ours()) - before
@@ -246,7 +246,7 @@ def ours() -> list[str]:
 
 
 def test_lines_go_both_ways_and_the_end_is_the_end(sandbox: DockerSandbox, folder: Path) -> None:
-    """Source: issue 4, "Docker at pipe speed". No false end of file at the start, a true one at the end."""
+    """No false end of file at the start, a true one at the end."""
     with running(sandbox, Program(("cat",), folder)) as box:
         for number in range(100):
             os.write(box.stdin, b"%d\n" % number)
@@ -317,28 +317,28 @@ def test_a_missing_program_or_interpreter_is_the_programs_fault(sandbox: DockerS
 
 
 def test_an_unreadable_bot_folder_is_one_clear_message(sandbox: DockerSandbox, tmp_path: Path) -> None:
-    """Source: issue 4, "Bad input". (A root user reads everything, so the folder is gone instead.)"""
+    """A root user reads everything, so here the folder is gone."""
     with pytest.raises(ProgramError, match="its files can't be read") as caught:
         sandbox.start(python("", tmp_path / "gone"), Limits())
     assert "\n" not in str(caught.value)
 
 
 def test_an_unknown_image_is_an_error_that_says_how_to_get_it(tmp_path: Path, folder: Path) -> None:
-    """Source: issue 4, "Bad input": one clear message, at the choice already."""
+    """One clear message, at the choice already."""
     assert "docker pull no-such-image" in str(why_not("docker", Choice("docker", image="no-such-image")))
     with pytest.raises(SandboxError, match=r"there is no image no-such-image: .*docker pull no-such-image"):
         DockerSandbox(tmp_path / "scratch", image="no-such-image")
 
 
 def test_an_unknown_runtime_is_an_error_that_names_those_there_are(tmp_path: Path) -> None:
-    """Source: issue 4, `--docker-runtime`: nothing falls back silently."""
+    """No other runtime is taken silently."""
     assert "knows no runtime no-such-runtime (it has" in str(docker.why_not("no-such-runtime"))
     with pytest.raises(SandboxError, match="runc"):
         DockerSandbox(tmp_path / "scratch", runtime="no-such-runtime")
 
 
 def test_a_runtime_is_passed_through(tmp_path: Path, folder: Path) -> None:
-    """Source: issue 4, `--docker-runtime`. runc by its own name is a runtime like another."""
+    """runc by its own name is a runtime like another."""
     sandbox = DockerSandbox(tmp_path / "scratch", runtime="runc")
     before = set(ours())
     try:
@@ -391,7 +391,7 @@ def test_a_script_runs_by_its_own_first_line_whatever_this_machine_calls_the_int
 
 
 def test_out_of_memory_is_named(sandbox: DockerSandbox, folder: Path, grouped: None) -> None:
-    """Source: issue 4, "Limits"; attack list 32. What lies in /tmp counts."""
+    """Source: attack list 32. What lies in /tmp counts."""
     eat = "kept = []\nwhile True: kept.append(bytearray(1 << 20))"
     assert outcome(sandbox, eat, folder, Limits(memory_mb=64))[0] == Exit(None, 9, "memory_mb", (("memory_mb", 1),))
 
@@ -437,7 +437,7 @@ def test_a_file_that_grows_too_large_is_named(sandbox: DockerSandbox, folder: Pa
 
 
 def test_tmp_has_a_size_and_a_number_of_files(sandbox: DockerSandbox, folder: Path) -> None:
-    """Source: research/sandbox.md, section 2, rows "/tmp bytes" and "/tmp inodes"."""
+    """A full /tmp is an error that the program sees."""
     fill = """
 import errno, os
 n = size = 0
@@ -464,7 +464,7 @@ print(size, n)
 
 
 def test_cpu_time_is_charged_with_children(sandbox: DockerSandbox, folder: Path) -> None:
-    """Source: issue 4, "Fair clocks"; DESIGN section 3."""
+    """Source: protocol/SPEC.md, "The clock"."""
     assert sandbox.accounts_cpu
     burn = """
 import os, time
@@ -493,7 +493,7 @@ if pid:
 
 
 def test_a_frozen_program_and_its_children_use_no_time(sandbox: DockerSandbox, folder: Path, grouped: None) -> None:
-    """Source: research/sandbox.md, section 6. A frozen program can be killed."""
+    """A frozen program can be killed."""
     code = "import os\nos.fork()\nprint(1)\nwhile True: pass"
     with running(sandbox, python(code, folder), Limits(cores=min(2, os.cpu_count() or 1))) as box:
         read_line(box.stdout)
@@ -510,7 +510,7 @@ def test_a_frozen_program_and_its_children_use_no_time(sandbox: DockerSandbox, f
 
 
 def test_closing_a_flooding_program_is_bounded(sandbox: DockerSandbox, folder: Path) -> None:
-    """Source: research/sandbox.md, trap 5: with attach, removing one hung for over 60 s.
+    """With attach, the engine needed over 60 s to remove one whose output nobody read.
 
     The one test that shows how soon a container's box is closed: box.py, CLOSE_MS.
     """
@@ -539,7 +539,7 @@ def left() -> tuple[Any, ...]:
 
 
 def test_thirty_boxes_leave_nothing(tmp_path: Path, folder: Path) -> None:
-    """Source: issue 4, "Soak": no process, container, cgroup, mount, descriptor or folder."""
+    """No process, container, cgroup, mount, descriptor or folder."""
     scratch = tmp_path / "scratch"
 
     def play(boxes: int) -> None:
@@ -585,7 +585,7 @@ os.read(0, 1)
 
 
 def test_a_killed_referee_leaves_nothing_after_the_next_sweep(tmp_path: Path, folder: Path) -> None:
-    """Source: issue 4, "Soak": kill -9 of the referee in mid match leaves nothing after the next start."""
+    """kill -9 of the referee during a match leaves nothing after the next start."""
     scratch = tmp_path / "scratch"
     with referee(REFEREE, scratch, folder) as process:
         pid = int(line_of(process))
@@ -634,7 +634,7 @@ def test_a_sweep_removes_no_folder_but_a_containers(tmp_path: Path) -> None:
 def test_a_container_that_somebody_else_killed_isnt_the_programs_fault(
     sandbox: DockerSandbox, folder: Path, how: str
 ) -> None:
-    """Source: issue 4: void only by signals that the table's bots can't cause, such as the engine's own events."""
+    """Only what the table's bots can't cause voids a match, such as the engine's own events."""
     before = set(ours())
     with running(sandbox, Program(("cat",), folder)) as box:
         (container,) = set(ours()) - before
@@ -674,7 +674,7 @@ os.pwrite(memory, jump, here)
 def test_code_that_a_program_puts_into_process_1_is_charged_and_frozen_too(
     sandbox: DockerSandbox, folder: Path, grouped: None, needs: Needs
 ) -> None:
-    """Source: container.py, "What the program can do to this": it has the same user id. Issue 4, "Fair clocks"."""
+    """Source: container.py, "What the program can do to this": it has the same user id."""
     with running(sandbox, python(SPIN, folder)) as box:
         opened = read_some(box.stdout) == b"open\n"
         needs("memory of other processes", None if opened else "this machine's Yama keeps programs from it")
@@ -939,7 +939,7 @@ os._exit(0)
 def test_a_daemon_that_hangs_dies_or_stops_voids_the_match_in_time(
     daemon: Daemon, tmp_path: Path, folder: Path, number: int
 ) -> None:
-    """Source: issue 4, "Bad input": within 30 s. The next match, with the daemon back, is played."""
+    """Within 30 s. The next match, with the daemon back, is played."""
     if not daemon.answers():
         daemon.stop()
         daemon.start()
@@ -959,7 +959,7 @@ def test_a_daemon_that_hangs_dies_or_stops_voids_the_match_in_time(
 def test_a_daemon_that_hangs_when_a_bot_is_started_is_an_error_in_time(
     daemon: Daemon, tmp_path: Path, folder: Path
 ) -> None:
-    """Source: issue 4, "Bad input"; every call has a time-out."""
+    """Every call has a time-out."""
     with referee(START, tmp_path / "scratch", folder, DOCKER_HOST=daemon.host) as process:
         assert line_of(process) == b"ready\n"
         daemon.send(signal.SIGSTOP)
@@ -975,7 +975,7 @@ def test_a_daemon_that_hangs_when_a_bot_is_started_is_an_error_in_time(
 
 
 def test_no_daemon_is_one_line_with_the_command_that_mends_it(tmp_path: Path) -> None:
-    """Source: issue 4, "Choice": an error that says how to get it."""
+    """An error says how to get an engine."""
     code = "from arena.sandbox import docker; print(docker.why_not(), docker.sweep())"
     with referee(code, DOCKER_HOST=f"unix://{tmp_path}/nothing") as process:
         said = line_of(process).decode()
@@ -985,7 +985,7 @@ def test_no_daemon_is_one_line_with_the_command_that_mends_it(tmp_path: Path) ->
 
 
 def test_a_docker_host_that_names_none_is_told_as_such() -> None:
-    """Source: issue 4, "Choice": an error that says how to mend it; the service isn't what is wrong."""
+    """An error says how to mend the setting; the service isn't what is wrong."""
     for host in ("garbage", "http://x:y:z", "tcp://"):
         with referee("from arena.sandbox import docker; print(docker.why_not())", DOCKER_HOST=host) as process:
             said = line_of(process).decode()
@@ -1006,7 +1006,7 @@ def attached(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DockerSandbox
 
 
 def test_attach_says_so_and_promises_no_clock(attached: DockerSandbox, sandbox: DockerSandbox) -> None:
-    """Source: issue 4: "falls back to attach and says so"."""
+    """Nobody is left to wonder why a run is slow."""
     assert "through the daemon" in attached.note
     assert "through the daemon" not in sandbox.note
     assert (attached.accounts_cpu, attached.freezes) == (False, False)
@@ -1053,7 +1053,7 @@ def test_attach_leaves_out_links_that_lead_out(attached: DockerSandbox, folder: 
 
 
 def test_attach_closes_a_flooding_program_in_time_and_leaves_nothing(attached: DockerSandbox, folder: Path) -> None:
-    """Source: research/sandbox.md, trap 5: the stream is shut down before the container is removed."""
+    """The stream is shut down before the container is removed."""
     before = (ours(), descriptors())
     took = []
     for _ in range(CLOSES):
@@ -1080,7 +1080,7 @@ def test_attach_knows_a_container_that_somebody_else_killed(attached: DockerSand
 
 
 def test_out_of_memory_is_named_without_control_groups_of_ours(attached: DockerSandbox, folder: Path) -> None:
-    """Source: issue 4, "Limits": the engine itself tells. (Small pieces: malloc itself fails for a large one.)"""
+    """The engine itself tells. (Small pieces: malloc itself fails for a large one.)"""
     code = "kept = []\nwhile True: kept.append(bytearray(1 << 20))"
     ended = outcome(attached, code, folder, Limits(memory_mb=64))[0]
     assert ended == Exit(None, 9, "memory_mb", (("memory_mb", 1),))

@@ -1,8 +1,8 @@
 """Tests of control groups: what they bound and count, and that none outlives its box or its referee.
 
-Source: research/sandbox.md, sections 5 to 7 (strategy, costs, freezing), attack list rows 1, 2, 14, 21, 32, 104, 108.
-Run against the groups of this host; where a host has a v2 tree and no v2 controllers, the same code makes groups that
-can only count, freeze and kill, and a folder of plain files stands for what such a host lacks.
+Rows are those of the attack list, arena/red_team/catalog.py. Files and their meaning: the kernel's cgroup-v2.rst and
+cgroup-v1/memory.rst. The tests run against the groups of this host. A host may have a v2 tree and no v2 controllers:
+there the same code makes groups that can only count, freeze and kill, and plain files stand for what the host lacks.
 """
 
 import fnmatch
@@ -185,7 +185,7 @@ def is_frozen(group: Cgroup) -> bool:
 
 
 def test_cpu_time_stays_when_its_users_are_gone(group: Cgroup) -> None:
-    """Section 5: a child that burns and ends is charged; what is charged stays."""
+    """A child that burns and ends is charged; what is charged stays."""
     program = start(group, "import time\nwhile time.process_time() < 0.1: pass\n")
     assert end(program) == 0
     used = group.cpu_ns()
@@ -195,7 +195,7 @@ def test_cpu_time_stays_when_its_users_are_gone(group: Cgroup) -> None:
 
 
 def test_a_frozen_group_can_be_killed(group: Cgroup) -> None:
-    """Section 6: that is what v1's freezer can't do."""
+    """That is what v1's freezer can't do."""
     program = start(group, SLEEPER)
     group.freeze()
     until(lambda: is_frozen(group), "the group didn't freeze")
@@ -440,7 +440,7 @@ def plain_tree(tmp_path: Path) -> Path:
 
 
 def test_in_a_delegated_v2_group_the_process_moves_to_a_leaf_and_controllers_are_switched_on(tmp_path: Path) -> None:
-    """Section 7, case 1. Plain files keep what was written last."""
+    """Plain files keep what was written last."""
     base = plain_tree(tmp_path)
     cgroup.prepare(Layout(base / cgroup.LEAF, tmp_path, {}, (tmp_path,)))
     assert (base / cgroup.LEAF / "cgroup.procs").read_text() == str(os.getpid())
@@ -500,7 +500,7 @@ def test_a_host_where_no_group_can_be_made_is_told_how_to_get_one(tmp_path: Path
 
 @pytest.mark.needs("root", None if os.geteuid() == 0 else "only root can give a subtree away")
 def test_an_unprivileged_user_makes_groups_in_a_subtree_of_its_own(groups: Hierarchy) -> None:
-    """Section 7: as delegation gives it; here in the v2 tree, by whatever of it needs no controller."""
+    """As systemd's delegation gives it; here in the v2 tree, with whatever needs no controller."""
     base = groups.unified / f"arena.{os.getpid()}.test-delegation"
     base.mkdir()
     reading, writing = os.pipe()
