@@ -13,6 +13,7 @@ from rich.text import Text
 
 from arena.cli.out import Column, counted, table
 from arena.coup import (
+    ABOUT,
     COUP,
     DOCUMENTS,
     FIELD,
@@ -30,7 +31,6 @@ from arena.coup import (
     toml,
     why_idle,
 )
-from arena.run import ABOUT
 
 # What is said elsewhere: in the title, the table of actions or that of the deck.
 _TOLD = {"name", "min_seats", "max_seats", "turn_limit", "exchange_draw", "block_challenged_by"}

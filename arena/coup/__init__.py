@@ -77,6 +77,7 @@ from arena.coup.moves import (
 from arena.coup.odds import Odds, held, nobody_holds, odds
 from arena.coup.play import IllegalMoveError, apply, deal
 from arena.coup.rules import (
+    ABOUT,
     COUP,
     PRESETS,
     Action,
@@ -110,6 +111,7 @@ from arena.coup.state import (
 from arena.coup.view import View, private_to, seen, view
 
 __all__ = [
+    "ABOUT",
     "CHALLENGE",
     "COUP",
     "DECLINE",

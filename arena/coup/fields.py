@@ -1,10 +1,11 @@
 """The fields of a ruleset as a table, and a ruleset as plain data: what records, run.json and TOML files hold.
 
 The table says for each field what it settles, which values it takes and which document says so; the checks, `arena
-rules` and the messages read it. Defaults stand in `Ruleset` alone. Nothing here knows a file, a record or a bot.
+rules`, the messages and the hello line read it. Defaults stand in `Ruleset` alone. Nothing here knows a file, a record
+or a bot.
 
 A source is document:line of the rule documents, "ours" where no document says it, "treason's program" for what the
-program that 004 describes is known to do. research/rules.md is the decision behind each.
+program that the document `treason` describes is known to do.
 """
 
 import json
@@ -100,9 +101,16 @@ class FieldRule:
         hint = f"; did you mean {toml(meant[0])}?" if meant else "."
         raise ValueError(f"{self.name} = {toml(value)} is not allowed{hint}\nAllowed: {self.allowed} ({self.source}).")
 
-    def effective(self, rules: Ruleset) -> Any:
-        """Return the field's value in these rules; of what they leave open, what they then play."""
-        return rules.draw if self.name == "exchange_draw" else getattr(rules, self.name)
+    def effective(self, rules: Ruleset, seats: int | None = None) -> Any:
+        """Return the field's value in these rules; of what they leave open, what they then play.
+
+        seats: of the table, None if unknown; then a turn limit that the rules leave open is None.
+        """
+        if self.name == "exchange_draw":
+            return rules.draw
+        if self.name == "turn_limit" and seats is not None:
+            return rules.limit(seats)
+        return getattr(rules, self.name)
 
     def sentence(self, rules: Ruleset) -> str:
         """Return what holds in these rules."""

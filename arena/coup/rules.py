@@ -1,7 +1,7 @@
 """The rules as data: roles, the action table, rulesets and presets.
 
-The engine reads the table and the ruleset's fields and nothing else; so do the documents made from them. Sources are
-given as document:line of the rule documents (000 is the rulebook). Nothing here knows a state, a bot or a file.
+The engine reads the table and the ruleset's fields and nothing else; so do the documents made from them. A source is
+document:line of a rule document, see DOCUMENTS in fields.py. Nothing here knows a state, a bot or a file.
 """
 
 from dataclasses import dataclass, field
@@ -328,4 +328,19 @@ PRESETS: dict[str, Ruleset] = {
             block_after_failed_challenge=BlockAfterChallenge.NOT_CHALLENGER,  # blog:59
         ),
     )
+}
+
+# One line each, for a reader who looks for a game.
+ABOUT: dict[str, str] = {
+    "coup": "the base game of the rulebook",
+    "duel": "the rulebook's variant for two, with a draft",
+    "inquisitor": "the inquisitor replaces the ambassador",
+    "reformation": "allegiances, conversion and embezzlement",
+    "reformation-inquisitor": "reformation with the inquisitor",
+    "treason": "Treason Coup with reformation and inquisitor",
+    "treason-original": "Treason Coup with the ambassador",
+    "treason-inquisitors": "Treason Coup with the inquisitor",
+    "classroom": "anyone may block; only the actor challenges it",
+    "andy": "a card shown as proof may be kept",
+    "blog": "an exchange of one puts the claimed card back",
 }

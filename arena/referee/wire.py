@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from arena.coup import (
+    FIELDS,
     Act,
     Acted,
     Action,
@@ -62,41 +63,33 @@ from arena.coup import (
     Unproven,
     View,
     notation,
+    plain,
     private_to,
     seen,
 )
 from protocol import encode
 
+# The order of the first fields on the wire; those of the table of fields that aren't here follow in its own.
+_RULES_FIRST = (
+    *("name", "seats", "deck", "start_coins", "two_player_starter_coins"),
+    *("coup_cost", "assassinate_cost", "forced_coup", "turn_limit"),
+)
+_NOT_TOLD = ("min_seats", "max_seats")  # a bot needs the seats of its own table
+
 
 def ruleset_payload(rules: Ruleset, seats: int) -> dict[str, Any]:
-    """Return the ruleset as it stands in the hello line."""
+    """Return the ruleset as it stands in the hello line: its fields, and what follows from them for so many seats."""
     copies = 3 if rules.draft else rules.copies(seats)  # the draft deals three sets of five
-    return {
-        "name": rules.name,
+    told: dict[str, Any] = {
+        rule.name: plain(rule.effective(rules, seats)) for rule in FIELDS if rule.name not in _NOT_TOLD
+    }
+    told |= {
         "seats": seats,
         "deck": {role.value: copies for role in sorted(rules.roles)},
-        "start_coins": rules.start_coins,
-        "two_player_starter_coins": rules.two_player_starter_coins,
         "coup_cost": rules.rule(Action.COUP, targeted=True).cost,
         "assassinate_cost": rules.rule(Action.ASSASSINATE, targeted=True).cost,
-        "forced_coup": rules.forced_coup,
-        "turn_limit": rules.limit(seats),
-        "first_player": rules.first_player.value,
-        "attacks_blocked_by": rules.attacks_blocked_by.value,
-        "block_challenged_by": rules.block_challenged_by.value,
-        "prove": rules.prove.value,
-        "shown_card": rules.shown_card.value,
-        "block_after_failed_challenge": rules.block_after_failed_challenge.value,
-        "exchange_draw": rules.draw,
-        "exchange_return": rules.exchange_return.value,
-        "inquisitor": rules.inquisitor,
-        "examine_pick": rules.examine_pick.value,
-        "examine_replace": rules.examine_replace.value,
-        "reformation": rules.reformation,
-        "allegiance_start": rules.allegiance_start.value,
-        "embezzle_concede": rules.embezzle_concede,
-        "draft": rules.draft,
     }
+    return {name: told[name] for name in dict.fromkeys((*_RULES_FIRST, *told))}
 
 
 def game_start(view: View, game: int, players: Sequence[str]) -> bytes:

@@ -9,11 +9,10 @@ from arena.run.greeting import NotStarted, greet_all
 from arena.run.job import Job, NoRoomError, play
 from arena.run.progress import Progress
 from arena.run.results import game_results, record_results
-from arena.run.rules_file import ABOUT, RulesetError, limited, load, load_limits
+from arena.run.rules_file import RulesetError, limited, load, load_limits
 from arena.run.session import HostError, Run, clean_up
 
 __all__ = [
-    "ABOUT",
     "Building",
     "HostError",
     "Job",

@@ -26,24 +26,9 @@ from arena.bots import read_toml, shown
 from arena.coup import COUP, FIELD, FIELDS, PRESETS, Ruleset, changed, toml, unknown_field, why_idle, why_unplayable
 from arena.sandbox import LIMITS
 
-__all__ = ["ABOUT", "RulesetError", "limited", "load", "load_limits"]
+__all__ = ["RulesetError", "limited", "load", "load_limits"]
 
 ENDING = ".toml"
-
-# One line each, for a reader who looks for a game. Sources: research/rules.md, "Presets".
-ABOUT = {
-    "coup": "the base game of the rulebook",
-    "duel": "the rulebook's variant for two, with a draft",
-    "inquisitor": "the inquisitor replaces the ambassador",
-    "reformation": "allegiances, conversion and embezzlement",
-    "reformation-inquisitor": "reformation with the inquisitor",
-    "treason": "Treason Coup with reformation and inquisitor",
-    "treason-original": "Treason Coup with the ambassador",
-    "treason-inquisitors": "Treason Coup with the inquisitor",
-    "classroom": "anyone may block; only the actor challenges it",
-    "andy": "a card shown as proof may be kept",
-    "blog": "an exchange of one puts the claimed card back",
-}
 
 
 class RulesetError(Exception):

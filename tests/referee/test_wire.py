@@ -9,10 +9,12 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import protocol
 from arena.coup import (
     CHALLENGE,
     COUP,
@@ -64,6 +66,7 @@ from arena.coup import (
     view,
 )
 from arena.referee import MatchSpec, Terms, hello, wire
+from protocol.coup import Ruleset as WireRuleset
 from protocol.messages import Hello, parse_to_bot
 
 RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
@@ -381,13 +384,32 @@ def test_the_hello_tells_every_rule_of_every_ruleset(ruleset: RulesOf, name: str
         rules = ruleset(name, seats)
         told = greeting(rules, seats).ruleset
         for field in FIELDS:
-            if field.name not in ("min_seats", "max_seats", "turn_limit"):
-                assert getattr(told, field.name) == plain(field.effective(rules)), field.name
-        assert told.turn_limit == rules.limit(seats)
+            if field.name not in ("min_seats", "max_seats"):
+                assert getattr(told, field.name) == plain(field.effective(rules, seats)), field.name
         state = deal(rules, seats, Chance(bytes(32), 0))
         dealt = Counter([*state.deck, *(card for hand in state.hands for card in hand)])
         pack = dict.fromkeys(dealt, 3) if rules.draft else dict(dealt)  # the draft: the third of three sets
         assert told.deck == {role.value: count for role, count in pack.items()}
+
+
+# Not fields of a ruleset: what follows from one, for so many seats.
+DERIVED = {"seats", "deck", "coup_cost", "assassinate_cost"}
+
+
+def test_the_wire_has_every_field_of_a_ruleset_and_no_other() -> None:
+    """A new rule field is told to bots: protocol/coup.py's Ruleset and SPEC.md name it."""
+    told = {rule.name for rule in FIELDS} - {"min_seats", "max_seats"} | DERIVED
+    defined = set(WireRuleset.model_fields)
+    assert sorted(told - defined) == [], "fields that protocol/coup.py's Ruleset lacks"
+    assert sorted(defined - told) == [], "fields that only protocol/coup.py's Ruleset has"
+    spec = Path(protocol.__file__).with_name("SPEC.md").read_text(encoding="utf-8")
+    unnamed = [name for name in sorted(defined) if f"`{name}`" not in spec and f'"{name}":' not in spec]
+    assert unnamed == [], "fields that SPEC.md lacks"
+
+
+def test_the_fields_of_the_rules_keep_their_order_on_the_wire() -> None:
+    """The model's, and so schema.json's: the same rules make the same line."""
+    assert [*wire.ruleset_payload(COUP, 4)] == [*WireRuleset.model_fields]
 
 
 # --- feeds ------------------------------------------------------------------------------------------------------------

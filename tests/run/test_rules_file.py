@@ -1,5 +1,5 @@
 """What --rules makes of a name or a file, and a ruleset as plain data. Source: arena/run/rules_file.py, and
-research/rules.md for the fields and presets."""
+arena/coup/fields.py for the fields."""
 
 import json
 from dataclasses import fields, replace
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from arena.coup import (
+    ABOUT,
     COUP,
     DOCUMENTS,
     FIELD,
@@ -22,7 +23,7 @@ from arena.coup import (
     seat_counts,
     to_dict,
 )
-from arena.run import ABOUT, RulesetError, load
+from arena.run import RulesetError, load
 
 # What must be on for a field to have an effect.
 NEEDED: dict[str, dict[str, object]] = {rule.name: {rule.needs: True} for rule in FIELDS if rule.needs} | {
@@ -50,13 +51,13 @@ def refusal(name_or_path: str) -> str:
 
 
 def test_the_table_has_every_field_of_a_ruleset_once_and_in_its_order() -> None:
-    """The issue: every field with its default, allowed values and the document it comes from."""
+    """`arena rules --fields` prints the table: a field that it lacked could be neither set nor recorded."""
     assert [rule.name for rule in FIELDS] == [field.name for field in fields(Ruleset) if field.init]
 
 
 @pytest.mark.parametrize("rule", FIELDS, ids=lambda rule: rule.name)
 def test_a_field_takes_its_default_and_every_member_of_its_enum(rule: Any) -> None:
-    """research/rules.md, the values of each field. Nobody is no value of attacks_blocked_by: no document has that."""
+    """Nobody is no value of attacks_blocked_by: no rule document has that."""
     assert rule.default is None or rule.read(to_dict(COUP)[rule.name]) == rule.default
     values = [option.value for option in rule.options]
     if isinstance(rule.default, StrEnum):
@@ -134,7 +135,7 @@ def test_data_that_lacks_a_field_is_refused(name: str) -> None:
 
 # --- presets ----------------------------------------------------------------------------------------------------------
 
-# research/rules.md, "Presets". The seats are those that it can be played with.
+# What each document changes of the base game. The seats are those that the preset can be played with.
 PRESET_TABLE: dict[str, tuple[range, dict[str, object]]] = {
     "coup": (range(2, 11), {}),
     "duel": (range(2, 3), {"max_seats": 2, "draft": True}),
@@ -195,14 +196,14 @@ PRESET_TABLE: dict[str, tuple[range, dict[str, object]]] = {
 }
 
 
-def test_every_preset_of_the_issue_is_there_and_described() -> None:
-    """The issue, "Rulesets as data"."""
+def test_every_preset_is_there_and_described() -> None:
+    """`arena rules` lists them."""
     assert [*PRESETS] == [*PRESET_TABLE] == [*ABOUT]
 
 
 @pytest.mark.parametrize("name", PRESET_TABLE)
 def test_a_preset_differs_from_the_base_game_as_its_document_says(name: str) -> None:
-    """research/rules.md, "Presets"."""
+    """The rule documents: PRESET_TABLE."""
     seats, different = PRESET_TABLE[name]
     rules = load(name)
     assert {rule.name: to_dict(rules)[rule.name] for rule in differences(rules)} == different
