@@ -9,7 +9,7 @@ from arena.sandbox.backend import Backend, Lookup
 from arena.sandbox.backends import backend, lookup, make, strongest, sweep, sweep_all, takers, why_not
 from arena.sandbox.box import CLOSE_MS, Box, Counted, Exit, Program, ProgramError, Sandbox, SandboxError
 from arena.sandbox.bundle import copy_files
-from arena.sandbox.capture import KEPT_BYTES, Capture
+from arena.sandbox.capture import Capture
 from arena.sandbox.cause import caused
 from arena.sandbox.choice import ISOLATING, NAMES, Choice
 from arena.sandbox.doctor import boxes, findings
@@ -25,7 +25,6 @@ __all__ = [
     "CLOSE_MS",
     "FULL",
     "ISOLATING",
-    "KEPT_BYTES",
     "LIMITS",
     "NAMES",
     "PR_SET_CHILD_SUBREAPER",

@@ -16,7 +16,7 @@ from pathlib import Path
 from arena.sandbox.box import Program, ProgramError, SandboxError
 
 INSIDE = "/bot"
-MOST_MB = 512  # of memory, as root, while the box lives; a program with more files than that isn't one for a table
+MOST_MB = 512  # of memory, as root, while the box lives; a program with more files than that isn't one for a match
 BLOCK = 4096  # what a tmpfs takes at least for an entry; so their number is bounded too, to 131,072
 
 
@@ -40,15 +40,15 @@ def cwd_inside(program: Program) -> str:
     return INSIDE if files == program.cwd or not program.cwd.is_relative_to(files) else _inside(str(program.cwd), files)
 
 
-def copy_files(program: Program, folder: Path) -> None:
+def copy_files(program: Program, folder: Path, most_bytes: int = MOST_MB * 1024 * 1024) -> None:
     """Copy the program's own files into an existing folder, which is then what the box shows as /bot.
 
-    A bare file keeps its name. Raises ProgramError for files that can't be read or are too many, SandboxError for a
-    folder that can't be written.
+    A bare file keeps its name. Each entry counts for a BLOCK at least. Raises ProgramError for files that can't be read
+    or take more than `most_bytes`, SandboxError for a folder that can't be written.
     """
     files = own_files(program)
     try:
-        left = _Left()
+        left = _Left(most_bytes)
         if files.is_dir():
             _copy_folder(files, folder, left)
         else:
@@ -81,13 +81,13 @@ def _inside(word: str, files: Path) -> str:
 class _Left:
     """Count what may still be copied."""
 
-    def __init__(self) -> None:
-        self._bytes = MOST_MB * 1024 * 1024
+    def __init__(self, most_bytes: int) -> None:
+        self._most = self._bytes = most_bytes
 
     def take(self, size: int) -> None:
         self._bytes -= BLOCK * (1 + size // BLOCK)
         if self._bytes < 0:
-            raise ProgramError(f"its files are larger than {MOST_MB} MB, or too many")
+            raise ProgramError(f"its files are larger than {self._most >> 20} MB, or too many")
 
 
 def _copy_folder(source: Path, target: Path, left: _Left) -> None:

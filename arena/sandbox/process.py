@@ -264,12 +264,8 @@ class ProcessBox(ChildBox):
 def _make_private_folder(scratch: Path) -> Path:
     scratch.mkdir(parents=True, exist_ok=True)
     private = Path(tempfile.mkdtemp(prefix="box-", dir=scratch))
-    try:
-        (private / "home").mkdir()
-        (private / "tmp").mkdir()
-    except OSError:
-        _unmake_private_folder(private)
-        raise
+    (private / "home").mkdir()
+    (private / "tmp").mkdir()
     return private
 
 

@@ -286,6 +286,21 @@ def test_wrong_limits_of_a_ruleset_are_refused_with_what_is_allowed(tmp_path: Pa
         assert str(refused.value).count("\n") == 1
 
 
+@pytest.mark.parametrize("field", LIMITS)
+def test_the_bounds_of_a_limit_may_be_met_exactly(tmp_path: Path, field: str) -> None:
+    """The least and the most are allowed; the next below and above aren't."""
+    row = LIMITS[field]
+    step = 0.01 if isinstance(row.default, float) else 1
+    file = tmp_path / "my.toml"
+    for value in (row.least, row.most):
+        file.write_text(f"[limits]\n{field} = {value}\n")
+        assert load_limits(str(file)) == {field: value}
+    for value in (row.least - step, row.most + step):
+        file.write_text(f"[limits]\n{field} = {value}\n")
+        with pytest.raises(RulesetError, match=f"from {row.least:g} to {row.most:,.12g}"):
+            load_limits(str(file))
+
+
 def test_limits_that_are_no_table_are_refused(tmp_path: Path) -> None:
     """limits = 3 says how to write it."""
     file = tmp_path / "my.toml"
