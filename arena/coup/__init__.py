@@ -7,6 +7,7 @@ while state.board.phase.asked:
 """
 
 from arena.coup.chance import Chance, derived, draw, permuted
+from arena.coup.decisions import DECISIONS
 from arena.coup.events import (
     Acted,
     Blocked,
@@ -114,6 +115,7 @@ __all__ = [
     "ABOUT",
     "CHALLENGE",
     "COUP",
+    "DECISIONS",
     "DECLINE",
     "DOCUMENTS",
     "FIELD",
