@@ -1,15 +1,19 @@
-"""A box whose program is a child of this process, or lies below one: its pipes, its clock, its freezing, its excesses.
+"""Sandboxes whose programs are children of this process, or descend from one: what such boxes have in common.
 
-Must not know how the program is kept apart, nor how it ends; that is its subclasses'.
+Pipes, the clock, freezing, excesses and control groups. Must not know how a program is kept apart, nor how it is ended:
+the two kinds of such a sandbox know that.
 """
 
 import errno
 import os
 import subprocess
+from pathlib import Path
+from typing import Literal
 
-from arena.sandbox.box import Box
+from arena.sandbox.box import Box, Counted, Sandbox, SandboxError
 from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Watch, cgroup
+from arena.sandbox.wait import reap_late
 
 # What exec and chdir report about the program itself; any other errno (EAGAIN, ENOMEM, EMFILE, ...) is this machine's.
 THEIR_ERRNOS = {
@@ -22,6 +26,42 @@ THEIR_ERRNOS = {
     errno.ENOEXEC: "not a program (exec format error): is the #! line missing?",
     errno.E2BIG: "arguments and environment are too long",
 }
+
+
+class ChildSandbox(Sandbox):
+    """Hold the folder and the control groups of boxes; `scratch` is made when missing.
+
+    `hierarchy` is what control groups are made in; "found" means those of this host, None that there are none.
+    """
+
+    def __init__(self, scratch: Path, hierarchy: cgroup.Hierarchy | Literal["found"] | None = "found") -> None:
+        self._scratch = scratch.absolute()  # a program's HOME must hold whatever folder it runs in
+        self._groups = cgroup.hierarchy() if hierarchy == "found" else hierarchy
+
+    @property
+    def freezes(self) -> bool:
+        """Whether there are groups, and the kernel freezes them."""
+        return "freeze" in self._controllers
+
+    def close(self) -> None:
+        """Reap what the kernel was slow to end."""
+        reap_late()
+
+    @property
+    def _controllers(self) -> frozenset[str]:
+        """What the groups can do: of memory, pids, cpu and freeze."""
+        return frozenset() if self._groups is None else self._groups.controllers
+
+    @property
+    def _watched(self) -> bool:
+        """Whether the processes of a box must be looked at, because no group bounds them."""
+        return not {"memory", "pids"} <= self._controllers
+
+    @property
+    def _exactness(self) -> str:
+        """Say which limits are approximate."""
+        vague = [word for name, word in (("memory", "memory"), ("pids", "processes")) if name not in self._controllers]
+        return f"approximate limits: {', '.join(vague)}" if vague else "limits by control groups"
 
 
 class ChildBox(Box):
@@ -85,6 +125,18 @@ class ChildBox(Box):
                 self._excess = self._watch.exceeded()
         if self._excess is not None:
             self._kill_all()
+
+    def _counted(self, well: bool) -> Counted:
+        """Return what the control group has counted.
+
+        Raises SandboxError if the machine ran out of memory and its kernel killed a process of the box, unless the
+        program ended `well` all the same.
+        """
+        if self._group is None:
+            return ()
+        if not well and self._group.host_oom():
+            raise SandboxError("the machine ran out of memory, and its kernel killed a program for it")
+        return self._group.counted()
 
     def _used_up(self, margin_s: float = 0.0) -> bool:
         """Tell whether the CPU time is spent, to within a margin: SIGXCPU's clock isn't quite ours."""

@@ -53,12 +53,11 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
 
 from arena.sandbox.backend import Backend, Lookup
-from arena.sandbox.box import CLOSE_MS, Counted, Exit, Program, ProgramError, Sandbox, SandboxError
+from arena.sandbox.box import CLOSE_MS, Exit, Program, ProgramError, SandboxError
 from arena.sandbox.cause import caused
-from arena.sandbox.child import THEIR_ERRNOS, ChildBox
+from arena.sandbox.child import THEIR_ERRNOS, ChildBox, ChildSandbox
 from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Watch, cgroup, children, launch
 from arena.sandbox.trees import remove_tree
@@ -70,51 +69,29 @@ REAP_POLL_S = 0.001  # the dead arrive within a few ms, so a finer step gains no
 BOXES_AT_ONCE = 16  # of one user at once: a table of ten and what is being ended; their processes share one counter
 
 
-class ProcessSandbox(Sandbox):
-    """Start programs as plain processes with private folders below `scratch`, which is made when missing.
-
-    `hierarchy` is what control groups are made in; "found" means those of this host, None that there are none.
-    """
+class ProcessSandbox(ChildSandbox):
+    """Start programs as plain processes with private folders below `scratch`; see `ChildSandbox`."""
 
     name = "process"
-
-    def __init__(self, scratch: Path, hierarchy: cgroup.Hierarchy | Literal["found"] | None = "found") -> None:
-        self._scratch = scratch.absolute()  # a program's HOME must hold whatever folder it runs in
-        self._groups = cgroup.hierarchy() if hierarchy == "found" else hierarchy
 
     @property
     def note(self) -> str:
         """One line: what it is and what it blocks."""
         none = "/tmp or cores" if "cores" in self.unenforced else "/tmp"
-        return f"process: it keeps nothing from the bots: only for code you trust; {self._bounded}; none of {none}"
-
-    @property
-    def _bounded(self) -> str:
-        if sys.platform != "linux":
-            return "no limits of memory or processes"
-        exact = set() if self._groups is None else self._groups.controllers
-        vague = [word for name, word in (("memory", "memory"), ("pids", "processes")) if name not in exact]
-        if vague:
-            return f"approximate limits: {', '.join(vague)}"
-        return "limits by control groups"
+        limits = self._exactness if sys.platform == "linux" else "no limits of memory or processes"
+        return f"process: it keeps nothing from the bots: only for code you trust; {limits}; none of {none}"
 
     @property
     def unenforced(self) -> frozenset[str]:
         """Its /tmp is everybody's."""
         if sys.platform != "linux":
             return frozenset({"tmp_mb", "cores", "memory_mb", "processes"})
-        exact = set() if self._groups is None else self._groups.controllers
-        return frozenset({"tmp_mb"} if "cpu" in exact else {"tmp_mb", "cores"})
+        return frozenset({"tmp_mb"} if "cpu" in self._controllers else {"tmp_mb", "cores"})
 
     @property
     def accounts_cpu(self) -> bool:
         """Whether CPU time is counted: by the group, without one by the processes' clocks."""
         return sys.platform == "linux"
-
-    @property
-    def freezes(self) -> bool:
-        """Whether there are groups, and the kernel freezes them."""
-        return self._groups is not None and "freeze" in self._groups.controllers
 
     def start(self, program: Program, limits: Limits) -> "ProcessBox":
         """Start the program; see `Sandbox.start`."""
@@ -138,25 +115,14 @@ class ProcessSandbox(Sandbox):
                 group.remove()
             _unmake_private_folder(private)
             raise
-        return ProcessBox(popen, private, marker, limits, group, self._watched)
-
-    def close(self) -> None:
-        """Reap what the kernel was slow to end."""
-        reap_late()
-
-    @property
-    def _watched(self) -> bool:
-        exact = set() if self._groups is None else self._groups.controllers
-        return sys.platform == "linux" and not {"memory", "pids"} <= exact
+        return ProcessBox(popen, private, marker, limits, group, self._watched and sys.platform == "linux")
 
     def _fork_limit(self, limits: Limits) -> int | None:
         """Return what a fork bomb may reach before the watch sees it; None where the kernel bounds it better, or can't.
 
         RLIMIT_NPROC counts all threads of the user, and isn't applied to root.
         """
-        if sys.platform != "linux" or os.getuid() == 0:
-            return None
-        if self._groups is not None and "pids" in self._groups.controllers:
+        if sys.platform != "linux" or os.getuid() == 0 or "pids" in self._controllers:
             return None
         return _threads_of_user(os.getuid()) + BOXES_AT_ONCE * limits.processes
 
@@ -213,12 +179,7 @@ class ProcessBox(ChildBox):
 
     def _judged(self, ended: Exit) -> Exit:
         """Add which limit, if any, ended the program."""
-        counted: Counted = ()
-        if self._group is not None:
-            if ended.code != 0 and self._group.host_oom():
-                raise SandboxError("the machine ran out of memory, and its kernel killed a program for it")
-            counted = self._group.counted()
-        return caused(ended, counted, self._excess, self._used_up())
+        return caused(ended, self._counted(well=ended.code == 0), self._excess, self._used_up())
 
     # -- the end
 

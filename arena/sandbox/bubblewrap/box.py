@@ -40,17 +40,16 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from arena.sandbox import bundle
-from arena.sandbox.box import CLOSE_MS, Counted, Exit, Program, ProgramError, Sandbox, SandboxError
+from arena.sandbox.box import CLOSE_MS, Exit, Program, ProgramError, SandboxError
 from arena.sandbox.bubblewrap import options, toolchain
 from arena.sandbox.bubblewrap.command import check, check_format, command_inside
 from arena.sandbox.bubblewrap.held import HeldPipes
 from arena.sandbox.bubblewrap.keeper import Keeper, spawn
 from arena.sandbox.bubblewrap.stage import FolderStage, MountStage
 from arena.sandbox.cause import caused
-from arena.sandbox.child import THEIR_ERRNOS, ChildBox
+from arena.sandbox.child import THEIR_ERRNOS, ChildBox, ChildSandbox
 from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Watch, cgroup, launch, uids
 from arena.sandbox.wait import reap_late
@@ -61,38 +60,22 @@ LOCKED_BYTES = 64 * 1024  # as Linux had it for long: more can't be swapped out 
 SIGNALLED = 128  # added by bwrap, as by a shell, to the number of the signal that ended the program
 
 
-class BubblewrapSandbox(Sandbox):
-    """Start programs in bubblewrap; an ordinary user's boxes have folders below `scratch`, which is made when missing.
-
-    `hierarchy` is what control groups are made in; "found" means those of this host, None that there are none.
-    """
+class BubblewrapSandbox(ChildSandbox):
+    """Start programs in bubblewrap; an ordinary user's boxes have folders below `scratch`. See `ChildSandbox`."""
 
     name = "bubblewrap"
     accounts_cpu = True
 
-    def __init__(self, scratch: Path, hierarchy: cgroup.Hierarchy | Literal["found"] | None = "found") -> None:
-        self._scratch = scratch.absolute()
-        self._groups = cgroup.hierarchy() if hierarchy == "found" else hierarchy
-
     @property
     def note(self) -> str:
         """One line: what it blocks, and which limits are approximate."""
-        exact = frozenset() if self._groups is None else self._groups.controllers
-        vague = [word for name, word in (("memory", "memory"), ("pids", "processes")) if name not in exact]
-        limits = f"approximate limits: {', '.join(vague)}" if vague else "limits by control groups"
-        limits += "; none of cores" if self.unenforced else ""
+        limits = self._exactness + ("; none of cores" if self.unenforced else "")
         return f"bubblewrap: no network, other processes, files of the host or dangerous system calls; {limits}"
 
     @property
     def unenforced(self) -> frozenset[str]:
         """Cores, which only control groups share out."""
-        exact = frozenset() if self._groups is None else self._groups.controllers
-        return frozenset() if "cpu" in exact else frozenset({"cores"})
-
-    @property
-    def freezes(self) -> bool:
-        """Whether there are groups, and the kernel freezes them."""
-        return self._groups is not None and "freeze" in self._groups.controllers
+        return frozenset() if "cpu" in self._controllers else frozenset({"cores"})
 
     def start(self, program: Program, limits: Limits) -> "BubblewrapBox":
         """Start the program; see `Sandbox.start`."""
@@ -101,19 +84,13 @@ class BubblewrapSandbox(Sandbox):
         with contextlib.ExitStack() as undo:
             return self._start(program, limits, undo)
 
-    def close(self) -> None:
-        """Reap what the kernel was slow to end."""
-        reap_late()
-
     def _fork_limit(self, limits: Limits) -> int | None:
         """Return RLIMIT_NPROC for a box without a group that counts processes.
 
         Since Linux 5.14 it is counted in the box's own user namespace. A slot's user has bwrap itself besides; an
         ordinary user has other processes, so for that one it is set when the namespace is there.
         """
-        if self._groups is not None and "pids" in self._groups.controllers:
-            return None
-        return limits.processes + KEEPERS
+        return None if "pids" in self._controllers else limits.processes + KEEPERS
 
     def _start(self, program: Program, limits: Limits, undo: contextlib.ExitStack) -> "BubblewrapBox":
         try:
@@ -151,7 +128,7 @@ class BubblewrapSandbox(Sandbox):
         except ValueError as error:  # a NUL byte or a lone surrogate in argv, cwd or env
             raise ProgramError(f"{program.argv[0]!r}: {error}") from error
         undo.pop_all()
-        return BubblewrapBox(keeper, stage, slot, group, limits, self._groups)
+        return BubblewrapBox(keeper, stage, slot, group, limits, self._watched)
 
 
 class BubblewrapBox(ChildBox):
@@ -164,10 +141,9 @@ class BubblewrapBox(ChildBox):
         slot: uids.Slot | None,
         group: cgroup.Cgroup | None,
         limits: Limits,
-        groups: cgroup.Hierarchy | None,
+        watched: bool,
     ) -> None:
-        exact = groups is not None and {"memory", "pids"} <= groups.controllers
-        watch = None if exact else Watch(lambda: [keeper.init], _with_init(limits))
+        watch = Watch(lambda: [keeper.init], _with_init(limits)) if watched else None
         super().__init__(keeper.popen, limits, group, watch)
         self.pid = keeper.program
         self._keeper = keeper
@@ -231,11 +207,7 @@ class BubblewrapBox(ChildBox):
 
     def _judged(self, code: int | None, keeper_exited: bool) -> Exit:
         """Say how it ended, from the exit code that bwrap reported, if any, and which limit did it."""
-        counted: Counted = ()
-        if self._group is not None:
-            if code != 0 and self._excess is None and self._group.host_oom():
-                raise SandboxError("the machine ran out of memory, and its kernel killed a program for it")
-            counted = self._group.counted()
+        counted = self._counted(well=code == 0 or self._excess is not None)
         if code is None:  # process 1 was killed, and with it all others
             if self._excess is None and "memory_mb" not in dict(counted) and not keeper_exited:
                 raise SandboxError("bwrap was killed by somebody on this machine")
