@@ -12,7 +12,7 @@ from typing import Literal
 
 from arena.sandbox.box import Box, Counted, Sandbox, SandboxError
 from arena.sandbox.limits import Limits
-from arena.sandbox.linux import Watch, cgroup
+from arena.sandbox.linux import Cgroup, Watch, cgroup
 from arena.sandbox.wait import reap_late
 
 # What exec and chdir report about the program itself; any other errno (EAGAIN, ENOMEM, EMFILE, ...) is this machine's.
@@ -68,7 +68,7 @@ class ChildBox(Box):
     """Hold a child's pipes, and the control group or the watch of what descends from it; see `Box`."""
 
     def __init__(
-        self, popen: subprocess.Popen[bytes], limits: Limits, group: cgroup.Cgroup | None, watch: Watch | None
+        self, popen: subprocess.Popen[bytes], limits: Limits, group: Cgroup | None, watch: Watch | None
     ) -> None:
         assert popen.stdin is not None
         assert popen.stdout is not None

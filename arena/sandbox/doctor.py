@@ -1,8 +1,8 @@
 """What of this host keeps bots apart and clocks fair, and the command that mends what doesn't.
 
-`findings` reads the kernel's files below a root folder (another one in tests) and asks each sandbox for a trial; it
-changes nothing and prints nothing. What mends a thing is for a person to run, and comes from the one table of
-arena/sandbox/trouble.py: some of it trades safety elsewhere for repeatable times, and is marked as advice by its level.
+`boxes` tries each sandbox. `findings` yields what each sandbox's row says of that, then what the kernel's files tell;
+it reads them below a root folder, which is another one in tests. Nothing is changed or printed. What mends a thing is
+for a person to run, and comes from the table of arena/sandbox/trouble.py.
 
 The checks of what makes times vary (swap, SMT, governor, turbo, address space randomisation, huge pages) are those of
 isolate-check-environment.

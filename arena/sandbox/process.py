@@ -59,7 +59,7 @@ from arena.sandbox.box import CLOSE_MS, Exit, Program, ProgramError, SandboxErro
 from arena.sandbox.cause import caused
 from arena.sandbox.child import THEIR_ERRNOS, ChildBox, ChildSandbox
 from arena.sandbox.limits import Limits
-from arena.sandbox.linux import Watch, cgroup, children, launch
+from arena.sandbox.linux import Cgroup, Watch, cgroup, children, launch
 from arena.sandbox.trees import remove_tree
 from arena.sandbox.wait import reap_late, reap_later
 
@@ -136,7 +136,7 @@ class ProcessBox(ChildBox):
         private: Path,
         marker: str,
         limits: Limits,
-        group: cgroup.Cgroup | None,
+        group: Cgroup | None,
         watched: bool,
     ) -> None:
         super().__init__(popen, limits, group, Watch(self._roots, limits) if watched else None)
@@ -264,7 +264,7 @@ def _spawn(program: Program, env: dict[str, str], enter: Callable[[], None]) -> 
         raise _blame(error, program, env["PATH"]) from error
 
 
-def _entry(limits: Limits, group: cgroup.Cgroup | None, fork_limit: int | None) -> Callable[[], None]:
+def _entry(limits: Limits, group: Cgroup | None, fork_limit: int | None) -> Callable[[], None]:
     """Return what the child calls before exec."""
     set_rlimits = launch.set_rlimits(launch.rlimits(limits, fork_limit))
     end_with_us = [launch.die_with_parent()] if sys.platform == "linux" else []
@@ -364,7 +364,7 @@ def _end_strays(marker: str, killed: set[int]) -> bool:
     return bool(killed)
 
 
-def _reap_strays(group: cgroup.Cgroup) -> bool:
+def _reap_strays(group: Cgroup) -> bool:
     """Reap those of our children that were in a killed group; tell whether another look is needed."""
     dying = group.populated()
     for pid in children("self"):

@@ -1,9 +1,9 @@
 """What is wrong with a host, and the command that mends it: every command that is ever advised is in one table here.
 
-Must not know how a thing is found out. Whoever finds one names a `Remedy`; so no command can be a sentence, or be cut
-out of one, and one test runs the whole table through a shell.
+Must not know how a trouble is found. Whoever finds one names a `Remedy`. So no command is worded elsewhere or cut out
+of a sentence, and one test runs the whole table through a shell.
 
-A remedy is for a person to run: some trade safety elsewhere for repeatable times, and their findings say so.
+A remedy is for a person to run. Some trade safety elsewhere for repeatable times, and their findings say so.
 """
 
 import shlex
@@ -16,8 +16,8 @@ from arena.sandbox.box import SandboxError
 class Remedy(Enum):
     """Each is (command, then): a line for a POSIX shell, and in words what is left to do, or what else would do.
 
-    {} in a command stands for what the trouble is about, each word of it quoted. Words in capitals are for the reader
-    to replace, and `then` says so where it isn't plain.
+    {} in a command stands for what the trouble is about, each word of it quoted. The reader replaces words in capitals;
+    `then` says so where that isn't plain.
     """
 
     # bubblewrap
@@ -98,15 +98,16 @@ class Remedy(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What was found, what mends it (None: no command does), and what `remedy`'s {} stands for.
+    """Say what was found and what mends it.
 
-    str() gives it all in one line.
+    remedy: None where no command mends it. about: what the remedy's {} stands for. more: words in place of the remedy's
+    own `then`. str() gives everything in one line.
     """
 
     text: str
     remedy: Remedy | None = None
     about: tuple[str, ...] = ()
-    more: str = ""  # in place of the remedy's own `then`
+    more: str = ""
 
     @property
     def command(self) -> str | None:
@@ -125,17 +126,17 @@ class Trouble:
 
 
 class TroubleError(SandboxError):
-    """Say why a sandbox can't be had here; `trouble` keeps what mends it apart."""
+    """Say why a sandbox can't be had here; `trouble` holds the reason and what mends it."""
 
     def __init__(self, trouble: Trouble) -> None:
         super().__init__(str(trouble))
         self.trouble = trouble
 
     def __reduce__(self) -> tuple[type["TroubleError"], tuple[Trouble]]:
-        """Let it cross to another process: an error is made again from its line alone."""
+        """Let the trouble cross to another process: by default an error is made again from its line alone."""
         return TroubleError, (self.trouble,)
 
 
 def trouble_of(problem: Exception, remedy: Remedy) -> Trouble:
-    """Return the trouble that an error is about; of one that names none its line, with this remedy."""
+    """Return the trouble that an error holds; for an error without one, its line with this remedy."""
     return problem.trouble if isinstance(problem, TroubleError) else Trouble(str(problem), remedy)

@@ -51,7 +51,7 @@ from arena.sandbox.bubblewrap.stage import FolderStage, MountStage
 from arena.sandbox.cause import caused
 from arena.sandbox.child import THEIR_ERRNOS, ChildBox, ChildSandbox
 from arena.sandbox.limits import Limits
-from arena.sandbox.linux import Watch, cgroup, launch, uids
+from arena.sandbox.linux import Cgroup, Watch, launch, uids
 from arena.sandbox.wait import reap_late
 
 INIT = 1  # bwrap's own process in the namespaces, which the limit of processes must leave room for
@@ -139,7 +139,7 @@ class BubblewrapBox(ChildBox):
         keeper: Keeper,
         stage: FolderStage | MountStage,
         slot: uids.Slot | None,
-        group: cgroup.Cgroup | None,
+        group: Cgroup | None,
         limits: Limits,
         watched: bool,
     ) -> None:

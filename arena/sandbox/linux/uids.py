@@ -1,12 +1,13 @@
-"""User ids that boxes started by root run under: one for each box of this machine, so that none can signal, count
-against or look into another.
+"""The user ids under which root's boxes run: one for each box of this machine, so that no box can signal another, look
+into it, or use up what the kernel counts per user.
 
 Linux only; must not know what a box is. A slot is one byte of a lock file that only root can open, locked by an open
-file description (F_OFD_SETLK): the kernel gives it back when its holder dies, and no file comes or goes with a slot.
+file description (F_OFD_SETLK): the kernel gives the byte back when its holder dies, and no file comes or goes with a
+slot.
 
-A free id that some process has is passed over, since that would count against the new box. It may be anybody's; but if
-it is the first process of a box without its bwrap, it is killed: bwrap binds that one's life to its own a few ms after
-making it, and a referee that is killed within them leaves it behind.
+An id is passed over while some process has it, since that process would count against the new box. The process may be
+anybody's. But the first process of a box without its bwrap is killed: bwrap binds the life of that process to its own a
+few ms after making it, and a referee that is killed within them leaves the process behind.
 """
 
 import contextlib

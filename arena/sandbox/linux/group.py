@@ -1,0 +1,253 @@
+"""The control group of one box: counting, stopping and ending all that is in it.
+
+Linux only; must not know where groups are made nor under which limits (cgroup.py).
+"""
+
+import contextlib
+import os
+import signal
+import time
+from pathlib import Path
+
+from arena.sandbox.box import CLOSE_MS, Counted, SandboxError
+
+POLL_S = 0.0005  # between two looks; a killed group is empty after 0.7 ms on an idle machine
+HIT_BYTES = 1 << 20  # a charge that fails at the limit leaves less than that unused: at most some contiguous pages
+KILL_PASSES = 20  # what is born while others are killed is found in the next pass; the group's size is limited
+
+_stubborn: list[tuple[Path, ...]] = []  # groups of this process that couldn't be removed when their box closed
+
+
+class Cgroup:
+    """Hold the group of one box. `joins` are open descriptors of its cgroup.procs files, until `seal` or `remove`."""
+
+    def __init__(self, name: str, unified: Path, others: dict[str, Path], controllers: frozenset[str]) -> None:
+        """Open the files of directories that exist; raises OSError."""
+        self.name = name
+        self.joins: tuple[int, ...] = ()
+        self._unified = unified
+        self._folders = (unified, *dict.fromkeys(others.values()))
+        self._memory = others.get("memory", unified) if "memory" in controllers else None
+        self._pids = others.get("pids", unified) if "pids" in controllers else None
+        self._v1_memory = "memory" in others
+        self._frozen = False
+        self._descriptors: list[int] = []
+        self._cpu = self._freeze = self._kill = self._events = -1
+        try:
+            self._cpu = self._open("cpu.stat", os.O_RDONLY)
+            self._events = self._open("cgroup.events", os.O_RDONLY)
+            if "freeze" in controllers:
+                self._freeze = self._open("cgroup.freeze", os.O_WRONLY)
+            with contextlib.suppress(FileNotFoundError):  # before Linux 5.14
+                self._kill = self._open("cgroup.kill", os.O_WRONLY)
+            for folder in self._folders:
+                self.joins += (os.open(folder / "cgroup.procs", os.O_RDWR | os.O_CLOEXEC),)
+        except OSError:
+            self._close()
+            raise
+
+    def add(self, pid: int) -> None:
+        """Move a process, with its threads, into the group; raises OSError, after `seal` too."""
+        for join in self.joins or (-1,):
+            os.write(join, b"%d" % pid)
+
+    def seal(self) -> None:
+        """Close `joins`: all that belong to the group are in it. Idempotent."""
+        joins, self.joins = self.joins, ()
+        for join in joins:
+            os.close(join)
+
+    def cpu_ns(self) -> int:
+        """Return the CPU time of all that are or were in the group, in ns, in steps of 1,000. Never falls.
+
+        Raises SandboxError if somebody on this machine removed the group; so do `freeze` and `thaw`.
+        """
+        try:
+            line = os.pread(self._cpu, 64, 0)  # usage_usec 1234\nuser_usec ...; see cgroup-v2.rst
+        except OSError as error:
+            raise SandboxError(f"a box's cgroup is lost: {error.strerror}") from error
+        return int(line[11 : line.index(b"\n")]) * 1000
+
+    def freeze(self) -> None:
+        """Stop all processes of the group, soon; nothing where the kernel can't (before 5.2). Idempotent."""
+        if not self._frozen and self._freeze >= 0:
+            self._set_frozen(True)
+
+    def thaw(self) -> None:
+        """Let them go on. Idempotent."""
+        if self._frozen:
+            self._set_frozen(False)
+
+    def kill(self) -> None:
+        """Send SIGKILL to all processes of the group, frozen ones too."""
+        if self._kill >= 0:
+            os.pwrite(self._kill, b"1", 0)
+        else:
+            kill_members(self._unified)
+
+    def populated(self) -> bool:
+        """Tell whether a process lives in the group; the dead that nobody has reaped don't."""
+        return self._events >= 0 and b"populated 1" in os.pread(self._events, 64, 0)
+
+    def has(self, pid: int) -> bool:
+        """Tell whether a process, alive or dead and unreaped, is or was last in the group."""
+        try:
+            return f"/{self.name}".encode() in Path(f"/proc/{pid}/cgroup").read_bytes()
+        except OSError:
+            return False
+
+    def counted(self) -> Counted:
+        """Return how many processes the group's own limit of memory has cost, and how many forks were refused."""
+        kills, hits = self._memory_events()
+        refused = 0 if self._pids is None else _counter(self._pids / "pids.events", b"max")
+        found = (("memory_mb", kills if hits else 0), ("processes", refused))
+        return tuple((field, count) for field, count in found if count)
+
+    def host_oom(self) -> bool:
+        """Tell whether the machine's (or a parent group's) lack of memory cost a process, and not its own limit."""
+        kills, hits = self._memory_events()
+        return kills > 0 and hits == 0
+
+    def remove(self, timeout_s: float = CLOSE_MS / 1000) -> None:
+        """Kill all, wait for it to be empty, remove the directories, close the files; never raises. Idempotent.
+
+        What isn't gone in time is left to `retry_removals`, and at last to a sweep.
+        """
+        if not self._descriptors:
+            return
+        with contextlib.suppress(OSError):
+            self.kill()
+        self._close()
+        if not remove(self._folders, time.monotonic() + timeout_s):
+            _stubborn.append(self._folders)
+
+    def _memory_events(self) -> tuple[int, int]:
+        """Return how many processes a lack of memory cost, and how often the group's own limit was hit."""
+        folder = self._memory
+        if folder is None:
+            return 0, 0
+        if self._v1_memory:
+            kills = _counter(folder / "memory.oom_control", b"oom_kill")
+            # memory.failcnt stays 0 on Linux 6.18, so the greatest use tells whether the limit was hit; memsw's counts
+            # what a machine in need has swapped out, and ends the group at the same limit.
+            limit = _number(folder / "memory.limit_in_bytes")
+            most = max(_number(folder / f"{kind}.max_usage_in_bytes") for kind in ("memory", "memory.memsw"))
+            return kills, int(most > limit - HIT_BYTES)
+        events = folder / "memory.events"
+        return _counter(events, b"oom_kill"), _counter(events, b"oom")
+
+    def _set_frozen(self, frozen: bool) -> None:
+        try:
+            os.pwrite(self._freeze, b"%d" % frozen, 0)
+        except OSError as error:
+            raise SandboxError(f"a box's cgroup is lost: {error.strerror}") from error
+        self._frozen = frozen
+
+    def _open(self, name: str, flags: int) -> int:
+        descriptor = os.open(self._unified / name, flags | os.O_CLOEXEC)
+        self._descriptors.append(descriptor)
+        return descriptor
+
+    def _close(self) -> None:
+        self.seal()
+        for descriptor in self._descriptors:
+            os.close(descriptor)
+        self._descriptors.clear()
+        self._cpu = self._freeze = self._kill = self._events = -1
+        self._frozen = False
+
+
+def retry_removals() -> None:
+    """Remove what could not be removed in time when its box closed."""
+    _stubborn[:] = [folders for folders in _stubborn if not remove(folders, 0.0)]
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def write(path: Path, text: str) -> None:
+    """Write to a file of the kernel's. Raises OSError, also for a file that doesn't exist."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)  # never creates: what isn't there the kernel doesn't have
+    try:
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)
+
+
+def _counter(path: Path, key: bytes) -> int:
+    """Return the number beside a word in a file of "word number" lines; 0 where there is none."""
+    with contextlib.suppress(OSError):
+        for line in path.read_bytes().splitlines():
+            word, _, number = line.partition(b" ")
+            if word == key:
+                return int(number)
+    return 0
+
+
+def _number(path: Path) -> int:
+    try:
+        return int(path.read_bytes())
+    except OSError:
+        return 0
+
+
+# --- the end of groups ------------------------------------------------------------------------------------------------
+
+
+def _members(folder: Path) -> list[int]:
+    """Return the processes of a directory and of those below it."""
+    pids = []
+    for inner, _, _ in os.walk(folder):
+        with contextlib.suppress(OSError):
+            pids += [int(word) for word in Path(inner, "cgroup.procs").read_bytes().split()]
+    return pids
+
+
+def kill_members(folder: Path) -> None:
+    """Kill all that live in a directory and in those below it; never raises."""
+    with contextlib.suppress(OSError):
+        write(folder / "cgroup.kill", "1")
+        return
+    for _ in range(KILL_PASSES):  # v1, or before Linux 5.14
+        pids = [pid for pid in _members(folder) if pid > 0]  # 0: of another pid namespace
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if not pids:
+            return
+
+
+def remove(folders: tuple[Path, ...], deadline: float) -> bool:
+    """Remove directories, with those below them, as soon as they are empty; tell whether all are gone in time."""
+    left = list(folders)
+    while True:
+        left = [folder for folder in left if not _remove_one(folder)]
+        if not left:
+            return True
+        if time.monotonic() >= deadline:
+            return False
+        for folder in left:
+            kill_members(folder)
+        time.sleep(POLL_S)
+
+
+def _remove_one(folder: Path) -> bool:
+    try:
+        folder.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return _remove_deep(folder)
+    return True
+
+
+def _remove_deep(folder: Path) -> bool:
+    """Remove a group that a program of the same user made groups in."""
+    for inner, _, _ in os.walk(folder, topdown=False):
+        try:
+            os.rmdir(inner)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return False
+    return True
