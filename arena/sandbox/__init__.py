@@ -1,8 +1,8 @@
 """Starting a stranger's program and talking to it over three pipes.
 
 Knows bytes, limits and processes; must not know that there is a game, a protocol or a referee, and imports nothing
-else of ours. A backend is one file behind `Sandbox`: `ProcessSandbox` runs a program as it is, `InsideSandbox` runs a
-Python function over real pipes, for tests.
+else of ours. A backend stands behind `Sandbox`: `ProcessSandbox` runs a program as it is, `InsideSandbox` runs a Python
+function of this process over real pipes.
 """
 
 from arena.sandbox.backend import Backend, Lookup

@@ -1,10 +1,9 @@
 """A program's own files, as an isolating box shows them: a copy below /bot, read-only, and the argv that fits it.
 
-Must not know how a box is made. The copy keeps a program from seeing its neighbours' files and other matches' inodes,
-and keeps what was checked before the match from being changed in it. Modes become 0555 (folders, programs) and 0444;
-what is neither file, folder nor link stays out; a link is kept as its text, so outside of /bot it leads to what the box
-has there, or nowhere. Whatever a submission holds, its own faults are ProgramError: a bot must not be able to void a
-match.
+Must not know how a box is made. Through the copy a program sees neither its neighbours' files nor other matches'
+inodes, and what was checked before a match can't be changed during it. Modes become 0555 (folders, programs) and 0444.
+What is neither file, folder nor link stays out. A link keeps its text, so outside of /bot it leads to what the box has
+there, or nowhere. Faults of the files are ProgramError: a bot must not be able to void a match.
 """
 
 import errno
@@ -107,7 +106,7 @@ def _copy_folder(source: Path, target: Path, left: _Left) -> None:
 
 
 def _copy(source: Path, target: Path, left: _Left, flags: int = 0) -> None:
-    """Copy one file through descriptors: a file that is swapped for a link meanwhile leads nowhere, a pipe is empty."""
+    """Copy one file through descriptors: a link that is put in its place isn't followed; a pipe gives nothing."""
     with (
         open(os.open(source, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags), "rb") as original,
         open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as copy,

@@ -1,8 +1,8 @@
 """The first and the last of a long byte stream, in bounded memory.
 
-Must not know where the bytes come from. What a bot writes to stderr is worth keeping at both ends: how it started and
-what it said last. The middle is dropped and counted. Marks ("--- game 3 ---") are ordinary bytes of the stream, so a
-match of any length costs the same.
+Must not know where the bytes come from. Of a bot's standard error the beginning and the end are worth keeping: how it
+started, and what it said last. The middle is dropped and counted. Marks ("--- game 3 ---") are ordinary bytes of the
+stream, so a match of any length costs the same.
 """
 
 KEPT_BYTES = 32 * 1024  # at each end: several hundred lines, and 64 KiB a bot is nothing to keep a match

@@ -7,11 +7,11 @@ its traceback on stderr and exit code 1. A sandbox holds scripts by name; `Progr
     sandbox = InsideSandbox({"polite": replies(lambda line: b"ok\n"), "silent": Peer.wait})
     box = sandbox.start(Program(("polite",), Path()), Limits())
 
-On request a box accounts CPU time, which scripts burn in words only (`Peer.burn`), and freezes: then the script stops
-before it next reads, writes, waits or burns, until it is thawed.
+On request a box accounts CPU time, which a script only says that it uses (`Peer.burn`). On request it also freezes: the
+script then stops before it next reads, writes, waits or burns, until it is thawed.
 
-All that a peer does can be interrupted: `close` raises in it, also while it reads, writes or waits, and joins the
-thread. One thing is kinder than real life: when end of file is seen, `exit` is already known.
+`close` interrupts whatever a peer does and joins the thread. In one thing such a box is kinder than a process: when end
+of file is seen, `exit` is already known.
 """
 
 import contextlib
@@ -45,7 +45,7 @@ class _Died(BaseException):
 class Peer:
     """Be the program's side of the pipes: reads and writes block, and end when the box is closed.
 
-    `thawed` is set but while the box is frozen; `cpu_ns` is what was burnt.
+    `thawed` is clear while the box is frozen; `cpu_ns` is the CPU time that was burnt.
     """
 
     def __init__(self, stdin: int, stdout: int, stderr: int, killed: int) -> None:
@@ -83,7 +83,7 @@ class Peer:
         self._write(self._stderr, data)
 
     def burn(self, seconds: float) -> None:
-        """Use so much CPU time, without taking any."""
+        """Have so much CPU time accounted, without using any."""
         self._pass()
         self.cpu_ns += round(seconds * 1_000_000_000)
 

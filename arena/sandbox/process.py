@@ -1,7 +1,7 @@
 """A program as a plain process of this machine: no isolation, for code you trust.
 
 Must not know what the bytes mean. It protects against accidents (a bot that forks, hangs, dumps core, fills a file or
-outlives its match), not against malice: the program runs as the same user and can read, write and connect to
+outlives its match), not against malice: the program runs as the same user, and can read, write and connect to
 whatever that user can.
 
 Theory of operation. `start` makes a private folder (home/ and tmp/) below `scratch`, then forks and execs:
@@ -14,27 +14,26 @@ Theory of operation. `start` makes a private folder (home/ and tmp/) below `scra
     death of the parent   Linux: the kernel kills the program when its referee dies
     control group         where there is one: entered before exec, so that nothing of the program is ever outside
 
-`exit` looks without reaping: the dead program keeps its number until `close`, so the group that is killed then can't be
-a stranger's. `close` kills the control group and the process group, reaps the program, then the rest of its group, then
+`exit` looks without reaping: a dead program keeps its number until `close`, so the process group that `close` kills is
+no stranger's. `close` kills the control group and the process group, then reaps the program, the rest of its group, and
 strays.
 
-With a control group (Linux, root or systemd's delegation; linux/cgroup.py) memory, processes and cores are
-bounded by the kernel, CPU time of all descendants is counted, they can be frozen, and all of them die, whatever they
-did to hide. Without one, `exit` looks at the descendants every 20 ms and ends a program that exceeds its memory or
-processes: approximate, see arena/sandbox/linux/proc.py. tmp_mb can't be bounded in a plain process: files are the
-host's, bounded one by one.
+With a control group (Linux, root or systemd's delegation; linux/cgroup.py) the kernel bounds memory, processes and
+cores and counts the CPU time of all descendants; they can be frozen, and all of them die, whatever they did to hide.
+Without a control group `exit` looks at the descendants every 20 ms, and kills a program that exceeds its memory or
+processes; see linux/proc.py. tmp_mb isn't bounded: the files are the host's, and only each file's size is.
 
 Strays are descendants that left the process group (setsid, double fork). On Linux this process becomes a child
-subreaper, so orphans come to us instead of to init; ours among them are known by their control group, without one by
-the marker, a random token in the environment that descendants inherit. Children without it (a library user's own, other
-boxes') are never killed nor reaped. Known gaps:
+subreaper, so orphans come to us instead of to init. A box's own are known by their control group, or without one by the
+marker, a random token in the environment that descendants inherit. Other children (another box's, a library user's) are
+never killed nor reaped. Known gaps:
 
 - Without a control group, a program that clears the environment of its daemon hides it; a daemon that ended by itself
-  leaves a zombie, since the dead show no environment. Both last until this process ends (the zombie) or until somebody
-  looks (the daemon).
-- A program that runs as root can leave its control group. It is trusted code; the isolating boxes have no such way out.
+  leaves a zombie, since the dead show no environment. The zombie lasts until this process ends, the daemon until
+  somebody kills it.
+- A program that runs as root can leave its control group. It is trusted code; isolating boxes have no such way out.
 - The parent-death signal follows the THREAD that called `start`: a program started from a thread that ends is killed
-  at once. It isn't inherited by the program's own children, which a killed referee leaves to the next `cgroup.sweep`.
+  at once. The program's own children don't inherit the signal: a killed referee leaves them to the next `cgroup.sweep`.
 - preexec_fn runs Python between fork and exec. In a process with other threads that can deadlock, and Python 3.12
   warns of it: start programs from single-threaded workers.
 - macOS has neither the signal nor the subreaper nor groups: strays survive, memory and processes aren't bounded, and a
@@ -152,8 +151,8 @@ class ProcessBox(ChildBox):
         """Tell how the program ended, or None; the dead stay unreaped until `close` (Linux).
 
         Ends a program that exceeds what the kernel doesn't bound: the CPU time of all its processes, and without
-        control groups memory and processes. Raises SandboxError when the machine ran out of memory and took it out
-        on this box.
+        control groups memory and processes. Raises SandboxError when the machine ran out of memory and its
+        kernel killed a process of this box.
         """
         if self._exit is None:
             ended = _look(self._popen)

@@ -1,7 +1,7 @@
 """Folders of our own: made, locked as long as their owner lives, and removed whatever a program left in them.
 
-Must not know what a folder holds. A lock is the kernel's, so its owner's death gives it back: whoever comes after a
-kill -9 knows what may go.
+Must not know what a folder holds. The kernel gives up a lock when its owner dies, so a later process knows which
+folders a killed one has left.
 """
 
 import contextlib
@@ -41,8 +41,8 @@ _SCRATCH = "arena-run-"  # how the names of scratch folders begin; no other fold
 def scratch_folder() -> Iterator[Path]:
     """Give a folder for temporary files that is ours alone, and remove it afterwards.
 
-    As long as it is in use it is locked, so that whoever comes after a kill -9 knows what may go: see
-    `remove_dead_scratch`. Raises OSError, which for want of room says so.
+    It is locked as long as it is in use; `remove_dead_scratch` removes those that aren't. Raises OSError, which for
+    want of room says so.
     """
     while True:
         path = Path(tempfile.gettempdir(), f"{_SCRATCH}{secrets.token_hex(8)}")
@@ -76,7 +76,7 @@ def remove_dead_scratch() -> int:
 
 
 def _remove(scratch: Path) -> None:
-    """Remove a run's scratch folder, piece by piece: `remove_tree` works beside its root, and may be killed there."""
+    """Remove a run's scratch folder piece by piece: `remove_tree` works beside its root, and may be killed."""
     with suppress(OSError):  # what can't be removed stays; the results matter more
         for path in scratch.iterdir():
             remove_tree(path)

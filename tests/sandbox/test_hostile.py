@@ -1,7 +1,7 @@
 """Tests against programs that want to harm: void a match they lose, stop the referee, outlive it, take from others.
 
-Each began as an attack that worked. Sources: DESIGN section 3 ("only signals that the table's bots can't cause may
-void"); research/sandbox.md, attack list ("row N").
+Each began as an attack that worked. A match is void only by signs that none of its bots can cause. "Row N" is that of
+arena/red_team/catalog.py.
 """
 
 import contextlib
@@ -66,7 +66,7 @@ def line_of(box: BubblewrapBox) -> bytes:
 
 @pytest.mark.parametrize("name", ["two  spaces", "a\ttab", "a\nline", "not\udcff utf-8"])
 def test_a_name_that_garbles_bwraps_message_voids_nothing(sandbox: BubblewrapSandbox, files: Path, name: str) -> None:
-    """DESIGN 3: a program that can't be executed is at fault whatever it is called; and what is said of it is a line
+    """A program that can't be executed is at fault whatever it is called; and what is said of it is a line
     that can be written into a record."""
     (files / name).write_text("#!/no/such/interpreter\n")
     (files / name).chmod(0o755)
@@ -77,8 +77,10 @@ def test_a_name_that_garbles_bwraps_message_voids_nothing(sandbox: BubblewrapSan
 
 
 def test_what_bwrap_refuses_voids_nothing(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """DESIGN 3: bwrap takes 9,000 arguments, setenv(3) not every name, chdir(2) only folders; a bot.toml of 64 KB holds
-    30,000 words."""
+    """The program is at fault: bwrap takes 9,000 arguments, setenv(3) not every name, chdir(2) only folders.
+
+    A bot.toml of 64 KB holds 30,000 words.
+    """
     (files / "link").symlink_to("/nowhere")
     cases = [
         Program(("true", *["x"] * 9000), files),
@@ -104,8 +106,10 @@ copy_files(Program(("true",), Path(sys.argv[1])), Path(sys.argv[2]))
 
 
 def test_a_deep_tree_of_files_takes_no_descriptors(files: Path, tmp_path: Path) -> None:
-    """DESIGN 3: the last descriptor was used for the copy, whose failure is ours. In a process of its own: the limit
-    would strike this one's other threads too."""
+    """A copy that fails for want of a descriptor would void the match.
+
+    In a process of its own: the limit would strike this one's other threads too.
+    """
     deep = os.open(files, os.O_RDONLY)
     for _ in range(300):
         os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=deep))
@@ -131,7 +135,7 @@ def test_a_deep_tree_of_files_takes_no_descriptors(files: Path, tmp_path: Path) 
 
 
 def test_a_path_that_is_too_long_only_in_the_copy_is_the_programs_fault(files: Path, tmp_path: Path) -> None:
-    """DESIGN 3: a path holds 4,095 bytes, and the copy's folder may have the longer name."""
+    """A path holds 4,095 bytes, and the copy's folder may have the longer name."""
     room = 4095 - len(os.fsencode(files))
     deep = os.open(files, os.O_RDONLY)
     while room > 200:

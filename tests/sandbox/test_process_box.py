@@ -1,7 +1,6 @@
 """Tests of the plain-process sandbox: what a program sees, what is left of it, and whose fault a failed start is.
 
-Sources: DESIGN sections 3 and 4; the process rules are isolate's. What every sandbox has in common is tested in
-test_inside.py.
+What every sandbox has in common is tested in test_inside.py. The attack list is arena/red_team/catalog.py.
 """
 
 import contextlib
@@ -497,7 +496,7 @@ def test_a_frozen_program_gets_no_cpu_and_can_be_closed(sandbox: ProcessSandbox,
 
 
 def test_a_sandbox_without_groups_says_what_is_approximate(scratch: Path) -> None:
-    """Issue 4: labelled approximate; it freezes nothing, and says so."""
+    """Its limits are approximate; it freezes nothing; it says both."""
     sandbox = ProcessSandbox(scratch, None)
     assert not sandbox.freezes
     if sys.platform == "linux":

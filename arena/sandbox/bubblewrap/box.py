@@ -1,13 +1,13 @@
 """A program in namespaces of its own, made by bubblewrap: for code that nobody has read. Linux only.
 
 Must not know what the bytes mean. In its box a program sees /usr and its interpreter read-only, a copy of its own files
-at /bot, an empty /tmp of limited size, its own processes, no network, and of the system calls what
-`seccomp` leaves. Of /proc all that tells of other processes' doings is covered by empty or fixed files.
+at /bot, an empty /tmp of limited size, its own processes, no network, and the system calls that `seccomp` leaves. Files
+of /proc that tell what others do are covered by empty or fixed ones.
 
-Theory of operation. `start` prepares a stage (stage.py) and spawns bwrap, with all options through a
-descriptor and an empty environment, since both are seen in the box as process 1's. bwrap makes the namespaces, tells
-the number of their first process on the status pipe, and waits. That process is moved into the control group from
-outside; then bwrap is released and executes the program:
+Theory of operation. `start` prepares a stage (stage.py), which holds what the box shows (options.py), and spawns bwrap
+(keeper.py). The options go through a descriptor and the environment is empty, since both are seen in the box as those
+of process 1. bwrap makes the namespaces, tells the number of their first process, and waits. That process is moved into
+the control group from outside; then bwrap is released and executes the program:
 
     referee -- bwrap, outside of the namespaces and of the group: reports the exit code on a pipe closed to the program
                  -- process 1 of the namespaces: reaps; when it dies, all of them die
@@ -16,11 +16,11 @@ outside; then bwrap is released and executes the program:
 Root never runs bwrap as root, whose sysctls would stay writable: each box has a user id of its own on this machine
 (arena/sandbox/linux/uids.py). An ordinary user's boxes run as that user.
 
-When bwrap ends, so does the box: its last children are killed with it. Signs that a program can't give, and so blame
-nobody at the table: bwrap itself is killed; the kernel killed for the whole machine's lack of memory.
+When bwrap ends, so does the box: its last children are killed with it. Two signs are ours, since no program can give
+them: bwrap itself was killed, or the kernel killed because the whole machine lacked memory.
 
-Without control groups: RLIMIT_NPROC and the look of arena/sandbox/linux/proc.py at the descendants, on each `exit`. It
-doesn't see memory that no process has mapped (memfd_create), which is bounded by file size times open files alone.
+Without control groups RLIMIT_NPROC bounds the processes, and each `exit` looks at the descendants (linux/proc.py). Such
+a look doesn't see memory that no process has mapped (memfd_create): only file size times open files bounds that.
 
 Known limits:
 

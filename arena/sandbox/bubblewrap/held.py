@@ -1,9 +1,8 @@
 """Whether a box's program still holds its ends of the pipes, where the box's own keepers hold them too. Linux only.
 
-Must not know what the bytes mean. A program that closes its output is seen as end of file only when nobody else has it
-open; bwrap's two processes keep theirs to the end. So the descriptors are looked at in /proc, and an end that no
-process of the program has any more is replaced, under its number, by one that is broken: reading gives end of file,
-writing fails.
+Must not know what the bytes mean. The reader of a pipe sees end of file only when nobody has the pipe open for writing,
+and bwrap's two processes keep it open to the end. So the descriptors are looked at in /proc. An end that no process of
+the program has any more is replaced, under its number, by a broken one: reading gives end of file, writing fails.
 """
 
 import contextlib
@@ -13,8 +12,8 @@ from collections.abc import Callable, Iterable
 
 from arena.sandbox.wait import readable
 
-REST = 10  # a look is followed by a rest of so many times its length: who has many processes makes it long
-MOST = 1024  # descriptors to look at; who hides a pipe behind more has nothing from it but a time-out
+REST = 10  # a look is followed by a rest of so many times its length: many processes make a look long
+MOST = 1024  # descriptors to look at; a program that hides a pipe behind more gains nothing but a time-out
 
 
 class HeldPipes:

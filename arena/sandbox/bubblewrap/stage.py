@@ -8,8 +8,8 @@ unprivileged user reaches. Two kinds:
                   descriptor; the child, before it gives up root, unshares its mount namespace, attaches it over /tmp
                   there and binds the trees that only root reaches (an interpreter below /root) into it
 
-So as root no copy lies on a disk, no path of the host is seen in the box's mountinfo, and nothing is to be removed: the
-tmpfs ends with its last user, however that one dies.
+So as root no copy lies on a disk, the box's mountinfo shows no path of the host, and nothing has to be removed: the
+tmpfs ends with the last process that uses it.
 """
 
 import ctypes

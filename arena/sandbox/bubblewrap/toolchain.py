@@ -1,9 +1,9 @@
 """What of this machine a program needs beside its own files and /usr: its interpreter, where that lies elsewhere.
 
-Linux only; must not know how a box shows it. Interpreters outside /usr (pyenv, a venv, nvm, an unpacked JDK) are shown
-as their whole prefix at its own path, if it is known to be one by what lies in it: the folder above bin/ may as well be
-somebody's home. Of any other program only the file is shown, and only if its folder is on PATH: a program's author may
-name any path, also that of somebody else's program.
+Linux only; must not know how a box shows it. Of an interpreter outside /usr (pyenv, a venv, nvm, an unpacked JDK) the
+whole prefix is shown, at its own path, if what lies in the folder above bin/ proves it to be one: it could be
+somebody's home. Of any other program only the file is shown, and only if its folder is on PATH: an author may name any
+path, also that of somebody else's program.
 """
 
 import functools

@@ -7,9 +7,9 @@ that lived between two looks. A box that can have a control group (arena/sandbox
 Theory of operation. A look walks /proc/PID/task/*/children from the roots: the program, and the orphans of its tree,
 which its owner knows. CPU time is the sum of the processes' CPU clocks (all threads, in ns, readable for anybody's
 process: clock_getcpuclockid(3)) and of what was last seen of those that are gone. Memory is the sum of resident sets,
-which counts shared pages once for each process; so before an excess is believed it is measured again as proportional
-shares, which takes the kernel a thousand times longer: so long that what shares too much is taken for an excess, and
-that each look is followed by a rest of many times its length.
+which counts shared pages once for each process. Before such an excess is believed, memory is measured again as
+proportional shares. The kernel takes a thousand times longer for these. So processes that share very much are taken for
+an excess without it, and each look is followed by a rest of many times its length.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from arena.sandbox.limits import Limits
 
-LOOK_S = 0.02  # between two looks for an excess; research/sandbox.md asks for 10 to 20 ms, and one costs 0.1 ms
+LOOK_S = 0.02  # between two looks for an excess; a look costs 0.1 ms
 REST = 10  # a look is followed by a rest of so many times its length: a program can make it long
 SHARED_MOST = 4  # times the limit: 1 GB of resident sets takes 30 ms to measure, and programs that fork share less
 PAGE = os.sysconf("SC_PAGESIZE")

@@ -6,18 +6,18 @@ takes away what the namespaces leave open:
 
     the kernel's surface    io_uring, bpf, userfaultfd, perf, keys, mounts, new namespaces, foreign ABIs: where exploits
                             begin, and of no use to a program that reads and writes lines
-    the network             every socket but AF_UNIX; also those a network namespace doesn't hold (AF_VSOCK)
+    the network             every socket but AF_UNIX; also those that a network namespace doesn't hold (AF_VSOCK)
     channels between bots   locks, leases, watches on the files all boxes share; the page cache's state; sysinfo(2),
                             whose load and free memory are the whole machine's. They fail with ENOSYS, so a library
                             takes the kernel for one without them: sqlite can't lock even in /tmp, for instance
 
-Arguments are compared in their low 32 bits under a mask, always: the kernel truncates int arguments, so a 64-bit
-comparison is passed by setting a high bit (research/sandbox.md, the finding on isolate).
+Arguments are always compared in their low 32 bits, under a mask: the kernel truncates int arguments, so a program that
+sets a high bit would pass a comparison of 64 bits.
 
-`bpf` writes the filter itself, without libseccomp: it is a list of compare and jump that needs 20 lines, the library
-isn't everywhere, and what runs is what the tests evaluate. Order: architecture, x32, then one block per call that ends
-in a verdict, so that no jump is longer than its block. Since Linux 5.11 the kernel remembers which calls are always
-allowed, so only those whose arguments are judged pay for it: about 0.2 us.
+`bpf` writes the filter itself, in 20 lines of compare and jump: libseccomp isn't everywhere, and so the tests evaluate
+what runs. Order: architecture, x32, then one block per call that ends in a verdict, so that no jump is longer than its
+block. Since Linux 5.11 the kernel remembers which calls are always allowed, so only those whose arguments are judged
+pay for it: about 0.2 us.
 
 Left open, because closing them breaks languages: reading a shared file fast or slowly (is it cached?), processor time
 itself, and, without root, per-user counters such as that of pipe pages.

@@ -1,7 +1,7 @@
 """Tests of the bubblewrap sandbox: what a program sees, what bounds it, what is left of it, and whose fault it was.
 
-Sources: DESIGN sections 3 and 4; research/sandbox.md: the five traps of section 2 and the attack list of section 3
-("row N"). What all sandboxes have in common is tested for all of them elsewhere.
+"Row N" is that of arena/red_team/catalog.py. What all sandboxes have in common is tested in
+tests/sandbox/test_inside.py.
 """
 
 import contextlib
@@ -164,7 +164,7 @@ def test_the_environment_is_what_the_sandbox_sets(
 
 
 def test_nothing_of_the_host_is_in_sight(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """Rows 46, 67, 68, table of section 2: fixed names and numbers, own processes, none of the host's paths."""
+    """Rows 46, 67, 68: fixed names and numbers, own processes, none of the host's paths."""
     (files / "bot.py").write_text("")
     report = told(sandbox, SPY, files)
     assert report["ids"] == [65534] * 6
@@ -396,7 +396,7 @@ BIG = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_DFL); open('/tmp/
 def test_an_exceeded_limit_is_named(
     sandbox: BubblewrapSandbox, files: Path, code: str, limits: Limits, limit: str
 ) -> None:
-    """Issue 4: never just "crashed"; rows 21, 32, 38."""
+    """Rows 21, 32, 38: an author isn't just told that the program was killed."""
     with running(sandbox, python(code, files), limits) as box:
         ended = exit_of(box)
     assert ended.signal is not None
@@ -404,7 +404,7 @@ def test_an_exceeded_limit_is_named(
 
 
 def test_limits_that_nothing_enforces_are_told(tmp_path: Path) -> None:
-    """Source: issue 4, "Limits": approximate ones are labelled; only control groups share out cores."""
+    """Approximate limits are called so; only control groups share out cores."""
     ungrouped = BubblewrapSandbox(tmp_path, None)
     assert ungrouped.note.endswith("; approximate limits: memory, processes; none of cores")
     assert ungrouped.unenforced == {"cores"}
@@ -450,7 +450,7 @@ def test_reserved_memory_is_not_used_memory(sandbox: BubblewrapSandbox, files: P
 
 
 def test_cpu_time_is_counted_with_children_and_stops_when_frozen(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """DESIGN section 3: a bot is charged CPU time; rows 20 and 21."""
+    """Rows 20 and 21: a bot is charged the CPU time of all its processes."""
     code = (
         "import os, time\nos.fork()\nwhile time.process_time() < 0.2: pass\nprint('done', flush=True)\ntime.sleep(60)"
     )
@@ -527,7 +527,7 @@ def test_daemons_that_ignore_all_signals_die_with_their_box(sandbox: BubblewrapS
 
 
 def test_a_killed_bwrap_is_the_machines_fault(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """DESIGN section 3: only signals that the table's bots can't cause may void; bwrap is outside of their reach."""
+    """A match is void only by signs that no bot can cause: bwrap is out of their reach."""
     with running(sandbox, python("import time; time.sleep(60)", files)) as box:
         assert box.pid is not None
         keeper = parent_of(parent_of(box.pid))
@@ -568,7 +568,7 @@ def reap(orphans: set[int]) -> None:
 
 @pytest.mark.parametrize("groups", ["groups", "no groups"])
 def test_a_killed_referee_leaves_nothing(files: Path, tmp_path: Path, groups: str) -> None:
-    """Row 18 and issue 4: processes die at once, also frozen ones; control groups go with the next start's sweep."""
+    """Row 18: processes die at once, also frozen ones; control groups go with the next start's sweep."""
     (files / "daemon.py").write_text(DAEMON)
     before = set(watch.children("self"))
     command = [sys.executable, "-c", REFEREE, str(tmp_path / "scratch"), str(files), groups]
@@ -669,7 +669,7 @@ def test_a_program_that_cannot_run_is_the_programs_fault(sandbox: BubblewrapSand
 
 
 def test_files_that_are_missing_are_the_programs_fault(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """Issue 4, bad input: an unreadable bot folder is one clear message."""
+    """An unreadable folder is told in one line."""
     with pytest.raises(ProgramError, match="its files can't be read"):
         sandbox.start(Program(("true",), files, files=files / "gone"), Limits())
 

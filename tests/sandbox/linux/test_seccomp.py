@@ -1,7 +1,7 @@
 """Tests of the system call policy: the BPF program, evaluated by a small interpreter, and the Docker profile agree.
 
-Sources: research/sandbox.md sections 2 and 3 (rows 54 to 62), section 8; the kernel's seccomp_filter.rst. What the real
-kernel makes of it is tested in test_bubblewrap_box.py.
+Sources: rows 54 to 62 of arena/red_team/catalog.py; the kernel's seccomp_filter.rst. What the real kernel makes of the
+filter is tested in test_bubblewrap_box.py.
 """
 
 import ctypes
@@ -108,7 +108,7 @@ def test_an_argument_is_judged_by_its_low_half(rule: Rule, arch: str) -> None:
 
 @pytest.mark.parametrize("arch", ARCHES)
 def test_both_outputs_judge_alike(arch: str) -> None:
-    """Issue 4: one policy table feeds both; thousands of calls, most near the tests' own values."""
+    """One table of rules feeds both; thousands of calls, most near the tests' own values."""
     profile = json.loads(seccomp.docker_profile())
     program = seccomp.bpf(arch)
     rng = random.Random(arch)
