@@ -1,11 +1,17 @@
-"""What a bot's files were.
+"""What a bot's files were, as one SHA-256.
 
-SHA-256 of a bare file's bytes (what `sha256sum` prints); of a folder, over every file in it: path, x bit,
-content. A symbolic link counts as its text and, if it leads to a file, that file's content; linked folders aren't
-entered. Dependencies inside the folder (node_modules, .venv) count, as they are what plays; `_UNHASHED` lists what
-does not. So a bot must not write into its folder. A build does, hence the digest that counts is taken after all
-builds. To resume, compare the digests that `load` returns with those recorded: if equal, what the build made is still
-there, and building again could only change it.
+Of a bare file: of its bytes, as `sha256sum` prints it. Of a folder: of an entry for each file and link in it, in the
+order of the paths' bytes:
+
+    file|program NUL digest of the content NUL path NUL
+    link NUL text NUL digest of the content if it leads to a file NUL path NUL
+
+A program is a file that anybody may execute. Linked folders aren't entered. Pipes, sockets and empty folders don't
+count, nor what `_UNHASHED` lists. Dependencies in the folder (node_modules, .venv) do, because they play.
+
+So a bot must not write into its folder. A build does, hence the digest that counts is taken after all builds. To
+resume, compare the digests that `load` returns with those recorded: if they are equal, what the build made is still
+there.
 """
 
 import hashlib

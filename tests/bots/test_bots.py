@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import MAX_FILES, Bot, BotError, Programs, build, build_all, changed, check_unchanged, load
+from arena.bots import MAX_BYTES, MAX_FILES, Bot, BotError, Programs, build, build_all, changed, check_unchanged, load
 
 RUN = 'run = ["sh", "bot.sh"]\n'
 LIMIT_S = 20  # of every process that a test starts
@@ -392,6 +392,10 @@ CHANGES: dict[str, tuple[Callable[[Path], object], bool]] = {
     "a file's name": (lambda at: (at / "sub/data").rename(at / "sub/date"), True),
     "a file's place": (lambda at: (at / "sub/data").rename(at / "data"), True),
     "an x bit": (lambda at: (at / "bot.sh").chmod(0o755), True),
+    "the group's x bit": (lambda at: (at / "bot.sh").chmod(0o654), True),
+    "everybody's x bit": (lambda at: (at / "bot.sh").chmod(0o645), True),
+    "a linked folder's target": (lambda at: relink(at / "lib", "../lib2"), True),
+    "a linked folder that is gone": (lambda at: (at / "lib").unlink(), True),
     "a link's target": (lambda at: relink(at / "link", "../twin"), True),
     "the content of a linked file": (lambda at: write(at.parent / "outside", "other"), True),
     "a link instead of a file": (lambda at: relink(at / "sub/data", "../../outside"), True),
@@ -435,6 +439,34 @@ def test_the_digest_of_a_folder_does_not_depend_on_where_it_lies(tmp_path: Path)
     assert one(folder(tmp_path / "a")).digest == one(folder(tmp_path / "b")).digest
 
 
+def test_the_digest_of_a_folder_is_what_its_docstring_says(tmp_path: Path) -> None:
+    """Source: arena/bots/digest.py. The order is that of the paths' bytes, whatever the file system's."""
+    at = tmp_path / "mybot"
+    odd, wide = os.fsdecode(b"\xff"), "\uff5e"  # as text the first comes first, as bytes the second
+    names = ["z", "sub/b", "sub/a", "bot.toml", odd, wide]
+    for name in names:
+        write(at / name, RUN if name == "bot.toml" else os.fsencode(name))
+    (at / "sub/a").chmod(0o700)
+    (at / "link").symlink_to("z")
+    (at / "folder").symlink_to("sub")
+
+    def of(name: str) -> bytes:
+        return hashlib.sha256((at / name).read_bytes()).hexdigest().encode()
+
+    entries = [
+        (b"file", of("bot.toml"), b"bot.toml"),
+        (b"link", b"sub", b"", b"folder"),
+        (b"link", b"z", of("z"), b"link"),
+        (b"program", of("sub/a"), b"sub/a"),
+        (b"file", of("sub/b"), b"sub/b"),
+        (b"file", of("z"), b"z"),
+        (b"file", of(wide), os.fsencode(wide)),
+        (b"file", of(odd), os.fsencode(odd)),
+    ]
+    whole = b"".join(b"\0".join(entry) + b"\0" for entry in entries)
+    assert one(at).digest == hashlib.sha256(whole).hexdigest()
+
+
 def test_a_recorded_digest_is_checked_before_a_resume(tmp_path: Path) -> None:
     """Source: the issue: a change before a resume is an error. The caller puts the recorded digest into the bot."""
     bot = one(write(tmp_path / "a.py"))
@@ -449,9 +481,27 @@ def test_a_folder_that_is_too_large_is_refused(tmp_path: Path) -> None:
         file.truncate(2 << 30)
     assert "more than 1 GiB" in refusal(tmp_path / "large.py")
     at = folder(tmp_path / "mybot")
-    for number in range(MAX_FILES):
+    for number in range(MAX_FILES - 2):
         (at / str(number)).touch()
+    assert one(at).name == "mybot", "bot.toml and bot.sh count, and the bound may be met"
+    (at / "one more").touch()
     assert "more than 10000 files" in refusal(at)
+
+
+def test_a_gigabyte_of_files_may_play_and_not_a_byte_more(tmp_path: Path) -> None:
+    """All files of a folder count together; the large one is sparse."""
+    at = folder(tmp_path / "mybot")
+    left = MAX_BYTES - sum(path.stat().st_size for path in at.iterdir())
+    with (at / "large").open("wb") as file:
+        file.truncate(left)
+    assert one(at).name == "mybot"
+    write(at / "a byte", "x")
+    assert "more than 1 GiB" in refusal(at)
+
+
+def test_a_bot_toml_may_have_65536_bytes(tmp_path: Path) -> None:
+    """One more is refused: BAD_MANIFESTS."""
+    assert one(folder(tmp_path / "mybot", RUN + "#" * (65_536 - len(RUN)))).name == "mybot"
 
 
 # --- builds -----------------------------------------------------------------------------------------------------------
@@ -474,6 +524,17 @@ def test_a_build_makes_what_runs_and_the_digest_is_taken_after_it(tmp_path: Path
     assert after == replace(before, digest=after.digest)
     assert subprocess.check_output(after.argv, cwd=after.cwd, timeout=LIMIT_S) == b"ready\n"
     assert one(tmp_path / "mybot") == after
+
+
+def test_a_build_may_edit_the_files_that_it_was_given(tmp_path: Path) -> None:
+    """What plays is what the build left, so that counts: its bot.toml, too, and the program that was there before."""
+    before = to_build(tmp_path / "mybot", "echo '# edited' >>bot.toml\necho 'echo more' >>bot.sh\n" + MAKES_GO)
+    write(tmp_path / "mybot/go", "#!/bin/sh\n", executable=True)
+    before = one(tmp_path / "mybot")
+    after = build(before, LIMIT_S)
+    assert changed(before)
+    check_unchanged([after])
+    assert after.digest == one(tmp_path / "mybot").digest
 
 
 def test_a_folder_that_plays_twice_is_built_once(tmp_path: Path) -> None:

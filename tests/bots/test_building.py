@@ -1,7 +1,6 @@
 """Builds of compiled bots in a sandbox: what they make, what they can't do, and what their author is told.
 
-Source: issue 4 ("Builds of compiled bots run in the same sandbox, without network, with their own limits; the log
-reaches the author"), research/sandbox.md, attack list 69 and 95 to 100.
+Source: the docstring of arena/bots/build.py.
 """
 
 import json
@@ -91,6 +90,21 @@ def test_a_build_makes_a_folder_that_plays_and_leaves_the_source_alone(yard: Yar
     assert built.digest != bot.digest
     assert load([str(built.path)])[0][0].digest == built.digest
     assert (yard.logs / "build-b.log").read_text() == "all well\n"
+
+
+def test_a_build_may_edit_its_copy_of_the_files(yard: Yard) -> None:
+    """Generated sources, a lock file: the box shows them read-only, the copy can be written."""
+    bot = yard.bot(f"echo two >> list; echo '# edited' >> build.sh; rm old/gone; {GOOD}")
+    (bot.path / "list").write_text("one\n")
+    (bot.path / "old").mkdir()
+    (bot.path / "old" / "gone").touch()
+    (bot.path / "list").chmod(0o444)
+    built = yard.build(bot)[0]
+    assert (built.path / "list").read_text() == "one\ntwo\n"
+    assert (built.path / "build.sh").read_text().endswith("# edited\n")
+    assert not (built.path / "old" / "gone").exists()
+    assert (bot.path / "list").read_text() == "one\n"
+    assert built.digest == load([str(built.path)], programs(yard.choice))[0][0].digest
 
 
 def test_a_folder_that_plays_twice_is_built_once_and_what_needs_no_build_stays(quick: Yard) -> None:
