@@ -28,7 +28,7 @@ from pathlib import Path
 from arena.red_team import channels
 from arena.red_team.catalog import ROWS, TIERS, Channel, CoveredBy, Match, NotTestable, Probes, Row, Together
 from arena.red_team.stage import Stage, Talk, bounded, left_behind, missing, survivors, traces
-from arena.referee import ArenaError, MatchSpec, Terms, Timing, play_match, read
+from arena.referee import ArenaError, MatchSpec, Terms, Timing, play_match
 from arena.sandbox import Box, SandboxError, sweep
 
 HONEST = Row(0, "an honest match", ())
@@ -233,7 +233,7 @@ def play(row: Row, kind: Match, stage: Stage) -> Result:
     except ArenaError as problem:
         left = left_behind(stage, before, token)
         return Result(row.number, title, stage.tier, expected, "the match is void", False, f"{problem} {left}".strip())
-    faults = read(result.record).games[0].faults
+    faults = result.record.games[0].faults
     theirs = [fault for fault in faults if fault.bot == 0]
     stderr = b"".join(text for bot, _, text in result.logs if bot == 0).decode(errors="replace")
     hurt = any(fault.bot == 1 for fault in faults)

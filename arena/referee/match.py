@@ -7,7 +7,6 @@ process that this machine can't start, a sandbox that breaks, a host that stands
 then void.
 """
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -33,17 +32,17 @@ from arena.coup import (
 )
 from arena.referee import wire
 from arena.referee.faults import FAULTS, ArenaError, Consequence, Fault, ending
-from arena.referee.record import GameRecord, Header, write
+from arena.referee.judge import Account, Instead, Wrong, allowance, judge, new_account
+from arena.referee.record import GameRecord, Header, Record
+from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
 from arena.referee.seat import Seat
-from arena.referee.table import Table
-from arena.referee.terms import WALL_FACTOR, Terms
-from arena.sandbox import Box, Exit, ProgramError, SandboxError
-from protocol import LINE_LIMIT, Malformed, encode, framing, show
+from arena.referee.table import Ask, Table
+from arena.referee.terms import Terms
+from arena.sandbox import Box, ProgramError, SandboxError
+from protocol import LINE_LIMIT, Greeting, encode, framing, show
 
 _GOT_SHOWN = 1000  # bytes of a faulty line that are kept in the record
 _ECHO_SHOWN = 200  # bytes of it that are sent back to the bot
-_CPU_OUT = "the CPU time ran out"
-_WALL_OUT = f"the wall time, {WALL_FACTOR} times the CPU time, ran out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +75,9 @@ class MatchSpec:
 
 @dataclass(frozen=True, slots=True)
 class MatchResult:
-    """A complete match: the record's text, and the standard error of each process as (bot, number, bytes)."""
+    """A complete match: its record, and the standard error of each process as (bot, number, bytes)."""
 
-    match: int
-    record: str
+    record: Record
     logs: tuple[tuple[int, int, bytes], ...]
     requests: int
     startup_s: float
@@ -118,11 +116,11 @@ def greet(spec: MatchSpec, bot: int, launch: Launch, clock: Callable[[], float] 
         match.start_processes()
         match.table.finish(wire.MATCH_OVER)
         player = match.players[0]
+        problem = player.absent.detail if player.seat is None else None
         match.end_process(player)
-        stderr = match.logs[0][2] if match.logs else b""
-        return Greeted(player.failed[1] if player.failed else None, stderr)
-    except SandboxError as problem:
-        raise ArenaError(str(problem)) from problem
+        return Greeted(problem, match.logs[0][2] if match.logs else b"")
+    except SandboxError as broken:
+        raise ArenaError(str(broken)) from broken
     finally:
         match.table.close()
 
@@ -163,100 +161,101 @@ def _ms(seconds: float) -> int:
 
 
 class _Player:
-    """One bot of the table over the whole match: its process, and its account in the present game."""
+    """One bot of the match: its process, and its account in the present game. Only the match writes it."""
 
-    __slots__ = ("bot", "cpu_bank", "failed", "forfeits", "lives", "processes", "seat", "wall_bank", "warned")
+    __slots__ = ("absent", "account", "bot", "forfeits", "processes", "seat", "warned")
 
-    def __init__(self, bot: int) -> None:
+    def __init__(self, bot: int, account: Account) -> None:
         self.bot = bot
+        self.account = account
         self.seat: Seat | None = None
-        self.failed: tuple[str, str | None] | None = None  # why there is no process: a fault's code and its detail
+        self.absent = Gone("start_failed")  # why there is no process, if there is none
         self.processes = 0
         self.forfeits = 0
-        self.lives = 0
-        self.wall_bank = 0.0  # seconds
-        self.cpu_bank = math.inf  # seconds; without end where CPU time isn't charged
         self.warned = 0  # stray lines that the bot has been told of
 
 
 class _Match:
     def __init__(self, spec: MatchSpec, launch: Launch, clock: Callable[[], float]) -> None:
         self.spec = spec
+        self.terms = terms = spec.terms
         self.launch = launch
         self.clock = clock
-        self.table = Table(clock, spec.terms.timing.cpu, spec.terms.timing.ponder, spec.terms.limits.cores)
-        self.players = [_Player(bot) for bot in range(spec.seats)]
+        self.table = Table(clock, terms.timing.cpu, terms.timing.ponder, terms.limits.cores)
+        self.allowed = allowance(terms)
+        self.players = [_Player(bot, new_account(terms)) for bot in range(spec.seats)]
         self.logs: list[tuple[int, int, bytes]] = []
-        timing = spec.terms.timing
-        self.wall_limit = timing.limit_ms / 1000 * timing.factor
-        self.cpu_limit = timing.limit_ms / 1000 if timing.cpu else math.inf
         self.last_winner: int | None = None  # a bot; None at first and after a draw
         self.requests = 0
         self.startup = 0.0
 
     def play(self) -> MatchResult:
         spec = self.spec
-        games = [self.game(number) for number in range(len(spec.seatings))]
+        games = tuple(self.game(number) for number in range(len(spec.seatings)))
         self.table.finish(wire.MATCH_OVER)
         for player in self.players:
             self.end_process(player)
         header = Header(spec.match, spec.key, spec.bots, spec.handles, spec.terms)
-        text = write(header, games)
-        return MatchResult(spec.match, text, tuple(self.logs), self.requests, self.startup)
+        return MatchResult(Record(header, games), tuple(self.logs), self.requests, self.startup)
 
     # -- processes
 
     def start_processes(self) -> None:
         """Start and greet every bot that has no process, all at once."""
-        absent = [p for p in self.players if p.seat is None and p.forfeits < self.spec.terms.forfeits]
+        absent = [each for each in self.players if each.seat is None and each.forfeits < self.terms.forfeits]
         if not absent:
             return
         began = self.clock()
         self.table.freeze_idle()  # those that live on: starting the others takes long
-        greeted = []
-        for player in absent:
-            player.failed = None
-            player.processes += 1
-            player.warned = 0
-            try:
-                player.seat = Seat(self.launch(player.bot), self.spec.terms.flood_bytes)
-            except ProgramError as problem:
-                player.failed = ("start_failed", str(problem))
-                continue
-            self.table.add(player.seat)
-            greeted.append((player, player.seat))
-        timing = self.spec.terms.timing
+        started = [(player, seat) for player in absent if (seat := self.start(player)) is not None]
+        timing = self.terms.timing
         seconds = timing.start_ms / 1000
-        wall, cpu = seconds * timing.factor, seconds if timing.cpu else math.inf
-        self.table.exchange([(seat, hello(self.spec, player.bot), wall, cpu) for player, seat in greeted])
-        for player, seat in greeted:
-            if isinstance(seat.answer, framing.Greeting):
-                continue
-            if isinstance(seat.answer, Malformed):
-                why = f"its first line was no hello: {seat.answer.message}: {show(seat.raw, _ECHO_SHOWN)}"
-            elif seat.gone is None:
-                allowed = f"{timing.start_ms} ms of CPU time" if seat.spent else f"{timing.start_ms * timing.factor} ms"
-                why = f"no hello within {allowed}"
-            else:
-                code, detail = self.ending(seat)
-                why = detail or FAULTS[code].message
-            self.end_process(player)
-            player.failed = ("start_failed", why)
+        wall, cpu = seconds * timing.factor, seconds if timing.cpu else float("inf")
+        replies = self.table.exchange(
+            [Ask(seat, 0, hello(self.spec, player.bot), wall, cpu) for player, seat in started]
+        )
+        for (player, _), reply in zip(started, replies, strict=True):
+            why = self.no_hello(reply)
+            if why is not None:
+                self.end_process(player)
+                player.absent = Gone("start_failed", detail=why)
         self.startup += self.clock() - began
 
-    def end_process(self, player: _Player) -> Exit | None:
-        seat = player.seat
-        if seat is None:
+    def start(self, player: _Player) -> Seat | None:
+        """Start a bot's process; None if the program can't be started."""
+        player.processes += 1
+        player.warned = 0
+        try:
+            seat = Seat(self.launch(player.bot), self.terms.flood_bytes)
+        except ProgramError as problem:
+            player.absent = Gone("start_failed", detail=str(problem))
             return None
-        player.seat = None
-        ended = self.table.remove(seat)
-        self.logs.append((player.bot, player.processes, seat.capture.render()))
-        return ended
+        player.seat = seat
+        self.table.add(seat)
+        return seat
 
-    def ending(self, seat: Seat) -> tuple[str, str | None]:
-        """Return the fault's code of a seat that is gone, and its detail."""
-        code, ended = self.table.why_gone(seat)
-        return ending(code, ended, self.spec.terms.limits)
+    def no_hello(self, reply: Reply) -> str | None:
+        """Return why a reply to the hello is none, None if it is one."""
+        match reply:
+            case Answered(message) if isinstance(message, Greeting):
+                return None
+            case Unreadable(problem, line):
+                return f"its first line was no hello: {problem.message}: {show(line, _ECHO_SHOWN)}"
+            case TimedOut(by_cpu):
+                timing = self.terms.timing
+                allowed = f"{timing.start_ms} ms of CPU time" if by_cpu else f"{timing.start_ms * timing.factor} ms"
+                return f"no hello within {allowed}"
+            case Gone(code, ended):
+                code, detail = ending(code, ended, self.terms.limits)
+                return detail or FAULTS[code].message
+        raise AssertionError(reply)  # the hello is number 0, and only a greeting answers that
+
+    def end_process(self, player: _Player) -> None:
+        seat = player.seat
+        if seat is not None:
+            player.seat = None
+            self.table.remove(seat)
+            self.logs.append((player.bot, player.processes, seat.capture.render()))
 
     # -- one game
 
@@ -265,171 +264,150 @@ class _Match:
         seating = spec.seatings[number]
         chance = Chance(spec.key, number)
         starter = seating.index(self.last_winner) if self.last_winner is not None else 0
-        state = deal(spec.terms.rules, spec.seats, chance, starter)
-        record = GameRecord(number, seating, starter=starter)
+        state = deal(self.terms.rules, spec.seats, chance, starter)
         self.start_processes()
-        players = [self.players[bot] for bot in seating]
-        handles = [spec.handles[bot] for bot in seating]
-        for seat, player in enumerate(players):
-            player.lives = spec.terms.lives
-            player.wall_bank = spec.terms.timing.bank_ms / 1000 * spec.terms.timing.factor
-            player.cpu_bank = spec.terms.timing.bank_ms / 1000 if spec.terms.timing.cpu else math.inf
+        game = _Game(self, GameRecord(number, seating, starter=starter), chance)
+        over = game.play(state)
+        self.last_winner = None if over.winner is None else seating[over.winner]
+        return game.record
+
+
+class _Game:
+    """One game of a match: who sits where, what was sent, what is recorded."""
+
+    def __init__(self, match: _Match, record: GameRecord, chance: Chance) -> None:
+        self.match = match
+        self.record = record
+        self.chance = chance
+        self.players = [match.players[bot] for bot in record.seating]
+        self.feed = wire.Feed(match.spec.seats)
+        timing = match.terms.timing
+        self.limit_ms, self.wall_limit_ms = timing.limit_ms, timing.limit_ms * timing.factor
+
+    def play(self, state: State) -> Over:
+        """Play to the end of the game."""
+        self.open(state)
+        while state.board.phase.asked:
+            answers = self.answers(state)
+            turn = state.board.turn
+            state, events = apply(state, answers, self.chance)
+            self.feed.add(events)
+            self.record.eliminated += [(each.seat, turn) for each in events if isinstance(each, Exiled | Forfeited)]
+        over = state.board.phase
+        assert isinstance(over, Over)
+        self.record.end(over, state.board.turn, self.feed.digest(), self.feed.count)
+        self.close(over)
+        return over
+
+    def open(self, state: State) -> None:
+        """Give every bot a new account, and tell who plays."""
+        number = self.record.game
+        handles = [self.match.spec.handles[player.bot] for player in self.players]
+        for seat, player in enumerate(self.players):
+            player.account = new_account(self.match.terms)
             if player.seat is not None:
                 player.seat.capture.mark(f"--- game {number} ---")
                 player.seat.send(wire.game_start(view(state, seat), number, handles))
-        feed = wire.Feed(spec.seats)
-        while state.board.phase.asked:
-            answers = self.answers(state, players, feed, chance, record)
-            before = state.board.turn
-            state, events = apply(state, answers, chance)
-            feed.add(events)
-            for event in events:
-                if isinstance(event, Exiled | Forfeited):
-                    record.eliminated.append((event.seat, before))
-        over = state.board.phase
-        assert isinstance(over, Over)
-        self.last_winner = None if over.winner is None else seating[over.winner]
-        record.end(over, state.board.turn, feed.digest(), feed.count)
-        for seat, player in enumerate(players):
-            if player.seat is not None:
-                player.seat.send(wire.game_over(number, over, feed.take(seat)))
-                self.report_strays(player, player.seat, record)
-        return record
 
-    def answers(
-        self, state: State, players: list[_Player], feed: wire.Feed, chance: Chance, record: GameRecord
-    ) -> list[Answer]:
+    def close(self, over: Over) -> None:
+        """Tell every bot how the game ended."""
+        for seat, player in enumerate(self.players):
+            if player.seat is not None:
+                player.seat.send(wire.game_over(self.record.game, over, self.feed.take(seat)))
+                self.report_strays(player, player.seat)
+
+    def answers(self, state: State) -> list[Answer]:
         """Ask all seats of the present phase at once; return their answers in the phase's order."""
         board = state.board
-        question = wire.Question(board, record.game)
+        question = wire.Question(board, self.record.game)
         asked = []
         asks = []
-        timing = self.spec.terms.timing
-        limit_ms, wall_limit_ms = timing.limit_ms, timing.limit_ms * timing.factor
         for number in board.phase.asked:
-            player = players[number]
+            player = self.players[number]
             sight = view(state, number)
             menu = wire.menu(legal(sight))
-            seat = player.seat
             asked.append((player, sight, menu))
-            if seat is not None:
-                seat.answer = None  # that of an earlier line, should this one not even be sent
-            if seat is not None and seat.gone is None:
-                if seat.stray_count > player.warned:
-                    self.warn(player, seat)
-                seat.number += 1
-                wall_bank_ms = _ms(player.wall_bank)
-                bank_ms = _ms(player.cpu_bank) if timing.cpu else wall_bank_ms
-                line = question.line(
-                    sight, seat.number, feed.take(number), menu, limit_ms, bank_ms, wall_limit_ms, wall_bank_ms
-                )
-                asks.append((seat, line, self.wall_limit + player.wall_bank, self.cpu_limit + player.cpu_bank))
-        self.table.exchange(asks)
-        self.requests += len(asks)
-        return [self.judge(player, sight, menu, feed, chance, record) for player, sight, menu in asked]
+            if player.seat is not None:
+                asks.append(self.request(player, player.seat, question, sight, menu))
+        replies = iter(self.match.table.exchange(asks))
+        self.match.requests += len(asks)
+        came = [self.absence(player) if player.seat is None else next(replies) for player, _, _ in asked]
+        return [self.judge(reply, *each) for reply, each in zip(came, asked, strict=True)]
 
-    def judge(
-        self, player: _Player, sight: View, menu: wire.Menu, feed: wire.Feed, chance: Chance, record: GameRecord
-    ) -> Answer:
-        """Return the answer that counts for a seat, and book what was wrong with the one that came."""
-        seat = player.seat
-        if seat is None or (seat.gone is not None and seat.answer is None):
-            # One that answered and left counts as gone when it is next asked: which came first is no matter of luck.
-            return self.forfeit(player, record)
-        reply = seat.answer
-        code, detail = "illegal_move", None
-        if reply is None:
-            # Out of time: the bank is empty for the rest of the game (DESIGN 3), and one late answer is free.
-            code = "timeout"
-            if self.spec.terms.timing.cpu:
-                detail = _CPU_OUT if seat.spent else _WALL_OUT
-            self.book(record, seat, (seat.answered_at if seat.spent else seat.deadline) - seat.asked_at)
-            player.wall_bank = 0.0
-            player.cpu_bank = 0.0 if self.spec.terms.timing.cpu else math.inf
-        else:
-            elapsed = seat.answered_at - seat.asked_at
-            self.book(record, seat, elapsed)
-            if elapsed > self.wall_limit:
-                player.wall_bank = max(0.0, player.wall_bank - (elapsed - self.wall_limit))
-            used = seat.cpu_used / 1e9
-            if used > self.cpu_limit:
-                player.cpu_bank = max(0.0, player.cpu_bank - (used - self.cpu_limit))
-            if isinstance(reply, Malformed):
-                code, detail = reply.code, reply.message
-            elif isinstance(reply, framing.Answer):
-                index = menu.find(reply.move) if reply.move is not None else reply.choice
-                if index is not None and 0 <= index < len(menu.moves):
-                    record.words.append(menu.words[index])
-                    return menu.moves[index]
-                if reply.move is None:
-                    detail = f"choice {show(str(reply.choice).encode(), 20)} is not one of 0 to {len(menu.moves) - 1}"
-        return self.fault(player, seat, sight, code, detail, feed, chance, record)
+    def request(self, player: _Player, seat: Seat, question: wire.Question, sight: View, menu: wire.Menu) -> Ask:
+        """Return the request to a bot, which is told first what was wrong with lines that it sent unasked."""
+        if seat.stray_count > player.warned and seat.gone is None:
+            self.warn(player, seat)
+        allowed, account = self.match.allowed, player.account
+        number = seat.number + 1
+        wall_bank_ms = _ms(account.wall_bank)
+        bank_ms = _ms(account.cpu_bank) if allowed.by_cpu else wall_bank_ms
+        events = self.feed.take(sight.seat)
+        limits = self.limit_ms, bank_ms, self.wall_limit_ms, wall_bank_ms
+        line = question.line(sight, number, events, menu, *limits)
+        return Ask(seat, number, line, allowed.wall_limit + account.wall_bank, allowed.cpu_limit + account.cpu_bank)
 
-    def book(self, record: GameRecord, seat: Seat | None, seconds: float) -> None:
-        """Note what an answer took; no seat: none was asked."""
-        record.times.append(round(seconds * 1_000_000))
-        if self.spec.terms.timing.cpu:
-            record.cpu.append(0 if seat is None else round(seat.cpu_used / 1000))
+    def absence(self, player: _Player) -> Gone:
+        """Return the reply of a bot that has no process."""
+        return Gone("retired") if player.forfeits >= self.match.terms.forfeits else player.absent
 
-    def fault(
-        self,
-        player: _Player,
-        seat: Seat,
-        sight: View,
-        code: str,
-        detail: str | None,
-        feed: wire.Feed,
-        chance: Chance,
-        record: GameRecord,
-    ) -> Answer:
-        """Take a life; return the default move, or a forfeit if it was the last one."""
-        player.lives -= 1
-        step = len(record.words)
-        got = show(seat.raw, _GOT_SHOWN) if code != "timeout" else None
-        if player.lives <= 0:
-            record.faults.append(Fault(player.bot, code, step, got, None, detail))
-            seat.gone = "out_of_lives"
-            return self.forfeit(player, record, timed=True)
+    def judge(self, reply: Reply, player: _Player, sight: View, menu: wire.Menu) -> Answer:
+        """Return the answer that counts for a seat, and record what it took and what was wrong."""
+        record = self.record
+        choice, wrong, player.account = judge(reply, len(menu.moves), menu.find, player.account, self.match.allowed)
+        record.times.append(round(reply.wall_s * 1_000_000))
+        if self.match.allowed.by_cpu:
+            record.cpu.append(round(reply.cpu_ns / 1000))
+        if wrong is None:
+            assert not isinstance(choice, Instead)
+            record.words.append(menu.words[choice])
+            return menu.moves[choice]
+        if choice is Instead.DEFAULT:
+            return self.default(player, sight, wrong)
+        return self.forfeit(player, wrong)
+
+    def default(self, player: _Player, sight: View, wrong: Wrong) -> Answer:
+        """Play a move for a bot, and tell it why."""
         # The stream's label is the game's moment: a fault of one bot never shifts another draw.
-        move = default(sight, lambda below: chance.number(f"default {sight.seat}", feed.count, below))
-        word = notation(move)
-        record.faults.append(Fault(player.bot, code, step, got, word, detail))
-        record.words.append(word)
-        message = FAULTS[code].message if detail is None else f"{FAULTS[code].message}: {detail}"
-        seat.send(
+        move = default(sight, lambda below: self.chance.number(f"default {sight.seat}", self.feed.count, below))
+        self.note(player, wrong, notation(move))
+        self.record.words.append(notation(move))
+        rule = FAULTS[wrong.code]
+        message = rule.message if wrong.detail is None else f"{rule.message}: {wrong.detail}"
+        assert player.seat is not None
+        player.seat.send(
             encode(
                 {
                     "type": "error",
-                    "id": seat.number,
-                    "code": code,
-                    "message": f"{message}; {FAULTS[code].help}",
-                    "got": None if code == "timeout" else show(seat.raw, _ECHO_SHOWN),
+                    "id": player.seat.number,
+                    "code": wrong.code,
+                    "message": f"{message}; {rule.help}",
+                    "got": None if wrong.line is None else show(wrong.line, _ECHO_SHOWN),
                     "used": wire.move_payload(move),
-                    "lives": player.lives,
+                    "lives": player.account.lives,
                 }
             )
         )
         return move
 
-    def forfeit(self, player: _Player, record: GameRecord, timed: bool = False) -> Answer:
+    def forfeit(self, player: _Player, wrong: Wrong) -> Answer:
         """Take a bot out of the game: its process ends, a new one is started for the next game."""
-        step = len(record.words)
-        detail = None
+        if FAULTS[wrong.code].consequence is not Consequence.FORFEIT:  # the fault that cost the last life
+            self.note(player, wrong, None)
+            wrong = Wrong("out_of_lives", None, None)
         if player.seat is not None:
-            code, detail = self.ending(player.seat)
-            self.report_strays(player, player.seat, record)
-            self.end_process(player)
-        elif player.forfeits >= self.spec.terms.forfeits:
-            code = "retired"
-        else:
-            code, detail = player.failed or ("start_failed", None)
-        assert FAULTS[code].consequence is Consequence.FORFEIT
-        record.faults.append(Fault(player.bot, code, step, None, notation(FORFEIT), detail))
-        record.words.append(notation(FORFEIT))
-        if not timed:
-            self.book(record, None, 0.0)
+            self.match.table.freeze_idle()  # the others: to end a process may take long
+            self.report_strays(player, player.seat)
+            self.match.end_process(player)
+        self.note(player, wrong, notation(FORFEIT))
+        self.record.words.append(notation(FORFEIT))
         player.forfeits += 1
         return FORFEIT
+
+    def note(self, player: _Player, wrong: Wrong, used: str | None) -> None:
+        """Record a fault at the present decision; `used` is the move that was played instead."""
+        got = None if wrong.line is None else show(wrong.line, _GOT_SHOWN)
+        self.record.faults.append(Fault(player.bot, wrong.code, len(self.record.words), got, used, wrong.detail))
 
     def warn(self, player: _Player, seat: Seat) -> None:
         """Tell a bot, once a request at most, that lines of it were dropped."""
@@ -442,16 +420,16 @@ class _Match:
                     "id": None,
                     "code": rule.code,
                     "message": f"{rule.message} was dropped; {rule.help}",
-                    "got": show(seat.strays[-1], _ECHO_SHOWN) if seat.strays else None,
+                    "got": show(seat.last_stray, _ECHO_SHOWN),
                     "used": None,
-                    "lives": player.lives,
+                    "lives": player.account.lives,
                 }
             )
         )
 
-    def report_strays(self, player: _Player, seat: Seat, record: GameRecord) -> None:
-        if seat.stray_count:
-            example = show(seat.strays[0], _GOT_SHOWN) if seat.strays else None
-            record.faults.append(Fault(player.bot, "stray_line", None, example, None, None, seat.stray_count))
-            seat.stray_count = player.warned = 0
-            seat.strays.clear()
+    def report_strays(self, player: _Player, seat: Seat) -> None:
+        """Record how many lines of a bot were dropped."""
+        count, example = seat.take_strays()
+        player.warned = 0
+        if count:
+            self.record.faults.append(Fault(player.bot, "stray_line", got=show(example, _GOT_SHOWN), count=count))

@@ -87,7 +87,7 @@ class GameRecord:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A whole match as it was read."""
+    """A whole match, as it was played or read."""
 
     header: Header
     games: tuple[GameRecord, ...]
@@ -96,8 +96,9 @@ class Record:
 # ---------------------------------------------------------------- write and read
 
 
-def write(header: Header, games: Sequence[GameRecord]) -> str:
+def write(record: Record) -> str:
     """Return the record as text."""
+    header, games = record.header, record.games
     lines = [
         {
             "record": VERSION,

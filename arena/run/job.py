@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from arena.referee import ArenaError, MatchSpec, play_match, read
+from arena.referee import ArenaError, MatchSpec, play_match, write
 from arena.run.results import game_results
 from arena.sandbox import Box, Choice, Program, Sandbox, SandboxError, full, make, no_room, remove_tree
 from ladder.store import PlayedMatch
@@ -75,5 +75,5 @@ def _played(job: Job, sandbox: Sandbox) -> Played:
 
     ended = play_match(job.spec, launch)
     logs = tuple((job.spec.bots[bot], number, data) for bot, number, data in ended.logs)
-    match = PlayedMatch(ended.match, ended.record, game_results(read(ended.record)), logs)
+    match = PlayedMatch(job.spec.match, write(ended.record), game_results(ended.record), logs)
     return Played(match, ended.requests, ended.startup_s)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arena.coup import legal, view
-from arena.referee import MatchResult, MatchSpec, Record, Terms, Timing, hello, play_match, read, replay, wire
+from arena.referee import MatchResult, MatchSpec, Record, Terms, Timing, hello, play_match, replay, wire
 from arena.sandbox import Box, Limits, ProcessSandbox, Program
 from ladder.schedule import seatings
 
@@ -121,9 +121,7 @@ def script(match: MatchSpec, record: Record) -> Iterator[tuple[list[tuple[int, s
 
 def bare_loop(programs: Sequence[Program], match: MatchSpec, result: MatchResult) -> Cost:
     """Send the same lines to the same bots, and do nothing else but what every such loop does."""
-    steps = [
-        ([(bot, json.loads(line)) for bot, line in sends], waits) for sends, waits in script(match, read(result.record))
-    ]
+    steps = [([(bot, json.loads(line)) for bot, line in sends], waits) for sends, waits in script(match, result.record)]
     hellos = [hello(match, bot) for bot in range(match.seats)]
     children = _children()
     bots = [

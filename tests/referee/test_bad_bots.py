@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.referee import FAULTS, Consequence, MatchSpec, Terms, Timing, play_match, read, verify
+from arena.referee import FAULTS, Consequence, MatchSpec, Terms, Timing, play_match, verify
 from arena.run import game_results
 from arena.sandbox import ISOLATING, Box, Choice, Limits, ProcessSandbox, Program, Sandbox, make, why_not
 
@@ -190,7 +190,7 @@ def test_a_bad_bot_is_charged_with_its_own_faults_and_nobody_suffers(
     result = play_match(spec, launch)
     assert time.monotonic() - began < BOUND_S
 
-    record = read(result.record)
+    record = result.record
     verify(record)
     assert len(record.games) == 2
     faults = [fault for game in record.games for fault in game.faults]
@@ -229,7 +229,7 @@ def test_a_flood_that_is_cut_by_freezing_ends_in_a_forfeit_too(tmp_path: Path) -
     programs = (Program((sys.executable, str(BAD_BOTS / "flood_lines.py")), tmp_path), honest(tmp_path))
     spec = MatchSpec(match=0, key=b"b" * 32, bots=("bad", "honest"), seatings=((0, 1),))
     result = play_match(spec, lambda number: sandbox.start(programs[number], Limits()))
-    faults = read(result.record).games[0].faults
+    faults = result.record.games[0].faults
     assert {fault.bot for fault in faults} == {0}
     assert {fault.code for fault in faults} & {"flood", "out_of_lives"}
 
@@ -256,7 +256,7 @@ def test_the_author_is_told_how_the_process_ended(name: str, tmp_path: Path) -> 
     programs = (Program((sys.executable, str(BAD_BOTS / f"{name}.py")), tmp_path), honest(tmp_path))
     spec = MatchSpec(match=0, key=b"b" * 32, bots=("bad", "honest"), seatings=((0, 1),))
     result = play_match(spec, lambda number: sandbox.start(programs[number], Limits()))
-    (fault,) = read(result.record).games[0].faults
+    (fault,) = result.record.games[0].faults
     assert detail in (fault.detail or "")
     assert said in next(text for bot, _, text in result.logs if bot == 0)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from arena.referee import ArenaError, MatchSpec, Record, Terms, Timing, play_match, read, verify
+from arena.referee import ArenaError, MatchSpec, Record, Terms, Timing, play_match, verify
 from arena.sandbox import Box, Exit, InsideBox, InsideSandbox, Limits, Peer, Program, SandboxError, Script
 from protocol.messages import Error, parse_to_bot
 
@@ -138,7 +138,7 @@ def play(
         return wrap(number, sandbox.start(Program((names[number],), Path()), spec.terms.limits))
 
     try:
-        record = read(play_match(spec, launch, clock).record)
+        record = play_match(spec, launch, clock).record
     finally:
         assert all(box.stdin == box.stdout == box.stderr == -1 for box in sandbox.boxes), "a box is still open"
     verify(record)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from arena.referee import MatchSpec, Record, Terms, Timing, play_match, read, request_line, verify
+from arena.referee import MatchSpec, Record, Terms, Timing, play_match, request_line, verify
 from arena.sandbox import Box, Limits, ProcessSandbox, Program
 from arena.sandbox.linux import cgroup
 
@@ -72,7 +72,7 @@ def play(tmp_path: Path, needs: Callable[[str, str | None], None]) -> Callable[.
             box = sandbox.start(programs[number], Limits())
             return wrap(box) if wrap else box
 
-        record = read(play_match(spec, launch).record)
+        record = play_match(spec, launch).record
         verify(record)
         return record
 

@@ -27,7 +27,6 @@ from arena.referee import (
     Timing,
     greet,
     play_match,
-    read,
     verify,
 )
 from arena.run import game_results
@@ -162,7 +161,7 @@ def play(
         return sandbox.start(Program((names[number],), Path()), Limits())
 
     result = play_match(spec, launch, clock or time.monotonic)
-    record = read(result.record)
+    record = result.record
     verify(record)
     assert all(box.stdin == box.stdout == box.stderr == -1 for box in sandbox.boxes), "a box is still open"
     return Played(result, record, sandbox)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.referee import ArenaError, MatchSpec, Terms, Timing, greet, play_match
+from arena.referee import ArenaError, MatchSpec, Terms, Timing, greet, play_match, write
 from arena.sandbox import Box, InsideSandbox, Limits, Peer, ProcessSandbox, Program, SandboxError, Script
 
 MATCHES = 200
@@ -88,7 +88,7 @@ def test_hundreds_of_matches_leave_no_thread_and_no_descriptor() -> None:
     for number in range(MATCHES):
         programs = (names[number % len(names)], "other")
         result = play_match(spec(number), lambda bot, programs=programs: start(sandbox, programs[bot]))
-        assert result.record.endswith("\n")
+        assert write(result.record).endswith("\n")
     assert left() == before
     assert len(sandbox.boxes) > 2 * MATCHES
     assert all(box.stdin == box.stdout == box.stderr == -1 for box in sandbox.boxes)
@@ -155,7 +155,7 @@ def test_processes_leave_neither_themselves_nor_descriptors_nor_folders(tmp_path
             spec(number),
             lambda bot, scripts=scripts: sandbox.start(Program(("/bin/sh", "-c", scripts[bot]), tmp_path), Limits()),
         )
-        assert result.record.endswith("\n")
+        assert write(result.record).endswith("\n")
         assert no_children(), names[number % len(names)]
         assert list(scratch.iterdir()) == [], names[number % len(names)]
     assert left() == before

@@ -93,7 +93,11 @@ class Played:
 
     @property
     def record(self) -> Record:
-        return read(self.result.record)
+        return self.result.record
+
+    @property
+    def text(self) -> str:
+        return write(self.record)
 
 
 def play(*choosers: Callable[[random.Random, Peer, Request], bytes], games: int = 3, key: bytes = KEY) -> Played:
@@ -148,10 +152,10 @@ def test_the_match_of_these_tests_has_all_that_a_record_can_hold() -> None:
 
 def test_what_is_written_is_read_and_written_again_the_same() -> None:
     """Source: record.py: write and read are inverse."""
-    text = played().result.record
+    text = played().text
     record = read(text)
-    assert write(record.header, record.games) == text
-    assert read(write(record.header, record.games)) == record
+    assert write(record) == text
+    assert record == played().record
 
 
 def test_the_record_says_what_was_played() -> None:
@@ -184,10 +188,10 @@ def test_a_record_by_cpu_time_holds_it_beside_the_times_and_says_what_was_allowe
             return sandbox.start(Program(("it",), Path()), Limits())
 
         spec = MatchSpec(match=5, key=KEY, bots=("a", "b"), seatings=((0, 1),), terms=terms)
-        texts.append(play_match(spec, launch).record)
+        texts.append(write(play_match(spec, launch).record))
     record = read(texts[0])
     verify(record)
-    assert write(record.header, record.games) == texts[0]
+    assert write(record) == texts[0]
     assert record.header.terms == terms
     (game,) = record.games
     assert len(game.cpu) == len(game.times) == len(game.words)
@@ -219,7 +223,7 @@ TERMS = ("rules", "timing", "limits", "lives", "forfeits", "open_names")
 @pytest.mark.parametrize("name", TERMS)
 def test_a_record_without_one_of_the_terms_is_refused(name: str) -> None:
     """A forfeit can be audited only with all terms, so nothing is guessed."""
-    lines = [json.loads(line) for line in played().result.record.split("\n")[:-2]]
+    lines = [json.loads(line) for line in played().text.split("\n")[:-2]]
     assert tuple(lines[0]["terms"]) == TERMS
     del lines[0]["terms"][name]
     with pytest.raises(RecordError, match="the fields of terms are rules, timing,"):
@@ -230,7 +234,7 @@ def test_a_record_without_one_of_the_terms_is_refused(name: str) -> None:
 def test_terms_with_a_field_more_or_less_are_refused(part: str) -> None:
     """A field that is missing has no default: the arena that wrote the record may have had another one."""
     for change in (dict.popitem, lambda fields: fields.update(colour=1)):
-        lines = [json.loads(line) for line in played().result.record.split("\n")[:-2]]
+        lines = [json.loads(line) for line in played().text.split("\n")[:-2]]
         change(lines[0]["terms"][part])
         with pytest.raises(RecordError, match=f"the fields of {part} are "):
             read(signed(lines))
@@ -244,15 +248,15 @@ def test_strict_is_one_life_in_the_record() -> None:
 def test_two_plays_of_a_match_give_the_same_bytes_but_for_times() -> None:
     """Source: DESIGN.md 4: times stand in a field of their own that comparison ignores; the checksum does, too."""
     again = play(at_random, badly, at_random, at_random, games=4)
-    assert without_times(again.result.record) == without_times(played().result.record)
-    assert again.result.record.split("\n")[-2] == played().result.record.split("\n")[-2]
+    assert without_times(again.text) == without_times(played().text)
+    assert again.text.split("\n")[-2] == played().text.split("\n")[-2]
     assert again.seen == played().seen
 
 
 def test_another_key_is_another_match() -> None:
     """Source: DESIGN.md 2: all chance comes from the key."""
     other = play(at_random, badly, at_random, at_random, games=4, key=bytes(32))
-    assert without_times(other.result.record)[1:] != without_times(played().result.record)[1:]
+    assert without_times(other.text)[1:] != without_times(played().text)[1:]
 
 
 # --- what is caught ---------------------------------------------------------------------------------------------------
@@ -260,7 +264,7 @@ def test_another_key_is_another_match() -> None:
 
 def test_a_record_that_was_cut_off_anywhere_is_refused() -> None:
     """Source: record.py: an end line."""
-    text = played().result.record
+    text = played().text
     for cut in [*range(0, len(text), 997), *(match.end() for match in re.finditer("\n", text[:-1])), len(text) - 1]:
         with pytest.raises(RecordError):
             read(text[:cut])
@@ -268,7 +272,7 @@ def test_a_record_that_was_cut_off_anywhere_is_refused() -> None:
 
 def test_a_record_with_any_field_changed_is_refused() -> None:
     """Source: record.py: the checksum covers all lines but their times."""
-    lines = [json.loads(line) for line in played().result.record.split("\n")[:-1]]
+    lines = [json.loads(line) for line in played().text.split("\n")[:-1]]
     for number, line in enumerate(lines[:-1]):
         for name, value in line.items():
             if name in ("times_us", "record"):
@@ -281,14 +285,14 @@ def test_a_record_with_any_field_changed_is_refused() -> None:
 
 def test_times_are_no_part_of_the_checksum() -> None:
     """Source: DESIGN.md 4."""
-    lines = [json.loads(line) for line in played().result.record.split("\n")[:-1]]
+    lines = [json.loads(line) for line in played().text.split("\n")[:-1]]
     lines[1]["times_us"] = [0]
     verify(read("".join(json.dumps(line) + "\n" for line in lines)))
 
 
 def broken(edit: Callable[[Lines], Lines]) -> Callable[[], str]:
     """Edit the header and the first game of the record, and sign what comes out."""
-    return lambda: signed(edit([json.loads(line) for line in played().result.record.split("\n")[:2]]))
+    return lambda: signed(edit([json.loads(line) for line in played().text.split("\n")[:2]]))
 
 
 UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
@@ -298,7 +302,7 @@ UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
     "a list": ("[]\n", "line 1 is not a JSON object"),
     "brackets": ("[" * 100_000 + "]" * 100_000 + "\n", "line 1 is not a JSON object"),
     "a number of 5,000 digits": ("9" * 5000 + "\n", "line 1 is not a JSON object"),
-    "a bad line": (lambda: played().result.record.replace("\n", "\n{\n", 1), "line 2 is not a JSON object"),
+    "a bad line": (lambda: played().text.replace("\n", "\n{\n", 1), "line 2 is not a JSON object"),
     "an empty object": ("{}\n", "this is no record"),
     "another file of the run": ('{"run":1,"seed":null}\n', "this is no record"),
     "a later version": (broken(lambda lines: [{**lines[0], "record": 3}]), "version 3, this arena reads version 2"),
@@ -385,7 +389,7 @@ def test_verify_finds_another_key_and_other_rules() -> None:
 
 
 def refuse(header: Header, game: GameRecord) -> None:
-    record = read(write(header, [game]))
+    record = read(write(Record(header, (game,))))
     with pytest.raises(RecordError) as caught:
         verify(record)
     assert "\n" not in str(caught.value)

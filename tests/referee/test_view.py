@@ -83,7 +83,7 @@ from arena.coup import (
     seat_counts,
     view,
 )
-from arena.referee import MatchSpec, Record, Terms, play_match, read, wire
+from arena.referee import MatchSpec, Record, Terms, play_match, wire
 from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script
 
 RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
@@ -777,7 +777,7 @@ def match(
     def launch(number: int) -> Box:
         return sandbox.start(Program((bots[number],), Path()), Limits())
 
-    record = read(play_match(spec, launch).record)
+    record = play_match(spec, launch).record
     return Played(spec, record, lines)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from arena.coup import PRESETS
-from arena.referee import MatchSpec, Terms, play_match, read, verify
+from arena.referee import MatchSpec, Terms, play_match, verify
 from arena.sandbox import Box, Limits, ProcessSandbox, Program
 from ladder.schedule import seatings
 
@@ -37,6 +37,6 @@ def test_every_sample_bot_plays_every_preset_without_a_fault(preset: str, tmp_pa
 
         names = tuple(path.name for path in table)
         result = play_match(MatchSpec(0, bytes(32), names, seatings(seats, seats, shuffle), Terms(rules=rules)), launch)
-        record = read(result.record)
+        record = result.record
         verify(record)
         assert [fault for game in record.games for fault in game.faults] == []
