@@ -114,6 +114,36 @@ def section(title: str) -> str:
     return text.split(f"## {title}\n")[1].split("\n## ")[0]
 
 
+# What nobody has who has the repository: notes and drafts beside it, and the numbers of a tracker.
+ELSEWHERE = re.compile(
+    r"\bresearch/|\bDESIGN\b|\bSTYLE\b|\bhidden_information\b|(?<!/)\brules\.md\b|\.\./shared"
+    r"|\b[Ii]ssue:? \d|\b[Tt]he issue\b|Source: issue|/work/|/tmp/wt"
+)
+ALLOWED = {
+    "tests/test_docs.py": "names what is forbidden",
+    "tests/conformance/test_scenarios.py": "reads the rule documents beside the project, where they are there",
+}
+
+
+def tracked() -> list[Path]:
+    """Return the files that are the project, as git has them."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+@pytest.mark.needs("git", None if shutil.which("git") and (ROOT / ".git").exists() else "this is no clone")
+def test_nothing_cites_a_document_that_the_repository_does_not_hold() -> None:
+    """A reader can't look it up; the reason itself belongs there."""
+    cited = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in tracked()
+        if str(path.relative_to(ROOT)) not in ALLOWED
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1)
+        if ELSEWHERE.search(line)
+    ]
+    assert cited == []
+
+
 # --- what it shows, runs ----------------------------------------------------------------------------------------------
 
 

@@ -6,8 +6,7 @@ anybody's behaviour is taken into account each k of the U are equally likely, so
     P(at least one) = 1 - C(U-d, k) / C(U, k)
 
 It is a prior: opponents who chose what to reveal, or what to keep of an exchange, have told something about the rest.
-It doesn't hold after a draft, where opponents chose a card each. andy:36-39 is the worked example; research/rules.md,
-"The odds at the end of 003", what it assumes.
+It doesn't hold after a draft, where opponents chose a card each. andy:36-39 is the worked example.
 """
 
 from collections import Counter

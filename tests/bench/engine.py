@@ -5,7 +5,7 @@ import time
 
 from arena.coup import COUP, Chance, apply, deal, legal, view
 
-GOAL = 60_000  # decisions a CPU-second at six seats; other Coup engines: 5,000 to 28,000 (research/peers.md)
+GOAL = 60_000  # decisions a CPU-second at six seats; other Coup engines: 5,000 to 28,000
 
 
 def decisions_per_second(seats: int, seconds: float) -> float:

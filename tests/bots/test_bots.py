@@ -86,7 +86,7 @@ def test_every_kind_of_bot_starts_in_its_folder(tmp_path: Path, make: Callable[[
 
 
 def test_a_python_file_is_run_by_the_arenas_interpreter(tmp_path: Path) -> None:
-    """Source: the issue, ".py by the arena's own interpreter"."""
+    """A file that ends in .py is run by the Python that runs the arena."""
     file = write(tmp_path / "mybot.py")
     loaded, notes = load([str(file)], Programs("/the/arenas/python"))
     assert loaded[0].argv == ("/the/arenas/python", str(file.resolve()))
@@ -94,13 +94,13 @@ def test_a_python_file_is_run_by_the_arenas_interpreter(tmp_path: Path) -> None:
 
 
 def test_a_shebang_line_comes_before_the_ending(tmp_path: Path) -> None:
-    """Source: the issue's order: bot.toml's run, else `#!`, else the ending, else an executable."""
+    """The order is: bot.toml's run, else `#!`, else the ending, else an executable."""
     file = write(tmp_path / "mybot.py", "#!/bin/sh\n")
     assert one(file).argv == ("/bin/sh", str(file.resolve()))
 
 
 def test_a_javascript_file_is_run_by_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Source: the issue, ".js by node"; without node the message names it and what to install."""
+    """Without node the message names it and what to install."""
     file = write(tmp_path / "mybot.js")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     message = refusal(file)
@@ -177,7 +177,7 @@ BAD_FILES: dict[str, tuple[str, str, list[str]]] = {
 
 @pytest.mark.parametrize(("name", "text", "told"), BAD_FILES.values(), ids=BAD_FILES.keys())
 def test_a_file_that_cannot_run_says_why_and_what_to_do(tmp_path: Path, name: str, text: str, told: list[str]) -> None:
-    """Source: the issue's order of ways to run a file."""
+    """The message names the ways to run a file."""
     message = refusal(write(tmp_path / name, text))
     assert [part for part in told if part not in message] == []
 
@@ -224,7 +224,7 @@ def test_a_wrong_bot_toml_says_what_is_wrong_in_it(tmp_path: Path, manifest: str
 
 
 def test_a_path_that_is_no_bot_says_so(tmp_path: Path) -> None:
-    """Source: the issue: a bot is a folder with bot.toml or a file."""
+    """A bot is a folder with bot.toml or a file."""
     assert "does not exist" in refusal(tmp_path / "mybto.py")
     assert "does not exist" in refusal(write(tmp_path / "a.py") / "b.py")
     assert "without bot.toml" in refusal(tmp_path)
@@ -254,7 +254,7 @@ def played(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 
 def test_a_bot_is_named_by_its_file_its_folder_its_bot_toml_or_the_user(tmp_path: Path) -> None:
-    """Source: the issue: the file's stem or the folder's name; `name=path` names it."""
+    """The file's stem or the folder's name; `name=path` names it."""
     file = write(tmp_path / "my.bot.py")
     plain, named = folder(tmp_path / "v1.2"), folder(tmp_path / "x", 'name = "Grand Duke"\n' + RUN)
     (tmp_path / "latest.py").symlink_to("my.bot.py")
@@ -264,7 +264,7 @@ def test_a_bot_is_named_by_its_file_its_folder_its_bot_toml_or_the_user(tmp_path
 
 
 def test_a_repeated_name_is_numbered_with_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Source: the issue: repeats become `mybot-2` with a line on stderr."""
+    """Repeats become `mybot-2` with a line on stderr."""
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "sample_bots/honest.py")
     write(tmp_path / "sample_bots/honest.sh")
@@ -414,7 +414,7 @@ CHANGES: dict[str, tuple[Callable[[Path], object], bool]] = {
 
 @pytest.mark.parametrize(("change", "counts"), CHANGES.values(), ids=CHANGES.keys())
 def test_a_change_in_a_bots_folder_is_noticed(tmp_path: Path, change: Callable[[Path], object], counts: bool) -> None:
-    """Source: the issue: files are hashed at the start, a change during a run is an error."""
+    """Files are hashed at the start; a change during a run is an error."""
     at = folder(tmp_path / "mybot")
     write(at / "sub/data", "1")
     write(tmp_path / "outside", "same")
@@ -468,7 +468,7 @@ def test_the_digest_of_a_folder_is_what_its_docstring_says(tmp_path: Path) -> No
 
 
 def test_a_recorded_digest_is_checked_before_a_resume(tmp_path: Path) -> None:
-    """Source: the issue: a change before a resume is an error. The caller puts the recorded digest into the bot."""
+    """A change before a resume is an error. The caller puts the recorded digest into the bot."""
     bot = one(write(tmp_path / "a.py"))
     check_unchanged([bot])
     with pytest.raises(BotError, match='"a" has changed'):
@@ -629,6 +629,6 @@ def test_a_build_leaves_no_process_behind(tmp_path: Path, pipe: int) -> None:
 
 
 def test_reading_this_module_does_not_import_pydantic() -> None:
-    """Source: DESIGN: `arena --help` answers in 0.2 s."""
+    """`arena --help` answers in 0.2 s, so no command is imported that is not called."""
     code = "import arena.bots, sys; sys.exit('pydantic' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=LIMIT_S)

@@ -1,7 +1,6 @@
 """`arena run` in each sandbox, as its user meets it: the choice, the limits, the clocks, and resuming.
 
-Source: issue 4 ("Choice", "Limits", "Fair clocks", "Bad input"), and the README's table of options. What a sandbox
-blocks is tested in tests/sandbox and tests/red_team.
+What a sandbox blocks is tested in tests/sandbox and tests/red_team.
 """
 
 import json
@@ -153,7 +152,7 @@ def test_a_host_where_nothing_isolates_is_told_loudly(place: Place) -> None:
 
 
 def test_a_limit_that_the_sandbox_cannot_enforce_is_refused(place: Place) -> None:
-    """Source: issue 4, "Limits": none is dropped silently. A plain process writes to everybody's /tmp."""
+    """No limit is dropped silently. A plain process writes to everybody's /tmp."""
     ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "process", "--tmp-mb", 1, "--out", "out")
     assert ran.code == 2
     assert ran.told[-1].startswith("arena: --tmp-mb isn't enforced by the sandbox process here")
@@ -169,7 +168,7 @@ def test_a_limit_that_the_sandbox_cannot_enforce_is_refused(place: Place) -> Non
     ],
 )
 def test_a_run_says_what_the_bots_are_charged(place: Place, flags: tuple[str, ...], expected: str) -> None:
-    """Source: issue 4, "Choice": nothing ever falls back silently, a clock neither."""
+    """No clock is replaced by another silently."""
     ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "process", *flags)
     assert ran.code == 0, ran.err
     (told,) = [line for line in ran.err.splitlines() if line.startswith("clock: ")]

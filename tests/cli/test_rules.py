@@ -1,4 +1,4 @@
-"""The commands `arena rules` and `arena odds` as a user calls them. Source: their help and the issue."""
+"""The commands `arena rules` and `arena odds` as a user calls them. Source: their help."""
 
 import json
 import subprocess
@@ -35,7 +35,7 @@ def refusal(command: click.Command, *arguments: str) -> str:
 
 
 def test_rules_lists_the_presets() -> None:
-    """The issue: `arena rules` lists them."""
+    """Without a name, `arena rules` lists the presets."""
     result = run(rules)
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
@@ -45,7 +45,7 @@ def test_rules_lists_the_presets() -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_rules_with_a_name_prints_the_sheet_of_that_game(name: str) -> None:
-    """The issue: `arena rules NAME` prints the rules of that game as a readable sheet."""
+    """`arena rules NAME` prints the rules of that game as a readable sheet."""
     result = run(rules, name)
     assert result.exit_code == 0
     assert result.stdout.startswith(f"{name}: ")
@@ -63,7 +63,7 @@ def test_rules_with_a_file_prints_the_sheet_of_a_game_of_ones_own(tmp_path: Path
 
 
 def test_rules_fields_prints_the_fields() -> None:
-    """The issue: every field with its default, allowed values and the document it comes from."""
+    """Every field with its default, allowed values and the document it comes from."""
     result = run(rules, "--fields")
     assert result.exit_code == 0
     assert 'first_player = "seat_0"\n' in result.stdout

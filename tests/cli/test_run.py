@@ -1,4 +1,4 @@
-"""`arena run` and `arena verify` as their user meets them. Source: the README, "Run", and DESIGN.md, section 4."""
+"""`arena run` and `arena verify` as their user meets them. Source: the README, "Run"."""
 
 import fcntl
 import json
@@ -245,7 +245,7 @@ def test_a_run_without_out_goes_to_a_folder_of_its_own(place: Place) -> None:
 
 
 def test_a_given_seed_repeats_the_run_whatever_the_number_of_jobs(place: Place) -> None:
-    """Source: DESIGN.md, section 4: times stand in a field of their own, which comparison ignores."""
+    """Times stand in a field of their own, which comparison ignores."""
     bots = place.bots(5)
     arguments = ("--seats", 3, "--match-games", 3, "--games", 30, "--seed", -5)
     for jobs in (1, 2):
@@ -383,7 +383,7 @@ def test_seats_and_match_games_have_fitting_defaults(
 
 
 def test_every_bot_plays_equally_often(place: Place) -> None:
-    """Source: DESIGN.md, section 4, and the README."""
+    """A round is the smallest number of tables in which every bot plays equally often."""
     ran = place.run("run", *place.bots(5), "--seats", 3, "--match-games", 3, "--games", 20, "--json")
     assert ran.json["games"] == 30
     assert {row["games"] for row in ran.json["standings"]} == {18}

@@ -1,4 +1,4 @@
-"""The sheet of a game, made from the table that the engine reads. Source: the issue ("Rulesets as data")."""
+"""The sheet of a game, made from the table that the engine reads."""
 
 import re
 from dataclasses import replace
@@ -133,7 +133,7 @@ def test_the_sheet_of_a_variant_has_its_rows(case: tuple[Ruleset, tuple[str, str
 
 @pytest.mark.parametrize("rules", PRESETS.values(), ids=PRESETS)
 def test_the_sheet_has_exactly_the_actions_that_the_engine_has(rules: Ruleset) -> None:
-    """The issue: made from the same table that the engine reads."""
+    """The sheet is made from the same table that the engine reads."""
     assert [*rows(rules)] == [(row.action.value, str(row.cost or "-")) for row in rules.actions]
     told = flat(sheet.sheet(rules))
     assert f"Roles: {', '.join(rules.roles)}." in told
@@ -158,7 +158,7 @@ def test_the_deck_by_players(name: str) -> None:
 
 @pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
 def test_what_differs_is_found_by_comparing_with_the_base_game(rules: Ruleset) -> None:
-    """The issue: what differs from the base game; each with its value, its source and the base game's value."""
+    """What differs from the base game; each with its value, its source and the base game's value."""
     told = section(shown(sheet.sheet(rules), 200), "What differs from the base game")
     expected = [rule.name for rule in FIELDS if rule.name != "name" and getattr(rules, rule.name) != rule.default]
     assert [rule.name for rule in differences(rules)] == expected
@@ -208,7 +208,7 @@ SENTENCES: dict[str, tuple[list[str], list[str]]] = {
 
 @pytest.mark.parametrize("name", SENTENCES)
 def test_a_sheet_says_what_holds_in_its_game_and_nothing_else(name: str) -> None:
-    """research/rules.md, "Presets"; a field without effect isn't spoken of."""
+    """A field without effect isn't spoken of."""
     told, untold = SENTENCES[name]
     sheet_of = flat(sheet.sheet(PRESETS[name])).partition("What differs")[0]
     assert [text for text in told if text not in sheet_of] == []
@@ -216,7 +216,7 @@ def test_a_sheet_says_what_holds_in_its_game_and_nothing_else(name: str) -> None
 
 
 def test_the_fields_are_printed_with_default_values_and_source() -> None:
-    """The issue: every field with its default, allowed values and the document it comes from."""
+    """Every field with its default, allowed values and the document it comes from."""
     told = flat(sheet.fields())
     for rule in FIELDS:
         assert f"{rule.name} = " in told

@@ -1,7 +1,7 @@
 """Chance: streams that don't touch one another, and draws that are uniform.
 
-Sources: DESIGN 2 ("Chance comes from labelled streams"), research/hidden_information.md 6 to 8. The samples come from
-fixed keys, so a test that passes once passes for ever. The critical values are those that chance passes once in 10,000.
+Chance comes from labelled streams: arena/coup/chance.py. The samples come from fixed keys, so a test that passes once
+passes for ever. The critical values are those that chance passes once in 10,000.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ def chi_square(counts: list[int], expected: list[float]) -> float:
 
 
 def test_each_label_and_key_has_a_stream_of_its_own() -> None:
-    """DESIGN 2: one stream each for deal, every reshuffle, seats, and each bot's handle and seed."""
+    """One stream each for deal, every reshuffle, seats, and each bot's handle and seed."""
     labels = [
         *(f"{purpose}|{game}|{event}" for purpose in ("deal", "reshuffle", "default 0", "default 1")
           for game in (0, 1, 11) for event in (0, 1, 11)),
@@ -41,7 +41,7 @@ def test_each_label_and_key_has_a_stream_of_its_own() -> None:
 
 
 def test_a_draw_depends_on_its_label_alone_not_on_those_before_it() -> None:
-    """DESIGN 2: a hidden choice never shifts another draw. Nothing is used up."""
+    """A hidden choice never shifts another draw. Nothing is used up."""
     cards = [role for role in COUP.roles for _ in range(3)]
     fresh = Chance(KEY, 3).shuffled(cards, "reshuffle", 17)
     used = Chance(KEY, 3)
@@ -54,7 +54,7 @@ def test_a_draw_depends_on_its_label_alone_not_on_those_before_it() -> None:
 
 @pytest.mark.parametrize("other", [("deal", 3, 17), ("reshuffle", 4, 17), ("reshuffle", 3, 18)])
 def test_another_purpose_game_or_moment_is_another_order(other: tuple[str, int, int]) -> None:
-    """DESIGN 2: HMAC-SHA256(key, purpose | deal | event)."""
+    """HMAC-SHA256(key, purpose | deal | event)."""
     purpose, game, event = other
     items = list(range(25))
     assert Chance(KEY, game).shuffled(items, purpose, event) != Chance(KEY, 3).shuffled(items, "reshuffle", 17)
@@ -62,7 +62,7 @@ def test_another_purpose_game_or_moment_is_another_order(other: tuple[str, int, 
 
 
 def test_streams_next_to_each_other_are_independent() -> None:
-    """DESIGN 2. The order of four things in two streams that differ by one event number, game or purpose: 4 cells."""
+    """The order of four things in two streams that differ by one event number, game or purpose: 4 cells."""
     for first, second in [
         (("reshuffle", 0, 0), ("reshuffle", 0, 1)),
         (("deal", 0, 0), ("reshuffle", 0, 0)),
@@ -101,7 +101,7 @@ def test_more_items_than_one_draw_can_order_are_refused() -> None:
 
 
 def test_a_shuffle_is_uniform_over_all_orders() -> None:
-    """hidden_information.md 6: the 24 orders of four cards."""
+    """The 24 orders of four cards."""
     orders = Counter(tuple(Chance(KEY, 0).shuffled("abcd", "reshuffle", event)) for event in range(12_000))
     counts = [orders[order] for order in permutations("abcd")]
     assert chi_square(counts, [500.0] * 24) < CRITICAL[23]
@@ -126,7 +126,7 @@ def test_each_of_the_fifteen_hands_comes_as_often_as_it_should(seat: int) -> Non
 
 @pytest.mark.parametrize(("dukes", "others"), [(0, 3), (1, 4), (2, 7)])
 def test_a_shown_card_is_drawn_again_as_often_as_chance_says(scene: Scene, dukes: int, others: int) -> None:
-    """hidden_information.md 8: with k of the role among the n cards of the deck, P(same) = (k + 1) / (n + 1)."""
+    """With k of the role among the n cards of the deck, P(same) = (k + 1) / (n + 1)."""
     deck = " ".join(["duke"] * dukes + ["assassin"] * others)
     asked = scene("captain duke / contessa contessa", deck=deck).play("tax; !").state
     games = 6000

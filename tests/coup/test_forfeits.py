@@ -1,6 +1,6 @@
 """Seats that leave the game: every phase, and everybody who can leave in it.
 
-The source is DESIGN 3, "Faults", five sentences:
+Of a seat that forfeits the arena says:
 
 (a) forfeits in a window are applied clockwise after all answers are in;
 (b) its cards go face up, its coins to the treasury;
@@ -155,7 +155,7 @@ CASES: dict[str, Case] = {
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_seat_that_forfeits_leaves_at_once(scene: Scene, case: Case) -> None:
-    """DESIGN 3: (a) to (d), and (f)."""
+    """Rules (a) to (d), and (f)."""
     coins, script, told, after, phase, asked = case
     *steps, last = script.split(";")
     played = scene(HANDS, coins).play(";".join(steps)) if steps else scene(HANDS, coins)
@@ -170,7 +170,7 @@ def test_a_seat_that_forfeits_leaves_at_once(scene: Scene, case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_who_forfeits_shows_its_cards_and_has_nothing_left(scene: Scene, case: Case) -> None:
-    """DESIGN 3 (b); no card gets lost, and the drawn ones of an exchange go back into the deck."""
+    """No card gets lost, and the drawn ones of an exchange go back into the deck."""
     coins, script, *_ = case
     played = scene(HANDS, coins).play(script)
     state, board = played.state, played.board
@@ -192,14 +192,14 @@ def test_the_coins_of_a_forfeit_come_after_its_cards_and_are_not_told_where_ther
 
 
 def test_a_forfeit_turns_up_what_is_left_beside_what_was_lost(scene: Scene) -> None:
-    """DESIGN 3 (b)."""
+    """Rule (b)."""
     played = scene(HANDS, "7 2 2 2").play("coup:1; lose:contessa; #")
     assert played.board.revealed[1] == (Role.CONTESSA, Role.ASSASSIN)
     assert played.told[-2:] == ["1 forfeits assassin", "1 -2 exile"]
 
 
 def test_the_cards_drawn_for_an_exchange_go_back_unseen(scene: Scene) -> None:
-    """DESIGN 3 (b) and 2: only its own cards go face up, and a returned card is shuffled in."""
+    """Only its own cards go face up, and a returned card is shuffled in."""
     played = scene(HANDS).play("exchange; - - -")
     deck, drawn = played.state.deck, played.state.drawn
     played.play("#")
@@ -233,7 +233,7 @@ def test_the_last_one_left_has_won_and_nothing_more_resolves(scene: Scene, scrip
 
 
 def test_if_all_remaining_seats_forfeit_at_once_the_game_is_their_draw(scene: Scene) -> None:
-    """DESIGN 3 (e). No phase of the basic game asks everybody at once, so this one is made up: a rule for variants."""
+    """No phase of the basic game asks everybody at once, so this one is made up: a rule for variants."""
     played = scene("captain duke / / assassin / duke")
     everybody = replace(played.state, board=replace(played.board, phase=Turn((0, 2, 3))))
     after, events = apply(everybody, [FORFEIT] * 3, played.chance)
@@ -242,13 +242,13 @@ def test_if_all_remaining_seats_forfeit_at_once_the_game_is_their_draw(scene: Sc
 
 
 def test_a_turn_that_ends_by_a_forfeit_counts_against_the_limit(scene: Scene) -> None:
-    """rules.md, turn_limit: the draw is shared by those who are left."""
+    """turn_limit, ours: the draw is shared by those who are left."""
     played = scene(HANDS, turn=200).play("#")
     assert played.board.phase == Over((), Ending.TURN_LIMIT, None, (1, 2, 3))
 
 
 def test_a_forfeit_looks_the_same_whatever_the_others_answered_with_it(scene: Scene) -> None:
-    """DESIGN 2: nobody learns who else wanted to challenge something that ended."""
+    """Nobody learns who else wanted to challenge something that ended."""
     states = [scene(HANDS).play(f"steal:1; # {words}").state for words in ("- -", "! -", "- !", "! !")]
     assert all(state == states[0] for state in states)
 

@@ -92,7 +92,7 @@ def moves_of(text: str) -> Iterator[list[Answer]]:
 
 @pytest.mark.parametrize("name", GAMES)
 def test_a_golden_game_is_played_as_it_was_written(name: str, random_game: Any, words: Words) -> None:
-    """STYLE, OpenSpiel's golden playthroughs; DESIGN 2: a record replays from its key and its moves."""
+    """A record replays from its key and its moves."""
     path = FOLDER / f"{name}.txt"
     seats, seed, forfeit = GAMES[name]
     if os.environ.get("GOLDEN") == "write":

@@ -1,4 +1,4 @@
-"""How likely an opponent holds a role. Sources: andy:36-39 and research/rules.md, "The odds at the end of 003"."""
+"""How likely an opponent holds a role. Source: andy:36-39."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -39,7 +39,7 @@ NUMBERS: dict[str, tuple[int, int, int, Fraction]] = {
 
 @pytest.mark.parametrize("case", NUMBERS.values(), ids=NUMBERS)
 def test_the_numbers_of_the_decision(case: tuple[int, int, int, Fraction]) -> None:
-    """research/rules.md, "The odds at the end of 003"."""
+    """The numbers of andy:36-39 and others like them, by hand: C(U-d,k)/C(U,k)."""
     unseen, copies, cards, nobody = case
     assert 1 - held(unseen, copies, cards) == nobody
     assert nobody_holds(unseen, copies, 1, cards) == nobody
@@ -47,7 +47,7 @@ def test_the_numbers_of_the_decision(case: tuple[int, int, int, Fraction]) -> No
 
 @pytest.mark.parametrize(("opponents", "percent"), [(1, "57.7"), (2, "29.4"), (3, "12.2"), (4, "3.5")])
 def test_no_duke_among_several_opponents(opponents: int, percent: str) -> None:
-    """research/rules.md: C(10,2m)/C(13,2m) for m opponents with two cards each."""
+    """C(10,2m)/C(13,2m) for m opponents with two cards each."""
     expected = Fraction(comb(10, 2 * opponents), comb(13, 2 * opponents))
     assert nobody_holds(13, 3, opponents) == expected
     assert f"{100 * float(expected):.1f}" == percent
@@ -75,7 +75,7 @@ TABLES: dict[str, tuple[Ruleset, int, Sequence[Role], Sequence[Role], Sequence[i
 def test_the_odds_at_a_table(
     case: tuple[Ruleset, int, Sequence[Role], Sequence[Role], Sequence[int] | None, Fraction],
 ) -> None:
-    """research/rules.md: C(U-d,k)/C(U,k), with U unseen cards, d of the role among them, k hidden cards."""
+    """C(U-d,k)/C(U,k), with U unseen cards, d of the role among them, k hidden cards."""
     rules, seats, own, revealed, influences, without = case
     found = odds(rules, seats, own, revealed, influences)
     assert found.opponents is not None
@@ -131,7 +131,7 @@ IMPOSSIBLE: dict[str, tuple[Callable[[], object], str]] = {
 
 @pytest.mark.parametrize("case", IMPOSSIBLE.values(), ids=IMPOSSIBLE)
 def test_what_no_table_can_show_is_refused(case: tuple[Callable[[], object], str]) -> None:
-    """The issue: the odds are of own cards, revealed cards and influence counts, so these must fit one another."""
+    """The odds are of own cards, revealed cards and influence counts, so these must fit one another."""
     calculate, told = case
     with pytest.raises(ValueError, match=r".") as caught:
         calculate()

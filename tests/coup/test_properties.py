@@ -2,8 +2,8 @@
 
 By every preset, and by rulesets whose fields are drawn at random (tests/conftest.py).
 
-Sources: STYLE 19 (cards and coins are conserved, every game ends, encode then decode is the identity), DESIGN 2. The
-games are drawn from fixed seeds, so that a failure comes back; conftest.py says how moves are chosen.
+Cards and coins are conserved, every game ends, encode then decode is the identity. The games are drawn from fixed
+seeds, so that a failure comes back; conftest.py says how moves are chosen.
 """
 
 from collections import Counter
@@ -149,7 +149,7 @@ def everything(state: State) -> Counter[Role]:
 def test_no_card_and_no_coin_appears_or_gets_lost(
     random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
-    """STYLE 19; rulebook:45 (two cards each, face down or up), 78 and 85-122: coins move only as an event says.
+    """rulebook:45 (two cards each, face down or up), 78 and 85-122: coins move only as an event says.
 
     What a conversion costs goes to the treasury reserve, and an embezzler takes all of it (rulebook:231, 234). The
     cards that a draft leaves over stay out of the game (rulebook:189).
@@ -241,7 +241,7 @@ class Ledger:
 def test_the_public_state_follows_from_the_events_alone(
     random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
-    """DESIGN 3: a bot that models its opponents appends events. And steal and stolen cancel out."""
+    """A bot that models its opponents appends events. And steal and stolen cancel out."""
     ledger = None
     for step in random_game(seats, seed, forfeit, name):
         ledger = ledger or Ledger(ruleset(name, seats), step.before)
@@ -294,7 +294,7 @@ def test_a_seat_can_follow_its_own_hand_from_its_copies_of_the_events(
 
 
 def test_no_copy_of_an_event_but_the_owners_has_cards(random_game: RandomGame) -> None:
-    """DESIGN 3: what is private in it is a field in the copy of the seat it belongs to.
+    """What is private in it is a field in the copy of the seat it belongs to.
 
     Of an examination there are two: the target's has the card and its new hand, the inquisitor's the card.
     """
@@ -399,7 +399,7 @@ def test_a_draft_gives_each_player_its_pick_and_a_card_of_the_third_set(
 def test_every_game_ends_and_every_asked_seat_has_a_choice(
     random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
-    """STYLE 19; DESIGN 2: legal gives the full list, each move once; the default move is one of them."""
+    """`legal` gives the full list, each move once; the default move is one of them."""
     limit = ruleset(name, seats).limit(seats)
     last = None
     for step in random_game(seats, seed, forfeit, name):
@@ -435,7 +435,7 @@ def test_every_game_ends_and_every_asked_seat_has_a_choice(
 def test_the_same_key_and_answers_give_the_same_game(
     random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
-    """DESIGN 2: a record replays from its key. Another key deals otherwise."""
+    """A record replays from its key. Another key deals otherwise."""
     assert list(random_game(seats, seed, forfeit, name)) == list(random_game(seats, seed, forfeit, name))
     rules = ruleset(name, seats)
     deals = {deal(rules, seats, Chance(bytes([key]) * 32, number)) for key in range(3) for number in range(3)}
@@ -487,7 +487,7 @@ def public(state: State, events: Sequence[Event]) -> tuple[Any, ...]:
 def test_what_an_exchange_keeps_changes_nothing_public_until_a_card_is_seen(
     random_game: RandomGame, seats: int, seed: int, name: str
 ) -> None:
-    """DESIGN 2: a hidden choice never shifts another draw; rulebook:122; rules.md: keeping all one's own looks the
+    """A hidden choice never shifts another draw; rulebook:122; ours: keeping all one's own looks the
     same.
 
     After every exchange the game goes on by default moves, which nobody's cards decide, until the first that does.
@@ -523,7 +523,7 @@ def test_random_games_have_exchanges(random_game: RandomGame) -> None:
 def test_a_deck_after_an_examination_depends_on_the_cards_and_the_moment_alone(
     random_game: RandomGame, name: str
 ) -> None:
-    """rulebook:250, rules.md: draw_first never gives the examined card back from the place where it was put."""
+    """rulebook:250; ours: draw_first never gives the examined card back from the place where it was put."""
     swaps = 0
     for seats in (3, 5, 8):
         for step in random_game(seats, 5, 0.0, name):
@@ -552,7 +552,7 @@ def test_a_deck_after_an_examination_depends_on_the_cards_and_the_moment_alone(
 
 
 def test_a_reshuffle_depends_on_the_cards_and_the_moment_not_on_where_they_came_from(scene: Scene) -> None:
-    """DESIGN 2: labelled streams. Two ways to the same cards give the same deck."""
+    """Streams are labelled, not used up. Two ways to the same cards give the same deck."""
     first = scene("captain duke / contessa", deck="assassin duke captain").play("exchange; -; keep:captain+duke")
     other = scene("captain duke / contessa", deck="assassin captain duke").play("exchange; -; keep:captain+duke")
     assert first.state.deck == other.state.deck
@@ -633,7 +633,7 @@ PIECES = [
 @given(ANSWERS)
 @settings(max_examples=300, derandomize=True, deadline=None, database=None)
 def test_notation_and_parse_are_inverse(answer: Answer) -> None:
-    """moves.notation: one word without blanks; STYLE 19."""
+    """moves.notation: one word without blanks."""
     word = notation(answer)
     assert word.split() == [word]
     assert parse(word) == answer
@@ -669,7 +669,7 @@ def test_a_word_that_is_no_move_is_refused(word: str) -> None:
 def test_a_game_replays_from_its_words(
     random_game: RandomGame, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
-    """STYLE 19: a record replays to the same bytes; here the words alone, through notation and back."""
+    """A record replays to the same bytes; here the words alone, through notation and back."""
     for step in random_game(seats, seed, forfeit, name):
         answers = [parse(notation(answer)) for answer in step.answers]
         assert tuple(answers) == step.answers
@@ -684,8 +684,8 @@ def test_a_game_replays_from_its_words(
 def test_windows_are_asked_clockwise_and_the_first_who_opposes_counts(
     random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
-    """DESIGN 2 and 3: clockwise from the claimant for challenges, from the actor for blocks; one each. Where anyone may
-    block an attack its target counts first (rules.md); where only the actor may challenge a block nobody else is asked.
+    """Clockwise from the claimant for challenges, from the actor for blocks; one each. Where anyone may
+    block an attack its target counts first (ours); where only the actor may challenge a block nobody else is asked.
     """
     rules = ruleset(name, seats)
     for step in random_game(seats, seed, forfeit, name):
@@ -719,5 +719,5 @@ def test_windows_are_asked_clockwise_and_the_first_who_opposes_counts(
 
 @pytest.mark.parametrize(("seats", "limit"), [(2, 200), (3, 200), (4, 200), (5, 300), (6, 300), (10, 300)])
 def test_the_turn_limit_goes_by_the_number_of_seats(seats: int, limit: int) -> None:
-    """research/rules.md, turn_limit: 200 at 2 to 4 seats, 300 above."""
+    """turn_limit, ours: 200 at 2 to 4 seats, 300 above."""
     assert PRESETS["coup"].limit(seats) == limit

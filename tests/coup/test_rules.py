@@ -1,6 +1,6 @@
 """The rules of the basic game, each with the line of the document that says so.
 
-Sources are given as document:line; 000 is the rulebook, `rules.md` the decision on what the documents leave unsaid.
+Sources are document:line, as in DOCUMENTS of arena/coup/fields.py, and "ours" for what the documents leave unsaid.
 A scene is a state written as text (see conftest.py); its script has one word for each seat that is asked, in the order
 in which they are asked: `-` passes, `!` challenges. `told` lists all events, so a missing or additional one fails too.
 """
@@ -107,7 +107,7 @@ def test_an_action_that_nobody_opposes_succeeds(scene: Scene, case: Case) -> Non
 def test_each_action_has_its_windows_and_challenges_come_before_blocks(
     scene: Scene, action: str, windows: list[str]
 ) -> None:
-    """rulebook:76 (challenges first), 93-122; rules.md, "Windows"."""
+    """rulebook:76 (challenges first), 93-122."""
     played = scene(THREE, "7 2 2").play(action)
     found = []
     while played.phase.endswith("Window"):
@@ -134,7 +134,7 @@ CHALLENGES: dict[str, Case] = {
         THREE, "", "tax; - !; decline; lose:duke",
         ["0 tax as duke", "2 challenges 0 duke", "0 unproven duke", "0 loses duke by challenge"], "2 2 2",
     ),
-    # rulebook:167, rules.md "Challenge won: refund -> loss -> exile"
+    # rulebook:167; ours: refund, then loss, then exile
     "a caught assassin gets its coins back": (
         THREE, "5 2 2", "assassinate:1; ! -; decline; lose:duke",
         ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 challenges 0 assassin", "0 unproven assassin",
@@ -158,7 +158,7 @@ CHALLENGES: dict[str, Case] = {
         ["0 steal 1 as captain", "2 challenges 0 captain", "0 shows captain", "2 loses duke by challenge",
          "1 -2 stolen", "0 +2 steal"], "4 0 2",
     ),
-    # andy:27; rules.md block_after_failed_challenge = yes
+    # andy:27; block_after_failed_challenge = yes
     "who challenged a steal in vain may still block it": (
         THREE, "", "steal:1; ! -; show:captain; lose:assassin; block:ambassador; - -",
         ["0 steal 1 as captain", "1 challenges 0 captain", "0 shows captain", "1 loses assassin by challenge",
@@ -227,7 +227,7 @@ BLOCKS: dict[str, Case] = {
         ["0 foreign_aid", "1 blocks as duke", "0 challenges 1 duke", "1 unproven duke",
          "1 loses contessa by challenge", "0 +2 foreign_aid"], "4 2 2",
     ),
-    # rules.md: "A block names one role and is proven by that role only"
+    # ours: a block names one role and is proven by that role only
     "a block as captain isn't proven by an ambassador": (
         THREE, "", "steal:2; - -; block:captain; ! -; decline; lose:duke",
         ["0 steal 2 as captain", "2 blocks as captain", "0 challenges 2 captain", "2 unproven captain",
@@ -285,25 +285,25 @@ DANGERS: dict[str, Case] = {
         ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 challenges 0 assassin", "0 shows assassin",
          "1 loses assassin by challenge", "1 blocks as contessa"], "0 2 2",
     ),
-    # rules.md "Target dead at resolution: assassinate fizzles, cost spent"
+    # ours: if the target is dead, the assassination comes to nothing, and its cost is spent
     "an assassination of somebody who died of the challenge ends, its cost spent": (
         "assassin duke / contessa / ambassador duke", "3 2 2", "assassinate:1; ! -; show:assassin",
         ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 challenges 0 assassin", "0 shows assassin",
          "1 loses contessa by challenge", "1 exiled", "1 -2 exile"], "0 0 2",
     ),
-    # rules.md, the same
+    # ours: the same
     "an assassination of somebody who died of a bluffed contessa ends": (
         "assassin duke / captain / ambassador duke", "3 2 2", "assassinate:1; - -; block:contessa; ! -; decline",
         ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 blocks as contessa", "2 challenges 1 contessa",
          "1 unproven contessa", "1 loses captain by challenge", "1 exiled", "1 -2 exile"], "0 0 2",
     ),
-    # rules.md "steal takes 0"; rulebook:78: an exile's coins go to the treasury
+    # ours: the steal takes 0; rulebook:78: an exile's coins go to the treasury
     "a steal from somebody who died of the challenge takes nothing": (
         "captain duke / contessa / ambassador duke", "2 9 2", "steal:1; ! -; show:captain",
         ["0 steal 1 as captain", "1 challenges 0 captain", "0 shows captain", "1 loses contessa by challenge",
          "1 exiled", "1 -9 exile"], "2 0 2",
     ),
-    # rules.md, the same
+    # ours: the same
     "a steal from somebody who died of a bluffed block takes nothing": (
         "captain duke / contessa / ambassador duke", "2 9 2", "steal:1; - -; block:captain; - !; decline",
         ["0 steal 1 as captain", "1 blocks as captain", "0 challenges 1 captain", "1 unproven captain",
@@ -319,7 +319,7 @@ DANGERS: dict[str, Case] = {
 
 @pytest.mark.parametrize("case", DANGERS.values(), ids=DANGERS)
 def test_one_turn_may_cost_two_influences_and_a_dead_target_none(scene: Scene, case: Case) -> None:
-    """rulebook:169-174 (double danger), 67 and 78 (exile); rules.md, "Target dead at resolution"."""
+    """rulebook:169-174 (double danger), 67 and 78 (exile); ours: what becomes of an action whose target is dead."""
     played = check(scene, *case)
     assert played.phase == "Turn"
 
@@ -356,7 +356,7 @@ ENDINGS: dict[str, tuple[str, str, str, list[str], int]] = {
 def test_the_game_ends_at_once_when_one_player_is_left(
     scene: Scene, case: tuple[str, str, str, list[str], int]
 ) -> None:
-    """rulebook:56, 80; rules.md "nothing more resolves". The turn doesn't pass on, and the winner keeps its coins."""
+    """rulebook:56, 80; ours: nothing more resolves. The turn doesn't pass on, and the winner keeps its coins."""
     hands, coins, script, told, winner = case
     played = scene(hands, coins).play(script)
     assert played.told == told
@@ -369,7 +369,7 @@ def test_the_game_ends_at_once_when_one_player_is_left(
 def test_after_the_last_turn_of_the_limit_the_game_is_a_draw_of_its_survivors(
     scene: Scene, seats: int, limit: int
 ) -> None:
-    """rules.md, turn_limit: 200 at 2-4 seats, 300 above; ours."""
+    """turn_limit, ours: 200 at 2-4 seats, 300 above."""
     hands = " / ".join(["duke captain"] + ["contessa"] * (seats - 1))
     before = scene(hands, turn=limit - 1).play("income")
     assert (before.phase, before.board.turn) == ("Turn", limit)
@@ -379,13 +379,13 @@ def test_after_the_last_turn_of_the_limit_the_game_is_a_draw_of_its_survivors(
 
 
 def test_a_win_in_the_last_turn_of_the_limit_is_a_win(scene: Scene) -> None:
-    """rulebook:80 against rules.md's turn_limit: the game has ended before the limit is looked at."""
+    """rulebook:80 against turn_limit (ours): the game has ended before the limit is looked at."""
     played = scene("duke / contessa", "7 2", turn=200).play("coup:1")
     assert played.board.phase == Over((), Ending.LAST_STANDING, 0, (0,))
 
 
 def test_a_draw_is_shared_by_those_who_still_live(scene: Scene) -> None:
-    """rules.md, turn_limit; DESIGN 5: each of its k survivors."""
+    """turn_limit, ours: a draw is shared by each of its k survivors."""
     played = scene("duke / / contessa / captain duke", turn=200).play("income")
     assert played.board.phase == Over((), Ending.TURN_LIMIT, None, (0, 2, 3))
 
@@ -397,7 +397,7 @@ FIVE = "duke duke / captain captain / contessa contessa / assassin assassin / am
 
 @pytest.mark.parametrize("claimant", range(5))
 def test_challengers_are_asked_clockwise_from_the_claimant_not_from_seat_0(scene: Scene, claimant: int) -> None:
-    """rulebook:156-157; DESIGN 2: the one next clockwise from the claimant counts."""
+    """rulebook:156-157; ours: the one next clockwise from the claimant counts."""
     played = scene(FIVE, actor=claimant).play("tax")
     others = tuple((claimant + i) % 5 for i in range(1, 5))
     assert (played.phase, played.asked) == ("ChallengeWindow", others)
@@ -405,14 +405,14 @@ def test_challengers_are_asked_clockwise_from_the_claimant_not_from_seat_0(scene
 
 @pytest.mark.parametrize("actor", range(5))
 def test_blockers_of_foreign_aid_are_asked_clockwise_from_the_actor(scene: Scene, actor: int) -> None:
-    """rulebook:133 (anyone); DESIGN 3: clockwise means from the actor for blocks."""
+    """rulebook:133 (anyone); ours: clockwise means from the actor for blocks."""
     played = scene(FIVE, actor=actor).play("foreign_aid")
     assert (played.phase, played.asked) == ("BlockWindow", tuple((actor + i) % 5 for i in range(1, 5)))
 
 
 @pytest.mark.parametrize("blocker", range(4))
 def test_challengers_of_a_block_are_asked_clockwise_from_the_blocker(scene: Scene, blocker: int) -> None:
-    """rulebook:156; DESIGN 3: clockwise means from the claimant for challenges; the actor is one of them."""
+    """rulebook:156; ours: clockwise means from the claimant for challenges; the actor is one of them."""
     words = ["-", "-", "-", "-"]
     words[blocker] = "block:duke"
     played = scene(FIVE, actor=3).play("foreign_aid").play(" ".join(words))
@@ -450,7 +450,7 @@ def test_the_turn_passes_on_from_an_actor_that_died_in_it(scene: Scene) -> None:
 
 @pytest.mark.parametrize("words", list(product(["-", "!"], repeat=3))[1:])
 def test_of_several_challengers_the_first_clockwise_counts(scene: Scene, words: tuple[str, ...]) -> None:
-    """DESIGN 2: simultaneous and sealed; what follows is the same whoever else wanted to challenge."""
+    """Windows are simultaneous and sealed; what follows is the same whoever else wanted to challenge."""
     hands = "duke duke / captain captain / contessa contessa / assassin assassin"
     played = scene(hands, actor=2).play("tax").play(" ".join(words))
     first = words.index("!")
@@ -462,7 +462,7 @@ def test_of_several_challengers_the_first_clockwise_counts(scene: Scene, words: 
 
 @pytest.mark.parametrize("words", list(product(["-", "block:duke"], repeat=3))[1:])
 def test_of_several_blockers_the_first_clockwise_counts(scene: Scene, words: tuple[str, ...]) -> None:
-    """classroom:31 (one block per action); DESIGN 2."""
+    """classroom:31 (one block per action)."""
     hands = "duke duke / captain captain / contessa contessa / assassin assassin"
     played = scene(hands, actor=1).play("foreign_aid").play(" ".join(words))
     first = words.index("block:duke")
@@ -473,7 +473,7 @@ def test_of_several_blockers_the_first_clockwise_counts(scene: Scene, words: tup
 
 
 def test_a_failed_block_is_not_followed_by_another(scene: Scene) -> None:
-    """classroom:31; rules.md "One block per action": the second Duke missed its chance."""
+    """classroom:31; ours, one block per action: the second Duke missed its chance."""
     played = scene(THREE).play("foreign_aid; block:duke block:duke; - !; decline; lose:assassin")
     assert played.told[-1] == "0 +2 foreign_aid"
     assert played.phase == "Turn"
@@ -481,14 +481,14 @@ def test_a_failed_block_is_not_followed_by_another(scene: Scene) -> None:
 
 @pytest.mark.parametrize("hand", ["duke captain", "captain captain", "duke", "captain"])
 def test_whoever_is_challenged_is_asked_to_prove_whatever_it_holds(scene: Scene, hand: str) -> None:
-    """rulebook:159; DESIGN 2: whether a request comes must never tell anything hidden."""
+    """rulebook:159; whether a request comes must never tell anything hidden."""
     played = scene(f"{hand} / contessa contessa").play("tax; !")
     assert (played.phase, played.asked) == ("Proving", (0,))
     assert played.menu(0) == (["show:duke", "decline"] if "duke" in hand else ["decline"])
 
 
 def test_a_last_card_is_lost_without_asking_and_one_of_two_equal_ones_is_asked_for(scene: Scene) -> None:
-    """rulebook:65 (each chooses); DESIGN 2: skipped only where public facts show that there is no choice."""
+    """rulebook:65 (each chooses); ours: skipped only where public facts show that there is no choice."""
     two = scene("duke duke / contessa contessa", "7 2").play("coup:1")
     assert (two.phase, two.asked, two.menu(1)) == ("Losing", (1,), ["lose:contessa"])
     one = scene("duke duke / contessa / captain", "7 2 2").play("coup:1")
@@ -519,7 +519,7 @@ def test_a_turn_offers_what_can_be_afforded_and_from_ten_coins_on_only_coups(
 
 @pytest.mark.parametrize("actor", range(4))
 def test_a_target_is_another_living_player(scene: Scene, actor: int) -> None:
-    """rulebook:95, 110, 116; rules.md: never oneself, never the dead. Seat 4 is dead."""
+    """rulebook:95, 110, 116; ours: never oneself, never the dead. Seat 4 is dead."""
     played = scene("duke / duke / duke / captain /", "9 9 9 9 0", actor=actor)
     others = [seat for seat in range(4) if seat != actor]
     for verb in ("coup", "assassinate", "steal"):
@@ -559,7 +559,7 @@ def test_any_role_may_be_claimed_with_any_hand(scene: Scene, hand: str) -> None:
 def test_an_exchange_offers_each_different_choice_once_and_draws_two(
     scene: Scene, hand: str, drawn: str, keeps: str
 ) -> None:
-    """rulebook:122; rules.md: exactly as many as one's influence. Each choice is there once, the hand as it is
+    """rulebook:122; ours: exactly as many as one's influence. Each choice is there once, the hand as it is
     first."""
     deck = Counter(COUP.roles * 3) - Counter(Role(name) for name in f"{hand} {drawn} assassin contessa".split())
     cards = " ".join(deck.elements()) + f" {drawn}"
@@ -583,7 +583,7 @@ def test_an_exchange_returns_what_is_not_kept(scene: Scene) -> None:
 
 
 def test_the_deck_is_shuffled_after_every_exchange_also_where_all_own_cards_are_kept(scene: Scene) -> None:
-    """rulebook:122 and DESIGN 2: return, then shuffle. Nobody knows where the cards lie that were looked at and
+    """rulebook:122; ours: return, then shuffle. Nobody knows where the cards lie that were looked at and
     returned."""
     tops = Counter()
     for number in range(60):
@@ -607,7 +607,7 @@ def test_a_shown_card_goes_back_before_another_is_drawn(scene: Scene) -> None:
 
 
 def test_the_card_is_replaced_before_the_challenger_chooses_its_loss(scene: Scene) -> None:
-    """rulebook:161-165; rules.md: show -> return, shuffle, draw -> challenger loses -> block window -> resolve."""
+    """rulebook:161-165; ours: show -> return, shuffle, draw -> challenger loses -> block window -> resolve."""
     played = scene(THREE).play("steal:1; ! -; show:captain")
     assert (played.phase, played.asked) == ("Losing", (1,))
     assert len(played.state.hands[0]) == 2
@@ -634,7 +634,7 @@ DEFAULTS: dict[str, tuple[str, str, int, str, int, str]] = {
 
 @pytest.mark.parametrize("case", DEFAULTS.values(), ids=DEFAULTS)
 def test_the_default_move(scene: Scene, case: tuple[str, str, int, str, int, str]) -> None:
-    """DESIGN 3, "Faults": one default for each kind of request."""
+    """SPEC.md, "Faults": one default move for each kind of request."""
     hands, coins, actor, script, seat, word = case
     played = scene(hands, coins, actor=actor)
     if script:
@@ -645,7 +645,7 @@ def test_the_default_move(scene: Scene, case: tuple[str, str, int, str, int, str
 
 
 def test_the_default_loss_is_drawn_among_the_cards(scene: Scene) -> None:
-    """DESIGN 3: lose = one chosen by a stream of its own."""
+    """The card to lose is chosen by a stream of its own."""
     played = scene(THREE, "7 2 2").play("coup:1")
     drawn = []
     for number in range(2):
@@ -678,7 +678,7 @@ def test_everybody_starts_with_two_cards_and_two_coins(seats: int) -> None:
 
 @pytest.mark.parametrize("seats", [-1, 0, 1, 11])
 def test_the_game_is_for_two_to_ten(seats: int) -> None:
-    """rulebook:185, 257; rules.md, players: out of range is refused."""
+    """rulebook:185, 257; ours: out of range is refused."""
     with pytest.raises(ValueError, match=rf"for 2 to 10 \w+, not {seats}"):
         deal(COUP, seats, Chance(KEY, 0))
 

@@ -1,4 +1,4 @@
-"""An executor whose workers may die. Source: DESIGN.md, section 4, and the docstring of ladder/executors.py.
+"""An executor whose workers may die. Source: ladder/executors.py.
 
 Calls are functions of the standard library, so that a worker can import them.
 """

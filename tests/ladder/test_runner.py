@@ -1,4 +1,4 @@
-"""Pick, play, store. Source: DESIGN.md, section 3 (voids) and 4 (a dead worker costs its match, which is played again).
+"""Pick, play, store. A match that is void, or whose worker died, is played again.
 
 The executor here runs a call when the test says so, which is what a slow machine does; the runner can't tell.
 """

@@ -178,7 +178,7 @@ objects = st.dictionaries(st.sampled_from(["id", "move", "choice", "type"]) | st
 
 @given(objects)
 def test_decoding_an_encoded_object_gives_it_back(value: dict[str, Any]) -> None:
-    """STYLE 19: encode then decode is the identity."""
+    """Encode then decode is the identity."""
     line = encode(value)
     assert line.endswith(b"\n")
     assert line.count(b"\n") == 1
@@ -224,7 +224,7 @@ def test_a_repeated_key_is_found_at_every_depth_and_nowhere_else(pairs: list[tup
     st.binary(max_size=200) | st.text(alphabet='{}[]":,0123456789eE.-\\ud8 \t\rNaInfty', max_size=100).map(str.encode)
 )
 def test_no_line_raises(line: bytes) -> None:
-    """STYLE 7: a parse failure is a value."""
+    """A parse failure is a value that the referee handles, not an exception."""
     found = decode(line)
     assert isinstance(found, dict | Malformed)
     if isinstance(found, dict):
@@ -344,7 +344,7 @@ def test_we_never_send_nan() -> None:
     ],
 )
 def test_bytes_of_a_bot_are_shown_safely(data: bytes, limit: int, text: str) -> None:
-    """research/hidden_information 25: nothing a bot prints may steer a terminal or a page."""
+    """Nothing a bot prints may steer a terminal or a page."""
     assert show(data, limit) == text
 
 

@@ -244,7 +244,7 @@ def _id(line: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("line", LINES, ids=_id)
 def test_a_line_survives_the_models_unchanged(line: dict[str, Any]) -> None:
-    """STYLE 19. Absent fields stay absent, meaningful nulls stay null."""
+    """Absent fields stay absent, meaningful nulls stay null."""
     model = parse_to_bot(encode(line))
     assert TO_BOT.dump_python(model, mode="json", by_alias=True, exclude_unset=True) == line
 
@@ -264,7 +264,7 @@ def _at(line: Any, path: tuple[Any, ...]) -> Any:
 
 @pytest.mark.parametrize("line", LINES, ids=_id)
 def test_every_object_of_a_line_refuses_an_unknown_field(line: dict[str, Any]) -> None:
-    """DESIGN 3: what the referee sends is strict."""
+    """What the referee sends is strict."""
     for path in _places(line):
         changed = json.loads(json.dumps(line))
         _at(changed, path)["slot"] = 1
@@ -300,7 +300,7 @@ FREE_FLAGS = {
 
 @pytest.mark.parametrize("line", LINES, ids=_id)
 def test_every_field_of_a_line_is_needed_and_typed(line: dict[str, Any]) -> None:
-    """DESIGN 3: nothing missing, nothing coerced, no null where it means nothing."""
+    """Nothing missing, nothing coerced, no null where it means nothing."""
     for path in _places(line):
         for key, value in _at(line, path).items():
             if path[-1:] == ("deck",):
@@ -413,7 +413,7 @@ def test_a_request_takes_only_moves_of_its_own_kind(kind: str) -> None:
 
 
 def test_models_are_frozen() -> None:
-    """STYLE 6."""
+    """What was parsed is a value: nobody changes it for others."""
     message = parse_to_bot(b'{"type":"match_over"}')
     with pytest.raises(ValidationError, match="frozen"):
         message.type = "match_over"

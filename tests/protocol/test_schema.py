@@ -13,7 +13,7 @@ FILE = Path(protocol.__file__).parent / "schema.json"
 
 
 def test_the_file_equals_the_models() -> None:
-    """STYLE 21. To repair: python -m protocol.messages > protocol/schema.json"""
+    """To repair: python -m protocol.messages > protocol/schema.json"""
     assert FILE.read_text(encoding="utf-8") == schema_text()
 
 
@@ -46,7 +46,7 @@ def test_every_reference_leads_somewhere() -> None:
 
 
 def test_what_the_referee_sends_is_closed_and_what_bots_send_is_open() -> None:
-    """DESIGN 3."""
+    """SPEC.md: unknown fields of a bot's lines are ignored; the referee sends none."""
     for name, part in schema()["$defs"].items():
         if part.get("type") == "object":
             assert part.get("additionalProperties", True) is (name in {"BotHello", "Reply"}), name

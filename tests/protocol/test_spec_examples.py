@@ -46,7 +46,7 @@ def _constants(field: str) -> set[str]:
 
 @pytest.mark.parametrize("line", LINES)
 def test_an_example_line_is_what_the_models_say(line: str) -> None:
-    """STYLE 21: docs are tested. The referee's lines parse strictly, a bot's lines also by the referee's own reader."""
+    """The referee's lines parse strictly, a bot's lines also by the referee's own reader."""
     message = decode(line.encode())
     assert isinstance(message, dict), message
     if "type" not in message:
@@ -119,7 +119,7 @@ def test_every_move_in_the_text_is_a_move() -> None:
     ids=["faults", "roles", "sides", "actions", "coins", "losses", "endings", "types", "kinds", "events"],
 )
 def test_every_word_of_the_wire_is_in_the_specification(words: tuple[str, ...]) -> None:
-    """STYLE 21: every fault and message type is in the docs."""
+    """Every fault and message type is in the docs."""
     assert [word for word in words if word not in CODE] == []
 
 

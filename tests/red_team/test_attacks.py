@@ -1,4 +1,4 @@
-"""Every attack of the list in every tier of this host. Sources: research/sandbox.md 3; arena/red_team/catalog.py.
+"""Every attack of the list in every tier of this host. Source: arena/red_team/catalog.py.
 
 The probes of a tier run in one box, the bots in a match each; ids are "ROW-TIER-PROGRAM".
 """
@@ -121,7 +121,7 @@ def test_a_scene_of_several_boxes(warm: Callable[[str], Stage], tier: str, row: 
 @pytest.mark.needs("root", None if os.getuid() == 0 else "an ordinary user has no privileges to refuse")
 @pytest.mark.parametrize("program", ["probes.py", "bot.py", "persist.py", "channel.py"])
 def test_a_program_refuses_to_attack_as_root(program: str) -> None:
-    """Source: research/sandbox.md: a probe refuses to start with CAP_SYS_ADMIN."""
+    """A probe refuses to start with CAP_SYS_ADMIN."""
     done = subprocess.run(
         [PYTHON, str(ATTACKS / program), "isolation", "token"],
         input=b"{}\n",

@@ -1,4 +1,4 @@
-"""The catalog is whole: each row has a program, a test or a reason. Source: research/sandbox.md 3, the attack list."""
+"""The catalog is whole: each row has a program, a test or a reason."""
 
 import ast
 import re
@@ -53,7 +53,7 @@ def test_security_md_counts_the_rows_as_they_are() -> None:
 
 
 def test_a_row_that_is_left_out_says_why() -> None:
-    """Source: issue, red-team suite: each row has a program, or is marked with the reason."""
+    """Each row has a program, or is marked with the reason."""
     reasons = [kind.reason for row in ROWS.values() for kind in row.kinds if isinstance(kind, NotTestable)]
     assert [reason for reason in reasons if len(reason) < 30 or "PENDING" in reason] == []
 
@@ -99,7 +99,7 @@ def numbers(text: str) -> list[str]:
 
 
 def test_every_channel_belongs_to_a_row_and_has_a_program() -> None:
-    """Source: issue, "Two colluding bots find no channel ... but those that the list names as open"."""
+    """Two colluding bots find no channel but those that the list names as open."""
     named = {name for row in ROWS.values() for kind in row.kinds if isinstance(kind, Channel) for name in kind.names}
     programs = set(re.findall(r'^        "([a-z-]+)": ', source("channel.py"), re.MULTILINE))
     assert named == set(CHANNELS) == programs
@@ -141,7 +141,7 @@ def test_an_attack_needs_the_standard_library_alone(path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted(ATTACKS.glob("*.py")), ids=lambda path: path.stem)
 def test_a_program_that_attacks_refuses_privileges_first(path: Path) -> None:
-    """Source: research/sandbox.md: the suite must itself fail closed."""
+    """The suite must itself fail closed."""
     text = path.read_text(encoding="utf-8")
     if "def main()" in text and path.stem != "player":
         body = text.split("def main()")[1]

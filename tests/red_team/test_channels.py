@@ -1,4 +1,4 @@
-"""Two colluding bots find no channel but those that are named as open. Source: issue; research/sandbox.md 3, row 55."""
+"""Two colluding bots find no channel but those that are named as open. Row 55."""
 
 import random
 from collections.abc import Callable
@@ -72,7 +72,7 @@ def test_delays_are_read_in_steps_whatever_an_answer_takes_and_outliers_cost_onl
 
 
 def test_a_control_that_carries_nothing_is_a_failure_where_ci_demands_it() -> None:
-    """Source: research/sandbox.md: a check that can't succeed proves nothing. The noisy ones are demanded nowhere."""
+    """A check that can't succeed proves nothing. The noisy ones are demanded nowhere."""
     silent = [name for name in CHANNELS if Measured(name, "process", 0.0, 0.5).problem("process") is None]
     here = [name for name in CHANNELS if Measured(name, "process", 0.0, 0.5).problem("process", on_ci=True) is None]
     assert set(silent) - set(here) == {"tmp-file", "socket-file", "page-cache", "page-cache-timing", "handle-numbers"}

@@ -123,7 +123,7 @@ def programs() -> set[str]:
 
 
 def test_every_bad_bot_is_in_the_table() -> None:
-    """Source: STYLE.md 20: misbehaving bots are assets."""
+    """A bot that nothing starts tests nothing."""
     assert programs() == set(CASES)
 
 

@@ -1,6 +1,6 @@
 """Tests of the referee's clock, by scripted bots and a clock that moves only when one of them says so.
 
-CPU time is burnt in words only (`Peer.burn`). Sources: protocol/SPEC.md, "The clock"; DESIGN.md 3, "Clock". The last
+CPU time is burnt in words only (`Peer.burn`). Source: protocol/SPEC.md, "The clock". The last
 tests run by real time, with small limits.
 """
 
@@ -447,7 +447,7 @@ def test_a_slow_neighbour_lengthens_nobodys_deadline(cpu: bool) -> None:
 @pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1), (2, 3, 1)])
 @pytest.mark.parametrize("kind", ["challenge", "block"])
 def test_the_order_of_arrival_never_decides(kind: str, order: tuple[int, ...]) -> None:
-    """Source: DESIGN.md 2: of those who challenge (or block), the next clockwise counts, whoever is fastest.
+    """Of those who challenge (or block), the next clockwise counts, whoever is fastest.
 
     Seat 1 lets it stand; seats 2 and 3 don't. Whatever order their answers come in, seat 2's counts.
     """
@@ -494,7 +494,7 @@ def test_the_order_of_arrival_never_decides(kind: str, order: tuple[int, ...]) -
     ],
 )
 def test_cpu_time_is_charged_and_wall_time_is_not(seconds: list[float], expected: list[int]) -> None:
-    """Source: DESIGN.md 3, "Clock"; both banks are shown. What a child burns is the box's too."""
+    """The request shows both banks. What a child burns is the box's too."""
     seen: list[dict[str, Any]] = []
     record = play(bot(burns(*seconds), seen), bot(first), clock=Clock(), cpu=True)
     assert codes(record) == []
@@ -518,7 +518,7 @@ def test_cpu_time_is_charged_and_wall_time_is_not(seconds: list[float], expected
     ],
 )
 def test_waiting_is_charged_to_the_wall_budget_alone(seconds: list[float], expected: list[int]) -> None:
-    """Source: DESIGN.md 3, "Clock": two budgets, the wall's 5 times as large, for free time and bank alike."""
+    """Two budgets, the wall's 5 times as large, for free time and bank alike."""
     clock = Clock()
     seen: list[dict[str, Any]] = []
     record = play(bot(takes(clock, *seconds), seen), bot(first), clock=clock, cpu=True)
@@ -529,7 +529,7 @@ def test_waiting_is_charged_to_the_wall_budget_alone(seconds: list[float], expec
 
 
 def test_both_budgets_are_consumed_by_what_they_measure() -> None:
-    """Source: DESIGN.md 3, "Clock": 1.5 s of CPU and 4.5 s of wall time at once."""
+    """1.5 s of CPU and 4.5 s of wall time at once."""
     clock = Clock()
     seen: list[dict[str, Any]] = []
 
@@ -552,7 +552,7 @@ def test_both_budgets_are_consumed_by_what_they_measure() -> None:
 def test_whichever_runs_out_first_is_a_timeout_that_empties_both_banks(
     cpu_s: float, wall_s: float, expected: str
 ) -> None:
-    """Source: DESIGN.md 3, "Clock"; the error line says which it was. Both are full again in the next game."""
+    """The error line says which budget ran out. Both are full again in the next game."""
     clock = Clock()
     seen: list[dict[str, Any]] = []
 
@@ -899,7 +899,7 @@ def test_a_bot_that_timed_out_is_frozen_too_and_answers_late_for_free() -> None:
 
 
 def test_a_frozen_bot_that_was_leaving_is_found_dead_when_it_is_next_asked() -> None:
-    """Source: DESIGN.md 3, faults: found dead. It ends right after its answer, so perhaps only once it is thawed."""
+    """The bot is found dead. It ends right after its answer, so perhaps only once it is thawed."""
     calls: list[str] = []
 
     def leaves(peer: Peer, request: Request) -> None:
@@ -953,7 +953,7 @@ def test_a_sandbox_that_breaks_in_mid_game_voids_the_match(breaks: tuple[str, in
 
 @pytest.mark.parametrize(("seconds", "void"), [(4.0, False), (6.0, True)])
 def test_a_host_that_stands_still_voids_the_match(seconds: float, void: bool) -> None:
-    """Source: DESIGN.md 3, faults: only signals that the table's bots can't cause. The answer is there afterwards."""
+    """Only signals that the table's bots can't cause void a match. The answer is there afterwards."""
     clock = Clock()
 
     def stands(peer: Peer, request: Request) -> bytes:

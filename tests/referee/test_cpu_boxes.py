@@ -1,7 +1,6 @@
 """Matches by CPU time with real processes in real control groups: who is charged, and who is stopped.
 
-Programs burn by their own CPU clock, so a busy machine changes nothing. Sources: protocol/SPEC.md, "The clock";
-research/sandbox.md 5 and 6 (CPU accounting, freezing between turns).
+Programs burn by their own CPU clock, so a busy machine changes nothing. Source: protocol/SPEC.md, "The clock".
 """
 
 import json
@@ -102,7 +101,7 @@ def test_sample_bots_play_by_cpu_time_and_are_charged_some(play: Callable[..., R
 
 
 def test_what_a_child_burns_is_charged_to_its_bot(play: Callable[..., Record]) -> None:
-    """Source: research/sandbox.md 5: groups see living children. 60 ms in a child for each answer, of 40 that are free.
+    """Groups see living children. 60 ms in a child for each answer, of 40 that are free.
 
     Few of them, so that the game ends before the bank does.
     """
@@ -121,7 +120,7 @@ def test_cpu_time_that_a_child_uses_up_is_a_timeout(play: Callable[..., Record])
 
 
 def test_a_sleeper_is_charged_by_the_wall(play: Callable[..., Record]) -> None:
-    """Source: DESIGN.md 3, "Clock": sleeping isn't free. 20 ms of CPU, so 100 ms of wall time; it sleeps for ever."""
+    """Sleeping isn't free. 20 ms of CPU, so 100 ms of wall time; it sleeps for ever."""
     record = play(bot(think="time.sleep(100)"), bot(), limit_ms=20)
     assert codes(record)[-1] == (0, "out_of_lives")
     assert "the wall time, 5 times the CPU time, ran out" in {fault.detail for fault in record.games[0].faults}
@@ -148,7 +147,7 @@ class Unstoppable:
 def test_what_a_child_burns_on_others_turns_is_prevented_or_free_or_charged(
     play: Callable[..., Record], ponder: bool, wrap: Callable[[Box], Any] | None, charged: bool
 ) -> None:
-    """Source: research/sandbox.md 6: a frozen burner gets no time. The other takes 150 ms of CPU for each answer.
+    """A frozen burner gets no time. The other takes 150 ms of CPU for each answer.
 
     On its own turns the child burns beside its bot, for some milliseconds; during the other's, for half a core or more.
     """

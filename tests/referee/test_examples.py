@@ -107,7 +107,7 @@ def _quoted(spec: str) -> str:
 
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_an_example_is_what_the_referee_says_today(name: str) -> None:
-    """DESIGN 1: golden conversations. The same match, played again, gives the same lines."""
+    """The same match, played again, gives the same lines."""
     assert (EXAMPLES / name).read_text() == _text(CONVERSATIONS[name]())
 
 
@@ -131,7 +131,7 @@ def test_the_examples_show_every_kind_of_request_and_most_events() -> None:
 
 
 def test_the_spec_quotes_the_examples_as_they_are() -> None:
-    """STYLE 21."""
+    """What an author reads there was really sent."""
     spec = SPEC.read_text()
     assert "<!-- example: two_seats.jsonl" in spec
     assert _quoted(spec) == spec

@@ -346,7 +346,7 @@ def test_with_ten_coins_the_default_is_a_coup_of_the_next_living_seat_clockwise(
 
 
 def test_the_card_that_is_lost_by_default_is_drawn_from_the_match_key() -> None:
-    """Source: DESIGN.md 2 and 3: a labelled stream; the same key gives the same card, and no place is favoured."""
+    """The card comes from a labelled stream: the same key gives the same card, and no place is favoured."""
     places = []
     for number in range(12):
         key = bytes([number]) * 32
@@ -398,7 +398,7 @@ def test_lives_are_full_again_in_the_next_game() -> None:
 
 
 def test_strict_forfeits_at_the_first_fault() -> None:
-    """Source: DESIGN.md 3, `--strict`: a match with one life."""
+    """`--strict` is a match with one life."""
     seen: list[bytes] = []
     played = play(bot(always(GARBAGE), seen), bot(first), lives=1)
     assert played.codes() == ["bad_json", "out_of_lives"]
@@ -630,7 +630,7 @@ def test_the_number_of_forfeits_that_retire_a_bot_is_the_matchs() -> None:
 
 
 def test_a_bot_that_leaves_between_two_games_forfeits_the_next_one() -> None:
-    """Source: DESIGN.md 3: found dead when it is next asked."""
+    """The bot forfeits when it is next asked."""
 
     def script(peer: Peer) -> None:
         for line in peer.lines():
@@ -647,7 +647,7 @@ def test_a_bot_that_leaves_between_two_games_forfeits_the_next_one() -> None:
 
 
 def test_an_answer_that_was_given_counts_whatever_its_bot_does_after_it() -> None:
-    """Source: DESIGN.md 3: dead or closed when it is next asked; the order of arrival never decides.
+    """A bot that is dead or closed forfeits when it is next asked; the order of arrival never decides.
 
     Seat 1 passes and closes its output while seat 2 still thinks. Its pass stands, and it forfeits at its next request.
     """
@@ -792,7 +792,7 @@ def test_opponents_are_handles_drawn_for_the_match() -> None:
 
 
 def test_open_names_give_each_bot_its_own_name() -> None:
-    """Source: DESIGN.md 3, `--open-names`."""
+    """By `--open-names` bots are told one another's names."""
     seen: list[bytes] = []
     play(bot(first, seen), bot(first), open_names=True)
     hello = parse_to_bot(seen[0])
@@ -805,7 +805,7 @@ def test_open_names_give_each_bot_its_own_name() -> None:
 
 
 def test_a_machine_that_can_start_no_process_voids_the_match() -> None:
-    """Source: DESIGN.md 3: whose fault is the type; what was started already is ended."""
+    """An ArenaError is this machine's fault; what was started already is ended."""
     sandbox = InsideSandbox({"it": bot(first)})
 
     def launch(number: int) -> Box:

@@ -1,6 +1,6 @@
 """Tests that matches leave nothing behind: no process, thread, descriptor or folder, however they end.
 
-Many short matches, by scripted bots and by small shell programs. Sources: DESIGN.md 3; arena/sandbox/box.py, "nothing
+Many short matches, by scripted bots and by small shell programs. Source: arena/sandbox/box.py, "nothing
 is left behind".
 """
 

@@ -1,7 +1,7 @@
 """Tests of a match's record: written, read, replayed, verified.
 
-The matches are real ones of scripted bots that play at random, and badly at times. Sources: DESIGN.md 4, "Its record";
-arena/referee/record.py, the module's docstring.
+The matches are real ones of scripted bots that play at random, and badly at times.
+Source: arena/referee/record.py.
 """
 
 import hashlib
@@ -159,7 +159,7 @@ def test_what_is_written_is_read_and_written_again_the_same() -> None:
 
 
 def test_the_record_says_what_was_played() -> None:
-    """Source: DESIGN.md 4: rules, key, seats, moves, times, faults; one time a move."""
+    """A record holds terms, key, seats, moves, times and faults; one time a move."""
     record = played().record
     assert record.header == Header(5, KEY, ("bot0", "bot1", "bot2", "bot3"), record.header.handles, Terms())
     assert sorted(record.header.handles) == ["A", "B", "C", "D"]
@@ -246,7 +246,7 @@ def test_strict_is_one_life_in_the_record() -> None:
 
 
 def test_two_plays_of_a_match_give_the_same_bytes_but_for_times() -> None:
-    """Source: DESIGN.md 4: times stand in a field of their own that comparison ignores; the checksum does, too."""
+    """Times stand in a field of their own that comparison ignores; the checksum does, too."""
     again = play(at_random, badly, at_random, at_random, games=4)
     assert without_times(again.text) == without_times(played().text)
     assert again.text.split("\n")[-2] == played().text.split("\n")[-2]
@@ -254,7 +254,7 @@ def test_two_plays_of_a_match_give_the_same_bytes_but_for_times() -> None:
 
 
 def test_another_key_is_another_match() -> None:
-    """Source: DESIGN.md 2: all chance comes from the key."""
+    """All chance comes from the key."""
     other = play(at_random, badly, at_random, at_random, games=4, key=bytes(32))
     assert without_times(other.text)[1:] != without_times(played().text)[1:]
 
@@ -284,7 +284,7 @@ def test_a_record_with_any_field_changed_is_refused() -> None:
 
 
 def test_times_are_no_part_of_the_checksum() -> None:
-    """Source: DESIGN.md 4."""
+    """Two runs with one seed have the same checksums, and other times."""
     lines = [json.loads(line) for line in played().text.split("\n")[:-1]]
     lines[1]["times_us"] = [0]
     verify(read("".join(json.dumps(line) + "\n" for line in lines)))
@@ -408,7 +408,7 @@ def bare(line: str) -> str:
 
 
 def test_a_request_line_is_what_its_bot_saw_but_for_id_and_clock() -> None:
-    """Source: DESIGN.md 4: request lines are regenerated. Every request of the match, byte for byte."""
+    """Request lines are regenerated. Every request of the match, byte for byte."""
     match = play(at_random, badly, at_random, games=3)
     record = match.record
     rebuilt: list[list[str]] = [[], [], []]

@@ -1,6 +1,6 @@
 """No line to a seat depends on anything that this seat may not know.
 
-The main test is that of DESIGN 3, "What must not leak": in random games of 2 to 10 seats, by every preset and by random
+The main test: in random games of 2 to 10 seats, by every preset and by random
 rulesets, at every line to every seat, deal anew what the seat can't see in the present state (the other hands and
 discards, the deck, what another drew, but not the card that it examines), replace what is private in others' events,
 build the line again through the same functions, and demand the same bytes. Others show that this test would find a
@@ -278,13 +278,13 @@ def leaks(steps: Sequence[Step], seed: int, line: Line = line, feed: Callable[[i
 
 @pytest.mark.parametrize("game", GAMES, ids=in_words)
 def test_every_line_to_a_seat_is_the_same_whatever_the_seat_does_not_know(ruleset: RulesOf, game: Game) -> None:
-    """DESIGN 3, "What must not leak": any unseen card. hidden_information.md 4, 5, 8, 9, 10 and 12."""
+    """Unseen cards are other hands and discards, the deck, and what others drew or examined."""
     assert leaks(play(ruleset, game), game[2]) == []
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_first_line_of_a_game_shows_ones_own_cards_only(ruleset: RulesOf, name: str) -> None:
-    """DESIGN 3, the same for `game_start`; before a draft there are no hands, and the third set is the deck."""
+    """`game_start` too; before a draft there are no hands, and the third set is the deck."""
     for seats in seat_counts(PRESETS[name]):
         rng = random.Random(seats)
         state = deal(ruleset(name, seats), seats, Chance(bytes(32), 0))
@@ -403,7 +403,7 @@ def tells_whether_a_claim_was_true(state: State, seat: int, events: Sequence[str
     ],
 )
 def test_a_line_that_leaks_is_found(ruleset: RulesOf, leaky: Line) -> None:
-    """So that the main test means something: the commonest mistakes of hidden_information.md 4, 5 and 6."""
+    """So that the main test means something: the commonest mistakes are found."""
     assert any(leaks(play(ruleset, game), game[2], line=leaky) for game in SOME)
 
 
@@ -419,7 +419,7 @@ FEEDS = [
 
 @pytest.mark.parametrize(("kind", "copy", "to_all"), FEEDS)
 def test_a_feed_that_leaks_is_found(ruleset: RulesOf, kind: type[Event], copy: int, to_all: bool) -> None:
-    """The same for the private part of events, hidden_information.md 8, 10 and 12. An examination has two copies."""
+    """The same for the private part of events. An examination has two copies."""
 
     def feed(seats: int) -> OpenFeed:
         return OpenFeed(kind, copy, to_all, seats)
@@ -442,7 +442,7 @@ def tells_a_hand(step: Step, events: Sequence[Event]) -> bool:
 
 @pytest.mark.parametrize("game", SOME, ids=in_words)
 def test_who_is_asked_next_and_what_is_told_depends_on_nothing_hidden(ruleset: RulesOf, game: Game) -> None:
-    """DESIGN 2: whether a request comes must never tell anything hidden.
+    """Whether a request comes must never tell anything hidden.
 
     The same answers in the other world must lead to the same board and the same public events, but where a card is
     turned up that the seat couldn't know. What an exchange keeps and what an examined player reveals may differ.
@@ -488,7 +488,7 @@ def sent(state: State, events: Sequence[Event]) -> list[bytes]:
 
 @pytest.mark.parametrize("game", SOME, ids=in_words)
 def test_nobody_learns_whether_a_later_seat_also_wanted_to_challenge_or_block(ruleset: RulesOf, game: Game) -> None:
-    """DESIGN 2 and 3: who passed or wanted to challenge; hidden_information.md 1 to 3."""
+    """Only the challenge or block that counts is told; who else wanted to is not."""
     rng = random.Random(game[2])
     compared = 0
     for step in play(ruleset, game):
@@ -508,7 +508,7 @@ def test_nobody_learns_whether_a_later_seat_also_wanted_to_challenge_or_block(ru
 
 
 def test_no_event_names_a_pass(ruleset: RulesOf) -> None:
-    """DESIGN 2: events are for the challenge or block that counts; a window in which all pass has none of its own."""
+    """Events are for the challenge or block that counts; a window in which all pass has none of its own."""
     quiet: Counter[str] = Counter()
     for step in steps_of(ruleset, SOME):
         phase = step.before.board.phase
@@ -525,10 +525,10 @@ def test_no_event_names_a_pass(ruleset: RulesOf) -> None:
 
 
 def test_a_truthful_decline_looks_to_the_others_like_a_liars(ruleset: RulesOf) -> None:
-    """rulebook:159 "or do not wish to"; DESIGN 3. The liar has another card in the place of the one that was claimed.
+    """rulebook:159 "or do not wish to". The liar has another card in the place of the one that was claimed.
 
     Both decline and then lose the same other card; the others are sent the same bytes until then and afterwards. So it
-    is with an embezzler: who has the Duke must concede, who hasn't may (rulebook:235, rules.md).
+    is with an embezzler: who has the Duke must concede, who hasn't may (rulebook:235).
     """
     compared: Counter[bool] = Counter()
     for step in steps_of(ruleset, GAMES + SOME):
@@ -578,7 +578,7 @@ DRAFTS = ["duel", *(f"random {seed}" for seed in range(100, 110))]
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize("name", DRAFTS)
 def test_what_one_picks_in_the_draft_changes_no_byte_for_the_other(ruleset: RulesOf, name: str, seat: int) -> None:
-    """rulebook:187 "in secret"; rules.md: the picks are sealed, the discards never shown.
+    """rulebook:187 "in secret"; ours: the picks are sealed, the discards never shown.
 
     The game is played on in five worlds, one for each pick of the other, until a card of its decides something.
     """
@@ -625,7 +625,7 @@ def test_what_one_picks_in_the_draft_changes_no_byte_for_the_other(ruleset: Rule
 
 
 def test_nobody_learns_whether_an_examined_player_had_two_different_cards_to_show(ruleset: RulesOf) -> None:
-    """rulebook:250 "their choice"; DESIGN 2: who has two cards is asked, also if they are the same.
+    """rulebook:250 "their choice"; who has two cards is asked, also if they are the same.
 
     In the other world the target has the card that it shows twice. All but the target are sent the same, before and
     after the inquisitor has decided; and he too learns but the one card.
@@ -659,7 +659,7 @@ def test_nobody_learns_whether_an_examined_player_had_two_different_cards_to_sho
 
 
 def test_a_choice_of_the_card_to_show_is_asked_for_by_the_public_count_alone(ruleset: RulesOf) -> None:
-    """rulebook:250; rules.md: of who has one card, that one is examined, without a request."""
+    """rulebook:250; ours: of who has one card, that one is examined, without a request."""
     counts: Counter[tuple[bool, bool]] = Counter()
     for step in steps_of(ruleset, GAMES + SOME):
         before, phase = step.before.board, step.after.board.phase
@@ -697,7 +697,7 @@ def test_an_examined_card_is_seen_by_the_inquisitor_and_only_while_it_decides(ru
 
 @pytest.mark.parametrize("game", GAMES, ids=in_words)
 def test_the_last_line_never_shows_the_survivors_cards(ruleset: RulesOf, game: Game) -> None:
-    """DESIGN 3, "the hidden cards of the game's survivors"; hidden_information.md 14."""
+    """A game that is over still hides what its survivors hold: the next game is played by the same bots."""
     feed = wire.Feed(game[1])
     steps = play(ruleset, game)
     for step in steps:
@@ -841,7 +841,7 @@ MATCHES = [
 def test_a_match_sends_the_lines_that_these_tests_build_and_no_others(
     ruleset: RulesOf, name: str, seats: int, misbehave: Callable[[random.Random, dict[str, Any]], bytes | None]
 ) -> None:
-    """DESIGN 3: the clock aside. Besides them there are the hello, match_over, and error lines for the offender."""
+    """The clock aside. Other lines are the hello, match_over, and the errors of the offender."""
     played = match(seats, misbehave, games=3, rules=ruleset(name, seats))
     expected = rebuilt(played)
     for bot, lines in enumerate(played.lines):
@@ -854,7 +854,7 @@ def test_a_match_sends_the_lines_that_these_tests_build_and_no_others(
 
 
 def test_an_error_line_holds_nothing_but_the_offenders_own() -> None:
-    """DESIGN 3; hidden_information.md 13: what it sent, and a move out of its own list."""
+    """It holds what the bot sent, and a move out of its own list."""
     played = match(3, garbled, games=3)
     request: dict[str, Any] = {}
     errors = 0
@@ -872,7 +872,7 @@ def test_an_error_line_holds_nothing_but_the_offenders_own() -> None:
 
 
 def test_a_forfeit_shows_the_cards_and_coins_that_are_lost_and_nothing_else() -> None:
-    """DESIGN 3: the others see `forfeit`, never why; `roles` are public from then on."""
+    """The others see `forfeit`, never why; `roles` are public from then on."""
     played = match(4, lambda rng, request: b"" if request["id"] == 3 else None)
     for lines in played.lines[1:]:
         (line,) = [line for line in lines if b'"event":"forfeit","seat":0' in line]
@@ -882,7 +882,7 @@ def test_a_forfeit_shows_the_cards_and_coins_that_are_lost_and_nothing_else() ->
 
 
 def test_nothing_that_crosses_the_pipe_tells_the_key_or_another_bots_name() -> None:
-    """DESIGN 2: nothing about keys crosses the pipe; DESIGN 3: other bots' file names."""
+    """Neither keys nor other bots' names and files."""
     played = match(4, garbled)
     key = played.spec.key
     secrets = [key.hex().encode(), key, *(name.encode() for name in played.spec.bots)]

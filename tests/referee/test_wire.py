@@ -1,6 +1,6 @@
 """The wire: what the encoder writes is what the protocol's models allow, and a reply's move is found or it isn't.
 
-Sources: protocol/SPEC.md and the models in protocol/messages.py; DESIGN 3. The encoder is written by hand, so it is
+Sources: protocol/SPEC.md and the models in protocol/messages.py. The encoder is written by hand, so it is
 held against the models at every line of random games, by every preset and by random rulesets.
 """
 
@@ -241,7 +241,7 @@ def test_a_line_shows_the_state_the_hand_and_every_legal_move(ruleset: RulesOf, 
 
 @pytest.mark.parametrize("game", GAMES, ids=in_words)
 def test_each_seat_gets_every_event_once_and_in_order(ruleset: RulesOf, game: Game) -> None:
-    """SPEC.md, "Events": `n` counts from 0 in each game, the same for all; hidden_information.md 12: no gap tells."""
+    """SPEC.md, "Events": `n` counts from 0 in each game, the same for all; no gap tells anything."""
     seats = game[1]
     numbers: list[list[int]] = [[] for _ in range(seats)]
     public: list[list[dict[str, Any]]] = [[] for _ in range(seats)]
@@ -257,7 +257,7 @@ def test_each_seat_gets_every_event_once_and_in_order(ruleset: RulesOf, game: Ga
 
 @pytest.mark.parametrize("game", GAMES[::5], ids=in_words)
 def test_a_game_that_is_played_again_from_its_words_sends_the_same_bytes(ruleset: RulesOf, game: Game) -> None:
-    """STYLE 19; DESIGN 4: request lines are regenerated from a record, which holds rules, key and moves."""
+    """Request lines are regenerated from a record, which holds rules, key and moves."""
     name, seats, seed, _ = game
     steps = play(ruleset, game)
     words = [[notation(answer) for answer in answers] for _, answers, _, _ in steps]
@@ -450,7 +450,7 @@ PRIVATE: list[tuple[Event, str, tuple[str, str, str]]] = [
 def test_what_is_private_in_an_event_stands_in_its_owners_copy_only(
     event: Event, text: str, private: tuple[str, str, str]
 ) -> None:
-    """DESIGN 3: an event has one number for all seats; what is private is a field in the copy of its seat."""
+    """An event has one number for all seats; what is private is a field in the copy of its seat."""
     feed = wire.Feed(3)
     feed.add([event])
     copies = [feed.take(seat) for seat in range(3)]
@@ -586,7 +586,7 @@ FOUND: list[tuple[tuple[Move, ...], dict[str, Any], int | None]] = [
 def test_a_replys_move_is_one_of_the_menu_or_none(
     moves: tuple[Move, ...], payload: dict[str, Any], index: int | None
 ) -> None:
-    """SPEC.md, "Lines from the bot": an element of `legal`, types and all; DESIGN 3: lists are unordered."""
+    """SPEC.md, "Lines from the bot": an element of `legal`, types and all; lists are unordered."""
     assert wire.menu(moves).find(payload) == index
 
 

@@ -1,6 +1,6 @@
 """A kill at any moment costs nothing that was complete: kill -9 of workers and of the whole run, 20 times in all.
 
-Source: DESIGN.md, section 4: the match is the unit of durability, and a dead worker costs its match, which is played
+The match is the unit of durability, and a dead worker costs its match, which is played
 again. Moments are random, from a seed that the test names. Linux only: elsewhere the kernel ends no orphans.
 """
 

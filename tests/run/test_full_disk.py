@@ -1,6 +1,6 @@
 """A disk that runs full under the temporary files while matches are played: one message, and the way to go on.
 
-Source: issue 4, "Bad input"; README: exit codes. Full disks at the start, and under the results: test_cli_boxes.py.
+Full disks at the start, and under the results, are in tests/cli/test_boxes.py.
 What isn't a full disk, though the kernel's number is the same, still voids its match.
 """
 

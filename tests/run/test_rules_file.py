@@ -262,7 +262,7 @@ def test_a_file_is_read(tmp_path: Path, case: tuple[str, Ruleset]) -> None:
 
 @pytest.mark.parametrize("rule", [rule for rule in FIELDS if rule.name != "name"], ids=lambda rule: rule.name)
 def test_every_value_of_every_field_can_be_written_in_a_file(tmp_path: Path, rule: Any) -> None:
-    """The issue: an organiser can mix their own."""
+    """An organiser can mix rules of their own."""
     values = [(option.value, option.value) for option in rule.options] + [(n, n) for n in rule.span or ()]
     values += [(option.word, option.value) for option in rule.options if option.word]
     for written, value in values:
@@ -378,7 +378,7 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
 def test_a_file_that_is_no_ruleset_is_refused_with_what_is_allowed(
     tmp_path: Path, case: tuple[str | bytes, str, str]
 ) -> None:
-    """The issue: a wrong field or value gets a message naming the allowed ones; what can't be played, the reason."""
+    """A wrong field or value gets a message naming the allowed ones; what can't be played, the reason."""
     text, wrong, allowed = case
     path = write(tmp_path, text)
     first, _, second = refusal(path).partition("\n")
@@ -388,7 +388,7 @@ def test_a_file_that_is_no_ruleset_is_refused_with_what_is_allowed(
 
 
 def test_every_wrong_value_names_the_allowed_ones(tmp_path: Path) -> None:
-    """The issue, for every field."""
+    """Every field names them."""
     for rule in FIELDS:
         told = refusal(write(tmp_path, f"{rule.name} = [7]"))
         assert f"{rule.name} = [7] is not allowed" in told

@@ -1,6 +1,6 @@
 """Many matches in each box leave nothing: no process, container, group, mount, descriptor or folder.
 
-Source: issue 4, "Soak"; research/sandbox.md, row 104. Some matches a box in the ordinary run; `make soak-boxes` plays
+Row 104 of the attack list. Some matches a box in the ordinary run; `make soak-boxes` plays
 1,000. The bad bot of each table changes from match to match, so that every way of ending is among them.
 """
 
@@ -124,7 +124,7 @@ def reap_orphans() -> None:
 
 @pytest.mark.parametrize("name", BOXES)
 def test_many_matches_leave_nothing(name: str, tmp_path: Path, needs: Callable[[str, str | None], None]) -> None:
-    """Source: research/sandbox.md, row 104."""
+    """Row 104 of the attack list."""
     needs(name, why_not(name))
     scratch = tmp_path / "scratch"
     play(name, scratch, 1)  # what is loaded and opened once isn't lost
@@ -146,7 +146,7 @@ def test_many_matches_leave_nothing(name: str, tmp_path: Path, needs: Callable[[
 def test_a_referee_killed_in_mid_match_leaves_nothing_after_the_next_start(
     name: str, tmp_path: Path, needs: Callable[[str, str | None], None]
 ) -> None:
-    """Source: issue 4, "Soak": kill -9 of the referee; the next start sweeps."""
+    """kill -9 of the referee; the next start sweeps."""
     needs(name, why_not(name))
     scratch = tmp_path / "scratch"
     before = left(scratch).processes

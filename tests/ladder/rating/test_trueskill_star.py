@@ -65,7 +65,7 @@ def test_newcomers_move_as_order_statistics_say(seats: int, survivors: int) -> N
 
 @pytest.mark.parametrize(("winners", "losers"), [(1, 3), (1, 5), (1, 9), (2, 4), (5, 5)])
 def test_equal_bots_with_equal_results_stay_equal(winners: int, losers: int) -> None:
-    """The chain of ties gives three equal losers three different mu (trueskill issue 13); the star must not."""
+    """The chain of ties gives three equal losers three different mu (a known fault of trueskill); the star must not."""
     after = rate_game([NEWCOMER] * (winners + losers), range(winners), range(winners, winners + losers))
     for group in (range(winners), range(winners, winners + losers)):
         for value in ("mu", "sigma"):
