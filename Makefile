@@ -5,6 +5,8 @@ ARGS ?=
 WORKERS ?= auto
 VENV := .venv
 BIN := $(VENV)/bin
+# Without it each of the tests' thousand processes would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest
 PARALLEL = -n $(WORKERS) --dist loadgroup
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder tests/test_docs.py tests/test_boundaries.py
