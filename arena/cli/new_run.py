@@ -78,7 +78,7 @@ def begin(asked: Asked) -> "tuple[RunConfig, RunFolder]":
         options.demand_limits(asked.limits, box)
         building = Building(folder.path)
         config = _built(config, box, building)
-        _greet(config, box)
+        _greet(config, box, scratch)
         config = building.settle(config, folder)
     folder.lock()
     return config, folder
@@ -175,14 +175,17 @@ def _built(config: "RunConfig", box: "Sandbox", building: "Building") -> "RunCon
     return building.build(config, box)
 
 
-def _greet(config: "RunConfig", box: "Sandbox") -> None:
+def _greet(config: "RunConfig", box: "Sandbox", scratch: Path) -> None:
     """Start every bot once before anything is played; exit with 2 if one can't say hello."""
     from arena.referee import ArenaError
     from arena.run import greet_all
+    from arena.sandbox import full, no_room
 
     try:
         failed = greet_all(config, box)
     except ArenaError as problem:
+        if full(problem, scratch):
+            fail(f"{no_room(scratch.parent)}\nNothing was played yet.")
         fail(f"this machine can't start the bots: {problem}")
     if failed:
         refuse("\n".join(line for bot in failed for line in _not_started(bot, config.sandbox)))
