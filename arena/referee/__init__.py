@@ -5,6 +5,7 @@ Imports the engine, the protocol and the Box type. Must not know files, ladders,
 
 from arena.referee import wire
 from arena.referee.faults import FAULTS, ArenaError, Consequence, Fault, FaultRule, ending
+from arena.referee.judge import Account, Allowance, Instead, Verdict, Wrong, allowance, new_account, verdict
 from arena.referee.match import Greeted, Launch, MatchResult, MatchSpec, greet, hello, play_match
 from arena.referee.record import (
     GameRecord,
@@ -17,32 +18,51 @@ from arena.referee.record import (
     verify,
     write,
 )
+from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
+from arena.referee.seat import Seat
+from arena.referee.table import Ask, Table
 from arena.referee.terms import WALL_FACTOR, Terms, Timing
 
 __all__ = [
     "FAULTS",
     "WALL_FACTOR",
+    "Account",
+    "Allowance",
+    "Answered",
     "ArenaError",
+    "Ask",
     "Consequence",
     "Fault",
     "FaultRule",
     "GameRecord",
+    "Gone",
     "Greeted",
     "Header",
+    "Instead",
     "Launch",
     "MatchResult",
     "MatchSpec",
     "Record",
     "RecordError",
+    "Reply",
+    "Seat",
+    "Table",
     "Terms",
+    "TimedOut",
     "Timing",
+    "Unreadable",
+    "Verdict",
+    "Wrong",
+    "allowance",
     "ending",
     "greet",
     "hello",
+    "new_account",
     "play_match",
     "read",
     "replay",
     "request_line",
+    "verdict",
     "verify",
     "wire",
     "write",

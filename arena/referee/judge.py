@@ -74,7 +74,7 @@ def new_account(terms: Terms) -> Account:
     return Account(terms.lives, bank * terms.timing.factor, bank if terms.timing.cpu else math.inf)
 
 
-def judge(reply: Reply, legal: int, find: Find, account: Account, allowed: Allowance) -> Verdict:
+def verdict(reply: Reply, legal: int, find: Find, account: Account, allowed: Allowance) -> Verdict:
     """Return the verdict on a reply to a request with so many legal moves, among which `find` looks a move up."""
     if isinstance(reply, Gone):
         code, detail = ending(reply.code, reply.ended, allowed.limits)

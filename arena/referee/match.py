@@ -32,7 +32,7 @@ from arena.coup import (
 )
 from arena.referee import wire
 from arena.referee.faults import FAULTS, ArenaError, Consequence, Fault, ending
-from arena.referee.judge import Account, Instead, Wrong, allowance, judge, new_account
+from arena.referee.judge import Account, Instead, Wrong, allowance, new_account, verdict
 from arena.referee.record import GameRecord, Header, Record
 from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
 from arena.referee.seat import Seat
@@ -354,7 +354,7 @@ class _Game:
     def judge(self, reply: Reply, player: _Player, sight: View, menu: wire.Menu) -> Answer:
         """Return the answer that counts for a seat, and record what it took and what was wrong."""
         record = self.record
-        choice, wrong, player.account = judge(reply, len(menu.moves), menu.find, player.account, self.match.allowed)
+        choice, wrong, player.account = verdict(reply, len(menu.moves), menu.find, player.account, self.match.allowed)
         record.times.append(round(reply.wall_s * 1_000_000))
         if self.match.allowed.by_cpu:
             record.cpu.append(round(reply.cpu_ns / 1000))

@@ -1,0 +1,215 @@
+"""One exchange of the table: pipes without a process at their end, and a clock whose readings the test says."""
+
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from arena.referee import Answered, Ask, Gone, Reply, Seat, Table, TimedOut
+from arena.sandbox import Box, Exit
+from protocol import Answer
+
+WALL_S = 2.0
+FLOOD_BYTES = 1024
+
+
+class PipeBox(Box):
+    """Three pipes; the test writes what a bot would. `exit` calls `ends`, which says how the process ended."""
+
+    def __init__(self) -> None:
+        self.input, self.stdin = os.pipe()
+        self.stdout, self.output = os.pipe()
+        self.stderr, self.errors = os.pipe()
+        for descriptor in (self.stdin, self.stdout, self.stderr):
+            os.set_blocking(descriptor, False)
+        self.ends: Callable[[], Exit | None] = lambda: None
+
+    def says(self, line: bytes) -> None:
+        os.write(self.output, line)
+
+    def exit(self) -> Exit | None:
+        return self.ends()
+
+    def cpu_ns(self) -> int | None:
+        return None
+
+    def freeze(self) -> None:
+        """There is nothing to freeze."""
+
+    def thaw(self) -> None:
+        """There is nothing to thaw."""
+
+    def close_stdin(self) -> None:
+        """The test closes all."""
+
+    def close(self) -> Exit:
+        return self.ends() or Exit(0, None)
+
+
+class Readings:
+    """A clock that stands at 1000 s. `on[n]` is called before the nth reading of an exchange, from 1.
+
+    The first reading follows a look at the pipes, the second is when the line was sent, the third begins the wait.
+    """
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.count = 0
+        self.on: dict[int, Callable[[], None]] = {}
+
+    def __call__(self) -> float:
+        self.count += 1
+        assert self.count < 10_000, "the exchange hangs"
+        self.on.get(self.count, lambda: None)()
+        return self.now
+
+    def passes(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def box() -> Iterator[PipeBox]:
+    made = PipeBox()
+    yield made
+    for descriptor in (made.input, made.stdin, made.stdout, made.output, made.stderr, made.errors):
+        os.close(descriptor)
+
+
+@pytest.fixture
+def clock() -> Readings:
+    return Readings()
+
+
+@pytest.fixture
+def seat(box: PipeBox) -> Seat:
+    return Seat(box, FLOOD_BYTES)
+
+
+@pytest.fixture
+def table(seat: Seat, clock: Readings) -> Table:
+    made = Table(clock, ponder=True)
+    made.add(seat)
+    return made
+
+
+def exchange(table: Table, seat: Seat, clock: Readings) -> Reply:
+    clock.count = 0
+    (reply,) = table.exchange([Ask(seat, seat.number + 1, b"{}\n", WALL_S, float("inf"))])
+    return reply
+
+
+def choice(index: int, number: int = 1) -> bytes:
+    return b'{"id":%d,"choice":%d}\n' % (number, index)
+
+
+def chosen(reply: Reply) -> int | None:
+    assert isinstance(reply, Answered), reply
+    assert isinstance(reply.message, Answer)
+    return reply.message.choice
+
+
+@pytest.mark.parametrize(("late_s", "counts"), [(0.0, True), (0.001, False), (0.049, False), (0.0625, True)])
+def test_an_answer_that_is_read_after_its_deadline_counts_only_if_the_referee_overslept(
+    box: PipeBox, table: Table, seat: Seat, clock: Readings, late_s: float, counts: bool
+) -> None:
+    """The referee is in its poll. One that wakes 50 ms late can't tell when the answer came; the deadline itself is in
+    time."""
+    clock.on = {3: lambda: box.says(choice(1)), 4: lambda: clock.passes(WALL_S + late_s)}
+    reply = exchange(table, seat, clock)
+    if counts:
+        assert chosen(reply) == 1
+    else:
+        assert reply == TimedOut(False, WALL_S, 0)
+
+
+@pytest.mark.parametrize(("late_s", "counts"), [(0.03125, False), (0.0625, True)])
+def test_a_referee_that_comes_back_late_looks_into_the_pipe_before_it_gives_a_bot_up(
+    box: PipeBox, table: Table, seat: Seat, clock: Readings, late_s: float, counts: bool
+) -> None:
+    """The deadline has passed before the poll is entered: up to 50 ms are the bot's, more are the referee's."""
+
+    def sleeps() -> None:
+        box.says(choice(1))
+        clock.passes(WALL_S + late_s)
+
+    clock.on = {3: sleeps}
+    reply = exchange(table, seat, clock)
+    if counts:
+        assert chosen(reply) == 1
+        box.says(choice(1))
+        clock.on = {3: lambda: box.says(choice(0, 2))}
+        assert chosen(exchange(table, seat, clock)) == 0
+        assert seat.stray_count == 1, "a second answer is free only to a request that timed out"
+    else:
+        assert reply == TimedOut(False, WALL_S, 0)
+
+
+def test_who_had_answered_is_not_given_up_with_those_who_had_not(clock: Readings) -> None:
+    """Two seats, one deadline: a referee that wakes 30 ms after it times out only the one that is silent."""
+    boxes = PipeBox(), PipeBox()
+    seats = [Seat(box, FLOOD_BYTES) for box in boxes]
+    table = Table(clock, ponder=True)
+    for seat in seats:
+        table.add(seat)
+    clock.on = {3: lambda: boxes[0].says(choice(1)), 5: lambda: clock.passes(WALL_S + 0.03125)}
+    first, second = table.exchange([Ask(seat, 1, b"{}\n", WALL_S, float("inf")) for seat in seats])
+    assert chosen(first) == 1
+    assert second == TimedOut(False, WALL_S, 0)
+
+
+def test_a_line_sent_unasked_is_not_the_answer(box: PipeBox, table: Table, seat: Seat, clock: Readings) -> None:
+    """SPEC.md: it is dropped, even if it has the number of the request that comes next."""
+    box.says(choice(1))
+    clock.on = {3: lambda: box.says(choice(2))}
+    assert chosen(exchange(table, seat, clock)) == 2
+    assert seat.take_strays() == (1, choice(1).strip())
+    assert seat.take_strays() == (0, b"")
+
+
+def test_an_answer_in_the_pipe_of_a_process_that_has_died_counts(
+    box: PipeBox, table: Table, seat: Seat, clock: Readings
+) -> None:
+    """It was sent before the end; the next request finds nobody."""
+
+    def dies() -> Exit:
+        if not seat.number or seat.answer is None:
+            box.says(choice(1))
+        box.ends = lambda: Exit(3, None)
+        return Exit(3, None)
+
+    box.ends = dies
+    clock.on = {number: lambda: clock.passes(0.0625) for number in range(4, 20)}
+    assert chosen(exchange(table, seat, clock)) == 1
+    assert exchange(table, seat, clock) == Gone("exited", Exit(3, None))
+
+
+def test_the_last_words_on_standard_error_are_kept(box: PipeBox, table: Table, seat: Seat) -> None:
+    """They tell the author why the bot died, and the referee isn't polling when it ends a process."""
+    os.write(box.errors, b"KeyError: 'duke'\n")
+    table.remove(seat)
+    assert seat.capture.render() == b"KeyError: 'duke'\n"
+
+
+def test_the_last_words_of_a_process_that_ended_are_kept_before_its_fault_is_told(
+    box: PipeBox, table: Table, seat: Seat, clock: Readings
+) -> None:
+    """A seat whose output was closed is gone; its standard error is read once more."""
+    seat.leave("closed")
+
+    def ends() -> Exit:
+        if b"bye" not in seat.capture.render():
+            os.write(box.errors, b"bye\n")
+        return Exit(1, None)
+
+    box.ends = ends
+    assert exchange(table, seat, clock) == Gone("exited", Exit(1, None))
+    assert seat.capture.render() == b"bye\n"
+
+
+def test_the_flood_limit_counts_anew_from_each_request(box: PipeBox, table: Table, seat: Seat, clock: Readings) -> None:
+    """SPEC.md: so many bytes between two requests. Exactly so many are allowed, one more is a flood."""
+    for number in (1, 2, 3, 4):
+        line = choice(0, number) + b"x" * (FLOOD_BYTES - len(choice(0, number)) - 1) + b"\n"
+        clock.on = {3: lambda line=line + b"x" * (number == 4): box.says(line)}  # type: ignore[misc]
+        assert chosen(exchange(table, seat, clock)) == 0
+        assert seat.gone == ("flood" if number == 4 else None)
