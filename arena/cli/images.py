@@ -20,7 +20,7 @@ def sandbox() -> None:
 
 @sandbox.group()
 def image() -> None:
-    """Build, list and check the images of Docker boxes: one a language.
+    """Build, list and check the images of Docker boxes: one for each language.
 
     Without a LANGUAGE a command is about all of them; native runs compiled bots and shell scripts.
     """

@@ -27,19 +27,32 @@ _MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, e
 
 @click.command(cls=options.RunCommand)
 @click.argument("bots", nargs=-1, metavar="BOT...")
-@click.option("--games", type=click.IntRange(1), help="Play at least so many games; rounded up to whole rounds.  [480]")
-@click.option("--seats", type=click.IntRange(2, 10), help="Bots at a table.  [4, or fewer if there are fewer bots]")
 @click.option(
-    "--match-games", type=click.IntRange(1), help="Games a match, a multiple of the seats.  [24, or the next multiple]"
+    "--games",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Play at least this many games, rounded up to whole rounds.  [480]",
+)
+@click.option(
+    "--seats", type=click.IntRange(2, 10), metavar="N", help="Bots at a table.  [4, or fewer if there are fewer bots]"
+)
+@click.option(
+    "--match-games",
+    type=click.IntRange(1),
+    help="Games in a match, a multiple of the seats.  [24, or the next multiple]",
 )
 @click.option("--rules", metavar="NAME|FILE", help="Preset, or a ruleset in TOML; see arena rules.  [coup]")
-@click.option("--seed", type=int, help="Make the run repeatable. A bot can guess it: for bots you trust.")
-@click.option("--jobs", type=click.IntRange(1), help="Matches to play side by side.  [number of cores]")
+@click.option("--seed", type=int, help="Make the run repeatable. Bots can guess a seed: only for bots you trust.")
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play side by side.  [number of cores]")
 @options.sandbox_options
-@click.option("--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder.  [arena-runs/<time>]")
-@click.option("--limit-ms", type=click.IntRange(1), help="Free time of each request.  [500]")
-@click.option("--bank-ms", type=click.IntRange(0), help="Time a game beyond the free time.  [10000]")
-@click.option("--start-ms", type=click.IntRange(1), help="Time to start and say hello.  [10000]")
+@click.option(
+    "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the results.  [arena-runs/<time>]"
+)
+@click.option("--limit-ms", type=click.IntRange(1), metavar="N", help="Free time for each request, in ms.  [500]")
+@click.option(
+    "--bank-ms", type=click.IntRange(0), metavar="N", help="Further time for all requests of a game, in ms.  [10000]"
+)
+@click.option("--start-ms", type=click.IntRange(1), metavar="N", help="Time to start and say hello, in ms.  [10000]")
 @click.option(
     "--clock",
     type=click.Choice(["auto", "cpu", "wall"]),
@@ -56,7 +69,7 @@ def run(bots: tuple[str, ...], resume: Path | None, jobs: int | None, as_json: b
     BOT is a program that speaks the protocol: a file (run by its #! line, or by its ending: .py, .js, .sh, or an
     executable), or a folder with a bot.toml (name, run, build). name=BOT names it.
 
-    --sandbox process keeps nothing from them: it is for bots that you trust.
+    --sandbox process keeps nothing from a bot: it is for bots that you trust.
     """
     from arena.run import Run
 

@@ -140,7 +140,7 @@ _ROWS = (
     # As plain processes its parent is the referee; one that runs as another user can't kill it.
     _row(5, "stops or kills its supervisor", Match("kill_supervisor", another_user=True)),
     _row(6, "kill -1", Match("kill_all", hurts=("process",), another_user=True)),
-    _row(7, "exit 0 in mid match", Match("exit_zero", ("exited",), told="exited with code 0")),
+    _row(7, "exit 0 during a match", Match("exit_zero", ("exited",), told="exited with code 0")),
     _row(8, "exits at once", Match("exit_at_once", ("start_failed",), told="exited with code 4")),
     _row(
         9,

@@ -81,7 +81,7 @@ def test_a_bot_that_eats_memory_is_told_its_limit(place: Place, needs: Needs, na
 
 @pytest.mark.parametrize("name", ISOLATING)
 def test_a_run_that_is_stopped_leaves_nothing_and_goes_on_in_its_sandbox(place: Place, needs: Needs, name: str) -> None:
-    """Ctrl-C in mid match, then --resume, which takes the sandbox from run.json and says so."""
+    """Ctrl-C during a match, then --resume, which takes the sandbox from run.json and says so."""
     needs(name, why_not(name))
     flags = ("--games", 40, "--match-games", 2, "--seed", 3, "--jobs", 1, "--sandbox", name, "--out", "out")
     process = place.start("run", *place.bots(2), *flags)
