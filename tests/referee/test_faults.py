@@ -9,12 +9,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from arena.coup import COUP, Chance, Role, deal
+from arena.coup import COUP, Chance, Role, deal, from_dict, to_dict
 from arena.referee import (
     FAULTS,
     ArenaError,
@@ -27,6 +28,7 @@ from arena.referee import (
     Timing,
     greet,
     play_match,
+    replay,
     verify,
 )
 from arena.run import game_results
@@ -831,3 +833,28 @@ def test_greet_tells_how_a_first_start_went() -> None:
     assert greet(spec, 0, launch).problem is None
     failed = greet(spec, 1, launch)
     assert (failed.problem, failed.stderr) == ("exited with code 3", b"no weights\n")
+
+
+def test_strays_are_told_again_in_the_next_game() -> None:
+    """What a bot was told of in one game says nothing about the next."""
+    seen: list[bytes] = []
+    games: set[int] = set()
+
+    def strays(_: Peer, request: Request) -> bytes:
+        fresh = request["game"] not in games
+        games.add(request["game"])
+        return choose(0, request) + b'{"id":999999,"choice":0}\n' * fresh
+
+    play(bot(strays, seen), bot(first), games=3)
+    told = [message["code"] for message in map(json.loads, seen) if message["type"] == "error"]
+    assert told == ["stray_line"] * 3
+
+
+def test_the_last_winner_starts_the_next_game_where_the_rules_say_so() -> None:
+    """Seats change, so the winner is looked for by its bot."""
+    rules = from_dict({**to_dict(COUP), "first_player": "last_winner"})
+    played = play(bot(first), bot(first), bot(first), games=6, rules=rules)
+    games = played.record.games
+    assert {game.winner for game in games} - {None, 0}, "somebody else than the first seat wins"
+    for before, game in pairwise(games):
+        assert next(replay(played.record.header, game)).before.board.actor == (before.winner or 0)
