@@ -1,16 +1,16 @@
 """Long-lived worker processes behind the standard `Executor`.
 
-One thread owns one worker process, hands it one call at a time over a socket, and replaces it when it dies; a dead
+One thread owns one worker process, hands it one call at a time over a socket, and replaces it when it dies. A dead
 worker costs its call, whose future then holds a WorkerDiedError. (The standard process pool refuses all work after one
 death.)
 
-The pool's owner may be killed at any moment: a worker then reads end of file and leaves, or is killed by the kernel in
-mid call (Linux). A worker runs in a session of its own, so that Ctrl-C at a terminal reaches the owner alone, and has
-one thread, which is what starting bots wants. It imports from where its owner does: the folder that the user happens to
-be in is not searched, or a bot there called random.py would stand for the standard library's.
+The owner of the workers may be killed at any moment. A worker then reads end of file and leaves; during a call the
+kernel kills it (Linux). A worker runs in a session of its own, so that Ctrl-C at a terminal reaches the owner alone,
+and has one thread, because programs are best started from a process with one thread. It imports from where its owner
+does: the user's present folder isn't searched, or a bot there called random.py would stand for the standard library's.
 
-To end a worker in mid call is to ask first (SIGTERM raises SystemExit in it, so that the call can end the processes and
-remove the files that it made) and to kill after _LEAVE_S.
+A worker that is to end during a call is asked first: SIGTERM raises SystemExit in it, so that the call can end the
+processes and remove the files that it made. After _LEAVE_S it is killed.
 """
 
 import contextlib
@@ -23,10 +23,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from multiprocessing.connection import Connection
 from typing import Any, ParamSpec, TypeVar
+
+__all__ = ["WorkerDiedError", "Workers", "shares_of_cores"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -41,10 +43,17 @@ class WorkerDiedError(Exception):
 
 
 class Workers(Executor):
-    """An executor over `jobs` worker processes; calls, arguments and results must pickle. Use as a context manager."""
+    """An executor over `jobs` worker processes. Calls, arguments and results must pickle. Use it as a context manager.
 
-    def __init__(self, jobs: int) -> None:
-        self._cores = _shares_of_cores(jobs)
+    Each worker calls `initializer(*initargs)` before its first call. One that can't counts as dead.
+    """
+
+    def __init__(
+        self, jobs: int, initializer: Callable[..., object] | None = None, initargs: tuple[Any, ...] = ()
+    ) -> None:
+        self._initializer = initializer
+        self._initargs = initargs
+        self._cores = [",".join(map(str, share)) for share in shares_of_cores(jobs, _cores())]
         self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         self._closing = False
         self._cancelled = False
@@ -71,7 +80,7 @@ class Workers(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the workers: after what is queued, or with `cancel_futures` at once, in mid call."""
+        """End the workers: after what is queued, or with `cancel_futures` at once, also during a call."""
         self._closing = True
         if cancel_futures:
             self._cancelled = True
@@ -106,8 +115,8 @@ class Workers(Executor):
             try:
                 if process is None or pipe is None or process.poll() is not None:
                     process, pipe = self._replace(number, process, pipe)
-                pipe.send_bytes(pickle.dumps((fn, args, kwargs)))
-                succeeded, value = pickle.loads(pipe.recv_bytes())
+                    self._begin(pipe)
+                succeeded, value = _ask(pipe, fn, args, kwargs)
             except (EOFError, OSError) as problem:
                 code = self._end(process, pipe)
                 process = pipe = None
@@ -150,6 +159,13 @@ class Workers(Executor):
                 fresh.terminate()
         return fresh, connection
 
+    def _begin(self, pipe: Connection) -> None:
+        """Call the initializer in a fresh worker. Raises OSError or EOFError if it fails."""
+        if self._initializer is not None:
+            succeeded, value = _ask(pipe, self._initializer, self._initargs, {})
+            if not succeeded:
+                raise ChildProcessError(f"it can't begin: {value!r}")
+
     def _end(self, process: subprocess.Popen[bytes] | None, pipe: Connection | None) -> int | None:
         if pipe is not None:
             pipe.close()  # the worker reads end of file and leaves
@@ -165,16 +181,29 @@ class Workers(Executor):
         return process.returncode
 
 
-def _shares_of_cores(jobs: int) -> list[str]:
-    """Return, for each worker, the cores that it and its children run on, as "0,2"; empty where they can't be chosen.
+def _ask(
+    pipe: Connection, fn: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[bool, Any]:
+    """Let a worker call a function; return (True, the result) or (False, the exception)."""
+    pipe.send_bytes(pickle.dumps((fn, args, kwargs)))
+    succeeded, value = pickle.loads(pipe.recv_bytes())
+    return succeeded, value
 
-    The cores are dealt out evenly. A referee that shares a core with its bots wakes them for a third less CPU than one
-    that wakes them on another core (measured over pipes), and a window's bots have as many cores as without it.
+
+def _cores() -> list[int]:
+    """Return the cores of this process, none where they can't be chosen."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+
+def shares_of_cores(jobs: int, cores: Sequence[int]) -> list[tuple[int, ...]]:
+    """Return, for each worker, the cores that it and its children run on; more workers than cores share them.
+
+    A referee that shares a core with its bots wakes them for a third less CPU than one that wakes them on another core
+    (measured over pipes), and a window's bots have as many cores as without it.
     """
-    if not hasattr(os, "sched_getaffinity"):
-        return [""] * jobs
-    cores = sorted(os.sched_getaffinity(0))
-    return [",".join(map(str, cores[n::jobs] or [cores[n % len(cores)]])) for n in range(jobs)]
+    if not cores:
+        return [()] * jobs
+    return [tuple(cores[number::jobs]) or (cores[number % len(cores)],) for number in range(jobs)]
 
 
 def _serve(descriptor: int, owner: int, cores: str) -> None:

@@ -1,4 +1,4 @@
-"""What a user calls a bot: its name, its manifest, its digest, its build.
+"""What a user calls a bot: its name, its manifest, its digest, its build, and its way to another machine.
 
 Hands out argv and a working folder; must not know the protocol, matches, or how a sandbox isolates.
 """
@@ -6,9 +6,11 @@ Hands out argv and a working folder; must not know the protocol, matches, or how
 from arena.bots.archive import ArchiveError, pack, unpack
 from arena.bots.bot import Bot, Programs, relocated
 from arena.bots.build import build, build_all, build_in_box
+from arena.bots.cache import BotCache
 from arena.bots.digest import MAX_BYTES, MAX_FILES, changed, check_unchanged
 from arena.bots.errors import BotError, shown
 from arena.bots.load import load
+from arena.bots.portable import NotHereError, PortableBot, portable
 from arena.bots.toml_file import read_toml
 
 __all__ = [
@@ -16,7 +18,10 @@ __all__ = [
     "MAX_FILES",
     "ArchiveError",
     "Bot",
+    "BotCache",
     "BotError",
+    "NotHereError",
+    "PortableBot",
     "Programs",
     "build",
     "build_all",
@@ -25,6 +30,7 @@ __all__ = [
     "check_unchanged",
     "load",
     "pack",
+    "portable",
     "read_toml",
     "relocated",
     "shown",

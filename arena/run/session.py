@@ -1,27 +1,28 @@
-"""One run of `arena run`: what was asked for, the jobs it makes, and its way through the runner to its folder.
-
-A run is a function of its config: plan, seats and cards all come from its key, so `--resume` needs nothing else. The
-config is what run.json holds.
-"""
+"""One session of a run: its jobs' way through the workers to the store."""
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack, contextmanager
 
-from arena.bots import check_unchanged
+from arena.bots import BotCache, check_unchanged, portable
 from arena.referee import ArenaError
-from arena.run.config import RunConfig, program
-from arena.run.job import Job, NoRoomError, Played, play
+from arena.run.config import RunConfig, programs
+from arena.run.job import Job, Played
 from arena.run.progress import Progress
+from arena.run.worker import NoRoomError, begin, play
 from arena.sandbox import Choice, remove_dead_scratch, scratch_folder, sweep, sweep_all
 from ladder.executors import Workers
 from ladder.runner import Completed, Idle, Voided, run
 from ladder.store import Store, VoidMatch
 
+__all__ = ["HostError", "Run", "clean_up", "local_workers"]
+
 PAUSES_S = (2.0, 10.0)  # after a match's first and second void: a Docker daemon restarts in some seconds
 GIVE_UP = 3  # matches given up in a row, none played between them: then it's this machine, and the run stops
 _CHECK_S = 1.0  # how often the bots' files are compared with their digests while games are played
+
+Event = Completed[Job, Played] | Voided[Job] | Idle
 
 
 class HostError(Exception):
@@ -40,65 +41,87 @@ def clean_up(choice: Choice) -> None:
         sweep(choice.name)
 
 
+@contextmanager
+def local_workers(config: RunConfig, jobs: int) -> Iterator[Workers]:
+    """Give `jobs` worker processes of this machine that play the run's bots from where they stand.
+
+    At the end they are asked to leave, and what one that had to be killed left is removed. Raises OSError.
+    """
+    with scratch_folder() as folder:
+        cache = BotCache(folder)
+        for bot in config.bots:
+            cache.link(bot)
+        workers = Workers(jobs, begin, (folder,))
+        try:
+            yield workers
+        finally:
+            workers.shutdown(cancel_futures=True)
+            clean_up(config.sandbox)
+
+
 class Run:
     """A run over its store. Iterate `play` to its end, or stop: `progress` is true at any moment."""
 
     def __init__(self, config: RunConfig, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self.config = config
         self.store = store
-        self._clock = clock
         self.progress = Progress(config.plan(), [bot.name for bot in config.bots], store, clock)
+        self._clock = clock
 
-    def play(self, jobs: int) -> Iterator[Completed[Job, Played] | Voided[Job] | Idle]:
-        """Play what isn't complete, and yield what happens.
+    def play(self, jobs: int) -> Iterator[Event]:
+        """Play what isn't kept yet in `jobs` processes of this machine, and yield what happens.
 
         Raises BotError if a bot's files change, HostError if this machine fails again and again, or has no room for
         temporary files. An OSError is one of the results.
         """
+        jobs = max(1, min(jobs, self.progress.plan.matches))
         with ExitStack() as stack:
             try:
-                scratch = stack.enter_context(scratch_folder())
+                workers = stack.enter_context(local_workers(self.config, jobs))
             except OSError as problem:
                 raise HostError(problem.strerror or str(problem)) from problem
-            try:
-                yield from self._play(jobs, scratch)
-            except NoRoomError as problem:
-                raise HostError(str(problem)) from problem
+            yield from self.play_with(workers, 2 * jobs)
 
-    def _play(self, jobs: int, scratch: Path) -> Iterator[Completed[Job, Played] | Voided[Job] | Idle]:
-        progress = self.progress
-        todo = set(self.store.todo(table.match for table in progress.plan.tables))
-        choice = self.config.sandbox
-        starts = [program(bot) for bot in self.config.bots]
-        jobs_to_play = (
-            Job(self.config.spec(table.match, table.bots), tuple(starts[bot] for bot in table.bots), scratch, choice)
-            for table in progress.plan.tables
-            if table.match in todo
-        )
-        jobs = max(1, min(jobs, progress.plan.matches))
-        workers = Workers(jobs)
+    def play_with(self, executor: Executor, width: int, pauses_s: Sequence[float] = PAUSES_S) -> Iterator[Event]:
+        """Play what isn't kept yet with an executor whose workers have begun, `width` matches at a time; see `play`."""
         lost = 0
         checked = self._clock()
         try:
-            for event in run(jobs_to_play, play, workers, 2 * jobs, (ArenaError,), Job.clean, PAUSES_S):
+            for event in run(self._jobs(), play, executor, width, (ArenaError,), pauses_s):
                 if self._clock() - checked > _CHECK_S:
                     check_unchanged(self.config.bots)
                     checked = self._clock()
-                match event:
-                    case Completed(_, played):
-                        self.store.keep(played.match)
-                        progress.requests += played.requests
-                        progress.startup_s += played.startup_s
-                        lost = 0
-                    case Voided(job, reason, given_up):
-                        self.store.void(VoidMatch(job.spec.match, reason, given_up))
-                        lost += given_up
+                lost = self._note(event, lost)
                 yield event
                 if lost >= GIVE_UP:
-                    raise HostError(f"{GIVE_UP} matches in a row were void too often: {progress.given_up[-1].reason}")
+                    reason = self.progress.given_up[-1].reason
+                    raise HostError(f"{GIVE_UP} matches in a row were void too often: {reason}")
             check_unchanged(self.config.bots)
+        except NoRoomError as problem:
+            raise HostError(str(problem)) from problem
         finally:
-            workers.shutdown(cancel_futures=True)
-            sweep(choice.name)  # what a worker that had to be killed left
             self.store.finish()
-            progress.end()
+            self.progress.end()
+
+    def _jobs(self) -> Iterator[Job]:
+        config = self.config
+        bots = [portable(bot, programs(config.sandbox)) for bot in config.bots]
+        tables = self.progress.plan.tables
+        todo = set(self.store.todo(table.match for table in tables))
+        for table in tables:
+            if table.match in todo:
+                spec = config.spec(table.match, table.bots)
+                yield Job(spec, tuple(bots[bot] for bot in table.bots), config.sandbox)
+
+    def _note(self, event: Event, lost: int) -> int:
+        """Store what happened; return how many matches have been given up in a row."""
+        match event:
+            case Completed(_, played):
+                self.store.keep(played.match)
+                self.progress.requests += played.requests
+                self.progress.startup_s += played.startup_s
+                return 0
+            case Voided(job, reason, given_up):
+                self.store.void(VoidMatch(job.spec.match, reason, given_up))
+                return lost + given_up
+        return lost

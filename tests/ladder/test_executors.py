@@ -1,4 +1,4 @@
-"""An executor whose workers may die. Source: ladder/executors.py.
+"""An executor whose workers may die. Source: the docstring of ladder/executors.py.
 
 Calls are functions of the standard library, so that a worker can import them.
 """
@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from ladder.executors import WorkerDiedError, Workers
+from ladder.executors import WorkerDiedError, Workers, shares_of_cores
 
 LIMIT_S = 20
 
@@ -92,7 +92,7 @@ def test_a_worker_that_dies_costs_only_its_call(workers: Workers, ending: tuple[
     assert [outcome(future) for future in futures] == [n + n for n in range(10)]
 
 
-def test_a_worker_that_is_killed_in_mid_call_costs_only_its_call(workers: Workers, tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_during_a_call_costs_only_its_call(workers: Workers, tmp_path: Path) -> None:
     """kill -9 from outside, as by the kernel when memory is short."""
     victim = outcome(workers.submit(os.getpid))
     began = [tmp_path / "one", tmp_path / "two"]
@@ -137,6 +137,59 @@ def test_what_cannot_be_pickled_is_an_exception_of_the_call_alone(workers: Worke
 THREADING = "__import__('threading')."
 
 
+@pytest.mark.parametrize(
+    ("jobs", "cores", "shares"),
+    [
+        (1, (0, 1, 2, 3), [(0, 1, 2, 3)]),
+        (2, (0, 1, 2, 3), [(0, 2), (1, 3)]),
+        (3, (0, 1, 2, 3), [(0, 3), (1,), (2,)]),
+        (4, (0, 1, 2, 3), [(0,), (1,), (2,), (3,)]),
+        (5, (4, 7), [(4,), (7,), (4,), (7,), (4,)]),
+        (3, (5,), [(5,), (5,), (5,)]),
+        (2, (), [(), ()]),
+    ],
+)
+def test_cores_are_dealt_out_evenly(jobs: int, cores: tuple[int, ...], shares: list[tuple[int, ...]]) -> None:
+    """Each core has a worker, each worker a core; more workers than cores share them; () where none can be chosen."""
+    assert shares_of_cores(jobs, cores) == shares
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="cores can't be chosen")
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_worker_runs_on_its_own_cores(more: int) -> None:
+    """As many workers as cores, and one more."""
+    cores = sorted(os.sched_getaffinity(0))
+    jobs = len(cores) + more
+    with Workers(jobs) as pool:
+        began = [pool.submit(time.sleep, 0.2) for _ in range(jobs)]  # so that each call has a worker of its own
+        shares = [pool.submit(os.sched_getaffinity, 0) for _ in range(jobs * 4)]
+        wait(began, timeout=LIMIT_S)
+        found = {tuple(sorted(outcome(share))) for share in shares}
+        pids = pool.pids
+        dealt = sorted(tuple(sorted(os.sched_getaffinity(pid))) for pid in pids)
+    assert len(pids) == jobs
+    assert dealt == sorted(shares_of_cores(jobs, cores))
+    assert found <= set(dealt)
+
+
+def test_each_worker_begins_with_the_initializer() -> None:
+    """Before its first call, and so does the one that takes a dead one's place."""
+    with Workers(2, os.putenv, ("ARENA_TEST_BEGAN", "yes")) as pool:
+        for _ in range(2):
+            asked = [pool.submit(subprocess.getoutput, "sleep 0.1; echo $ARENA_TEST_BEGAN") for _ in range(4)]
+            assert [outcome(future) for future in asked] == ["yes"] * 4
+            assert isinstance(outcome(pool.submit(os._exit, 1)), WorkerDiedError)
+
+
+def test_a_worker_that_cannot_begin_counts_as_dead() -> None:
+    """Its call says why; no worker is left over."""
+    with Workers(1, os.listdir, ("/nowhere",)) as pool:
+        problem = outcome(pool.submit(os.getpid))
+        assert isinstance(problem, WorkerDiedError)
+        assert "it can't begin: FileNotFoundError" in str(problem)
+        assert pool.pids == ()
+
+
 def test_shutdown_finishes_what_is_queued(workers: Workers) -> None:
     """So that `with Workers(2) as pool` returns with all its calls done, also those that no worker had begun."""
     with Workers(2) as pool:
@@ -147,7 +200,7 @@ def test_shutdown_finishes_what_is_queued(workers: Workers) -> None:
         pool.submit(os.getpid)
 
 
-def test_shutdown_in_mid_call_leaves_no_process() -> None:
+def test_shutdown_during_a_call_leaves_no_process() -> None:
     """With cancel_futures: what runs ends at once as a death, what waits is cancelled."""
     pool = Workers(2)
     running = [pool.submit(time.sleep, LIMIT_S * 3) for _ in range(2)]
@@ -244,7 +297,7 @@ time.sleep(60)
 
 @pytest.mark.needs("linux", None if sys.platform == "linux" else "elsewhere a worker ends when its call ends")
 def test_workers_end_with_an_owner_that_is_killed() -> None:
-    """kill -9 of the owner, with both workers in mid call."""
+    """kill -9 of the owner, both workers being in a call."""
     root = str(Path(__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": root}
     with subprocess.Popen([sys.executable, "-c", OWNER], env=environment, stdout=subprocess.PIPE, text=True) as owner:

@@ -1,9 +1,9 @@
-"""Pick, play, store. A match that is void, or whose worker died, is played again.
+"""Matches are driven to their ends: a void match, and one whose worker died, is played again.
 
 The executor here runs a call when the test says so, which is what a slow machine does; the runner can't tell.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any
 
@@ -70,14 +70,11 @@ def script(**endings: list[Exception | None]) -> Callable[[Job], str]:
     return play
 
 
-def played(
-    play: Callable[[Job], str], names: Iterable[str], width: int = 2, cleaned: list[str] | None = None
-) -> tuple[list[tuple[str, str]], Stage]:
+def played(play: Callable[[Job], str], names: Iterable[str], width: int = 2) -> tuple[list[tuple[str, str]], Stage]:
     """Run jobs with names; return what became of them, in order, without the idle moments."""
     stage = Stage(play)
-    clean = (lambda job: cleaned.append(job.name)) if cleaned is not None else (lambda job: None)
     told = []
-    for event in run((Job(name) for name in names), play, stage, width, (HostError,), clean):
+    for event in run((Job(name) for name in names), play, stage, width, (HostError,)):
         match event:
             case Completed(job, result):
                 told.append((job.name, result))
@@ -116,7 +113,7 @@ def test_jobs_are_taken_from_the_plan_as_they_are_needed() -> None:
             yield Job(name)
 
     stage = Stage(script())
-    events = run(plan(), stage.play, stage, 2, (HostError,), lambda job: None)
+    events = run(plan(), stage.play, stage, 2, (HostError,))
     next(events)
     assert "".join(taken) in {"abc", "abcd"}
     assert len(list(events)) == 5
@@ -170,19 +167,113 @@ def test_a_match_that_ends_every_worker_is_given_up_some_time() -> None:
     assert ("b", "B") in told
 
 
-def test_what_a_dead_worker_left_is_removed_before_its_match_is_played_again() -> None:
-    """A void match has cleaned up by itself; only a dead worker couldn't."""
-    cleaned: list[str] = []
-    steps: list[str] = []
-    ends = script(a=[WorkerDiedError("dead")], b=[HostError("void")])
+class Clock:
+    """A clock that stands still but for what the test, and the runner's sleep, add."""
 
-    def play(job: Job) -> str:
-        steps.append(f"play {job.name} after {len(cleaned)}")
-        return ends(job)
+    def __init__(self) -> None:
+        self.now = 1000.0
 
-    played(play, "ab", width=1, cleaned=cleaned)
-    assert cleaned == ["a"]
-    assert steps[:2] == ["play a after 0", "play a after 1"]
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def begun(play: Callable[[Job], str], names: str, width: int, pauses_s: Sequence[float]) -> list[tuple[str, float]]:
+    """Run jobs to their ends; return which began when, in seconds of a clock that only the runner's sleep moves."""
+    clock = Clock()
+    times: list[tuple[str, float]] = []
+
+    def noted(job: Job) -> str:
+        times.append((job.name, clock.now - 1000))
+        return play(job)
+
+    stage = Stage(noted)
+    jobs = (Job(name) for name in names)
+    for _ in run(jobs, noted, stage, width, (HostError,), pauses_s, clock, clock.sleep):
+        pass
+    return times
+
+
+def test_a_void_match_pauses_before_it_is_played_again() -> None:
+    """What failed may be coming back: longer after each void, as told; without a pause after those that are told."""
+    voids = [HostError("x")] * (VOIDS - 1)
+    assert begun(script(a=[*voids]), "a", 1, (2.0, 10.0)) == [("a", 0), ("a", 2), ("a", 12)]
+    assert begun(script(a=[*voids]), "a", 1, (2.0,)) == [("a", 0), ("a", 2), ("a", pytest.approx(2, abs=0.3))]
+    assert begun(script(a=[*voids]), "a", 1, ()) == [("a", 0)] * 3
+
+
+class ByHand(Executor):
+    """Notes what begins; the test says when and how it ends."""
+
+    def __init__(self) -> None:
+        self.began = ""
+        self.futures: dict[str, Future[Any]] = {}
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        self.began += args[0].name
+        self.futures[args[0].name] = Future()
+        return self.futures[args[0].name]
+
+
+def test_nothing_else_begins_while_a_void_match_pauses_and_all_places_are_filled_after_it() -> None:
+    """Other matches would fail for the same reason. Here two are played at a time."""
+    clock = Clock()
+    hand = ByHand()
+    events = run(map(Job, "abcde"), script(), hand, 2, (HostError,), (2.0,), clock, clock.sleep)
+    assert isinstance(next(events), Idle)
+    assert hand.began == "ab"
+    hand.futures["a"].set_exception(HostError("x"))
+    assert isinstance(next(events), Voided)
+    hand.futures["b"].set_result("B")
+    assert isinstance(next(events), Completed)
+    while clock.now < 1002:
+        assert hand.began == "ab"
+        assert isinstance(next(events), Idle)
+    next(events)
+    assert hand.began == "abac"
+    hand.futures["c"].set_result("C")
+    assert isinstance(next(events), Completed)
+    assert hand.began == "abacd"
+    events.close()
+
+
+def test_each_void_match_has_its_own_pause() -> None:
+    """Two that were void wait each for its time; nothing new begins before both have begun again."""
+    voids: dict[str, list[Exception | None]] = {"a": [HostError("x"), HostError("x")], "b": [HostError("x")]}
+    times = begun(script(**voids), "abc", 2, (2.0, 10.0))
+    assert sorted(begun for begun in times if begun[0] != "c") == [("a", 0), ("a", 2), ("a", 12), ("b", 0), ("b", 2)]
+    assert dict(times)["c"] >= 2
+
+
+def test_a_dead_worker_is_no_reason_to_pause() -> None:
+    """A kill says little about this machine."""
+    assert begun(script(a=[WorkerDiedError("x")]), "ab", 1, (2.0,)) == [("a", 0), ("a", 0), ("b", 0)]
+
+
+def test_places_are_filled_after_a_pause_while_another_match_is_still_played() -> None:
+    """The runner looks at the time also while nothing ends: here b ends only when the void a has begun again."""
+    clock = Clock()
+    with ThreadPoolExecutor(2) as threads:
+        gate: Future[str] = Future()
+        voids = [HostError("x")]
+
+        def play(job: Job) -> str:
+            if job.name == "b":
+                return gate.result(20)
+            if voids:
+                raise voids.pop()
+            gate.set_result("B")
+            return "A"
+
+        jobs = [Job("a"), Job("b")]
+        told = []
+        for event in run(jobs, play, threads, 2, (HostError,), (2.0,), clock, clock.sleep):
+            told.append(type(event).__name__)
+            clock.now += 1 if isinstance(event, Idle) else 0
+        assert told.count("Completed") == 2
+        assert told.count("Idle") >= 2
 
 
 def test_a_defect_ends_the_run() -> None:
@@ -195,7 +286,7 @@ def test_a_match_is_counted_before_the_next_event_is_waited_for() -> None:
     """A consumer that stops in the middle has seen each completed match that it was told of, and no other."""
     stage = Stage(script())
     jobs: Iterable[Job] = [Job(name) for name in "abcd"]
-    events = run(jobs, stage.play, stage, 1, (HostError,), lambda job: None)
+    events = run(jobs, stage.play, stage, 1, (HostError,))
     first = next(events)
     assert isinstance(first, Completed)
     assert first.result == "A"
@@ -207,7 +298,7 @@ def test_a_moment_without_news_is_told() -> None:
     """So that a live table moves, and Ctrl-C is heard, while a long match is played."""
     with ThreadPoolExecutor(1) as threads:
         gate: Future[str] = Future()
-        for event in run([Job("a")], lambda job: gate.result(20), threads, 1, (HostError,), lambda job: None):
+        for event in run([Job("a")], lambda job: gate.result(20), threads, 1, (HostError,)):
             if isinstance(event, Idle):
                 if not gate.done():
                     gate.set_result("done")

@@ -1,7 +1,7 @@
 """A kill at any moment costs nothing that was complete: kill -9 of workers and of the whole run, 20 times in all.
 
-The match is the unit of durability, and a dead worker costs its match, which is played
-again. Moments are random, from a seed that the test names. Linux only: elsewhere the kernel ends no orphans.
+The match is the unit of durability: a dead worker costs its match, which is played again. Moments are random, from a
+seed that the test names. Linux only: elsewhere the kernel ends no orphans.
 """
 
 import json
@@ -146,7 +146,7 @@ def test_a_worker_that_dies_in_a_long_match_leaves_no_bot_behind(place: Place) -
     first = playing()
     os.kill(workers(process)[0], signal.SIGKILL)
     place.wait(lambda: set(playing()) - set(first), process=process)
-    assert len(list(place.tmp.glob("arena-*/match-0-*"))) == 1, "what the dead worker left is removed"
+    assert len(list(place.tmp.glob("arena-run-*/box-*"))) == 2, "what the dead worker left is removed"
     assert process.stderr is not None
     said = iter(process.stderr.readline, "")
     assert any("match 0 is void: the worker process ended with -9" in line for line in said)
@@ -154,6 +154,24 @@ def test_a_worker_that_dies_in_a_long_match_leaves_no_bot_behind(place: Place) -
     ran = place.end(process)
     assert ran.code == 130
     assert [line.split()[0] for line in ran.out.splitlines() if line] == ["0", "records"], "no table of noughts"
+    place.demand_nothing_left()
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_a_run_has_as_many_workers_as_jobs(place: Place, jobs: int) -> None:
+    """Also more than cores. The bots answer nothing, so that no match ends meanwhile."""
+    silent = (Path(__file__).parents[1] / "bad_bots" / "silent.py").read_text()
+    bots = [place.bot(name, silent) for name in ("one.py", "two.py")]
+    flags = ("--limit-ms", 60_000, "--games", 40, "--match-games", 2, "--jobs", jobs, "--out", "out")
+    process = place.start("run", *bots, *flags)
+
+    def playing() -> int:
+        return sum("one.py" in line and "arena.cli" not in line for line in place.processes())
+
+    place.wait(lambda: len(workers(process)) >= jobs and playing() >= jobs, process=process)
+    assert len(workers(process)) == playing() == jobs
+    process.terminate()
+    assert place.end(process).code == 130
     place.demand_nothing_left()
 
 

@@ -1,0 +1,103 @@
+"""A worker's side of a run: it takes bots from the cache of its machine, and plays one match after the other.
+
+A process becomes a worker by `begin`; then `play` takes jobs. Whatever a box needs on the disk lies in a scratch folder
+of the worker's own, which is locked as long as the worker lives: the worker that takes a dead one's place removes what
+the dead one left. A sandbox lasts as long as its match.
+
+If the disk below the scratch folder is full, no match can be played, and none is at fault: that is NoRoomError, which
+ends the run instead of voiding one match after the other.
+"""
+
+import atexit
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from arena.bots import Bot, BotCache, NotHereError
+from arena.referee import ArenaError, play_match, write
+from arena.run.config import program, programs
+from arena.run.job import Job, Played
+from arena.run.results import game_results
+from arena.sandbox import (
+    FULL,
+    Box,
+    Sandbox,
+    SandboxError,
+    full,
+    make,
+    no_room,
+    remove_dead_scratch,
+    scratch_folder,
+    sweep_all,
+)
+from ladder.store import PlayedMatch
+
+__all__ = ["NoRoomError", "Worker", "begin", "play"]
+
+
+class NoRoomError(Exception):
+    """Say in one line that no match can be played for want of room for temporary files, and what helps."""
+
+
+class Worker:
+    """Plays jobs with the bots of a cache."""
+
+    def __init__(self, cache: BotCache) -> None:
+        self._cache = cache
+        self._ends = ExitStack()
+        self._scratch: Path | None = None
+
+    def play(self, job: Job) -> Played:
+        """Play the match. Raises ArenaError where this machine failed, NoRoomError if it did for want of room."""
+        if self._scratch is None:
+            self._scratch = self._make_scratch()
+        try:
+            bots = [bot.at(self._cache.place(bot), programs(job.choice)) for bot in job.bots]
+            with closing(make(job.choice, self._scratch)) as sandbox:
+                return _played(job, bots, sandbox)
+        except (ArenaError, NotHereError, SandboxError, OSError) as problem:
+            if full(problem, self._scratch):
+                raise NoRoomError(no_room(self._scratch.parent)) from problem
+            if isinstance(problem, ArenaError):
+                raise
+            raise ArenaError(str(problem)) from problem
+
+    def close(self) -> None:
+        """Remove the scratch folder."""
+        self._ends.close()
+        self._scratch = None
+
+    def _make_scratch(self) -> Path:
+        try:
+            return self._ends.enter_context(scratch_folder())
+        except OSError as problem:
+            if problem.errno in FULL:
+                raise NoRoomError(problem.strerror) from problem
+            raise ArenaError(str(problem)) from problem
+
+
+def _played(job: Job, bots: list[Bot], sandbox: Sandbox) -> Played:
+    def launch(bot: int) -> Box:
+        return sandbox.start(program(bots[bot]), job.spec.terms.limits)
+
+    ended = play_match(job.spec, launch)
+    logs = tuple((job.spec.bots[bot], number, data) for bot, number, data in ended.logs)
+    match = PlayedMatch(job.spec.match, write(ended.record), game_results(ended.record), logs)
+    return Played(match, ended.requests, ended.startup_s)
+
+
+_worker: Worker | None = None  # this process's own
+
+
+def begin(cache: Path) -> None:
+    """Make this process a worker, with the bots in that folder; remove what dead workers left."""
+    global _worker
+    if remove_dead_scratch():
+        sweep_all()
+    _worker = Worker(BotCache(cache))
+    atexit.register(_worker.close)  # SIGTERM raises SystemExit in a worker
+
+
+def play(job: Job) -> Played:
+    """Play a job in this process, which is a worker; see `Worker.play`."""
+    assert _worker is not None, "begin comes first"
+    return _worker.play(job)

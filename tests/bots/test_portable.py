@@ -1,0 +1,177 @@
+"""A bot on its way to another machine: its command without paths, its files by their digest."""
+
+import io
+import os
+import pickle
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from arena.bots import (
+    ArchiveError,
+    Bot,
+    BotCache,
+    NotHereError,
+    PortableBot,
+    Programs,
+    changed,
+    load,
+    pack,
+    portable,
+)
+
+TEXT = f"#!{sys.executable}\nprint()\n"
+
+
+def file_bot(folder: Path, text: str = TEXT, name: str = "bot.py") -> Bot:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text)
+    return load([str(folder / name)])[0][0]
+
+
+def folder_bot(folder: Path, run: str = '["./start.sh", "./start.sh", "a{0}\\u0001", "--fast"]') -> Bot:
+    folder.mkdir(parents=True)
+    (folder / "bot.toml").write_text(f"run = {run}\n")
+    (folder / "start.sh").write_text("#!/bin/sh\n")
+    (folder / "start.sh").chmod(0o755)
+    (folder / "data").mkdir()
+    (folder / "data" / "weights").write_bytes(b"1 2 3")
+    (folder / "latest").symlink_to("data/weights")
+    return load([str(folder)])[0][0]
+
+
+def archive_of(bot: Bot) -> io.BytesIO:
+    archive = io.BytesIO()
+    pack(bot.path, archive)
+    archive.seek(0)
+    return archive
+
+
+def cache_in(folder: Path) -> BotCache:
+    folder.mkdir()
+    return BotCache(folder)
+
+
+@pytest.mark.parametrize("make", [file_bot, folder_bot], ids=["file", "folder"])
+def test_a_bot_comes_back_as_it_left(tmp_path: Path, make: type) -> None:
+    """Where the files stand where they stood, the command is the same to the letter."""
+    bot = make(tmp_path / "bot")
+    assert portable(bot, Programs()).at(bot.path, Programs()) == bot
+
+
+def test_a_bot_that_travels_names_no_path_of_its_machine(tmp_path: Path) -> None:
+    """Neither the bot's folder, nor the arena's interpreter, nor where a program was found."""
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "plain.py").write_text("print()\n")
+    (tmp_path / "plain" / "shell.sh").write_text("exit\n")
+    bots = [
+        *load([str(tmp_path / "plain" / "plain.py"), str(tmp_path / "plain" / "shell.sh")])[0],
+        folder_bot(tmp_path / "folder"),
+        folder_bot(tmp_path / "python", '["python3", "bot.py"]'),
+    ]
+    for bot in bots:
+        data = pickle.dumps(portable(bot, Programs()))
+        for path in (str(tmp_path), sys.prefix, "/bin/"):
+            assert path.encode() not in data, bot.argv
+
+
+def test_programs_are_found_where_the_worker_has_them(tmp_path: Path) -> None:
+    """The arena's interpreter is the worker's own; others are looked up by their names."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "sh").write_text("#!/bin/sh\n")
+    (tmp_path / "bin" / "sh").chmod(0o755)
+    there = Programs("/opt/python", path=str(tmp_path / "bin"))
+    (tmp_path / "a.py").write_text("print()\n")
+    (tmp_path / "b.sh").write_text("exit\n")
+    python, shell = (portable(bot, Programs()) for bot in load([str(tmp_path / "a.py"), str(tmp_path / "b.sh")])[0])
+    assert python.at(Path("/x/a.py"), there).argv == ("/opt/python", "/x/a.py")
+    assert shell.at(Path("/x/b.sh"), there).argv == (str(tmp_path / "bin" / "sh"), "/x/b.sh")
+    with pytest.raises(NotHereError, match='no program "sh", which runs the bot "b"'):
+        shell.at(Path("/x/b.sh"), Programs(path=str(tmp_path / "nowhere")))
+
+
+def test_a_path_that_its_author_wrote_stays(tmp_path: Path) -> None:
+    """Another program of the same name may lie on PATH."""
+    (tmp_path / "sh").write_text("#!/bin/sh\n")
+    (tmp_path / "sh").chmod(0o755)
+    bot = file_bot(tmp_path / "bot", f"#!{tmp_path}/sh -x\n")
+    found = portable(bot, Programs()).at(Path("/there/bot.py"), Programs())
+    assert found.argv == (f"{tmp_path}/sh", "-x", "/there/bot.py")
+    assert found.cwd == Path("/there")
+
+
+def test_a_path_that_only_begins_like_the_bots_is_not_the_bots(tmp_path: Path) -> None:
+    """/bots/one is no part of /bots/on."""
+    bot = folder_bot(tmp_path / "on", f'["./start.sh", "{tmp_path}/one", "{tmp_path}/on/data", "{tmp_path}/on"]')
+    there = portable(bot, Programs()).at(Path("/there"), Programs())
+    assert there.argv[1:] == (f"{tmp_path}/one", "/there/data", "/there")
+
+
+# --- the cache --------------------------------------------------------------------------------------------------------
+
+
+def test_a_linked_bot_plays_from_where_it_stands(tmp_path: Path) -> None:
+    """Without a copy; two bots with the same files each from their own place."""
+    one, two = file_bot(tmp_path / "one"), replace(file_bot(tmp_path / "two"), name="bot-2")
+    assert one.digest == two.digest
+    cache = cache_in(tmp_path / "cache")
+    for bot in (one, two):
+        cache.link(bot)
+    for bot in (one, two):
+        assert cache.place(portable(bot, Programs())) == bot.path
+
+
+@pytest.mark.parametrize("make", [file_bot, folder_bot], ids=["file", "folder"])
+def test_a_bot_comes_out_of_an_archive(tmp_path: Path, make: type) -> None:
+    """As another machine gets it: the same files, also when they come twice, whatever the bot is called."""
+    bot = make(tmp_path / "original")
+    archive = archive_of(bot)
+    bot.path.parent.rename(tmp_path / "gone") if bot.path.is_file() else bot.path.rename(tmp_path / "gone")
+    cache = cache_in(tmp_path / "cache")
+    for name in ("bot", "another name"):
+        there = replace(portable(bot, Programs()), name=name)
+        archive.seek(0)
+        cache.put(there, archive)
+        place = cache.place(there)
+        assert place.is_relative_to(tmp_path / "cache")
+        found = there.at(place, Programs())
+        assert not changed(found)
+        assert found.argv[0] == bot.argv[0] or os.access(found.argv[0], os.X_OK)
+    assert len(list((tmp_path / "cache").iterdir())) == 1, "nothing half-done is left"
+
+
+def test_a_bot_that_is_not_in_the_cache_is_named(tmp_path: Path) -> None:
+    """By its digest, which is what a worker knows."""
+    bot = portable(file_bot(tmp_path / "bot"), Programs())
+    with pytest.raises(NotHereError, match=f'"bot" isn\'t in the cache of this machine: {bot.digest}'):
+        cache_in(tmp_path / "cache").place(bot)
+
+
+@pytest.mark.parametrize("make", [file_bot, folder_bot], ids=["file", "folder"])
+def test_files_that_do_not_fit_their_digest_are_refused(tmp_path: Path, make: type) -> None:
+    """An archive is worth what its digest says, and both are told."""
+    bot = make(tmp_path / "bot")
+    asked = replace(portable(bot, Programs()), digest="0" * 64)
+    cache = cache_in(tmp_path / "cache")
+    with pytest.raises(NotHereError, match=f"holds {bot.digest}, not {'0' * 64}"):
+        cache.put(asked, archive_of(bot))
+    with pytest.raises(NotHereError, match="isn't in the cache"):
+        cache.place(asked)
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_an_archive_of_a_folder_is_no_bare_file(tmp_path: Path) -> None:
+    """A file's archive holds one file."""
+    bot = folder_bot(tmp_path / "bot")
+    with pytest.raises(NotHereError, match="files, not one"):
+        cache_in(tmp_path / "cache").put(PortableBot("bot", bot.digest, ("\0place",), False), archive_of(bot))
+
+
+def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
+    """Its own error, as it comes from others."""
+    bot = portable(file_bot(tmp_path / "bot"), Programs())
+    with pytest.raises(ArchiveError):
+        cache_in(tmp_path / "cache").put(bot, io.BytesIO(b"nonsense" * 200))
+    assert list((tmp_path / "cache").iterdir()) == []

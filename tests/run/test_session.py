@@ -1,0 +1,210 @@
+"""A session of a run over a store: what is noted, when it stops, what it demands of the bots' files."""
+
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.bots import BotError, load
+from arena.referee import ArenaError
+from arena.run import HostError, Job, NoRoomError, Played, Run, RunConfig, local_workers
+from ladder.results import GameResult
+from ladder.runner import VOIDS
+from ladder.store import PlayedMatch
+from tests.ladder.store.memory import MemoryStore
+from tests.place import BOT
+
+MATCHES = 12
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> RunConfig:
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text(BOT)
+    bots, _ = load([str(tmp_path / "a.py"), str(tmp_path / "b.py")])
+    return RunConfig(tuple(bots), seats=2, games=2 * MATCHES, match_games=2, key=bytes(32))
+
+
+def played(job: Job) -> Played:
+    """Return a match whose games all went to seat 0."""
+    results = tuple(
+        GameResult(job.spec.match, game, job.spec.bots, 0, "last_standing", (0,), ((1, 3),), 3, (), ())
+        for game in range(2)
+    )
+    return Played(PlayedMatch(job.spec.match, "record", results), requests=7, startup_s=0.5)
+
+
+class Scripted(Executor):
+    """Ends each job as the script says, by the number of the match."""
+
+    def __init__(self, script: Callable[[int], Exception | None]) -> None:
+        self.script = script
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        (job,) = args
+        future: Future[Any] = Future()
+        problem = self.script(job.spec.match)
+        if problem is None:
+            future.set_result(played(job))
+        else:
+            future.set_exception(problem)
+        return future
+
+
+def fails(*matches: int, problem: Exception | None = None) -> Scripted:
+    """Let some matches be void, however often they are played."""
+    return Scripted(lambda match: (problem or ArenaError("no memory")) if match in matches else None)
+
+
+def play(run: Run, executor: Executor, width: int = 1) -> None:
+    for _ in run.play_with(executor, width, pauses_s=()):
+        pass
+
+
+def test_what_is_played_is_kept_and_counted(config: RunConfig) -> None:
+    """Progress is what the store holds."""
+    store = MemoryStore()
+    run = Run(config, store)
+    assert run.progress.plan.matches == MATCHES
+    play(run, fails(), width=3)
+    progress = run.progress
+    assert sorted(store.kept()) == list(range(MATCHES))
+    assert (progress.done, progress.resumed, progress.voided, progress.given_up) == (MATCHES, 0, 0, [])
+    assert (progress.requests, progress.startup_s, progress.fresh_games) == (7 * MATCHES, 0.5 * MATCHES, 2 * MATCHES)
+    board = progress.board()
+    assert (board.matches, board.games) == (MATCHES, 2 * MATCHES)
+    assert {bot: games for bot, games, _ in progress.shares()} == {"a": 2 * MATCHES, "b": 2 * MATCHES}
+    assert store.finished == 1
+
+
+def test_what_is_kept_already_is_not_played_again(config: RunConfig) -> None:
+    """And is counted as what another session played."""
+    store = MemoryStore()
+    first = Run(config, store)
+    events = first.play_with(fails(), 1, pauses_s=())
+    for _ in range(3):
+        next(events)
+    events.close()
+    assert first.progress.done == 3
+    again = Run(config, store)
+    begun: list[int] = []
+    play(again, Scripted(lambda match: begun.append(match)))  # type: ignore[func-returns-value]
+    assert sorted(begun) == list(range(3, MATCHES))
+    assert (again.progress.resumed, again.progress.done) == (3, MATCHES)
+    assert again.progress.fresh_games == 2 * (MATCHES - 3)
+
+
+def test_progress_is_true_at_every_event(config: RunConfig) -> None:
+    """A consumer that stops anywhere has the standings of all that is kept, neither more nor less."""
+    store = MemoryStore()
+    run = Run(config, store)
+    for _ in run.play_with(fails(2), 2, pauses_s=()):
+        done = len(store.kept())
+        assert run.progress.done == done
+        assert sum(games for _, games, _ in run.progress.shares()) == 2 * 2 * done
+        assert run.progress.board().matches == done
+        assert run.progress.voided == len(store.voids())
+
+
+def test_matches_that_are_given_up_are_listed_with_their_reason(config: RunConfig) -> None:
+    """The others are played."""
+    store = MemoryStore()
+    run = Run(config, store)
+    play(run, fails(2, 5))
+    assert run.progress.voided == 2 * VOIDS
+    assert [(void.match, void.reason) for void in run.progress.given_up] == [(2, "no memory"), (5, "no memory")]
+    assert run.progress.done == MATCHES - 2
+
+
+def test_three_matches_given_up_in_a_row_stop_the_run(config: RunConfig) -> None:
+    """Then it's this machine, and what is kept is kept."""
+    store = MemoryStore()
+    run = Run(config, store)
+    with pytest.raises(HostError, match="3 matches in a row were void too often: no memory"):
+        play(run, fails(4, 5, 6))
+    assert [void.match for void in run.progress.given_up] == [4, 5, 6]
+    assert sorted(store.kept()) == [0, 1, 2, 3]
+    assert store.finished == 1
+
+
+def test_given_up_in_a_row_starts_anew_after_a_match_that_was_played(config: RunConfig) -> None:
+    """Two, one that is played, and two more: this machine can play."""
+    run = Run(config, MemoryStore())
+    play(run, fails(1, 2, 4, 5, 7, 8))
+    assert len(run.progress.given_up) == 6
+    assert run.progress.done == MATCHES - 6
+
+
+def test_no_room_for_temporary_files_stops_the_run_at_once(config: RunConfig) -> None:
+    """No match is to blame."""
+    store = MemoryStore()
+    run = Run(config, store)
+    with pytest.raises(HostError, match="no room in /tmp"):
+        play(run, fails(3, problem=NoRoomError("no room in /tmp")))
+    assert run.progress.voided == 0
+    assert store.finished == 1
+
+
+# --- the bots' files --------------------------------------------------------------------------------------------------
+
+
+class Clock:
+    """A clock that the test moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def test_a_bot_that_changes_while_games_are_played_stops_the_run_within_a_second_or_so(
+    config: RunConfig, clock: Clock
+) -> None:
+    """Its files are looked at once a second."""
+    store = MemoryStore()
+    events = Run(config, store, clock).play_with(fails(), 1, pauses_s=())
+    next(events)
+    config.bots[1].path.write_text("another bot")
+    next(events)
+    clock.now = 1.5
+    with pytest.raises(BotError, match='"b" has changed'):
+        next(events)
+    assert len(store.kept()) == 2
+
+
+def test_a_bot_that_changes_in_the_last_second_of_a_run_is_noticed(config: RunConfig, clock: Clock) -> None:
+    """After the last match, whenever the files were looked at before."""
+    store = MemoryStore()
+    events = Run(config, store, clock).play_with(fails(), 1, pauses_s=())
+    for _ in range(MATCHES):
+        next(events)
+    config.bots[0].path.write_text("another bot")
+    with pytest.raises(BotError, match='"a" has changed'):
+        next(events)
+    assert len(store.kept()) == MATCHES
+
+
+# --- workers of this machine ------------------------------------------------------------------------------------------
+
+
+def test_local_workers_play_the_bots_from_where_they_stand(config: RunConfig, tmp_path: Path) -> None:
+    """The whole way, with real processes: two matches, two workers, nothing left over."""
+    store = MemoryStore()
+    small = replace(config, games=4)
+    with local_workers(small, 2) as workers:
+        for _ in Run(small, store).play_with(workers, 2, pauses_s=()):
+            pass
+        assert len(workers.pids) == 2
+    assert sorted(store.kept()) == [0, 1]
+    assert workers.pids == ()
+    assert [result.seats for result in store.results(0)] in ([("a", "b"), ("b", "a")], [("b", "a"), ("a", "b")])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "b.py"]

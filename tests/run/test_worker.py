@@ -1,0 +1,134 @@
+"""A worker plays jobs with the bots of its own machine's cache. A job names no path of the machine it comes from."""
+
+import io
+import json
+import pickle
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from arena.bots import Bot, BotCache, load, pack, portable
+from arena.referee import ArenaError
+from arena.run import Job, Played, RunConfig, Worker, programs
+from arena.sandbox import Choice
+from tests.place import BOT
+
+FOLDER_BOT = BOT.replace("import json", "import json, pathlib").replace(
+    "choice = zlib", "choice = int(pathlib.Path('data/number').read_text()) + zlib"
+)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> RunConfig:
+    """Give a run of a bare file and of a folder that reads a file of its own."""
+    home = tmp_path / "home"
+    (home / "folder" / "data").mkdir(parents=True)
+    (home / "file.py").write_text(BOT)
+    (home / "folder" / "bot.toml").write_text('name = "folder"\nrun = "python3 -SI bot.py"\n')
+    (home / "folder" / "bot.py").write_text(FOLDER_BOT)
+    (home / "folder" / "data" / "number").write_text("0")
+    bots, _ = load([str(home / "file.py"), str(home / "folder")])
+    return RunConfig(tuple(bots), seats=2, games=4, match_games=4, key=bytes(32))
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the folder below which workers make their scratch folders."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
+
+
+@pytest.fixture
+def caches(tmp_path: Path, temporary: Path) -> Iterator[tuple[BotCache, BotCache]]:
+    """Give the caches of two machines."""
+    made = []
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        made.append(BotCache(tmp_path / name))
+    here, there = made
+    yield here, there
+    assert list(temporary.iterdir()) == [], "a worker that was closed leaves nothing"
+
+
+def job_of(config: RunConfig) -> Job:
+    (table,) = config.plan().tables
+    bots = tuple(portable(config.bots[bot], programs(config.sandbox)) for bot in table.bots)
+    return Job(config.spec(0, table.bots), bots, config.sandbox)
+
+
+def played(cache: BotCache, job: Job) -> Played:
+    """Play a job as it comes over the network."""
+    worker = Worker(cache)
+    try:
+        return worker.play(pickle.loads(pickle.dumps(job)))
+    finally:
+        worker.close()
+
+
+def archive_of(bot: Bot) -> io.BytesIO:
+    archive = io.BytesIO()
+    pack(bot.path, archive)
+    archive.seek(0)
+    return archive
+
+
+def moves(found: Played) -> list[object]:
+    return [json.loads(line).get("moves") for line in found.match.record.splitlines()]
+
+
+def test_a_worker_with_an_empty_cache_gets_the_bots_and_plays_the_same(
+    config: RunConfig, caches: tuple[BotCache, BotCache], tmp_path: Path
+) -> None:
+    """On another machine: it has no access to the original files, only to archives of them."""
+    here, there = caches
+    job = job_of(config)
+    for bot in config.bots:
+        here.link(bot)
+    first = played(here, job)
+    archives = [archive_of(bot) for bot in config.bots]
+    (tmp_path / "home").rename(tmp_path / "gone")
+    with pytest.raises(ArenaError):
+        played(there, job)
+    for bot, archive in zip(config.bots, archives, strict=True):
+        there.put(portable(bot, programs(config.sandbox)), archive)
+    second = played(there, job)
+    assert [result.faults for result in first.match.results] == [()] * 4
+    assert second.match.results == first.match.results
+    assert [result.to_line() for result in second.match.results] == [result.to_line() for result in first.match.results]
+    assert moves(second) == moves(first)
+
+
+def test_a_job_holds_no_path_of_its_machine(config: RunConfig, tmp_path: Path) -> None:
+    """Nor does what comes back."""
+    job = pickle.dumps(job_of(config))
+    for path in (str(tmp_path), sys.prefix, sys.base_prefix, str(Path(__file__).parents[2])):
+        assert path.encode() not in job
+
+
+def test_a_bot_that_the_cache_does_not_have_voids_the_match(
+    config: RunConfig, caches: tuple[BotCache, BotCache]
+) -> None:
+    """It is no fault of the bot's. The error names what is missing."""
+    here, _ = caches
+    here.link(config.bots[0])
+    with pytest.raises(ArenaError, match=f"isn't in the cache of this machine: {config.bots[1].digest}"):
+        played(here, job_of(config))
+
+
+def test_a_worker_plays_any_number_of_jobs(config: RunConfig, caches: tuple[BotCache, BotCache]) -> None:
+    """In one scratch folder, of which each match leaves nothing."""
+    here, _ = caches
+    for bot in config.bots:
+        here.link(bot)
+    job = job_of(config)
+    worker = Worker(here)
+    try:
+        found = [worker.play(replace(job, choice=Choice("process"))) for _ in range(3)]
+    finally:
+        worker.close()
+    assert found[0].match.results == found[1].match.results == found[2].match.results
