@@ -47,7 +47,9 @@ def local_workers(config: RunConfig, jobs: int) -> Iterator[Workers]:
 
     At the end they are asked to leave, and what one that had to be killed left is removed. Raises OSError.
     """
-    with scratch_folder() as folder:
+    with scratch_folder() as scratch:
+        folder = scratch / "bots"
+        folder.mkdir()
         cache = BotCache(folder)
         for bot in config.bots:
             cache.link(bot)

@@ -111,10 +111,14 @@ def full(problem: BaseException, scratch: Path) -> bool:
 def remove_tree(root: Path) -> None:
     """Remove a folder whatever its depth and modes; what can't be removed stays for the owner of the scratch folder.
 
-    Every folder found is first moved up beside the others. So no path gets long, nothing recurses and no descriptor is
-    held per level, as happens in shutil.rmtree. Symbolic links are unlinked, never followed.
+    A file or a link is removed, too. Every folder found is first moved up beside the others. So no path gets long,
+    nothing recurses and no descriptor is held per level, as happens in shutil.rmtree. Symbolic links are unlinked,
+    never followed.
     """
     with contextlib.suppress(OSError):
+        if root.is_symlink() or not root.is_dir():
+            root.unlink()
+            return
         grave = Path(tempfile.mkdtemp(prefix="gone-", dir=root.parent))
         waiting = [root]
         moved = 0
