@@ -20,6 +20,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.parent == Path(__file__).parent and tier:
             measures = item.path.stem == "test_channels"
             item.add_marker(pytest.mark.xdist_group("channels" if measures else f"attacks-{tier}"))
+            if getattr(item.callspec.params.get("kind"), "attack", "").startswith("burn_"):  # type: ignore[attr-defined]
+                item.add_marker("clock")
 
 
 @pytest.fixture(scope="module")

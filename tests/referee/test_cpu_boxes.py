@@ -45,6 +45,9 @@ def bot(start: str = "pass", think: str = "pass") -> Program:
     return Program((sys.executable, "-c", BOT.format(start=start, think=think)), Path("/"))
 
 
+pytestmark = pytest.mark.clock
+
+
 @pytest.fixture
 def play(tmp_path: Path, needs: Callable[[str, str | None], None]) -> Callable[..., Record]:
     """Play one game of two bots in groups that account and freeze."""

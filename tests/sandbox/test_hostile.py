@@ -228,6 +228,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.clock
 def test_memory_shared_by_many_does_not_keep_the_referee_measuring(tmp_path: Path, files: Path) -> None:
     """No control groups: 60 processes sharing 200 MB made one look last 0.5 s, every 20 ms."""
     sandbox = BubblewrapSandbox(tmp_path / "scratch", None)
@@ -242,6 +243,7 @@ def test_memory_shared_by_many_does_not_keep_the_referee_measuring(tmp_path: Pat
         assert exit_of(box) == Exit(None, signal.SIGKILL, "memory_mb")
 
 
+@pytest.mark.clock
 def test_looking_for_a_held_pipe_leaves_the_referee_most_of_its_time(tmp_path: Path) -> None:
     """A program that has closed its output may keep it in many processes, and each look goes through them all."""
     spent = 0.0
