@@ -184,12 +184,11 @@ def test_a_folder_that_cannot_be_made_is_named(place: Place, out: str) -> None:
     place.demand_nothing_left()
 
 
-@pytest.mark.needs("linux", None if sys.platform == "linux" or os.geteuid() else "root may write everywhere")
-@pytest.mark.usefixtures("modes_count")
+@pytest.mark.needs("ordinary user", "root may write everywhere" if os.geteuid() == 0 else None)
 def test_a_folder_without_permission_is_named(place: Place) -> None:
     """Source: the README: --out is a new folder."""
     (place.folder / "closed").mkdir(mode=0o500)
-    refused(place.call("run", *place.bots(2), *TINY, "--out", "closed/out"), "Permission denied", "name another --out")
+    refused(place.run("run", *place.bots(2), *TINY, "--out", "closed/out"), "Permission denied", "name another --out")
 
 
 def test_a_full_disk_ends_the_run_and_keeps_what_is_complete(place: Place) -> None:
