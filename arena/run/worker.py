@@ -2,14 +2,16 @@
 
 A process becomes a worker by `begin`; then `play` takes jobs. Whatever a box needs on the disk lies in a scratch folder
 of the worker's own, which is locked as long as the worker lives: the worker that takes a dead one's place removes what
-the dead one left. A sandbox lasts as long as its match.
+the dead one left. A sandbox and its folder last as long as their match.
 
 If the disk below the scratch folder is full, no match can be played, and none is at fault: that is NoRoomError, which
 ends the run instead of voiding one match after the other.
 """
 
 import atexit
-from contextlib import ExitStack, closing
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from arena.bots import Bot, BotCache, NotHereError
@@ -26,6 +28,7 @@ from arena.sandbox import (
     make,
     no_room,
     remove_dead_scratch,
+    remove_tree,
     scratch_folder,
     sweep_all,
 )
@@ -52,7 +55,7 @@ class Worker:
             self._scratch = self._make_scratch()
         try:
             bots = [bot.at(self._cache.place(bot), programs(job.choice)) for bot in job.bots]
-            with closing(make(job.choice, self._scratch)) as sandbox:
+            with _folder(self._scratch, job.spec.match) as folder, closing(make(job.choice, folder)) as sandbox:
                 return _played(job, bots, sandbox)
         except (ArenaError, NotHereError, SandboxError, OSError) as problem:
             if full(problem, self._scratch):
@@ -73,6 +76,16 @@ class Worker:
             if problem.errno in FULL:
                 raise NoRoomError(problem.strerror) from problem
             raise ArenaError(str(problem)) from problem
+
+
+@contextmanager
+def _folder(scratch: Path, match: int) -> Iterator[Path]:
+    """Give a match a folder, and remove it with whatever its boxes left."""
+    folder = Path(tempfile.mkdtemp(prefix=f"match-{match}-", dir=scratch))
+    try:
+        yield folder
+    finally:
+        remove_tree(folder)
 
 
 def _played(job: Job, bots: list[Bot], sandbox: Sandbox) -> Played:

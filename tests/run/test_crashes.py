@@ -146,7 +146,7 @@ def test_a_worker_that_dies_in_a_long_match_leaves_no_bot_behind(place: Place) -
     first = playing()
     os.kill(workers(process)[0], signal.SIGKILL)
     place.wait(lambda: set(playing()) - set(first), process=process)
-    assert len(list(place.tmp.glob("arena-run-*/box-*"))) == 2, "what the dead worker left is removed"
+    assert len(list(place.tmp.glob("arena-*/match-0-*"))) == 1, "what the dead worker left is removed"
     assert process.stderr is not None
     said = iter(process.stderr.readline, "")
     assert any("match 0 is void: the worker process ended with -9" in line for line in said)
