@@ -1,10 +1,10 @@
-"""Attack the boxes of this host, on purpose, and say what came of it.
+"""Attack this host's boxes on purpose, and report what came of it.
 
-Knows the sandboxes and the referee from outside, as a hostile bot meets them. `catalog` has one row for each attack of
-the attack list, with what is expected of each tier; `suite` runs rows and judges; `channels` measures how much two
-colluding bots can tell each other. The programs themselves are in attacks/, which a box shows to them as /bot.
+Uses the sandboxes and the referee from outside, as a hostile bot does. `catalog` has one row for each attack, with
+the outcome expected in each tier; `suite` runs and judges rows; `channels` measures how much two colluding bots can
+tell each other. A box shows the programs in attacks/ as /bot.
 
-It ships with the arena, since `arena doctor --attack` runs it on hosts that have no source tree.
+It ships with the arena, because `arena doctor --attack` runs it on hosts without a source tree.
 """
 
 from arena.red_team import stage, suite

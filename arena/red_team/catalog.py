@@ -1,28 +1,27 @@
-"""The attack list: one row for each attack, and what is expected of each tier.
+"""The attack list: one row for each attack, and what is expected in each tier.
 
 Data alone; must not know how an attack is run. A row is one of
 
-    Probes     checks of attacks/probes.py whose names begin with the row's number. In a box every attempt must fail
-               with one of the row's words, but for those that are `tolerated` there, with the reason. Where nothing
-               isolates (tier process) those of `works` must succeed: so a check that can't succeed anywhere is found.
-               Those of `on_ci` must succeed there too, on the kind of machine that .ci/run runs on: other hosts may
-               forbid them to all.
-               Checks named *.control must succeed in every tier.
-    Match      a bot of attacks/bot.py in a real match against an honest one: `faults` are what it is charged with
-               (nothing: it is harmless), `saw` bounds what it reports, and it must leave nothing behind.
-    Together   a scene of several boxes that suite.py plays.
-    Channel    a way for two bots to talk, which channels.py measures.
-    CoveredBy   tests of this repository that do it already, by their names.
-    NotTestable  with the reason.
+    Probes       checks of attacks/probes.py whose names begin with the row's number. In a box every check must fail
+                 with one of the row's words, unless it is `tolerated` there. In tier process, which doesn't isolate,
+                 the checks in `works` must succeed; otherwise a check that never succeeds would go unnoticed. The
+                 checks in `on_ci` must succeed there on the kind of machine that .ci/run runs on.
+                 Checks named *.control must succeed in every tier.
+    Match        a bot of attacks/bot.py plays a real match against an honest one. `faults` are what it is charged
+                 with (none: it is harmless), `saw` bounds what it reports. It must leave nothing behind.
+    Together     a scene of several boxes that suite.py plays
+    Channel      a way for two bots to talk, which channels.py measures
+    CoveredBy    tests of this repository, by their names
+    NotTestable  with the reason
 
-Numbers are those of the attack list, 1 to 108, and stay what they are.
+Rows keep their numbers, 1 to 108.
 """
 
 from dataclasses import dataclass, field
 
 TIERS = ("process", "bubblewrap", "docker")
 
-# What the kernel says where an attempt is refused, or where there is nothing to attack.
+# Outcomes of an attempt that is refused, or that finds nothing to attack.
 FILES = "ENOENT EACCES EROFS EPERM ENOTDIR ABSENT"
 CALLS = "EPERM ENOSYS EACCES"
 SOCKETS = "EAFNOSUPPORT EPERM EACCES"
@@ -32,28 +31,28 @@ ELSEWHERE = "ENOENT ESRCH EPERM EACCES ABSENT ENOSYS"
 
 @dataclass(frozen=True, slots=True)
 class Probes:
-    """Checks: `refused` are the words that count as blocked; `works` and the keys of `tolerated` are name patterns.
+    """Checks: `refused` are the words that count as blocked; `works` holds name patterns.
 
-    `tolerated` maps "TIER PATTERN" (TIER may be *) to why it may succeed there.
+    `tolerated` maps "TIER PATTERN" (TIER may be *) to the reason why such checks may succeed.
     """
 
     group: str
     refused: str
     works: tuple[str, ...] = ()
     tolerated: dict[str, str] = field(default_factory=dict)
-    no_control: str = ""  # why nothing of it need work even without a sandbox
+    no_control: str = ""  # why no check need succeed, even without a sandbox
     on_ci: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A hostile bot. `faults`: what it may be charged with, at least one of them; empty if it is harmless. A "" among
-    them says that it may also be charged with nothing; `perhaps` are those that may come with another.
+    """A hostile bot. `faults`: it is charged with at least one of these; empty if it is harmless; with a "" among them
+    it may also be charged with nothing. `perhaps`: faults that may come beside those.
 
-    `saw` maps what the bot reports to (lowest, highest), None for no bound; `frozen` ones hold only where the sandbox
-    freezes. `told` must be in the fault's detail or the bot's standard error. `hurts` names the tiers in which others
-    suffer (they don't isolate). `bounded`: it may hurt the host where no control group holds it. `another_user`: where
-    nothing isolates it would reach all that its user runs.
+    `saw` maps each value that the bot reports to (lowest, highest), None for no bound; bounds in `frozen` hold only
+    where the sandbox freezes. `told` must be in the fault's detail or the bot's standard error. `hurts` names the
+    tiers in which the opponent suffers. `bounded`: without a control group it may hurt the host. `another_user`:
+    without isolation it reaches all processes of its user.
     """
 
     attack: str
@@ -65,15 +64,15 @@ class Match:
     hurts: tuple[str, ...] = ()
     bounded: bool = False
     another_user: bool = False
-    patient: bool = False  # it needs more CPU time for its work than other attacks
+    patient: bool = False  # the attack needs more CPU time than others
     pause_ms: int = 0  # how long the honest opponent waits before each answer
 
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """A scene of several boxes: the name of its function in suite.py, and the tiers in which it works out badly.
+    """A scene of several boxes: its function's name in suite.py, and the tiers in which the attack works.
 
-    `bounded`: what a plain process leaves outlives everything where no control group holds it.
+    `bounded`: without a control group the attack's plain processes would never end.
     """
 
     scene: str
@@ -90,14 +89,14 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class CoveredBy:
-    """The tests that do it: "path::name"."""
+    """Tests, as "path::name"."""
 
     tests: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NotTestable:
-    """Why no program can show it here."""
+    """Why no program can test it."""
 
     reason: str
 
@@ -125,11 +124,9 @@ def _by(*tests: str) -> CoveredBy:
 _BAD_BOTS = "tests/referee/test_bad_bots.py::test_a_bad_bot_is_charged_with_its_own_faults_and_nobody_suffers"
 _BAD_LINES = "tests/protocol/test_framing.py::test_a_bad_line_is_a_named_fault"
 _BAD_REPLIES = "tests/protocol/test_framing.py::test_a_bad_reply_is_a_bad_reply"
-_NO_UPLOAD = NotTestable("nothing is uploaded yet: it belongs to the web server that will take archives")
+_NO_UPLOAD = NotTestable("nothing is uploaded: it concerns a web server that accepts archives")
 _OUT_OF_TIME = ("timeout", "out_of_lives")
-_MEMORY_TOLD = NotTestable(
-    "the kernel shows it to nobody inside; the memory bomb of row 32 ends at the limit all the same"
-)
+_MEMORY_TOLD = NotTestable("no program inside can see swap; the memory bomb of row 32 ends at the limit all the same")
 
 _ROWS = (
     # --- processes and lifetime
@@ -137,7 +134,7 @@ _ROWS = (
     _row(2, "daemon that forgets its environment", Match("daemon", bounded=True)),
     _row(3, "ignores all signals and the end of input", Match("deaf")),
     _row(4, "stops itself, or sleeps", Match("stop", _OUT_OF_TIME), Match("sleep", _OUT_OF_TIME)),
-    # As plain processes its parent is the referee; one that runs as another user can't kill it.
+    # A plain process's parent is the referee; only the same user's processes can kill the referee.
     _row(5, "stops or kills its supervisor", Match("kill_supervisor", another_user=True)),
     _row(6, "kill -1", Match("kill_all", hurts=("process",), another_user=True)),
     _row(7, "exit 0 during a match", Match("exit_zero", ("exited",), told="exited with code 0")),
@@ -149,7 +146,7 @@ _ROWS = (
         Match("crash_abort", ("exited",), told="SIGABRT"),
     ),
     _row(10, "dies while a grandchild holds its output", Match("heir", ("exited",), told="exited with code 3")),
-    # Where bubblewrap's process 1 keeps the pipe open, the end of it isn't seen, and the time runs out.
+    # bubblewrap's process 1 may keep the pipe open; then nobody sees its end, and the time runs out.
     _row(11, "closes its output and lives on", Match("close_output", ("closed", "timeout"))),
     _row(12, "becomes another program", Match("another_program")),
     _row(13, "becomes a program that is no file", Match("from_memory")),
@@ -167,7 +164,7 @@ _ROWS = (
     _row(
         20,
         "a thread thinks on the others' time",
-        # Freezing a process that computes takes 10 ms where four others want its core; unfrozen it burns 100 percent.
+        # Freezing a busy process takes 10 ms while four others want its core; an unfrozen one burns 100 percent.
         Match("burn_in_thread", saw={"burnt-percent": (0, None)}, frozen={"burnt-percent": (0, 60)}, pause_ms=40),
     ),
     _row(
@@ -196,7 +193,9 @@ _ROWS = (
     _row(
         27,
         "the host's clock jumps",
-        NotTestable("it would set the clock of the host; the referee reads the monotonic one alone (referee/match.py)"),
+        NotTestable(
+            "it would set the clock of the host; the referee reads the monotonic clock alone (referee/match.py)"
+        ),
     ),
     _row(
         28,
@@ -232,7 +231,7 @@ _ROWS = (
     ),
     _row(
         31,
-        "knows that it is measured",
+        "learns that it is measured",
         _by("tests/referee/test_faults.py::test_opponents_are_handles_drawn_for_the_match"),
     ),
     # --- memory and storage
@@ -240,7 +239,7 @@ _ROWS = (
         32,
         "memory bomb",
         Match("memory_bomb", ("out_of_memory",), saw={"mb": (64, 256)}, told="256 MB", bounded=True, patient=True),
-        # The kernel ends the largest process: a child, or with cgroups v2 the whole box.
+        # The kernel kills the largest process: a child, or with cgroups v2 the whole box.
         Match("memory_in_child", ("out_of_memory", ""), saw={"ended": (1, None)}, bounded=True, patient=True),
     ),
     _row(
@@ -250,7 +249,7 @@ _ROWS = (
             "storage",
             "",
             works=("33.*",),
-            tolerated={"* 33.*": "it must be allowed: node and the JVM reserve what they never use"},
+            tolerated={"* 33.*": "node and the JVM reserve address space that they never use"},
         ),
     ),
     _row(
@@ -267,11 +266,11 @@ _ROWS = (
             "storage",
             "ENOSPC EDQUOT",
             works=("37.*",),
-            tolerated={"bubblewrap 37.*": "bubblewrap's tmpfs has no limit of inodes; they count as memory"},
+            tolerated={"bubblewrap 37.*": "bubblewrap's tmpfs doesn't limit inodes; they count as memory"},
         ),
     ),
     _row(38, "a file of 1 TB", Probes("storage", "EFBIG")),
-    _row(39, "core dump", Probes("processes", "EPERM ABSENT", no_control="plain processes have the limit too")),
+    _row(39, "core dump", Probes("processes", "EPERM ABSENT", no_control="plain processes have this limit too")),
     _row(40, "writes to its own folder", Probes("storage", FILES, works=("40.*",))),
     _row(41, "leaves something for its next match", Together("persist", works_in=("process",))),
     _row(42, "trees that are hard to remove", Match("nasty_tree", patient=True)),
@@ -281,7 +280,7 @@ _ROWS = (
         Match("nasty_tree", patient=True),
         Probes("storage", FILES, no_control="only root makes devices; a plain process has no folder of pipes"),
     ),
-    _row(44, "locks memory", Probes("storage", "EPERM ENOMEM EAGAIN ENOSYS", no_control="bounded for all users")),
+    _row(44, "locks memory", Probes("storage", "EPERM ENOMEM EAGAIN ENOSYS", no_control="every user has a limit")),
     _row(
         45,
         "the kernel's choice of a victim",
@@ -295,7 +294,7 @@ _ROWS = (
         "ptrace, memory, descriptors and signals of others",
         Probes("isolation", ELSEWHERE, works=("48.victim-*",)),
     ),
-    _row(49, "inherited descriptors", Probes("isolation", FILES, no_control="tests/red_team shows it with one")),
+    _row(49, "inherited descriptors", Probes("isolation", FILES, no_control="tests/red_team has a control")),
     _row(
         50,
         "shared memory and message queues between bots",
@@ -328,7 +327,7 @@ _ROWS = (
     _row(
         57,
         "io_uring",
-        Probes("isolation", CALLS, no_control="some hosts switch it off for all", on_ci=("57.io-uring",)),
+        Probes("isolation", CALLS, no_control="some hosts switch io_uring off", on_ci=("57.io-uring",)),
     ),
     _row(
         58,
@@ -340,7 +339,9 @@ _ROWS = (
             on_ci=("58.unshare-user", "58.clone*", "58.mount-in-user-namespace"),
         ),
     ),
-    _row(59, "gains privileges by exec", Probes("isolation", "ABSENT", no_control="the control runs without them too")),
+    _row(
+        59, "gains privileges by exec", Probes("isolation", "ABSENT", no_control="the control has no privileges either")
+    ),
     _row(60, "kernel interfaces for administrators", Probes("isolation", CALLS + " ENOENT", works=("60.fanotify",))),
     _row(
         61,
@@ -359,11 +360,15 @@ _ROWS = (
         "the daemon's socket, the disk, its own interpreter",
         Probes("isolation", FILES + " ENXIO ECONNREFUSED ETXTBSY ENODEV", no_control="only root may reach them"),
     ),
-    _row(66, "unknown faults of the kernel", NotTestable("unknown; --docker-runtime runsc puts a kernel in between")),
+    _row(
+        66,
+        "unknown faults of the kernel",
+        NotTestable("unknown; --docker-runtime runsc puts another kernel in between"),
+    ),
     _row(67, "reads the referee's files", Probes("isolation", FILES, works=("67.referees-file", "67.referees-folder"))),
     _row(
         68,
-        "knows which machine it is on",
+        "learns which machine it is on",
         Probes(
             "isolation",
             "DIFFERENT " + FILES,

@@ -1,22 +1,21 @@
 """How much two colluding bots can tell each other from box to box, in bits per second.
 
 Two boxes of a tier run attacks/channel.py at the same time. For each bit of a random message the sender is told to set
-it and the receiver to look; what it sees is a number, and the message is read from the numbers as well as four simple
-readers can (above or below the middle; the same for differences; and the other way round). The rate is that of a
-binary symmetric channel with the errors found, 1 - H(e) bits a step. That somebody tells both when to act makes it more
-than what two bots would reach by themselves.
+the bit and the receiver to read a number. Four simple readers turn the numbers into bits (above or below the median;
+the same for differences; and both the other way round), and the best reader counts. The rate is that of a binary
+symmetric channel with the errors found, 1 - H(e) bits a step. Two bots alone would reach less, because the suite tells
+both when to act.
 
-In a match bots don't run at the same time unless pondering is allowed: what carries is measured a second time with
-the one frozen while the other runs, where the sandbox can freeze.
+In a match bots run at the same time only if pondering is allowed. So a channel that carries is measured again with one
+box frozen while the other runs, where the sandbox can freeze.
 
-How long a bot takes to answer is a channel of its own kind, which needs nobody to tell them: the referee's requests
-come in turns. The sender answers after one of several delays, the receiver takes the time from its own answer to its
-next request, and the number of delays and the step between them are tried until the best rate is found.
+The time that a bot takes to answer is a channel that needs nobody to tell the bots when to act: the referee's requests
+come in turns. The sender answers after one of several delays; the receiver takes the time from its own answer to its
+next request. Different numbers of delays and steps between them are tried, and the best rate counts.
 
-A channel that carries nothing in a box says little if the same programs carry nothing in plain processes: `sure` and
-`on_ci` say where that is demanded.
+"Carries nothing" proves little where plain processes carry nothing either: `sure` and `on_ci` say where they must.
 
-`CHANNELS` says which ways are known to be open in a box, why, and what lessens them. Any other that carries is a fault.
+`CHANNELS` names the channels known to be open in a box, with the reason. Any other channel that carries is a fault.
 """
 
 import contextlib
@@ -36,22 +35,20 @@ from arena.red_team.stage import Stage, Talk
 from arena.sandbox import SandboxError
 
 BITS = 64
-MORE_BITS = 256  # for what isn't clear at first
-SURE, UNCLEAR = (
-    0.2,
-    0.38,
-)  # shares of errors; by luck 64 bits are below the first once in a million, 256 below UNCLEAR too
+MORE_BITS = 256  # where the first message leaves doubt
+SURE = 0.2  # share of errors; by luck 64 bits have fewer once in a million
+UNCLEAR = 0.38  # share of errors; by luck 256 bits have fewer once in a million
 STEP_S = 10.0
 DELAY = "answer-time"
-DELAYS = (2, 4, 8, 16, 32)  # how many a sender chooses from
-DELAY_STEPS_US = (100, 200, 400, 800, 3200, 12800)  # between two of them; the long ones for a machine under load
-DELAY_ERRORS = 0.1  # more wrong symbols than that aren't corrected by simple codes
-DELAY_SYMBOLS = 96  # of a trial; the best is measured again with MORE_BITS
+DELAYS = (2, 4, 8, 16, 32)  # numbers of delays to choose from
+DELAY_STEPS_US = (100, 200, 400, 800, 3200, 12800)  # between two delays; the long steps are for a machine under load
+DELAY_ERRORS = 0.1  # simple codes don't correct a larger share of wrong symbols
+DELAY_SYMBOLS = 96  # of a trial; MORE_BITS measure the best again
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a channel. `open` maps a tier to why it is tolerated there.
+    """What is known of a channel. `open` maps a tier to the reason to tolerate it.
 
     `sure`: plain processes have it on every machine; `on_ci`: as root on the kind of machine that .ci/run runs on.
     """
@@ -74,11 +71,9 @@ def _everywhere(why: str, lessens: str, sure: bool = False) -> Known:
     return Known(dict.fromkeys(_BOXES, why), lessens, sure)
 
 
-_TIMING = "whoever computes at the same time can be felt"
+_TIMING = "a program that computes slows others down"
 CHANNELS: dict[str, Known] = {
-    "tmp-file": _closed(
-        sure=False, on_ci=True
-    ),  # plain processes of an ordinary user have temporary folders of their own
+    "tmp-file": _closed(sure=False, on_ci=True),  # an ordinary user's plain processes have private temporary folders
     "dev-shm-file": _closed(),
     "sysv-shm": _closed(),
     "sysv-messages": _closed(),
@@ -96,7 +91,7 @@ CHANNELS: dict[str, Known] = {
     "load-average": _closed(),
     "proc-stat": _closed(),
     "process-numbers": _closed(),
-    "meminfo": _closed(sure=False),  # these three drown in what else the machine does
+    "meminfo": _closed(sure=False),  # other memory use of the machine hides this one, vmstat and sysinfo
     "vmstat": _closed(sure=False),
     "sysinfo": _closed(sure=False),
     "free-space": _closed(),
@@ -104,18 +99,18 @@ CHANNELS: dict[str, Known] = {
     "dentries": _closed(),
     "inode-numbers": _everywhere("the kernel numbers all pipes of the machine", "the limit of CPU time", sure=True),
     "pipe-pages": Known({}, "as root each box is a user of its own", as_user="the kernel counts them for each user"),
-    "page-cache": _closed(sure=False, on_ci=True),  # on some file systems nothing can be thrown out
+    "page-cache": _closed(sure=False, on_ci=True),  # some file systems throw nothing out of memory
     "page-cache-timing": _closed(sure=False, on_ci=True),
     "page-cache-once": _everywhere(
         "a file that somebody has read is read faster",
-        "nothing can be thrown out of memory from a box, so each file tells one bit until the machine needs the memory",
+        "a box can't throw a file out of memory, so each file tells one bit until the machine needs the memory",
     ),
     "handle-numbers": _closed(sure=False, on_ci=True),  # since Linux 6.9
-    "uptime": _closed(sure=False),  # only on a machine that is idle at times
-    "pressure": _closed(sure=False),  # only where sender and receiver want one core
-    "cpu-contention": _everywhere(_TIMING, "bots are frozen while it isn't their turn"),
-    "memory-bandwidth": _everywhere(_TIMING, "bots are frozen while it isn't their turn"),
-    DELAY: _everywhere("whoever is asked next sees how long the others took", "nothing; load blurs it", sure=True),
+    "uptime": _closed(sure=False),  # needs a machine that is idle at times
+    "pressure": _closed(sure=False),  # needs sender and receiver on one core
+    "cpu-contention": _everywhere(_TIMING, "bots are frozen while they aren't asked"),
+    "memory-bandwidth": _everywhere(_TIMING, "bots are frozen while they aren't asked"),
+    DELAY: _everywhere("the bot that is asked next sees how long the others took", "nothing; load blurs it", sure=True),
 }
 
 
@@ -123,9 +118,9 @@ CHANNELS: dict[str, Known] = {
 class Measured:
     """What a channel carries. `rate` in bits/s, 0.0 if none; `errors` is the share of wrong bits or symbols.
 
-    `frozen` is the rate with the boxes frozen in turns, None where that wasn't measured; `refused` the errno with which
-    a side was refused, "" if neither was. `a_request` is the bits that one answer carries at the best rate (frozen, if
-    that was measured), None for channels that don't go by answers.
+    `frozen` is the rate with the boxes frozen in turns, None if not measured; `refused` is the errno that refused a
+    side, "" if none did. `a_request`: bits that one answer carries at the best rate (frozen, if measured), None for
+    channels that don't go by answers.
     """
 
     channel: str
@@ -138,13 +133,13 @@ class Measured:
 
     @property
     def tolerated(self) -> str:
-        """Why it may carry in this tier, "" if it may not."""
+        """Why the channel may carry here, "" if not."""
         known = CHANNELS[self.channel]
         as_user = known.as_user if self.tier == "bubblewrap" and os.getuid() != 0 else ""
         return known.open.get(self.tier, as_user)
 
     def problem(self, tier: str, on_ci: bool = False) -> str | None:
-        """Say what isn't as expected, None if all is; with `on_ci` more must carry where nothing isolates."""
+        """Return what isn't as expected, or None; with `on_ci` more must carry where nothing isolates."""
         if tier == "process":
             known = CHANNELS[self.channel]
             if (known.sure or (on_ci and known.on_ci)) and not self.rate:
@@ -155,7 +150,7 @@ class Measured:
         return None
 
     def told(self) -> str:
-        """Say it in a few words."""
+        """Return a summary."""
         if not self.rate:
             return f"none ({self.refused})" if self.refused else "none"
         frozen = "" if self.frozen is None else f", frozen {self.frozen:.0f}" if self.frozen else ", frozen none"
@@ -164,7 +159,7 @@ class Measured:
 
 
 def measure(stage: Stage, names: Sequence[str] = tuple(CHANNELS)) -> Generator[Measured, None, None]:
-    """Measure channels in two boxes of a stage. Raises SandboxError if a box can't be had or falls silent."""
+    """Measure channels in two boxes of a stage. Raises SandboxError if a box fails or falls silent."""
     token = secrets.token_hex(8)
     with Talk(stage.start("channel.py", token)) as sender, Talk(stage.start("channel.py", token)) as receiver:
         pair = _Pair(sender, receiver)
@@ -193,7 +188,7 @@ def _measured(pair: "_Pair", name: str, stage: Stage) -> Measured:
 
 
 def _delayed(pair: "_Pair", tier: str, freezes: bool) -> Measured:
-    """Find the best rate of answers that are given late."""
+    """Find the best rate of late answers."""
     rate, errors, each = _best_delays(pair, frozen=False)
     if not freezes:
         return Measured(DELAY, tier, rate, errors, a_request=each)
@@ -202,10 +197,10 @@ def _delayed(pair: "_Pair", tier: str, freezes: bool) -> Measured:
 
 
 def _best_delays(pair: "_Pair", frozen: bool) -> tuple[float, float, float]:
-    """Try numbers of delays and steps between them; return bits/s, share of wrong symbols and bits an answer."""
+    """Try numbers and steps of delays; return bits/s, share of wrong symbols and bits an answer."""
     tried: list[tuple[float, int, int]] = []
     for levels, step_us in itertools.product(DELAYS, DELAY_STEPS_US):
-        most = math.log2(levels) / ((levels - 1) / 2 * step_us / 1e6)  # by the delays alone
+        most = math.log2(levels) / ((levels - 1) / 2 * step_us / 1e6)  # if delays took all the time
         if tried and most < max(tried)[0]:
             continue
         rate, errors, _ = _by_delays(pair, levels, step_us, DELAY_SYMBOLS, frozen)
@@ -213,12 +208,12 @@ def _best_delays(pair: "_Pair", frozen: bool) -> tuple[float, float, float]:
             tried.append((rate, levels, step_us))
     if not tried:
         return 0.0, 0.5, 0.0
-    again = sorted(tried, reverse=True)[:3]  # the best of many short trials may have had luck
+    again = sorted(tried, reverse=True)[:3]  # the best of many short trials may be luck
     return max(_by_delays(pair, levels, step_us, MORE_BITS, frozen) for _, levels, step_us in again)
 
 
 def _by_delays(pair: "_Pair", levels: int, step_us: int, count: int, frozen: bool) -> tuple[float, float, float]:
-    """Send `count` symbols; return bits/s, the share of wrong ones, and the bits of one."""
+    """Send `count` symbols; return bits/s, share of wrong symbols, bits a symbol."""
     message = [number % levels for number in range(count)]
     random.Random(secrets.randbits(64)).shuffle(message)
     began = time.monotonic()
@@ -232,7 +227,7 @@ def _by_delays(pair: "_Pair", levels: int, step_us: int, count: int, frozen: boo
 
 
 def share_of_wrong_delays(message: Sequence[int], values: Sequence[float], levels: int) -> float:
-    """Return the share of wrong symbols of a reader who knows what an answer takes without a delay.
+    """Return a reader's share of wrong symbols, who knows the time of an undelayed answer.
 
     `values` are times in steps.
     """
@@ -242,7 +237,7 @@ def share_of_wrong_delays(message: Sequence[int], values: Sequence[float], level
 
 
 def _carried(pair: "_Pair", frozen: bool, patient: bool = True) -> tuple[float, float, str]:
-    """Send a message, a longer one if it isn't clear; return bits/s, share of errors, and the errno of a refusal."""
+    """Send a message, and a longer one in doubt; return bits/s, share of errors, errno of a refusal."""
     errors = 0.5
     for bits, enough in ((BITS, SURE), (MORE_BITS, UNCLEAR)):
         message = [0, 1] * (bits // 2)
@@ -273,13 +268,13 @@ def share_of_errors(message: Sequence[int], values: Sequence[float]) -> float:
 
 
 def _at_least(values: Sequence[float], seen: Sequence[float], message: Sequence[int]) -> float:
-    """Return the share of errors where a tie counts as above: numbers with only two values have their middle in one."""
+    """Return the share of errors with ties above the median: of two different numbers one is the median."""
     middle = statistics.median(seen)
     return sum((value >= middle) != bool(bit) for value, bit in zip(seen, message, strict=True)) / len(values)
 
 
 def capacity(errors: float, levels: int = 2) -> float:
-    """Return the bits that a symbol of a symmetric channel with so many levels and that share of errors carries."""
+    """Return the bits a symbol carries in a symmetric channel with these levels and share of errors."""
     bits = math.log2(levels)
     if errors > 0.0:
         bits += errors * math.log2(errors / (levels - 1))
@@ -289,25 +284,25 @@ def capacity(errors: float, levels: int = 2) -> float:
 
 
 class _Pair:
-    """The two boxes. Each step is a command to one of them and its answer."""
+    """The two boxes. Each step is a command to one box and its answer."""
 
     def __init__(self, sender: Talk, receiver: Talk) -> None:
         self.sender, self.receiver = sender, receiver
 
     def open(self, name: str) -> str:
-        """Begin; return the errno with which a side is refused, "" if neither is."""
-        answers = [_tell(side, {"do": "open", "channel": name}) for side in (self.sender, self.receiver)]
+        """Begin; return the errno that refuses a side, "" if none does."""
+        answers = [_ask(side, {"do": "open", "channel": name}) for side in (self.sender, self.receiver)]
         for path in answers[0].get("files", []):
-            _forget(str(path))
+            _evict(str(path))
         return next((str(answer["error"]) for answer in answers if "error" in answer), "")
 
     def shut(self) -> None:
         """End."""
         for side in (self.sender, self.receiver):
-            _tell(side, {"do": "shut"})
+            _ask(side, {"do": "shut"})
 
     def send(self, message: Sequence[int], frozen: bool) -> tuple[list[float], str]:
-        """Send bits, or delays in us; return what the receiver saw at each, and the errno of a refusal."""
+        """Send bits, or delays in us; return the receiver's numbers, and the errno of a refusal."""
         values: list[float] = []
         try:
             if frozen:
@@ -326,15 +321,15 @@ class _Pair:
 
     def _step(self, side: Talk, command: dict[str, object], frozen: bool) -> dict[str, object]:
         if not frozen:
-            return _tell(side, command)
+            return _ask(side, command)
         side.box.thaw()
-        answer = _tell(side, command)
+        answer = _ask(side, command)
         side.box.freeze()
         return answer
 
 
-def _forget(path: str) -> None:
-    """Throw a file out of memory, as if the machine had just started; a file that only the box has stays."""
+def _evict(path: str) -> None:
+    """Throw a file out of memory, as after the machine's start; a file that only the box has stays."""
     with contextlib.suppress(OSError):
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
         try:
@@ -343,9 +338,9 @@ def _forget(path: str) -> None:
             os.close(descriptor)
 
 
-def _tell(side: Talk, command: dict[str, object]) -> dict[str, Any]:
+def _ask(side: Talk, command: dict[str, object]) -> dict[str, Any]:
     side.send(json.dumps(command))
     answer = json.loads(side.line(STEP_S))
     if not isinstance(answer, dict):
-        raise SandboxError("a channel program doesn't answer in its form")
+        raise SandboxError("a channel program answered with something other than an object")
     return answer

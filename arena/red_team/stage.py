@@ -1,13 +1,13 @@
-"""Where attacks take place: a tier's sandbox, what lies around it to be reached, and what must not be left behind.
+"""Where attacks take place: a tier's sandbox, the targets around it, and the check that nothing is left behind.
 
 Must not know what an attack is nor what is expected of it.
 
-Around the boxes stand: the referee, which is this process, with a secret in its environment; a victim, a process of
-the user that plain processes are attacked from; listening sockets; a file that anybody of the host may read.
+The targets: the referee, which is this process, with a secret in its environment; a victim, a process of the user as
+whom plain processes attack; listening sockets; a file that everybody on the host may read.
 
-Tier process is the control that shows that the attacks work. As root its programs run as another, unprivileged user,
-without capabilities, in a mount namespace in which all they can write to is two small tmpfs: `nsenter` and `setpriv`
-stand before their command. As an ordinary user they are that user's processes, and only harmless ones are run.
+Tier process is the control that shows that the attacks work. As root it runs programs as another, unprivileged user,
+without capabilities, in a mount namespace in which they can write to two small tmpfs only: `nsenter` and `setpriv`
+stand before their command. As an ordinary user it runs them as that user, and only the harmless ones.
 """
 
 import contextlib
@@ -45,13 +45,13 @@ from arena.sandbox import (
 
 ATTACKS = Path(__file__).parent / "attacks"
 SECRET = "RED_TEAM_SECRET"
-USER = 61999  # of the control: below nobody, above every distribution's users and the boxes' own
-PYTHON = "/usr/bin/python3"  # what the control and the victim run; the arena's own may lie where only root can go
+USER = 61999  # the control's: below nobody, above every distribution's users and the boxes' ids
+PYTHON = "/usr/bin/python3"  # of the control and the victim; only root may reach the arena's own
 CONTROL_BOT, CONTROL_TMP = "/srv/bot", "/srv/tmp"  # in the control's mount namespace
-REACHABLE = "red-team-"  # how the names of folders in PUBLIC begin; no other folder there may be called so
-PUBLIC = Path("/var/tmp")  # where plain programs of other users can look, unlike in the scratch folder
-NEXT_S = 1.0  # until what the next start removes is left to it
-SETTLED_S = 20.0  # how long what is being removed may take; the Docker engine removes in the background
+PUBLIC = Path("/var/tmp")  # other users' programs can't look into the scratch folder
+REACHABLE = "red-team-"  # prefix of our folders in PUBLIC, and of nobody else's
+NEXT_S = 1.0  # after this the next start removes what is left
+SETTLED_S = 20.0  # for all removals; the Docker engine removes in the background
 
 _HOLDER = f"""
 mount -t tmpfs -o size=64m,nr_inodes=16384,mode=0755 red-team /srv &&
@@ -59,11 +59,11 @@ mount -t tmpfs -o size=8m,mode=1777 red-team /dev/shm &&
 mkdir {CONTROL_BOT} {CONTROL_TMP} && chown {USER}:{USER} {CONTROL_TMP} &&
 mount --bind "$0" {CONTROL_BOT} && echo ready && exec cat
 """
-_VICTIM = "import sys; print('ready', flush=True); sys.stdin.read()"  # ends with us, however we end
+_VICTIM = "import sys; print('ready', flush=True); sys.stdin.read()"  # its input ends when we end
 
 
 def missing(tier: str) -> str | None:
-    """Say in one line why a tier can't be attacked here, None if it can."""
+    """Return in one line why a tier can't be attacked here, or None."""
     if sys.platform != "linux":
         return "the attacks are written for Linux"
     trouble = why_not(tier)
@@ -85,10 +85,10 @@ def bounded() -> bool:
 
 
 class Stage:
-    """A tier that is ready to be attacked. Use as a context manager; raises SandboxError if it can't be had."""
+    """A tier ready to be attacked. A context manager; raises SandboxError if the tier doesn't work."""
 
     def __init__(self, tier: str, scratch: Path, surrounded: bool = True) -> None:
-        """Make it ready; without what stands around if not `surrounded`, for a stage that is going to be killed."""
+        """Set up the tier, and if `surrounded` the targets; a stage that will be killed has none."""
         self.tier = tier
         self.limits = Limits()
         self.other_user = tier != "process" or os.getuid() == 0
@@ -119,7 +119,7 @@ class Stage:
         self.close()
 
     def close(self) -> None:
-        """End all that stands around, and remove what lies there."""
+        """End the sandbox and the targets; remove their files."""
         self._closing.close()
 
     # -- programs
@@ -128,7 +128,7 @@ class Stage:
         """Return the command that runs a file of attacks/ in a box of this tier."""
         if self.prefix:
             return Program((*self.prefix, PYTHON, f"{CONTROL_BOT}/{name}", *arguments), Path("/"))
-        python = "python3" if lookup(self.tier).image else PYTHON  # an image may have its own elsewhere
+        python = "python3" if lookup(self.tier).image else PYTHON  # an image may have python3 elsewhere
         return Program((python, str(self.folder / name), *arguments), self.folder, files=self.folder)
 
     def start(self, name: str, *arguments: str) -> Box:
@@ -136,10 +136,10 @@ class Stage:
         return self.sandbox.start(self.program(name, *arguments), self.limits)
 
     def change_file(self) -> None:
-        """Change a file of the bot's folder, as somebody might after it was checked."""
+        """Change a file of the bot's folder, as an author might after the check."""
         (self.folder / "changed.txt").write_text(self.targets["changed"]["text"], encoding="utf-8")
 
-    # -- what stands around
+    # -- targets
 
     def _control(self) -> tuple[str, ...]:
         for path in (self.folder, *self.folder.rglob("*")):
@@ -156,7 +156,7 @@ class Stage:
         )
 
     def _started(self, argv: list[str], **env: str) -> subprocess.Popen[bytes]:
-        """Start a helper that says a word when it is ready, and ends with its input."""
+        """Start a helper that prints a line when ready, and ends with its input."""
         environment = {"PATH": os.environ.get("PATH", os.defpath), **env}
         helper = subprocess.Popen(
             argv,
@@ -164,7 +164,7 @@ class Stage:
             stdout=subprocess.PIPE,
             env=environment,
             cwd="/",
-            start_new_session=True,  # Ctrl-C is for us, who end it
+            start_new_session=True,  # Ctrl-C must not reach it: this process ends it
         )
         self._closing.callback(_end, helper)
         assert helper.stdout is not None
@@ -173,7 +173,7 @@ class Stage:
         return helper
 
     def _targets(self) -> dict[str, Any]:
-        remove_dead()
+        remove_dead_folders()
         reachable = self._closing.enter_context(_reachable_folder())
         secret = reachable / "seeds"
         secret.write_text("secret\n", encoding="ascii")
@@ -183,15 +183,15 @@ class Stage:
         drop = _as_other_user() if os.getuid() == 0 else ()
         victim = self._started([*drop, PYTHON, "-c", _VICTIM, str(self.scratch)], **{SECRET: "x"})
         abstract = f"red-team-{secrets.token_hex(8)}"
-        tcp = self._listens(socket.AF_INET, ("127.0.0.1", 0))
+        tcp = self._listener(socket.AF_INET, ("127.0.0.1", 0))
         udp = self._closing.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         udp.bind(("127.0.0.1", 0))
-        self._listens(socket.AF_UNIX, "\0" + abstract)
-        self._listens(socket.AF_UNIX, str(reachable / "socket"))
+        self._listener(socket.AF_UNIX, "\0" + abstract)
+        self._listener(socket.AF_UNIX, str(reachable / "socket"))
         (reachable / "socket").chmod(0o777)
         return {
-            "referee": _named(os.getpid()),
-            "victim": _named(victim.pid),
+            "referee": _pid_and_start(os.getpid()),
+            "victim": _pid_and_start(victim.pid),
             "scratch": str(self.scratch),
             "abstract": abstract,
             "tcp": tcp.getsockname()[1],
@@ -207,22 +207,22 @@ class Stage:
             "boot_id": _digest(_first_line("/proc/sys/kernel/random/boot_id")),
         }
 
-    def _listens(self, family: int, address: Any) -> socket.socket:
+    def _listener(self, family: int, address: Any) -> socket.socket:
         listener = self._closing.enter_context(socket.socket(family, socket.SOCK_STREAM))
         listener.bind(address)
-        listener.listen(64)  # nobody accepts: that a connection is queued shows that it got here
+        listener.listen(64)  # nobody accepts: a queued connection is proof enough
         return listener
 
 
 @contextlib.contextmanager
 def _reachable_folder() -> Iterator[Path]:
-    """Give a folder of ours that anybody may look into, locked for as long as it is in use, and remove it."""
+    """Make a folder that everybody may read, locked while in use, and remove it afterwards."""
     while True:
         path = PUBLIC / f"{REACHABLE}{os.getpid()}-{secrets.token_hex(8)}"
         path.mkdir(mode=0o700)
         lock = locked(path)
         if lock is not None:
-            break  # else another arena took it for a dead one's before it was locked
+            break  # else another arena removed it before it was locked
     try:
         path.chmod(0o755)  # whatever the umask is
         yield path
@@ -231,8 +231,8 @@ def _reachable_folder() -> Iterator[Path]:
         os.close(lock)
 
 
-def remove_dead() -> None:
-    """Remove such folders of arenas that were killed: our user's, and locked by nobody."""
+def remove_dead_folders() -> None:
+    """Remove the folders of killed arenas: those of our user that nobody has locked."""
     for path in PUBLIC.glob(f"{REACHABLE}*"):
         lock = locked(path)
         if lock is not None:
@@ -241,7 +241,7 @@ def remove_dead() -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder of ours, in which only plain files lie; what can't be removed stays."""
+    """Remove a folder of plain files as far as possible."""
     with contextlib.suppress(OSError):
         for path in folder.iterdir():
             path.unlink()
@@ -254,7 +254,7 @@ def _as_other_user() -> tuple[str, ...]:
 
 
 def _copy_attacks(folder: Path) -> None:
-    """Copy attacks/, and add what a submitted folder may hold and no bot may run with."""
+    """Copy attacks/, and add odd files: a submission may hold them, a box may not."""
     shutil.copytree(ATTACKS, folder, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "changed.txt").write_text("as it was checked\n", encoding="ascii")
     for name, mode in (("odd-setuid", 0o4755), ("odd-writable", 0o666)):
@@ -271,7 +271,7 @@ def _end(helper: subprocess.Popen[bytes]) -> None:
             pipe.close()
 
 
-def _named(pid: int) -> dict[str, int]:
+def _pid_and_start(pid: int) -> dict[str, int]:
     return {"pid": pid, "started": int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])}
 
 
@@ -297,7 +297,7 @@ def _user_name() -> str:
 
 
 class Talk:
-    """A conversation with a box by lines, as a context manager that closes it; every wait is bounded."""
+    """A conversation with a box by lines; a context manager that closes it. Every wait is bounded."""
 
     def __init__(self, box: Box) -> None:
         self.box = box
@@ -314,12 +314,12 @@ class Talk:
         self.box.close()
 
     def send(self, line: str) -> None:
-        """Send a line. A box that is gone is found by what it doesn't answer."""
+        """Send a line. A box that is gone doesn't answer; see `line`."""
         with contextlib.suppress(OSError):
             os.write(self.box.stdin, line.encode() + b"\n")
 
     def lines(self, seconds: float) -> Iterator[str]:
-        """Give lines of standard output until it ends or the time is up."""
+        """Yield lines of standard output until it ends or time is up."""
         deadline = time.monotonic() + seconds
         open_ends = {self.box.stdout, self.box.stderr}
         while True:
@@ -363,24 +363,24 @@ class Traces:
 
 
 def traces(stage: Stage) -> Traces:
-    """Look what there is now."""
-    # Others may mount and unmount meanwhile; what is ours lies below the scratch folder.
+    """Return the traces."""
+    # Only mounts below the scratch folder: other programs mount and unmount too.
     mounts = Path("/proc/self/mountinfo").read_bytes().count(stage.scratch.name.encode())
     folders = tuple(sorted(entry.name for entry in stage.boxes.iterdir()))
     return Traces(_descriptors(), mounts, tuple(_groups()), folders, _containers(stage))
 
 
 def _descriptors() -> int:
-    """Count open descriptors but sockets: the Docker client's pool of connections grows and shrinks by itself."""
+    """Count open descriptors without sockets, since the Docker client's pool of connections varies."""
     count = 0
     for name in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(OSError):  # that of the listing
+        with contextlib.suppress(OSError):  # the listing's own descriptor
             count += not os.readlink(f"/proc/self/fd/{name}").startswith("socket:")
     return count
 
 
 def left_behind(stage: Stage, before: Traces, token: str) -> str:
-    """Wait until nothing is left of an attack; return what still is after a while, "" for nothing."""
+    """Wait until nothing is left of an attack; return what is left at last, "" for nothing."""
     began = time.monotonic()
     while left := _difference(before, traces(stage)) + survivors(token):
         waited = time.monotonic() - began
@@ -412,7 +412,7 @@ def _difference(before: Traces, now: Traces) -> list[str]:
 
 
 def survivors(token: str) -> list[str]:
-    """Return the processes whose command line carries the token, or is that of a dead one's remains."""
+    """Return the processes whose command line carries the token."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
@@ -425,15 +425,14 @@ def _groups() -> list[str]:
     """Return the names of the control groups that this process made."""
     mine = f"arena.{os.getpid()}."
     found = []
-    for folder, below, _ in os.walk("/sys/fs/cgroup"):
+    for _, below, _ in os.walk("/sys/fs/cgroup"):
         found += [name for name in below if name.startswith(mine)]
         below[:] = [name for name in below if not name.startswith(("arena.", "docker"))]
-        del folder
     return sorted(set(found))
 
 
 def _containers(stage: Stage) -> tuple[str, ...]:
-    """Return the containers that this process made and that are still there, whatever their state."""
+    """Return the containers of this process that still exist, in whatever state."""
     if stage.tier != "docker":
         return ()
     from arena.sandbox.docker import OWNER, engine

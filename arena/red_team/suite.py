@@ -1,14 +1,14 @@
-"""Run the rows of the catalog in the boxes of a tier, and judge what came of them.
+"""Run the rows of the catalog in the boxes of a tier, and judge the outcomes.
 
-`attack` yields a `Result` for each program of each row, as soon as it is known; `table` prints them. All probes of a
-tier share one box, since they do it no harm; each hostile bot plays a match of its own.
+`attack` yields a `Result` for each program of each row as soon as it is known; `table` prints them. All probes of a
+tier share one box, since they don't harm it; each hostile bot plays a match of its own.
 
-What is blocked in a box proves little unless the same program worked somewhere on this host: in the process tier, which
-is therefore attacked first, or by a check of the same row that must work in every box. Where neither is so the table
-says "no control".
+A blocked attack proves little unless the same program worked somewhere on this host: in the process tier, which is
+therefore attacked first, or as a check of the same row that must work in every box. Otherwise the table says
+"no control".
 
-A row that a tier can't run (a bomb that no control group would hold, an attack that would reach all that the user runs)
-is reported as not run, with the reason. A program that refuses because it has privileges is a failure: it fails closed.
+A row that a tier can't run (a bomb without a control group to hold it, an attack that would reach all that the user
+runs) is reported as not run, with the reason. A program that refuses to run because it has privileges is a failure.
 """
 
 import contextlib
@@ -33,19 +33,18 @@ from arena.sandbox import Box, SandboxError, sweep
 
 HONEST = Row(0, "an honest match", ())
 PROBES_S = 90.0  # all probes of a tier; they take 2 to 6 s
-SWEPT_S = 10.0  # until what a killed referee left is gone, with its next start
+SWEPT_S = 10.0  # what a killed referee left must be gone this long after the next start
 OPEN = "OPEN"
 NO_CONTROL = "no control"
 PATIENT_MS = 2000
-LIMIT_MS = BANK_MS = 100  # an attack that lets the time run out takes 1 s at most
+LIMIT_MS = BANK_MS = 100  # so an attack that runs out of time takes 1 s at most
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of one program of a row in one tier. `ran` is false where it was left out, for the reason in `seen`.
+    """What came of one program of a row in one tier. `ran` is false if it was left out; `seen` says why.
 
-    `works` are the checks and channels that worked, `unproven` those that were blocked though nothing on this host
-    showed that they can work.
+    `works` are the checks and channels that worked, `unproven` those that were blocked, but never worked on this host.
     """
 
     row: int
@@ -61,18 +60,18 @@ class Result:
 
 
 def expected_results(tiers: Sequence[str], rows: Iterable[int] = ROWS) -> int:
-    """Return how many results `attack` yields where each tier can be had."""
+    """Return how many results `attack` yields if each tier works."""
     kinds = [kind for number in rows for kind in ROWS[number].kinds]
     programs = sum(isinstance(kind, Probes | Match | Together) for kind in kinds)
     names = sum(len(kind.names) for kind in kinds if isinstance(kind, Channel))
-    return len(tiers) * (1 + programs + names)  # the first is an honest match
+    return len(tiers) * (1 + programs + names)  # 1: the honest match
 
 
 def attack(tiers: Sequence[str], scratch: Path, rows: Iterable[int] = ROWS) -> Generator[Result, None, None]:
-    """Attack the boxes of these tiers; `scratch` is a folder for what they need. Yields results as they come.
+    """Attack the boxes of these tiers; `scratch` is a folder for their files. Yields results as they come.
 
-    The process tier comes first, since it is the control of the others. A tier that can't be had gives one result that
-    says why. What the rows leave is told by their own results. Close the iterator, and nothing is left of it.
+    The process tier comes first, because it is the control of the others. A tier that doesn't work yields one result
+    that says why. Closing the iterator removes all it made.
     """
     chosen = [ROWS[number] for number in rows]
     proven: set[str] = set()
@@ -93,7 +92,7 @@ def attack(tiers: Sequence[str], scratch: Path, rows: Iterable[int] = ROWS) -> G
 
 
 def _attack(stage: Stage, rows: Sequence[Row], proven: Collection[str]) -> Iterator[Result]:
-    yield play(HONEST, Match("honest"), stage)  # what is made once, at the first match, is no trace of an attack
+    yield play(HONEST, Match("honest"), stage)  # makes what any first match makes, so that no attack is blamed for it
     wanted = [(row, kind) for row in rows for kind in row.kinds]
     if any(isinstance(kind, Probes) for _, kind in wanted):
         outcomes = probe(stage)
@@ -121,7 +120,7 @@ def failures(results: Iterable[Result]) -> int:
 
 
 def probe(stage: Stage, groups: Sequence[str] = ("processes", "isolation", "storage")) -> dict[str, str]:
-    """Run all checks in one box; return check -> outcome. Raises SandboxError if the program didn't come to its end."""
+    """Run all checks in one box; return check -> outcome. Raises SandboxError if the program ended early."""
     outcomes: dict[str, str] = {}
     with Talk(stage.start("probes.py", *groups)) as talk:
         stage.change_file()
@@ -144,7 +143,7 @@ def judge_probes(
     proven: Collection[str] = (),
     on_ci: bool = False,
 ) -> Result:
-    """Compare the outcomes of a row's checks with what is expected in a tier.
+    """Compare the outcomes of a row's checks with those expected in a tier.
 
     `proven` are the checks that worked in this host's process tier; with `on_ci` more must work there.
     """
@@ -197,7 +196,7 @@ def _summary(attempts: dict[str, str]) -> str:
 
 
 def not_run(kind: Match, stage: Stage) -> str | None:
-    """Say why a hostile bot isn't run in this tier, None if it is."""
+    """Return why a hostile bot isn't run in this tier, or None."""
     if kind.bounded and stage.tier == "process" and not bounded():
         return "no control group would hold it"
     if kind.another_user and not stage.other_user:
@@ -212,7 +211,7 @@ def play(row: Row, kind: Match, stage: Stage) -> Result:
     why = not_run(kind, stage)
     if why is not None:
         return Result(row.number, title, stage.tier, expected, f"not run: {why}", True, ran=False)
-    if kind.bounded and not bounded():  # the box looks at its processes now and then, and ends what exceeds
+    if kind.bounded and not bounded():  # then limits are enforced late, if at all
         kind = replace(kind, faults=(*kind.faults, "too_many_processes", "out_of_memory", ""), saw={}, told="")
     token = secrets.token_hex(8)
     programs = (
@@ -301,7 +300,7 @@ def _persist(stage: Stage, token: str) -> list[str]:
 
 
 def _twins(stage: Stage, token: str) -> list[str]:
-    """Let two boxes of one program run at once, and a third look for what the first has."""
+    """Run two boxes of one program at once, and let a third look for the first's marks."""
     marks = (f"{token}-1", f"{token}-2")
     with Talk(stage.start("persist.py", marks[0])) as one, Talk(stage.start("persist.py", marks[1])) as two:
         _marks(one, "leave")
@@ -320,7 +319,7 @@ def _marks(talk: Talk, command: str) -> list[str]:
 
 
 def _referee_killed(stage: Stage, token: str, frozen: bool = False) -> list[str]:
-    """Kill a referee that has a hostile bot, and do what the next start does; return the processes that live on."""
+    """Kill a referee that has a hostile bot, and sweep as the next start does; return the survivors."""
     command = [sys.executable, "-c", "from arena.red_team.suite import be_killed; be_killed()"]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     arguments = [stage.tier, str(stage.scratch / "killed"), token, str(int(frozen))]
@@ -345,7 +344,7 @@ def _referee_killed_frozen(stage: Stage, token: str) -> list[str]:
 
 
 def be_killed() -> None:
-    """Be a referee whose bot has done its worst: run by a process of its own, which the suite then kills."""
+    """Be a referee whose bot has attacked: the suite runs this in a process of its own and kills it."""
     tier, scratch, token, frozen = sys.argv[1:5]
     with Stage(tier, Path(scratch), surrounded=False) as stage, Talk(stage.start("bot.py", "daemon", token)) as talk:
         talk.send('{"type":"hello"}')
@@ -370,7 +369,7 @@ SCENES: dict[str, Callable[[Stage, str], list[str]]] = {
 
 
 def judge_channel(row: Row, tier: str, found: "channels.Measured", proven: Collection[str] = ()) -> Result:
-    """Compare what a channel carried with what is expected in a tier; `proven` as in `judge_probes`."""
+    """Compare what a channel carried with what a tier may carry; `proven` as in `judge_probes`."""
     title = f"{row.title}: {found.channel}"
     expected = "any" if tier == "process" else "none" if not found.tolerated else f"tolerated: {found.tolerated}"
     wrong = found.problem(tier)
@@ -384,7 +383,7 @@ def judge_channel(row: Row, tier: str, found: "channels.Measured", proven: Colle
 
 
 def table(results: Sequence[Result]) -> str:
-    """Return rows x tiers as text: what was seen, with ! where that isn't what is expected, and then the reasons."""
+    """Return rows x tiers as text: what was seen, with ! where it is unexpected, and then the reasons."""
     tiers = [tier for tier in TIERS if any(result.tier == tier for result in results)]
     cells: dict[tuple[int, str], dict[str, str]] = {}
     for result in results:

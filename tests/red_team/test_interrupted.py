@@ -188,7 +188,7 @@ def test_the_next_start_removes_what_a_killed_attack_left_and_no_living_ones(
     deadline = time.monotonic() + LIMIT_S
     while left.exists():  # a child that was just being started holds the lock until it becomes another program
         assert time.monotonic() < deadline, "it is still there"
-        stage.remove_dead()
+        stage.remove_dead_folders()
         time.sleep(0.01)
     assert theirs.exists()
 
@@ -204,7 +204,7 @@ def test_a_folder_of_another_user_or_a_link_is_never_removed(tmp_path: Path) -> 
     theirs.mkdir()
     try:
         os.chown(theirs, stage.USER, stage.USER)
-        stage.remove_dead()
+        stage.remove_dead_folders()
         assert kept.exists()
         assert link.is_symlink()
         assert theirs.is_dir()

@@ -1,12 +1,12 @@
-"""A bot that greets, plays honestly until its second request, and then attacks; what it saw goes to standard error.
+"""A bot that plays honestly until its second request, then attacks, and reports on standard error.
 
 usage: bot.py ATTACK TOKEN      the token marks this process and its descendants, so that survivors are found
 
-Lines on standard error that begin with "saw " are read by the suite: "saw NAME VALUE".
+The suite reads lines on standard error of the form "saw NAME VALUE".
 """
 
 # mypy: disable-error-code="import-not-found, no-any-return"
-# (In a box this folder is all there is, so its files import each other by their bare names.)
+# (A box holds this folder alone, so its files import each other by their bare names.)
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from collections.abc import Callable
 
 import calls
 
-AT = 2  # the request at which it attacks
-MOST_CHILDREN = 300  # far above Limits.processes, and no more than a host bears
+ATTACK_AT = 2  # the id of the request at which the bot attacks
+MOST_CHILDREN = 300  # far above Limits.processes, and harmless to a host
 MOST_MB = 1024  # four times Limits.memory_mb
-CHILD_S = 30.0  # a child that survives ends by itself, so a test that fails leaves none for long
-HERE = os.path.dirname(os.path.abspath(__file__))
+CHILD_S = 30.0  # a surviving child ends by itself, so a failed test leaves none for long
+BOT = os.path.dirname(os.path.abspath(__file__))
 
 
 def saw(name: str, value: object) -> None:
@@ -37,26 +37,26 @@ def saw(name: str, value: object) -> None:
     print("saw", name, value, file=sys.stderr, flush=True)
 
 
-def rest() -> None:
-    """Be a descendant that does nothing, for a bounded time."""
+def idle_and_exit() -> None:
+    """Do nothing for a bounded time."""
     time.sleep(CHILD_S)
     os._exit(0)
 
 
 def honest() -> None:
-    """Do nothing: the control of all the others."""
+    """Do nothing: the control."""
 
 
 # --- processes --------------------------------------------------------------------------------------------------------
 
 
 def fork_bomb() -> None:
-    """Row 1: start processes until it is refused."""
+    """Row 1: start processes until refused."""
     made = 0
     try:
         while made < MOST_CHILDREN:
             if os.fork() == 0:
-                rest()
+                idle_and_exit()
             made += 1
     except OSError as problem:
         saw("errno", problem.errno)
@@ -81,7 +81,7 @@ def daemon() -> None:
 
 
 def deaf() -> None:
-    """Row 3: ignore all that can be ignored, and the end of input too."""
+    """Row 3: ignore all signals, and the end of input."""
     for number in range(1, 32):
         if number not in (signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD):
             signal.signal(number, signal.SIG_IGN)
@@ -89,7 +89,7 @@ def deaf() -> None:
 
 
 def stop() -> None:
-    """Row 4: stop oneself."""
+    """Row 4: stop itself."""
     os.kill(os.getpid(), signal.SIGSTOP)
 
 
@@ -99,7 +99,7 @@ def sleep() -> None:
 
 
 def kill_supervisor() -> None:
-    """Row 5: stop and kill the first process of the namespace, and the parent."""
+    """Row 5: stop and kill process 1 and the parent."""
     for pid in {1, os.getppid()}:
         if pid not in (0, os.getpid()):
             for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGKILL):
@@ -107,12 +107,12 @@ def kill_supervisor() -> None:
 
 
 def kill_all() -> None:
-    """Row 6: kill everything that can be reached."""
+    """Row 6: kill every process in reach."""
     saw("kill-all", calls.word_of(lambda: os.kill(-1, signal.SIGKILL)))
 
 
 def exit_zero() -> None:
-    """Row 7: leave as if all were well."""
+    """Row 7: exit with code 0."""
     os._exit(0)
 
 
@@ -133,7 +133,7 @@ def heir() -> None:
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
-            rest()
+            idle_and_exit()
         os._exit(0)
     os.wait()
     os._exit(3)
@@ -146,24 +146,24 @@ def close_output() -> None:
 
 
 def another_program() -> None:
-    """Row 12: become a shell that becomes a bot. It goes on in the middle of the conversation."""
+    """Row 12: become a shell that becomes a bot, and go on with the conversation."""
     answer()
-    os.execv("/bin/sh", ["sh", "-c", 'exec "$0" "$@"', sys.executable, f"{HERE}/player.py"])
+    os.execv("/bin/sh", ["sh", "-c", 'exec "$0" "$@"', sys.executable, f"{BOT}/player.py"])
 
 
 def from_memory() -> None:
-    """Row 13: become a program that is no file."""
+    """Row 13: become a program in memory."""
     answer()
     descriptor = os.memfd_create("packed", 0)
     with open(os.path.realpath(sys.executable), "rb") as source, open(descriptor, "wb", closefd=False) as target:
         shutil.copyfileobj(source, target)
     os.execve(
-        f"/proc/self/fd/{descriptor}", ["python3", f"{HERE}/player.py"], {**os.environ, "PYTHONHOME": sys.base_prefix}
+        f"/proc/self/fd/{descriptor}", ["python3", f"{BOT}/player.py"], {**os.environ, "PYTHONHOME": sys.base_prefix}
     )
 
 
 def zombies() -> None:
-    """Row 15: have dead children and never look at them."""
+    """Row 15: leave dead children unreaped."""
     made = 0
     try:
         while made < MOST_CHILDREN:
@@ -176,7 +176,7 @@ def zombies() -> None:
 
 
 def threads() -> None:
-    """Row 16: start threads until it is refused."""
+    """Row 16: start threads until refused."""
     made = 0
     threading.stack_size(64 * 1024)
     try:
@@ -189,16 +189,11 @@ def threads() -> None:
 
 
 def slow_death() -> None:
-    """Row 17: hold much memory in many mappings when one is killed."""
+    """Row 17: be killed with much memory in many mappings."""
     held = [mmap.mmap(-1, 1024 * 1024) for _ in range(150)]
     for memory in held:
         memory.write(bytes(len(memory)))
     time.sleep(CHILD_S)
-
-
-def wait_for_end() -> None:
-    """Row 18: be there when the referee is killed, with a daemon."""
-    daemon()
 
 
 # --- time -------------------------------------------------------------------------------------------------------------
@@ -227,7 +222,7 @@ def burn_in_child() -> None:
 
 
 def _burn(start: Callable[[], None]) -> None:
-    """Play on with a burner at work, and say how much of the others' time it had."""
+    """Play on beside a burner, and report its share of the others' time."""
     answer()
     start()
     time.sleep(0.02)
@@ -248,7 +243,7 @@ def _burn(start: Callable[[], None]) -> None:
 
 
 def _burnt() -> float:
-    """Return the CPU time of this process's session, in s: it and its children, alive."""
+    """Return the CPU time of this session's live processes, in s."""
     total = time.process_time()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
@@ -262,7 +257,7 @@ def _burnt() -> float:
 
 
 def memory_bomb() -> None:
-    """Row 32: take memory until it is refused or the end comes."""
+    """Row 32: take memory until refused or killed."""
     held = []
     for number in range(MOST_MB // 16):
         held.append(bytearray(os.urandom(1024)) * (16 * 1024))
@@ -272,7 +267,7 @@ def memory_bomb() -> None:
 
 
 def memory_in_child() -> None:
-    """Row 32: let children take the memory, each less than the limit; the first that is killed shows the end of it."""
+    """Row 32: let children take memory, each less than the limit, and report whether one is killed."""
     children = []
     for _ in range(8):
         child = os.fork()
@@ -283,12 +278,12 @@ def memory_in_child() -> None:
         children.append(child)
     saw("ended", 1 if os.WIFSIGNALED(os.wait()[1]) else 0)
     for child in children:
-        with contextlib.suppress(ProcessLookupError):  # the one that has ended
+        with contextlib.suppress(ProcessLookupError):  # the child that has ended
             os.kill(child, signal.SIGKILL)
 
 
 def nasty_tree() -> None:
-    """Rows 42 and 43: leave what is hard to remove, and links and pipes for a careless referee to open."""
+    """Rows 42 and 43: leave files that are hard to remove, and links and pipes for a careless referee."""
     for root in {tempfile.gettempdir(), os.environ.get("HOME", "/tmp")}:
         with contextlib.suppress(OSError):
             _nasty(os.path.join(root, "red-team"))
@@ -336,7 +331,7 @@ def flood_errors() -> None:
 
 
 def drip() -> None:
-    """Rows 23 and 24: write a byte now and then."""
+    """Rows 23 and 24: write a byte every 5 ms."""
     while True:
         os.write(1, b" ")
         time.sleep(0.005)
@@ -359,7 +354,7 @@ def answer() -> None:
     print(json.dumps({"id": _open_request, "choice": 0}), flush=True)
 
 
-# Attacks that answer themselves, or never come back.
+# Attacks that answer their own requests, or never return.
 _TAKES_OVER = {another_program, from_memory, burn_in_thread, burn_in_child}
 _AT_ONCE = "exit_at_once"
 
@@ -377,7 +372,7 @@ def main() -> None:
             print('{"type":"hello"}', flush=True)
         elif message["type"] == "request":
             _open_request = message["id"]
-            if message["id"] == AT:
+            if message["id"] == ATTACK_AT:
                 attack()
                 if attack in _TAKES_OVER:
                     return

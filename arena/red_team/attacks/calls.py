@@ -1,8 +1,8 @@
-"""What the attack programs share: raw system calls, one line of outcome for each attempt, and the refusal to start.
+"""What the attack programs share: raw system calls, the report of outcomes, and the refusal to run with privileges.
 
-A check is a function that really tries something. It returns what came of it, or raises OSError; the word that is
-reported is OPEN (the attack worked), the errno's name, the signal that killed it, or the word it returned. Each
-check runs in a child process, so one that is killed, or that kills its whole process, spoils no other.
+A check is a function that attempts an attack. It returns a word, or None if the attack worked, or raises OSError. The
+outcome is OPEN (the attack worked), the errno's name, the signal that killed the check, or the returned word. Each
+check runs in a child process, so a killed one spoils no other.
 
 Needs Python 3.9 and its standard library; imports nothing of the arena, since a box holds only this folder.
 """
@@ -22,10 +22,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, Union
 
 OPEN = "OPEN"
-ABSENT = "ABSENT"  # there is nothing to attack: the process, file or device isn't to be seen
+ABSENT = "ABSENT"  # no target: the process, file or device can't be seen
 REFUSED = 77  # the exit code of a program that refuses to attack with privileges
 CAP_SYS_ADMIN = 21  # <linux/capability.h>
-CHECK_S = 10.0  # one check; a slow one is killed and reported as SLOW
+CHECK_S = 10.0  # for one check; a slower one is killed and reported as SLOW
 WHOLE_IDS = 4294967295  # what the initial user namespace maps
 
 Outcome = Union[str, None]  # noqa: UP007 - Python 3.9; None says OPEN
@@ -35,7 +35,7 @@ Targets = dict[str, Any]
 libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
 
-# System calls by machine: <asm/unistd_64.h>, <asm-generic/unistd.h>. Numbers from 424 on are the same everywhere.
+# System calls by machine: <asm/unistd_64.h>, <asm-generic/unistd.h>. From 424 on all machines share the numbers.
 _X86_64 = {
     "add_key": 248,
     "adjtimex": 159,
@@ -125,7 +125,7 @@ def call(name: str, *arguments: object) -> int:
 
 
 def checked(result: int) -> int:
-    """Pass on what a function of the C library returned; raises OSError if that was -1."""
+    """Return the result of a C library function; raises OSError if it is -1."""
     if result == -1:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
@@ -133,7 +133,7 @@ def checked(result: int) -> int:
 
 
 def refuse_privileges() -> None:
-    """Exit with REFUSED if an attack that works could hurt the host: fail closed, also where /proc can't be read."""
+    """Exit with REFUSED if this process could hurt the host, or if /proc can't tell."""
     why = _privilege()
     if why is not None:
         print(f"red team: refused: {why}", file=sys.stderr, flush=True)
@@ -157,12 +157,12 @@ def _privilege() -> str | None:
 
 
 def say(check: str, outcome: str) -> None:
-    """Report one outcome as a line of JSON; the line is written at once and whole."""
+    """Report one outcome as a line of JSON, in a single write."""
     os.write(1, (json.dumps({"check": check, "outcome": outcome}) + "\n").encode())
 
 
 def word_of(check: Check) -> str:
-    """Try, and say in one word what came of it."""
+    """Run a check here; return its outcome."""
     try:
         return check() or OPEN
     except OSError as problem:
@@ -177,7 +177,7 @@ def attempt(name: str, check: Check) -> None:
 
 
 def outcome_of(check: Check) -> str:
-    """Run a check in a child process of its own session; return its word, or the signal that killed it."""
+    """Run a check in a child process; return its outcome, or the signal that killed it."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -224,12 +224,12 @@ def libc_mount(source: str, target: str, kind: str) -> None:
 
 
 def write_open(path: str) -> None:
-    """Open an existing file for writing, and write nothing."""
+    """Open an existing file for writing."""
     os.close(os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK))
 
 
 def first_open(checks: Iterable[tuple[str, Check]]) -> str:
-    """Try several ways to one end: OPEN and the way if one works, else the distinct errnos of all."""
+    """Try several ways; return OPEN and the first that works, else all distinct outcomes."""
     words = []
     for name, check in checks:
         word = word_of(check)
@@ -239,8 +239,8 @@ def first_open(checks: Iterable[tuple[str, Check]]) -> str:
     return " ".join(sorted(set(words))) or ABSENT
 
 
-def started(pid: int) -> int | None:
-    """Return when the process of this number was started, in the kernel's ticks; None if there is none to be seen."""
+def start_time(pid: int) -> int | None:
+    """Return a process's start time in the kernel's ticks, None if it can't be seen."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return int(file.read().rpartition(b")")[2].split()[19])
@@ -248,6 +248,6 @@ def started(pid: int) -> int | None:
         return None
 
 
-def theirs(target: dict[str, int]) -> bool:
-    """Tell whether the number in this namespace is that of the target; another process may bear it here."""
-    return started(target["pid"]) == target["started"]
+def is_target(target: dict[str, int]) -> bool:
+    """Tell whether the target's pid names it here: pid namespaces reuse numbers."""
+    return start_time(target["pid"]) == target["started"]

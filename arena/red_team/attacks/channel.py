@@ -1,18 +1,18 @@
-"""Be one of two bots that want to tell each other something: change what the other may see, or look at it.
+"""Be one of two colluding bots: change something that the other may see, or look at it.
 
-usage: channel.py TOKEN       the token is known to both, as an agreement between their author's bots would be
+usage: channel.py TOKEN       both bots know the token, as two bots of one author would
 
 Commands on standard input, one JSON object a line, each answered by one:
 
-    {"do":"open","channel":NAME}   {}                   begin; {"error":ERRNO} if it can't be had
-    {"do":"set","bit":0 or 1}      {}                   the sender's side; what goes on working does so until the next;
+    {"do":"open","channel":NAME}   {}                   begin; {"error":ERRNO} if the channel is refused
+    {"do":"set","bit":0 or 1}      {}                   the sender's side; work goes on until the next command;
                                                         for answer-time the microseconds to wait
     {"do":"read"}                  {"value":NUMBER}     the receiver's side
     {"do":"shut"}                  {}                   end
 """
 
 # mypy: disable-error-code="import-not-found, no-any-return"
-# (In a box this folder is all there is, so its files import each other by their bare names.)
+# (A box holds this folder alone, so its files import each other by their bare names.)
 
 from __future__ import annotations
 
@@ -36,34 +36,34 @@ import persist
 
 TOKEN = sys.argv[1] if len(sys.argv) > 1 else "none"
 NUMBER = zlib.crc32(TOKEN.encode())
-HERE = os.path.dirname(os.path.abspath(__file__))
-SHARED = os.path.realpath("/usr/bin/env")  # a file that all boxes of a machine or an image see
-WINDOW_S = 0.008  # how long a receiver measures speed
+BOT = os.path.dirname(os.path.abspath(__file__))
+SHARED = os.path.realpath("/usr/bin/env")  # all boxes of a machine or an image see this file
+WINDOW_S = 0.008  # for a receiver's measurement of speed
 MB = 1024 * 1024
 COPIED = 16 * MB  # more than a core's own cache
-SPUN_S = 0.001  # of a delay; what a sleeper's wakening may be late by
+SPUN_S = 0.001  # the end of a delay, because sleepers wake late
 F_SETPIPE_SZ = 1031
 IN_OPEN = 0x20
 RWF_NOWAIT = 8
 
 
 class Channel:
-    """Both sides of a way to talk; `begin` and `end` are called on both."""
+    """Both sides of a channel; `begin` and `end` are called on both."""
 
-    works = False  # whether the sender has to go on working for as long as the bit is 1
+    works = False  # whether the sender works as long as the bit is 1
 
     def begin(self) -> None:
         """Prepare."""
 
     def end(self) -> None:
-        """Leave nothing."""
+        """Clean up."""
         self.put(0)
 
     def put(self, bit: int) -> None:
-        """Change what can be seen."""
+        """Send a bit."""
 
     def work(self) -> None:
-        """Do a piece of work that can be felt."""
+        """Do a piece of work."""
 
     def get(self) -> float:
         """Look."""
@@ -77,7 +77,7 @@ class File(Channel):
         self.path = os.path.join(folder, f"red-team-{TOKEN}")
 
     def put(self, bit: int) -> None:
-        """Make it or take it away."""
+        """Make or remove it."""
         if bit:
             os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666))
         else:
@@ -85,18 +85,18 @@ class File(Channel):
                 os.unlink(self.path)
 
     def get(self) -> float:
-        """Look whether it is there."""
+        """Look for it."""
         return float(os.path.exists(self.path))
 
 
 class KernelMark(Channel):
-    """A mark of persist.py that the kernel keeps."""
+    """A mark of persist.py in the kernel."""
 
     def __init__(self, name: str) -> None:
         self.leave, self.find, self.take = persist.kernel_marks(TOKEN)[name]
 
     def put(self, bit: int) -> None:
-        """Leave it or take it away."""
+        """Leave or remove it."""
         if bit:
             self.leave()
         else:
@@ -104,7 +104,7 @@ class KernelMark(Channel):
                 self.take()
 
     def get(self) -> float:
-        """Look whether it is there. What is forbidden altogether is told as an error."""
+        """Look for it. Raises OSError if the call is forbidden."""
         try:
             self.find()
         except OSError as problem:
@@ -136,13 +136,13 @@ class Listener(Channel):
                 self.socket.listen(64)
 
     def unlink(self) -> None:
-        """Take away the file of a socket that has one."""
+        """Remove the socket's file, if any."""
         if isinstance(self.address, str) and self.address.startswith("/"):
             with contextlib.suppress(OSError):
                 os.unlink(self.address)
 
     def get(self) -> float:
-        """Try to connect; by UDP the refusal comes with the second datagram."""
+        """Try to connect; UDP's second datagram tells of a refusal."""
         with socket.socket(self.family, self.kind) as caller:
             caller.settimeout(0.2)
             try:
@@ -156,7 +156,7 @@ class Listener(Channel):
 
 
 class Flock(Channel):
-    """A lock on a file that both can only read."""
+    """A lock on a file that both can read."""
 
     def begin(self) -> None:
         """Open it."""
@@ -181,30 +181,30 @@ class Flock(Channel):
 
 
 class RecordLock(Flock):
-    """A lock of POSIX on such a file."""
+    """A POSIX lock on such a file."""
 
     def put(self, bit: int) -> None:
-        """Take a lock for reading at an agreed place, or give it back."""
+        """Take or release a read lock at an agreed offset."""
         kind = fcntl.F_RDLCK if bit else fcntl.F_UNLCK
         fcntl.fcntl(self.file, fcntl.F_SETLK, struct.pack("hhqqi4x", kind, os.SEEK_SET, NUMBER, 1, 0))
 
     def get(self) -> float:
-        """Ask who is in the way of a lock for writing."""
+        """Ask who is in the way of a write lock."""
         asked = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, NUMBER, 1, 0)
         answer = fcntl.fcntl(self.file, fcntl.F_GETLK, asked)
         return float(struct.unpack("hhqqi4x", answer)[0] != fcntl.F_UNLCK)
 
 
 class Lease(Channel):
-    """Whether a lease for writing can be had tells whether somebody else has the file open; for its owner only."""
+    """A write lease, which only a file's owner gets, and only if nobody else has the file open."""
 
-    path = os.path.join(HERE, "player.py")
+    path = os.path.join(BOT, "player.py")
 
     def __init__(self) -> None:
         self.open: list[int] = []
 
     def put(self, bit: int) -> None:
-        """Have it open, or not."""
+        """Open or close it."""
         while self.open:
             os.close(self.open.pop())
         if bit:
@@ -224,7 +224,7 @@ class Lease(Channel):
 
 
 class Watch(Channel):
-    """Seeing that a file both can only read was opened."""
+    """A watch on a file that both can read."""
 
     def __init__(self) -> None:
         self.watcher = -1
@@ -240,7 +240,7 @@ class Watch(Channel):
             os.close(os.open(SHARED, os.O_RDONLY))
 
     def get(self) -> float:
-        """Count what was seen."""
+        """Count its events."""
         with contextlib.suppress(BlockingIOError):
             return float(len(os.read(self.watcher, 65536)) // 16)
         return 0.0
@@ -251,7 +251,7 @@ class Watch(Channel):
 
 
 class Counter(Channel):
-    """A number that the kernel shows of the whole machine."""
+    """A number that the kernel shows of the machine."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -274,7 +274,7 @@ class Locks(Counter):
         self.files: list[int] = []
 
     def put(self, bit: int) -> None:
-        """Have locks on files of one's own."""
+        """Lock files of its own, or none."""
         while self.files:
             os.close(self.files.pop())
         for _ in range(8 * bit):
@@ -289,14 +289,14 @@ class Locks(Counter):
 
 
 class Threads(Counter):
-    """The number of threads of the machine, in /proc/loadavg; /proc/stat shows how many began."""
+    """The machine's threads: how many live (/proc/loadavg), or ever began (/proc/stat)."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self.children: list[int] = []
 
     def put(self, bit: int) -> None:
-        """Have children, or not."""
+        """Start or end children."""
         while self.children:
             child = self.children.pop()
             os.kill(child, 9)
@@ -315,14 +315,14 @@ class Threads(Counter):
         return float(next(line.split()[1] for line in text.splitlines() if line.startswith("processes ")))
 
 
-class Pids(Threads):
+class ProcessNumbers(Threads):
     """The number that the next process gets."""
 
     def __init__(self) -> None:
         super().__init__("")
 
     def get(self) -> float:
-        """Have a child and look at its number."""
+        """Start a child, return its number."""
         child = os.fork()
         if child == 0:
             os._exit(0)
@@ -352,7 +352,7 @@ class Memory(Counter):
 
 
 class SystemInfo(Memory):
-    """The same by a system call, which no mount can hide."""
+    """The free memory by a system call."""
 
     def get(self) -> float:
         """Ask for it."""
@@ -367,7 +367,7 @@ class FreeSpace(Channel):
     path = os.path.join(tempfile.gettempdir(), f"space-{TOKEN}-{os.getpid()}")
 
     def put(self, bit: int) -> None:
-        """Fill some, or free it."""
+        """Fill or free some."""
         if bit:
             with open(self.path, "wb") as file:
                 file.write(bytes(2 * MB))
@@ -376,8 +376,8 @@ class FreeSpace(Channel):
                 os.unlink(self.path)
 
     def get(self) -> float:
-        """Add up what all that can be seen say."""
-        places = ("/", "/usr", HERE, tempfile.gettempdir(), "/dev/shm", "/dev")
+        """Add up all file systems."""
+        places = ("/", "/usr", BOT, tempfile.gettempdir(), "/dev/shm", "/dev")
         found = [os.statvfs(place) for place in places if os.path.exists(place)]
         return float(sum(place.f_bfree * place.f_frsize for place in found))
 
@@ -405,14 +405,14 @@ class Dentries(Counter):
         self.round = 0
 
     def put(self, bit: int) -> None:
-        """Look for names that nobody looked for before."""
+        """Look up names for the first time."""
         self.round += 1
         for number in range(1000 * bit):
             os.path.exists(f"/usr/red-team-{os.getpid()}-{self.round}-{number}")
 
 
 class InodeNumbers(Channel):
-    """The number that the next pipe gets: one counter for the whole machine, given out by the thousand per core."""
+    """The next pipe's number: the machine has one counter, of which each core takes 1,000 at a time."""
 
     def put(self, bit: int) -> None:
         """Use up numbers."""
@@ -429,12 +429,12 @@ class InodeNumbers(Channel):
         return number
 
     def get(self) -> float:
-        """Use up one's own thousand and look at what comes."""
+        """Use up the core's 1,000; return the next."""
         return float(self.use(1100))
 
 
 class PipePages(Channel):
-    """What a user's pipes may hold together: shared by boxes that are one user outside."""
+    """The sum of all pipes of a user, which boxes of one user share."""
 
     def __init__(self) -> None:
         self.ends: list[int] = []
@@ -447,7 +447,7 @@ class PipePages(Channel):
             self.grow()
 
     def grow(self) -> int:
-        """Have as many large pipes as one may; return how many."""
+        """Make large pipes up to the limit; return how many."""
         for made in range(90):
             ends = os.pipe()
             self.ends += ends
@@ -465,7 +465,7 @@ class PipePages(Channel):
 
 
 def quiet_files() -> list[str]:
-    """Return files of the machine's programs that nobody else is likely to read, in an order both agree on."""
+    """Return files that hardly anybody reads, in the same order for both."""
     found = []
     for folder in ("/usr/share", "/usr/lib"):
         for root, _, names in os.walk(folder):
@@ -481,7 +481,7 @@ def quiet_files() -> list[str]:
 
 
 class PageCache(Channel):
-    """Whether a file that both can only read is in memory: any reader may have it read, or thrown out."""
+    """Whether a file is in memory: any reader may load it or throw it out."""
 
     size = 64 * 1024
     file = -1
@@ -492,13 +492,13 @@ class PageCache(Channel):
         os.posix_fadvise(self.file, 0, 0, os.POSIX_FADV_RANDOM)
 
     def put(self, bit: int) -> None:
-        """Have it read, or thrown out."""
+        """Load or throw it out."""
         os.posix_fadvise(self.file, 0, 0, os.POSIX_FADV_DONTNEED)
         if bit:
             os.pread(self.file, self.size, 0)
 
     def get(self) -> float:
-        """Ask for a page that is there without waiting; it isn't read if it isn't there."""
+        """Ask for a page without loading it."""
         try:
             return float(os.preadv(self.file, [bytearray(16)], 0, RWF_NOWAIT) > 0)
         except BlockingIOError:
@@ -512,9 +512,9 @@ class PageCache(Channel):
 
 
 class PageCacheOnce(Channel):
-    """The same where nothing can be thrown out: a bit is a file that wasn't read since the machine's start, or was.
+    """The same where nothing can be thrown out: each bit is a file, loaded or not since the machine's start.
 
-    The suite throws out those of the list before, so that it finds what bots find on a machine that has just started.
+    The suite first throws these files out, as if the machine had just started.
     """
 
     def begin(self) -> None:
@@ -529,7 +529,7 @@ class PageCacheOnce(Channel):
         self.used += 1
 
     def read(self) -> None:
-        """Read one whole page of it."""
+        """Read one page of it."""
         descriptor = os.open(self.files[self.used % len(self.files)], os.O_RDONLY)
         try:
             os.pread(descriptor, 4096, 8192)
@@ -545,11 +545,11 @@ class PageCacheOnce(Channel):
         return -took
 
     def end(self) -> None:
-        """Leave nothing."""
+        """Clean up."""
 
 
 class PageCacheTiming(PageCache):
-    """The same by how long a read takes."""
+    """The same by the time of a read."""
 
     def get(self) -> float:
         """Measure how long a read takes."""
@@ -559,11 +559,11 @@ class PageCacheTiming(PageCache):
         return -took
 
 
-class HandleNumbers(Pids):
-    """The number of the next handle of a process: one counter for the whole machine, also across namespaces."""
+class HandleNumbers(ProcessNumbers):
+    """The next pidfd's number: the machine has one counter for all namespaces."""
 
     def get(self) -> float:
-        """Have a child, and look at the number of its handle."""
+        """Start a child; return its pidfd's number."""
         child = os.fork()
         if child == 0:
             time.sleep(1)
@@ -577,12 +577,12 @@ class HandleNumbers(Pids):
 
 
 class Contention(Channel):
-    """How fast one computes while the other does, on one core."""
+    """How fast two compute on one core."""
 
     works = True
 
     def begin(self) -> None:
-        """Go to the core that was agreed on."""
+        """Go to the agreed core."""
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
     def work(self) -> None:
@@ -590,7 +590,7 @@ class Contention(Channel):
         sum(range(2000))
 
     def get(self) -> float:
-        """Count how much is done in a while."""
+        """Count rounds in `WINDOW_S`."""
         end = time.perf_counter() + WINDOW_S
         done = 0
         while time.perf_counter() < end:
@@ -598,11 +598,11 @@ class Contention(Channel):
         return float(-done)
 
     def end(self) -> None:
-        """Leave nothing: the box ends with its affinity."""
+        """Keep the affinity: it ends with the box."""
 
 
 class Bandwidth(Channel):
-    """How fast one copies memory while the other does, each on a core of its own."""
+    """How fast two copy memory, each on its own core."""
 
     works = True
 
@@ -625,16 +625,16 @@ class Bandwidth(Channel):
         return time.perf_counter() - began
 
     def end(self) -> None:
-        """Leave nothing."""
+        """Clean up."""
 
 
 class AnswerTime(Channel):
-    """How long one takes to answer: the other sees the time from its own answer to its next request."""
+    """The time to answer: the other sees the time from its answer to its next request."""
 
     answered = 0.0
 
     def put(self, bit: int) -> None:
-        """Answer late, by so many microseconds: asleep at first, then computing, since sleepers wake late."""
+        """Answer late by that many microseconds: asleep, at the end busy."""
         until = time.perf_counter() + bit / 1e6
         time.sleep(max(0.0, bit / 1e6 - SPUN_S))
         while time.perf_counter() < until:
@@ -648,7 +648,7 @@ class AnswerTime(Channel):
 
 
 class Idle(Counter):
-    """The time that the machine had nothing to do, or had too much to do."""
+    """The time that the machine was idle, or overloaded."""
 
     works = True
 
@@ -661,7 +661,7 @@ class Idle(Counter):
         sum(range(2000))
 
     def get(self) -> float:
-        """Look how it grows in a while in which one sleeps."""
+        """Return its growth during a sleep, negated."""
         before = super().get()
         time.sleep(0.03)  # the numbers are hundredths of a second
         return before - super().get()
@@ -694,7 +694,7 @@ def channels() -> dict[str, Channel]:
         "proc-locks": Locks(),
         "load-average": Threads("/proc/loadavg"),
         "proc-stat": Threads("/proc/stat"),
-        "process-numbers": Pids(),
+        "process-numbers": ProcessNumbers(),
         "meminfo": Memory("/proc/meminfo"),
         "vmstat": Memory("/proc/vmstat"),
         "sysinfo": SystemInfo(""),
@@ -748,12 +748,12 @@ def main() -> None:
         except OSError as problem:
             answer["error"] = errno.errorcode.get(problem.errno or 0, str(problem))
         except (StopIteration, IndexError, ValueError, TypeError):
-            answer["error"] = "HIDDEN"  # the file is there, and doesn't tell
+            answer["error"] = "HIDDEN"  # the file exists but holds no number
         os.write(1, (json.dumps(answer) + "\n").encode())
 
 
 def _line() -> bytes:
-    """Read one command without reading ahead: whether there is input is what `poll` must know."""
+    """Read one command, and no further: `poll` must see the next."""
     line = b""
     while not line.endswith(b"\n"):
         piece = os.read(0, 1)

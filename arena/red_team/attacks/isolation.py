@@ -1,7 +1,7 @@
-"""Attempts to see, reach or change what is outside: rows 46 to 65, 67 and 68."""
+"""Attempts to see, reach or change the outside: rows 46 to 65, 67 and 68."""
 
 # mypy: disable-error-code="import-not-found, no-any-return"
-# (In a box this folder is all there is, so its files import each other by their bare names.)
+# (A box holds this folder alone, so its files import each other by their bare names.)
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ import calls
 from calls import Check, Outcome, Targets
 
 SECRET = "RED_TEAM_SECRET"  # the variable that the referee and the victim carry
-HIGH_BIT = 1 << 32  # the kernel takes 32 bits of a socket's family, a filter that compares 64 sees another number
-WALK_S = 4.0  # how long a tree of control files is tried
-ASKS_LATER = {"/proc/sys/kernel/ns_last_pid"}  # anybody may open it; who writes is asked for a capability
+HIGH_BIT = 1 << 32  # the kernel reads 32 bits of a socket's family; a filter that reads 64 sees another number
+WALK_S = 4.0  # for a walk through a tree of control files
+ASKS_LATER = {"/proc/sys/kernel/ns_last_pid"}  # anybody may open it; writing needs a capability
 NAMESPACES = {
     "mount": 0x00020000,
     "cgroup": 0x02000000,
@@ -52,15 +52,15 @@ PTRACE_SEIZE = 0x4206  # <linux/ptrace.h>: attaches without stopping
 KEYCTL_GET_KEYRING_ID = 0  # <linux/keyctl.h>
 KEY_SPEC_USER_KEYRING = -4
 KEY_SPEC_SESSION_KEYRING = -3
-FAN_REPORT_FID = 0x200  # <linux/fanotify.h>: what an unprivileged listener must ask for
+FAN_REPORT_FID = 0x200  # <linux/fanotify.h>: an unprivileged listener must set it
 UFFD_USER_MODE_ONLY = 1
 CLONE_NEWUSER = NAMESPACES["user"]
 PAGE = 4096
-HARMLESS = signal.SIGURG  # ignored unless asked for: as an ordinary user's plain process this reaches the referee
+HARMLESS = signal.SIGURG  # ignored by default: an ordinary user's plain process can send it to the referee
 
 
 def checks(targets: Targets) -> Iterator[tuple[str, Check]]:
-    """Give the checks of this file."""
+    """Yield this file's checks."""
     for who in ("referee", "victim"):
         target = targets[who]
         for name in ("mem", "environ", "maps", "fd"):
@@ -98,18 +98,18 @@ def _kernel() -> Iterator[tuple[str, Check]]:
     yield "56.add-key", lambda: add_key(KEY_SPEC_USER_KEYRING)
     yield "56.add-key-session", lambda: add_key(KEY_SPEC_SESSION_KEYRING)
     yield "56.request-key", request_key
-    yield "56.keyctl", lambda: made("keyctl", KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_KEYRING, 1)
-    yield "57.io-uring", lambda: made("io_uring_setup", 4, ctypes.create_string_buffer(120))
+    yield "56.keyctl", lambda: try_call("keyctl", KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_KEYRING, 1)
+    yield "57.io-uring", lambda: try_call("io_uring_setup", 4, ctypes.create_string_buffer(120))
     yield "60.bpf", bpf
     yield "60.perf", perf
-    yield "60.userfaultfd", lambda: made("userfaultfd", UFFD_USER_MODE_ONLY)
-    yield "60.kexec", lambda: made("kexec_load", 0, 0, None, 0)
-    yield "60.init-module", lambda: made("init_module", None, 0, b"")
-    yield "60.finit-module", lambda: made("finit_module", -1, b"", 0)
-    yield "60.fanotify", lambda: made("fanotify_init", FAN_REPORT_FID, 0)
-    yield "60.quotactl", lambda: made("quotactl", 0x80000100, b"/dev/vda", 0, None)
-    yield "60.swapon", lambda: made("swapon", b"/dev/zram0", 0)
-    yield "60.syslog", lambda: made("syslog", 3, ctypes.create_string_buffer(64), 64)
+    yield "60.userfaultfd", lambda: try_call("userfaultfd", UFFD_USER_MODE_ONLY)
+    yield "60.kexec", lambda: try_call("kexec_load", 0, 0, None, 0)
+    yield "60.init-module", lambda: try_call("init_module", None, 0, b"")
+    yield "60.finit-module", lambda: try_call("finit_module", -1, b"", 0)
+    yield "60.fanotify", lambda: try_call("fanotify_init", FAN_REPORT_FID, 0)
+    yield "60.quotactl", lambda: try_call("quotactl", 0x80000100, b"/dev/vda", 0, None)
+    yield "60.swapon", lambda: try_call("swapon", b"/dev/zram0", 0)
+    yield "60.syslog", lambda: try_call("syslog", 3, ctypes.create_string_buffer(64), 64)
     yield "60.kernel-log", lambda: os.close(os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK))
     yield "60.open-by-handle", open_by_handle
     yield "61.i386", i386
@@ -124,10 +124,10 @@ def _namespaces() -> Iterator[tuple[str, Check]]:
     yield "58.clone3-user", clone3_user
     yield "58.mount", lambda: calls.libc_mount("none", tempfile.gettempdir(), "tmpfs")
     yield "58.mount-in-user-namespace", mount_in_user_namespace
-    yield "58.fsopen", lambda: made("fsopen", b"tmpfs", 0)
-    yield "58.open-tree", lambda: made("open_tree", -100, b"/", 1)  # OPEN_TREE_CLONE
-    yield "58.umount", lambda: made("umount2", b"/proc", 0)
-    yield "58.pivot-root", lambda: made("pivot_root", b"/", b"/")
+    yield "58.fsopen", lambda: try_call("fsopen", b"tmpfs", 0)
+    yield "58.open-tree", lambda: try_call("open_tree", -100, b"/", 1)  # OPEN_TREE_CLONE
+    yield "58.umount", lambda: try_call("umount2", b"/proc", 0)
+    yield "58.pivot-root", lambda: try_call("pivot_root", b"/", b"/")
     yield "58.chroot", lambda: os.chroot("/")
     yield "58.setns", enter_first_process
     yield "59.gain-by-exec", gain_by_exec
@@ -166,22 +166,18 @@ def _files(targets: Targets) -> Iterator[tuple[str, Check]]:
 
 
 def on(target: dict[str, int], attack: object) -> Check:
-    """Make a check that attacks a process, if it is that one which has the number here."""
+    """Make a check that attacks a process, if its pid names it here."""
 
     def check() -> Outcome:
-        return _tried(target, attack)
+        if calls.start_time(target["pid"]) not in (None, target["started"]):
+            return calls.ABSENT  # another process of this namespace
+        return attack(target["pid"])  # type: ignore[operator]
 
     return check
 
 
-def _tried(target: dict[str, int], attack: object) -> Outcome:
-    if calls.started(target["pid"]) not in (None, target["started"]):
-        return calls.ABSENT  # somebody else of this namespace
-    return attack(target["pid"])  # type: ignore[operator]
-
-
 def reads_process(target: dict[str, int], name: str) -> Check:
-    """Make a check that opens a file of a process: its memory for writing, the others to be read."""
+    """Make a check that opens a file of a process: mem for writing, others for reading."""
 
     def check(pid: int) -> None:
         path = f"/proc/{pid}/{name}"
@@ -198,24 +194,24 @@ def reads_process(target: dict[str, int], name: str) -> Check:
 
 
 def ptrace(pid: int) -> None:
-    """Seize a process, which goes on; it is let go when this one ends."""
+    """Seize a process until this process ends, without stopping it."""
     calls.call("ptrace", PTRACE_SEIZE, pid, 0, 0)
 
 
 def read_memory(pid: int) -> None:
-    """Read at an address of another process; the permission is asked for before the address is looked at."""
+    """Read another process's memory; the kernel checks the permission before the address."""
     buffer = ctypes.create_string_buffer(8)
     local = struct.pack("PN", ctypes.addressof(buffer), 8)
     remote = struct.pack("PN", PAGE, 8)
     try:
         calls.call("process_vm_readv", pid, local, 1, remote, 1, 0)
     except OSError as problem:
-        if problem.errno != calls.errno.EFAULT:  # allowed, but nothing is mapped there
+        if problem.errno != calls.errno.EFAULT:  # EFAULT: allowed, but the address isn't mapped
             raise
 
 
 def control_memory() -> None:
-    """Read one's own memory by the same call, unless it is forbidden altogether."""
+    """Read this process's memory, unless the call is forbidden."""
     try:
         read_memory(os.getpid())
     except PermissionError:
@@ -223,19 +219,19 @@ def control_memory() -> None:
 
 
 def take_descriptor(pid: int) -> None:
-    """Take a copy of another process's standard input."""
+    """Copy another process's standard input."""
     handle = calls.call("pidfd_open", pid, 0)
     os.close(calls.call("pidfd_getfd", handle, 0, 0))
 
 
 def signal_by_handle(pid: int) -> None:
-    """Send a signal by a descriptor of the process instead of its number."""
+    """Send a signal by pidfd instead of by number."""
     handle = calls.call("pidfd_open", pid, 0)
     calls.call("pidfd_send_signal", handle, HARMLESS, None, 0)
 
 
 def secret_in(name: str, secret: str) -> str:
-    """Look for a word in that file of every process that can be seen, but our own."""
+    """Look for a text in a /proc file of every other session's processes."""
     mine, seen = os.getsid(0), 0
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -263,7 +259,7 @@ def connect(family: int, address: object) -> None:
 
 
 def send_udp(address: tuple[str, int]) -> None:
-    """Send a datagram; it isn't known whether it arrives, but it left."""
+    """Send a datagram, which may or may not arrive."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagram:
         datagram.sendto(b"\0", address)
 
@@ -293,8 +289,8 @@ def docker_socket(targets: Targets) -> str:
 # --- kernel interfaces ------------------------------------------------------------------------------------------------
 
 
-def made(name: str, *arguments: object) -> None:
-    """Make a system call, and close what it may have opened; a complaint about an argument means it was allowed."""
+def try_call(name: str, *arguments: object) -> None:
+    """Make a system call and close its descriptor; a refused argument means that the call is allowed."""
     try:
         result = calls.call(name, *arguments)
     except OSError as problem:
@@ -306,13 +302,13 @@ def made(name: str, *arguments: object) -> None:
 
 
 def add_key(ring: int) -> None:
-    """Leave a key in a keyring, then take it away."""
+    """Add a key to a keyring, then remove it."""
     key = calls.call("add_key", b"user", b"red-team", b"x", 1, ring)
     calls.call("keyctl", 9, key, ring, 0, 0)  # KEYCTL_UNLINK
 
 
 def request_key() -> None:
-    """Ask for a key; that there is none is an answer of the keyring, so it was reached."""
+    """Ask for a missing key; ENOKEY shows that the keyring was reached."""
     try:
         calls.call("request_key", b"user", b"red-team-none", None, 0)
     except OSError as problem:
@@ -321,19 +317,19 @@ def request_key() -> None:
 
 
 def bpf() -> None:
-    """Make a map, the least that is forbidden to others where anything is."""
+    """Make a map, which is forbidden if anything of bpf is."""
     attributes = struct.pack("IIIIII", 2, 4, 8, 1, 0, 0) + bytes(104)  # BPF_MAP_TYPE_ARRAY
     os.close(calls.call("bpf", 0, attributes, len(attributes)))
 
 
 def perf() -> None:
-    """Count this process's own faults, user mode only: the least that is forbidden where anything is."""
+    """Count this process's faults in user mode, which is forbidden if anything of perf is."""
     attributes = struct.pack("IIQ", 1, 112, 2) + bytes(24) + struct.pack("Q", 0b1100000) + bytes(64)
     os.close(calls.call("perf_event_open", attributes, 0, -1, -1, 0))
 
 
 def open_by_handle() -> None:
-    """Open a file by its handle, which needs no path that leads to it."""
+    """Open a file by its handle, without a path."""
     handle = struct.pack("Ii", 128, 0) + bytes(128)
     buffer, mount = ctypes.create_string_buffer(handle, len(handle)), ctypes.c_int()
     calls.call("name_to_handle_at", -100, b"/usr", buffer, ctypes.byref(mount), 0)
@@ -342,7 +338,7 @@ def open_by_handle() -> None:
 
 
 def i386() -> Outcome:
-    """Ask for the process's number by the system calls of 32 bits, which have a table of their own."""
+    """Ask for the pid by the 32-bit system calls, which have their own table."""
     if platform.machine() != "x86_64":
         return calls.ABSENT
     code = b"\xb8\x14\x00\x00\x00\xcd\x80\xc3"  # mov eax, 20 (getpid); int 0x80; ret
@@ -354,7 +350,7 @@ def i386() -> Outcome:
 
 
 def x32() -> Outcome:
-    """Ask for it by the third table of the same machine."""
+    """Ask for the pid by the x32 system calls."""
     if platform.machine() != "x86_64":
         return calls.ABSENT
     got = int(calls.libc.syscall(ctypes.c_long(0x40000000 | 39)))
@@ -365,12 +361,12 @@ def x32() -> Outcome:
 
 
 def unshares(flag: int) -> Check:
-    """Make a check that leaves a namespace for a new one."""
-    return lambda: made("unshare", flag)
+    """Make a check that enters a new namespace."""
+    return lambda: try_call("unshare", flag)
 
 
 def clone_user(more: int = 0) -> None:
-    """Have a child in a user namespace of its own."""
+    """Start a child in a new user namespace."""
     arguments = (CLONE_NEWUSER | more | signal.SIGCHLD, 0, 0, 0, 0)
     pid = calls.call("clone", *arguments)
     if pid == 0:
@@ -379,7 +375,7 @@ def clone_user(more: int = 0) -> None:
 
 
 def clone3_user() -> None:
-    """Have such a child by the newer call, whose arguments no filter sees."""
+    """Start such a child by clone3, whose flags no filter sees."""
     arguments = struct.pack("8Q", CLONE_NEWUSER, 0, 0, 0, signal.SIGCHLD, 0, 0, 0)
     pid = calls.call("clone3", arguments, len(arguments))
     if pid == 0:
@@ -388,13 +384,13 @@ def clone3_user() -> None:
 
 
 def mount_in_user_namespace() -> None:
-    """Become root of a new user namespace and mount there: how most kernel faults of these years are reached."""
+    """Become root of a new user namespace and mount there, as kernel exploits often begin."""
     calls.call("unshare", CLONE_NEWUSER | NAMESPACES["mount"])
     calls.libc_mount("none", tempfile.gettempdir(), "tmpfs")
 
 
 def enter_first_process() -> str:
-    """Enter the namespaces of the first process."""
+    """Enter a namespace of process 1."""
 
     def enter(kind: str) -> Check:
         def check() -> None:
@@ -410,7 +406,7 @@ def enter_first_process() -> str:
 
 
 def gain_by_exec() -> str:
-    """Run every setuid program that is there, and look whose process it becomes."""
+    """Run every setuid program, and look for a change of user."""
     for folder in ("/usr/bin", "/usr/sbin", "/usr/lib", "/usr/libexec"):
         for path in _setuid_programs(folder):
             reading, writing = os.pipe()
@@ -457,18 +453,18 @@ def _status(field: str) -> str:
 
 
 def no_new_privileges() -> str:
-    """Look whether a program that is run could gain privileges."""
+    """Look whether exec could gain privileges."""
     return calls.ABSENT if _status("NoNewPrivs") == "1" else calls.OPEN
 
 
 def capabilities() -> str:
-    """Look whether there is any capability, now or by a later exec."""
+    """Look for any capability, now or after exec."""
     held = {name: _status(name) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")}
     return f"{calls.OPEN} {held}" if any(int(value, 16) for value in held.values()) else calls.ABSENT
 
 
 def push_input() -> None:
-    """Type into a terminal as if its user had."""
+    """Type into a terminal."""
     for end in range(3):
         if os.isatty(end):
             fcntl.ioctl(end, termios.TIOCSTI, b"\n")
@@ -477,7 +473,7 @@ def push_input() -> None:
 
 
 def session() -> str:
-    """Look whether this is the session of somebody else's terminal."""
+    """Look whether this session has a terminal."""
     with open("/proc/self/stat", "rb") as file:
         terminal = int(file.read().rpartition(b")")[2].split()[4])
     return calls.OPEN if terminal else calls.ABSENT
@@ -487,7 +483,7 @@ def session() -> str:
 
 
 def any_writable(root: str) -> str:
-    """Open every file of a tree for writing, and write nothing; OPEN and the path of the first that could be."""
+    """Try to open each file of a tree for writing; return OPEN and the first path that works."""
     end = time.monotonic() + WALK_S
     words = set()
     if not os.path.isdir(root):
@@ -507,7 +503,7 @@ def any_writable(root: str) -> str:
 
 
 def control_writable() -> None:
-    """Show that the walk finds a file that can be written."""
+    """Show that the walk finds a writable file."""
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "file"), "w", encoding="ascii"):
             pass
@@ -531,7 +527,7 @@ def cgroup_folder() -> str:
 
 
 def disk() -> str:
-    """Return the path of the first disk's device, or of where one would be."""
+    """Return the first disk's device path, or a likely one."""
     names = ("vda", "sda", "nvme0n1", "xvda", "loop0")
     return next((f"/dev/{name}" for name in names if os.path.exists(f"/dev/{name}")), "/dev/vda")
 
@@ -543,19 +539,19 @@ def reads(path: str) -> None:
 
 
 def lists(path: str) -> Outcome:
-    """List a folder; that an empty one is there tells nothing."""
+    """List a folder; an empty one counts as absent."""
     return None if os.listdir(path) else calls.ABSENT
 
 
 def homes(targets: Targets) -> str:
-    """Look for anything in everybody's home but the interpreter that the box shows, should it lie there."""
+    """Look into everybody's home for more than the interpreter that the box shows."""
     shown = [str(path) for path in targets["interpreters"]]
     places = ["/root", *(os.path.join("/home", name) for name in _names("/home"))]
     return calls.first_open((path, lambda path=path: _strange(path, shown)) for path in places)
 
 
 def _strange(folder: str, shown: list[str]) -> Outcome:
-    """Return None, which says OPEN, if there is something in a folder that neither is nor leads to what is shown."""
+    """Return None (OPEN) if a folder holds more than the shown paths and their parents."""
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
         if path in shown:
@@ -579,7 +575,7 @@ def first_line(path: str) -> str:
 
 
 def user_name() -> str:
-    """Return the name of the user that this is, as the system here knows it."""
+    """Return this user's name, "" if it has none."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -587,5 +583,5 @@ def user_name() -> str:
 
 
 def same(here: str, digest: str) -> str:
-    """Tell whether a text is the host's; the host's is given as a digest, so that it isn't told on the way."""
+    """Compare a text with the host's, known by its digest so that it stays secret."""
     return calls.OPEN if here and hashlib.sha256(here.encode()).hexdigest() == digest else "DIFFERENT"

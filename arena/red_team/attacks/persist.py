@@ -1,12 +1,12 @@
-"""Leave marks wherever something may outlive a box or be seen from another one, or look for them.
+"""Leave marks wherever something may outlive a box or be seen from another box, or look for them.
 
 usage: persist.py TOKEN        commands on standard input: "leave", "find", "clear"; each is answered by a line of JSON
 
-The marks carry the token's number, so a mark of somebody else is never taken for ours.
+The names of marks hold the token, so foreign marks are never found.
 """
 
 # mypy: disable-error-code="import-not-found, no-any-return"
-# (In a box this folder is all there is, so its files import each other by their bare names.)
+# (A box holds this folder alone, so its files import each other by their bare names.)
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IPC_RMID = 0
 KEYCTL_SEARCH = 10  # <linux/keyctl.h>
 KEYCTL_UNLINK = 9
 USER_KEYRING = -4
-HERE = os.path.dirname(os.path.abspath(__file__))
+BOT = os.path.dirname(os.path.abspath(__file__))
 
 
 def main() -> None:
@@ -46,19 +46,19 @@ def files(token: str) -> list[str]:
         "/dev/shm",
         "/var/tmp",
         "/run",
-        HERE,
+        BOT,
         "/dev/mqueue",
     ]
     return sorted({os.path.join(folder, f"red-team-{token}") for folder in folders})
 
 
 def key_of(token: str) -> int:
-    """Return the number by which the marks of System V are known."""
+    """Return the key of the System V marks."""
     return zlib.crc32(token.encode()) & 0x7FFFFFFF
 
 
 def kernel_marks(token: str) -> dict[str, tuple[Callable[[], object], Callable[[], object], Callable[[], object]]]:
-    """Return for each mark that the kernel keeps how it is left, found and taken away."""
+    """Return for each mark in the kernel how to leave, find and remove it."""
     libc, key, name = calls.libc, key_of(token), f"red-team-{token}".encode()
     size = ctypes.c_size_t(4096)
     return {
@@ -105,7 +105,7 @@ def leave(token: str) -> list[str]:
 
 
 def find(token: str) -> list[str]:
-    """Return the marks that are there."""
+    """Return the existing marks."""
     found = [path for path in files(token) if os.path.exists(path)]
     for name, (_, get, _) in kernel_marks(token).items():
         with contextlib.suppress(OSError):
@@ -115,7 +115,7 @@ def find(token: str) -> list[str]:
 
 
 def clear(token: str) -> list[str]:
-    """Take all marks away; return those that are still there."""
+    """Remove all marks; return those that remain."""
     for path in files(token):
         with contextlib.suppress(OSError):
             os.unlink(path)

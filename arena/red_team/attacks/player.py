@@ -1,6 +1,6 @@
-"""Play the quiet move, always: the honest opponent of every attack.
+"""The honest opponent of every attack: always play the first legal move.
 
-usage: player.py [MS]     how long to wait before each answer, asleep, so that an opponent has time of its own
+usage: player.py [MS]     sleep before each answer, so that an opponent has time of its own
 """
 
 from __future__ import annotations

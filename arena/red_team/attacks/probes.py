@@ -1,13 +1,13 @@
-"""Try everything that does no harm, and say what came of it: one line {"check", "outcome"} for each attempt.
+"""Run all harmless checks, and print one line {"check", "outcome"} for each.
 
 usage: probes.py GROUP...        groups: processes, storage, isolation
 
-The first line of standard input is a JSON object that names the targets: the pids, ports, sockets and files outside of
-the box that are to be reached. Ends with {"check": "done"}.
+The first line of standard input is a JSON object that names the targets: pids, ports, sockets and files outside of the
+box. The last line of output is {"check": "done"}.
 """
 
 # mypy: disable-error-code="import-not-found, no-any-return"
-# (In a box this folder is all there is, so its files import each other by their bare names.)
+# (A box holds this folder alone, so its files import each other by their bare names.)
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def main() -> None:
     inherited = sorted(set(os.listdir("/proc/self/fd"))) if os.path.isdir("/proc/self/fd") else []
     calls.refuse_privileges()
     targets = json.loads(sys.stdin.buffer.readline())
-    # The listing itself opens one more descriptor, which is gone by now.
+    # The listing's own descriptor is closed by now.
     extra = [name for name in inherited if int(name) > 2 and os.path.lexists(f"/proc/self/fd/{name}")]
     if "isolation" in sys.argv[1:]:
         calls.say("49.descriptors", f"{calls.OPEN} {' '.join(extra)}" if extra else calls.ABSENT)

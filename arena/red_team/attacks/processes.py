@@ -1,7 +1,7 @@
-"""Attempts on other processes, on the clock, the scheduler and one's own limits: rows 14, 25, 26, 39, 45."""
+"""Attempts on processes, the clock, the scheduler and the own limits: rows 14, 25, 26, 39, 45."""
 
 # mypy: disable-error-code="import-not-found, no-any-return"
-# (In a box this folder is all there is, so its files import each other by their bare names.)
+# (A box holds this folder alone, so its files import each other by their bare names.)
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RAISE = -5  # a better nice value than any process starts with
 
 
 def checks(targets: Targets) -> Iterator[tuple[str, Check]]:
-    """Give the checks of this file."""
+    """Yield this file's checks."""
     yield "14.join-other-cgroup", join_other_cgroup
     yield "14.clone-into-cgroup", clone_into_cgroup
     yield "25.nice", lambda: os.setpriority(os.PRIO_PROCESS, 0, RAISE)
@@ -32,7 +32,7 @@ def checks(targets: Targets) -> Iterator[tuple[str, Check]]:
     yield "26.set-clock", set_clock
     yield "26.adjust-clock", adjust_clock
     yield "26.set-time-of-day", set_time_of_day
-    yield "26.control", lambda: None if now_of_the_clock() else "odd"
+    yield "26.control", lambda: None if current_time() else "odd"
     yield "39.core-limit", core_limit
     yield "39.core-file", core_file
     yield "45.lower-own-score", lambda: write("/proc/self/oom_score_adj", b"-500")
@@ -41,7 +41,7 @@ def checks(targets: Targets) -> Iterator[tuple[str, Check]]:
 
 
 def write(path: str, data: bytes) -> None:
-    """Write to a file that is there."""
+    """Write to an existing file."""
     descriptor = os.open(path, os.O_WRONLY)
     try:
         os.write(descriptor, data)
@@ -50,7 +50,7 @@ def write(path: str, data: bytes) -> None:
 
 
 def cgroup_folders() -> Iterator[str]:
-    """Give the folders of all cgroup trees that can be seen, each tree's own one first."""
+    """Yield the folders of all visible cgroup trees, each tree's top first."""
     with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as file:
         mounts = [line.split() for line in file]
     for words in mounts:
@@ -60,7 +60,7 @@ def cgroup_folders() -> Iterator[str]:
 
 
 def join_other_cgroup() -> str:
-    """Move oneself into any other cgroup."""
+    """Move into another cgroup."""
     mine = str(os.getpid()).encode()
 
     def join(folder: str) -> Check:
@@ -70,7 +70,7 @@ def join_other_cgroup() -> str:
 
 
 def clone_into_cgroup() -> str:
-    """Let a child be born in any other cgroup of the second version's tree."""
+    """Start a child in another cgroup of the v2 tree."""
 
     def clone(folder: str) -> Outcome:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -82,12 +82,11 @@ def clone_into_cgroup() -> str:
         return None
 
     folders = [folder for folder in cgroup_folders() if os.path.exists(f"{folder}/cgroup.controllers")]
-    outside = [folder for folder in folders if not mine_is(folder)]
+    outside = [folder for folder in folders if not is_own_cgroup(folder)]
     return calls.first_open((folder, lambda folder=folder: clone(folder)) for folder in outside)
 
 
-def mine_is(folder: str) -> bool:
-    """Tell whether this process is in the cgroup of that folder."""
+def is_own_cgroup(folder: str) -> bool:
     try:
         with open(f"{folder}/cgroup.procs", encoding="ascii") as file:
             return str(os.getpid()) in file.read().split()
@@ -98,29 +97,29 @@ def mine_is(folder: str) -> bool:
 def raise_limit() -> None:
     """Raise the hard limit of open files."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource_set(resource.RLIMIT_NOFILE, hard + 1)
+    set_limit(resource.RLIMIT_NOFILE, hard + 1)
 
 
-def resource_set(which: int, value: int) -> None:
-    """Set both limits; Python's own function hides the errno."""
+def set_limit(which: int, value: int) -> None:
+    """Set both limits; Python's function hides the errno."""
     pair = struct.pack("QQ", value, value)
     calls.checked(calls.libc.setrlimit(which, pair))
 
 
 def set_clock() -> None:
     """Set the clock to what it shows."""
-    calls.call("clock_settime", CLOCK_REALTIME, now_of_the_clock())
+    calls.call("clock_settime", CLOCK_REALTIME, current_time())
 
 
-def now_of_the_clock() -> bytes:
-    """Return the time as the kernel's structure; a clock that can be set is set to what it is."""
+def current_time() -> bytes:
+    """Return the time as a struct timespec."""
     buffer = ctypes.create_string_buffer(16)
     calls.checked(calls.libc.clock_gettime(CLOCK_REALTIME, buffer))
     return buffer.raw
 
 
 def adjust_clock() -> Outcome:
-    """Slew the clock by nothing: the permission is asked for all the same."""
+    """Slew the clock by 0, which needs the permission too."""
     buffer = ctypes.create_string_buffer(208)
     struct.pack_into("I", buffer, 0, 0x8001)  # ADJ_OFFSET_SINGLESHOT, offset 0
     calls.call("adjtimex", buffer)
@@ -129,7 +128,7 @@ def adjust_clock() -> Outcome:
 
 def set_time_of_day() -> None:
     """Set the clock by the older call."""
-    seconds, nanoseconds = struct.unpack("qq", now_of_the_clock())
+    seconds, nanoseconds = struct.unpack("qq", current_time())
     calls.call("settimeofday", struct.pack("qq", seconds, nanoseconds // 1000), None)
 
 
@@ -137,7 +136,7 @@ def core_limit() -> Outcome:
     """Raise the limit of core dumps."""
     if resource.getrlimit(resource.RLIMIT_CORE)[1] != 0:
         return calls.OPEN
-    resource_set(resource.RLIMIT_CORE, 1 << 20)
+    set_limit(resource.RLIMIT_CORE, 1 << 20)
     return None
 
 
@@ -159,7 +158,7 @@ def core_file() -> str:
 
 def raise_score(targets: Targets) -> Outcome:
     """Make the kernel prefer another process when memory runs out."""
-    if not calls.theirs(targets["victim"]):
+    if not calls.is_target(targets["victim"]):
         return calls.ABSENT
     write(f"/proc/{targets['victim']['pid']}/oom_score_adj", b"500")
     return None

@@ -1,7 +1,7 @@
-"""Attempts on memory and files: rows 28, 33, 34, 36, 37, 38, 40, 43, 44, 99, 102. What fills something comes last."""
+"""Attempts on memory and files: rows 28, 33, 34, 36, 37, 38, 40, 43, 44, 99, 102. Bulky checks come last."""
 
 # mypy: disable-error-code="import-not-found, no-any-return"
-# (In a box this folder is all there is, so its files import each other by their bare names.)
+# (A box holds this folder alone, so its files import each other by their bare names.)
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ import calls
 from calls import Check, Targets
 
 MB = 1024 * 1024
-RESERVED = 64 * 1024 * MB  # more address space than any machine of the class has memory
-TOO_MUCH_MB = 24  # in the temporary folder: half as much again as Limits.tmp_mb
+RESERVED = 64 * 1024 * MB  # more address space than a likely host has memory
+TOO_MUCH_MB = 24  # in the temporary folder: one and a half times Limits.tmp_mb
 TOO_MANY_FILES = 4096  # a quarter of 16 MB in pages of one kB each; no bot needs as many
-ELSEWHERE_MB = 2  # what may lie in all other writable places together
+ELSEWHERE_MB = 2  # allowed in all other writable places together
 PIPES_MB = 300  # above the default memory limit
 MAP_HUGETLB = 0x40000  # <asm-generic/mman-common.h>
 MAP_NORESERVE = 0x4000
@@ -32,7 +32,7 @@ BOT = os.path.dirname(os.path.abspath(__file__))
 
 
 def checks(targets: Targets) -> Iterator[tuple[str, Check]]:
-    """Give the checks of this file."""
+    """Yield this file's checks."""
     yield "28.write-to-a-disk", write_to_a_disk
     yield "33.reserve-64-gb", reserve
     yield "38.sparse-file", lambda: grow(1024 * 1024 * MB)
@@ -52,7 +52,7 @@ def checks(targets: Targets) -> Iterator[tuple[str, Check]]:
 
 
 def write_to_a_disk() -> str:
-    """Make a file on any mount that isn't memory."""
+    """Make a file on a mount that isn't memory."""
     with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as file:
         mounts = [line.split() for line in file]
     memory = ("tmpfs", "ramfs", "devtmpfs", "mqueue", "proc", "sysfs", "devpts", "cgroup", "cgroup2")
@@ -61,14 +61,14 @@ def write_to_a_disk() -> str:
         if words[words.index("-") + 1] not in memory:
             for name in ("", "tmp", "var/tmp", "run/lock"):
                 place = os.path.join(words[4], name)
-                with contextlib.suppress(OSError):  # else it is another mount, or not there
+                with contextlib.suppress(OSError):
                     if os.stat(place).st_dev == os.stat(words[4]).st_dev:
                         places.append(place)
     return calls.first_open((place, lambda place=place: make(place)) for place in places)
 
 
 def make(folder: str) -> None:
-    """Make a file of four kB in a folder, and remove it."""
+    """Make a file of 4 kB in a folder, and remove it."""
     path = os.path.join(folder, f"red-team-{secrets.token_hex(4)}")
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -84,21 +84,21 @@ def reserve() -> None:
 
 
 def grow(size: int) -> None:
-    """Make a file of that size with nothing in it."""
+    """Make a sparse file of that size."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     with tempfile.TemporaryFile() as file:
         os.ftruncate(file.fileno(), size)
 
 
 def beside_the_pipes() -> str:
-    """Put a file beside one's input and output, or take them away, where they are named pipes."""
+    """Make a file beside the named pipes that are this process's input and output."""
     places = [os.readlink(f"/proc/self/fd/{end}") for end in range(3)]
     named = {os.path.dirname(place) for place in places if place.startswith("/") and not place.startswith("/dev/")}
     return calls.first_open((place, lambda place=place: make(place)) for place in sorted(named))
 
 
 def device() -> None:
-    """Make a device node of the first disk and of the memory."""
+    """Make a device node of the first disk."""
     path = os.path.join(tempfile.gettempdir(), "red-team-device")
     try:
         os.mknod(path, stat.S_IFBLK | 0o600, os.makedev(8, 0))
@@ -123,7 +123,7 @@ def huge_pages() -> None:
 
 
 def odd_modes() -> str:
-    """Look for what was in the submitted folder and mustn't be in the one that runs: setuid, writable, special."""
+    """Look for setuid, writable and special files of the submission in this folder."""
     odd = []
     for folder, _, names in os.walk(BOT):
         for name in [*names, "."]:
@@ -138,7 +138,7 @@ def odd_modes() -> str:
 
 
 def changed_since(targets: Targets) -> str:
-    """Look whether a file that was changed after the start has changed here."""
+    """Look for a change that was made outside after the start."""
     path = os.path.join(BOT, targets["changed"]["name"])
     with open(path, encoding="utf-8") as file:
         return calls.OPEN if file.read() == targets["changed"]["text"] else "UNCHANGED"
@@ -168,7 +168,7 @@ def fill_elsewhere() -> str:
 
 
 def fill_file(path: str, most: int) -> int:
-    """Write a file until it is refused or long enough; return the bytes that were taken."""
+    """Write a file until refused or long enough; return its size in bytes."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     written = 0
@@ -180,7 +180,7 @@ def fill_file(path: str, most: int) -> int:
 
 
 def fill_pipes() -> str:
-    """Keep memory in as many and as large pipes as one may have."""
+    """Keep memory in as many and as large pipes as allowed."""
     held = 0
     ends = []
     with contextlib.suppress(OSError):
@@ -213,7 +213,7 @@ def many_files() -> str:
 
 
 def fill() -> str:
-    """Fill the temporary folder, in several files so that the limit of one isn't what stops it."""
+    """Fill the temporary folder with files below the limit of file size."""
     folder = tempfile.mkdtemp()
     taken = 0
     for number in range(TOO_MUCH_MB // 4):
