@@ -221,25 +221,17 @@ def test_memory_for_the_bots_of_all_cores_is_compared_with_the_machines(
 
 
 DOCKERS = {
-    "all": (Abilities(True, True, True), {"freeze"}, "ok", "works: a trial box ran"),
-    "an ordinary user": (Abilities(True, False, True), set(), "ok", "works: a trial box ran; no freezing"),
-    "other processes": (Abilities(True, False, False), set(), "ok", "works: a trial box ran; wall clock; no freezing"),
-    "attach": (
-        Abilities(False, False, False, "no pipes"),
-        set(),
-        "warn",
-        "works, but by attach: slower, wall clock, no freezing (no pipes)",
-    ),
+    "all": (Abilities(True, True), {"freeze"}, "ok", "works: a trial box ran"),
+    "an ordinary user": (Abilities(False, True), set(), "ok", "works: a trial box ran; no freezing"),
+    "other processes": (Abilities(False, False), set(), "ok", "works: a trial box ran; wall clock; no freezing"),
 }
 
 
 @pytest.mark.parametrize(("able", "held", "level", "text"), DOCKERS.values(), ids=DOCKERS.keys())
 def test_it_says_what_a_docker_box_lacks(able: Abilities, held: set[str], level: str, text: str) -> None:
-    """Where DOCKER_HOST is set, to unset it is the way back to pipes."""
-    finding = box_finding(able, frozenset(held), elsewhere=True)
-    assert (finding.level, finding.text) == (level, text)
-    assert finding.mend == (None if able.pipes else "unset DOCKER_HOST")
-    assert box_finding(able, frozenset(held), elsewhere=False).mend is None
+    """No command mends it."""
+    finding = box_finding(able, frozenset(held))
+    assert (finding.level, finding.text, finding.mend) == (level, text, None)
 
 
 ENGINE = {"ServerVersion": "27.1", "Images": 3, "Runtimes": {"runc": {}, "io.containerd.runc.v2": {}, "runsc": {}}}

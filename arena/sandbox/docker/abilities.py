@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from arena.sandbox.box import Program, ProgramError, SandboxError
-from arena.sandbox.docker.attach import AttachBox
 from arena.sandbox.docker.command import LANGUAGES
 from arena.sandbox.docker.container import Container
 from arena.sandbox.docker.engine import Engine, engine
@@ -33,12 +32,10 @@ WORDS = {"memory_mb": "memory", "processes": "processes", "cores": "cores"}
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """Tell whether named pipes work, control groups of ours, the processes' clocks; `why` says why pipes don't."""
+    """Tell whether control groups of ours work with containers, and the processes' clocks."""
 
-    pipes: bool
     groups: bool
     clocks: bool
-    why: str = ""
 
     @property
     def controllers(self) -> frozenset[str]:
@@ -92,10 +89,14 @@ def _tried(pid: int, engine: Engine, runtime: str | None, image: str | None) -> 
         limits = replace(Limits(), cores=float(engine.info.get("NCPU") or 1))
         recipe = Recipe(image or _some_image(engine), limits, runtime)
         try:
-            return _try_pipes(engine, recipe, program, scratch)
+            return _try(engine, recipe, program, scratch)
+        except TroubleError:
+            raise
         except SandboxError as problem:
-            AttachBox(engine, recipe, program, program.argv, scratch).close()
-            return Abilities(pipes=False, groups=False, clocks=False, why=str(problem))
+            remedy = Remedy.UNSET_HOST if os.environ.get("DOCKER_HOST") else Remedy.ASK_DOCKER
+            raise TroubleError(
+                Trouble(f"pipes into a container don't work with this engine: {problem}", remedy)
+            ) from problem
         finally:
             engine.drain()
 
@@ -108,7 +109,7 @@ def _some_image(engine: Engine) -> str:
     raise TroubleError(missing("coup-arena/python"))
 
 
-def _try_pipes(engine: Engine, recipe: Recipe, program: Program, scratch: Path) -> Abilities:
+def _try(engine: Engine, recipe: Recipe, program: Program, scratch: Path) -> Abilities:
     container = Container(engine, recipe, program, program.argv, scratch, TRIAL_S)
     group = None
     try:
@@ -120,7 +121,7 @@ def _try_pipes(engine: Engine, recipe: Recipe, program: Program, scratch: Path) 
         container.release()
         if _code_of(container) != 0:
             raise SandboxError("files of this machine don't reach a container")
-        return Abilities(True, group is not None, clocks)
+        return Abilities(group is not None, clocks)
     finally:
         container.remove()
         if group is not None:

@@ -1,7 +1,6 @@
 """What others need to know of the Docker sandbox, and what the doctor says of its engine."""
 
 import contextlib
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -41,15 +40,12 @@ def _findings(trouble: Trouble | None) -> Iterator[Finding]:
     except SandboxError as problem:  # the engine worked a moment ago
         yield Finding("docker", Level.WARN, trouble_of(problem, Remedy.ASK_DOCKER))
         return
-    yield box_finding(able, able.controllers, bool(os.environ.get("DOCKER_HOST")))
+    yield box_finding(able, able.controllers)
     yield from engine_findings(here.info, able.controllers)
 
 
-def box_finding(able: Abilities, held: frozenset[str], elsewhere: bool) -> Finding:
-    """Say how a box works. held: controllers of groups of ours; elsewhere: whether DOCKER_HOST is set."""
-    if not able.pipes:
-        text = f"works, but by attach: slower, wall clock, no freezing ({able.why})"
-        return Finding.of("docker", Level.WARN, text, Remedy.UNSET_HOST if elsewhere else None)
+def box_finding(able: Abilities, held: frozenset[str]) -> Finding:
+    """Say how a box works. held: controllers of groups of ours."""
     lacks = ["wall clock"] * (not able.groups and not able.clocks) + ["no freezing"] * ("freeze" not in held)
     return Finding.of("docker", Level.OK, "; ".join(["works: a trial box ran", *lacks]))
 

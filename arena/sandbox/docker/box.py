@@ -1,8 +1,8 @@
 """Programs in hardened Docker containers, with named pipes past the daemon.
 
 Must not know the protocol. `container.py` says how one container comes up, `engine.py` how the daemon is asked,
-`events.py` how it is watched, `attach.py` what serves where daemon and referee don't share a kernel. `abilities.py`
-finds out which of the two ways works by trying it with a real container, once a process.
+`events.py` how it is watched. `abilities.py` finds out what works by trying a real container, once a process. An engine
+that shares no kernel with this process (Docker Desktop, another host) can't have the pipes, and so isn't used.
 
 Theory of operation. As root (or with a delegated cgroup) a container's processes are moved into a group of ours: CPU
 time, freezing, and what limits did come from there, as in a bubblewrap box. Otherwise CPU time is read from the
@@ -16,12 +16,12 @@ more or has ended it for somebody else; a program can cause none of these. Other
 import contextlib
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from arena.sandbox.box import CLOSE_MS, Box, Counted, Exit, Program, ProgramError, Sandbox, SandboxError
 from arena.sandbox.cause import caused
-from arena.sandbox.docker.abilities import Abilities, check_runtime, limits_told, unenforced, what_works
-from arena.sandbox.docker.attach import AttachBox
+from arena.sandbox.docker.abilities import check_runtime, limits_told, unenforced, what_works
 from arena.sandbox.docker.command import command_inside, language
 from arena.sandbox.docker.container import LIE, Container
 from arena.sandbox.docker.engine import Engine, engine
@@ -41,25 +41,21 @@ class DockerSandbox(Sandbox):
     name = "docker"
 
     def __init__(
-        self, scratch: Path, runtime: str | None = None, image: str | None = None, attach: bool | None = None
+        self, scratch: Path, runtime: str | None = None, image: str | None = None, groups: bool = True
     ) -> None:
         """Connect, and try with a container what works here.
 
         runtime: such as runsc, None for the engine's default. image: for all programs, None for the one that fits each.
-        attach: whether lines go through the daemon, None to find out. Raises SandboxError in one line, with the command
-        that mends it.
+        groups: whether to use control groups of ours, where they work. Raises SandboxError in one line, with the
+        command that mends it.
         """
         self._scratch = scratch.absolute()
         self._runtime = runtime
         self._image = image
         self._engine = engine()
         check_runtime(self._engine, runtime)
-        if attach:
-            self._abilities = Abilities(pipes=False, groups=False, clocks=False, why="asked for")
-        else:
-            _, self._abilities = what_works(runtime, image)
-        if attach is False and not self._abilities.pipes:
-            raise SandboxError(f"named pipes into a container don't work here: {self._abilities.why}")
+        _, found = what_works(runtime, image)
+        self._abilities = replace(found, groups=found.groups and groups)
         self._engine.events.watch()
         self._closed = False
 
@@ -67,13 +63,10 @@ class DockerSandbox(Sandbox):
     def note(self) -> str:
         """Say what it is and what it blocks."""
         runtime = f" under {self._runtime}" if self._runtime else ""
-        text = (
+        return (
             f"docker: a container{runtime} for each bot, without network, capabilities or writable files but /tmp; "
             f"{limits_told(self._engine.info, self._abilities.controllers)}"
         )
-        if not self._abilities.pipes:
-            text += f"; lines go through the daemon, which is slower ({self._abilities.why})"
-        return text
 
     @property
     def unenforced(self) -> frozenset[str]:
@@ -96,8 +89,6 @@ class DockerSandbox(Sandbox):
             raise ProgramError("the command is empty")
         words = command_inside(program)
         recipe = Recipe(self._image or f"coup-arena/{language(words)}", limits, self._runtime)
-        if not self._abilities.pipes:
-            return AttachBox(self._engine, recipe, program, words, self._scratch)
         container = Container(self._engine, recipe, program, words, self._scratch)
         group = None
         try:

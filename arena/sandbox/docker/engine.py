@@ -42,7 +42,7 @@ class Engine:
         self.info: dict[str, Any] = self.call(self.api.info)
         self.events = Events(OWNER)
         self._lock = threading.Lock()
-        self._to_remove: queue.Queue[tuple[str, Path | None, str | None]] = queue.Queue()
+        self._to_remove: queue.Queue[tuple[str, Path]] = queue.Queue()
         self._remover: threading.Thread | None = None
 
     def call(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
@@ -57,9 +57,9 @@ class Engine:
         """Whether user ids of its containers are others outside (rootless, userns-remap); only 65,536 exist then."""
         return any("rootless" in option or "userns" in option for option in self.info.get("SecurityOptions") or ())
 
-    def remove(self, container: str, folder: Path | None, volume: str | None = None) -> None:
-        """Kill and remove a container, its volume and its folder, soon."""
-        self._to_remove.put((container, folder, volume))
+    def remove(self, container: str, folder: Path) -> None:
+        """Kill and remove a container and its folder, soon."""
+        self._to_remove.put((container, folder))
         with self._lock:
             if self._remover is None or not self._remover.is_alive():
                 self._remover = threading.Thread(target=self._remove_all, name="docker remove", daemon=True)
@@ -79,7 +79,7 @@ class Engine:
     def _remove_all(self) -> None:
         while True:
             try:
-                container, folder, volume = self._to_remove.get(timeout=IDLE_S)
+                container, folder = self._to_remove.get(timeout=IDLE_S)
             except queue.Empty:
                 with self._lock:
                     if self._to_remove.empty():
@@ -88,30 +88,23 @@ class Engine:
                 continue
             try:
                 with contextlib.suppress(SandboxError):  # what stays is labelled, and found by the next sweep
-                    self.remove_now(container, volume)
-                if folder is not None:
-                    remove_tree(folder)
+                    self.remove_now(container)
+                remove_tree(folder)
             finally:
                 self._to_remove.task_done()
 
-    def remove_now(self, container: str, volume: str | None = None) -> None:
-        """Kill and remove a container and its volume; "" and None stand for none. Raises SandboxError."""
+    def remove_now(self, container: str) -> None:
+        """Kill and remove a container. Raises SandboxError."""
         self.events.leaves(container)
-        if container:
-            self._unless_gone(self.api.remove_container, container, v=True)
-        if volume is not None:
-            self._unless_gone(self.api.remove_volume, volume)
-        self.events.forget(container)
-
-    def _unless_gone(self, remove: Callable[..., Any], name: str, **named: Any) -> None:
         try:
-            self.call(remove, name, force=True, **named)
+            self.call(self.api.remove_container, container, force=True, v=True)
         except SandboxError as problem:
             if getattr(problem.__cause__, "status_code", None) not in GONE:
                 raise
+        self.events.forget(container)
 
     def sweep(self) -> int:
-        """Remove the containers, volumes and folders of dead processes of this host; return how many containers."""
+        """Remove the containers and folders of dead processes of this host; return how many containers."""
         ours = {"label": [OWNER]}
         containers = [one for one in self.call(self.api.containers, all=True, filters=ours) if _is_left(one)]
         for container in containers:
@@ -119,15 +112,12 @@ class Engine:
             folder = Path(container["Labels"].get(FOLDER, ""))
             if folder.is_absolute() and folder.name.startswith(FOLDER_PREFIX):
                 remove_tree(folder)
-        for volume in self.call(self.api.volumes, filters=ours).get("Volumes") or ():
-            if _is_left(volume):
-                self._unless_gone(self.api.remove_volume, volume["Name"])
         return len(containers)
 
 
-def _is_left(thing: dict[str, Any]) -> bool:
-    """Tell whether the owner of a container or volume is dead."""
-    return not alive((thing.get("Labels") or {}).get(OWNER, ""))
+def _is_left(container: dict[str, Any]) -> bool:
+    """Tell whether the owner of a container is dead."""
+    return not alive((container.get("Labels") or {}).get(OWNER, ""))
 
 
 _engines: dict[tuple[int, str], Engine] = {}

@@ -12,7 +12,7 @@ from arena.sandbox.bundle import cwd_inside
 from arena.sandbox.limits import Limits
 from arena.sandbox.linux import launch
 
-SCRIPT_BYTES = 100_000  # attach hands the script over as one word, which Linux limits to 131,072
+SCRIPT_BYTES = 100_000  # Linux itself takes no word of more than 131,072
 JAVA_OPTIONS = "JDK_JAVA_OPTIONS"  # read by the java launcher since JDK 9
 SIGNALLED = 128  # a shell adds this to the number of the signal that ended a program
 LAST_SIGNAL = 64  # SIGRTMAX

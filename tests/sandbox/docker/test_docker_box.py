@@ -31,7 +31,6 @@ from arena.sandbox.docker import (
 )
 from arena.sandbox.linux import alive, cgroup, owner_anywhere
 from tests.sandbox.talk import (
-    CLOSE_S,
     CLOSES,
     SOON_S,
     WAIT_S,
@@ -510,10 +509,7 @@ def test_a_frozen_program_and_its_children_use_no_time(sandbox: DockerSandbox, f
 
 
 def test_closing_a_flooding_program_is_bounded(sandbox: DockerSandbox, folder: Path) -> None:
-    """With attach, the engine needed over 60 s to remove one whose output nobody read.
-
-    The one test that shows how soon a container's box is closed: box.py, CLOSE_MS.
-    """
+    """The one test that shows how soon a container's box is closed: box.py, CLOSE_MS."""
     took = []
     for _ in range(CLOSES):
         with running(sandbox, python("import os\nwhile True: os.write(1, bytes(65536))", folder)) as box:
@@ -726,15 +722,13 @@ HOSTILE: list[tuple[tuple[str, ...], tuple[tuple[str, str], ...]]] = [
 @pytest.mark.parametrize(("argv", "env"), HOSTILE)
 def test_a_command_or_environment_that_cant_be_had_is_the_programs_fault(
     sandbox: DockerSandbox,
-    attached: DockerSandbox,
     folder: Path,
     argv: tuple[str, ...],
     env: tuple[tuple[str, str], ...],
 ) -> None:
     """Source: box.py: whose fault a failed start is, is its type; a SandboxError would void the match."""
-    for each in (sandbox, attached):
-        with pytest.raises(ProgramError):
-            each.start(Program(argv, folder, env), Limits())
+    with pytest.raises(ProgramError):
+        sandbox.start(Program(argv, folder, env), Limits())
 
 
 def test_variables_named_like_the_shells_words_are_passed_on(sandbox: DockerSandbox, folder: Path) -> None:
@@ -994,95 +988,14 @@ def test_a_docker_host_that_names_none_is_told_as_such() -> None:
         assert "systemctl" not in said
 
 
-# --- through the daemon -----------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def attached(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DockerSandbox]:
-    """Give a sandbox whose lines go through the daemon, as with a remote one."""
-    sandbox = DockerSandbox(tmp_path_factory.mktemp("scratch"), attach=True)
-    yield sandbox
-    sandbox.close()
-
-
-def test_attach_says_so_and_promises_no_clock(attached: DockerSandbox, sandbox: DockerSandbox) -> None:
-    """Nobody is left to wonder why a run is slow."""
-    assert "through the daemon" in attached.note
-    assert "through the daemon" not in sandbox.note
-    assert (attached.accounts_cpu, attached.freezes) == (False, False)
-
-
-def test_attach_carries_lines_files_and_the_end(attached: DockerSandbox, folder: Path) -> None:
-    """Source: as with pipes; the two outputs stay apart, and the folder is a read-only copy."""
-    (folder / "bot.py").write_text("""
-import os, sys
-for line in sys.stdin:
-    print(line.strip().upper())
-    print("log", line.strip(), file=sys.stderr)
-try:
-    open("/bot/x", "w")
-except OSError as problem:
-    print(problem.strerror)
-sys.exit(5)
-""")
-    with running(attached, Program((sys.executable, "bot.py"), folder)) as box:
-        for word in ("one", "two"):
-            os.write(box.stdin, word.encode() + b"\n")
-            got = b""
-            while not got.endswith(b"\n"):
-                got += read_some(box.stdout)
-            assert got == word.upper().encode() + b"\n"
-        box.close_stdin()
-        assert read_to_end(box.stdout) in (b"Read-only file system\n", b"Permission denied\n")
-        assert read_to_end(box.stderr) == b"log one\nlog two\n"
-        assert exit_of(box) == Exit(5, None)
-    with pytest.raises(ProgramError, match="no such program"):
-        attached.start(Program(("no-such-thing",), folder), Limits())
-
-
-def test_attach_leaves_out_links_that_lead_out(attached: DockerSandbox, folder: Path) -> None:
-    """Source: bundle.py. The engine refuses an archive with such a link, which would void the match."""
-    (folder / "in").mkdir()
-    (folder / "in" / "up").symlink_to("../in")
-    (folder / "in" / "out").symlink_to("../../x")
-    (folder / "in" / "far").symlink_to("/etc")
-    (folder / "..x").symlink_to("..y")
-    (folder / os.fsdecode(b"\xff\n")).touch()
-    with running(attached, Program(("find", "/bot", "-type", "l"), folder)) as box:
-        assert set(read_to_end(box.stdout).split()) == {b"/bot/..x", b"/bot/in/far", b"/bot/in/up"}
-
-
-def test_attach_closes_a_flooding_program_in_time_and_leaves_nothing(attached: DockerSandbox, folder: Path) -> None:
-    """The stream is shut down before the container is removed."""
-    before = (ours(), descriptors())
-    took = []
-    for _ in range(CLOSES):
-        with running(attached, python("import os\nwhile True: os.write(1, bytes(65536))", folder)) as box:
-            read_some(box.stdout)
-            begin = time.monotonic()
-            close(box)
-            took.append(time.monotonic() - begin)
-    assert max(took) < CLOSE_S
-    assert min(took) < SOON_S
-    until(lambda: set(ours()) <= set(before[0]))
-    until(lambda: descriptors() <= before[1])
-    until(lambda: not engine().api.volumes(filters={"label": [f"{OWNER}={owner_anywhere()}"]})["Volumes"])
-
-
-def test_attach_knows_a_container_that_somebody_else_killed(attached: DockerSandbox, folder: Path) -> None:
-    """Source: as with pipes."""
-    before = set(ours())
-    with running(attached, Program(("cat",), folder)) as box:
-        (container,) = set(ours()) - before
-        engine().api.kill(container)
-        with pytest.raises(SandboxError, match="somebody else"):
-            until(box.exit)
-
-
-def test_out_of_memory_is_named_without_control_groups_of_ours(attached: DockerSandbox, folder: Path) -> None:
+def test_out_of_memory_is_named_without_control_groups_of_ours(tmp_path: Path, folder: Path) -> None:
     """The engine itself tells. (Small pieces: malloc itself fails for a large one.)"""
     code = "kept = []\nwhile True: kept.append(bytearray(1 << 20))"
-    ended = outcome(attached, code, folder, Limits(memory_mb=64))[0]
+    groupless = DockerSandbox(tmp_path / "scratch", groups=False)
+    try:
+        ended = outcome(groupless, code, folder, Limits(memory_mb=64))[0]
+    finally:
+        groupless.close()
     assert ended == Exit(None, 9, "memory_mb", (("memory_mb", 1),))
 
 
