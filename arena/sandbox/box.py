@@ -20,7 +20,7 @@ from arena.sandbox.limits import LIMITS, Limits
 
 Counted = tuple[tuple[str, int], ...]  # pairs of a field of Limits and how often the kernel saw it take effect
 
-CLOSE_MS = 100  # SIGKILL takes 1 to 3 ms on a busy laptop; what needs longer hangs in the kernel and may hang for ever
+CLOSE_MS = 100  # SIGKILL takes 1 to 3 ms on a busy laptop; a process that needs longer may hang in the kernel for ever
 
 
 class _OneLineError(Exception):
@@ -44,8 +44,8 @@ class Program:
 
     argv[0] is a path, or a name looked up on PATH; a relative path counts from `cwd`. The program runs in `cwd`.
     `env` adds (name, value) pairs to the few variables that the sandbox sets; it can't replace the private ones.
-    `files` is the file or folder that is the program's own, None for `cwd`: all that an isolating sandbox shows it
-    beside the system's programs. Such a sandbox runs it from a copy below /bot; see arena/sandbox/bundle.py.
+    `files` is the program's own file or folder, None for `cwd`. An isolating sandbox shows it a copy at /bot and the
+    system's programs, and nothing else; see arena/sandbox/bundle.py.
     """
 
     argv: tuple[str, ...]
@@ -91,7 +91,7 @@ class Box(Protocol):
     with its methods only. `pid` is None where the program has none on this machine.
 
     Any method but `close` may raise SandboxError when the sandbox itself broke (its daemon is gone, somebody else
-    killed the box): by signs that the program can't cause.
+    killed the box). No program can cause it.
     """
 
     stdin: int
@@ -102,8 +102,8 @@ class Box(Protocol):
     def exit(self) -> Exit | None:
         """Tell how the program ended, or None while it runs; never waits.
 
-        A program that died has closed its pipes a moment before this is known. What it wrote can still be read.
-        Its descendants may live on, and may hold its pipes open, until `close()`.
+        Its pipes close a moment earlier, and its last output can still be read. Its descendants may live on, and may
+        hold its pipes open, until `close()`.
         """
 
     def cpu_ns(self) -> int | None:
@@ -115,7 +115,7 @@ class Box(Protocol):
     def freeze(self) -> None:
         """Stop the program and its descendants where they are; nothing where the sandbox can't. Idempotent.
 
-        It need not be in force yet on return, but soon is. A frozen program can be killed.
+        It may take effect shortly after return. A frozen program can be killed.
         """
 
     def thaw(self) -> None:

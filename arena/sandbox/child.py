@@ -1,7 +1,6 @@
-"""Sandboxes whose programs are children of this process, or descend from one: what such boxes have in common.
+"""What sandboxes share whose programs descend from this process: pipes, clock, freezing, excesses, control groups.
 
-Pipes, the clock, freezing, excesses and control groups. Must not know how a program is kept apart, nor how it is ended:
-the two kinds of such a sandbox know that.
+Must not know how a program is kept apart nor how it is ended.
 """
 
 import errno
@@ -15,7 +14,7 @@ from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Cgroup, Watch, cgroup
 from arena.sandbox.wait import reap_late
 
-# What exec and chdir report about the program itself; any other errno (EAGAIN, ENOMEM, EMFILE, ...) is this machine's.
+# Errors of exec and chdir that are the program's; others (EAGAIN, ENOMEM, EMFILE, ...) are this machine's.
 THEIR_ERRNOS = {
     errno.ENOENT: "no such file",
     errno.ENOTDIR: "a part of the path is not a folder",
@@ -35,7 +34,7 @@ class ChildSandbox(Sandbox):
     """
 
     def __init__(self, scratch: Path, hierarchy: cgroup.Hierarchy | Literal["found"] | None = "found") -> None:
-        self._scratch = scratch.absolute()  # a program's HOME must hold whatever folder it runs in
+        self._scratch = scratch.absolute()  # HOME must not depend on the program's working folder
         self._groups = cgroup.hierarchy() if hierarchy == "found" else hierarchy
 
     @property
@@ -49,12 +48,12 @@ class ChildSandbox(Sandbox):
 
     @property
     def _controllers(self) -> frozenset[str]:
-        """What the groups can do: of memory, pids, cpu and freeze."""
+        """Which of memory, pids, cpu and freeze work."""
         return frozenset() if self._groups is None else self._groups.controllers
 
     @property
     def _watched(self) -> bool:
-        """Whether the processes of a box must be looked at, because no group bounds them."""
+        """Whether a `Watch` must bound a box's processes, since no group does."""
         return not {"memory", "pids"} <= self._controllers
 
     @property
@@ -78,7 +77,7 @@ class ChildBox(Box):
         self.stdout = popen.stdout.fileno()
         self.stderr = popen.stderr.fileno()
         for end in (self.stdin, self.stdout, self.stderr):
-            os.set_blocking(end, False)  # ours only: a pipe's two ends have flags of their own
+            os.set_blocking(end, False)  # the program's ends stay blocking
         self._popen = popen
         self._limits = limits
         self._group = group
@@ -95,7 +94,7 @@ class ChildBox(Box):
         return None if self._watch is None else self._watch.cpu_ns()
 
     def freeze(self) -> None:
-        """Stop all of it, if it has a control group; see `Box.freeze`."""
+        """Stop it, if it has a control group; see `Box.freeze`."""
         if self._group is not None and not self._closed:
             self._group.freeze()
 
@@ -139,7 +138,7 @@ class ChildBox(Box):
         return self._group.counted()
 
     def _used_up(self, margin_s: float = 0.0) -> bool:
-        """Tell whether the CPU time is spent, to within a margin: SIGXCPU's clock isn't quite ours."""
+        """Tell whether the CPU time is spent, but for a margin, since SIGXCPU uses another clock."""
         used = self.cpu_ns()
         return used is not None and used >= (self._limits.cpu_s - margin_s) * 1e9
 

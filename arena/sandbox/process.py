@@ -1,37 +1,34 @@
 """A program as a plain process of this machine: no isolation, for code you trust.
 
 Must not know what the bytes mean. It protects against accidents (a bot that forks, hangs, dumps core, fills a file or
-outlives its match), not against malice: the program runs as the same user, and can read, write and connect to
-whatever that user can.
+outlives its match), not against malice: the program has all rights of the user.
 
 Theory of operation. `start` makes a private folder (home/ and tmp/) below `scratch`, then forks and execs:
 
-    own session           so own process group: one kill reaches all that didn't leave it; no terminal, no Ctrl-C
+    own session           its own process group, which one kill ends; no terminal, no Ctrl-C
     clean environment     PATH, a UTF-8 locale, the private folders, two Python switches, the marker: nothing else
     descriptors 0, 1, 2   all others are closed; the referee's ends are close-on-exec, so boxes don't share pipes, and
                           the program's ends are closed here, so that its death is seen as end of file
     limits                core 0, open files, file size, CPU time of each process
     death of the parent   Linux: the kernel kills the program when its referee dies
-    control group         where there is one: entered before exec, so that nothing of the program is ever outside
+    control group         where there is one: entered before exec
 
-`exit` looks without reaping: a dead program keeps its number until `close`, so the process group that `close` kills is
-no stranger's. `close` kills the control group and the process group, then reaps the program, the rest of its group, and
-strays.
+`exit` looks without reaping: a dead program keeps its number until `close`, so `close` can't kill a foreign process
+group. `close` kills the control group and the process group, then reaps the program, the rest of its group, and strays.
 
 With a control group (Linux, root or systemd's delegation; linux/cgroup.py) the kernel bounds memory, processes and
-cores and counts the CPU time of all descendants; they can be frozen, and all of them die, whatever they did to hide.
+cores, counts the CPU time of all descendants, and can freeze and kill them all.
 Without a control group `exit` looks at the descendants every 20 ms, and kills a program that exceeds its memory or
-processes; see linux/proc.py. tmp_mb isn't bounded: the files are the host's, and only each file's size is.
+processes; see linux/proc.py. tmp_mb isn't enforced, only each file's size.
 
 Strays are descendants that left the process group (setsid, double fork). On Linux this process becomes a child
-subreaper, so orphans come to us instead of to init. A box's own are known by their control group, or without one by the
+subreaper, so orphans come to us instead of to init. The control group tells a box's own strays, or without one the
 marker, a random token in the environment that descendants inherit. Other children (another box's, a library user's) are
 never killed nor reaped. Known gaps:
 
-- Without a control group, a program that clears the environment of its daemon hides it; a daemon that ended by itself
-  leaves a zombie, since the dead show no environment. The zombie lasts until this process ends, the daemon until
-  somebody kills it.
-- A program that runs as root can leave its control group. It is trusted code; isolating boxes have no such way out.
+- Without a control group, a program can hide a daemon by clearing the daemon's environment. A daemon that ends by
+  itself leaves a zombie until this process ends, since the dead show no environment.
+- A program that runs as root can leave its control group.
 - The parent-death signal follows the THREAD that called `start`: a program started from a thread that ends is killed
   at once. The program's own children don't inherit the signal: a killed referee leaves them to the next `cgroup.sweep`.
 - preexec_fn runs Python between fork and exec. In a process with other threads that can deadlock, and Python 3.12
@@ -65,7 +62,7 @@ from arena.sandbox.wait import reap_late, reap_later
 MARKER = "ARENA_BOX"  # environment variable; its value tells one box's descendants from another's
 REAP_POLL_S = 0.001  # the dead arrive within a few ms, so a finer step gains nothing
 
-BOXES_AT_ONCE = 16  # of one user at once: a table of ten and what is being ended; their processes share one counter
+BOXES_AT_ONCE = 16  # of one user: a table of ten and boxes that are ending; one counter holds all their processes
 
 
 class ProcessSandbox(ChildSandbox):
@@ -117,7 +114,7 @@ class ProcessSandbox(ChildSandbox):
         return ProcessBox(popen, private, marker, limits, group, self._watched and sys.platform == "linux")
 
     def _fork_limit(self, limits: Limits) -> int | None:
-        """Return what a fork bomb may reach before the watch sees it; None where the kernel bounds it better, or can't.
+        """Return the limit of a fork bomb before the watch sees it; None if the kernel bounds it better, or can't.
 
         RLIMIT_NPROC counts all threads of the user, and isn't applied to root.
         """
@@ -143,8 +140,8 @@ class ProcessBox(ChildBox):
         self._marker = marker
         if group is not None:
             group.seal()
-        self._orphans: dict[int, bool] = {}  # our children -> whether they are this box's
-        self._strays: set[int] = set()  # killed children of ours that carry the marker, until they are reaped
+        self._orphans: dict[int, bool] = {}  # our children -> whether they belong to this box
+        self._strays: set[int] = set()  # our killed children with the marker, until reaped
         self._exit: Exit | None = None
 
     def exit(self) -> Exit | None:
@@ -159,14 +156,14 @@ class ProcessBox(ChildBox):
             if ended is None:
                 self._end_excess()
                 return None
-            self._exit = self._judged(ended)
+            self._exit = self._judge(ended)
         return self._exit
 
     def close(self) -> Exit:
         """Kill, reap, close, remove; see `Box.close`."""
         if not self._closed:
             deadline = time.monotonic() + CLOSE_MS / 1000
-            with contextlib.suppress(SandboxError):  # whoever asks how it ended hears of it; here it ends anyway
+            with contextlib.suppress(SandboxError):  # `exit` tells its callers; here the box ends anyway
                 self.exit()
             self._closed = True
             self._kill(deadline)
@@ -176,7 +173,7 @@ class ProcessBox(ChildBox):
             remove_tree(self._private)
         return self._exit or Exit(None, None)
 
-    def _judged(self, ended: Exit) -> Exit:
+    def _judge(self, ended: Exit) -> Exit:
         """Add which limit, if any, ended the program."""
         return caused(ended, self._counted(well=ended.code == 0), self._excess, self._used_up())
 
@@ -209,11 +206,11 @@ class ProcessBox(ChildBox):
         return _reap_strays(self._group) or dying
 
     def _roots(self) -> list[int]:
-        """Return the program and the orphans of its tree, which are our children by now."""
+        """Return the program and its orphans, now our children."""
         ours = set(children("self")) - {self._popen.pid}
         wanted = f"{MARKER}={self._marker}".encode()
         self._orphans = {
-            pid: self._orphans[pid] if pid in self._orphans else wanted in _environment_of(pid) for pid in ours
+            pid: self._orphans[pid] if pid in self._orphans else wanted in _variables_of(pid) for pid in ours
         }
         return [self._popen.pid, *(pid for pid, orphan in self._orphans.items() if orphan)]
 
@@ -230,7 +227,7 @@ def _make_private_folder(scratch: Path) -> Path:
 
 
 def _unmake_private_folder(private: Path) -> None:
-    """Remove the folder of a program that never ran; needs no descriptor, since there may be none left."""
+    """Remove the folder of a program that never ran, without a descriptor: none may be left."""
     for folder in (private / "home", private / "tmp", private):
         with contextlib.suppress(OSError):
             folder.rmdir()
@@ -313,7 +310,7 @@ def _look(popen: subprocess.Popen[bytes]) -> Exit | None:
         return None if code is None else _exit_of(code)
     try:
         found = os.waitid(os.P_PID, popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:  # reaped by somebody else, say a library user's os.wait(): how it ended is lost
+    except ChildProcessError:  # reaped by a library user's os.wait(), say
         popen.poll()
         return Exit(None, None)
     if found is None:
@@ -333,8 +330,7 @@ def _kill_group(group: int) -> None:
 def _reap_group(group: int) -> bool:
     """Reap the dead of a killed group whose leader is reaped; tell whether some aren't dead yet.
 
-    They are our children because orphans come to us. The number can't have been given away: it is in use as long as
-    the group has a member, and when it has none there is nothing to wait for.
+    Orphans come to us, so they are our children. The kernel doesn't reuse the group's number while it has a member.
     """
     try:
         while os.waitpid(-group, os.WNOHANG)[0]:
@@ -355,10 +351,10 @@ def _end_strays(marker: str, killed: set[int]) -> bool:
                 continue
         killed.discard(pid)
     wanted = f"{MARKER}={marker}".encode()
-    found = [pid for pid in children("self") if pid not in killed and wanted in _environment_of(pid)]
+    found = [pid for pid in children("self") if pid not in killed and wanted in _variables_of(pid)]
     for pid in found:
         with contextlib.suppress(PermissionError, ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)  # unreaped child of ours, so the number is still its own
+            os.kill(pid, signal.SIGKILL)  # our unreaped child keeps its number
             killed.add(pid)
     return bool(killed)
 
@@ -368,13 +364,13 @@ def _reap_strays(group: Cgroup) -> bool:
     dying = group.populated()
     for pid in children("self"):
         if group.has(pid):
-            dying = True  # also if it is reaped now: its children come to us when it ends
+            dying = True  # even if reaped now: its children come to us
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, os.WNOHANG)
     return dying
 
 
-def _environment_of(pid: int) -> list[bytes]:
+def _variables_of(pid: int) -> list[bytes]:
     try:
         return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:  # gone, or another user's

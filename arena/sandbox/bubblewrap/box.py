@@ -1,4 +1,4 @@
-"""A program in namespaces of its own, made by bubblewrap: for code that nobody has read. Linux only.
+"""A program in namespaces of its own, made by bubblewrap: for untrusted code. Linux only.
 
 Must not know what the bytes mean. In its box a program sees /usr and its interpreter read-only, a copy of its own files
 at /bot, an empty /tmp of limited size, its own processes, no network, and the system calls that `seccomp` leaves. Files
@@ -16,8 +16,8 @@ the control group from outside; then bwrap is released and executes the program:
 Root never runs bwrap as root, whose sysctls would stay writable: each box has a user id of its own on this machine
 (arena/sandbox/linux/uids.py). An ordinary user's boxes run as that user.
 
-When bwrap ends, so does the box: its last children are killed with it. Two signs are ours, since no program can give
-them: bwrap itself was killed, or the kernel killed because the whole machine lacked memory.
+When bwrap ends, its last children are killed with it. Two ends are never the program's fault: bwrap itself was killed,
+or the kernel killed because the whole machine lacked memory.
 
 Without control groups RLIMIT_NPROC bounds the processes, and each `exit` looks at the descendants (linux/proc.py). Such
 a look doesn't see memory that no process has mapped (memfd_create): only file size times open files bounds that.
@@ -56,7 +56,7 @@ from arena.sandbox.wait import reap_late
 
 INIT = 1  # bwrap's own process in the namespaces, which the limit of processes must leave room for
 KEEPERS = 4  # what RLIMIT_NPROC counts besides: bwrap twice, and its helpers while it starts
-LOCKED_BYTES = 64 * 1024  # as Linux had it for long: more can't be swapped out by a machine in need
+LOCKED_BYTES = 64 * 1024  # Linux's old default: locked memory can't be swapped out
 SIGNALLED = 128  # added by bwrap, as by a shell, to the number of the signal that ended the program
 
 
@@ -87,14 +87,14 @@ class BubblewrapSandbox(ChildSandbox):
     def _fork_limit(self, limits: Limits) -> int | None:
         """Return RLIMIT_NPROC for a box without a group that counts processes.
 
-        Since Linux 5.14 it is counted in the box's own user namespace. A slot's user has bwrap itself besides; an
-        ordinary user has other processes, so for that one it is set when the namespace is there.
+        Since Linux 5.14 each user namespace counts on its own. A slot's user runs bwrap too. An ordinary user has
+        other processes, so there the limit is set inside the new namespace.
         """
         return None if "pids" in self._controllers else limits.processes + KEEPERS
 
     def _start(self, program: Program, limits: Limits, undo: contextlib.ExitStack) -> "BubblewrapBox":
         try:
-            launch.become_subreaper(os.getpid())  # process 1 of a box whose bwrap is gone comes to us, to be reaped
+            launch.become_subreaper(os.getpid())  # to reap process 1 of a box whose bwrap is gone
             reap_late()
             check(program)
             command = command_inside(program)
@@ -171,14 +171,14 @@ class BubblewrapBox(ChildBox):
                 if self._pipes is not None and self.stdin >= 0:
                     self._pipes.look()
                 return None
-            self._exit = self._judged(self._keeper.exit_code(), found.si_code == os.CLD_EXITED)
+            self._exit = self._judge(self._keeper.exit_code(), found.si_code == os.CLD_EXITED)
         return self._exit
 
     def close(self) -> Exit:
         """Kill, reap, close, remove; see `Box.close`."""
         if not self._closed:
             deadline = time.monotonic() + CLOSE_MS / 1000
-            with contextlib.suppress(SandboxError):  # whoever asks how it ended hears of it; here it ends anyway
+            with contextlib.suppress(SandboxError):  # `exit` tells its callers; here the box ends anyway
                 self.exit()
             self._closed = True
             self._kill_all()
@@ -192,11 +192,11 @@ class BubblewrapBox(ChildBox):
         return self._exit or Exit(None, None)
 
     def family(self) -> list[int]:
-        """Return all live processes of the box, in no order; the first process of its namespaces is among them."""
+        """Return all live processes of the box, in no order, with the first of its namespaces."""
         return Watch(lambda: [self._keeper.init], self._limits).pids()
 
     def _programs(self) -> list[int]:
-        """Return the live processes of the box but its first, which isn't the program's."""
+        """Return the live processes of the program: all but the box's first."""
         return [pid for pid in self.family() if pid != self._keeper.init]
 
     def _kill_all(self) -> None:
@@ -205,8 +205,8 @@ class BubblewrapBox(ChildBox):
                 self._group.kill()
         self._keeper.kill()
 
-    def _judged(self, code: int | None, keeper_exited: bool) -> Exit:
-        """Say how it ended, from the exit code that bwrap reported, if any, and which limit did it."""
+    def _judge(self, code: int | None, keeper_exited: bool) -> Exit:
+        """Return how it ended, by the exit code that bwrap reported, if any, and which limit did it."""
         counted = self._counted(well=code == 0 or self._excess is not None)
         if code is None:  # process 1 was killed, and with it all others
             if self._excess is None and "memory_mb" not in dict(counted) and not keeper_exited:
@@ -218,7 +218,7 @@ class BubblewrapBox(ChildBox):
 
 
 def _limited(entry: Callable[[], None], limits: Limits, fork_limit: int | None) -> Callable[[], None]:
-    """Make an entry that also sets resource limits: from outside, a root without CAP_SYS_RESOURCE can't."""
+    """Add resource limits to an entry: from outside, root without CAP_SYS_RESOURCE can't set them."""
     wanted = launch.rlimits(limits, fork_limit)
     set_rlimits = launch.set_rlimits({**wanted, "memlock": (LOCKED_BYTES, LOCKED_BYTES), "msgqueue": (0, 0)})
 

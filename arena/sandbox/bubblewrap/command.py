@@ -1,6 +1,6 @@
-"""The command of a program, as it is called in a box, and what would be wrong with it.
+"""The command of a program, as it is called in a box, and the checks before. Linux only.
 
-bwrap would report such a program as a failure of its own, or would hand it to a shell. Linux only.
+bwrap would report a wrong command as a failure of its own, or would hand it to a shell.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ def check(program: Program) -> None:
 
 
 def check_format(program: Program, copy: Path) -> bool:
-    """Tell whether the command is a file of the program's own, and there; False also where a link is on the way.
+    """Tell whether the command is an existing file of the program, reached without links.
 
     Raises ProgramError for one that the kernel couldn't execute.
     """
@@ -49,7 +49,7 @@ def check_format(program: Program, copy: Path) -> bool:
         path = copy
         for part in Path(command).relative_to(bundle.INSIDE).parts:
             path /= part
-            if part == ".." or path.is_symlink():  # it may lead to any file of this machine, a pipe among them
+            if part == ".." or path.is_symlink():  # it may lead to any file of this machine, even a pipe
                 return False
         with open(path, "rb") as file:
             if os.fstat(file.fileno()).st_mode & 0o111 and file.read(2) not in (b"#!", b"\x7fE"):

@@ -1,8 +1,8 @@
 """Whether a box's program still holds its ends of the pipes, where the box's own keepers hold them too. Linux only.
 
 Must not know what the bytes mean. The reader of a pipe sees end of file only when nobody has the pipe open for writing,
-and bwrap's two processes keep it open to the end. So the descriptors are looked at in /proc. An end that no process of
-the program has any more is replaced, under its number, by a broken one: reading gives end of file, writing fails.
+and bwrap's two processes keep it open to the end. So /proc tells which descriptors the program has. An end that none of
+its processes has is replaced, under its number, by a broken one: reading gives end of file, writing fails.
 """
 
 import contextlib
@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 
 from arena.sandbox.wait import readable
 
-REST = 10  # a look is followed by a rest of so many times its length: many processes make a look long
-MOST = 1024  # descriptors to look at; a program that hides a pipe behind more gains nothing but a time-out
+REST = 10  # lengths of a look, which many processes make long, before the next
+MOST = 1024  # descriptors to look at; hiding a pipe behind more gains a program only a time-out
 
 
 class HeldPipes:

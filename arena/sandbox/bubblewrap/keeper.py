@@ -34,7 +34,7 @@ from arena.sandbox.wait import readable, reap_later
 MISSING = Trouble("bubblewrap is missing", Remedy.INSTALL_BWRAP)
 START_S = 10.0  # bwrap needs 10 ms, under a load of 4 per core 100; beyond this the machine is broken
 LOOK_S = 0.0002  # between two looks whether exec has happened; it takes about 0.5 ms
-STARTED_S = 1.0  # a program that hides that it runs (it may call itself bwrap) is believed after this time
+STARTED_S = 1.0  # after this a program counts as started, even if it looks like bwrap
 READ_BYTES = 65536  # what a pipe holds
 
 
@@ -89,14 +89,14 @@ class Keeper:
     def await_exec(self, command: str, present: bool) -> None:
         """Wait until the program runs. Raises ProgramError if it can't be executed, SandboxError.
 
-        `present` says that its file is there, so that what is missing must be another.
+        `present` says that its file exists, so ENOENT means its interpreter.
         """
         deadline = time.monotonic() + STARTED_S
         while time.monotonic() < deadline:
             self.program = next((pid for pid in children(self.init) if not _is_bwrap(pid)), None)
             if self.program is not None:
                 return
-            if readable(self.handle, LOOK_S):  # the first process ended: the program ran, or bwrap couldn't start it
+            if readable(self.handle, LOOK_S):  # process 1 ended: the program ran, or couldn't
                 if self.exit_code(time.monotonic() + START_S) is not None:
                     return
                 problem = self._failure(command)
@@ -105,9 +105,9 @@ class Keeper:
                 raise problem
 
     def _failure(self, command: str | None) -> ProgramError | SandboxError:
-        """Say why bwrap gave up before any code of the program ran, so that what it wrote is its own.
+        """Return why bwrap gave up before any code of the program ran.
 
-        `command` is what it was to execute, once it was released.
+        `command` is what a released bwrap was to execute.
         """
         popen = self.popen
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -193,7 +193,7 @@ class Keeper:
         deadline = time.monotonic() + CLOSE_MS / 1000
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.popen.wait(CLOSE_MS / 1000)
-        for orphan in family & set(children("self")):  # not bound to bwrap's life yet; our child, so no stranger
+        for orphan in family & set(children("self")):  # bwrap didn't bind them to its life yet
             os.kill(orphan, signal.SIGKILL)
         while (family := {pid for pid in family if self._dying(pid)}) and time.monotonic() < deadline:
             time.sleep(LOOK_S)
@@ -231,7 +231,7 @@ def spawn(options: list[str], argv: list[str], entry: Callable[[], None]) -> Kee
                 stderr=subprocess.PIPE,
                 cwd="/",
                 env={},
-                start_new_session=True,  # Ctrl-C at our terminal is for us
+                start_new_session=True,  # Ctrl-C must not reach it
                 pass_fds=(args, rules, block_end, status_end),
                 preexec_fn=_telling(entry, status_end),
             )
@@ -259,7 +259,7 @@ def _file_of(data: bytes, closing: contextlib.ExitStack) -> int:
 
 
 def _telling(entry: Callable[[], None], descriptor: int) -> Callable[[], None]:
-    """Make an entry that says on a pipe why it failed: subprocess hides it."""
+    """Make an entry that writes its error to a pipe: subprocess hides it."""
 
     def enter() -> None:
         try:
@@ -272,7 +272,7 @@ def _telling(entry: Callable[[], None], descriptor: int) -> Callable[[], None]:
 
 
 def _is_bwrap(pid: int) -> bool:
-    """Tell whether a process is bwrap's still, or gone."""
+    """Tell whether a process is still bwrap, or gone."""
     try:
         return Path(f"/proc/{pid}/comm").read_bytes() == b"bwrap\n"
     except OSError:

@@ -20,7 +20,7 @@ SHM_BYTES = 1024 * 1024  # POSIX semaphores and a ring buffer; multiprocessing n
 DEVICES = ("null", "zero", "full", "random", "urandom")
 DEVICE_LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
 
-# What stays to be seen of /proc, beside the processes: the kernel's version, and what belongs to the own namespaces.
+# What /proc still shows beside the processes: the kernel's version, and files of the box's own namespaces.
 PROC_KEPT = {"self", "thread-self", "mounts", "net", "version", "filesystems"}
 
 
@@ -47,7 +47,7 @@ def _files(memory_mb: int) -> dict[str, str]:
         "stat": "\n".join([*lines, "processes 1", "procs_running 1", "procs_blocked 0", ""]),
         "loadavg": "0.00 0.00 0.00 1/1 1\n",
         "uptime": "1000.00 1000.00\n",
-        "cpuinfo": Path("/proc/cpuinfo").read_text(),  # as it was once: the live file has the clock frequency
+        "cpuinfo": Path("/proc/cpuinfo").read_text(),  # read once: the live file shows the clock frequency
     }
 
 
@@ -83,7 +83,7 @@ def view(stage: FolderStage | MountStage, trees: list[Path], limits: Limits) -> 
     words += ["--ro-bind", f"{stage.seen}/bot", bundle.INSIDE, "--proc", "/proc"]
     for name, cover in _covers():
         words += ["--ro-bind", f"{stage.seen}/{cover}", f"/proc/{name}"]
-    # Process 1 has the program's user: by its mem file the program could make it report any exit code, or outlive us.
+    # Process 1 has the program's user: through its mem file the program could forge its exit code, or outlive us.
     words += ["--ro-bind", f"{stage.seen}/empty", "/proc/1"]
     words += ["--size", "65536", "--tmpfs", "/dev"]  # by hand: bwrap's --dev has terminals, which bots share by number
     for name in DEVICES:
@@ -96,7 +96,7 @@ def view(stage: FolderStage | MountStage, trees: list[Path], limits: Limits) -> 
 
 @functools.cache
 def _top_level() -> tuple[str, ...]:
-    """Return the options that make /lib, /bin and their like what they are here: links into /usr, or folders."""
+    """Return the options that make /lib, /bin and their like the same links or folders as here."""
     words: list[str] = []
     for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):
         if os.path.islink(name):
@@ -110,8 +110,7 @@ def environment(program: Program, trees: list[Path], limits: Limits) -> list[str
     """Return the options that set the environment."""
     own = list(program.env)
     if toolchain.has_java():
-        # Its default heap is a share of what sysinfo(2) says, and it complains on stdout that it can't flock(2) a file
-        # that only monitors read; both are refused.
+        # The filter refuses sysinfo(2), which sizes the heap, and flock(2), whose failure the JVM reports on stdout.
         own.insert(0, ("JDK_JAVA_OPTIONS", f"-XX:MaxRAM={limits.memory_mb}m -XX:-UsePerfData"))
     env = launch.environment(toolchain.search_path(trees), "/tmp", "/tmp", own)
     words = ["--clearenv"]

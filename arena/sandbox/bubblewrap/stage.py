@@ -23,7 +23,7 @@ from arena.sandbox.linux import launch
 from arena.sandbox.trees import remove_tree
 
 STAGE_MB = MOST_MB + 16  # the program's copy, and our own small files
-OVER = "/tmp"  # every Linux has it, and nothing that a box shows lies there: what does was opened before
+OVER = "/tmp"  # every Linux has it; trees below it are opened before it is covered
 
 # <linux/mount.h>, <sched.h>; the numbers of these system calls are the same on all architectures
 FSOPEN, FSCONFIG, FSMOUNT, MOVE_MOUNT = 430, 431, 432, 429
@@ -56,7 +56,7 @@ class FolderStage:
         return launch.die_with_parent()
 
     def settle(self) -> None:
-        """Give up what only the start needed."""
+        """Do nothing."""
 
     def remove(self) -> None:
         """Remove all. Idempotent."""
@@ -123,7 +123,7 @@ class MountStage:
 def _detached_tmpfs() -> int:
     config = _call(FSOPEN, b"tmpfs", CLOEXEC)
     try:
-        entries = STAGE_MB * 1024 * 1024 // BLOCK  # by default less on a machine of less than 1 GB
+        entries = STAGE_MB * 1024 * 1024 // BLOCK  # the default is less on a machine of less than 1 GB
         for key, value in ((b"size", b"%dm" % STAGE_MB), (b"nr_inodes", b"%d" % entries), (b"mode", b"755")):
             _call(FSCONFIG, config, SET_STRING, key, value, 0)
         _call(FSCONFIG, config, CREATE, None, None, 0)

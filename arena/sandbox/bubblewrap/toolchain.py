@@ -13,9 +13,9 @@ import sys
 from pathlib import Path
 
 SYSTEM = (Path("/usr"), Path("/bin"), Path("/sbin"), Path("/lib"), Path("/lib64"))
-ETC = ("/etc/alternatives", "/etc/ld.so.cache")  # what /usr/bin/java and the loader go through
+ETC = ("/etc/alternatives", "/etc/ld.so.cache")  # /usr/bin/java and the loader need them
 ETC_PATTERNS = ("java*",)  # a JVM of Debian keeps half of its files there
-# What only the prefix of a venv, of CPython, node, a JDK or a Rust toolchain has.
+# Found only in the prefix of a venv, CPython, node, a JDK or a Rust toolchain.
 LANDMARKS = ("pyvenv.cfg", "lib/python3*/os.py", "include/node/node.h", "lib/jvm.cfg", "lib/rustlib")
 
 
@@ -73,7 +73,7 @@ def _on_path(program: Path) -> bool:
 
 
 def _tree(program: Path) -> Path:
-    """Return the prefix that a program belongs to, or the program itself where that isn't clear."""
+    """Return the prefix of a program, or the program itself where that isn't clear."""
     prefix = program.parent.parent
     if Path(os.path.expanduser("~")).is_relative_to(prefix):  # the root folder too
         return program

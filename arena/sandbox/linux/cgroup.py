@@ -15,8 +15,7 @@ Without systemd's delegation root uses the top of the v2 tree. v1's freezer isn'
 can't be killed.
 
 A group's name, "arena.OWNER.RANDOM", tells which process made it (owner.py), so that `sweep` knows the groups of the
-dead. What a box of a live process leaves because the kernel is slow (a process in uninterruptible sleep) is tried again
-at the next `make` of that process.
+dead. A live process tries again at its next `make` to remove a group that the kernel was slow to empty.
 """
 
 import contextlib
@@ -37,11 +36,11 @@ from arena.sandbox.linux.group import Cgroup, kill_members, remove, retry_remova
 from arena.sandbox.linux.owner import alive, owner_here
 from arena.sandbox.trouble import Remedy, Trouble
 
-LEAF = "arena.self"  # where this process and its neighbours wait while its group has children with controllers
+LEAF = "arena.self"  # for this process and its neighbours while their group has children with controllers
 NAME = re.compile(r"arena\.(\d+\.\d+\.\d+)\.[0-9a-f]+")  # the middle is its owner
 PERIOD_US = 100_000  # the kernel's default for cpu quotas; a shorter one throttles more often for the same share
-SWEEP_S = 2.0  # for all groups together: a run isn't kept from starting by what the kernel won't let go
-MOVE_PASSES = 10  # a process that is moved may just have forked; ten generations in a row are an attack
+SWEEP_S = 2.0  # for all groups together: a group that the kernel keeps must not keep a run from starting
+MOVE_PASSES = 10  # a moved process may have forked just before; ten such generations are an attack
 CONTROLLERS = ("memory", "pids", "cpu")
 
 
@@ -99,11 +98,11 @@ class Hierarchy:
             raise SandboxError(f"can't make a cgroup: {error.strerror or error}") from error
 
     def sweep(self) -> int:
-        """Kill what is left in the groups of dead processes of this pid namespace; return how many are gone."""
+        """End and remove the groups of dead processes of this pid namespace; return how many."""
         dead: dict[str, list[Path]] = {}
         for top in self.tops:
             for folder in _groups(top):
-                if _is_left(folder.name):
+                if _maker_is_dead(folder.name):
                     dead.setdefault(folder.name, []).append(folder)
         for folders in dead.values():
             for folder in folders:
@@ -198,14 +197,14 @@ def prepare(layout: Layout) -> Hierarchy:
 
 
 def _enable(base: Path) -> None:
-    """Switch on what is there of the controllers for the children of `base`, after moving its processes to a leaf."""
+    """Switch the available controllers on for the children of `base`, whose processes move to a leaf."""
     wanted = set((base / "cgroup.controllers").read_text().split()) & set(CONTROLLERS)
     missing = sorted(wanted - set((base / "cgroup.subtree_control").read_text().split()))
     if not missing:
         return
     if (base / "cgroup.type").exists():  # the top of the whole tree has none, and may hold processes
         _move_to_leaf(base)
-    for name in missing:  # one by one: one that is refused (cpu, with real-time processes) doesn't cost the others
+    for name in missing:  # one by one: the kernel may refuse one (cpu, with real-time processes)
         with contextlib.suppress(OSError):
             write(base / "cgroup.subtree_control", f"+{name}")
 
@@ -297,7 +296,7 @@ def _plain(word: str) -> str:
 
 
 def _below(top: Path, root: str, own: str) -> Path:
-    """Return where a path of the tree lies below a mount that shows the tree from `root` on."""
+    """Return a tree's path below a mount that shows the tree from `root` on."""
     if root != "/":
         inside = own == root or own.startswith(root + "/")
         own = own[len(root) :] if inside else "/"  # in a container whose own group is what is mounted
@@ -312,8 +311,8 @@ def _new_name() -> str:
     return f"arena.{owner_here()}.{secrets.token_hex(6)}"
 
 
-def _is_left(name: str) -> bool:
-    """Tell whether a group's maker is dead; False for a name that isn't a group's of ours."""
+def _maker_is_dead(name: str) -> bool:
+    """Tell whether a group's maker is dead; False for foreign names."""
     found = NAME.fullmatch(name)
     return found is not None and not alive(found[1])
 

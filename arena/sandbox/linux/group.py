@@ -1,4 +1,4 @@
-"""The control group of one box: counting, stopping and ending all that is in it.
+"""The control group of one box: count, stop and end all its processes.
 
 Linux only; must not know where groups are made nor under which limits (cgroup.py).
 """
@@ -12,8 +12,8 @@ from pathlib import Path
 from arena.sandbox.box import CLOSE_MS, Counted, SandboxError
 
 POLL_S = 0.0005  # between two looks; a killed group is empty after 0.7 ms on an idle machine
-HIT_BYTES = 1 << 20  # a charge that fails at the limit leaves less than that unused: at most some contiguous pages
-KILL_PASSES = 20  # what is born while others are killed is found in the next pass; the group's size is limited
+HIT_BYTES = 1 << 20  # a charge that fails at the limit leaves less unused: at most some contiguous pages
+KILL_PASSES = 20  # a process forked during a pass is found in the next; the group's size is limited
 
 _stubborn: list[tuple[Path, ...]] = []  # groups of this process that couldn't be removed when their box closed
 
@@ -86,7 +86,7 @@ class Cgroup:
             kill_members(self._unified)
 
     def populated(self) -> bool:
-        """Tell whether a process lives in the group; the dead that nobody has reaped don't."""
+        """Tell whether a process lives in the group; zombies don't count."""
         return self._events >= 0 and b"populated 1" in os.pread(self._events, 64, 0)
 
     def has(self, pid: int) -> bool:
@@ -111,7 +111,7 @@ class Cgroup:
     def remove(self, timeout_s: float = CLOSE_MS / 1000) -> None:
         """Kill all, wait for it to be empty, remove the directories, close the files; never raises. Idempotent.
 
-        What isn't gone in time is left to `retry_removals`, and at last to a sweep.
+        `retry_removals`, and at last a sweep, removes what isn't gone in time.
         """
         if not self._descriptors:
             return
@@ -128,8 +128,8 @@ class Cgroup:
             return 0, 0
         if self._v1_memory:
             kills = _counter(folder / "memory.oom_control", b"oom_kill")
-            # memory.failcnt stays 0 on Linux 6.18, so the greatest use tells whether the limit was hit; memsw's counts
-            # what a machine in need has swapped out, and ends the group at the same limit.
+            # memory.failcnt stays 0 on Linux 6.18, so the peak tells whether the limit was hit. memsw's peak also
+            # counts swapped memory, and has the same limit.
             limit = _number(folder / "memory.limit_in_bytes")
             most = max(_number(folder / f"{kind}.max_usage_in_bytes") for kind in ("memory", "memory.memsw"))
             return kills, int(most > limit - HIT_BYTES)
@@ -167,7 +167,7 @@ def retry_removals() -> None:
 
 def write(path: Path, text: str) -> None:
     """Write to a file of the kernel's. Raises OSError, also for a file that doesn't exist."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)  # never creates: what isn't there the kernel doesn't have
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)  # never creates: the kernel lacks a missing file
     try:
         os.write(descriptor, text.encode())
     finally:

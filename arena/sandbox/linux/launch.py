@@ -1,7 +1,7 @@
-"""What every sandbox gives a program as it starts: an environment, resource limits, and an end with its parent.
+"""What every sandbox gives a program at its start: an environment, resource limits, and death with its parent.
 
-Must not know how a program is kept apart. What a child calls between fork and exec is prepared before the fork, and
-then makes system calls alone. All but `die_with_parent` and `become_subreaper` works on macOS too.
+Must not know how a program is kept apart. Functions for the child between fork and exec are prepared before the fork
+and make system calls alone. All but `die_with_parent` and `become_subreaper` works on macOS too.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ from arena.sandbox.limits import Limits
 ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "LC_ALL": "C.UTF-8",
-    "PYTHONUNBUFFERED": "1",  # a forgotten flush is a beginner's commonest time-out; costs a second write a print
+    "PYTHONUNBUFFERED": "1",  # a forgotten flush is a beginner's commonest time-out; costs a second write per print
     "PYTHONDONTWRITEBYTECODE": "1",  # the bot's folder isn't ours to write to
 }
 PRIVATE = ("HOME", "TMPDIR")  # a program's own variables don't replace these
@@ -47,7 +47,7 @@ def rlimits(limits: Limits, forks: int | None = None) -> dict[str, tuple[int, in
 
 
 def set_rlimits(wanted: Mapping[str, tuple[int, int]]) -> Callable[[], None]:
-    """Return what a child calls to set resource limits; none gets higher than what this process runs under."""
+    """Return what a child calls to set resource limits, none above this process's own."""
     pairs = [_within(getattr(resource, f"RLIMIT_{name.upper()}"), pair) for name, pair in wanted.items()]
 
     def enter() -> None:
@@ -69,7 +69,7 @@ def die_with_parent() -> Callable[[], None]:
     def enter() -> None:
         if prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
-        if os.getppid() != parent:  # it died before the line above, so no signal will come
+        if os.getppid() != parent:  # the parent died before prctl, so no signal will come
             os._exit(1)
 
     return enter
@@ -77,7 +77,7 @@ def die_with_parent() -> Callable[[], None]:
 
 @functools.cache
 def become_subreaper(pid: int) -> None:
-    """Take in the orphans of this process; `pid` is its own: the setting isn't inherited by a forked worker."""
+    """Adopt this process's orphans; `pid` is its own, since a forked worker doesn't inherit the setting."""
     if _prctl()(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
 

@@ -1,4 +1,4 @@
-"""Who made a thing of ours, and whether that process still lives: the name that groups and containers carry.
+"""The owner's name in groups and containers: which process made them, and whether it still lives.
 
 Must not know what was made. A process is named by its number, its start time (numbers are used again) and its pid
 namespace (numbers mean nothing in another one). A control group lives no longer than its machine's boot, so that is
@@ -48,11 +48,9 @@ def _named(pid: int) -> str:
 
 
 def _start_time(pid: int) -> int:
-    """Return when a process started, in ticks after boot; 0 if there is none, or only its unreaped rest."""
+    """Return when a process started, in ticks after boot; 0 if there is none, or only a zombie."""
     try:
-        fields = (
-            Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        )  # the process's name may hold anything
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()  # the name may hold anything
     except OSError:
         return 0
     return 0 if fields[0] in "ZX" else int(fields[19])

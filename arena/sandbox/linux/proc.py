@@ -1,15 +1,15 @@
 """What a program and its descendants use, found by looking at /proc: for hosts without control groups.
 
-Linux only; must not know how a program was started nor what follows from an excess. All of it is approximate, and named
-so to users: who allocates and dies, or forks and exits, between two looks is missed, and so is the CPU time of a child
-that lived between two looks. A box that can have a control group (arena/sandbox/linux/cgroup.py) doesn't need this.
+Linux only; must not know how a program was started nor what follows from an excess. All of it is approximate, and users
+are told so: a process that lives only between two looks is missed, with its memory and CPU time. A box with a control
+group (arena/sandbox/linux/cgroup.py) doesn't need this.
 
 Theory of operation. A look walks /proc/PID/task/*/children from the roots: the program, and the orphans of its tree,
 which its owner knows. CPU time is the sum of the processes' CPU clocks (all threads, in ns, readable for anybody's
 process: clock_getcpuclockid(3)) and of what was last seen of those that are gone. Memory is the sum of resident sets,
-which counts shared pages once for each process. Before such an excess is believed, memory is measured again as
-proportional shares. The kernel takes a thousand times longer for these. So processes that share very much are taken for
-an excess without it, and each look is followed by a rest of many times its length.
+which counts shared pages once for each process. So an excess is measured again as the sum of proportional shares. The
+kernel takes a thousand times longer for these, so a sum above SHARED_MOST limits isn't measured again, and each look is
+followed by a rest of many times its length.
 """
 
 import contextlib
@@ -21,13 +21,13 @@ from pathlib import Path
 from arena.sandbox.limits import Limits
 
 LOOK_S = 0.02  # between two looks for an excess; a look costs 0.1 ms
-REST = 10  # a look is followed by a rest of so many times its length: a program can make it long
+REST = 10  # lengths of a look, which a program can make long, before the next
 SHARED_MOST = 4  # times the limit: 1 GB of resident sets takes 30 ms to measure, and programs that fork share less
 PAGE = os.sysconf("SC_PAGESIZE")
 
 
 class Watch:
-    """Look at the descendants of `roots()`, which are counted themselves."""
+    """Look at `roots()` and their descendants."""
 
     def __init__(self, roots: Callable[[], Iterable[int]], limits: Limits) -> None:
         self._roots = roots
@@ -69,10 +69,10 @@ class Watch:
             with contextlib.suppress(OSError):
                 used = time.clock_gettime_ns(_cpu_clock(pid))
                 before = self._seen.get(pid, 0)
-                if used < before:  # the number was given to another process
+                if used < before:  # another process has the number now
                     self._ended += before
                 self._seen[pid] = used
-        for pid in self._seen.keys() - pids:  # ended, or missed because it just changed its parent
+        for pid in self._seen.keys() - pids:  # ended, or missed while it changed its parent
             if not os.path.exists(f"/proc/{pid}"):
                 self._ended += self._seen.pop(pid)
         return self._ended + sum(self._seen.values())

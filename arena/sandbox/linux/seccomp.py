@@ -14,13 +14,13 @@ takes away what the namespaces leave open:
 Arguments are always compared in their low 32 bits, under a mask: the kernel truncates int arguments, so a program that
 sets a high bit would pass a comparison of 64 bits.
 
-`bpf` writes the filter itself, in 20 lines of compare and jump: libseccomp isn't everywhere, and so the tests evaluate
-what runs. Order: architecture, x32, then one block per call that ends in a verdict, so that no jump is longer than its
-block. Since Linux 5.11 the kernel remembers which calls are always allowed, so only those whose arguments are judged
-pay for it: about 0.2 us.
+`bpf` writes the filter without libseccomp, which isn't everywhere; so the tests evaluate the filter that runs. Order:
+architecture, x32, then one block per call that ends in a verdict, so that no jump is longer than its block. Since Linux
+5.11 the kernel remembers which calls are always allowed, so only calls whose arguments are judged take longer: by about
+0.2 us.
 
-Left open, because closing them breaks languages: reading a shared file fast or slowly (is it cached?), processor time
-itself, and, without root, per-user counters such as that of pipe pages.
+Left open, because closing them breaks languages: the speed of reading a shared file (is it cached?), processor time,
+and, without root, per-user counters such as that of pipe pages.
 """
 
 import errno
@@ -129,7 +129,7 @@ RULES = (
     Rule("process_vm_writev", 311, 271, errno.EPERM),
     Rule("process_madvise", 440, 440, errno.EPERM),
     Rule("pidfd_getfd", 438, 438, errno.EPERM),
-    Rule("pidfd_open", 434, 434, errno.ENOSYS),  # two bots can talk by the numbers that the kernel gives to handles
+    Rule("pidfd_open", 434, 434, errno.ENOSYS),  # its descriptors' inode numbers are a channel between bots
     Rule("kcmp", 312, 272, errno.EPERM),
     Rule("mbind", 237, 235, errno.EPERM),
     Rule("set_mempolicy", 238, 237, errno.EPERM),

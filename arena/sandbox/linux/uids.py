@@ -5,9 +5,9 @@ Linux only; must not know what a box is. A slot is one byte of a lock file that 
 file description (F_OFD_SETLK): the kernel gives the byte back when its holder dies, and no file comes or goes with a
 slot.
 
-An id is passed over while some process has it, since that process would count against the new box. The process may be
-anybody's. But the first process of a box without its bwrap is killed: bwrap binds the life of that process to its own a
-few ms after making it, and a referee that is killed within them leaves the process behind.
+An id is passed over while any process has it, since that process would count against the new box. But the first process
+of a box without its bwrap is killed: a referee that is killed in the few ms before bwrap binds that process's life to
+its own leaves the process behind.
 """
 
 import contextlib
