@@ -5,11 +5,11 @@ against LINE_LIMIT and the match's own, and takes each line through `decode` and
 Whatever a bot can write is a value here, never an exception: a line that can't be used becomes a `Malformed` with the
 fault's code and a sentence for the bot's author.
 
-A reply is decoded without looking for duplicate keys first. Every key is followed by one colon outside of strings, so
-if the text has no more colons than the reply and its move have distinct keys, none was repeated. Only lines where the
-counts differ (a colon inside a string, further nested objects, a real duplicate) are decoded a second time with the
-check. Measured with Python 3.11 on one of two shared cores, `decode` and `parse_reply` together: 2.6 us for a choice
-and 2.9 us for a move; 3.0 and 3.6 us if all lines were checked.
+A reply is first decoded without a check for duplicate keys. Each key has one colon, so a text with as many colons as
+the reply and its move have distinct keys repeats none. Only lines whose counts differ (a colon inside a string, further
+nested objects, a real duplicate) are decoded again with the check. Measured with Python 3.11 on one of two shared
+cores, `decode` and `parse_reply` together: 2.6 us for a choice and 2.9 us for a move; 3.0 and 3.6 us if all lines were
+checked.
 
 Must not know: requests, games, time, consequences of a fault.
 """
@@ -139,7 +139,7 @@ def decode(line: bytes) -> dict[str, Any] | Malformed:
         text = line.decode()
     except UnicodeDecodeError as error:
         return Malformed("bad_utf8", f"byte {error.start} of the line is not UTF-8")
-    # Brackets come in pairs, and the depth is at most the number of opening ones: it is rarely really counted.
+    # The depth is at most the number of opening brackets, so it is rarely counted.
     if len(line) > 2 * DEPTH_LIMIT and text.count("{") + text.count("[") > DEPTH_LIMIT and _depth(text) > DEPTH_LIMIT:
         return Malformed("too_deep", f"the JSON is nested more than {DEPTH_LIMIT} deep")
     text = text.strip(_SPACE)
@@ -244,12 +244,12 @@ def parse_hello(message: dict[str, Any]) -> Greeting | Malformed:
 
 # ---------------------------------------------------------------- the other direction
 
-# ASCII only, with escapes: such a line survives a bot that reads its input in another encoding than UTF-8.
+# ASCII only, with escapes: it survives a bot that reads its input in another encoding.
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
 
 
 def encode(message: dict[str, Any]) -> bytes:
-    """Return a message as one line, newline included. Raises ValueError for NaN: that is our own mistake."""
+    """Return a message as one line, newline included. Raises ValueError for NaN."""
     return _encode(message).encode() + b"\n"
 
 
@@ -259,7 +259,7 @@ def show(data: bytes, limit: int) -> str:
     Whatever isn't printable (control characters, terminal escapes, bidirectional marks, bytes that aren't UTF-8) is
     written as a backslash escape. For people to read: a backslash the bot sent itself stays as it is.
     """
-    head = data[: 4 * limit]  # at most 4 bytes a character, so this is enough and a flood isn't decoded in full
+    head = data[: 4 * limit]  # a character has at most 4 bytes; a flood isn't decoded in full
     shown = ""
     for character in head.decode(errors="backslashreplace"):
         piece = character if character.isprintable() else character.encode("unicode_escape").decode()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from arena.referee import Timing
     from arena.sandbox import Choice, Limits, Sandbox, Trouble
 
-_LIMITS_AFTER = "docker_image"  # the parameter behind which --help lists the limits
+_LIMITS_AFTER = "docker_image"  # the parameter that --help lists before the limits
 
 
 class RunCommand(click.Command):
@@ -38,7 +38,7 @@ class RunCommand(click.Command):
 
 
 class SandboxName(click.Choice[str]):
-    """A type of options: the name of a sandbox, or one of some other words; names are read when first needed."""
+    """An option type: the name of a sandbox, or another word. Names are read when first needed."""
 
     def __init__(self, *words: str) -> None:
         super().__init__(words)

@@ -20,9 +20,9 @@ from ladder.store import RunFolder
 from protocol import show
 
 _STDERR_LINES = 6  # of a faulty bot's standard error in its example
-_NO_ID = '"id":0,'  # what a rebuilt request has in the place of its id
+_NO_ID = '"id":0,'  # the id of a rebuilt request
 _LINE_SHOWN = 400  # characters of a request or an answer
-_NAME_WIDTH = 12  # columns that a narrow terminal leaves to a name, which goes on below
+_NAME_WIDTH = 12  # columns for a name in a narrow terminal; longer names wrap
 
 
 def live(progress: Progress) -> RenderableType:
@@ -55,7 +55,7 @@ def _duration(seconds: float) -> str:
 def parts(run: Run, folder: RunFolder, board: Board) -> Iterator[RenderableType]:
     """Yield what is printed at the end, from the head to where to look further."""
     yield head(run, board)
-    if board.games:  # a table of noughts says nothing
+    if board.games:
         yield ""
         yield standings(board)
         yield from (Text(line, style="dim") for line in notes(board))
@@ -91,7 +91,7 @@ def standings(board: Board) -> Table:
 
 
 def _ranked(names: Sequence[str], bot: int, rows: Sequence[Sequence[str | Text]]) -> Table:
-    """Return a table of numbers, but for the column `bot`, whose names are folded where there is no room."""
+    """Return a table of numbers; the column `bot` holds names, which wrap if need be."""
     columns = [
         Column(name, least=_NAME_WIDTH) if place == bot else Column(name, number=True)
         for place, name in enumerate(names)

@@ -32,7 +32,7 @@ from arena.coup import (
     why_idle,
 )
 
-# What is said elsewhere: in the title, the table of actions or that of the deck.
+# Fields that the title, the table of actions or the table of the deck shows.
 _TOLD = {"name", "min_seats", "max_seats", "turn_limit", "exchange_draw", "block_challenged_by"}
 _SET_UP = ("draft", "first_player", "start_coins", "two_player_starter_coins", "allegiance_start")  # in this order
 _FILE = 'base = "classroom"\nforced_coup = "off"\nexchange_draw = 1'

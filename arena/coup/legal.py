@@ -95,10 +95,10 @@ def _turn_moves(view: View) -> tuple[Move, ...]:
     return _acts(board.rules, coins, others, foes)
 
 
-_RICH = 10  # coins: nothing costs more, so that who has more than this and forced_coup has the same moves
+_RICH = 10  # coins: nothing costs more, so above this and forced_coup all have the same moves
 
 
-@lru_cache(maxsize=10_000)  # of the 10 * 2^9 * 11 (seat, living seats, coins) of ten seats, those met lately
+@lru_cache(maxsize=10_000)  # the latest of 10 * 2^9 * 11 (seat, living seats, coins) at ten seats
 def _acts(rules: Ruleset, coins: int, others: tuple[int, ...], foes: tuple[int, ...]) -> tuple[Move, ...]:
     forced = 0 < rules.forced_coup <= coins
     moves: list[Move] = []
@@ -111,7 +111,7 @@ def _acts(rules: Ruleset, coins: int, others: tuple[int, ...], foes: tuple[int, 
 
 @lru_cache(maxsize=1000)
 def _act(action: Action, target: int | None) -> Act:
-    """Return the one Act there is of its kind: lists of moves are many, and share their moves."""
+    """Return the one shared Act of these values, which saves memory."""
     return Act(action, target)
 
 
@@ -175,7 +175,7 @@ def _lose_moves(cards: tuple[Role, ...]) -> tuple[Move, ...]:
 
 @lru_cache(maxsize=10_000)
 def _keep_moves(hand: tuple[Role, ...], drawn: tuple[Role, ...]) -> tuple[Move, ...]:
-    """Return the hand as it is first, then every other choice in alphabetical order."""
+    """Return the unchanged hand first, then all other choices in order."""
     others = set(combinations(hand_of(hand + drawn), len(hand))) - {hand}
     return (Keep(hand), *(Keep(kept) for kept in sorted(others)))
 
@@ -207,5 +207,5 @@ def others_alive(board: Board, seat: int) -> tuple[int, ...]:
 
 
 def hand_of(cards: Iterable[Role]) -> tuple[Role, ...]:
-    """Return cards as a hand: sorted, so that no place in it means anything."""
+    """Return cards as a hand: sorted, so that places mean nothing."""
     return tuple(sorted(cards))

@@ -102,7 +102,7 @@ class Examined:
 
 @dataclass(frozen=True, slots=True)
 class Forfeit:
-    """Leave the game. Never a legal choice: the referee plays it for a seat that has lost the right to go on."""
+    """Leave the game. Never a legal choice: the referee plays it for a seat that must leave."""
 
 
 Move = (

@@ -1,12 +1,12 @@
 """How likely an opponent holds a role, from the cards one can see. Pure: exact fractions, no I/O.
 
-Of U unseen cards (the court deck and all opponents' hands) d are of the role, and k are in somebody's hand; before
-anybody's behaviour is taken into account each k of the U are equally likely, so
+Of U unseen cards (the court deck and all opponents' hands) d are of the role, and k are in somebody's hand. Any k of
+the U are equally likely, so
 
     P(at least one) = 1 - C(U-d, k) / C(U, k)
 
-It is a prior: opponents who chose what to reveal, or what to keep of an exchange, have told something about the rest.
-It doesn't hold after a draft, where opponents chose a card each. andy:36-39 is the worked example.
+It is a prior: what opponents reveal, or keep of an exchange, says something about the rest. After a draft it doesn't
+hold, since each opponent chose a card. andy:36-39 is the worked example.
 """
 
 from collections import Counter

@@ -7,13 +7,13 @@ A game may begin with Drafting (rulebook:187) and ChoosingSide (rulebook:220). A
          -> [BlockWindow -> [ChallengeWindow -> Proving -> [Retaining] -> Losing]]
          -> effect -> [Losing | Exchanging | [Revealing] -> Examining] -> the next Turn, or Over
 
-Which of them a game has is said by its ruleset's fields and action table; no preset is known here by name.
+The ruleset's fields and action table decide which phases a game has; no preset is known here by name.
 
 Each phase names the seats it asks, all at once; `legal` says what each may choose. `apply` takes one answer from every
 asked seat and returns the next state with the events that led to it. In a window the first asked seat that doesn't pass
-decides; nothing of the others is kept.
+decides; the other answers are dropped.
 
-Seats are skipped only where public facts leave no choice: the loss of a last card. Clock, pipes and logs are elsewhere.
+Seats are skipped only where public facts leave no choice: the loss of a last card.
 """
 
 from collections.abc import Sequence
@@ -106,9 +106,9 @@ class IllegalMoveError(Exception):
 
 
 def deal(rules: Ruleset, seats: int, chance: Chance, starter: int = 0) -> State:
-    """Return the start of a game. `starter` is the seat of the last winner, for rulesets in which the winner starts.
+    """Return the start of a game. `starter` is the last winner's seat, for rulesets in which the winner starts.
 
-    Raises ValueError if the ruleset can't be played by so many.
+    Raises ValueError if the ruleset isn't for this number of seats.
     """
     problem = rules.problem(seats)
     if problem:
@@ -121,7 +121,7 @@ def deal(rules: Ruleset, seats: int, chance: Chance, starter: int = 0) -> State:
         coins[first] = rules.two_player_starter_coins
     hands: tuple[tuple[Role, ...], ...] = ((),) * seats
     if rules.draft:
-        cards = chance.shuffled(sorted(rules.roles), "deal", 0)  # the third set; the others are the players'
+        cards = chance.shuffled(sorted(rules.roles), "deal", 0)  # the third set; each player has one of the others
     else:
         cards = chance.shuffled(sorted(rules.roles * rules.copies(seats)), "deal", 0)
         hands = tuple(hand_of(cards.pop() for _ in range(rules.hand)) for _ in range(seats))
@@ -148,8 +148,7 @@ def _opening(rules: Ruleset, starter: int, sides: Sequence[Allegiance]) -> Phase
 
 
 def _alternating(first: Allegiance, starter: int, seats: int) -> tuple[Allegiance, ...]:
-    """Return everybody's side: clockwise from the starter they alternate (rulebook:222), so odd tables have two
-    alike."""
+    """Return all sides: they alternate clockwise from the starter (rulebook:222)."""
     return tuple(first if (seat - starter) % seats % 2 == 0 else first.other for seat in range(seats))
 
 
@@ -159,9 +158,9 @@ def _alternating(first: Allegiance, starter: int, seats: int) -> tuple[Allegianc
 def apply(state: State, answers: Sequence[Answer], chance: Chance) -> tuple[State, tuple[Event, ...]]:
     """Return the next state and what happened, given one answer for each seat of `state.board.phase.asked`, in order.
 
-    Answers must be legal for their seats (checked here only for their kind: the referee has checked them against
-    `legal`). FORFEIT stands for a seat that leaves: forfeits come first, then what the others answered counts if the
-    question still stands. Raises IllegalMoveError.
+    Answers must be legal for their seats; only their kind is checked here, since the referee has checked them against
+    `legal`. FORFEIT means that a seat leaves. Forfeits come first; the other answers count if the question still
+    stands. Raises IllegalMoveError.
     """
     phase = state.board.phase
     if len(answers) != len(phase.asked) or not answers:
@@ -177,7 +176,7 @@ def apply(state: State, answers: Sequence[Answer], chance: Chance) -> tuple[Stat
 
 
 class _Table:
-    """A state thawed for one step: changed in place, then frozen again. Never leaves this module."""
+    """A mutable state for one step. Never leaves this module."""
 
     __slots__ = (
         "actor",
@@ -220,7 +219,7 @@ class _Table:
     def freeze(self, phase: Phase) -> tuple[State, tuple[Event, ...]]:
         before = self.before.board
         hands, coins, influence, revealed = self.before.hands, before.coins, before.influence, before.revealed
-        if self.events:  # no coin and no card changes hands without one
+        if self.events:  # without an event no coin and no card moves
             hands = tuple(self.hands)
             coins = tuple(self.coins)
             influence = tuple(map(len, hands))
@@ -250,7 +249,7 @@ class _Table:
                     if isinstance(answer, Challenge):
                         self.events.append(Challenged(seat, claim.seat, claim.role, claim.denies))
                         return self.challenged(pending, claim, seat)
-                # Unchallenged: an action goes on to its blocks, a block stands.
+                # Unchallenged, a block stands and an action may be blocked.
                 return self.end_turn() if claim.block else self.blocks(pending, NOTHING)
             case BlockWindow(asked, pending) if _BLOCK_KINDS.issuperset(map(type, answers)):
                 for seat, answer in zip(asked, answers, strict=True):
@@ -327,7 +326,7 @@ class _Table:
         if target is None:
             asked = enemies(self.sides, self.actor, others) if self.sides else others
         elif row.blocked_by is Blockers.ANYONE:
-            # The target first: else a neighbour's bluff would burn the target's real card.
+            # The target first: a neighbour's bluff must not pre-empt the target's real card.
             asked = (target, *(seat for seat in others if seat != target))
         else:
             asked = (target,)
@@ -350,7 +349,7 @@ class _Table:
 
     def proven(self, pending: Act, claim: Claim, challenger: int, replaced: bool) -> Phase:
         if replaced:
-            # The card goes back, the deck is shuffled, another is drawn (rulebook:163); only then the challenger loses.
+            # rulebook:163; only then the challenger loses.
             hand = list(self.hands[claim.seat])
             hand.remove(claim.role)
             self.reshuffle([claim.role])
@@ -364,7 +363,7 @@ class _Table:
         return self.hit(challenger, pending, LossReason.CHALLENGE, Then.BLOCK, Past(challenger, replaced))
 
     def hand_shown(self, pending: Act, claim: Claim, challenger: int) -> Phase:
-        """All cards are shown, go back in one shuffle and are replaced (rulebook:237)."""
+        """Show all cards and replace them in one shuffle (rulebook:237)."""
         shown = self.hands[claim.seat]
         self.reshuffle(shown)
         self.hands[claim.seat] = hand_of(self.deck.pop() for _ in shown)
@@ -381,7 +380,7 @@ class _Table:
         return self.hit(claim.seat, pending, LossReason.CHALLENGE, Then.END)
 
     def hit(self, seat: int, pending: Act, reason: LossReason, then: Then, past: Past = NOTHING) -> Phase:
-        """Make a seat lose an influence: it is asked which, unless it has only one."""
+        """Make a seat lose an influence, of its choice if it has two."""
         hand = self.hands[seat]
         if len(hand) > 1:
             return Losing((seat,), pending, reason, then, past)
@@ -395,7 +394,7 @@ class _Table:
         self.events.append(Lost(seat, role, reason))
         if not hand:
             self.events.append(Exiled(seat))
-            self.clear(seat)
+            self.return_coins(seat)
             over = self.over()
             if over:
                 return over  # rulebook:80: nothing more resolves
@@ -412,7 +411,7 @@ class _Table:
         row = row_of(self.rules, pending)
         target = pending.target
         if target is not None and not self.hands[target]:
-            return self.end_turn()  # the target is gone: the cost stays spent, there is nothing to take
+            return self.end_turn()  # the target is out; the cost stays spent
         match row.effect:
             case Effect.GAIN:
                 self.pay(self.actor, row.gain, CoinReason(row.action.value))
@@ -478,7 +477,7 @@ class _Table:
         count = len(self.drawn)
         self.hands[self.actor] = hand_of(roles)
         self.drawn = ()
-        self.reshuffle(pool)  # always, also where all own cards were kept: nobody may tell (rulebook:122)
+        self.reshuffle(pool)  # always, lest others learn that all own cards were kept (rulebook:122)
         self.events.append(Exchanged(self.actor, count, self.hands[self.actor]))
         return self.end_turn()
 
@@ -499,7 +498,7 @@ class _Table:
             self.revealed[seat] = (*self.revealed[seat], *roles)
             self.hands[seat] = ()
             self.events.append(Forfeited(seat, roles))
-            self.clear(seat)
+            self.return_coins(seat)
         if self.drawn and self.actor in seats:
             drawn, self.drawn = self.drawn, ()
             self.reshuffle(drawn)
@@ -516,15 +515,15 @@ class _Table:
                 self.actor = self.clockwise(asked[0])[0]  # the next player starts in its place, still in turn 1
                 return ChoosingSide((self.actor,))
             case Drafting() | Over():
-                raise IllegalMoveError(f"nobody can leave in {type(phase).__name__} and a game go on")
+                raise IllegalMoveError(f"no game goes on after a seat left in {type(phase).__name__}")
         if self.actor in seats or phase.pending.target in seats:
             self.seen = None
-            return self.end_turn()  # its own action is cancelled; an action aimed at it ends
+            return self.end_turn()  # actions by or against a seat that left are cancelled
         match phase:
             case Losing(_, pending, _, then, past):
                 return self.then(pending, then, past)
             case Proving(_, pending) | Retaining(_, pending):
-                return self.resolve(pending, NOTHING)  # its block is cancelled
+                return self.resolve(pending, NOTHING)  # the block of a seat that left is cancelled
         return None
 
     # -- small parts
@@ -533,13 +532,13 @@ class _Table:
         self.coins[seat] += delta
         self.events.append(Coins(seat, delta, reason))
 
-    def clear(self, seat: int) -> None:
-        """Return the coins of a seat that is out to the treasury (rulebook:78)."""
+    def return_coins(self, seat: int) -> None:
+        """Pay a seat's coins to the treasury (rulebook:78)."""
         if self.coins[seat]:
             self.pay(seat, -self.coins[seat], CoinReason.EXILE)
 
     def reshuffle(self, back: Sequence[Role]) -> None:
-        # Sorted before it is shuffled: the order depends on the cards and the label, not on where a card came from.
+        # Sorted first, so that the order depends on the cards and the label alone.
         self.deck = self.chance.shuffled(sorted([*self.deck, *back]), "reshuffle", self.n + len(self.events))
 
     def living(self) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ class Role(StrEnum):
     DUKE = "duke"
     INQUISITOR = "inquisitor"
 
-    __hash__ = str.__hash__  # an enum's own is written in Python, and cards are hashed at every request
+    __hash__ = str.__hash__  # faster than an enum's own; cards are hashed at every request
 
 
 class Allegiance(StrEnum):
@@ -194,7 +194,7 @@ class Ruleset:
         object.__setattr__(self, "roles", tuple(role for role in Role if role is not without))
         object.__setattr__(self, "actions", _actions(self))
         object.__setattr__(self, "_rows", {(row.action, row.targeted): row for row in self.actions})
-        # Legal moves are cached by ruleset: its hash is asked for at every request, so it is computed once.
+        # Legal moves are cached by ruleset, so every request hashes it.
         object.__setattr__(self, "_hash", hash((self.name, self.forced_coup, self.actions)))
 
     def __hash__(self) -> int:

@@ -33,7 +33,7 @@ class Then(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What a failed challenge of the action leaves for later in the turn: who lost it, if the card was replaced."""
+    """A failed challenge of the action: who lost it, and whether the card was replaced."""
 
     challenger: int | None = None
     replaced: bool = False
@@ -43,7 +43,7 @@ NOTHING = Past()
 
 
 class Ending(StrEnum):
-    """How a game ended; who won is told apart from it."""
+    """How a game ended, but not who won."""
 
     LAST_STANDING = "last_standing"
     TURN_LIMIT = "turn_limit"
@@ -113,7 +113,7 @@ class Retaining:
 
 @dataclass(frozen=True, slots=True)
 class Losing:
-    """A seat with more than one influence chooses which to lose. `past`: what the turn has seen."""
+    """A seat with more than one influence chooses which to lose."""
 
     asked: tuple[int, ...]
     pending: Act

@@ -1,4 +1,4 @@
-"""What one seat may see. The only place that redacts: whatever crosses to a bot passes through here."""
+"""What one seat may see. Only this file redacts; all that a bot learns passes through it."""
 
 from dataclasses import dataclass, replace
 
@@ -11,7 +11,7 @@ from arena.coup.state import Board, State
 class View:
     """The board, and the cards of one seat.
 
-    `drawn` is empty but in one's own exchange, `discards` but in a draft's game; `seen` is the card that one examines.
+    `drawn` is empty except in the seat's exchange, `discards` except after a draft; `seen` is the examined card.
     """
 
     board: Board
