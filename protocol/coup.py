@@ -34,7 +34,7 @@ def _sorted(roles: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _true(value: Any) -> Any:
-    if value is not True:  # 1 == True would do for Literal[True]
+    if value is not True:  # Literal[True] accepts 1
         raise ValueError("only true")
     return value
 
@@ -64,7 +64,7 @@ CoinReason = Literal[
     "income", "foreign_aid", "tax", "steal", "stolen", "coup", "assassinate", "refund", "exile", "convert", "embezzle"
 ]  # fmt: skip
 
-# The conversion is in neither: it is aimed at nobody or at a player, and it is never pending.
+# convert is in neither: its target is optional, and it is never pending.
 UntargetedAction = Literal["income", "foreign_aid", "tax", "exchange", "embezzle"]
 TargetedAction = Literal["coup", "assassinate", "steal", "examine"]
 
@@ -219,7 +219,7 @@ class ExaminedMove(Sent):
     examined: Literal["hand_back", "force_swap"] = Field(description="Whether its owner keeps it or must replace it.")
 
 
-# At most one fits: a shape allows no field but its own; those that share one (action, show) share none of its words.
+# At most one fits: shapes forbid extra fields, and those that share a field (action, show) share none of its words.
 AnyMove = (
     TurnMove
     | PassMove

@@ -49,8 +49,8 @@ from protocol.coup import (
 )
 from protocol.framing import NAME_LIMIT, PROTOCOL
 
-# The fault's consequences stand in SPEC.md and in the referee's table; the names are the same in error lines, logs and
-# results. Those of the last three rows end the process, so no error line can carry them.
+# SPEC.md and the referee's table give the consequences. Error lines, logs and results share these names. Faults of the
+# last three rows end the process, so no error line carries them.
 FaultCode = Literal[
     "bad_utf8", "bad_json", "duplicate_key", "bad_number", "too_deep", "lone_surrogate", "not_an_object",
     "bad_reply", "illegal_move", "timeout",
@@ -212,7 +212,7 @@ class ExchangeRequest(_Request):
     legal: tuple[KeepMove, ...] = Field(min_length=1)
 
 
-# Those that follow come only in rule variants.
+# Requests of rule variants only.
 
 
 class DraftRequest(_Request):

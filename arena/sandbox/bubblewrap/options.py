@@ -55,7 +55,7 @@ def _files(memory_mb: int) -> dict[str, str]:
 def _covers() -> tuple[tuple[str, str], ...]:
     """Return (name in /proc, name on the stage) of all that must be covered there.
 
-    It is a list of what stays, so that a newer kernel's files are covered too. What others can't read is left out.
+    All but PROC_KEPT, so that a newer kernel's files are covered too. Files that only root reads are left out.
     """
     files = _files(0)
     found = []
