@@ -104,12 +104,16 @@ def test_a_run_that_is_killed_leaves_nothing_after_the_next_start(place: Place, 
     place.wait(lambda: list(place.tmp.glob("arena-run-*")), process=process)
     process.kill()
     place.end(process)
+    greeting = set(place.tmp.glob("arena-run-*"))
+    assert greeting
     flags = ("--games", 10_000, "--match-games", 2, "--jobs", 2, "--sandbox", "bubblewrap", "--out", "playing")
     process = place.start("run", *place.bots(2), *flags)
     place.wait((place.folder / "playing" / "records" / "000000.jsonl").exists, process=process)
     process.kill()
     place.end(process)
-    assert len(list(place.tmp.glob("arena-run-*"))) == 1, "the greeting's is gone, the killed run's not yet"
+    playing = set(place.tmp.glob("arena-run-*"))
+    assert playing, "what the killed run left waits for the next start"
+    assert not playing & greeting
     assert place.run("run", *place.bots(2), *TINY, "--sandbox", "bubblewrap", "--out", "next").code == 0
     place.demand_nothing_left()
 
