@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 # Without it each of the tests' thousand processes would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest
-PARALLEL = -n $(WORKERS) --dist loadgroup
+PARALLEL = -n $(WORKERS)
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder tests/test_docs.py tests/test_boundaries.py
 
 .PHONY: run quick test test-boxes setup check lint bench soak soak-boxes format clean

@@ -9,6 +9,7 @@ refuses to look for such a sandbox on behalf of a test without the marker.
 import ctypes
 import os
 import random
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,6 +27,16 @@ settings.register_profile("arena", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("arena")
 
 NO_NODE = None if shutil.which("node") else "it isn't installed"
+
+# Tests that run in one process of pytest-xdist, in order, by what their ids match; the others run anywhere.
+TOGETHER = (
+    # A box and its probes are made once for each tier.
+    re.compile(r"red_team/test_attacks\.py::.*-(bubblewrap|docker)-"),
+    # Plain programs that attack are one user's, and one of them kills all that this user has.
+    re.compile(r"red_team/test_(?:attacks|channels|interrupted)()\.py"),
+    # They stop and kill an engine of their own.
+    re.compile(r"test_docker_box\.py::test_(a_daemon)_that"),
+)
 
 RUNNING = pytest.StashKey[pytest.Item]()
 
@@ -67,6 +78,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("boxes")
         if any(name.endswith(".js") for name in named):
             item.add_marker(pytest.mark.needs("node", NO_NODE))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each test to any process that is free, but what stands in TOGETHER to one.
+
+    xdist_group, which is made for this, has no effect with pytest 9: xdist 3.8 changes ids that are no longer read.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            matches = (pattern.search(nodeid) for pattern in TOGETHER)
+            return next((f"{match.re.pattern} {match[1]}" for match in matches if match), nodeid)
+
+    return Together(config, log)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

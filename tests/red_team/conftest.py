@@ -14,14 +14,11 @@ Needs = Callable[[str, str | None], None]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep what shares a tier's stage in one process, and what measures channels away from itself."""
+    """Run attacks on CPU time alone."""
     for item in items:
-        tier = getattr(item, "callspec", None) and item.callspec.params.get("tier")  # type: ignore[attr-defined]
-        if item.path.parent == Path(__file__).parent and tier:
-            measures = item.path.stem == "test_channels"
-            item.add_marker(pytest.mark.xdist_group("channels" if measures else f"attacks-{tier}"))
-            if getattr(item.callspec.params.get("kind"), "attack", "").startswith("burn_"):  # type: ignore[attr-defined]
-                item.add_marker("clock")
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        if getattr(parameters.get("kind"), "attack", "").startswith("burn_"):
+            item.add_marker("clock")
 
 
 @pytest.fixture(scope="module")

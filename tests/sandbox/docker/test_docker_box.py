@@ -928,7 +928,6 @@ os._exit(0)
 """
 
 
-@pytest.mark.xdist_group("second engine")
 @pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL, signal.SIGTERM])
 def test_a_daemon_that_hangs_dies_or_stops_voids_the_match_in_time(
     daemon: Daemon, tmp_path: Path, folder: Path, number: int
@@ -949,7 +948,6 @@ def test_a_daemon_that_hangs_dies_or_stops_voids_the_match_in_time(
     daemon.start()
 
 
-@pytest.mark.xdist_group("second engine")
 def test_a_daemon_that_hangs_when_a_bot_is_started_is_an_error_in_time(
     daemon: Daemon, tmp_path: Path, folder: Path
 ) -> None:
