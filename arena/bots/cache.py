@@ -1,7 +1,9 @@
 """The bots that a machine has, by the digest of their files: what a worker is told of a bot is no path.
 
     <digest>.<name>    a link to where the bot of that name stands; it plays from there
-    <digest>/          the files of an archive: the bot's folder, or the folder that holds nothing but its file
+    <digest>           a folder from an archive
+    <digest>-<file>    a folder that holds nothing but the bare file of an archive, executable: a digest of a bare file
+                       covers its bytes alone
 
 A link has the bot's name besides, because two bots of a run may have the same files and stand beside different ones.
 """
@@ -38,11 +40,17 @@ class BotCache:
         beside = Path(tempfile.mkdtemp(prefix="new-", dir=self._folder))
         try:
             unpack(archive, beside, MAX_BYTES, MAX_FILES, links_out=True)
-            found = digest_of(_files(bot, beside))
+            files = _files(bot, beside)
+            found = digest_of(files) if files.exists() else f"no file {bot.file}"
             if found != bot.digest:
                 raise NotHereError(f'the archive of the bot "{bot.name}" holds {found}, not {bot.digest}')
-            if not (self._folder / bot.digest).exists():
-                beside.rename(self._folder / bot.digest)
+            if bot.file is not None:
+                files.chmod(0o755)
+            try:
+                beside.rename(self._copy(bot))
+            except OSError:
+                if not self._copy(bot).is_dir():  # else another process has put the same files there
+                    raise
         finally:
             remove_tree(beside)
 
@@ -51,10 +59,13 @@ class BotCache:
         link = self._link(bot.digest, bot.name)
         if link.is_symlink():
             return Path(os.readlink(link))
-        folder = self._folder / bot.digest
-        if folder.is_dir():
-            return _files(bot, folder)
+        files = _files(bot, self._copy(bot))
+        if files.exists():
+            return files
         raise NotHereError(f'the bot "{bot.name}" isn\'t in the cache of this machine: {bot.digest}')
+
+    def _copy(self, bot: PortableBot) -> Path:
+        return self._folder / (bot.digest if bot.file is None else f"{bot.digest}-{bot.file}")
 
     def _link(self, digest: str, name: str) -> Path:
         return self._folder / f"{digest}.{name}"
@@ -62,9 +73,4 @@ class BotCache:
 
 def _files(bot: PortableBot, folder: Path) -> Path:
     """Return the bot's own file or folder, of the folder that its archive was unpacked to."""
-    if bot.is_folder:
-        return folder
-    found = list(folder.iterdir())
-    if len(found) != 1:
-        raise NotHereError(f'the archive of the bot "{bot.name}" holds {len(found)} files, not one: {bot.digest}')
-    return found[0]
+    return folder if bot.file is None else folder / bot.file

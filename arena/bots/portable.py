@@ -6,6 +6,7 @@ stays. A placeholder begins with NUL, which no word of a command can hold.
 """
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,27 +26,34 @@ class NotHereError(Exception):
 class PortableBot:
     """Hold what a worker needs to play a bot, beside the bot's files.
 
-    name: unique among the bots of a run. digest: of the files, 64 hex digits. words: the command.
-    is_folder: the files are a folder, not a bare file.
+    name: unique among the bots of a run. digest: of the files, 64 hex digits. words: the command. file: the name of a
+    bare file, None for a folder. Raises ValueError for a digest or a name that could lead out of a folder.
     """
 
     name: str
     digest: str
     words: tuple[str, ...]
-    is_folder: bool
+    file: str | None = None
+
+    def __post_init__(self) -> None:
+        names = (self.name, self.file or "-")
+        if not re.fullmatch("[0-9a-f]{64}", self.digest) or any(
+            "/" in name or name in ("", ".", "..") for name in names
+        ):
+            raise ValueError(f"{self.name!r}, {self.file!r} and {self.digest!r} name no bot")
 
     def at(self, place: Path, programs: Programs) -> Bot:
         """Return the bot whose files stand in a place, run by a machine's programs. Raises NotHereError."""
         first, *rest = self.words
         argv = (self._program(first, place, programs), *(_in(place, word) for word in rest))
-        return Bot(self.name, place, argv, place if self.is_folder else place.parent, None, self.digest)
+        return Bot(self.name, place, argv, place if self.file is None else place.parent, None, self.digest)
 
     def _program(self, word: str, place: Path, programs: Programs) -> str:
         if word == _PYTHON:
             return programs.python
         if word.startswith(_PLACE):
             return _in(place, word)
-        found = word if "/" in word else programs.named(word)
+        found = programs.named(word)  # of an absolute path: that path, if a program is there
         if found is None:
             raise NotHereError(f'this machine has no program "{word}", which runs the bot "{self.name}"')
         return found
@@ -55,7 +63,7 @@ def portable(bot: Bot, programs: Programs) -> PortableBot:
     """Return a bot as it travels. `programs` are those that it was loaded with."""
     first, *rest = bot.argv
     words = (_program_of(first, bot.path, programs), *(_out_of(bot.path, word) for word in rest))
-    return PortableBot(bot.name, bot.digest, words, bot.cwd == bot.path)
+    return PortableBot(bot.name, bot.digest, words, None if bot.cwd == bot.path else bot.path.name)
 
 
 def _program_of(word: str, place: Path, programs: Programs) -> str:

@@ -78,8 +78,12 @@ def begin(asked: Asked) -> "tuple[RunConfig, RunFolder]":
         options.demand_limits(asked.limits, box)
         building = Building(folder.path)
         config = _built(config, box, building)
-        _greet(config, box, scratch)
-        config = building.settle(config, folder)
+        try:
+            _greet(config, box, scratch)
+            config = building.settle(config, folder)
+        except BaseException:
+            building.discard()
+            raise
     folder.lock()
     return config, folder
 

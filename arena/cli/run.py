@@ -159,8 +159,8 @@ def _show_play(this: "Run", jobs: int) -> None:
     from ladder.runner import Voided
 
     live, line = partial(report.live, this.progress), partial(report.progress_line, this.progress)
-    with progress(live, line) as tell:
-        for event in this.play(jobs):
+    with progress(live, line) as tell, closing(this.play(jobs)) as events:
+        for event in events:
             tell()
             if isinstance(event, Voided):
                 note(f"match {event.job.spec.match} is void: {event.reason}")

@@ -36,7 +36,7 @@ class Building:
         try:
             bots = build_in_box(config.bots, box, programs(config.sandbox), self._bots, self._logs, BUILD_S)
         except BaseException:
-            remove_tree(self._bots)
+            self.discard()
             raise
         return replace(config, bots=tuple(bots))
 
@@ -44,13 +44,20 @@ class Building:
         """Create the run's folder, move the builds into it, and return the config with their new places."""
         inside = folder.path.absolute() / "bots"
         config = replace(config, bots=tuple(relocated(bot, self._bots, inside) for bot in config.bots))
-        folder.create(config.to_json())
-        if self.path.exists():
-            self._bots.rename(inside)
-            for log in self._logs.iterdir():
-                log.rename(folder.logs / log.name)
-            self._clear()
+
+        def fill() -> None:
+            if self.path.exists():
+                self._bots.rename(inside)
+                for log in self._logs.iterdir():
+                    log.rename(folder.logs / log.name)
+
+        folder.create(config.to_json(), fill)
+        self._clear()
         return config
+
+    def discard(self) -> None:
+        """Remove what was built for a run that doesn't begin; the logs stay for the author."""
+        remove_tree(self._bots)
 
     def _clear(self) -> None:
         """Remove what an earlier build left. Raises FolderError if it isn't that."""

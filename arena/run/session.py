@@ -1,7 +1,7 @@
 """One session of a run: its jobs' way through the workers to the store."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
 
@@ -70,7 +70,7 @@ class Run:
         self.progress = Progress(config.plan(), [bot.name for bot in config.bots], store, clock)
         self._clock = clock
 
-    def play(self, jobs: int) -> Iterator[Event]:
+    def play(self, jobs: int) -> Generator[Event, None, None]:
         """Play what isn't kept yet in `jobs` processes of this machine, and yield what happens.
 
         Raises BotError if a bot's files change, HostError if this machine fails again and again, or has no room for
@@ -84,7 +84,9 @@ class Run:
                 raise HostError(problem.strerror or str(problem)) from problem
             yield from self.play_with(workers, 2 * jobs)
 
-    def play_with(self, executor: Executor, width: int, pauses_s: Sequence[float] = PAUSES_S) -> Iterator[Event]:
+    def play_with(
+        self, executor: Executor, width: int, pauses_s: Sequence[float] = PAUSES_S
+    ) -> Generator[Event, None, None]:
         """Play what isn't kept yet with an executor whose workers have begun, `width` matches at a time; see `play`."""
         lost = 0
         checked = self._clock()
@@ -102,8 +104,8 @@ class Run:
         except NoRoomError as problem:
             raise HostError(str(problem)) from problem
         finally:
-            self.store.finish()
             self.progress.end()
+            self.store.finish()
 
     def _jobs(self) -> Iterator[Job]:
         config = self.config

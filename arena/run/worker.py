@@ -11,7 +11,7 @@ ends the run instead of voiding one match after the other.
 import atexit
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from arena.bots import Bot, BotCache, NotHereError
@@ -22,6 +22,7 @@ from arena.run.results import game_results
 from arena.sandbox import (
     FULL,
     Box,
+    Choice,
     Sandbox,
     SandboxError,
     full,
@@ -55,7 +56,7 @@ class Worker:
             self._scratch = self._make_scratch()
         try:
             bots = [bot.at(self._cache.place(bot), programs(job.choice)) for bot in job.bots]
-            with _folder(self._scratch, job.spec.match) as folder, closing(make(job.choice, folder)) as sandbox:
+            with _folder(self._scratch, job.spec.match) as folder, _sandbox(job.choice, folder) as sandbox:
                 return _played(job, bots, sandbox)
         except (ArenaError, NotHereError, SandboxError, OSError) as problem:
             if full(problem, self._scratch):
@@ -86,6 +87,17 @@ def _folder(scratch: Path, match: int) -> Iterator[Path]:
         yield folder
     finally:
         remove_tree(folder)
+
+
+@contextmanager
+def _sandbox(choice: Choice, folder: Path) -> Iterator[Sandbox]:
+    """Give a sandbox, and close it. What can't be closed is swept later, and doesn't void a match that was played."""
+    sandbox = make(choice, folder)
+    try:
+        yield sandbox
+    finally:
+        with suppress(OSError, SandboxError):
+            sandbox.close()
 
 
 def _played(job: Job, bots: list[Bot], sandbox: Sandbox) -> Played:

@@ -34,6 +34,7 @@ def locked(path: Path) -> int | None:
     return None
 
 
+_TRIES = 10  # more than one fails only where nothing can be locked, or no descriptor is left
 _SCRATCH = "arena-run-"  # how the names of scratch folders begin; no other folder may be called so
 
 
@@ -44,7 +45,7 @@ def scratch_folder() -> Iterator[Path]:
     It is locked as long as it is in use; `remove_dead_scratch` removes those that aren't. Raises OSError, which for
     want of room says so.
     """
-    while True:
+    for _ in range(_TRIES):
         path = Path(tempfile.gettempdir(), f"{_SCRATCH}{secrets.token_hex(8)}")
         try:
             path.mkdir(mode=0o700)
@@ -55,6 +56,8 @@ def scratch_folder() -> Iterator[Path]:
         lock = locked(path)
         if lock is not None:
             break  # else another arena took it for a dead one's before it was locked
+    else:
+        raise OSError(errno.ENOLCK, f"no folder in {path.parent} can be locked")
     try:
         yield path
     finally:

@@ -50,14 +50,18 @@ class RunFolder:
         """Return the folder of the bots' standard error."""
         return self.path / "logs"
 
-    def create(self, config: dict[str, Any]) -> None:
-        """Make the folder. Raises FolderError if it exists or can't be made."""
+    def create(self, config: dict[str, Any], fill: Callable[[], object] = lambda: None) -> None:
+        """Make the folder, have it filled, and write run.json last: a folder that has one lacks nothing.
+
+        Raises FolderError if it exists or can't be made.
+        """
         self.refuse_existing()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.mkdir(mode=0o700)
             self.records.mkdir()
             self.logs.mkdir()
+            fill()
             _write(self.path / "run.json", json.dumps(config, indent=2) + "\n")
         except OSError as problem:
             raise FolderError(f"{self.path} can't be made: {problem.strerror}; name another --out") from None
@@ -175,7 +179,10 @@ class RunFolder:
 
     def _read_results(self, match: int) -> tuple[GameResult, ...]:
         try:
-            return self._results_of(self.read(match))
+            results = self._results_of(self.read(match))
+            if results[0].match != match:
+                raise FolderError(f"it is the record of match {results[0].match}")
+            return results
         except (FolderError, UnicodeDecodeError) as problem:
             path = self.record(match)
             raise FolderError(f"{path}: {problem}; remove it, and --resume plays the match again") from None

@@ -165,8 +165,8 @@ def test_files_that_do_not_fit_their_digest_are_refused(tmp_path: Path, make: ty
 def test_an_archive_of_a_folder_is_no_bare_file(tmp_path: Path) -> None:
     """A file's archive holds one file."""
     bot = folder_bot(tmp_path / "bot")
-    with pytest.raises(NotHereError, match="files, not one"):
-        cache_in(tmp_path / "cache").put(PortableBot("bot", bot.digest, ("\0place",), False), archive_of(bot))
+    with pytest.raises(NotHereError, match="holds no file bot, not"):
+        cache_in(tmp_path / "cache").put(PortableBot("bot", bot.digest, ("\0place",), "bot"), archive_of(bot))
 
 
 def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
@@ -175,3 +175,32 @@ def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ArchiveError):
         cache_in(tmp_path / "cache").put(bot, io.BytesIO(b"nonsense" * 200))
     assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_two_bare_files_with_the_same_bytes_are_two_bots(tmp_path: Path) -> None:
+    """A bare file's digest covers its bytes alone: the name and the x bit that a bot starts by are its own."""
+    cache = cache_in(tmp_path / "cache")
+    for name, mode in (("a.py", 0o644), ("b.sh", 0o755)):
+        path = tmp_path / name
+        path.write_text("#!/bin/sh\n")
+        path.chmod(mode)
+        (bot,), _ = load([str(path)])
+        there = portable(bot, Programs())
+        cache.put(there, archive_of(bot))
+        found = cache.place(there)
+        assert (found.name, os.access(found, os.X_OK)) == (name, True)
+
+
+def test_a_program_that_only_another_machine_has_is_named(tmp_path: Path) -> None:
+    """Whoever lacks it can't play the bot, which is no fault of the bot's."""
+    bot = portable(file_bot(tmp_path / "bot"), Programs())
+    alien = replace(bot, words=("/no/such/program", *bot.words[1:]))
+    with pytest.raises(NotHereError, match='no program "/no/such/program"'):
+        alien.at(tmp_path / "bot", Programs())
+
+
+@pytest.mark.parametrize("change", [{"name": "../bot"}, {"file": "a/b"}, {"file": ".."}, {"digest": "../" + "0" * 61}])
+def test_a_bot_whose_name_leads_elsewhere_is_no_bot(tmp_path: Path, change: dict[str, str]) -> None:
+    """Names and digests become names in the cache."""
+    with pytest.raises(ValueError, match="name no bot"):
+        replace(portable(file_bot(tmp_path / "bot"), Programs()), **change)

@@ -178,6 +178,29 @@ def test_a_record_that_is_not_whole_is_named(tmp_path: Path) -> None:
         again(folder).load()
 
 
+def test_a_record_under_another_matchs_number_is_named(tmp_path: Path) -> None:
+    """A copy would count its games twice."""
+    folder = fresh(tmp_path)
+    folder.keep(match_of(0))
+    folder.record(1).write_bytes(folder.record(0).read_bytes())
+    with pytest.raises(FolderError, match="it is the record of match 0"):
+        loaded(folder)
+
+
+def test_a_folder_that_could_not_be_filled_is_no_run(tmp_path: Path) -> None:
+    """run.json comes last: whoever is killed before leaves nothing to go on with."""
+
+    def fill() -> None:
+        assert (tmp_path / "run" / "logs").is_dir()
+        raise KeyboardInterrupt
+
+    folder = RunFolder(tmp_path / "run", results_of)
+    with pytest.raises(KeyboardInterrupt):
+        folder.create({"run": 1}, fill)
+    with pytest.raises(FolderError, match=r"run exists; name another --out$"):
+        folder.refuse_existing()
+
+
 def test_a_disk_that_takes_no_record_has_no_match(tmp_path: Path) -> None:
     """OSError goes up to whoever plays; the match isn't there and can be saved later."""
     folder = fresh(tmp_path)
