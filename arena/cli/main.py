@@ -1,6 +1,7 @@
 """The command `arena` itself: its entry point, and the group that holds all commands."""
 
 import sys
+from typing import Any
 
 import click
 
@@ -8,6 +9,7 @@ from arena import __version__
 from arena.cli.doctor import doctor
 from arena.cli.images import sandbox
 from arena.cli.odds import odds
+from arena.cli.out import note
 from arena.cli.rules import rules
 from arena.cli.run import run
 from arena.cli.verify import verify
@@ -33,7 +35,19 @@ def show_version(context: click.Context, _parameter: click.Parameter, wanted: bo
         context.exit()
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class Interruptible(click.Group):
+    """A group whose commands exit with 130 wherever they are interrupted; click's own code is 1."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            note("interrupted")
+            sys.exit(130)
+
+
+@click.group(cls=Interruptible, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option(
     "--version",
     is_flag=True,

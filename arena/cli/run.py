@@ -133,9 +133,9 @@ def _play(this: "Run", folder: "RunFolder", jobs: int) -> int:
     from ladder.store import FolderError
 
     state = this.progress
-    if state.resumed:
-        note(f"{state.resumed} of {state.plan.matches} matches are complete already")
     try:
+        if state.resumed:
+            note(f"{state.resumed} of {state.plan.matches} matches are complete already")
         _show_play(this, jobs)
     except KeyboardInterrupt:
         return 130

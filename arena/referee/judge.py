@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from arena.referee.faults import ending
-from arena.referee.replies import Answered, Gone, Reply, TimedOut
+from arena.referee.replies import Answered, Reply, TimedOut, Unreadable
 from arena.referee.terms import WALL_FACTOR, Terms
 from arena.sandbox import Limits
 from protocol import Answer, show
@@ -76,36 +76,37 @@ def new_account(terms: Terms) -> Account:
 
 def verdict(reply: Reply, legal: int, find: Find, account: Account, allowed: Allowance) -> Verdict:
     """Return the verdict on a reply to a request with so many legal moves, among which `find` looks a move up."""
-    if isinstance(reply, Gone):
-        code, detail = ending(reply.code, reply.ended, allowed.limits)
-        return Verdict(Instead.FORFEIT, Wrong(code, reply.detail or detail, None), account)
+    if isinstance(reply, Answered):
+        message, line, wall_s, cpu_ns = reply
+        account = _paid(account, wall_s, cpu_ns / 1e9, allowed)
+        if not isinstance(message, Answer):
+            return _charged(Wrong("illegal_move", None, line), account)
+        index = message.choice if message.move is None else find(message.move)
+        if index is not None and 0 <= index < legal:
+            return Verdict(index, None, account)
+        return _charged(Wrong("illegal_move", _out_of_range(message, legal), line), account)
+    if isinstance(reply, Unreadable):
+        account = _paid(account, reply.wall_s, reply.cpu_ns / 1e9, allowed)
+        return _charged(Wrong(reply.problem.code, reply.problem.message, reply.line), account)
     if isinstance(reply, TimedOut):
         detail = (_CPU_OUT if reply.by_cpu else _WALL_OUT) if allowed.by_cpu else None
         empty = Account(account.lives, 0.0, 0.0 if allowed.by_cpu else math.inf)
         return _charged(Wrong("timeout", detail, None), empty)
-    account = _paid(account, reply.wall_s, reply.cpu_ns / 1e9, allowed)
-    if not isinstance(reply, Answered):
-        return _charged(Wrong(reply.problem.code, reply.problem.message, reply.line), account)
-    message = reply.message
-    if not isinstance(message, Answer):
-        return _charged(Wrong("illegal_move", None, reply.line), account)
-    index = message.choice if message.move is None else find(message.move)
-    if index is not None and 0 <= index < legal:
-        return Verdict(index, None, account)
-    return _charged(Wrong("illegal_move", _out_of_range(message, legal), reply.line), account)
+    code, detail = ending(reply.code, reply.ended, allowed.limits)
+    return Verdict(Instead.FORFEIT, Wrong(code, reply.detail or detail, None), account)
 
 
 def _paid(account: Account, wall_s: float, cpu_s: float, allowed: Allowance) -> Account:
     """Take what an answer used beyond the free time out of the banks."""
-    over_wall, over_cpu = wall_s - allowed.wall_limit, cpu_s - allowed.cpu_limit
-    if over_wall <= 0 and over_cpu <= 0:
+    wall_limit, cpu_limit, _, _ = allowed
+    if wall_s <= wall_limit and cpu_s <= cpu_limit:
         return account
-    wall_bank, cpu_bank = account.wall_bank, account.cpu_bank
-    if over_wall > 0:
-        wall_bank = max(0.0, wall_bank - over_wall)
-    if over_cpu > 0:
-        cpu_bank = max(0.0, cpu_bank - over_cpu)
-    return Account(account.lives, wall_bank, cpu_bank)
+    lives, wall_bank, cpu_bank = account
+    if wall_s > wall_limit:
+        wall_bank = max(0.0, wall_bank - (wall_s - wall_limit))
+    if cpu_s > cpu_limit:
+        cpu_bank = max(0.0, cpu_bank - (cpu_s - cpu_limit))
+    return Account(lives, wall_bank, cpu_bank)
 
 
 def _charged(wrong: Wrong, account: Account) -> Verdict:

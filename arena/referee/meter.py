@@ -23,11 +23,11 @@ class Meter:
         "_box",
         "_charges_cpu",
         "_cores",
-        "_cpu_limit",
         "_freezes",
         "_frozen",
         "_mark",
         "asked_at",
+        "cpu_limit",
         "cpu_used",
         "deadline",
         "look_at",
@@ -41,7 +41,7 @@ class Meter:
         self._charges_cpu = charges_cpu
         self._freezes = freezes
         self._cores = cores
-        self._cpu_limit = math.inf
+        self.cpu_limit = math.inf
         self._frozen = False
         self._mark = 0  # the last reading; the first line pays for the start of the process
         self.asked_at = self.deadline = self.look_at = self.spent_at = 0.0
@@ -49,17 +49,13 @@ class Meter:
         self.settled = True
         self.spent = False
 
-    @property
-    def overspent(self) -> bool:
-        """Whether more CPU time was read than the line may cost."""
-        return self.cpu_used > self._cpu_limit
-
     def start(self, now: float, wall_s: float, cpu_s: float) -> None:
         """Begin to charge a line that may cost so much."""
         self.settled = self.spent = False
+        self.cpu_used = 0
         self.asked_at = now
         self.deadline = now + wall_s
-        self._cpu_limit = cpu_s * 1e9
+        self.cpu_limit = cpu_s * 1e9
         self.look_at = min(self.deadline, now + cpu_s / self._cores)
 
     def settle(self) -> None:
@@ -78,7 +74,7 @@ class Meter:
             return False
         if self.look_at <= now:  # its CPU time may have run out
             self.cpu_used = self._read() - self._mark
-            left = (self._cpu_limit - self.cpu_used) / 1e9
+            left = (self.cpu_limit - self.cpu_used) / 1e9
             if left < 0:
                 self.spent = True
                 self.spent_at = now

@@ -33,7 +33,7 @@ from typing import NamedTuple
 from arena.referee.meter import Meter
 from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
 from arena.referee.seat import Seat
-from arena.sandbox import Exit, SandboxError
+from arena.sandbox import Exit, SandboxError, readable
 from protocol import Malformed
 
 _TICK_S = 0.02  # how often processes are looked at: one may die while a child holds its output open, or break a limit
@@ -97,28 +97,26 @@ class Table:
         A seat that is gone is sent nothing. Raises SandboxError if the host stood still.
         """
         self._look(0)
-        asked = [self._send(ask) for ask in asks]
+        asked = []
+        for seat, number, line, wall_s, cpu_s in asks:
+            meter = self._meters[seat]
+            if seat.gone is None:
+                meter.thaw()
+                if self._forgives:
+                    meter.forget()
+            seat.ask(number, line)
+            if seat.blocked:
+                self._watch_input(seat, meter)
+            asked.append((seat, meter, wall_s, cpu_s))
         start = self._clock()
-        for (seat, meter), ask in zip(asked, asks, strict=True):
+        waiting = []
+        for seat, meter, wall_s, cpu_s in asked:
             if seat.waiting:
-                meter.start(start, ask.wall_s, ask.cpu_s)
-        self._await([each for each in asked if _is_awaited(each)], start)
-        for seat, meter in asked:
-            if not meter.settled and seat.gone is None:
-                meter.settle()
-        return [self._reply(seat, meter) for seat, meter in asked]
-
-    def _send(self, ask: Ask) -> _Asked:
-        seat = ask.seat
-        meter = self._meters[seat]
-        if seat.gone is None:
-            meter.thaw()
-            if self._forgives:
-                meter.forget()
-        seat.ask(ask.number, ask.line)
-        if seat.blocked:
-            self._watch_input(seat, meter)
-        return seat, meter
+                meter.start(start, wall_s, cpu_s)
+                if seat.gone is None:
+                    waiting.append((seat, meter))
+        self._await(waiting, start)
+        return [self._reply(seat, meter) for seat, meter, _, _ in asked]
 
     def _await(self, waiting: list[_Asked], start: float) -> None:
         """Poll until each seat has answered, is gone, or is out of time."""
@@ -144,7 +142,7 @@ class Table:
                 self._expire(waiting, now)
             if self._now - before > nap + _STALLED_S:
                 raise SandboxError(f"the host stood still for {self._now - before:.0f} s")
-            waiting = [each for each in waiting if _is_awaited(each)]
+            waiting = [each for each in waiting if each[0].waiting and each[0].gone is None]
             if waiting and (not heard or now >= freeze_at):
                 self.freeze_idle()
                 pause = _TICK_S
@@ -159,20 +157,22 @@ class Table:
 
     def _reply(self, seat: Seat, meter: Meter) -> Reply:
         """Return what came back for the line that was just sent."""
-        answer = seat.answer
+        if not meter.settled and seat.gone is None:
+            meter.settle()
+        answer, answered_at, cpu_used = seat.answer, seat.answered_at, meter.cpu_used
         if answer is None:
             if seat.gone is not None:
                 return self._gone(seat, meter)
             ended_at = meter.spent_at if meter.spent else meter.deadline
-            return TimedOut(meter.spent, ended_at - meter.asked_at, meter.cpu_used)
-        wall_s = seat.answered_at - meter.asked_at
-        if meter.overspent:
-            return TimedOut(True, wall_s, meter.cpu_used)
-        if 0 < seat.answered_at - meter.deadline < _OVERSLEPT_S:
-            return TimedOut(False, meter.deadline - meter.asked_at, meter.cpu_used)
+            return TimedOut(meter.spent, ended_at - meter.asked_at, cpu_used)
+        wall_s = answered_at - meter.asked_at
+        if cpu_used > meter.cpu_limit:
+            return TimedOut(True, wall_s, cpu_used)
+        if 0 < answered_at - meter.deadline < _OVERSLEPT_S:
+            return TimedOut(False, meter.deadline - meter.asked_at, cpu_used)
         if isinstance(answer, Malformed):
-            return Unreadable(answer, seat.line, wall_s, meter.cpu_used)
-        return Answered(answer, seat.line, wall_s, meter.cpu_used)
+            return Unreadable(answer, seat.line, wall_s, cpu_used)
+        return Answered(answer, seat.line, wall_s, cpu_used)
 
     def freeze_idle(self) -> None:
         """Stop all that aren't asked, or are gone, unless they may ponder; a seat's next line wakes it."""
@@ -218,7 +218,7 @@ class Table:
     def _drain_stderr(self, seat: Seat) -> None:
         """Read what a process wrote to standard error before it ended, as much as a pipe holds."""
         for _ in range(_DRAIN_READS):
-            if seat.box.stderr not in self._by_descriptor or not _readable(seat.box.stderr):
+            if seat.box.stderr not in self._by_descriptor or not readable(seat.box.stderr):
                 return
             if not seat.receive_stderr():
                 return
@@ -250,7 +250,7 @@ class Table:
         for seat, _ in waiting:
             if seat.box.exit() is not None:
                 # Its last lines may still lie in the pipe; after them, nobody is there to answer.
-                while seat.waiting and seat.gone is None and _readable(seat.box.stdout):
+                while seat.waiting and seat.gone is None and readable(seat.box.stdout):
                     seat.receive(self._clock())
                 if seat.waiting and seat.gone is None:
                     seat.leave("exited")
@@ -263,14 +263,3 @@ class Table:
     def _forget(self, descriptor: int) -> None:
         if self._by_descriptor.pop(descriptor, None) is not None:
             self._poll.unregister(descriptor)
-
-
-def _is_awaited(asked: _Asked) -> bool:
-    seat = asked[0]
-    return seat.waiting and seat.gone is None
-
-
-def _readable(descriptor: int) -> bool:
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(0))

@@ -20,6 +20,7 @@ from arena.sandbox.linux.launch import PR_SET_CHILD_SUBREAPER, become_subreaper
 from arena.sandbox.process import ProcessSandbox
 from arena.sandbox.trees import FULL, full, locked, no_room, remove_dead_scratch, remove_tree, scratch_folder
 from arena.sandbox.trouble import Remedy, Trouble, TroubleError, trouble_of
+from arena.sandbox.wait import readable
 
 __all__ = [
     "CLOSE_MS",
@@ -61,6 +62,7 @@ __all__ = [
     "lookup",
     "make",
     "no_room",
+    "readable",
     "remove_dead_scratch",
     "remove_tree",
     "replies",

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from arena.cli import cli
 from tests.place import Place
 
 ROOT = Path(__file__).parents[2]
@@ -455,3 +456,17 @@ def test_help_and_version_are_printed(place: Place) -> None:
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("Usage: arena run [OPTIONS] BOT...")
     assert place.run("--version").out.startswith("arena ")
+
+
+def test_an_interruption_that_nothing_awaits_is_told_by_its_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    """README: 130 interrupted; wherever it comes."""
+    group = type(cli)("arena")
+
+    @group.command()
+    def stuck() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit) as ended:
+        group(["stuck"])
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "interrupted\n"
