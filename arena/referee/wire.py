@@ -102,7 +102,7 @@ def game_over(game: int, over: Over, events: Sequence[str]) -> bytes:
     """Return the line that ends a game, with the encoded events that the seat hasn't had yet."""
     winner = "null" if over.winner is None else over.winner
     return (
-        f'{{"type":"game_over","game":{game},"winner":{winner},"reason":"{over.ending.value}",'
+        f'{{"type":"game_over","game":{game},"winner":{winner},"reason":"{over.ending!s}",'
         f'"survivors":{_text(list(over.survivors))},"events":[{",".join(events)}]}}\n'
     ).encode()
 
@@ -160,7 +160,7 @@ def _kind(board: Board) -> tuple[str, str]:
             own = f',"pending":{_pending(board, pending)},"claim":{_claim(claim)},"challenger":{challenger}'
             return "prove", own
         case Losing(_, pending, reason):
-            return "lose", f',"pending":{_pending(board, pending)},"reason":"{reason.value}"'
+            return "lose", f',"pending":{_pending(board, pending)},"reason":"{reason!s}"'
         case Exchanging(_, pending):
             return "exchange", f',"pending":{_pending(board, pending)}'
         case Retaining(_, pending, claim, challenger):
@@ -180,31 +180,35 @@ def _kind(board: Board) -> tuple[str, str]:
 
 def _pending(board: Board, pending: Act) -> str:
     target = "" if pending.target is None else f',"target":{pending.target}'
-    return f'{{"actor":{board.actor},"action":"{pending.action.value}"{target}}}'
+    return f'{{"actor":{board.actor},"action":"{pending.action!s}"{target}}}'
 
 
 def _claim(claim: Claim) -> str:
     block = "true" if claim.block else "false"
-    return f'{{"seat":{claim.seat},"role":"{_claimed(claim.role, claim.denies)}","block":{block}}}'
+    return f'{{"seat":{claim.seat},"role":"{_claimed(claim.role, claim.denies)!s}","block":{block}}}'
 
 
 def _claimed(role: Role, denies: bool) -> str:
     """Return a claim's word. That one has no Duke is a word of its own: a bot that skips `denies` would misread it."""
-    return f"not_{role.value}" if denies else role.value
+    return f"not_{role!s}" if denies else role
 
 
 def _state(board: Board) -> str:
     if board.sides:
         sided = ",".join(
-            f'{{"coins":{coins},"influence":{influence},"revealed":{_roles(revealed)},"allegiance":"{side.value}"}}'
-            for coins, influence, revealed, side in zip(
-                board.coins, board.influence, board.revealed, board.sides, strict=True
-            )
+            [
+                f'{{"coins":{coins},"influence":{influence},"revealed":{_roles(revealed)},"allegiance":"{side!s}"}}'
+                for coins, influence, revealed, side in zip(
+                    board.coins, board.influence, board.revealed, board.sides, strict=True
+                )
+            ]
         )
         return f'{_turn(board)},"reserve":{board.reserve},"players":[{sided}]}}'
     players = ",".join(
-        f'{{"coins":{coins},"influence":{influence},"revealed":{_roles(revealed)}}}'
-        for coins, influence, revealed in zip(board.coins, board.influence, board.revealed, strict=True)
+        [
+            f'{{"coins":{coins},"influence":{influence},"revealed":{_roles(revealed)}}}'
+            for coins, influence, revealed in zip(board.coins, board.influence, board.revealed, strict=True)
+        ]
     )
     reserve = ',"reserve":0' if board.rules.reformation else ""
     return f'{_turn(board)}{reserve},"players":[{players}]}}'
@@ -219,7 +223,7 @@ def _you(view: View) -> str:
     if view.discards:
         more += f',"discards":{_roles(view.discards)}'
     if view.seen is not None:
-        more += f',"seen":"{view.seen.value}"'
+        more += f',"seen":"{view.seen!s}"'
     return f'{{"seat":{view.seat},"cards":{_roles(view.cards)}{more}}}'
 
 
@@ -248,24 +252,24 @@ def _encoded(number: int, happened: Event) -> str:
 def _event(happened: Event) -> tuple[str, str]:
     match happened:
         case Coins(_, delta, reason):
-            return "coins", f',"delta":{delta},"reason":"{reason.value}"'
+            return "coins", f',"delta":{delta},"reason":"{reason!s}"'
         case Acted(_, action, target, claim, denies):
             aimed = "" if target is None else f',"target":{target}'
-            claimed = "" if claim is None else f',"claim":"{_claimed(claim, denies)}"'
-            return "action", f',"action":"{action.value}"{aimed}{claimed}'
+            claimed = "" if claim is None else f',"claim":"{_claimed(claim, denies)!s}"'
+            return "action", f',"action":"{action!s}"{aimed}{claimed}'
         case Challenged(_, claimant, role, denies):
-            return "challenge", f',"claimant":{claimant},"role":"{_claimed(role, denies)}"'
+            return "challenge", f',"claimant":{claimant},"role":"{_claimed(role, denies)!s}"'
         case Shown(_, role, cards, replaced):
             kept = "" if replaced else ',"replaced":false'
-            return "shown", f',"role":"{role.value}"{kept}{_private(cards)}'
+            return "shown", f',"role":"{role!s}"{kept}{_private(cards)}'
         case Unproven(_, role, denies):
-            return "unproven", f',"role":"{_claimed(role, denies)}"'
+            return "unproven", f',"role":"{_claimed(role, denies)!s}"'
         case Lost(_, role, why):
-            return "lost", f',"role":"{role.value}","reason":"{why.value}"'
+            return "lost", f',"role":"{role!s}","reason":"{why!s}"'
         case Exiled():
             return "exiled", ""
         case Blocked(_, role):
-            return "block", f',"role":"{role.value}"'
+            return "block", f',"role":"{role!s}"'
         case Exchanged(_, count, cards):
             return "exchanged", f',"count":{count}{_private(cards)}'
         case Forfeited(_, roles):
@@ -277,9 +281,9 @@ def _event(happened: Event) -> tuple[str, str]:
         case Sided(_, sides):
             return "allegiances", f',"sides":{_text([side.value for side in sides])}'
         case Converted(_, target, allegiance):
-            return "converted", f',"target":{target},"allegiance":"{allegiance.value}"'
+            return "converted", f',"target":{target},"allegiance":"{allegiance!s}"'
         case Examination(_, target, replaced, examined, cards):
-            card = "" if examined is None else f',"role":"{examined.value}"'
+            card = "" if examined is None else f',"role":"{examined!s}"'
             swapped = "true" if replaced else "false"
             return "examined", f',"target":{target},"replaced":{swapped}{card}{_private(cards)}'
 
