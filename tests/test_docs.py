@@ -117,7 +117,7 @@ def section(title: str) -> str:
 # What nobody has who has the repository: notes and drafts beside it, and the numbers of a tracker.
 ELSEWHERE = re.compile(
     r"\bresearch/|\bDESIGN\b|\bSTYLE\b|\bhidden_information\b|(?<!/)\brules\.md\b|\.\./shared"
-    r"|\b[Ii]ssue:? \d|\b[Tt]he issue\b|Source: issue|/work/|/tmp/wt"
+    r"|\b[Ii]ssue:? \d|\b[Tt]he issue\b|Source: issue"
 )
 ALLOWED = {
     "tests/test_docs.py": "names what is forbidden",
