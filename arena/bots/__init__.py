@@ -4,7 +4,7 @@ Hands out argv and a working folder; must not know the protocol, matches, or how
 """
 
 from arena.bots.archive import ArchiveError, pack, unpack
-from arena.bots.bot import Bot, Programs, relocated
+from arena.bots.bot import Bot, relocated
 from arena.bots.build import build, build_all, build_in_box
 from arena.bots.cache import BotCache
 from arena.bots.digest import MAX_BYTES, MAX_FILES, changed, check_unchanged
@@ -22,7 +22,6 @@ __all__ = [
     "BotError",
     "NotHereError",
     "PortableBot",
-    "Programs",
     "build",
     "build_all",
     "build_in_box",

@@ -10,9 +10,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from arena.bots.bot import Programs
 from arena.bots.errors import BotError, shown
 from arena.bots.manifest import MANIFEST
+from arena.sandbox import Programs
 
 _SHEBANG_BYTES = 4_096  # Linux reads 256, macOS 512
 

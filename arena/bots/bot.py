@@ -1,8 +1,6 @@
-"""A bot as a value: what it takes to start one, and which programs bots are run by."""
+"""A bot as a value: what it takes to start one."""
 
 import os
-import shutil
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,37 +20,6 @@ class Bot:
     cwd: Path
     build: tuple[str, ...] | None
     digest: str
-
-
-@dataclass(frozen=True, slots=True)
-class Programs:
-    """Which programs run bots: the user's own, or those that a sandbox shows.
-
-    python: runs a `.py` file. path: where names are looked up, as in PATH; None for the user's PATH. A sandbox has a
-    PATH of its own; then what `env` would start is looked up here, too. image: the programs are a container image's.
-    Nothing can be looked up in it, so names stay as they are written.
-    """
-
-    python: str = sys.executable
-    path: str | None = None
-    image: bool = False
-
-    def named(self, program: str) -> str | None:
-        """Return the absolute program of this name, None if there is none."""
-        if self.image:
-            return program
-        found = shutil.which(program, path=self.path)
-        # Not resolved: a venv's python is a link.
-        return None if found is None else os.path.abspath(found)
-
-    def find(self, word: str, folder: Path) -> str | None:
-        """Return the absolute program that a command's first word means in that folder, None if it can't be run."""
-        if "/" not in word:
-            return self.named(word)
-        path = os.path.join(folder, word)
-        if self.image and not Path(os.path.normpath(path)).is_relative_to(folder):
-            return word
-        return path if os.path.isfile(path) and os.access(path, os.X_OK) else None
 
 
 def relocated(bot: Bot, source: Path, target: Path) -> Bot:

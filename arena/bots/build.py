@@ -27,11 +27,11 @@ from pathlib import Path
 from typing import IO
 
 from arena.bots.archive import ArchiveError, unpack
-from arena.bots.bot import Bot, Programs, relocated
+from arena.bots.bot import Bot, relocated
 from arena.bots.digest import digested
 from arena.bots.errors import BotError, shown
 from arena.bots.manifest import MANIFEST, no_program
-from arena.sandbox import LIMITS, Box, Exit, Limits, Program, ProgramError, Sandbox, remove_tree
+from arena.sandbox import LIMITS, Box, Exit, Limits, Program, ProgramError, Programs, Sandbox, remove_tree
 
 _TAIL_LINES = 12  # of a failed build's output: enough for a compiler's last message
 _TAIL_BYTES = 8_192  # read back to find those lines

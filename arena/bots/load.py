@@ -19,11 +19,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from arena.bots.bare_file import command
-from arena.bots.bot import Bot, Programs
+from arena.bots.bot import Bot
 from arena.bots.digest import digest_of
 from arena.bots.errors import BotError, reading, shown
 from arena.bots.manifest import MANIFEST, no_program, read
 from arena.bots.names import Wish, checked_name, shared_out
+from arena.sandbox import Programs
 
 _SAMPLE = "sample:"
 

@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from arena.bots.bot import Bot, Programs
+from arena.bots.bot import Bot
+from arena.sandbox import Programs
 
 __all__ = ["NotHereError", "PortableBot", "portable"]
 

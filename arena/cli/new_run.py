@@ -98,11 +98,12 @@ def _new_folder() -> Path:
 def _config(asked: Asked, choice: "Choice") -> "RunConfig":
     """Return the config but for its clocks, which depend on the sandbox, and say what will be played."""
     from arena.bots import load
-    from arena.run import RunConfig, programs, seed_key
+    from arena.run import RunConfig, seed_key
     from arena.run import load as load_rules
+    from arena.sandbox import programs_of
 
     ruleset = load_rules(asked.rules or "coup")
-    bots, remarks = load(asked.bots, programs(choice))
+    bots, remarks = load(asked.bots, programs_of(choice.name))
     for remark in remarks:
         note(remark)
     if len(bots) < 2:

@@ -37,8 +37,8 @@ from arena.sandbox import (
     Sandbox,
     SandboxError,
     locked,
-    lookup,
     make,
+    programs_of,
     remove_tree,
     why_not,
 )
@@ -128,7 +128,7 @@ class Stage:
         """Return the command that runs a file of attacks/ in a box of this tier."""
         if self.prefix:
             return Program((*self.prefix, PYTHON, f"{CONTROL_BOT}/{name}", *arguments), Path("/"))
-        python = "python3" if lookup(self.tier).image else PYTHON  # an image may have python3 elsewhere
+        python = "python3" if programs_of(self.tier).image else PYTHON  # an image may have python3 elsewhere
         return Program((python, str(self.folder / name), *arguments), self.folder, files=self.folder)
 
     def start(self, name: str, *arguments: str) -> Box:

@@ -4,7 +4,7 @@ Must not know click, and prints nothing.
 """
 
 from arena.run.building import Building
-from arena.run.config import RunConfig, program, programs, seed_key
+from arena.run.config import RunConfig, program, seed_key
 from arena.run.greeting import NotStarted, greet_all
 from arena.run.job import Job, Played
 from arena.run.progress import Progress
@@ -35,7 +35,6 @@ __all__ = [
     "local_workers",
     "play",
     "program",
-    "programs",
     "record_results",
     "seed_key",
 ]

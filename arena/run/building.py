@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from arena.bots import build_all, build_in_box, relocated
-from arena.run.config import RunConfig, programs
-from arena.sandbox import Sandbox, remove_tree
+from arena.run.config import RunConfig
+from arena.sandbox import Sandbox, programs_of, remove_tree
 from ladder.store import FolderError, RunFolder
 
 BUILD_S = 600  # how long a bot's build command may take
@@ -34,7 +34,7 @@ class Building:
             return replace(config, bots=tuple(build_all(config.bots, BUILD_S)))
         self._clear()
         try:
-            bots = build_in_box(config.bots, box, programs(config.sandbox), self._bots, self._logs, BUILD_S)
+            bots = build_in_box(config.bots, box, programs_of(config.sandbox.name), self._bots, self._logs, BUILD_S)
         except BaseException:
             self.discard()
             raise

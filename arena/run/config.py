@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from arena import __version__
-from arena.bots import Bot, Programs
+from arena.bots import Bot
 from arena.coup import derived
 from arena.referee import MatchSpec, Terms
-from arena.sandbox import Choice, Program, lookup
+from arena.sandbox import Choice, Program
 from ladder.schedule import Plan, Shuffle, plan, seatings
 from ladder.store import FolderError
 
@@ -111,9 +111,3 @@ def keyed_shuffle(key: bytes, purpose: str) -> Shuffle:
 def program(bot: Bot) -> Program:
     """Return how to start a bot."""
     return Program(bot.argv, bot.cwd, files=bot.path)
-
-
-def programs(choice: Choice) -> Programs:
-    """Return what runs bots in a sandbox: the user's programs, those that a box finds first, or those of an image."""
-    found = lookup(choice.name)
-    return Programs(found.python, found.path, found.image)

@@ -7,11 +7,11 @@ from contextlib import ExitStack, contextmanager
 
 from arena.bots import BotCache, check_unchanged, portable
 from arena.referee import ArenaError
-from arena.run.config import RunConfig, programs
+from arena.run.config import RunConfig
 from arena.run.job import Job, Played
 from arena.run.progress import Progress
 from arena.run.worker import NoRoomError, begin, play
-from arena.sandbox import Choice, remove_dead_scratch, scratch_folder, sweep, sweep_all
+from arena.sandbox import Choice, programs_of, remove_dead_scratch, scratch_folder, sweep, sweep_all
 from ladder.executors import Workers
 from ladder.runner import Completed, Idle, Voided, run
 from ladder.store import Store, VoidMatch
@@ -109,7 +109,7 @@ class Run:
 
     def _jobs(self) -> Iterator[Job]:
         config = self.config
-        bots = [portable(bot, programs(config.sandbox)) for bot in config.bots]
+        bots = [portable(bot, programs_of(config.sandbox.name)) for bot in config.bots]
         tables = self.progress.plan.tables
         todo = set(self.store.todo(table.match for table in tables))
         for table in tables:

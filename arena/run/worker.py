@@ -16,7 +16,7 @@ from pathlib import Path
 
 from arena.bots import Bot, BotCache, NotHereError
 from arena.referee import ArenaError, play_match, write
-from arena.run.config import program, programs
+from arena.run.config import program
 from arena.run.job import Job, Played
 from arena.run.results import game_results
 from arena.sandbox import (
@@ -28,6 +28,7 @@ from arena.sandbox import (
     full,
     make,
     no_room,
+    programs_of,
     remove_dead_scratch,
     remove_tree,
     scratch_folder,
@@ -55,7 +56,7 @@ class Worker:
         if self._scratch is None:
             self._scratch = self._make_scratch()
         try:
-            bots = [bot.at(self._cache.place(bot), programs(job.choice)) for bot in job.bots]
+            bots = [bot.at(self._cache.place(bot), programs_of(job.choice.name)) for bot in job.bots]
             with _folder(self._scratch, job.spec.match) as folder, _sandbox(job.choice, folder) as sandbox:
                 return _played(job, bots, sandbox)
         except (ArenaError, NotHereError, SandboxError, OSError) as problem:

@@ -5,8 +5,8 @@ else of ours. A backend stands behind `Sandbox`: `ProcessSandbox` runs a program
 function of this process over real pipes.
 """
 
-from arena.sandbox.backend import Backend, Lookup
-from arena.sandbox.backends import backend, lookup, make, strongest, sweep, sweep_all, takers, why_not
+from arena.sandbox.backend import Backend
+from arena.sandbox.backends import backend, make, programs_of, strongest, sweep, sweep_all, takers, why_not
 from arena.sandbox.box import CLOSE_MS, Box, Counted, Exit, Program, ProgramError, Sandbox, SandboxError
 from arena.sandbox.bundle import copy_files
 from arena.sandbox.capture import Capture
@@ -18,6 +18,7 @@ from arena.sandbox.inside import InsideBox, InsideSandbox, Peer, Script, replies
 from arena.sandbox.limits import LIMITS, LimitRule, Limits
 from arena.sandbox.linux.launch import PR_SET_CHILD_SUBREAPER, become_subreaper
 from arena.sandbox.process import ProcessSandbox
+from arena.sandbox.programs import Programs
 from arena.sandbox.trees import FULL, full, locked, no_room, remove_dead_scratch, remove_tree, scratch_folder
 from arena.sandbox.trouble import Remedy, Trouble, TroubleError, trouble_of
 from arena.sandbox.wait import readable
@@ -40,11 +41,11 @@ __all__ = [
     "InsideSandbox",
     "LimitRule",
     "Limits",
-    "Lookup",
     "Peer",
     "ProcessSandbox",
     "Program",
     "ProgramError",
+    "Programs",
     "Remedy",
     "Sandbox",
     "SandboxError",
@@ -59,9 +60,9 @@ __all__ = [
     "findings",
     "full",
     "locked",
-    "lookup",
     "make",
     "no_room",
+    "programs_of",
     "readable",
     "remove_dead_scratch",
     "remove_tree",

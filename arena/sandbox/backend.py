@@ -10,20 +10,8 @@ from pathlib import Path
 from arena.sandbox.box import Sandbox
 from arena.sandbox.choice import Choice
 from arena.sandbox.finding import Finding
+from arena.sandbox.programs import Programs
 from arena.sandbox.trouble import Trouble
-
-
-@dataclass(frozen=True, slots=True)
-class Lookup:
-    """Say where a sandbox's programs find others.
-
-    python: what runs a bare .py file. path: what is searched for a name, None for the user's PATH. image: whether the
-    programs are a container image's, so that nothing can be looked up on this machine.
-    """
-
-    python: str
-    path: str | None = None
-    image: bool = False
 
 
 def no_findings(trouble: Trouble | None) -> Iterator[Finding]:
@@ -37,13 +25,13 @@ class Backend:
 
     make: return it, with its temporary files below the folder; raises SandboxError if it can't be had. why_not: say why
     it doesn't work here and how to get it, None because a trial worked. sweep: remove what its dead users left on this
-    machine (groups, containers, folders); never raises. lookup: where its programs find others. findings: yield what
+    machine (groups, containers, folders); never raises. programs: where it finds interpreters. findings: yield what
     the doctor says of it, given what `why_not` returned. takes: the fields of Choice, beside the name, that it reads.
     """
 
     make: Callable[[Choice, Path], Sandbox]
     why_not: Callable[[Choice], Trouble | None]
     sweep: Callable[[], object]
-    lookup: Callable[[], Lookup]
+    programs: Callable[[], Programs]
     findings: Callable[[Trouble | None], Iterator[Finding]] = no_findings
     takes: tuple[str, ...] = ()

@@ -10,9 +10,10 @@ if none does. A sandbox that was asked for by name is never replaced by another:
 from importlib import import_module
 from pathlib import Path
 
-from arena.sandbox.backend import Backend, Lookup
+from arena.sandbox.backend import Backend
 from arena.sandbox.box import Sandbox
 from arena.sandbox.choice import ISOLATING, NAMES, Choice
+from arena.sandbox.programs import Programs
 from arena.sandbox.trouble import Trouble
 
 
@@ -43,9 +44,9 @@ def strongest() -> tuple[str, dict[str, Trouble]]:
     return "process", reasons
 
 
-def lookup(name: str) -> Lookup:
-    """Return where the programs of a sandbox find others."""
-    return backend(name).lookup()
+def programs_of(name: str) -> Programs:
+    """Return where a sandbox finds interpreters and what a command names."""
+    return backend(name).programs()
 
 
 def takers(field: str) -> tuple[str, ...]:

@@ -50,12 +50,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from arena.sandbox.backend import Backend, Lookup
+from arena.sandbox.backend import Backend
 from arena.sandbox.box import CLOSE_MS, Exit, Program, ProgramError, SandboxError
 from arena.sandbox.cause import caused
 from arena.sandbox.child import THEIR_ERRNOS, ChildBox, ChildSandbox
 from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Cgroup, Watch, cgroup, children, launch
+from arena.sandbox.programs import Programs
 from arena.sandbox.trees import remove_tree
 from arena.sandbox.wait import reap_late, reap_later
 
@@ -381,5 +382,5 @@ BACKEND = Backend(
     make=lambda choice, scratch: ProcessSandbox(scratch),
     why_not=lambda choice: None,
     sweep=cgroup.sweep,
-    lookup=lambda: Lookup(sys.executable),
+    programs=Programs,
 )

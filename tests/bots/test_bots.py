@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import MAX_BYTES, MAX_FILES, Bot, BotError, Programs, build, build_all, changed, check_unchanged, load
+from arena.bots import MAX_BYTES, MAX_FILES, Bot, BotError, build, build_all, changed, check_unchanged, load
+from arena.sandbox import Programs
 
 RUN = 'run = ["sh", "bot.sh"]\n'
 LIMIT_S = 20  # of every process that a test starts

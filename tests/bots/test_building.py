@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from arena.bots import Bot, BotError, build_in_box, load
-from arena.run import programs
-from arena.sandbox import ISOLATING, Choice, Sandbox, make, why_not
+from arena.sandbox import ISOLATING, Choice, Sandbox, make, programs_of, why_not
 from tests.place import Place
 
 Needs = Callable[[str, str | None], None]
@@ -40,12 +39,12 @@ class Yard:
         home.mkdir()
         (home / "build.sh").write_text(script)
         (home / "bot.toml").write_text(f'run = "{run}"\nbuild = ["sh", "build.sh"]\n')
-        return load([str(home)], programs(self.choice))[0][0]
+        return load([str(home)], programs_of(self.choice.name))[0][0]
 
     def build(self, *bots: Bot, timeout_s: float = LIMIT_S) -> list[Bot]:
         """Build them."""
         where = self.folder / "built"
-        return build_in_box(bots, self.sandbox, programs(self.choice), where, self.logs, timeout_s)
+        return build_in_box(bots, self.sandbox, programs_of(self.choice.name), where, self.logs, timeout_s)
 
     def refusal(self, script: str, timeout_s: float = LIMIT_S) -> str:
         """Return what is said of a build that must fail."""
@@ -104,7 +103,7 @@ def test_a_build_may_edit_its_copy_of_the_files(yard: Yard) -> None:
     assert (built.path / "build.sh").read_text().endswith("# edited\n")
     assert not (built.path / "old" / "gone").exists()
     assert (bot.path / "list").read_text() == "one\n"
-    assert built.digest == load([str(built.path)], programs(yard.choice))[0][0].digest
+    assert built.digest == load([str(built.path)], programs_of(yard.choice.name))[0][0].digest
 
 
 def test_a_folder_that_plays_twice_is_built_once_and_what_needs_no_build_stays(quick: Yard) -> None:

@@ -15,12 +15,12 @@ from arena.bots import (
     BotCache,
     NotHereError,
     PortableBot,
-    Programs,
     changed,
     load,
     pack,
     portable,
 )
+from arena.sandbox import Programs
 
 TEXT = f"#!{sys.executable}\nprint()\n"
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from arena.coup import COUP, Chance, Role, deal, from_dict, to_dict
+from arena.coup import COUP, PRESETS, Chance, Role, deal, from_dict, to_dict
 from arena.referee import (
     FAULTS,
     ArenaError,
@@ -126,6 +126,10 @@ def always(line: bytes) -> Answer:
 
 def dies(peer: Peer, _: Request) -> None:
     peer.die(3)
+
+
+def dies_after_a_mistake(peer: Peer, request: Request) -> bytes:
+    return GARBAGE if request["id"] == 1 else peer.die(3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,6 +368,19 @@ def test_the_card_that_is_lost_by_default_is_drawn_from_the_match_key() -> None:
             places.append(word == f"lose:{cards[0].value}")
     assert True in places
     assert False in places
+
+
+def test_two_defaults_of_one_window_are_drawn_apart() -> None:
+    """Both players of a duel draft by default at the same moment: a stream that they shared would pick one place."""
+    pairs = set()
+    for number in range(12):
+        played = play(
+            bot(dies_after_a_mistake), bot(dies_after_a_mistake), key=bytes([number]) * 32, rules=PRESETS["duel"]
+        )
+        pairs.add(tuple(fault.used for fault in played.faults()[:2]))
+    assert all(used and used.startswith("pick:") for pair in pairs for used in pair)
+    assert any(one != other for one, other in pairs)
+    assert any(one == other for one, other in pairs)
 
 
 # --- lives ------------------------------------------------------------------------------------------------------------

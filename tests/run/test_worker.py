@@ -12,8 +12,8 @@ import pytest
 
 from arena.bots import Bot, BotCache, load, pack, portable
 from arena.referee import ArenaError
-from arena.run import Job, Played, RunConfig, Worker, programs
-from arena.sandbox import Choice
+from arena.run import Job, Played, RunConfig, Worker
+from arena.sandbox import Choice, programs_of
 from tests.place import BOT
 
 FOLDER_BOT = BOT.replace("import json", "import json, pathlib").replace(
@@ -57,7 +57,7 @@ def caches(tmp_path: Path, temporary: Path) -> Iterator[tuple[BotCache, BotCache
 
 def job_of(config: RunConfig) -> Job:
     (table,) = config.plan().tables
-    bots = tuple(portable(config.bots[bot], programs(config.sandbox)) for bot in table.bots)
+    bots = tuple(portable(config.bots[bot], programs_of(config.sandbox.name)) for bot in table.bots)
     return Job(config.spec(0, table.bots), bots, config.sandbox)
 
 
@@ -95,7 +95,7 @@ def test_a_worker_with_an_empty_cache_gets_the_bots_and_plays_the_same(
     with pytest.raises(ArenaError):
         played(there, job)
     for bot, archive in zip(config.bots, archives, strict=True):
-        there.put(portable(bot, programs(config.sandbox)), archive)
+        there.put(portable(bot, programs_of(config.sandbox.name)), archive)
     second = played(there, job)
     assert [result.faults for result in first.match.results] == [()] * 4
     assert second.match.results == first.match.results

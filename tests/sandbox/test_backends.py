@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import ISOLATING, NAMES, Backend, Choice, backend, lookup, takers
+from arena.sandbox import ISOLATING, NAMES, Backend, Choice, backend, programs_of, takers
 
 ROOT = Path(__file__).parents[2]
 # The attacks know each sandbox: what it must stop is what they list.
@@ -32,9 +32,9 @@ def test_the_row_makes_the_sandbox_that_it_is_listed_under(tmp_path: Path) -> No
 
 def test_a_box_with_an_image_finds_nothing_on_this_machine() -> None:
     """The others run a bare .py file with the arena's own interpreter."""
-    assert [name for name in NAMES if lookup(name).image] == ["docker"]
-    assert lookup("bubblewrap").path is not None
-    assert lookup("process").path is None
+    assert [name for name in NAMES if programs_of(name).image] == ["docker"]
+    assert programs_of("bubblewrap").path is not None
+    assert programs_of("process").path is None
 
 
 def test_what_only_some_sandboxes_take_is_refused_by_the_others() -> None:

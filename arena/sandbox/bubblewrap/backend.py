@@ -5,20 +5,21 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from arena.sandbox.backend import Backend, Lookup
+from arena.sandbox.backend import Backend
 from arena.sandbox.bubblewrap.box import BubblewrapSandbox
 from arena.sandbox.bubblewrap.trial import why_not
 from arena.sandbox.finding import Finding, Level
 from arena.sandbox.linux import cgroup
+from arena.sandbox.programs import Programs
 from arena.sandbox.trouble import Trouble
 
 ASK_S = 10  # for bwrap to say its version
 
 
-def _lookup() -> Lookup:
+def _programs() -> Programs:
     """Search what a box's PATH shows first (toolchain.py), then the user's PATH: a box shows a program named by it."""
     shown = (f"{sys.prefix}/bin", f"{sys.base_prefix}/bin", "/usr/local/bin", "/usr/bin", "/bin")
-    return Lookup(sys.executable, os.pathsep.join([*shown, os.environ.get("PATH", os.defpath)]))
+    return Programs(sys.executable, os.pathsep.join([*shown, os.environ.get("PATH", os.defpath)]))
 
 
 def _findings(trouble: Trouble | None) -> Iterator[Finding]:
@@ -44,6 +45,6 @@ BACKEND = Backend(
     make=lambda choice, scratch: BubblewrapSandbox(scratch),
     why_not=lambda choice: why_not(),
     sweep=cgroup.sweep,
-    lookup=_lookup,
+    programs=_programs,
     findings=_findings,
 )

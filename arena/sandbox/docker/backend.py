@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from arena.sandbox.backend import Backend, Lookup
+from arena.sandbox.backend import Backend
 from arena.sandbox.box import SandboxError
 from arena.sandbox.docker.abilities import (
     Abilities,
@@ -19,6 +19,7 @@ from arena.sandbox.docker.box import DockerSandbox
 from arena.sandbox.docker.engine import engine
 from arena.sandbox.finding import Finding, Level
 from arena.sandbox.linux import cgroup
+from arena.sandbox.programs import Programs
 from arena.sandbox.trouble import Remedy, Trouble, trouble_of
 
 
@@ -69,7 +70,7 @@ BACKEND = Backend(
     make=lambda choice, scratch: DockerSandbox(scratch, choice.runtime, choice.image),
     why_not=lambda choice: why_not(choice.runtime, choice.image),
     sweep=sweep,
-    lookup=lambda: Lookup("python3", image=True),
+    programs=lambda: Programs("python3", image=True),
     findings=_findings,
     takes=("runtime", "image"),
 )
