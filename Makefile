@@ -2,13 +2,15 @@
 PYTHON ?= python3
 BOTS ?= sample_bots/*.py sample_bots/*.js
 ARGS ?=
-WORKERS ?= auto
+# One more than there are cores: some tests wait.
+WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 VENV := .venv
 BIN := $(VENV)/bin
 # Without it each of the tests' thousand processes would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest
-PARALLEL = -n $(WORKERS)
+# A file's tests stay in one process: what they share is made once.
+PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder tests/test_docs.py tests/test_boundaries.py
 
 .PHONY: run quick test test-boxes setup check lint bench soak soak-boxes format clean

@@ -27,10 +27,10 @@ STARTS = {"process": 1, "bubblewrap": 1, "docker": 6}  # of two boxes; then all 
 CONNECTIONS = 4  # to the engine, that may be open or not between two matches; one for each container would be more
 BOUND_S = 20  # for a match that takes 0.2 to 2 s on an idle machine
 UNHURRIED = Timing()
-HURRIED = Timing(limit_ms=100, bank_ms=400)  # for the programs that let it run out; by CPU time where that is charged
+HURRIED = Timing(limit_ms=50, bank_ms=200)  # for the programs that let it run out; by CPU time where that is charged
 BY_WALL = Timing(limit_ms=200, bank_ms=800)  # for the one that sleeps as long, and 1 ms more
 UNFROZEN = Timing(ponder=True)  # one that is frozen while it floods can't
-SHORT_START = Timing(start_ms=3000)  # a Python program takes 20 to 100 ms, in a container of a busy machine 1 s
+SHORT_START = Timing(start_ms=2000)  # a Python program takes 20 to 100 ms, in a container of a busy machine 1 s
 
 
 @dataclass(frozen=True, slots=True)

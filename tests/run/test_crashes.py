@@ -24,7 +24,7 @@ pytestmark = pytest.mark.needs("linux", None if sys.platform == "linux" else "it
 RUN_KILLS = 10
 WORKER_KILLS = 10
 ARGUMENTS = ("--seats", 2, "--match-games", 2, "--seed", 11, "--jobs", 2)
-MATCHES = 72  # whole rounds, and long enough for all kills of a test
+MATCHES = 48  # whole rounds, and long enough for all kills of a test
 NEVER = 10_000  # games: more than any test waits for
 
 
