@@ -78,7 +78,8 @@ def verdict(reply: Reply, legal: int, find: Find, account: Account, allowed: All
     """Return the verdict on a reply to a request with so many legal moves, among which `find` looks a move up."""
     if isinstance(reply, Answered):
         message, line, wall_s, cpu_ns = reply
-        account = _paid(account, wall_s, cpu_ns / 1e9, allowed)
+        if wall_s > allowed.wall_limit or cpu_ns > allowed.cpu_limit * 1e9:
+            account = _paid(account, wall_s, cpu_ns / 1e9, allowed)
         if not isinstance(message, Answer):
             return _charged(Wrong("illegal_move", None, line), account)
         index = message.choice if message.move is None else find(message.move)
@@ -99,8 +100,6 @@ def verdict(reply: Reply, legal: int, find: Find, account: Account, allowed: All
 def _paid(account: Account, wall_s: float, cpu_s: float, allowed: Allowance) -> Account:
     """Take what an answer used beyond the free time out of the banks."""
     wall_limit, cpu_limit, _, _ = allowed
-    if wall_s <= wall_limit and cpu_s <= cpu_limit:
-        return account
     lives, wall_bank, cpu_bank = account
     if wall_s > wall_limit:
         wall_bank = max(0.0, wall_bank - (wall_s - wall_limit))

@@ -117,7 +117,7 @@ class Seat:
                 self.leave("line_too_long")
                 return
             self._take(line, now)
-        if self._lines.pending > LINE_LIMIT:
+        if not data.endswith(b"\n") and self._lines.pending > LINE_LIMIT:
             self.leave("line_too_long")
         elif self._received > self._flood_bytes:
             self.leave("flood")

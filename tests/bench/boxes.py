@@ -22,6 +22,7 @@ from arena.sandbox import Box, Choice, Limits, Program, Sandbox, make
 from tests.bench import pipes
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 LINE = b"x" * 299 + b"\n"  # about what a request has after the first
 WAIT_S = 30
 
@@ -189,11 +190,11 @@ def loaded(name: str, games: int, per_core: int = 4) -> Loaded:
                 [
                     *(sys.executable, "-m", "arena.cli", "run", "--sandbox", name, "--clock", "cpu"),
                     *("--games", str(games), "--limit-ms", "100", "--bank-ms", "0", "--out", f"{folder}/run"),
-                    *("--jobs", str(cores), "--json", str(thinker), str(HERE.parent / "sample_bots" / "turtle.py")),
+                    *("--jobs", str(cores), "--json", str(thinker), str(ROOT / "sample_bots" / "turtle.py")),
                 ],
                 check=True,
                 capture_output=True,
-                cwd=HERE.parent,
+                cwd=ROOT,
             )
         records = [read(path.read_text()) for path in Path(folder, "run", "records").glob("*.jsonl")]
     played = [game for record in records for game in record.games]

@@ -24,7 +24,7 @@ from arena.sandbox import Box, Limits, ProcessSandbox, Program
 from ladder.schedule import seatings
 
 HERE = Path(__file__).parent
-SAMPLES = HERE.parent / "sample_bots"
+SAMPLES = HERE.parents[1] / "sample_bots"
 ENVIRONMENT = {"PATH": os.environ["PATH"]}  # as bare as a box's: a developer's settings would slow the bots
 PYTHON_BOTS = ("honest", "opportunist", "bluffer", "counter", "turtle", "challenger")
 
@@ -72,7 +72,10 @@ def _children() -> float:
 
 
 def referee(programs: Sequence[Program], games: int) -> tuple[Cost, MatchResult, MatchSpec]:
-    """Play a match; its cost includes the start of its processes, spread over its requests."""
+    """Play a match; its cost includes the start of its processes, spread over its requests.
+
+    Raises ValueError if a bot is at fault: then something else was measured.
+    """
     match = spec(len(programs), games)
     with tempfile.TemporaryDirectory() as folder:
         sandbox = ProcessSandbox(Path(folder))
@@ -83,6 +86,9 @@ def referee(programs: Sequence[Program], games: int) -> tuple[Cost, MatchResult,
         children, own = _children(), time.process_time()
         result = play_match(match, launch)
         own, children = time.process_time() - own, _children() - children
+    faults = [fault for game in result.record.games for fault in game.faults]
+    if faults:
+        raise ValueError(f"a benchmark's bot is at fault: {faults[0]}")
     cost = Cost(own / result.requests * 1e6, children / result.requests * 1e6, result.requests)
     return cost, result, match
 

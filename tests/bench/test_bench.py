@@ -25,6 +25,12 @@ def test_the_bare_loop_has_the_same_conversation_as_the_referee(tmp_path: Path) 
     assert floor.requests == cost.requests == result.requests > 0
 
 
+def test_the_benchmarks_python_bots_play_without_a_fault() -> None:
+    """They are the sample bots."""
+    cost, result, _ = pipes.referee(pipes.python_bots(2), 2)
+    assert cost.requests == result.requests > 0
+
+
 @needs_cc
 @pytest.mark.needs("linux", None if Path("/proc/self/status").exists() else "resident memory is read from /proc")
 def test_the_memory_benchmark_plays() -> None:
