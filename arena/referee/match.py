@@ -9,6 +9,7 @@ then void.
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 
 from arena.coup import (
@@ -102,11 +103,10 @@ def play_match(spec: MatchSpec, launch: Launch, clock: Callable[[], float] = tim
     """
     match = _Match(spec, launch, clock)
     try:
-        return match.play()
+        with closing(match.table):
+            return match.play()
     except SandboxError as problem:
         raise ArenaError(str(problem)) from problem
-    finally:
-        match.table.close()
 
 
 def greet(spec: MatchSpec, bot: int, launch: Launch, clock: Callable[[], float] = time.monotonic) -> Greeted:
@@ -114,16 +114,15 @@ def greet(spec: MatchSpec, bot: int, launch: Launch, clock: Callable[[], float] 
     match = _Match(spec, launch, clock)
     match.players = [match.players[bot]]
     try:
-        match.start_processes()
-        match.table.finish(wire.MATCH_OVER)
-        player = match.players[0]
-        problem = player.absent.detail if player.seat is None else None
-        match.end_process(player)
-        return Greeted(problem, match.logs[0][2] if match.logs else b"")
+        with closing(match.table):
+            match.start_processes()
+            match.table.finish(wire.MATCH_OVER)
+            player = match.players[0]
+            problem = player.absent.detail if player.seat is None else None
+            match.end_process(player)
+            return Greeted(problem, match.logs[0][2] if match.logs else b"")
     except SandboxError as broken:
         raise ArenaError(str(broken)) from broken
-    finally:
-        match.table.close()
 
 
 def hello(spec: MatchSpec, bot: int) -> bytes:

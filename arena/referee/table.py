@@ -28,6 +28,7 @@ then no answer's lateness says anything about its bot.
 import math
 import select
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import NamedTuple
 
 from arena.referee.meter import Meter
@@ -194,9 +195,10 @@ class Table:
             self._look(2)
 
     def close(self) -> None:
-        """End all processes."""
-        for seat in list(self._meters):
-            self.remove(seat)
+        """End all processes, also those after one that can't be ended."""
+        with ExitStack() as stack:
+            for seat in self._meters:
+                stack.callback(self.remove, seat)
 
     def _gone(self, seat: Seat, meter: Meter) -> Gone:
         """Return what is known of a seat that is gone: a stream that ended may be a process that did.
