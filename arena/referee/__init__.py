@@ -4,6 +4,7 @@ Imports the engine, the protocol and the Box type. Must not know files, ladders,
 """
 
 from arena.referee import wire
+from arena.referee.exchange import Exchange
 from arena.referee.faults import FAULTS, ArenaError, Consequence, Fault, FaultRule, ending
 from arena.referee.judge import Account, Allowance, Instead, Verdict, Wrong, allowance, new_account, verdict
 from arena.referee.match import Greeted, Launch, MatchResult, MatchSpec, greet, hello, play_match
@@ -32,6 +33,7 @@ __all__ = [
     "ArenaError",
     "Ask",
     "Consequence",
+    "Exchange",
     "Fault",
     "FaultRule",
     "GameRecord",

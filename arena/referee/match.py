@@ -32,6 +32,7 @@ from arena.coup import (
     view,
 )
 from arena.referee import wire
+from arena.referee.exchange import Exchange
 from arena.referee.faults import FAULTS, ArenaError, Consequence, Fault, ending
 from arena.referee.judge import Account, Instead, Wrong, allowance, new_account, verdict
 from arena.referee.record import GameRecord, Header, Record
@@ -77,20 +78,25 @@ class MatchSpec:
 
 @dataclass(frozen=True, slots=True)
 class MatchResult:
-    """A complete match: its record, and the standard error of each process as (bot, number, bytes)."""
+    """A complete match: its record, and the standard error of each process as (bot, number, bytes).
+
+    `exchanges` has the first faulty exchange of each bot and kind of fault, in the order in which they came.
+    """
 
     record: Record
     logs: tuple[tuple[int, int, bytes], ...]
+    exchanges: tuple[Exchange, ...]
     requests: int
     startup_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class Greeted:
-    """How a bot's first start went: why it failed (None: it didn't), and its standard error."""
+    """How a bot's first start went: why it failed (None: it didn't), its standard error, and the faulty exchange."""
 
     problem: str | None
     stderr: bytes
+    exchange: Exchange | None
 
 
 Launch = Callable[[int], Box]
@@ -120,7 +126,8 @@ def greet(spec: MatchSpec, bot: int, launch: Launch, clock: Callable[[], float] 
             player = match.players[0]
             problem = player.absent.detail if player.seat is None else None
             match.end_process(player)
-            return Greeted(problem, match.logs[0][2] if match.logs else b"")
+            stderr = match.logs[0][2] if match.logs else b""
+            return Greeted(problem, stderr, next(iter(match.exchanges.values()), None))
     except SandboxError as broken:
         raise ArenaError(str(broken)) from broken
 
@@ -163,7 +170,7 @@ def _ms(seconds: float) -> int:
 class _Player:
     """One bot of the match: its process, and its account in the present game. Only the match writes it."""
 
-    __slots__ = ("absent", "account", "bot", "forfeits", "processes", "seat", "warned")
+    __slots__ = ("absent", "account", "bot", "forfeits", "processes", "seat", "sent", "warned")
 
     def __init__(self, bot: int, account: Account) -> None:
         self.bot = bot
@@ -173,6 +180,7 @@ class _Player:
         self.processes = 0
         self.forfeits = 0
         self.warned = 0  # stray lines that the bot has been told of
+        self.sent = b""  # the last line that asked it something
 
 
 class _Match:
@@ -185,6 +193,7 @@ class _Match:
         self.allowed = allowance(terms)
         self.players = [_Player(bot, new_account(terms)) for bot in range(spec.seats)]
         self.logs: list[tuple[int, int, bytes]] = []
+        self.exchanges: dict[tuple[int, str], Exchange] = {}
         self.last_winner: int | None = None  # a bot; None at first and after a draw
         self.requests = 0
         self.startup = 0.0
@@ -196,7 +205,8 @@ class _Match:
         for player in self.players:
             self.end_process(player)
         header = Header(spec.match, spec.key, spec.bots, spec.handles, spec.terms)
-        return MatchResult(Record(header, games), tuple(self.logs), self.requests, self.startup)
+        exchanges = tuple(self.exchanges.values())
+        return MatchResult(Record(header, games), tuple(self.logs), exchanges, self.requests, self.startup)
 
     # -- processes
 
@@ -211,12 +221,13 @@ class _Match:
         timing = self.terms.timing
         seconds = timing.start_ms / 1000
         wall, cpu = seconds * timing.factor, seconds if timing.cpu else float("inf")
-        replies = self.table.exchange(
-            [Ask(seat, 0, hello(self.spec, player.bot), wall, cpu) for player, seat in started]
-        )
+        for player, _ in started:
+            player.sent = hello(self.spec, player.bot)
+        replies = self.table.exchange([Ask(seat, 0, player.sent, wall, cpu) for player, seat in started])
         for (player, _), reply in zip(started, replies, strict=True):
             why = self.no_hello(reply)
             if why is not None:
+                self.keep(player, "start_failed", reply.line if isinstance(reply, Unreadable) else None)
                 self.end_process(player)
                 player.absent = Gone("start_failed", detail=why)
         self.startup += self.clock() - began
@@ -249,6 +260,14 @@ class _Match:
                 code, detail = ending(code, ended, self.terms.limits)
                 return detail or FAULTS[code].message
         raise AssertionError(reply)  # the hello is number 0, and only a greeting answers that
+
+    def keep(
+        self, player: _Player, code: str, got: bytes | None, game: int | None = None, step: int | None = None
+    ) -> None:
+        """Keep a faulty exchange, if it is the first of its bot and kind."""
+        if (player.bot, code) not in self.exchanges:
+            sent = player.sent.removesuffix(b"\n")
+            self.exchanges[player.bot, code] = Exchange(player.bot, code, game, step, sent, got)
 
     def end_process(self, player: _Player) -> None:
         seat = player.seat
@@ -349,7 +368,9 @@ class _Game:
         wall_bank_ms = _ms(wall_bank)
         bank_ms = _ms(cpu_bank) if by_cpu else wall_bank_ms
         events = self.feed.take(sight.seat)
-        line = question.line(sight, number, events, menu, self.limit_ms, bank_ms, self.wall_limit_ms, wall_bank_ms)
+        player.sent = line = question.line(
+            sight, number, events, menu, self.limit_ms, bank_ms, self.wall_limit_ms, wall_bank_ms
+        )
         return Ask(seat, number, line, wall_limit + wall_bank, cpu_limit + cpu_bank)
 
     def absence(self, player: _Player) -> Gone:
@@ -412,7 +433,9 @@ class _Game:
     def note(self, player: _Player, wrong: Wrong, used: str | None) -> None:
         """Record a fault at the present decision; `used` is the move that was played instead."""
         got = None if wrong.line is None else show(wrong.line, _GOT_SHOWN)
-        self.record.faults.append(Fault(player.bot, wrong.code, len(self.record.words), got, used, wrong.detail))
+        step = len(self.record.words)
+        self.record.faults.append(Fault(player.bot, wrong.code, step, got, used, wrong.detail))
+        self.match.keep(player, wrong.code, wrong.line, self.record.game, step)
 
     def warn(self, player: _Player, seat: Seat) -> None:
         """Tell a bot, once a request at most, that lines of it were dropped."""
@@ -437,4 +460,5 @@ class _Game:
         count, example = seat.take_strays()
         player.warned = 0
         if count:
+            self.match.keep(player, "stray_line", example, self.record.game)
             self.record.faults.append(Fault(player.bot, "stray_line", got=show(example, _GOT_SHOWN), count=count))

@@ -875,3 +875,40 @@ def test_the_last_winner_starts_the_next_game_where_the_rules_say_so() -> None:
     assert {game.winner for game in games} - {None, 0}, "somebody else than the first seat wins"
     for before, game in pairwise(games):
         assert next(replay(played.record.header, game)).before.board.actor == (before.winner or 0)
+
+
+# --- what is kept -----------------------------------------------------------------------------------------------------
+
+
+def test_the_first_faulty_exchange_of_each_kind_is_kept_as_it_crossed_the_pipe() -> None:
+    """The line that the bot was sent, to the byte, and what it answered."""
+    seen: list[bytes] = []
+    lines = {2: b"one", 3: b'{"id":3}', 5: b"two"}
+
+    def answer(peer: Peer, request: Request) -> bytes:
+        return lines[request["id"]] + b"\n" if request["id"] in lines else choose(0, request)
+
+    played = play(bot(answer, seen), bot(first), lives=9)
+    requests = {request["id"]: line for line in seen if (request := json.loads(line))["type"] == "request"}
+    kept = {exchange.code: exchange for exchange in played.result.exchanges}
+    assert list(kept) == ["bad_json", "bad_reply"]
+    assert (kept["bad_json"].sent + b"\n", kept["bad_json"].got) == (requests[2], b"one")
+    assert (kept["bad_reply"].sent + b"\n", kept["bad_reply"].got) == (requests[3], lines[3])
+    faults = {fault.code: fault for fault in reversed(played.faults())}
+    for code, exchange in kept.items():
+        assert (exchange.bot, exchange.game, exchange.step) == (0, 0, faults[code].step)
+
+
+def test_a_hello_that_failed_is_kept_with_the_line_that_asked_for_it() -> None:
+    """SPEC.md, "Start": the first line is the hello."""
+    seen: list[bytes] = []
+
+    def script(peer: Peer) -> None:
+        seen.append(peer.read_line())
+        peer.send(GARBAGE)
+        peer.wait()
+
+    played = play(script, bot(first))
+    first_kept = played.result.exchanges[0]
+    assert (first_kept.code, first_kept.game, first_kept.step) == ("start_failed", None, None)
+    assert (first_kept.sent + b"\n", first_kept.got) == (seen[0], GARBAGE.strip())
