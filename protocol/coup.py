@@ -64,6 +64,8 @@ CoinReason = Literal[
     "income", "foreign_aid", "tax", "steal", "stolen", "coup", "assassinate", "refund", "exile", "convert", "embezzle"
 ]  # fmt: skip
 
+How = Literal["done", "blocked", "failed", "target_gone", "actor_gone"]
+
 # convert is in neither: its target is optional, and it is never pending.
 UntargetedAction = Literal["income", "foreign_aid", "tax", "exchange", "embezzle"]
 TargetedAction = Literal["coup", "assassinate", "steal", "examine"]
@@ -494,9 +496,37 @@ class ExaminedEvent(_Event):
         return self
 
 
+class _Resolved(_Event):
+    event: Literal["resolved"]
+    how: How = Field(description="How it ended.")
+
+
+class UntargetedResolvedEvent(_Resolved):
+    """The action of `seat`, aimed at nobody, has ended."""
+
+    action: UntargetedAction
+
+
+class TargetedResolvedEvent(_Resolved):
+    """The action of `seat` against another has ended."""
+
+    action: TargetedAction
+    target: Seat = Field(description="The seat it was aimed at.")
+
+
+class ConvertResolvedEvent(_Resolved):
+    """The conversion by `seat` has ended."""
+
+    action: Literal["convert"]
+    target: Absent[Seat] = Field(default=None, description="Whom it converted; absent: itself.")
+
+
 ActionEvent = Annotated[
     GeneralActionEvent | CoupEvent | RoleActionEvent | TargetedRoleActionEvent | ConvertEvent | EmbezzleEvent,
     Field(discriminator="action"),
+]
+ResolvedEvent = Annotated[
+    UntargetedResolvedEvent | TargetedResolvedEvent | ConvertResolvedEvent, Field(discriminator="action")
 ]
 Event = TypeAliasType(
     "Event",
@@ -515,7 +545,8 @@ Event = TypeAliasType(
         | DraftedEvent
         | AllegiancesEvent
         | ConvertedEvent
-        | ExaminedEvent,
+        | ExaminedEvent
+        | ResolvedEvent,
         Field(discriminator="event"),
     ],
 )

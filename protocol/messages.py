@@ -181,6 +181,7 @@ class BlockRequest(_Request):
 
     kind: Literal["block"]
     pending: Pending
+    proven: bool = Field(description="Whether the action's claim was challenged this turn, and proven.")
     legal: tuple[PassMove | BlockMove, ...] = Field(min_length=1)
 
 

@@ -36,6 +36,16 @@ class LossReason(StrEnum):
     CHALLENGE = "challenge"
 
 
+class How(StrEnum):
+    """How an action ended. Each follows from the events before it, so it tells nothing hidden."""
+
+    DONE = "done"  # it took effect
+    BLOCKED = "blocked"  # a block stood
+    FAILED = "failed"  # its claim was challenged and not proven
+    TARGET_GONE = "target_gone"  # the target left the game before the effect
+    ACTOR_GONE = "actor_gone"  # the actor forfeited before the effect
+
+
 @dataclass(frozen=True, slots=True)
 class Acted:
     """A seat declared its action, claiming a role, or none, or (`denies`) that it doesn't have the role."""
@@ -174,6 +184,16 @@ class Examination:
     cards: tuple[Role, ...] | None
 
 
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The action of a seat has ended: the last event of its turn."""
+
+    seat: int
+    action: Action
+    target: int | None
+    how: How
+
+
 Event = (
     Acted
     | Coins
@@ -190,4 +210,5 @@ Event = (
     | Sided
     | Converted
     | Examination
+    | Resolved
 )

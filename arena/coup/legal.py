@@ -56,7 +56,7 @@ def legal(view: View) -> tuple[Move, ...]:
             return _CHALLENGE_MOVES
         case Turn():
             return _turn_moves(view)
-        case BlockWindow(_, pending):
+        case BlockWindow(_, pending, _):
             return _block_moves(view.board.rules, pending)
         case Proving(_, _, claim):
             return _proofs(view, claim)

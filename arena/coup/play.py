@@ -33,8 +33,10 @@ from arena.coup.events import (
     Exiled,
     Forfeited,
     HandShown,
+    How,
     LossReason,
     Lost,
+    Resolved,
     Shown,
     Sided,
     Unproven,
@@ -250,8 +252,8 @@ class _Table:
                         self.events.append(Challenged(seat, claim.seat, claim.role, claim.denies))
                         return self.challenged(pending, claim, seat)
                 # Unchallenged, a block stands and an action may be blocked.
-                return self.end_turn() if claim.block else self.blocks(pending, NOTHING)
-            case BlockWindow(asked, pending) if _BLOCK_KINDS.issuperset(map(type, answers)):
+                return self.end(pending, How.BLOCKED) if claim.block else self.blocks(pending, NOTHING)
+            case BlockWindow(asked, pending, _) if _BLOCK_KINDS.issuperset(map(type, answers)):
                 for seat, answer in zip(asked, answers, strict=True):
                     if isinstance(answer, Block):
                         self.events.append(Blocked(seat, answer.role))
@@ -268,8 +270,8 @@ class _Table:
                     return self.unproven(pending, claim)
             case Losing(asked, pending, reason, then, past) if isinstance(answers[0], Lose):
                 return self.lose(asked[0], answers[0].role, pending, reason, then, past)
-            case Exchanging() if isinstance(answers[0], Keep):
-                return self.keep(answers[0].roles)
+            case Exchanging(_, pending) if isinstance(answers[0], Keep):
+                return self.keep(pending, answers[0].roles)
             case Retaining(_, pending, claim, challenger) if isinstance(answers[0], Retain):
                 return self.proven(pending, claim, challenger, replaced=not answers[0].shown)
             case Revealing(_, pending) if isinstance(answers[0], Reveal):
@@ -318,7 +320,7 @@ class _Table:
             return self.resolve(pending, past)
         target = pending.target
         if target is not None and not self.hands[target]:
-            return self.end_turn()
+            return self.end(pending, How.TARGET_GONE)
         after = self.rules.block_after_failed_challenge
         if past.challenger is not None and after is BlockAfterChallenge.NEVER:
             return self.resolve(pending, past)
@@ -332,7 +334,7 @@ class _Table:
             asked = (target,)
         if after is BlockAfterChallenge.NOT_CHALLENGER:
             asked = tuple(seat for seat in asked if seat != past.challenger)
-        return BlockWindow(asked, pending) if asked else self.resolve(pending, past)
+        return BlockWindow(asked, pending, past.challenger is not None) if asked else self.resolve(pending, past)
 
     def challenged(self, pending: Act, claim: Claim, challenger: int) -> Phase:
         if self.rules.prove is Proof.CHOOSE:
@@ -359,7 +361,7 @@ class _Table:
         else:
             self.events.append(Shown(claim.seat, claim.role, None, replaced=False))
         if claim.block:
-            return self.hit(challenger, pending, LossReason.CHALLENGE, Then.END)
+            return self.hit(challenger, pending, LossReason.CHALLENGE, How.BLOCKED)
         return self.hit(challenger, pending, LossReason.CHALLENGE, Then.BLOCK, Past(challenger, replaced))
 
     def hand_shown(self, pending: Act, claim: Claim, challenger: int) -> Phase:
@@ -377,16 +379,16 @@ class _Table:
         cost = row_of(self.rules, pending).cost
         if cost:
             self.pay(self.actor, cost, CoinReason.REFUND)  # rulebook:167
-        return self.hit(claim.seat, pending, LossReason.CHALLENGE, Then.END)
+        return self.hit(claim.seat, pending, LossReason.CHALLENGE, How.FAILED)
 
-    def hit(self, seat: int, pending: Act, reason: LossReason, then: Then, past: Past = NOTHING) -> Phase:
+    def hit(self, seat: int, pending: Act, reason: LossReason, then: Then | How, past: Past = NOTHING) -> Phase:
         """Make a seat lose an influence, of its choice if it has two."""
         hand = self.hands[seat]
         if len(hand) > 1:
             return Losing((seat,), pending, reason, then, past)
         return self.lose(seat, hand[0], pending, reason, then, past)
 
-    def lose(self, seat: int, role: Role, pending: Act, reason: LossReason, then: Then, past: Past) -> Phase:
+    def lose(self, seat: int, role: Role, pending: Act, reason: LossReason, then: Then | How, past: Past) -> Phase:
         hand = list(self.hands[seat])
         hand.remove(role)
         self.hands[seat] = tuple(hand)
@@ -397,21 +399,23 @@ class _Table:
             self.return_coins(seat)
             over = self.over()
             if over:
+                if isinstance(then, How):
+                    self.resolved(pending, then)
                 return over  # rulebook:80: nothing more resolves
         return self.then(pending, then, past)
 
-    def then(self, pending: Act, then: Then, past: Past) -> Phase:
-        if then is Then.END:
-            return self.end_turn()
+    def then(self, pending: Act, then: Then | How, past: Past) -> Phase:
         if then is Then.BLOCK:
             return self.blocks(pending, past)
-        return self.resolve(pending, past)
+        if then is Then.RESOLVE:
+            return self.resolve(pending, past)
+        return self.end(pending, then)
 
     def resolve(self, pending: Act, past: Past) -> Phase:
         row = row_of(self.rules, pending)
         target = pending.target
         if target is not None and not self.hands[target]:
-            return self.end_turn()  # the target is out; the cost stays spent
+            return self.end(pending, How.TARGET_GONE)  # the cost stays spent
         match row.effect:
             case Effect.GAIN:
                 self.pay(self.actor, row.gain, CoinReason(row.action.value))
@@ -422,7 +426,7 @@ class _Table:
                 self.pay(self.actor, taken, CoinReason.STEAL)
             case Effect.HIT:
                 assert target is not None
-                return self.hit(target, pending, LossReason(row.action.value), Then.END)
+                return self.hit(target, pending, LossReason(row.action.value), How.DONE)
             case Effect.EXCHANGE:
                 self.drawn = hand_of(self.deck.pop() for _ in range(min(self.rules.draw, len(self.deck))))
                 return Exchanging((self.actor,), pending, past)
@@ -443,7 +447,7 @@ class _Table:
             case Effect.EMBEZZLE:
                 taken, self.reserve = self.reserve, 0
                 self.pay(self.actor, taken, CoinReason.EMBEZZLE)
-        return self.end_turn()
+        return self.end(pending, How.DONE)
 
     def look(self, pending: Act, role: Role) -> Phase:
         self.seen = role
@@ -466,9 +470,9 @@ class _Table:
                 hand.append(self.deck.pop())
             self.hands[target] = cards = hand_of(hand)
         self.events.append(Examination(self.actor, target, swap, role, cards))
-        return self.end_turn()
+        return self.end(pending, How.DONE)
 
-    def keep(self, roles: tuple[Role, ...]) -> Phase:
+    def keep(self, pending: Act, roles: tuple[Role, ...]) -> Phase:
         pool = [*self.hands[self.actor], *self.drawn]
         if len(roles) != len(self.hands[self.actor]):
             raise IllegalMoveError(f"keep {len(self.hands[self.actor])} cards, not {len(roles)}")
@@ -479,6 +483,14 @@ class _Table:
         self.drawn = ()
         self.reshuffle(pool)  # always, lest others learn that all own cards were kept (rulebook:122)
         self.events.append(Exchanged(self.actor, count, self.hands[self.actor]))
+        return self.end(pending, How.DONE)
+
+    def resolved(self, pending: Act, how: How) -> None:
+        self.events.append(Resolved(self.actor, pending.action, pending.target, how))
+
+    def end(self, pending: Act, how: How) -> Phase:
+        """Tell how the action ended, and give the turn to the next seat."""
+        self.resolved(pending, how)
         return self.end_turn()
 
     def end_turn(self) -> Phase:
@@ -509,7 +521,7 @@ class _Table:
             self.seen = None
             return Over((), Ending.LAST_STANDING, left[0], left)
         match phase:
-            case Turn() | Exchanging():
+            case Turn():
                 return self.end_turn()
             case ChoosingSide(asked):
                 self.actor = self.clockwise(asked[0])[0]  # the next player starts in its place, still in turn 1
@@ -517,8 +529,8 @@ class _Table:
             case Drafting() | Over():
                 raise IllegalMoveError(f"no game goes on after a seat left in {type(phase).__name__}")
         if self.actor in seats or phase.pending.target in seats:
-            self.seen = None
-            return self.end_turn()  # actions by or against a seat that left are cancelled
+            self.seen = None  # actions by or against a seat that left are cancelled
+            return self.end(phase.pending, How.ACTOR_GONE if self.actor in seats else How.TARGET_GONE)
         match phase:
             case Losing(_, pending, _, then, past):
                 return self.then(pending, then, past)

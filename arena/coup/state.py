@@ -8,7 +8,7 @@ is known to every seat; everything else in `State` is hidden from somebody.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from arena.coup.events import LossReason
+from arena.coup.events import How, LossReason
 from arena.coup.moves import Act
 from arena.coup.rules import Allegiance, Role, Ruleset
 
@@ -24,11 +24,10 @@ class Claim:
 
 
 class Then(StrEnum):
-    """What comes after an influence is lost."""
+    """What comes after an influence is lost, if the turn goes on."""
 
     BLOCK = "block"  # the block window, if the action has one
     RESOLVE = "resolve"  # the action takes effect
-    END = "end"  # the turn is over
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +84,11 @@ class ChallengeWindow:
 
 @dataclass(frozen=True, slots=True)
 class BlockWindow:
-    """Those who may block the pending action, clockwise from the actor."""
+    """Those who may block the pending action, clockwise from the actor; `proven`: a challenge of it has failed."""
 
     asked: tuple[int, ...]
     pending: Act
+    proven: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +113,12 @@ class Retaining:
 
 @dataclass(frozen=True, slots=True)
 class Losing:
-    """A seat with more than one influence chooses which to lose."""
+    """A seat with more than one influence chooses which to lose; `then` is a How where that ends the action."""
 
     asked: tuple[int, ...]
     pending: Act
     reason: LossReason
-    then: Then
+    then: Then | How
     past: "Past"
 
 

@@ -33,7 +33,7 @@ from arena.referee import wire
 from arena.referee.faults import FAULTS, Fault
 from arena.referee.terms import Terms
 
-VERSION = 2
+VERSION = 3
 _TIMES = frozenset({"times_us", "cpu_us"})  # fields that no comparison looks at
 
 

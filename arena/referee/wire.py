@@ -48,6 +48,7 @@ from arena.coup import (
     Pass,
     Pick,
     Proving,
+    Resolved,
     Retain,
     Retaining,
     Reveal,
@@ -154,8 +155,9 @@ def _kind(board: Board) -> tuple[str, str]:
             return "turn", ""
         case ChallengeWindow(_, pending, claim):
             return "challenge", f',"pending":{_pending(board, pending)},"claim":{_claim(claim)}'
-        case BlockWindow(_, pending):
-            return "block", f',"pending":{_pending(board, pending)}'
+        case BlockWindow(_, pending, proven):
+            shown = "true" if proven else "false"
+            return "block", f',"pending":{_pending(board, pending)},"proven":{shown}'
         case Proving(_, pending, claim, challenger):
             own = f',"pending":{_pending(board, pending)},"claim":{_claim(claim)},"challenger":{challenger}'
             return "prove", own
@@ -286,6 +288,9 @@ def _event(happened: Event) -> tuple[str, str]:
             card = "" if examined is None else f',"role":"{examined!s}"'
             swapped = "true" if replaced else "false"
             return "examined", f',"target":{target},"replaced":{swapped}{card}{_private(cards)}'
+        case Resolved(_, action, target, how):
+            aimed = "" if target is None else f',"target":{target}'
+            return "resolved", f',"action":"{action!s}"{aimed},"how":"{how!s}"'
 
 
 def _private(cards: tuple[Role, ...] | None) -> str:

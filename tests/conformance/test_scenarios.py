@@ -51,6 +51,7 @@ from arena.coup import (
     Over,
     Phase,
     Proving,
+    Resolved,
     Retaining,
     Revealing,
     Role,
@@ -196,6 +197,8 @@ def say(event: Event) -> str:
             return f"{seat} converts {target} to {allegiance}"
         case Examination(seat, target, replaced, role):
             return f"{seat} examined {target}{f' {role}' if role else ''} {'replaced' if replaced else 'handed back'}"
+        case Resolved(seat, action, target, how):
+            return f"{seat} {action}" + ("" if target is None else f" {target}") + f" {how.replace('_', ' ')}"
 
 
 def asks(state: State) -> str:
@@ -335,7 +338,7 @@ def test_what_is_played_by_the_documents_comes_out_as_they_say(scenario: Scenari
         "first_sides": lambda game: game.first.board.sides[game.first.board.actor],
         "some_hands": lambda game: " / ".join(" ".join(hand) for hand in game.state.hands),
         "some_sides": lambda game: " ".join(game.state.board.sides),
-        "some_events": lambda game: say(game.events[-1]),
+        "some_events": lambda game: say([event for event in game.events if not isinstance(event, Resolved)][-1]),
     }
     for name in several.keys() & then.keys():
         assert sorted(set(map(several[name], games))) == then[name], name

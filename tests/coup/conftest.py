@@ -31,6 +31,7 @@ from arena.coup import (
     HandShown,
     Lost,
     Proving,
+    Resolved,
     Role,
     Ruleset,
     Show,
@@ -84,6 +85,8 @@ def say(event: Event) -> str:
             return f"{seat} converts {target} to {allegiance}"
         case Examination(seat, target, replaced):
             return f"{seat} examined {target}, {'replaced' if replaced else 'handed back'}"
+        case Resolved(seat, action, target, how):
+            return f"{seat} {action}" + ("" if target is None else f" {target}") + f" {how.replace('_', ' ')}"
 
 
 class Scene:

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from arena.coup import COUP, FORFEIT, Ending, Forfeited, Over, Role, Turn, apply
+from arena.coup import COUP, FORFEIT, Ending, Forfeited, Over, Resolved, Role, Turn, apply
 
 Scene = Any  # the class in conftest.py
 
@@ -37,7 +37,7 @@ CASES: dict[str, Case] = {
     "an actor leaves instead of acting": ("5 2 2 2", "#", [*OUT_0, "0 -5 exile"], "0 2 2 2", "Turn", (1,)),
     # --- challenging an action
     "a bystander leaves a challenge of tax, which goes on": (
-        "", "tax; - # -", [*OUT_2, "0 +3 tax"], "5 2 0 2", "Turn", (1,),
+        "", "tax; - # -", [*OUT_2, "0 +3 tax", "0 tax done"], "5 2 0 2", "Turn", (1,),
     ),
     "a challenge stands when another leaves": (
         "", "tax; # ! -", [*OUT_1, "2 challenges 0 duke"], "2 0 2 2", "Proving", (0,),
@@ -46,7 +46,7 @@ CASES: dict[str, Case] = {
         "", "tax; ! - #", [*OUT_3, "1 challenges 0 duke"], "2 2 2 0", "Proving", (0,),
     ),
     "two leave a challenge of tax, clockwise": (
-        "", "tax; # - #", [*OUT_1, *OUT_3, "0 +3 tax"], "5 0 2 0", "Turn", (2,),
+        "", "tax; # - #", [*OUT_1, *OUT_3, "0 +3 tax", "0 tax done"], "5 0 2 0", "Turn", (2,),
     ),
     "two leave and the third challenges": (
         "", "tax; # ! #", [*OUT_1, *OUT_3, "2 challenges 0 duke"], "2 0 2 0", "Proving", (0,),
@@ -54,12 +54,14 @@ CASES: dict[str, Case] = {
     "all but the claimant leave: it has won, and its tax isn't paid": (
         "", "tax; # # #", [*OUT_1, *OUT_2, *OUT_3], "2 0 0 0", "Over", (),
     ),
-    "the target leaves a challenge: the steal ends": ("", "steal:2; - # -", OUT_2, "2 2 0 2", "Turn", (1,)),
+    "the target leaves a challenge: the steal ends": (
+        "", "steal:2; - # -", [*OUT_2, "0 steal 2 target gone"], "2 2 0 2", "Turn", (1,),
+    ),
     "the target leaves a challenge: an assassination ends, its cost spent": (
-        "3 2 2 2", "assassinate:1; # - -", OUT_1, "0 0 2 2", "Turn", (2,),
+        "3 2 2 2", "assassinate:1; # - -", [*OUT_1, "0 assassinate 1 target gone"], "0 0 2 2", "Turn", (2,),
     ),
     "the target leaves, and a challenge of what ended means nothing": (
-        "3 2 2 2", "assassinate:1; # ! !", OUT_1, "0 0 2 2", "Turn", (2,),
+        "3 2 2 2", "assassinate:1; # ! !", [*OUT_1, "0 assassinate 1 target gone"], "0 0 2 2", "Turn", (2,),
     ),
     "a bystander leaves a challenge of a steal, which goes on to its block": (
         "", "steal:2; # - -", OUT_1, "2 0 2 2", "BlockWindow", (2,),
@@ -69,7 +71,7 @@ CASES: dict[str, Case] = {
     ),
     # --- blocking
     "a bystander leaves foreign aid unblocked": (
-        "", "foreign_aid; # - -", [*OUT_1, "0 +2 foreign_aid"], "4 0 2 2", "Turn", (2,),
+        "", "foreign_aid; # - -", [*OUT_1, "0 +2 foreign_aid", "0 foreign_aid done"], "4 0 2 2", "Turn", (2,),
     ),
     "a block stands when another leaves": (
         "", "foreign_aid; # - block:duke", [*OUT_1, "3 blocks as duke"], "2 0 2 2", "ChallengeWindow", (0, 2),
@@ -80,76 +82,92 @@ CASES: dict[str, Case] = {
     "all others leave: the aid isn't paid, the game is over": (
         "", "foreign_aid; # # #", [*OUT_1, *OUT_2, *OUT_3], "2 0 0 0", "Over", (),
     ),
-    "the target leaves instead of blocking a steal": ("", "steal:2; - - -; #", OUT_2, "2 2 0 2", "Turn", (1,)),
+    "the target leaves instead of blocking a steal": (
+        "", "steal:2; - - -; #", [*OUT_2, "0 steal 2 target gone"], "2 2 0 2", "Turn", (1,),
+    ),
     "the target leaves instead of blocking an assassination, whose cost is spent": (
-        "4 2 2 2", "assassinate:1; - - -; #", OUT_1, "1 0 2 2", "Turn", (2,),
+        "4 2 2 2", "assassinate:1; - - -; #", [*OUT_1, "0 assassinate 1 target gone"], "1 0 2 2", "Turn", (2,),
     ),
     # --- challenging a block
     "a bystander leaves a challenge of a block, which stands": (
-        "", "foreign_aid; - block:duke -; - - #", OUT_1, "2 0 2 2", "Turn", (2,),
+        "", "foreign_aid; - block:duke -; - - #", [*OUT_1, "0 foreign_aid blocked"], "2 0 2 2", "Turn", (2,),
     ),
     "a challenge of a block stands when a bystander leaves": (
         "", "foreign_aid; - block:duke -; # - !", [*OUT_3, "1 challenges 2 duke"], "2 2 2 0", "Proving", (2,),
     ),
     "the actor leaves a challenge of the block: its own action is cancelled": (
-        "", "foreign_aid; - block:duke -; - # -", [*OUT_0, "0 -2 exile"], "0 2 2 2", "Turn", (1,),
+        "", "foreign_aid; - block:duke -; - # -", [*OUT_0, "0 -2 exile", "0 foreign_aid actor gone"],
+        "0 2 2 2", "Turn", (1,),
     ),
     "the actor leaves, and a challenge of a block of nothing means nothing": (
-        "3 2 2 2", "assassinate:1; - - -; block:contessa; ! - #", OUT_0, "0 2 2 2", "Turn", (1,),
+        "3 2 2 2", "assassinate:1; - - -; block:contessa; ! - #", [*OUT_0, "0 assassinate 1 actor gone"],
+        "0 2 2 2", "Turn", (1,),
     ),
     "the actor and a bystander leave a challenge of a block, clockwise from the blocker": (
-        "", "steal:2; - - -; block:captain; # # -", [*OUT_3, *OUT_0, "0 -2 exile"], "0 2 2 0", "Turn", (1,),
+        "", "steal:2; - - -; block:captain; # # -", [*OUT_3, *OUT_0, "0 -2 exile", "0 steal 2 actor gone"],
+        "0 2 2 0", "Turn", (1,),
     ),
     "all but the blocker leave: it has won": (
         "", "steal:2; - - -; block:captain; # # #", [*OUT_3, *OUT_0, "0 -2 exile", *OUT_1], "0 0 2 0", "Over", (),
     ),
     # --- proving
     "an actor leaves instead of proving: nothing is paid back": (
-        "3 2 2 2", "assassinate:1; ! - -; #", OUT_0, "0 2 2 2", "Turn", (1,),
+        "3 2 2 2", "assassinate:1; ! - -; #", [*OUT_0, "0 assassinate 1 actor gone"], "0 2 2 2", "Turn", (1,),
     ),
     "a blocker of foreign aid leaves instead of proving: the block is cancelled": (
-        "", "foreign_aid; block:duke - -; - - !; #", [*OUT_1, "0 +2 foreign_aid"], "4 0 2 2", "Turn", (2,),
+        "", "foreign_aid; block:duke - -; - - !; #", [*OUT_1, "0 +2 foreign_aid", "0 foreign_aid done"],
+        "4 0 2 2", "Turn", (2,),
     ),
     "a target leaves instead of proving its block: the steal ends": (
-        "", "steal:2; - - -; block:captain; - ! -; #", OUT_2, "2 2 0 2", "Turn", (1,),
+        "", "steal:2; - - -; block:captain; - ! -; #", [*OUT_2, "0 steal 2 target gone"], "2 2 0 2", "Turn", (1,),
     ),
     "a target leaves instead of proving its Contessa: the assassination ends": (
-        "3 2 2 2", "assassinate:1; - - -; block:contessa; ! - -; #", OUT_1, "0 0 2 2", "Turn", (2,),
+        "3 2 2 2", "assassinate:1; - - -; block:contessa; ! - -; #", [*OUT_1, "0 assassinate 1 target gone"],
+        "0 0 2 2", "Turn", (2,),
     ),
     # --- losing an influence
     "a caught actor leaves instead of losing a card": (
-        "", "tax; - ! -; decline; #", [*OUT_0, "0 -2 exile"], "0 2 2 2", "Turn", (1,),
+        "", "tax; - ! -; decline; #", [*OUT_0, "0 -2 exile", "0 tax actor gone"], "0 2 2 2", "Turn", (1,),
     ),
     "a caught assassin leaves with what it was paid back": (
-        "5 2 2 2", "assassinate:1; - ! -; decline; #", [*OUT_0, "0 -5 exile"], "0 2 2 2", "Turn", (1,),
+        "5 2 2 2", "assassinate:1; - ! -; decline; #", [*OUT_0, "0 -5 exile", "0 assassinate 1 actor gone"],
+        "0 2 2 2", "Turn", (1,),
     ),
     "a challenger of tax leaves instead of losing a card: the tax is paid": (
-        "", "tax; - - !; show:duke; #", [*OUT_3, "0 +3 tax"], "5 2 2 0", "Turn", (1,),
+        "", "tax; - - !; show:duke; #", [*OUT_3, "0 +3 tax", "0 tax done"], "5 2 2 0", "Turn", (1,),
     ),
     "a challenger leaves instead of losing a card: the steal goes on to its block": (
         "", "steal:2; ! - -; show:captain; #", OUT_1, "2 0 2 2", "BlockWindow", (2,),
     ),
     "a target that challenged leaves instead of losing a card: the steal ends": (
-        "", "steal:2; - ! -; show:captain; #", OUT_2, "2 2 0 2", "Turn", (1,),
+        "", "steal:2; - ! -; show:captain; #", [*OUT_2, "0 steal 2 target gone"], "2 2 0 2", "Turn", (1,),
     ),
     "a challenger of a block leaves instead of losing a card: the block stands": (
-        "", "foreign_aid; - block:duke -; - - !; show:duke; #", OUT_1, "2 0 2 2", "Turn", (2,),
+        "", "foreign_aid; - block:duke -; - - !; show:duke; #", [*OUT_1, "0 foreign_aid blocked"],
+        "2 0 2 2", "Turn", (2,),
     ),
     "an actor that challenged a block leaves instead of losing a card": (
-        "", "foreign_aid; - block:duke -; - ! -; show:duke; #", [*OUT_0, "0 -2 exile"], "0 2 2 2", "Turn", (1,),
+        "", "foreign_aid; - block:duke -; - ! -; show:duke; #", [*OUT_0, "0 -2 exile", "0 foreign_aid actor gone"],
+        "0 2 2 2", "Turn", (1,),
     ),
     "a caught blocker of foreign aid leaves: the aid comes": (
-        "", "foreign_aid; - - block:duke; ! - -; decline; #", [*OUT_3, "0 +2 foreign_aid"], "4 2 2 0", "Turn", (1,),
+        "", "foreign_aid; - - block:duke; ! - -; decline; #", [*OUT_3, "0 +2 foreign_aid", "0 foreign_aid done"],
+        "4 2 2 0", "Turn", (1,),
     ),
     "a caught target leaves: the steal ends": (
-        "", "steal:3; - - -; block:ambassador; ! - -; decline; #", OUT_3, "2 2 2 0", "Turn", (1,),
+        "", "steal:3; - - -; block:ambassador; ! - -; decline; #", [*OUT_3, "0 steal 3 target gone"],
+        "2 2 2 0", "Turn", (1,),
     ),
-    "a target leaves instead of losing a card to a coup": ("7 2 2 2", "coup:1; #", OUT_1, "0 0 2 2", "Turn", (2,)),
+    "a target leaves instead of losing a card to a coup": (
+        "7 2 2 2", "coup:1; #", [*OUT_1, "0 coup 1 target gone"], "0 0 2 2", "Turn", (2,),
+    ),
     "a target leaves instead of losing a card to an assassin": (
-        "3 2 2 2", "assassinate:2; - - -; -; #", OUT_2, "0 2 0 2", "Turn", (1,),
+        "3 2 2 2", "assassinate:2; - - -; -; #", [*OUT_2, "0 assassinate 2 target gone"], "0 2 0 2", "Turn", (1,),
     ),
     # --- exchanging
-    "an actor leaves in its exchange": ("", "exchange; - - -; #", [*OUT_0, "0 -2 exile"], "0 2 2 2", "Turn", (1,)),
+    "an actor leaves in its exchange": (
+        "", "exchange; - - -; #", [*OUT_0, "0 -2 exile", "0 exchange actor gone"], "0 2 2 2", "Turn", (1,),
+    ),
 }  # fmt: skip
 
 
@@ -187,7 +205,8 @@ def test_who_forfeits_shows_its_cards_and_has_nothing_left(scene: Scene, case: C
 
 def test_the_coins_of_a_forfeit_come_after_its_cards_and_are_not_told_where_there_are_none(scene: Scene) -> None:
     """The contract's events: forfeit, then coins "exile" when it had coins; no event `exiled`."""
-    assert scene(HANDS, "3 2 2 2").play("assassinate:1; ! - -; #").told[-1] == "0 forfeits captain+duke"
+    told = scene(HANDS, "3 2 2 2").play("assassinate:1; ! - -; #").told
+    assert told[-2:] == ["0 forfeits captain+duke", "0 assassinate 1 actor gone"]
     assert scene(HANDS, "3 2 2 2").play("#").told == ["0 forfeits captain+duke", "0 -3 exile"]
 
 
@@ -203,7 +222,7 @@ def test_the_cards_drawn_for_an_exchange_go_back_unseen(scene: Scene) -> None:
     played = scene(HANDS).play("exchange; - - -")
     deck, drawn = played.state.deck, played.state.drawn
     played.play("#")
-    assert played.events[-2].roles == (Role.CAPTAIN, Role.DUKE)
+    assert played.events[-3].roles == (Role.CAPTAIN, Role.DUKE)
     assert sorted(played.state.deck) == sorted([*deck, *drawn])
     assert played.state.drawn == ()
 
@@ -227,6 +246,7 @@ def test_the_cards_drawn_for_an_exchange_go_back_unseen(scene: Scene) -> None:
 def test_the_last_one_left_has_won_and_nothing_more_resolves(scene: Scene, script: str, winner: int) -> None:
     """rulebook:80 and SPEC.md, "Forfeits": if one player is left, that player has won."""
     played = scene("captain duke / assassin contessa").play(script)
+    assert not [event for event in played.events if isinstance(event, Resolved)]
     assert played.board.phase == Over((), Ending.LAST_STANDING, winner, (winner,))
     assert played.board.coins[winner] == 2
     assert played.board.turn == 1

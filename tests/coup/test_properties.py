@@ -54,14 +54,17 @@ from arena.coup import (
     Forfeit,
     Forfeited,
     HandShown,
+    How,
     IllegalMoveError,
     Keep,
     Lose,
     Losing,
+    LossReason,
     Lost,
     Over,
     Pick,
     Proving,
+    Resolved,
     Retaining,
     Reveal,
     Revealing,
@@ -293,6 +296,51 @@ def test_a_seat_can_follow_its_own_hand_from_its_copies_of_the_events(
         assert [tuple(hand) for hand in hands] == list(step.after.hands)
 
 
+def ending(events: Sequence[Event]) -> How:
+    """Return how an action ended, from the public copies of all events since it was declared, itself the first."""
+    acted = events[0]
+    assert isinstance(acted, Acted)
+    left = {event.seat for event in events if isinstance(event, Forfeited)}
+    if acted.seat in left:
+        return How.ACTOR_GONE
+    fell = {event.seat for event in events if isinstance(event, Unproven)}
+    if acted.seat in fell:
+        return How.FAILED
+    challenged = {event.seat for event in events if isinstance(event, Lost) and event.reason is LossReason.CHALLENGE}
+    hit = {event.seat for event in events if isinstance(event, Lost) and event.reason is not LossReason.CHALLENGE}
+    out = {event.seat for event in events if isinstance(event, Exiled)} & challenged - hit
+    if acted.target in left | out:
+        return How.TARGET_GONE
+    blockers = {event.seat for event in events if isinstance(event, Blocked)}
+    return How.BLOCKED if blockers - fell - left else How.DONE
+
+
+@pytest.mark.parametrize(("seats", "seed", "forfeit", "name"), GAMES)
+def test_an_action_ends_once_as_all_could_see_and_so_was_its_claim_proven(
+    random_game: RandomGame, seats: int, seed: int, forfeit: float, name: str
+) -> None:
+    """`Resolved` and `proven` of a block window tell nothing hidden: both follow from the public events before."""
+    turn: list[Event] = []
+    for step in random_game(seats, seed, forfeit, name):
+        for event in (seen(event, None) for event in step.events):
+            if isinstance(event, Acted):
+                assert turn == []
+                turn = [event]
+            elif isinstance(event, Resolved):
+                acted = turn[0]
+                assert isinstance(acted, Acted)
+                assert event == Resolved(acted.seat, acted.action, acted.target, ending(turn))
+                turn = []
+            elif turn:
+                turn.append(event)
+        phase = step.after.board.phase
+        if isinstance(phase, BlockWindow):
+            assert phase.proven == any(isinstance(event, Shown | HandShown) for event in turn)
+    if turn:
+        assert isinstance(phase, Over)
+        assert phase.ending is not Ending.TURN_LIMIT
+
+
 def test_no_copy_of_an_event_but_the_owners_has_cards(random_game: RandomGame) -> None:
     """What is private in it is a field in the copy of the seat it belongs to.
 
@@ -449,6 +497,7 @@ def test_random_games_reach_all_there_is(random_game: RandomGame) -> None:
     endings: Counter[str] = Counter()
     blocks: Counter[str] = Counter()
     proofs: Counter[tuple[str, bool]] = Counter()
+    ends: Counter[How] = Counter()
     for seats, seed, forfeit, name in GAMES:
         for step in random_game(seats, seed, forfeit, name):
             phase = step.after.board.phase
@@ -456,13 +505,15 @@ def test_random_games_reach_all_there_is(random_game: RandomGame) -> None:
             events.update(type(event).__name__ for event in step.events)
             proofs.update(("shown", event.replaced) for event in step.events if isinstance(event, Shown))
             proofs.update(("examined", event.replaced) for event in step.events if isinstance(event, Examination))
+            proofs.update([("before a block", phase.proven)] if isinstance(phase, BlockWindow) else [])
+            ends.update(event.how for event in step.events if isinstance(event, Resolved))
             if isinstance(phase, Over):
                 endings[phase.ending] += 1
             if isinstance(phase, Proving | ChallengeWindow) and phase.claim.block:
                 blocks[f"{type(phase).__name__} {phase.pending.action}"] += 1
     kinds = [
         Acted, Coins, Challenged, Shown, Unproven, Lost, Exiled, Blocked, Exchanged, Forfeited, HandShown, Drafted,
-        Sided, Converted, Examination,
+        Sided, Converted, Examination, Resolved,
     ]  # fmt: skip
     assert all(events[kind.__name__] > 10 for kind in kinds)
     assert set(phases) == {
@@ -470,7 +521,8 @@ def test_random_games_reach_all_there_is(random_game: RandomGame) -> None:
         "Examining", "ChoosingSide",
     }  # fmt: skip
     assert len(blocks) == 6
-    assert len(proofs) == 4
+    assert len(proofs) == 6
+    assert set(ends) == set(How)
     assert min(proofs.values()) > 10
     assert endings["last_standing"] > 50
     assert endings["turn_limit"] > 5

@@ -48,39 +48,48 @@ def check(scene: Scene, hands: str, coins: str, script: str, told: list[str], af
 
 ACTIONS: dict[str, Case] = {
     # rulebook:93
-    "income takes one coin, and nobody is asked": (THREE, "", "income", ["0 income", "0 +1 income"], "3 2 2"),
+    "income takes one coin, and nobody is asked": (THREE, "", "income", ["0 income", "0 +1 income",
+        "0 income done"], "3 2 2"),
     # rulebook:94
-    "foreign aid takes two coins": (THREE, "", "foreign_aid; - -", ["0 foreign_aid", "0 +2 foreign_aid"], "4 2 2"),
+    "foreign aid takes two coins": (THREE, "", "foreign_aid; - -", ["0 foreign_aid", "0 +2 foreign_aid",
+        "0 foreign_aid done"], "4 2 2"),
     # rulebook:95
     "a coup costs seven coins, and nobody may challenge or block it": (
-        THREE, "7 2 2", "coup:2; lose:duke", ["0 coup 2", "0 -7 coup", "2 loses duke by coup"], "0 2 2",
+        THREE, "7 2 2", "coup:2; lose:duke", ["0 coup 2", "0 -7 coup", "2 loses duke by coup",
+                                              "0 coup 2 done"], "0 2 2",
     ),
     # rulebook:102
-    "tax takes three coins": (THREE, "", "tax; - -", ["0 tax as duke", "0 +3 tax"], "5 2 2"),
+    "tax takes three coins": (THREE, "", "tax; - -", ["0 tax as duke", "0 +3 tax", "0 tax done"], "5 2 2"),
     # rulebook:85-86
     "tax unchallenged succeeds also without a duke": (
-        "captain captain / duke duke / assassin contessa", "", "tax; - -", ["0 tax as duke", "0 +3 tax"], "5 2 2",
+        "captain captain / duke duke / assassin contessa", "", "tax; - -", ["0 tax as duke", "0 +3 tax",
+        "0 tax done"], "5 2 2",
     ),
     # rulebook:110
     "an assassination costs three coins and the target an influence of its choice": (
         THREE, "3 2 2", "assassinate:1; - -; -; lose:contessa",
-        ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 loses contessa by assassinate"], "0 2 2",
+        ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 loses contessa by assassinate",
+         "0 assassinate 1 done"], "0 2 2",
     ),
     # rulebook:116
     "a steal takes two coins": (
-        THREE, "2 2 5", "steal:2; - -; -", ["0 steal 2 as captain", "2 -2 stolen", "0 +2 steal"], "4 2 3",
+        THREE, "2 2 5", "steal:2; - -; -", ["0 steal 2 as captain", "2 -2 stolen", "0 +2 steal",
+                                            "0 steal 2 done"], "4 2 3",
     ),
     # rulebook:116
     "a steal takes one coin where there is one": (
-        THREE, "2 1 2", "steal:1; - -; -", ["0 steal 1 as captain", "1 -1 stolen", "0 +1 steal"], "3 0 2",
+        THREE, "2 1 2", "steal:1; - -; -", ["0 steal 1 as captain", "1 -1 stolen", "0 +1 steal",
+                                            "0 steal 1 done"], "3 0 2",
     ),
     # rulebook:116, and the protocol: a delta may be 0
     "a steal from a player without coins takes nothing": (
-        THREE, "2 0 2", "steal:1; - -; -", ["0 steal 1 as captain", "1 +0 stolen", "0 +0 steal"], "2 0 2",
+        THREE, "2 0 2", "steal:1; - -; -", ["0 steal 1 as captain", "1 +0 stolen", "0 +0 steal",
+                                            "0 steal 1 done"], "2 0 2",
     ),
     # rulebook:122
     "an exchange moves no coins": (
-        THREE, "", "exchange; - -; keep:contessa+duke", ["0 exchange as ambassador", "0 exchanged 2"], "2 2 2",
+        THREE, "", "exchange; - -; keep:contessa+duke", ["0 exchange as ambassador", "0 exchanged 2",
+                                                         "0 exchange done"], "2 2 2",
     ),
 }  # fmt: skip
 
@@ -122,47 +131,50 @@ CHALLENGES: dict[str, Case] = {
     # rulebook:159, 161, 165
     "a proven tax costs the challenger an influence and is paid": (
         THREE, "", "tax; ! -; show:duke; lose:assassin",
-        ["0 tax as duke", "1 challenges 0 duke", "0 shows duke", "1 loses assassin by challenge", "0 +3 tax"], "5 2 2",
+        ["0 tax as duke", "1 challenges 0 duke", "0 shows duke", "1 loses assassin by challenge", "0 +3 tax",
+         "0 tax done"], "5 2 2",
     ),
     # rulebook:159, 167
     "an unproven tax costs the claimant an influence and fails": (
         "captain captain / duke duke / assassin contessa", "", "tax; ! -; decline; lose:captain",
-        ["0 tax as duke", "1 challenges 0 duke", "0 unproven duke", "0 loses captain by challenge"], "2 2 2",
+        ["0 tax as duke", "1 challenges 0 duke", "0 unproven duke", "0 loses captain by challenge",
+         "0 tax failed"], "2 2 2",
     ),
     # rulebook:159 "or do not wish to"
     "whoever has the card may decline to show it, and may lose that very card": (
         THREE, "", "tax; - !; decline; lose:duke",
-        ["0 tax as duke", "2 challenges 0 duke", "0 unproven duke", "0 loses duke by challenge"], "2 2 2",
+        ["0 tax as duke", "2 challenges 0 duke", "0 unproven duke", "0 loses duke by challenge",
+         "0 tax failed"], "2 2 2",
     ),
     # rulebook:167; ours: refund, then loss, then exile
     "a caught assassin gets its coins back": (
         THREE, "5 2 2", "assassinate:1; ! -; decline; lose:duke",
         ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 challenges 0 assassin", "0 unproven assassin",
-         "0 +3 refund", "0 loses duke by challenge"], "5 2 2",
+         "0 +3 refund", "0 loses duke by challenge", "0 assassinate 1 failed"], "5 2 2",
     ),
     # rulebook:78, 167
     "a refund comes before the exile that takes it": (
         "duke / assassin contessa / ambassador duke", "3 2 2", "assassinate:1; - !; decline",
         ["0 assassinate 1 as assassin", "0 -3 assassinate", "2 challenges 0 assassin", "0 unproven assassin",
-         "0 +3 refund", "0 loses duke by challenge", "0 exiled", "0 -3 exile"], "0 2 2",
+         "0 +3 refund", "0 loses duke by challenge", "0 exiled", "0 -3 exile", "0 assassinate 1 failed"], "0 2 2",
     ),
     # rulebook:78
     "an exile without coins returns none": (
         "captain duke / assassin / ambassador duke", "2 0 2", "tax; ! -; show:duke",
         ["0 tax as duke", "1 challenges 0 duke", "0 shows duke", "1 loses assassin by challenge", "1 exiled",
-         "0 +3 tax"], "5 0 2",
+         "0 +3 tax", "0 tax done"], "5 0 2",
     ),
     # rulebook:156 "regardless of whether they are involved", 165
     "a proven steal from one player may cost another an influence, then goes on to its block": (
         THREE, "", "steal:1; - !; show:captain; lose:duke; -",
         ["0 steal 1 as captain", "2 challenges 0 captain", "0 shows captain", "2 loses duke by challenge",
-         "1 -2 stolen", "0 +2 steal"], "4 0 2",
+         "1 -2 stolen", "0 +2 steal", "0 steal 1 done"], "4 0 2",
     ),
     # andy:27; block_after_failed_challenge = yes
     "who challenged a steal in vain may still block it": (
         THREE, "", "steal:1; ! -; show:captain; lose:assassin; block:ambassador; - -",
         ["0 steal 1 as captain", "1 challenges 0 captain", "0 shows captain", "1 loses assassin by challenge",
-         "1 blocks as ambassador"], "2 2 2",
+         "1 blocks as ambassador", "0 steal 1 blocked"], "2 2 2",
     ),
     # rulebook:159, 165
     "a proven exchange takes place": (
@@ -174,7 +186,7 @@ CHALLENGES: dict[str, Case] = {
     "an unproven exchange doesn't": (
         THREE, "", "exchange; - !; decline; lose:captain",
         ["0 exchange as ambassador", "2 challenges 0 ambassador", "0 unproven ambassador",
-         "0 loses captain by challenge"], "2 2 2",
+         "0 loses captain by challenge", "0 exchange failed"], "2 2 2",
     ),
 }  # fmt: skip
 
@@ -190,66 +202,72 @@ def test_a_challenge_costs_one_of_the_two_an_influence(scene: Scene, case: Case)
 BLOCKS: dict[str, Case] = {
     # rulebook:133, 135
     "blocked foreign aid gives no coins": (
-        THREE, "", "foreign_aid; - block:duke; - -", ["0 foreign_aid", "2 blocks as duke"], "2 2 2",
+        THREE, "", "foreign_aid; - block:duke; - -", ["0 foreign_aid", "2 blocks as duke",
+                                                      "0 foreign_aid blocked"], "2 2 2",
     ),
     # rulebook:127
     "a block that nobody challenges stands also without the card": (
-        THREE, "", "foreign_aid; block:duke -; - -", ["0 foreign_aid", "1 blocks as duke"], "2 2 2",
+        THREE, "", "foreign_aid; block:duke -; - -", ["0 foreign_aid", "1 blocks as duke",
+                                                      "0 foreign_aid blocked"], "2 2 2",
     ),
     # rulebook:141, 143, 129
     "a blocked assassination still costs three coins": (
         THREE, "3 2 2", "assassinate:1; - -; block:contessa; - -",
-        ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 blocks as contessa"], "0 2 2",
+        ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 blocks as contessa", "0 assassinate 1 blocked"], "0 2 2",
     ),
     # rulebook:149, 151
     "an ambassador blocks a steal": (
-        THREE, "", "steal:2; - -; block:ambassador; - -", ["0 steal 2 as captain", "2 blocks as ambassador"], "2 2 2",
+        THREE, "", "steal:2; - -; block:ambassador; - -", ["0 steal 2 as captain", "2 blocks as ambassador",
+                                                           "0 steal 2 blocked"], "2 2 2",
     ),
     # rulebook:149, 151
     "a captain blocks a steal": (
-        THREE, "", "steal:2; - -; block:captain; - -", ["0 steal 2 as captain", "2 blocks as captain"], "2 2 2",
+        THREE, "", "steal:2; - -; block:captain; - -", ["0 steal 2 as captain", "2 blocks as captain",
+                                                        "0 steal 2 blocked"], "2 2 2",
     ),
     # rulebook:159, 161
     "a proven block costs the challenger an influence and stands": (
         THREE, "", "foreign_aid; - block:duke; ! -; show:duke; lose:captain",
-        ["0 foreign_aid", "2 blocks as duke", "0 challenges 2 duke", "2 shows duke", "0 loses captain by challenge"],
+        ["0 foreign_aid", "2 blocks as duke", "0 challenges 2 duke", "2 shows duke", "0 loses captain by challenge",
+         "0 foreign_aid blocked"],
         "2 2 2",
     ),
     # rulebook:156
     "a block may be challenged by somebody who has no part in it": (
         THREE, "", "foreign_aid; - block:duke; - !; show:duke; lose:assassin",
-        ["0 foreign_aid", "2 blocks as duke", "1 challenges 2 duke", "2 shows duke", "1 loses assassin by challenge"],
+        ["0 foreign_aid", "2 blocks as duke", "1 challenges 2 duke", "2 shows duke", "1 loses assassin by challenge",
+         "0 foreign_aid blocked"],
         "2 2 2",
     ),
     # rulebook:159, 165
     "an unproven block of foreign aid costs the blocker an influence, and the aid comes": (
         THREE, "", "foreign_aid; block:duke -; - !; decline; lose:contessa",
         ["0 foreign_aid", "1 blocks as duke", "0 challenges 1 duke", "1 unproven duke",
-         "1 loses contessa by challenge", "0 +2 foreign_aid"], "4 2 2",
+         "1 loses contessa by challenge", "0 +2 foreign_aid", "0 foreign_aid done"], "4 2 2",
     ),
     # ours: a block names one role and is proven by that role only
     "a block as captain isn't proven by an ambassador": (
         THREE, "", "steal:2; - -; block:captain; ! -; decline; lose:duke",
         ["0 steal 2 as captain", "2 blocks as captain", "0 challenges 2 captain", "2 unproven captain",
-         "2 loses duke by challenge", "2 -2 stolen", "0 +2 steal"], "4 2 0",
+         "2 loses duke by challenge", "2 -2 stolen", "0 +2 steal", "0 steal 2 done"], "4 2 0",
     ),
     # rulebook:143, 129: the cost of a blocked action remains spent, also after a challenge of the block
     "a proven contessa costs the assassin an influence and its three coins": (
         THREE, "3 2 2", "assassinate:1; - -; block:contessa; - !; show:contessa; lose:duke",
         ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 blocks as contessa", "0 challenges 1 contessa",
-         "1 shows contessa", "0 loses duke by challenge"], "0 2 2",
+         "1 shows contessa", "0 loses duke by challenge", "0 assassinate 1 blocked"], "0 2 2",
     ),
     # rulebook:78
     "an actor that loses its last card to a block is out, and the turn goes on": (
         "captain / assassin contessa / ambassador duke", "4 2 2", "foreign_aid; - block:duke; ! -; show:duke",
         ["0 foreign_aid", "2 blocks as duke", "0 challenges 2 duke", "2 shows duke", "0 loses captain by challenge",
-         "0 exiled", "0 -4 exile"], "0 2 2",
+         "0 exiled", "0 -4 exile", "0 foreign_aid blocked"], "0 2 2",
     ),
     # rulebook:78, 165
     "a blocker that loses its last card is out, and the aid comes": (
         "captain duke / assassin / ambassador duke", "2 3 2", "foreign_aid; block:duke -; - !; decline",
         ["0 foreign_aid", "1 blocks as duke", "0 challenges 1 duke", "1 unproven duke",
-         "1 loses assassin by challenge", "1 exiled", "1 -3 exile", "0 +2 foreign_aid"], "4 0 2",
+         "1 loses assassin by challenge", "1 exiled", "1 -3 exile", "0 +2 foreign_aid", "0 foreign_aid done"], "4 0 2",
     ),
 }  # fmt: skip
 
@@ -268,7 +286,8 @@ DANGERS: dict[str, Case] = {
     "the target challenges an assassin in vain, then is assassinated": (
         THREE.replace("captain", "assassin"), "3 2 2", "assassinate:1; ! -; show:assassin; lose:contessa; -",
         ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 challenges 0 assassin", "0 shows assassin",
-         "1 loses contessa by challenge", "1 loses assassin by assassinate", "1 exiled", "1 -2 exile"], "0 0 2",
+         "1 loses contessa by challenge", "1 loses assassin by assassinate", "1 exiled", "1 -2 exile",
+         "0 assassinate 1 done"], "0 0 2",
     ),
     # rulebook:174
     "the target bluffs a contessa, then is assassinated": (
@@ -276,43 +295,44 @@ DANGERS: dict[str, Case] = {
         "assassinate:1; - -; block:contessa; - !; decline; lose:captain",
         ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 blocks as contessa", "0 challenges 1 contessa",
          "1 unproven contessa", "1 loses captain by challenge", "1 loses captain by assassinate", "1 exiled",
-         "1 -2 exile"], "0 0 2",
+         "1 -2 exile", "0 assassinate 1 done"], "0 0 2",
     ),
     # rulebook:172, andy:27: it may still block
     "the target challenges in vain, then its contessa saves the other card": (
         THREE.replace("captain", "assassin"), "3 2 2",
         "assassinate:1; ! -; show:assassin; lose:assassin; block:contessa; - -",
         ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 challenges 0 assassin", "0 shows assassin",
-         "1 loses assassin by challenge", "1 blocks as contessa"], "0 2 2",
+         "1 loses assassin by challenge", "1 blocks as contessa", "0 assassinate 1 blocked"], "0 2 2",
     ),
     # ours: if the target is dead, the assassination comes to nothing, and its cost is spent
     "an assassination of somebody who died of the challenge ends, its cost spent": (
         "assassin duke / contessa / ambassador duke", "3 2 2", "assassinate:1; ! -; show:assassin",
         ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 challenges 0 assassin", "0 shows assassin",
-         "1 loses contessa by challenge", "1 exiled", "1 -2 exile"], "0 0 2",
+         "1 loses contessa by challenge", "1 exiled", "1 -2 exile", "0 assassinate 1 target gone"], "0 0 2",
     ),
     # ours: the same
     "an assassination of somebody who died of a bluffed contessa ends": (
         "assassin duke / captain / ambassador duke", "3 2 2", "assassinate:1; - -; block:contessa; ! -; decline",
         ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 blocks as contessa", "2 challenges 1 contessa",
-         "1 unproven contessa", "1 loses captain by challenge", "1 exiled", "1 -2 exile"], "0 0 2",
+         "1 unproven contessa", "1 loses captain by challenge", "1 exiled", "1 -2 exile",
+         "0 assassinate 1 target gone"], "0 0 2",
     ),
     # ours: the steal takes 0; rulebook:78: an exile's coins go to the treasury
     "a steal from somebody who died of the challenge takes nothing": (
         "captain duke / contessa / ambassador duke", "2 9 2", "steal:1; ! -; show:captain",
         ["0 steal 1 as captain", "1 challenges 0 captain", "0 shows captain", "1 loses contessa by challenge",
-         "1 exiled", "1 -9 exile"], "2 0 2",
+         "1 exiled", "1 -9 exile", "0 steal 1 target gone"], "2 0 2",
     ),
     # ours: the same
     "a steal from somebody who died of a bluffed block takes nothing": (
         "captain duke / contessa / ambassador duke", "2 9 2", "steal:1; - -; block:captain; - !; decline",
         ["0 steal 1 as captain", "1 blocks as captain", "0 challenges 1 captain", "1 unproven captain",
-         "1 loses contessa by challenge", "1 exiled", "1 -9 exile"], "2 0 2",
+         "1 loses contessa by challenge", "1 exiled", "1 -9 exile", "0 steal 1 target gone"], "2 0 2",
     ),
     # rulebook:67, 78
     "a coup against a last card exiles without asking which": (
         "captain duke / contessa / ambassador duke", "7 4 2", "coup:1",
-        ["0 coup 1", "0 -7 coup", "1 loses contessa by coup", "1 exiled", "1 -4 exile"], "0 0 2",
+        ["0 coup 1", "0 -7 coup", "1 loses contessa by coup", "1 exiled", "1 -4 exile", "0 coup 1 done"], "0 0 2",
     ),
 }  # fmt: skip
 
@@ -340,14 +360,16 @@ ENDINGS: dict[str, tuple[str, str, str, list[str], int]] = {
     "the actor's own bluff may end the game": (
         "captain / contessa duke", "3 2", "assassinate:1; !; decline",
         ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 challenges 0 assassin", "0 unproven assassin",
-         "0 +3 refund", "0 loses captain by challenge", "0 exiled", "0 -3 exile"], 1,
+         "0 +3 refund", "0 loses captain by challenge", "0 exiled", "0 -3 exile", "0 assassinate 1 failed"], 1,
     ),
     "a coup ends it": (
-        "captain / contessa", "7 0", "coup:1", ["0 coup 1", "0 -7 coup", "1 loses contessa by coup", "1 exiled"], 0,
+        "captain / contessa", "7 0", "coup:1", ["0 coup 1", "0 -7 coup", "1 loses contessa by coup", "1 exiled",
+                                                "0 coup 1 done"], 0,
     ),
     "an assassination ends it": (
         "captain / contessa", "3 0", "assassinate:1; -; -",
-        ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 loses contessa by assassinate", "1 exiled"], 0,
+        ["0 assassinate 1 as assassin", "0 -3 assassinate", "1 loses contessa by assassinate", "1 exiled",
+         "0 assassinate 1 done"], 0,
     ),
 }  # fmt: skip
 
@@ -374,7 +396,7 @@ def test_after_the_last_turn_of_the_limit_the_game_is_a_draw_of_its_survivors(
     before = scene(hands, turn=limit - 1).play("income")
     assert (before.phase, before.board.turn) == ("Turn", limit)
     last = scene(hands, turn=limit).play("income")
-    assert last.told == ["0 income", "0 +1 income"]  # the last turn is played in full
+    assert last.told == ["0 income", "0 +1 income", "0 income done"]  # the last turn is played in full
     assert last.board.phase == Over((), Ending.TURN_LIMIT, None, tuple(range(seats)))
 
 
@@ -445,7 +467,7 @@ def test_the_dead_are_asked_nothing_and_their_turns_are_skipped(scene: Scene) ->
 def test_the_turn_passes_on_from_an_actor_that_died_in_it(scene: Scene) -> None:
     """rulebook:73 (clockwise), 78."""
     played = scene("duke / contessa / captain", actor=1).play("tax; ! -; decline")
-    assert (played.told[-2], played.phase, played.asked) == ("1 exiled", "Turn", (2,))
+    assert (played.told[-3], played.phase, played.asked) == ("1 exiled", "Turn", (2,))
 
 
 @pytest.mark.parametrize("words", list(product(["-", "!"], repeat=3))[1:])
@@ -475,7 +497,7 @@ def test_of_several_blockers_the_first_clockwise_counts(scene: Scene, words: tup
 def test_a_failed_block_is_not_followed_by_another(scene: Scene) -> None:
     """classroom:31; ours, one block per action: the second Duke missed its chance."""
     played = scene(THREE).play("foreign_aid; block:duke block:duke; - !; decline; lose:assassin")
-    assert played.told[-1] == "0 +2 foreign_aid"
+    assert played.told[-2:] == ["0 +2 foreign_aid", "0 foreign_aid done"]
     assert played.phase == "Turn"
 
 

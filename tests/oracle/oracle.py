@@ -22,7 +22,7 @@ COUP_COST, ASSASSINATION_COST = 7, 3  # rulebook:95, 110
 
 
 class TurnOver(Exception):  # noqa: N818  no error, but the shortest way out of a turn
-    """Nothing of this turn happens any more."""
+    """Nothing of this turn happens any more: who has left is the actor, or else the target."""
 
 
 class GameOver(Exception):  # noqa: N818  likewise
@@ -56,7 +56,9 @@ class Oracle:
         self.discards: list[list[str]] = [[] for _ in range(seats)]  # of the draft, never in play
         self.reserve = 0
         self.sides: list[str] | None = None
+        self.action = ""  # the pending action
         self.target: int | None = None  # of the pending action
+        self.how: str | None = None  # how it ends, once that is settled
         self.replaced = False  # whether the card that proved this turn's action went back to the deck
         self.over: tuple[int | None, str, list[int]] | None = None
         # rulebook:40, 257; treason:9. In the draft only the third set is ever a deck, rulebook:189-191.
@@ -167,6 +169,19 @@ class Oracle:
         answers = yield from self._ask({me: self._turn_words()})
         action, _, aim = answers[me].partition(":")
         self.target = int(aim) if aim else None
+        try:
+            yield from self._action(action)
+        except TurnOver:
+            self.how = "target_gone" if me in self.living else "actor_gone"
+        self._tell_how()
+
+    def _tell_how(self) -> None:
+        """Protocol: an action's last event says how it ended."""
+        self._tell("resolved", seat=self.actor, action=self.action, target=self.target, how=self.how)
+
+    def _action(self, action: str) -> Asking:
+        me = self.actor
+        self.action, self.how = action, None
         claim = {
             "tax": "duke",  # rulebook:102
             "assassinate": "assassin",  # rulebook:110
@@ -192,11 +207,15 @@ class Oracle:
             stands, challenger = yield from self._challenge(me, claim, self._clockwise(me), cost)
             if not stands:
                 return  # rulebook:167
-        aimed_at_the_dead = self.target is not None and self.target not in self.living
-        if not aimed_at_the_dead:
+        if self.target is None or self.target in self.living:
             blocked = yield from self._block(action, challenger)
             if blocked:
+                self.how = "blocked"
                 return  # rulebook:129: the cost remains spent
+        if self.target is not None and self.target not in self.living:
+            self.how = "target_gone"
+            return  # decided: it fizzles
+        self.how = "done"
         yield from self._resolve(action)
 
     def _turn_words(self) -> list[str]:
@@ -229,25 +248,22 @@ class Oracle:
 
     def _resolve(self, action: str) -> Asking:
         me, target = self.actor, self.target
-        alive = target in self.living
         if action == "income":
             self._pay(me, 1, action)  # rulebook:93
         elif action == "foreign_aid":
             self._pay(me, 2, action)  # rulebook:94
         elif action == "tax":
             self._pay(me, 3, action)  # rulebook:102
-        elif action == "steal" and alive:  # from the dead, who have no coins (rulebook:78), it moves none
+        elif action == "steal":
             loot = min(2, self.coins[target])  # rulebook:116
             self._pay(target, -loot, "stolen")
             self._pay(me, loot, "steal")
         elif action in ("coup", "assassinate"):
-            if alive:  # decided: else it fizzles
-                yield from self._lose(target, action)
+            yield from self._lose(target, action)
         elif action == "exchange":
             yield from self._exchange()
         elif action == "examine":
-            if alive:  # decided: else it fizzles
-                yield from self._examine()
+            yield from self._examine()
         elif action == "convert":
             turned = me if target is None else target
             self.sides[turned] = SIDES[1 - SIDES.index(self.sides[turned])]
@@ -288,6 +304,8 @@ class Oracle:
             self._tell("unproven", seat=claimant, role=claim)
             if cost:
                 self._pay(claimant, cost, "refund")  # rulebook:167; before the loss: decided
+            if claimant == self.actor:
+                self.how = "failed"
             yield from self._lose(claimant, "challenge")  # rulebook:161
             return False, challenger
         if claim == NOT_DUKE:
@@ -304,6 +322,8 @@ class Oracle:
                 self._replace(claimant, [claim])  # rulebook:163
                 self.replaced = self.replaced or claimant == self.actor
                 self._tell("shown", seat=claimant, role=claim, cards=sorted(self.cards[claimant]))
+        if claimant != self.actor:
+            self.how = "blocked"
         yield from self._lose(challenger, "challenge")  # rulebook:161
         return True, challenger
 
@@ -367,6 +387,8 @@ class Oracle:
         if not self.cards[seat]:  # rulebook:78
             self._tell("exiled", seat=seat)
             self._leave(seat)
+            if len(self.living) == 1 and self.how:
+                self._tell_how()  # the loss that ends the game was the action's last part
             self._end_if_one_is_left()
 
     def _replace(self, seat: int, roles: list[str]) -> None:

@@ -45,7 +45,11 @@ KINDS: dict[str, dict[str, Any]] = {
         "claim": {"seat": 1, "role": "captain", "block": False},
         "legal": [{"pass": True}, {"challenge": True}],
     },
-    "block": {"pending": {"actor": 1, "action": "foreign_aid"}, "legal": [{"pass": True}, {"block": "duke"}]},
+    "block": {
+        "pending": {"actor": 1, "action": "foreign_aid"},
+        "proven": False,
+        "legal": [{"pass": True}, {"block": "duke"}],
+    },
     "prove": {
         "pending": STEAL,
         "claim": {"seat": 0, "role": "captain", "block": True},
@@ -141,6 +145,10 @@ EVENTS: list[dict[str, Any]] = [
     {"n": 29, "event": "examined", "seat": 0, "target": 1, "replaced": False},
     {"n": 30, "event": "examined", "seat": 0, "target": 1, "replaced": True, "role": "duke"},
     {"n": 31, "event": "examined", "seat": 1, "target": 0, "replaced": True, "role": "duke", "cards": ["captain"]},
+    {"n": 32, "event": "resolved", "seat": 0, "action": "tax", "how": "failed"},
+    {"n": 33, "event": "resolved", "seat": 0, "action": "steal", "target": 1, "how": "blocked"},
+    {"n": 34, "event": "resolved", "seat": 0, "action": "convert", "target": 1, "how": "done"},
+    {"n": 35, "event": "resolved", "seat": 0, "action": "convert", "how": "done"},
 ]
 HELLO: dict[str, Any] = {
     "type": "hello",
@@ -348,6 +356,9 @@ def test_every_field_of_a_line_is_needed_and_typed(line: dict[str, Any]) -> None
         {"n": 0, "event": "drafted", "seat": 0, "discards": ["duke"]},  # they are never shown
         {"n": 0, "event": "examined", "seat": 0, "target": 1, "replaced": True, "cards": ["duke"]},  # without the role
         {"n": 0, "event": "examined", "seat": 0, "target": 1, "replaced": False, "role": "duke", "cards": ["duke"]},
+        {"n": 0, "event": "resolved", "seat": 0, "action": "tax", "how": "bluffed"},  # nobody learns that
+        {"n": 0, "event": "resolved", "seat": 0, "action": "tax", "target": 1, "how": "done"},
+        {"n": 0, "event": "resolved", "seat": 0, "action": "coup", "how": "done"},  # at whom?
         {"n": -1, "event": "exiled", "seat": 0},
     ],
 )

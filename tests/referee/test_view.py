@@ -515,7 +515,7 @@ def test_no_event_names_a_pass(ruleset: RulesOf) -> None:
         if isinstance(phase, ChallengeWindow | BlockWindow) and set(step.answers) == {PASS}:
             quiet[phase.pending.action] += 1
             names = {json.loads(wire.event(0, event, None))["event"] for event in step.events}
-            assert names <= {"coins", "lost", "exiled"}  # what the action does
+            assert names <= {"coins", "lost", "exiled", "resolved"}  # what the action does
             assert {event.seat for event in step.events} <= {step.before.board.actor, phase.pending.target}
     assert len(quiet) == 7
     assert min(quiet.values()) > 10

@@ -41,12 +41,14 @@ from arena.coup import (
     Examination,
     Exchanged,
     HandShown,
+    How,
     Keep,
     Lose,
     Move,
     Over,
     Pick,
     Proving,
+    Resolved,
     Reveal,
     Role,
     Ruleset,
@@ -283,7 +285,7 @@ def test_the_fields_of_a_request_stand_in_the_agreed_order(ruleset: RulesOf) -> 
     own = {
         "turn": [],
         "challenge": ["pending", "claim"],
-        "block": ["pending"],
+        "block": ["pending", "proven"],
         "prove": ["pending", "claim", "challenger"],
         "lose": ["pending", "reason"],
         "exchange": ["pending"],
@@ -341,7 +343,7 @@ def test_these_games_have_every_event_action_and_move(ruleset: RulesOf) -> None:
         moves |= {next(iter(move)) for move in message.get("legal", ())}
     assert events.keys() == {
         "action", "coins", "challenge", "shown", "unproven", "lost", "exiled", "block", "exchanged", "forfeit",
-        "shown_hand", "drafted", "allegiances", "converted", "examined",
+        "shown_hand", "drafted", "allegiances", "converted", "examined", "resolved",
     }  # fmt: skip
     assert min(events.values()) > 5
     rows = (row for rules in PRESETS.values() for row in rules.actions)
@@ -442,6 +444,16 @@ PRIVATE: list[tuple[Event, str, tuple[str, str, str]]] = [
         Examination(1, 2, True, Role.DUKE, PAIR),
         '{"n":0,"event":"examined","seat":1,"target":2,"replaced":true%s}',
         ("", CARD, CARD + HAND),
+    ),
+    (
+        Resolved(1, Action.STEAL, 2, How.TARGET_GONE),
+        '{"n":0,"event":"resolved","seat":1,"action":"steal","target":2,"how":"target_gone"%s}',
+        ("", "", ""),
+    ),
+    (
+        Resolved(1, Action.CONVERT, None, How.DONE),
+        '{"n":0,"event":"resolved","seat":1,"action":"convert","how":"done"%s}',
+        ("", "", ""),
     ),
 ]
 
