@@ -32,6 +32,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "arena.sandbox.bubblewrap": ("arena.sandbox.linux",),
     "arena.sandbox.docker": ("arena.sandbox.linux",),
     "arena.referee": ("arena.coup", "arena.sandbox", "protocol"),
+    "arena.advice": ("arena.referee", "arena.sandbox", "protocol"),
     "arena.bots": ("arena.sandbox",),
     "arena.run": (
         "arena",

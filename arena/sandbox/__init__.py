@@ -12,7 +12,7 @@ from arena.sandbox.bundle import copy_files
 from arena.sandbox.capture import Capture
 from arena.sandbox.cause import caused
 from arena.sandbox.choice import ISOLATING, NAMES, Choice
-from arena.sandbox.doctor import boxes, findings
+from arena.sandbox.doctor import boxes, findings, languages
 from arena.sandbox.finding import Finding
 from arena.sandbox.inside import InsideBox, InsideSandbox, Peer, Script, replies
 from arena.sandbox.limits import LIMITS, LimitRule, Limits
@@ -59,6 +59,7 @@ __all__ = [
     "copy_files",
     "findings",
     "full",
+    "languages",
     "locked",
     "make",
     "no_room",

@@ -64,7 +64,7 @@ def findings(tried: dict[str, Trouble | None], root: Path = Path("/")) -> Iterat
         if found is not None:
             yield found
     yield _groups()
-    yield from _languages()
+    yield from languages()
     yield _cores()
     memory = _memory(root, _number_of_cores())
     if memory is not None:
@@ -246,7 +246,8 @@ def _huge_pages(root: Path) -> Finding | None:
 # --- the machine ------------------------------------------------------------------------------------------------------
 
 
-def _languages() -> Iterator[Finding]:
+def languages() -> Iterator[Finding]:
+    """Yield which languages bots may be written in here: what a bubblewrap box can show, and what is missing."""
     # The arena's own Python is in every bubblewrap box, whatever PATH says.
     paths = {program: shutil.which(program) for program in _LANGUAGES} | {"python3": sys.executable}
     found = [program for program, path in paths.items() if path and _can_be_shown(path)]
