@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from arena.bots.errors import BotError, shown
+from arena.bots.errors import BotError, allow, shown
 from arena.bots.manifest import MANIFEST
 from arena.sandbox import Programs
 
@@ -42,7 +42,7 @@ def command(path: Path, given: Path, programs: Programs) -> tuple[str, ...]:
         return (str(path),)
     raise BotError(
         f"{shown(given)} can't be run: no #! line, no ending .py, .js or .sh, not executable.\n"
-        f"Add a #! line, or chmod +x {shown(given)}, or put it into a folder with {MANIFEST}."
+        f"Add a #! line, or put it into a folder with {MANIFEST}. If it is a program: {allow('+x', given)}"
     )
 
 

@@ -77,7 +77,7 @@ def _command(bot: Bot, programs: Programs) -> list[str]:
     assert bot.build is not None
     program = programs.find(bot.build[0], bot.cwd)
     if program is None:
-        raise BotError(no_program(bot.cwd / MANIFEST, "build", bot.build[0], bot.cwd))
+        raise BotError(no_program(bot.cwd / MANIFEST, "build", bot.build[0], bot.cwd, programs))
     return [program, *bot.build[1:]]
 
 

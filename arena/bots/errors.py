@@ -1,5 +1,7 @@
 """What is wrong with a bot, said to its author; and text of a stranger's, made safe to show."""
 
+import os
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +16,14 @@ def shown(text: str | Path) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
 
 
+def allow(mode: str, path: str | Path) -> str:
+    """Return a sentence that says how a file is allowed what it isn't: with a command only where none can mislead."""
+    text = str(path)
+    if os.path.islink(path) or not text.isprintable():
+        return f"Allow it by hand, and look where {shown(path)} leads."
+    return f"Allow it: chmod {mode} {shlex.quote(f'./{text}' if text.startswith('-') else text)}"
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
     """Turn what the file system refuses into BotError."""
@@ -24,8 +34,6 @@ def reading(path: Path) -> Iterator[None]:
             f"{shown(path)} changed while it was read: {shown(error.filename)} is gone.\nTry again."
         ) from None
     except PermissionError as error:
-        raise BotError(
-            f"{shown(error.filename)} can't be read: {error.strerror}.\nAllow it: chmod -R u+rX {shown(path)}"
-        ) from None
+        raise BotError(f"{shown(error.filename)} can't be read: {error.strerror}.\n{allow('-R u+rX', path)}") from None
     except OSError as error:
         raise BotError(f"{shown(path)} can't be read: {error.strerror} ({shown(error.filename or path)}).") from None

@@ -139,6 +139,6 @@ def _from_folder(folder: Path, given: Path, programs: Programs) -> Bot:
     program = programs.find(manifest.run[0], folder)
     if program is None:
         if manifest.build is None or "/" not in manifest.run[0]:
-            raise BotError(no_program(where, "run", manifest.run[0], folder))
+            raise BotError(no_program(where, "run", manifest.run[0], folder, programs))
         program = os.path.join(folder, manifest.run[0])  # the build makes it
     return Bot(name, folder, (program, *manifest.run[1:]), folder, manifest.build, digest)

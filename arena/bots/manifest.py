@@ -10,12 +10,16 @@ work; `&&`, `|` and `>` are refused with a hint. A program without `/` is looked
 Reads and checks the file; must not know how a bot is named, found, hashed or started.
 """
 
+import os
 import shlex
+import shutil
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
-from arena.bots.errors import BotError, shown
+from arena.bots.errors import BotError, allow, shown
 from arena.bots.toml_file import read_toml
+from arena.sandbox import Programs
 
 __all__ = ["MANIFEST", "Manifest", "no_program", "read"]
 
@@ -63,10 +67,13 @@ def _checked(data: dict[str, object], where: Path) -> Manifest:
     try:
         fields = Fields.model_validate(data)
     except ValidationError as error:
-        problem = error.errors()[0]
+        # An unknown field first: it may be the missing one, misspelt.
+        problem = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
         field = shown(str(problem["loc"][0]))
         if problem["type"] == "extra_forbidden":
-            message = f'unknown field "{field}".\nThe fields are {", ".join(_FIELDS)}.'
+            meant = get_close_matches(field, _FIELDS, n=1)
+            hint = f"; did you mean {meant[0]}?" if meant else "."
+            message = f'unknown field "{field}"{hint}\nThe fields are {", ".join(_FIELDS)}.'
         elif problem["type"] == "missing":
             message = f'the field "{field}" is missing.\nIt is {_FIELDS[field]}.'
         else:
@@ -98,17 +105,23 @@ def _command(value: list[str] | str, field: str, where: Path) -> tuple[str, ...]
     return tuple(words)
 
 
-def no_program(where: Path, field: str, word: str, folder: Path) -> str:
+def no_program(where: Path, field: str, word: str, folder: Path, programs: Programs) -> str:
     """Return what is said of a command whose program can't be run, in two lines.
 
-    where: the bot.toml. field: the one that holds the command. word: the program as it stands there.
+    where: the bot.toml. field: the one that holds the command. word: the program as it stands there. programs: what
+    was to run it. No command is advised for what lies outside of the bot's folder.
     """
     start = f'{shown(where)}: {field} starts "{shown(word)}", which '
-    path = Path(folder, word)
+    path = Path(os.path.normpath(Path(folder, word)))
+    own = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
     if "/" in word:
-        if path.is_file():
-            return f"{start}isn't executable.\nAllow it: chmod +x {shown(path)}"
-        return f"{start}isn't a file in {shown(folder)}.\nCorrect the path, or add the build that makes it."
-    if path.is_file():
+        if not path.is_file():
+            return f"{start}isn't a file in {shown(folder)}.\nCorrect the path, or add the build that makes it."
+        return f"{start}isn't executable.\n{allow('+x', path) if own else 'Name a program that is.'}"
+    if own and path.is_file():
         return f"{start}isn't on PATH.\nFor the file in the bot's folder write \"./{shown(word)}\""
-    return f"{start}isn't on PATH.\nInstall it, or write the program's path."
+    if programs.path is None:
+        return f"{start}isn't on PATH.\nInstall it, or write the program's path."
+    here = shutil.which(word)
+    told = "isn't in the sandbox" if here is None else f"the sandbox doesn't have; yours is {shown(here)}"
+    return f"{start}{told}.\nInstall it below /usr; arena doctor says which languages a sandbox has."

@@ -32,8 +32,10 @@ SAY_S = 10.0  # between two lines of progress where stderr is no terminal
 
 
 def note(text: str) -> None:
-    """Print a line for people on stderr."""
-    click.echo(text, err=True)
+    """Print lines for people on stderr; what could act on their terminal (a stranger's file names) as escapes."""
+    from arena.bots import shown
+
+    click.echo("\n".join(map(shown, text.split("\n"))), err=True)
 
 
 def error(text: str) -> None:

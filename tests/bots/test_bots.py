@@ -1,6 +1,7 @@
 """What `arena run BOT...` makes of its arguments. Source: its help, and the docstring of arena/bots/load.py."""
 
 import hashlib
+import json
 import os
 import select
 import subprocess
@@ -185,6 +186,7 @@ def test_a_file_that_cannot_run_says_why_and_what_to_do(tmp_path: Path, name: st
 
 BAD_MANIFESTS: dict[str, tuple[str | bytes, list[str]]] = {
     "an unknown field": ('runs = "x"\n' + RUN, ['unknown field "runs"', "name, run, build"]),
+    "a misspelt run": ('rum = ["sh", "bot.sh"]\n', ['unknown field "rum"; did you mean run?', "name, run, build"]),
     "no run": ('name = "x"\n', ['"run" is missing', "list of strings"]),
     "an empty file": ("", ['"run" is missing']),
     "a number as name": ("name = 7\n" + RUN, ['"name"', "wrong type", "a string"]),
@@ -222,6 +224,39 @@ def test_a_wrong_bot_toml_says_what_is_wrong_in_it(tmp_path: Path, manifest: str
     message = refusal(tmp_path / "mybot")
     assert "bot.toml" in message
     assert [part for part in told if part not in message] == []
+
+
+@pytest.mark.parametrize("run", ["/etc/passwd", "../../secret", "./link", "./-x\x1b[2J", "./in/../../secret"])
+def test_no_command_is_advised_for_what_is_not_the_bots_own(tmp_path: Path, run: str) -> None:
+    """A stranger's bot.toml could have its reader run chmod on any file; a link leads anywhere."""
+    bot = folder(tmp_path / "mybot", f"run = [{json.dumps(run)}]\n")
+    secret = write(tmp_path / "secret")
+    (bot / "link").symlink_to(secret)
+    write(bot / "-x\x1b[2J")
+    (bot / "in").mkdir()
+    message = refusal(bot)
+    assert "which isn't executable" in message or "isn't a file" in message
+    assert "chmod" not in message
+
+
+def test_an_advised_command_can_be_copied_whatever_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Source: sh(1): blanks, quotes and $(...) in a name are words of a shell."""
+    message = refusal(write(tmp_path / "my $(touch x) bot"))
+    assert f"chmod +x '{tmp_path}/my $(touch x) bot'" in message
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "-R")
+    assert "chmod +x ./-R" in refusal("-R")
+
+
+def test_a_program_that_only_the_user_has_is_said_to_be_missing_in_the_sandbox(tmp_path: Path) -> None:
+    """It is on the PATH of the user and not in the box; arena doctor says what is."""
+    bot = folder(tmp_path / "mybot", 'run = ["sh", "bot.sh"]\n')
+    boxed = Programs(path=str(tmp_path / "nowhere"))
+    with pytest.raises(BotError, match=r"the sandbox doesn't have; yours is /.*/sh\.\n.*arena doctor"):
+        load([str(bot)], boxed)
+    write(bot / "bot.toml", 'run = ["cargo-of-nobody", "run"]\n')
+    with pytest.raises(BotError, match=r"isn't in the sandbox\.\n.*arena doctor"):
+        load([str(bot)], boxed)
 
 
 def test_a_path_that_is_no_bot_says_so(tmp_path: Path) -> None:

@@ -124,6 +124,21 @@ def test_two_bots_demanding_one_name_are_refused(place: Place) -> None:
     refused(place.call("run", "x=a.py", "x=b.py"), 'Two bots are to be named "x"', "Give each a name of its own")
 
 
+@pytest.mark.needs("ordinary user", "root may read everything" if os.geteuid() == 0 else None)
+def test_a_file_name_that_acts_on_a_terminal_is_escaped(place: Place) -> None:
+    """Wherever the message comes from."""
+    place.bot("folder/bot.toml", 'run = "sh x"\n')
+    place.bot("folder/\x1b[2J").chmod(0)
+    ran = place.call("run", *place.bots(1), "folder")
+    refused(ran, r"folder/\x1b[2J can't be read")
+
+
+def test_a_note_with_control_characters_is_escaped(place: Place) -> None:
+    """A path on the command line may come from a stranger's archive by a shell's pattern."""
+    ran = place.call("run", "--resume", "no\x1b[2Jrun")
+    refused(ran, r"no\x1b[2Jrun holds no run")
+
+
 # --- numbers and names ------------------------------------------------------------------------------------------------
 
 USES: dict[str, tuple[tuple[object, ...], tuple[str, ...]]] = {
