@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 import pytest
 
+from arena.bots import BotError, load
 from arena.cli import cli
 from arena.referee import FAULTS
 from tests.test_boundaries import ROOMS
@@ -23,6 +24,7 @@ from tests.test_boundaries import ROOMS
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SPEC = (ROOT / "protocol" / "SPEC.md").read_text(encoding="utf-8")
+FIRST_BOT = (ROOT / "protocol" / "FIRST_BOT.md").read_text(encoding="utf-8")
 PREFIX = Path(sys.prefix)
 LIMIT_S = 120
 
@@ -57,7 +59,7 @@ def test_every_command_and_option_says_what_it_does(words: str, command: click.C
     assert [option.name for option in options if not re.search(r"\w\w\.", option.help or "")] == []
 
 
-@pytest.mark.parametrize("name", ["README.md", "SECURITY.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("name", ["README.md", "SECURITY.md", "CONTRIBUTING.md", "protocol/FIRST_BOT.md"])
 def test_a_document_names_no_option_that_is_not(name: str) -> None:
     """An option that went stays in a document for years."""
     known = {flag for _, command in commands() for option in command.params for flag in option.opts}
@@ -86,12 +88,44 @@ def test_the_readme_lists_every_sample_bot() -> None:
     assert listed == {path.name for path in (ROOT / "sample_bots").iterdir() if path.suffix in {".py", ".js"}}
 
 
-@pytest.mark.parametrize("name", ["README.md", "SECURITY.md", "CONTRIBUTING.md", "protocol/SPEC.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "SECURITY.md", "CONTRIBUTING.md", "protocol/SPEC.md", "protocol/FIRST_BOT.md"]
+)
 def test_what_a_document_links_to_exists(name: str) -> None:
     """Files and folders of the project."""
     document = ROOT / name
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", document.read_text(encoding="utf-8"))
     assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+def test_the_first_page_is_one_screen_and_is_found() -> None:
+    """A page that is longer is the specification again."""
+    assert len(FIRST_BOT.splitlines()) <= 60
+    assert "](protocol/FIRST_BOT.md)" in README
+    assert "](FIRST_BOT.md)" in SPEC
+
+
+def test_the_bot_toml_of_the_spec_is_read_and_no_field_is_missing_there(tmp_path: Path) -> None:
+    """SPEC, bot.toml: the example, and the table with the fields that a refusal lists."""
+    section = SPEC.split("## bot.toml\n")[1].split("\n## ")[0]
+    (tmp_path / "bot.py").touch()
+    (tmp_path / "bot.toml").write_text(blocks("toml", section)[0])
+    (bot,), _ = load([str(tmp_path)])
+    assert (bot.name, bot.argv[1:], bot.build) == ("my bot", ("bot.py",), ("make", "-j2"))
+    (tmp_path / "bot.toml").write_text("colour = 1")
+    with pytest.raises(BotError) as refused:
+        load([str(tmp_path)])
+    fields = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    assert str(refused.value).endswith(f"The fields are {', '.join(fields)}.")
+
+
+def test_the_spec_says_what_docker_boxes_are_made_of() -> None:
+    """SPEC, What is in a box, and the images' recipes."""
+    images = "".join(path.read_text() for path in (ROOT / "arena/sandbox/docker/images").iterdir())
+    assert set(re.findall(r"BASE=(\S+)", images)) == {"debian:bookworm-slim"}
+    assert "openjdk-17-jre-headless" in images
+    for words in ("Debian 12", "Python 3.11", "Node.js 18", "Java 17", "gcc 12"):
+        assert words in SPEC
 
 
 def test_the_map_of_the_rooms_has_each_room_once() -> None:
@@ -200,10 +234,19 @@ def test_the_readmes_first_command_plays_the_sample_bots(tmp_path: Path) -> None
     assert out.is_dir()
 
 
-def test_the_readmes_bot_plays_without_a_fault(tmp_path: Path) -> None:
-    """The whole bot that the README shows."""
+@pytest.mark.parametrize("text", [README, FIRST_BOT], ids=["README", "FIRST_BOT"])
+def test_a_documents_bot_tries_itself_and_plays_without_a_fault(tmp_path: Path, text: str) -> None:
+    """The whole bot that the README shows, and that of the first page."""
     bot = tmp_path / "mybot.py"
-    bot.write_text(blocks("python")[0])
+    bot.write_text(blocks("python", text)[0])
+    with (ROOT / "protocol" / "examples" / "to_bot.jsonl").open() as heard:
+        tried = subprocess.run(
+            [sys.executable, bot], stdin=heard, capture_output=True, text=True, timeout=LIMIT_S, check=True
+        )
+    wanted = (ROOT / "protocol" / "examples" / "from_bot.jsonl").read_text().splitlines()
+    assert [json.loads(line).get("id") for line in tried.stdout.splitlines()] == [
+        json.loads(line).get("id") for line in wanted
+    ]
     command = ["run", str(bot), "sample_bots/turtle.py", "--games", "2", "--match-games", "2", "--json"]
     ran = subprocess.run(
         [sys.executable, "-m", "arena.cli", *command, "--out", str(tmp_path / "out")],

@@ -1,7 +1,8 @@
 """The golden conversations of protocol/examples: made by real matches, quoted by SPEC.md, understood by sample bots.
 
-A file is JSONL; each line is {"from": "referee" | "bot", "line": the message}, as one bot of the match saw it. After a
-change of the protocol, `python tests/referee/test_examples.py` writes the files and SPEC.md's quotation anew.
+A file is JSONL; each line is {"from": "referee" | "bot", "line": the message}, as one bot of the match saw it. Two files
+are bare lines: what the referee sends in one of these matches, and what a sample bot answers to it. After a change of the
+protocol, `python tests/referee/test_examples.py` writes the files and SPEC.md's quotation anew.
 """
 
 import json
@@ -93,6 +94,29 @@ def _text(conversation: Iterable[Line]) -> str:
     return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in conversation)
 
 
+def _to_bot(name: str) -> str:
+    """Return the referee's half of a conversation, as a bot reads it."""
+    lines = map(json.loads, (EXAMPLES / name).read_text().splitlines())
+    return "".join(
+        json.dumps(line["line"], separators=(",", ":")) + "\n" for line in lines if line["from"] == "referee"
+    )
+
+
+def _from_bot(bot: Path, heard: str) -> str:
+    """Return what a bot writes when it reads these lines. It must make no other noise."""
+    done = subprocess.run(
+        ["node" if bot.suffix == ".js" else sys.executable, str(bot)],
+        input=heard,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+        env={"PATH": os.environ["PATH"]},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
 def _quoted(spec: str) -> str:
     """Return SPEC.md with every quotation of an example as the example is now."""
 
@@ -137,24 +161,27 @@ def test_the_spec_quotes_the_examples_as_they_are() -> None:
     assert _quoted(spec) == spec
 
 
+def test_the_two_files_of_bare_lines_are_a_first_try_for_every_bot() -> None:
+    """SPEC: `mybot < to_bot.jsonl` prints what from_bot.jsonl shows of one, a line for each line that wants one."""
+    heard = (EXAMPLES / "to_bot.jsonl").read_text()
+    assert heard == _to_bot("two_seats.jsonl")
+    said = (EXAMPLES / "from_bot.jsonl").read_text()
+    assert said == _from_bot(ROOT / "sample_bots" / "honest.py", heard)
+    told = list(map(json.loads, heard.splitlines()))
+    assert [reply.get("id") for reply in map(json.loads, said.splitlines())] == [
+        message.get("id") for message in told if message["type"] in ("hello", "request")
+    ]
+    kinds = {message["kind"] for message in told if message["type"] == "request"}
+    assert kinds == {"turn", "challenge", "block", "prove", "lose", "exchange"}
+
+
 @pytest.mark.parametrize("bot", SAMPLES, ids=lambda path: path.name)
 def test_a_sample_bot_answers_every_request_of_every_example_legally(bot: Path) -> None:
     """Each sample bot hears the referee's half of each conversation and answers all of its requests."""
-    program = ["node", str(bot)] if bot.suffix == ".js" else [sys.executable, str(bot)]
     for name in CONVERSATIONS:
-        heard = [json.loads(line) for line in (EXAMPLES / name).read_text().splitlines()]
-        told = [line["line"] for line in heard if line["from"] == "referee"]
-        done = subprocess.run(
-            program,
-            input="".join(json.dumps(line) + "\n" for line in told),
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-            env={"PATH": os.environ["PATH"]},
-        )
-        assert (done.returncode, done.stderr) == (0, "")
-        hello, *replies = map(json.loads, done.stdout.splitlines())
+        heard = _to_bot(name)
+        told = list(map(json.loads, heard.splitlines()))
+        hello, *replies = map(json.loads, _from_bot(bot, heard).splitlines())
         assert hello["type"] == "hello"
         requests = [line for line in told if line["type"] == "request"]
         assert [reply["id"] for reply in replies] == [request["id"] for request in requests]
@@ -169,4 +196,7 @@ if __name__ == "__main__":
     EXAMPLES.mkdir(exist_ok=True)
     for example, make in CONVERSATIONS.items():
         (EXAMPLES / example).write_text(_text(make()))
+    told = _to_bot("two_seats.jsonl")
+    (EXAMPLES / "to_bot.jsonl").write_text(told)
+    (EXAMPLES / "from_bot.jsonl").write_text(_from_bot(ROOT / "sample_bots" / "honest.py", told))
     SPEC.write_text(_quoted(SPEC.read_text()))
