@@ -34,6 +34,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "arena.referee": ("arena.coup", "arena.sandbox", "protocol"),
     "arena.advice": ("arena.referee", "arena.sandbox", "protocol"),
     "arena.bots": ("arena.sandbox",),
+    "arena.check": ("arena.bots", "arena.coup", "arena.referee", "arena.sandbox", "protocol"),
     "arena.run": (
         "arena",
         "arena.bots",
@@ -51,6 +52,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "arena.cli": (
         "arena",
         "arena.bots",
+        "arena.check",
         "arena.coup",
         "arena.red_team",
         "arena.referee",

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from arena import __version__
+from arena.cli.check import check
 from arena.cli.doctor import doctor
 from arena.cli.images import sandbox
 from arena.cli.odds import odds
@@ -60,5 +61,5 @@ def cli() -> None:
     """Play bot programs against each other at the card game Coup."""
 
 
-for command in (run, verify, rules, odds, doctor, sandbox):
+for command in (run, check, verify, rules, odds, doctor, sandbox):
     cli.add_command(command)

@@ -1,0 +1,233 @@
+"""The examiner's conversation with one process: a line goes out, the answer is waited for, everything else is noted.
+
+The referee judges by the match's clock and forgives what is free. This here is stricter and simpler: one process, wall
+time, and the first thing that is wrong ends the conversation with a `BrokenError`, which holds the exchange.
+"""
+
+import os
+import select
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from arena.referee import FAULTS, ending
+from arena.sandbox import Box, Capture, Exit, Limits
+from protocol import LINE_LIMIT, Answer, Greeting, LineBuffer, Malformed, decode, parse_hello, parse_reply
+
+_TICK_MS = 50  # how often a process is looked at that holds its pipes open after its end
+_LAST_WORDS_S = 0.5  # how long a process whose output ended may take to end, and to say why
+_STRAYS_KEPT = 3
+_MOST_STRAYS = 20  # between two requests
+
+
+class BrokenError(Exception):
+    """Say what ended the conversation: a fault's code, what happened, the exchange.
+
+    `computing`: it used CPU time instead of answering.
+    """
+
+    def __init__(self, code: str, detail: str, sent: bytes | None = None, got: bytes | None = None) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.sent = sent
+        self.got = got
+        self.computing = False
+
+
+class Talk:
+    """The conversation with one box, which the caller closes. `times` are the seconds of each answer."""
+
+    def __init__(self, box: Box, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+        self.box = box
+        self.capture = Capture()
+        self.strays: list[bytes] = []
+        self.stray_count = 0
+        self.times: list[float] = []
+        self.last = b""  # the line of the last answer
+        self._limits = limits
+        self._clock = clock
+        self._lines = LineBuffer()
+        self._ready: list[bytes] = []
+        self._stale: bytes | None = None  # a reply to an earlier request, since the open one
+        self._ended = False  # standard output has
+        self._poll = select.poll()
+        for descriptor in (box.stdout, box.stderr):
+            self._poll.register(descriptor, select.POLLIN)
+
+    def send(self, line: bytes, within_s: float = 2.0) -> None:
+        """Write a line that wants no answer; reading goes on meanwhile. Raises BrokenError if it isn't taken."""
+        deadline = self._clock() + within_s
+        while line:
+            try:
+                line = line[os.write(self.box.stdin, line) :]
+            except BlockingIOError:
+                if self._clock() > deadline:
+                    raise BrokenError("timeout", "it doesn't read its input", line.rstrip(b"\n")) from None
+                self._look(1)
+            except OSError:
+                self._gone(None)
+
+    def hello(self, line: bytes, within_s: float) -> float:
+        """Send the hello, and return the seconds that its answer took. Raises BrokenError."""
+        began = self._clock()
+        self.send(line)
+        sent = line.rstrip(b"\n")
+        got = self._line(began + within_s, sent)
+        if got is None:
+            raise self._silent("start_failed", f"no hello within {within_s * 1000:.0f} ms", sent)
+        message = decode(got)
+        problem = message if isinstance(message, Malformed) else parse_hello(message)
+        if not isinstance(problem, Greeting):
+            raise BrokenError("start_failed", f"its first line was no hello: {problem.message}", sent, got)
+        return self._clock() - began
+
+    def request(
+        self, number: int, line: bytes, within_s: float, notify: tuple[float, Callable[[], None]] | None = None
+    ) -> Answer:
+        """Send a request, and return the answer. Raises BrokenError.
+
+        `notify` is called after so many seconds of silence.
+        """
+        self._note_strays()
+        self._stale = None
+        sent = line.rstrip(b"\n")
+        began = self._clock()
+        self.send(line)
+        while True:
+            if notify is not None and notify[0] < within_s:
+                got = self._line(began + notify[0], sent)
+                if got is None:
+                    notify[1]()
+                    notify = None
+                    continue
+            else:
+                got = self._line(began + within_s, sent)
+            if got is None:
+                if self._stale is not None:
+                    raise BrokenError(
+                        "bad_reply", f"its only reply has the id of an earlier request, not {number}", sent, self._stale
+                    )
+                raise self._silent("timeout", f"no reply within {within_s * 1000:.0f} ms", sent)
+            answer = self._answer(number, got, sent)
+            if answer is not None:
+                self.times.append(self._clock() - began)
+                return answer
+
+    def leaves(self, within_s: float) -> Exit | None:
+        """End the input, and return how the process ended, None if it didn't in time."""
+        self.box.close_stdin()
+        deadline = self._clock() + within_s
+        while (ended := self.box.exit()) is None and self._clock() < deadline:
+            self._look(2)
+        self._note_strays()
+        self._look(0)
+        return ended
+
+    def stderr(self, lines: int = 8) -> tuple[bytes, ...]:
+        """Return the last lines of standard error."""
+        while self._look(0):
+            pass
+        return tuple(line for line in self.capture.render().split(b"\n") if line.strip())[-lines:]
+
+    # -- reading
+
+    def _answer(self, number: int, got: bytes, sent: bytes) -> Answer | None:
+        """Return the reply that a line is; None for one that answers an earlier request."""
+        message = decode(got)
+        answer = message if isinstance(message, Malformed) else parse_reply(message)
+        if isinstance(answer, Malformed):
+            raise BrokenError(answer.code, f"{FAULTS[answer.code].message}: {answer.message}", sent, got)
+        if answer.id == number:
+            self.last = got
+            return answer
+        if answer.id > number:
+            raise BrokenError("bad_reply", _wrong_id(answer.id, number), sent, got)
+        self._stray(got)
+        self._stale = got
+        if self.stray_count > _MOST_STRAYS or answer.id < number - 1:
+            raise BrokenError("bad_reply", _wrong_id(answer.id, number), sent, got)
+        return None
+
+    def _silent(self, code: str, detail: str, sent: bytes) -> BrokenError:
+        """Return what a silence is: at the end of its input a program that doesn't flush says what it had to say."""
+        before, at = self.box.cpu_ns(), self._clock()
+        broken = BrokenError(code, detail, sent)
+        self.box.close_stdin()
+        with suppress(BrokenError):
+            broken.got = self._line(self._clock() + _LAST_WORDS_S, sent)
+        if broken.got is not None:
+            broken.detail += ", and one as soon as its input ended: it doesn't flush, or reads all its input first"
+        after = self.box.cpu_ns()
+        if broken.got is None and before is not None and after is not None:
+            broken.computing = (after - before) / 1e9 > 0.3 * (self._clock() - at)
+        return broken
+
+    def _line(self, deadline: float, sent: bytes | None) -> bytes | None:
+        """Return the next line, None if none comes in time. Raises BrokenError if nobody is there to write one."""
+        while not self._ready:
+            left = deadline - self._clock()
+            if left <= 0:
+                return None
+            if not self._look(min(_TICK_MS, max(1, int(left * 1000)))) and self.box.exit() is not None:
+                while self._look(0):
+                    pass
+                self._ended = True
+            if self._ended and not self._ready:
+                self._gone(sent)
+        return self._ready.pop(0)
+
+    def _gone(self, sent: bytes | None) -> None:
+        """Raise BrokenError for a process that has ended, or has closed its pipes."""
+        deadline = self._clock() + _LAST_WORDS_S
+        while (ended := self.box.exit()) is None and self._clock() < deadline:
+            self._look(5)
+        code, detail = ending("closed" if ended is None else "exited", ended, self._limits)
+        unfinished = self._lines.pending
+        if unfinished:
+            detail = f"{detail or FAULTS[code].message}; its last line has no end ({unfinished} bytes)"
+        raise BrokenError(code, detail or FAULTS[code].message, sent)
+
+    def _look(self, timeout_ms: int) -> bool:
+        """Read what is there; whether anything was."""
+        heard = False
+        for descriptor, _ in self._poll.poll(timeout_ms):
+            heard = True
+            try:
+                data = os.read(descriptor, LINE_LIMIT)
+            except BlockingIOError:
+                continue
+            except OSError:
+                data = b""
+            if not data:
+                self._poll.unregister(descriptor)
+            if descriptor == self.box.stderr:
+                self.capture.feed(data)
+            elif data:
+                self._take(data)
+            else:
+                self._ended = True
+        return heard
+
+    def _take(self, data: bytes) -> None:
+        self._ready += self._lines.feed(data)
+        if self._lines.pending > LINE_LIMIT or any(len(line) > LINE_LIMIT for line in self._ready):
+            raise BrokenError("line_too_long", FAULTS["line_too_long"].message, None, data[:200])
+
+    def _note_strays(self) -> None:
+        """Count the lines that came when nothing was asked."""
+        while self._look(0):
+            if self.stray_count + len(self._ready) > 1000:
+                break
+        for line in self._ready:
+            self._stray(line)
+        self._ready.clear()
+
+    def _stray(self, line: bytes) -> None:
+        self.stray_count += 1
+        if len(self.strays) < _STRAYS_KEPT:
+            self.strays.append(line)
+
+
+def _wrong_id(got: int, asked: int) -> str:
+    return f"the reply has a wrong id: {got}, the request's is {asked}"

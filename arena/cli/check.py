@@ -1,0 +1,158 @@
+"""The command `arena check`: examines bots, and prints each step with what to do.
+
+As in arena/cli/run.py, packages are imported inside the functions.
+"""
+
+import json
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arena.cli import options
+from arena.cli.out import counted, fail, refuse, width, write
+
+if TYPE_CHECKING:
+    from arena.check import Exam, Step
+
+_COLOURS = {"ok": "green", "FAILED": "red", "told": "yellow"}
+_SHOWN = 400  # characters of a line that crossed the pipe
+_LINE = 160  # characters of a line of standard error
+_COLUMNS = 80  # a wider terminal, or a pipe, gets no longer lines
+
+
+@click.command()
+@click.argument("bots", nargs=-1, metavar="BOT...")
+@click.option("--rules", metavar="NAME|FILE", help="Ask the requests of this game alone.  [all presets]")
+@click.option("--start-ms", type=click.IntRange(1), metavar="N", help="Time to start and say hello, in ms.  [3000]")
+@click.option("--limit-ms", type=click.IntRange(1), metavar="N", help="Free time for each request, in ms.  [500]")
+@options.sandbox_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+def check(
+    bots: tuple[str, ...],
+    rules: str | None,
+    start_ms: int | None,
+    limit_ms: int | None,
+    sandbox: str | None,
+    docker_runtime: str | None,
+    docker_image: str | None,
+    as_json: bool,
+) -> None:
+    """Examine bots: do they start, answer every kind of request, and keep to the protocol?
+
+    BOT is what arena run takes. Each step is ok, or FAILED with the lines that crossed the pipe, the bot's last lines
+    on standard error, and what to do. Takes some seconds a bot; it waits less long than a match does.
+
+    Exit code 1 if a step failed.
+    """
+    from arena.check import Exam, Patience
+    from arena.run import RulesetError, load
+    from arena.sandbox import SandboxError, make, scratch_folder
+
+    if not bots:
+        refuse("no bot is given: arena check mybot.py")
+    choice, reasons = options.chosen(sandbox, docker_runtime, docker_image)
+    try:
+        with scratch_folder() as scratch, closing(make(choice, scratch)) as box:
+            options.announce(choice, reasons, box, " (auto)" if sandbox in (None, "auto") else "")
+            exam = Exam(box, choice, scratch)
+            if rules is not None:
+                exam = replace(exam, rules=(load(rules),))
+            if start_ms is not None:
+                exam = replace(exam, hello_s=start_ms / 1000)
+            if limit_ms is not None:
+                exam = replace(exam, patience=Patience(limit_ms / 1000, exam.patience.bank_s))
+            found = [(bot, _examined(bot, number, exam, as_json)) for number, bot in enumerate(bots)]
+    except RulesetError as problem:
+        refuse(str(problem))
+    except SandboxError as problem:
+        fail(f"this machine can't start the bots: {problem}")
+    if as_json:
+        write(json.dumps({"check": 1, "bots": [_json(bot, steps) for bot, steps in found]}))
+    sys.exit(1 if any(step.outcome == "failed" for _, steps in found for step in steps) else 0)
+
+
+def _examined(bot: str, number: int, exam: "Exam", quiet: bool) -> "list[Step]":
+    """Examine one bot, and print its steps as they come."""
+    from arena.bots import shown
+    from arena.check import examine
+
+    if not quiet:
+        write(("\n" if number else "") + click.style(shown(bot), bold=True))
+    steps = []
+    with closing(examine(bot, replace(exam, scratch=exam.scratch / f"check-{number}"))) as found:
+        for step in found:
+            steps.append(step)
+            if not quiet:
+                write("\n".join(_lines(step)))
+    failed = [step for step in steps if step.outcome == "failed"]
+    if not quiet:
+        words = f"{counted(len(failed), 'step')} failed" if failed else f"{shown(bot)} can play"
+        write(click.style(words, fg="red" if failed else "green"))
+    return steps
+
+
+def _lines(step: "Step") -> Iterator[str]:
+    """Yield a step as lines: its outcome, then what belongs to a failure, each indented below it."""
+    from arena.bots import shown
+    from protocol import show
+
+    word = "FAILED" if step.outcome == "failed" else step.outcome.value
+    head = f"{step.number:2}  {word:6}  {step.name:16}  "
+    rest = _folded(shown(step.detail), len(head))
+    yield head.replace(word, click.style(word, fg=_COLOURS[word]), 1) + (rest[0] if rest else "")
+    indent = " " * 12
+    yield from (f"{' ' * len(head)}{line}" for line in rest[1:])
+    for name, line in (("sent", step.sent), ("got", step.got)):
+        if line is not None:
+            told = _folded(show(line, _SHOWN), len(indent) + 6)
+            yield f"{indent}{name:4}  {told[0] if told else '(an empty line)'}"
+            yield from (f"{indent}      {more}" for more in told[1:])
+    if step.outcome == "failed" and step.sent is not None and step.got is None:
+        yield f"{indent}got   nothing"
+    yield from (f"{indent}|  {show(line, _LINE)}" for line in step.stderr)
+    for paragraph in (step.help or "").split("\n"):
+        yield from (
+            f"{indent}-> {line}" if not at else f"{indent}   {line}" for at, line in _numbered(paragraph, indent)
+        )
+    if step.rows:
+        yield from (f"{indent}{kind:16}{asked:>8}{answered:>10}" for kind, asked, answered in step.rows)
+
+
+def _numbered(paragraph: str, indent: str) -> Iterator[tuple[int, str]]:
+    return enumerate(_folded(paragraph, len(indent) + 3)) if paragraph.strip() else iter(())
+
+
+def _folded(text: str, taken: int) -> list[str]:
+    """Return a text as lines that fit beside what is taken of each."""
+    columns = max(20, min(width(), _COLUMNS) - taken)
+    return textwrap.wrap(text, columns, break_on_hyphens=False, break_long_words=True)
+
+
+def _json(bot: str, steps: "list[Step]") -> dict[str, Any]:
+    """Return a bot's steps as an object."""
+    from arena.bots import shown
+    from protocol import show
+
+    return {
+        "bot": shown(bot),
+        "ok": all(step.outcome != "failed" for step in steps),
+        "steps": [
+            {
+                "number": step.number,
+                "name": step.name,
+                "outcome": step.outcome.value,
+                "detail": shown(step.detail),
+                "sent": None if step.sent is None else show(step.sent, 65_536),
+                "got": None if step.got is None else show(step.got, 65_536),
+                "stderr": [show(line, 1000) for line in step.stderr],
+                "help": step.help,
+                "rows": [list(row) for row in step.rows],
+            }
+            for step in steps
+        ],
+    }

@@ -1,0 +1,216 @@
+"""The examiner, with scripted programs over real pipes. Source: protocol/SPEC.md, whose promises it looks at."""
+
+import json
+import random
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.bots import load
+from arena.check import Exam, Outcome, Patience, Step, examine, kinds, quick_look
+from arena.coup import PRESETS, Chance, apply, deal, legal, view
+from arena.referee import wire
+from arena.sandbox import Choice, InsideSandbox, Peer, Script, replies
+
+Message = dict[str, Any]
+QUICK = Patience(0.2, 0.3)
+
+
+def polite(message: Message, answer: Callable[[Message], object] | None = None) -> bytes | None:
+    """Answer as SPEC's first bot does; `answer` makes another reply to a request."""
+    if message["type"] == "hello":
+        return b'{"type":"hello"}\n'
+    if message["type"] != "request":
+        return None
+    reply = (
+        {"id": message["id"], "choice": message["id"] % len(message["legal"])} if answer is None else answer(message)
+    )
+    return reply if isinstance(reply, bytes) else json.dumps(reply).encode() + b"\n"
+
+
+def bot(answer: Callable[[Message], object] | None = None) -> Script:
+    """Return a script that answers requests so."""
+    return replies(lambda line: polite(json.loads(line), answer))
+
+
+def examined(folder: Path, script: Script, hello_s: float = 0.3) -> list[Step]:
+    """Examine a script as if it were a bot's file."""
+    file = folder / "bot.py"
+    file.write_text("")
+    argv = load([str(file)])[0][0].argv
+    sandbox = InsideSandbox({argv[0]: script})
+    exam = Exam(sandbox, Choice("process"), folder / "scratch", hello_s=hello_s, patience=QUICK)
+    steps = list(examine(str(file), exam))
+    assert all(box.stdin == -1 for box in sandbox.boxes), "a box wasn't closed"
+    assert [step.number for step in steps] == list(range(1, len(steps) + 1))
+    return steps
+
+
+def failure(steps: list[Step]) -> Step:
+    """Return the step that failed."""
+    (failed,) = [step for step in steps if step.outcome is Outcome.FAILED]
+    return failed
+
+
+def test_a_healthy_bot_passes_every_step_and_is_asked_every_kind_of_request(tmp_path: Path) -> None:
+    """Also the kinds that its own moves don't lead to: this one only ever takes the first legal move."""
+    for answer in (None, lambda message: {"id": message["id"], "choice": 0}):
+        steps = examined(tmp_path, bot(answer))
+        assert {step.outcome for step in steps} == {Outcome.OK}
+        (table,) = [step.rows for step in steps if step.rows]
+        asked = {kind: (int(asked), int(answered)) for kind, asked, answered in table[1:]}
+        assert asked.keys() == frozenset().union(*(kinds(rules) for rules in PRESETS.values()))
+        assert all(asked == answered > 0 for asked, answered in asked.values())
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_kinds_of_a_game_are_those_that_come_up_in_it(name: str) -> None:
+    """Held against games of random players."""
+    rules = PRESETS[name]
+    seats = 2 if rules.problem(2) is None else 3
+    rng, found = random.Random(name), set()
+    for game in range(60):
+        chance = Chance(b"kinds", game)
+        state = deal(rules, seats, chance)
+        while asked := state.board.phase.asked:
+            sight = view(state, asked[0])
+            line = wire.Question(state.board, game).line(sight, 1, [], wire.menu(legal(sight)), 1, 1)
+            found.add(json.loads(line)["kind"])
+            state, _ = apply(state, [rng.choice(legal(view(state, seat))) for seat in asked], chance)
+    assert found == kinds(rules)
+
+
+WRONG: dict[str, tuple[Callable[[Message], object], str, str]] = {
+    "text": (lambda message: b"thinking\n", "first game", "not JSON"),
+    "an id that was never asked": (lambda message: {"id": message["id"] + 1, "choice": 0}, "first game", "wrong id"),
+    "the id before": (lambda message: {"id": message["id"] - 1, "choice": 0}, "first game", "id"),
+    "an id as a string": (lambda message: {"id": str(message["id"]), "choice": 0}, "first game", "id must be"),
+    "an index too large": (
+        lambda message: {"id": message["id"], "choice": len(message["legal"])},
+        "first game",
+        "is not one of 0 to",
+    ),
+    "a move that isn't legal": (
+        lambda message: {"id": message["id"], "move": {"action": "win"}},
+        "first game",
+        "not in the list of legal moves",
+    ),
+    "a wrong answer to the fiftieth request": (
+        lambda message: {"id": message["id"], "choice": 99 if message["id"] == 50 else 0},
+        "more games",
+        "is not one of",
+    ),
+    "no answer to one kind of request": (
+        lambda message: b"?\n" if message["kind"] == "keep_shown" else {"id": message["id"], "choice": 0},
+        "all requests",
+        "andy: ",
+    ),
+    "no answer but to fields it knows": (
+        lambda message: b"?\n" if "later" in message else {"id": message["id"], "choice": 0},
+        "unknown things",
+        "not JSON",
+    ),
+    "an answer and a remark": (
+        lambda message: json.dumps({"id": message["id"], "choice": 0}).encode() + b"\nthat was easy\n",
+        "standard output",
+        "answer nothing",
+    ),
+}
+
+
+@pytest.mark.parametrize(("answer", "name", "words"), WRONG.values(), ids=WRONG.keys())
+def test_a_wrong_answer_fails_the_step_in_which_it_comes_with_the_exchange(
+    tmp_path: Path, answer: Callable[[Message], object], name: str, words: str
+) -> None:
+    """What was sent, and what came."""
+    failed = failure(examined(tmp_path, bot(answer)))
+    assert failed.name == name
+    assert words in failed.detail
+    assert failed.got
+    assert failed.help
+    if name != "standard output":
+        assert b'"type":"request"' in (failed.sent or b"")
+
+
+def silent_after_hello(peer: Peer) -> None:
+    peer.read_line()
+    peer.send(b'{"type":"hello"}\n')
+    peer.wait()
+
+
+def at_the_end_of_input(peer: Peer) -> None:
+    said = b"".join(filter(None, (polite(json.loads(line)) for line in peer.lines())))
+    peer.send(said)
+
+
+def flushes_only_its_hello(peer: Peer) -> None:
+    peer.read_line()
+    peer.send(b'{"type":"hello"}\n')
+    at_the_end_of_input(peer)
+
+
+def dies_of_the_first_request(peer: Peer) -> None:
+    for line in peer.lines():
+        if b'"request"' in line:
+            peer.log(b"KeyError: 'cards'\n")
+            peer.die(1)
+        if b'"hello"' in line:
+            peer.send(b'{"type":"hello"}\n')
+
+
+def stays(peer: Peer) -> None:
+    for line in peer.lines():
+        answer = polite(json.loads(line))
+        if answer:
+            peer.send(answer)
+    peer.wait()
+
+
+SILENT: dict[str, tuple[Script, str, str]] = {
+    "nothing at all": (Peer.wait, "hello", "no hello within"),
+    "its hello at the end of its input": (at_the_end_of_input, "hello", "doesn't flush"),
+    "nothing after its hello": (silent_after_hello, "first game", "no reply within"),
+    "its replies at the end of its input": (flushes_only_its_hello, "first game", "doesn't flush"),
+    "a last word": (dies_of_the_first_request, "first game", "exited with code 1"),
+    "all, and doesn't leave": (stays, "end of input", "still runs"),
+}
+
+
+@pytest.mark.parametrize(("script", "name", "words"), SILENT.values(), ids=SILENT.keys())
+def test_a_bot_that_says_too_little_fails(tmp_path: Path, script: Script, name: str, words: str) -> None:
+    """It isn't waited for as long as in a match."""
+    failed = failure(examined(tmp_path, script))
+    assert failed.name == name
+    assert words in failed.detail
+    assert failed.stderr == ((b"KeyError: 'cards'",) if script is dies_of_the_first_request else ())
+
+
+def test_a_bot_whose_games_cannot_be_repeated_is_told_so_and_passes(tmp_path: Path) -> None:
+    """The seed is an offer."""
+    rng = random.Random(1)
+    steps = examined(
+        tmp_path, bot(lambda message: {"id": message["id"], "choice": rng.randrange(len(message["legal"]))})
+    )
+    assert {step.name: step.outcome for step in steps if step.outcome is not Outcome.OK} == {"same bot_seed": "told"}
+
+
+def test_a_bot_that_is_not_there_fails_the_first_step(tmp_path: Path) -> None:
+    """With the second line of the message as what to do."""
+    exam = Exam(InsideSandbox({}), Choice("process"), tmp_path)
+    (step,) = examine(str(tmp_path / "none.py"), exam)
+    assert (step.name, step.outcome) == ("file", Outcome.FAILED)
+    assert step.help == "A bot is a file, or a folder with bot.toml."
+
+
+def test_the_quick_look_tells_of_a_bot_that_says_nothing_after_its_hello(tmp_path: Path) -> None:
+    """A bot that answers isn't told of; one that is silent for two seconds is, once, before its time is over."""
+    (tmp_path / "bot.py").write_text("")
+    ((found,), _) = load([str(tmp_path / "bot.py")])
+    for script, outcome, told in ((bot(), Outcome.OK, 0), (silent_after_hello, Outcome.FAILED, 1)):
+        mute: list[bool] = []
+        exam = Exam(InsideSandbox({found.argv[0]: script}), Choice("process"), tmp_path, patience=Patience(2.1, 0.0))
+        assert quick_look(found, exam, partial(mute.append, True)).outcome is outcome
+        assert len(mute) == told
