@@ -1,8 +1,8 @@
 """The golden conversations of protocol/examples: made by real matches, quoted by SPEC.md, understood by sample bots.
 
-A file is JSONL; each line is {"from": "referee" | "bot", "line": the message}, as one bot of the match saw it. Two files
-are bare lines: what the referee sends in one of these matches, and what a sample bot answers to it. After a change of the
-protocol, `python tests/referee/test_examples.py` writes the files and SPEC.md's quotation anew.
+A file is JSONL; each line is {"from": "referee" | "bot", "line": the message}, as one bot of the match saw it. Two
+files are bare lines: what the referee sends in one of these matches, and what a sample bot answers to it. After a
+change of the protocol, `python tests/referee/test_examples.py` writes the files and SPEC.md's quotation anew.
 """
 
 import json
