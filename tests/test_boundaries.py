@@ -34,7 +34,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "arena.referee": ("arena.coup", "arena.sandbox", "protocol"),
     "arena.advice": ("arena.referee", "arena.sandbox", "protocol"),
     "arena.bots": ("arena.sandbox",),
-    "arena.check": ("arena.bots", "arena.coup", "arena.referee", "arena.sandbox", "protocol"),
+    "arena.check": ("arena.advice", "arena.bots", "arena.coup", "arena.referee", "arena.sandbox", "protocol"),
     "arena.run": (
         "arena",
         "arena.bots",

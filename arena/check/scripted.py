@@ -131,11 +131,9 @@ class Table:
         self._used += max(0.0, self.talk.times[-1] - self._patience.free_s)
         index = answer.choice if answer.move is None else menu.find(answer.move)
         if index is None or not 0 <= index < len(menu.moves):
-            rule = FAULTS["illegal_move"]
-            more = (
-                "" if answer.move is not None else f": choice {answer.choice} is not one of 0 to {len(menu.moves) - 1}"
-            )
-            raise BrokenError(rule.code, f"{rule.message}{more}", line.rstrip(b"\n"), self.talk.last)
+            most = len(menu.moves) - 1
+            detail = None if answer.move is not None else f"choice {answer.choice} is not one of 0 to {most}"
+            raise BrokenError("illegal_move", detail, line.rstrip(b"\n"), self.talk.last)
         self.tally.answered[kind] = self.tally.answered.get(kind, 0) + 1
         self.tally.choices.append(index)
         return menu, index

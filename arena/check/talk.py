@@ -10,12 +10,13 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from arena.referee import FAULTS, ending
+from arena.referee import ending
 from arena.sandbox import Box, Capture, Exit, Limits
 from protocol import LINE_LIMIT, Answer, Greeting, LineBuffer, Malformed, decode, parse_hello, parse_reply
 
 _TICK_MS = 50  # how often a process is looked at that holds its pipes open after its end
 _LAST_WORDS_S = 0.5  # how long a process whose output ended may take to end, and to say why
+_COMPUTING = 0.3  # of the time as CPU time, beside others that compute, is no sleep
 _STRAYS_KEPT = 3
 _MOST_STRAYS = 20  # between two requests
 
@@ -26,13 +27,15 @@ class BrokenError(Exception):
     `computing`: it used CPU time instead of answering.
     """
 
-    def __init__(self, code: str, detail: str, sent: bytes | None = None, got: bytes | None = None) -> None:
-        super().__init__(detail)
+    def __init__(
+        self, code: str, detail: str | None, sent: bytes, got: bytes | None = None, computing: bool = False
+    ) -> None:
+        super().__init__(code)
         self.code = code
         self.detail = detail
         self.sent = sent
         self.got = got
-        self.computing = False
+        self.computing = computing
 
 
 class Talk:
@@ -66,7 +69,7 @@ class Talk:
                     raise BrokenError("timeout", "it doesn't read its input", line.rstrip(b"\n")) from None
                 self._look(1)
             except OSError:
-                self._gone(None)
+                self._gone(line.rstrip(b"\n"))
 
     def hello(self, line: bytes, within_s: float) -> float:
         """Send the hello, and return the seconds that its answer took. Raises BrokenError."""
@@ -79,7 +82,7 @@ class Talk:
         message = decode(got)
         problem = message if isinstance(message, Malformed) else parse_hello(message)
         if not isinstance(problem, Greeting):
-            raise BrokenError("start_failed", f"its first line was no hello: {problem.message}", sent, got)
+            raise BrokenError("start_failed", problem.message, sent, got)
         return self._clock() - began
 
     def request(
@@ -106,9 +109,12 @@ class Talk:
             if got is None:
                 if self._stale is not None:
                     raise BrokenError(
-                        "bad_reply", f"its only reply has the id of an earlier request, not {number}", sent, self._stale
+                        "stray_line",
+                        f"its only reply has the id of an earlier request, not {number}",
+                        sent,
+                        self._stale,
                     )
-                raise self._silent("timeout", f"no reply within {within_s * 1000:.0f} ms", sent)
+                raise self._silent("timeout", f"none within {within_s * 1000:.0f} ms", sent)
             answer = self._answer(number, got, sent)
             if answer is not None:
                 self.times.append(self._clock() - began)
@@ -137,33 +143,33 @@ class Talk:
         message = decode(got)
         answer = message if isinstance(message, Malformed) else parse_reply(message)
         if isinstance(answer, Malformed):
-            raise BrokenError(answer.code, f"{FAULTS[answer.code].message}: {answer.message}", sent, got)
+            raise BrokenError(answer.code, answer.message, sent, got)
         if answer.id == number:
             self.last = got
             return answer
         if answer.id > number:
-            raise BrokenError("bad_reply", _wrong_id(answer.id, number), sent, got)
+            raise BrokenError("stray_line", _wrong_id(answer.id, number), sent, got)
         self._stray(got)
         self._stale = got
         if self.stray_count > _MOST_STRAYS or answer.id < number - 1:
-            raise BrokenError("bad_reply", _wrong_id(answer.id, number), sent, got)
+            raise BrokenError("stray_line", _wrong_id(answer.id, number), sent, got)
         return None
 
     def _silent(self, code: str, detail: str, sent: bytes) -> BrokenError:
         """Return what a silence is: at the end of its input a program that doesn't flush says what it had to say."""
         before, at = self.box.cpu_ns(), self._clock()
-        broken = BrokenError(code, detail, sent)
         self.box.close_stdin()
+        got, computing = None, False
         with suppress(BrokenError):
-            broken.got = self._line(self._clock() + _LAST_WORDS_S, sent)
-        if broken.got is not None:
-            broken.detail += ", and one as soon as its input ended: it doesn't flush, or reads all its input first"
+            got = self._line(self._clock() + _LAST_WORDS_S, sent)
         after = self.box.cpu_ns()
-        if broken.got is None and before is not None and after is not None:
-            broken.computing = (after - before) / 1e9 > 0.3 * (self._clock() - at)
-        return broken
+        if got is not None:
+            detail += "; one came as soon as its input ended: it doesn't flush, or reads all its input first"
+        elif before is not None and after is not None:
+            computing = (after - before) / 1e9 > _COMPUTING * (self._clock() - at)
+        return BrokenError(code, detail, sent, got, computing)
 
-    def _line(self, deadline: float, sent: bytes | None) -> bytes | None:
+    def _line(self, deadline: float, sent: bytes) -> bytes | None:
         """Return the next line, None if none comes in time. Raises BrokenError if nobody is there to write one."""
         while not self._ready:
             left = deadline - self._clock()
@@ -177,7 +183,7 @@ class Talk:
                 self._gone(sent)
         return self._ready.pop(0)
 
-    def _gone(self, sent: bytes | None) -> None:
+    def _gone(self, sent: bytes) -> None:
         """Raise BrokenError for a process that has ended, or has closed its pipes."""
         deadline = self._clock() + _LAST_WORDS_S
         while (ended := self.box.exit()) is None and self._clock() < deadline:
@@ -185,8 +191,8 @@ class Talk:
         code, detail = ending("closed" if ended is None else "exited", ended, self._limits)
         unfinished = self._lines.pending
         if unfinished:
-            detail = f"{detail or FAULTS[code].message}; its last line has no end ({unfinished} bytes)"
-        raise BrokenError(code, detail or FAULTS[code].message, sent)
+            detail = f"{detail or 'no more output'}; its last line has no end ({unfinished} bytes)"
+        raise BrokenError(code, detail, sent)
 
     def _look(self, timeout_ms: int) -> bool:
         """Read what is there; whether anything was."""
@@ -212,7 +218,7 @@ class Talk:
     def _take(self, data: bytes) -> None:
         self._ready += self._lines.feed(data)
         if self._lines.pending > LINE_LIMIT or any(len(line) > LINE_LIMIT for line in self._ready):
-            raise BrokenError("line_too_long", FAULTS["line_too_long"].message, None, data[:200])
+            raise BrokenError("line_too_long", None, b"", data[:200])
 
     def _note_strays(self) -> None:
         """Count the lines that came when nothing was asked."""

@@ -84,14 +84,18 @@ def test_the_kinds_of_a_game_are_those_that_come_up_in_it(name: str) -> None:
 
 
 WRONG: dict[str, tuple[Callable[[Message], object], str, str]] = {
-    "text": (lambda message: b"thinking\n", "first game", "not JSON"),
-    "an id that was never asked": (lambda message: {"id": message["id"] + 1, "choice": 0}, "first game", "wrong id"),
+    "text": (lambda message: b"thinking\n", "first game", "the line is text"),
+    "an id that was never asked": (
+        lambda message: {"id": message["id"] + 1, "choice": 0},
+        "first game",
+        "the request had",
+    ),
     "the id before": (lambda message: {"id": message["id"] - 1, "choice": 0}, "first game", "id"),
-    "an id as a string": (lambda message: {"id": str(message["id"]), "choice": 0}, "first game", "id must be"),
+    "an id as a string": (lambda message: {"id": str(message["id"]), "choice": 0}, "first game", "the id is a string"),
     "an index too large": (
         lambda message: {"id": message["id"], "choice": len(message["legal"])},
         "first game",
-        "is not one of 0 to",
+        "is no index into legal",
     ),
     "a move that isn't legal": (
         lambda message: {"id": message["id"], "move": {"action": "win"}},
@@ -101,7 +105,7 @@ WRONG: dict[str, tuple[Callable[[Message], object], str, str]] = {
     "a wrong answer to the fiftieth request": (
         lambda message: {"id": message["id"], "choice": 99 if message["id"] == 50 else 0},
         "more games",
-        "is not one of",
+        "is no index into legal",
     ),
     "no answer to one kind of request": (
         lambda message: b"?\n" if message["kind"] == "keep_shown" else {"id": message["id"], "choice": 0},
@@ -111,7 +115,7 @@ WRONG: dict[str, tuple[Callable[[Message], object], str, str]] = {
     "no answer but to fields it knows": (
         lambda message: b"?\n" if "later" in message else {"id": message["id"], "choice": 0},
         "unknown things",
-        "not JSON",
+        "the line is text",
     ),
     "an answer and a remark": (
         lambda message: json.dumps({"id": message["id"], "choice": 0}).encode() + b"\nthat was easy\n",
@@ -172,9 +176,9 @@ def stays(peer: Peer) -> None:
 SILENT: dict[str, tuple[Script, str, str]] = {
     "nothing at all": (Peer.wait, "hello", "no hello within"),
     "its hello at the end of its input": (at_the_end_of_input, "hello", "doesn't flush"),
-    "nothing after its hello": (silent_after_hello, "first game", "no reply within"),
+    "nothing after its hello": (silent_after_hello, "first game", "none within"),
     "its replies at the end of its input": (flushes_only_its_hello, "first game", "doesn't flush"),
-    "a last word": (dies_of_the_first_request, "first game", "exited with code 1"),
+    "a last word": (dies_of_the_first_request, "first game", "KeyError: 'cards'"),
     "all, and doesn't leave": (stays, "end of input", "still runs"),
 }
 
