@@ -120,6 +120,9 @@ def _config(asked: Asked, choice: "Choice") -> "RunConfig":
         sandbox=choice,
     )
     _announce_plan(config)
+    if asked.seed is not None:
+        note(f"seed {asked.seed}: a bot that knows or guesses it can compute all cards; a guess takes 288 MB and 1 s")
+        note("  likely seeds can be worked out in advance: against bots that you don't trust, 20 random digits or none")
     return config
 
 

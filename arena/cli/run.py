@@ -42,7 +42,11 @@ _MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, e
     help="Games in a match, a multiple of the seats.  [24, or the next multiple]",
 )
 @click.option("--rules", metavar="NAME|FILE", help="Preset, or a ruleset in TOML; see arena rules.  [coup]")
-@click.option("--seed", type=int, help="Make the run repeatable. Bots can guess a seed: only for bots you trust.")
+@click.option(
+    "--seed",
+    type=int,
+    help="Make the run repeatable. Whoever guesses N can know all cards: take 20 random digits, or no seed.",
+)
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play side by side.  [number of cores]")
 @options.sandbox_options
 @click.option(

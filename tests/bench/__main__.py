@@ -79,7 +79,7 @@ def run_rows() -> Iterator[Row]:
             done = subprocess.run(
                 [
                     *(sys.executable, "-m", "arena.cli", "run", "--games", "600", "--seats", str(seats)),
-                    *("--seed", "1", "--jobs", str(jobs), "--out", f"{folder}/run", "--json", *bots),
+                    *("--jobs", str(jobs), "--out", f"{folder}/run", "--json", *bots),
                 ],
                 check=True,
                 capture_output=True,

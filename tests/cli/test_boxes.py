@@ -21,7 +21,7 @@ from tests.place import Place
 
 Needs = Callable[[str, str | None], None]
 
-TINY = ("--games", 4, "--match-games", 2, "--seed", 3, "--jobs", 1)
+TINY = ("--games", 4, "--match-games", 2, "--jobs", 1)
 NO_DOCKER = "tcp://127.0.0.1:9"  # nobody listens at "discard"
 
 HUNGRY = f"""#!{sys.executable} -SI
@@ -56,7 +56,9 @@ def test_the_same_seed_gives_the_same_results_in_every_sandbox(
     found = {}
     for name in ("process", isolating):
         place = places()
-        ran = place.run("run", *place.bots(3), *TINY, "--match-games", 3, "--sandbox", name, "--out", "out")
+        ran = place.run(
+            "run", *place.bots(3), *TINY, "--match-games", 3, "--seed", 3, "--sandbox", name, "--out", "out"
+        )
         assert ran.code == 0, ran.err
         assert config_of(place, "out")["sandbox"] == {"name": name, "runtime": None, "image": None}
         assert place.run("verify", "out").code == 0
@@ -83,7 +85,7 @@ def test_a_bot_that_eats_memory_is_told_its_limit(place: Place, needs: Needs, na
 def test_a_run_that_is_stopped_leaves_nothing_and_goes_on_in_its_sandbox(place: Place, needs: Needs, name: str) -> None:
     """Ctrl-C during a match, then --resume, which takes the sandbox from run.json and says so."""
     needs(name, why_not(name))
-    flags = ("--games", 40, "--match-games", 2, "--seed", 3, "--jobs", 1, "--sandbox", name, "--out", "out")
+    flags = ("--games", 40, "--match-games", 2, "--jobs", 1, "--sandbox", name, "--out", "out")
     process = place.start("run", *place.bots(2), *flags)
     place.wait((place.folder / "out" / "records" / "000000.jsonl").exists, process=process)
     process.send_signal(signal.SIGINT)
@@ -385,7 +387,7 @@ def test_a_full_disk_under_the_temporary_folder_is_one_clear_message(
 def test_a_full_disk_under_the_results_keeps_what_is_complete(place: Place, tiny_disk: Path) -> None:
     """Exit 1, with the way to go on."""
     out = tiny_disk / "out"
-    ran = place.run("run", *place.bots(2), "--games", 4000, "--match-games", 20, "--seed", 3, "--out", out)
+    ran = place.run("run", *place.bots(2), "--games", 4000, "--match-games", 20, "--out", out)
     assert ran.code == 1
     assert "the results can't be written: " in ran.told[0]
     assert "No space left on device" in ran.told[0]

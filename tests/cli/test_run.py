@@ -23,7 +23,7 @@ from tests.place import Place
 ROOT = Path(__file__).parents[2]
 SAMPLES = sorted(str(path) for path in (ROOT / "sample_bots").glob("*.py"))
 BAD_BOTS = ROOT / "tests" / "bad_bots"
-SMALL = ("--games", 8, "--match-games", 2, "--seed", 7)  # two bots: four matches
+SMALL = ("--games", 8, "--match-games", 2)  # two bots: four matches
 
 TOP = ["run", "rules", "seed", "seats", "games", "matches", "draws", "voided", "given_up"]
 TOP += ["standings", "head_to_head", "speed"]
@@ -53,6 +53,7 @@ def test_json_is_one_object_on_stdout_with_the_promised_fields(place: Place) -> 
     """Source: the command's promise to programs (--json); `given_up` lists the matches that were void too often."""
     ran = place.run("run", *place.bots(2), "--games", 20, "--match-games", 2, "--seed", 7, "--json", "--out", "out")
     assert ran.code == 0
+    assert "seed 7: a bot that knows or guesses it can compute all cards" in ran.err
     assert ran.out.count("\n") == 1
     found = ran.json
     assert sorted(found) == sorted(TOP)
@@ -287,7 +288,9 @@ def test_runs_without_a_seed_differ(place: Place) -> None:
     bots = place.bots(2)
     keys = set()
     for name in ("x", "y"):
-        assert place.run("run", *bots, "--games", 2, "--match-games", 2, "--out", name).code == 0
+        ran = place.run("run", *bots, "--games", 2, "--match-games", 2, "--out", name)
+        assert ran.code == 0
+        assert "seed" not in ran.err
         config = json.loads((place.folder / name / "run.json").read_text())
         assert config["seed"] is None
         keys.add(config["key"])

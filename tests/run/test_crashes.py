@@ -23,7 +23,8 @@ pytestmark = pytest.mark.needs("linux", None if sys.platform == "linux" else "it
 
 RUN_KILLS = 10
 WORKER_KILLS = 10
-ARGUMENTS = ("--seats", 2, "--match-games", 2, "--seed", 11, "--jobs", 2)
+ARGUMENTS = ("--seats", 2, "--match-games", 2, "--jobs", 2)
+SEED = ("--seed", 11)  # of the runs that are compared
 MATCHES = 48  # whole rounds, and long enough for all kills of a test
 NEVER = 10_000  # games: more than any test waits for
 
@@ -65,7 +66,7 @@ def workers(process: "subprocess.Popen[str]") -> list[int]:
 def undisturbed(places: Callable[[], Place]) -> tuple[Place, Path]:
     """Give a run that nothing disturbed, and its place."""
     place = places()
-    ran = place.run("run", *place.bots(3), "--games", 2 * MATCHES, *ARGUMENTS, "--out", "calm")
+    ran = place.run("run", *place.bots(3), "--games", 2 * MATCHES, *ARGUMENTS, *SEED, "--out", "calm")
     assert ran.code == 0
     assert complete(place.folder / "calm") == MATCHES
     return place, place.folder / "calm"
@@ -88,7 +89,7 @@ def test_a_run_that_is_killed_ten_times_ends_like_one_that_is_not(undisturbed: t
     before = 0
     for kill in range(RUN_KILLS):
         if kill == 0:
-            process = place.start("run", *place.bots(3), "--games", 2 * MATCHES, *ARGUMENTS, "--out", "killed")
+            process = place.start("run", *place.bots(3), "--games", 2 * MATCHES, *ARGUMENTS, *SEED, "--out", "killed")
             place.wait((out / "run.json").exists, process=process)
         else:
             process = place.start("run", "--resume", "killed", "--jobs", 2)
@@ -115,7 +116,7 @@ def test_workers_that_are_killed_cost_only_time(undisturbed: tuple[Place, Path])
     place, calm = undisturbed
     chance = random.Random(20241)
     out = place.folder / "hurt"
-    process = place.start("run", *place.bots(3), "--games", 2 * MATCHES, *ARGUMENTS, "--out", "hurt", "--json")
+    process = place.start("run", *place.bots(3), "--games", 2 * MATCHES, *ARGUMENTS, *SEED, "--out", "hurt", "--json")
     killed: set[int] = set()
     for _ in range(WORKER_KILLS):
         alive = place.wait(lambda: [pid for pid in workers(process) if pid not in killed], process=process)

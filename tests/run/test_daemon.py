@@ -98,7 +98,7 @@ def relay(docker: None, needs: Needs) -> Iterator[Relay]:
 
 def playing(place: Place, relay: Relay) -> Any:
     """Start a long run over the relay, and return its process when matches are complete."""
-    flags = ("--games", 10_000, "--match-games", 2, "--seed", 3, "--jobs", 1, "--sandbox", "docker", "--out", "out")
+    flags = ("--games", 10_000, "--match-games", 2, "--jobs", 1, "--sandbox", "docker", "--out", "out")
     process = place.start("run", *place.bots(2), *flags, DOCKER_HOST=relay.host)
     place.wait((place.folder / "out" / "records" / "000001.jsonl").exists, process=process)
     return process

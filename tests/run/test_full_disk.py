@@ -22,7 +22,7 @@ from tests.place import Place
 
 Needs = Callable[[str, str | None], None]
 
-ENDLESS = ("--games", 100_000, "--match-games", 2, "--seed", 3, "--jobs", 2)
+ENDLESS = ("--games", 100_000, "--match-games", 2, "--jobs", 2)
 FILES = 400  # inodes of the small disk: more than a run needs, and soon used up
 
 

@@ -24,8 +24,8 @@ from tests.place import Place
 Needs = Callable[[str, str | None], None]
 
 ROOT = Path(__file__).parents[2]
-TINY = ("--games", 2, "--match-games", 2, "--seed", 3, "--jobs", 1)
-ENDLESS = ("--games", 10_000, "--match-games", 2, "--seed", 3, "--jobs", 2)
+TINY = ("--games", 2, "--match-games", 2, "--jobs", 1)
+ENDLESS = ("--games", 10_000, "--match-games", 2, "--jobs", 2)
 MOMENT_S = 1.0  # nobody notices it at a start
 HELLO_S = 5.0  # for an engine to say its version
 
@@ -112,7 +112,7 @@ def groups_of(pids: set[int]) -> list[str]:
 def test_what_a_killed_worker_leaves_is_gone_at_the_end_of_its_run(place: Place, needs: Needs, docker: Engine) -> None:
     """kill -9 of a worker during a match: the run goes on with another worker, and leaves nothing of the first."""
     needs("cgroup", None if cgroup.why_not() is None else str(cgroup.why_not()))
-    flags = ("--games", 12, "--match-games", 2, "--seed", 3, "--jobs", 1, "--sandbox", "docker", "--out", "out")
+    flags = ("--games", 12, "--match-games", 2, "--jobs", 1, "--sandbox", "docker", "--out", "out")
     process = place.start("run", *place.bots(2), *flags)
     place.wait((place.folder / "out" / "records" / "000001.jsonl").exists, process=process)
 
@@ -141,7 +141,7 @@ def test_groups_of_the_dead_are_swept_at_the_end_of_a_run(place: Place, needs: N
     needs("cgroup", None if trouble is None else str(trouble))
     groups = cgroup.hierarchy()
     assert groups is not None
-    flags = ("--games", 8, "--match-games", 2, "--seed", 3, "--jobs", 1, "--sandbox", name, "--out", "out")
+    flags = ("--games", 8, "--match-games", 2, "--jobs", 1, "--sandbox", name, "--out", "out")
     process = place.start("run", *place.bots(2), *flags)
     place.wait((place.folder / "out" / "records" / "000002.jsonl").exists, process=process)
     namespace = os.stat("/proc/self/ns/pid").st_ino

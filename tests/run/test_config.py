@@ -1,0 +1,50 @@
+"""A run's key: stretched from a seed, or random; what run.json keeps. Source: SECURITY.md, of --seed."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from arena.bots import load
+from arena.run import RunConfig, seed_key
+from arena.sandbox import Limits
+
+PEAK = """
+from arena.run import seed_key
+
+
+def peak_kb():
+    with open("/proc/self/status") as status:
+        return int(next(line for line in status if line.startswith("VmHWM:")).split()[1])
+
+
+before = peak_kb()
+print(seed_key(7).hex(), peak_kb() - before)
+"""
+
+
+@pytest.mark.needs("linux", None if sys.platform == "linux" else "it has /proc")
+def test_a_guess_at_a_seed_takes_more_memory_than_a_bot_has_by_default_and_gives_the_same_key_again() -> None:
+    """In a process of its own: a peak never falls."""
+    done = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, text=True, timeout=60, check=True)
+    key, more_kb = done.stdout.split()
+    assert int(more_kb) > Limits().memory_mb * 1024
+    assert bytes.fromhex(key) == seed_key(7) != seed_key(8)
+
+
+def test_without_a_seed_each_key_is_another() -> None:
+    """256 random bits."""
+    keys = {seed_key(None) for _ in range(3)}
+    assert len(keys) == 3
+    assert {len(key) for key in keys} == {32}
+
+
+def test_a_run_that_goes_on_takes_its_key_from_run_json_and_not_from_the_seed(tmp_path: Path) -> None:
+    """--resume stretches nothing, and goes on also where a later arena would stretch otherwise."""
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).touch()
+    bots, _ = load([str(tmp_path / "a.py"), str(tmp_path / "b.py")])
+    begun = RunConfig(tuple(bots), seats=2, games=2, match_games=2, key=bytes(range(32)), seed=7)
+    assert RunConfig.from_json(json.loads(json.dumps(begun.to_json()))) == begun
