@@ -34,7 +34,7 @@ from arena.sandbox import (
     scratch_folder,
     sweep_all,
 )
-from ladder.store import PlayedMatch
+from ladder.store import KeptExchange, PlayedMatch
 
 __all__ = ["NoRoomError", "Worker", "begin", "play"]
 
@@ -107,7 +107,11 @@ def _played(job: Job, bots: list[Bot], sandbox: Sandbox) -> Played:
 
     ended = play_match(job.spec, launch)
     logs = tuple((job.spec.bots[bot], number, data) for bot, number, data in ended.logs)
-    match = PlayedMatch(job.spec.match, write(ended.record), game_results(ended.record), logs)
+    exchanges = tuple(
+        KeptExchange(job.spec.match, job.spec.bots[each.bot], each.code, each.game, each.step, each.sent, each.got)
+        for each in ended.exchanges
+    )
+    match = PlayedMatch(job.spec.match, write(ended.record), game_results(ended.record), logs, exchanges)
     return Played(match, ended.requests, ended.startup_s)
 
 

@@ -1,12 +1,16 @@
 """Where the results of a run or a ladder are kept. A store is a file here, and what `Store` says."""
 
+from ladder.store.exchange import FEW, KeptExchange, first_few
 from ladder.store.folder import FolderError, RunFolder
 from ladder.store.store import PlayedMatch, Store, VoidMatch
 
 __all__ = [
+    "FEW",
     "FolderError",
+    "KeptExchange",
     "PlayedMatch",
     "RunFolder",
     "Store",
     "VoidMatch",
+    "first_few",
 ]

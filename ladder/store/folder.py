@@ -4,10 +4,12 @@
     results.jsonl    one line a game in match order; derived from the records, never read back
     records/         one file a match, 000012.jsonl; there only when its match is complete
     logs/            standard error of each bot process, 000012-honest-1.txt
+    faults/          the first faulty exchanges of each kind, a file for each bot that has any: honest.jsonl
 
 A record is written beside its place, synced and renamed: after a crash at any moment each match is there whole or not
-at all. The results of kept matches are also held in memory; only those of earlier sessions are read from records. Void
-matches are known to their own session alone.
+at all. A match's faulty exchanges are written before its record, in place of those that an earlier attempt at the match
+left, and count only if the record is there. The results of kept matches are also held in memory; only those of earlier
+sessions are read from records. Void matches are known to their own session alone.
 
 The folder is for its owner alone (0700): records tell hidden cards and the key tells all future ones.
 """
@@ -20,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ladder.results import GameResult
+from ladder.store.exchange import KeptExchange, first_few
 from ladder.store.store import PlayedMatch, VoidMatch
 
 _RECORD = "{:06d}.jsonl"
@@ -36,6 +39,7 @@ class RunFolder:
         self.path = path
         self._results_of = results_of
         self._results: dict[int, tuple[GameResult, ...]] = {}  # in the order in which the matches were kept
+        self._faulty: dict[str, tuple[KeptExchange, ...]] = {}  # what the bots' files hold that were looked at
         self._voids: list[VoidMatch] = []
         self._next = 0  # the first match that isn't in results.jsonl
         self._locked: int | None = None
@@ -130,6 +134,7 @@ class RunFolder:
         else:
             for bot, number, data in played.logs:
                 (self.logs / f"{played.match:06d}-{_safe(bot)}-{number}.txt").write_bytes(data)
+            self._keep_exchanges(played)
             _write(self.record(played.match), played.record)
             self._results[played.match] = played.results
         with (self.path / "results.jsonl").open("a", encoding="utf-8") as out:
@@ -146,6 +151,10 @@ class RunFolder:
     def results(self, match: int) -> tuple[GameResult, ...]:
         """Return the results of a kept match. Raises KeyError for any other."""
         return self._results[match]
+
+    def exchanges(self, bot: str) -> tuple[KeptExchange, ...]:
+        """Return the first faulty exchanges of each kind of a bot in kept matches. Raises FolderError if changed."""
+        return tuple(exchange for exchange in self._exchanges(bot) if exchange.match in self._results)
 
     def voids(self) -> tuple[VoidMatch, ...]:
         """Return the void attempts of this session, in order."""
@@ -169,6 +178,36 @@ class RunFolder:
         start = f"{match:06d}-{_safe(bot)}-"
         found = {path.stem.removeprefix(start): path for path in self.logs.glob(f"{start}*.txt")}
         return [found[number] for number in sorted(filter(str.isdecimal, found), key=int)]  # "2-1" is that of bot-2
+
+    def exchanges_file(self, bot: str) -> Path:
+        """Return where a bot's faulty exchanges are, if it has any."""
+        return self.path / "faults" / f"{_safe(bot)}.jsonl"
+
+    def _exchanges(self, bot: str) -> tuple[KeptExchange, ...]:
+        """Return what a bot's file holds, also of matches that aren't kept."""
+        if bot not in self._faulty:
+            file = self.exchanges_file(bot)
+            try:
+                lines = file.read_text(encoding="utf-8").splitlines()
+                self._faulty[bot] = tuple(map(KeptExchange.from_line, lines))
+            except FileNotFoundError:
+                self._faulty[bot] = ()
+            except ValueError as problem:
+                raise FolderError(f"{file} was changed: {problem}; remove it, and go on") from None
+        return self._faulty[bot]
+
+    def _keep_exchanges(self, played: PlayedMatch) -> None:
+        """Write the files that the match changes."""
+        for bot in sorted({bot for result in played.results for bot in result.seats}):
+            before = self._exchanges(bot)
+            others = [exchange for exchange in before if exchange.match != played.match]
+            new = [exchange for exchange in played.exchanges if exchange.bot == bot]
+            after = first_few([*others, *new])
+            if after != before:
+                file = self.exchanges_file(bot)
+                file.parent.mkdir(exist_ok=True)
+                _write(file, "".join(exchange.to_line() for exchange in after))
+                self._faulty[bot] = after
 
     def _take_in(self) -> None:
         """Read the records that this session hasn't seen."""

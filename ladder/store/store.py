@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ladder.results import GameResult
+from ladder.store.exchange import KeptExchange
 
 __all__ = ["PlayedMatch", "Store", "VoidMatch"]
 
@@ -18,13 +19,14 @@ class PlayedMatch:
     """Hold a match that was played to its end.
 
     record: the text from which the match can be replayed. results: one a game, in the order of play.
-    logs: (bot, process number, standard error) of each process.
+    logs: (bot, process number, standard error) of each process. exchanges: the first faulty one of each bot and kind.
     """
 
     match: int
     record: str
     results: tuple[GameResult, ...]
     logs: tuple[tuple[str, int, bytes], ...] = ()
+    exchanges: tuple[KeptExchange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,9 @@ class Store(Protocol):
 
     def results(self, match: int) -> tuple[GameResult, ...]:
         """Return the results of a kept match. Raises KeyError for any other."""
+
+    def exchanges(self, bot: str) -> Sequence[KeptExchange]:
+        """Return `first_few` of a bot's faulty exchanges in kept matches, also of those of earlier sessions."""
 
     def voids(self) -> Sequence[VoidMatch]:
         """Return the void attempts in the order in which they were noted; perhaps of this session alone."""

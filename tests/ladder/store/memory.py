@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from ladder.results import GameResult
-from ladder.store import PlayedMatch, VoidMatch
+from ladder.store import KeptExchange, PlayedMatch, VoidMatch, first_few
 
 
 class MemoryStore:
@@ -28,6 +28,10 @@ class MemoryStore:
 
     def results(self, match: int) -> tuple[GameResult, ...]:
         return self.matches[match].results
+
+    def exchanges(self, bot: str) -> tuple[KeptExchange, ...]:
+        found = [exchange for played in self.matches.values() for exchange in played.exchanges]
+        return first_few(exchange for exchange in found if exchange.bot == bot)
 
     def voids(self) -> tuple[VoidMatch, ...]:
         return tuple(self._voids)

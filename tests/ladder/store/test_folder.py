@@ -9,7 +9,7 @@ import pytest
 
 from ladder.results import GameResult
 from ladder.store import FolderError, RunFolder, VoidMatch
-from tests.ladder.store.matches import match_of, results_of
+from tests.ladder.store.matches import exchange_of, match_of, results_of
 
 
 def fresh(path: Path) -> RunFolder:
@@ -234,6 +234,44 @@ def test_a_name_as_long_as_names_may_be_fits_into_a_file_name(tmp_path: Path) ->
     folder = fresh(tmp_path)
     folder.keep(match_of(0, logs=(("😀" * 40, 9, b""),)))
     assert len(folder.log_files(0, "😀" * 40)) == 1
+
+
+def test_faulty_exchanges_are_there_in_a_later_session_and_safe_to_print(tmp_path: Path) -> None:
+    """A file for each bot that has any, for its author to read."""
+    folder = fresh(tmp_path)
+    folder.keep(match_of(1))
+    assert not (folder.path / "faults").exists()
+    folder.keep(match_of(0, exchanges=(exchange_of(0, got=b"\x1b[2J"),)))
+    assert list(loaded(folder).exchanges("a")) == [exchange_of(0, got=b"\x1b[2J")]
+    assert [path.name for path in (folder.path / "faults").iterdir()] == ["a.jsonl"]
+    assert folder.exchanges_file("a").read_text().rstrip("\n").isprintable()
+
+
+def test_what_a_match_left_that_was_not_kept_counts_for_nothing_and_is_replaced(tmp_path: Path) -> None:
+    """The process died after the exchanges were written and before the record was."""
+    folder = fresh(tmp_path)
+    for match in (0, 1, 2):
+        folder.keep(match_of(match, exchanges=(exchange_of(match),)))
+    folder.record(1).unlink()
+    later = loaded(folder)
+    assert list(later.exchanges("a")) == [exchange_of(0), exchange_of(2)]
+    later.keep(match_of(1, exchanges=(exchange_of(1, got=b"again"),)))
+    assert list(later.exchanges("a")) == [exchange_of(0), exchange_of(1, got=b"again"), exchange_of(2)]
+    folder.record(1).unlink()
+    later = loaded(folder)
+    later.keep(match_of(1))
+    assert list(later.exchanges("a")) == [exchange_of(0), exchange_of(2)]
+    assert folder.exchanges_file("a").read_text().count("\n") == 2
+
+
+@pytest.mark.parametrize("text", ["{", "7", "{}", '{"match":0}', "\xff"])
+def test_a_file_of_exchanges_that_was_changed_is_named(tmp_path: Path, text: str) -> None:
+    """With the way out."""
+    folder = fresh(tmp_path)
+    folder.keep(match_of(0, exchanges=(exchange_of(0),)))
+    folder.exchanges_file("a").write_bytes(text.encode("latin-1"))
+    with pytest.raises(FolderError, match=r"faults/a\.jsonl was changed: .*; remove it, and go on"):
+        loaded(folder).exchanges("a")
 
 
 def test_only_one_plays_in_a_folder(tmp_path: Path) -> None:

@@ -1,13 +1,13 @@
 """What every store promises. A new one is tried here by its line of STORES."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import permutations
 from pathlib import Path
 
 import pytest
 
-from ladder.store import RunFolder, Store, VoidMatch
-from tests.ladder.store.matches import match_of, results_of
+from ladder.store import FEW, RunFolder, Store, VoidMatch
+from tests.ladder.store.matches import exchange_of, match_of, results_of
 from tests.ladder.store.memory import MemoryStore
 
 
@@ -90,3 +90,32 @@ def test_a_session_may_be_finished_twice(store: Store) -> None:
         store.finish()
         assert list(store.kept()) == [1]
         assert store.results(1) == match_of(1).results
+
+
+@every_store
+@pytest.mark.parametrize("order", [(0, 1, 2, 3, 4), (4, 3, 2, 1, 0), (2, 0, 4, 1, 3)], ids=str)
+def test_the_first_faulty_exchanges_of_each_kind_and_bot_are_kept(store: Store, order: Iterable[int]) -> None:
+    """Whatever match ends first; a kind that comes late has its examples, too."""
+    for match in order:
+        rare = (exchange_of(match, "timeout", None),) if match == FEW + 1 else ()
+        store.keep(match_of(match, exchanges=(exchange_of(match), *rare, exchange_of(match, bot="b"))))
+    common = [exchange_of(match) for match in range(FEW)]
+    assert list(store.exchanges("a")) == [*common, exchange_of(FEW + 1, "timeout", None)]
+    assert list(store.exchanges("b")) == [exchange_of(match, bot="b") for match in range(FEW)]
+    assert list(store.exchanges("c")) == []
+
+
+@every_store
+def test_a_match_that_comes_twice_has_its_faulty_exchanges_once(store: Store) -> None:
+    """The first counts, as for its results."""
+    store.keep(match_of(0, exchanges=(exchange_of(0),)))
+    store.keep(match_of(0, exchanges=(exchange_of(0, got=b"other"), exchange_of(0, "timeout"))))
+    assert list(store.exchanges("a")) == [exchange_of(0)]
+
+
+@every_store
+@pytest.mark.parametrize("got", [None, b"", bytes(range(256)), b"\xed\xa0\x80", "\u2028 Zo\u00eb".encode()], ids=repr)
+def test_an_exchange_is_kept_as_it_crossed_the_pipe(store: Store, got: bytes | None) -> None:
+    """Byte for byte, whatever a bot sent."""
+    store.keep(match_of(0, exchanges=(exchange_of(0, got=got),)))
+    assert list(store.exchanges("a")) == [exchange_of(0, got=got)]
