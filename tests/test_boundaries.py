@@ -51,6 +51,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "arena.red_team": ("arena.referee", "arena.sandbox", "arena.sandbox.docker", "arena.sandbox.linux"),
     "arena.cli": (
         "arena",
+        "arena.advice",
         "arena.bots",
         "arena.check",
         "arena.coup",

@@ -4,23 +4,27 @@ Whatever comes from a bot (names, lines, standard error) is wrapped so that it c
 """
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from arena.advice import Evidence, advice
+from arena.bots import Bot, shown
 from arena.cli.out import Column, counted, table
-from arena.referee import FAULTS, Consequence, RecordError, read, request_line
+from arena.referee import FAULTS, Consequence, Fault, read
 from arena.run import Progress, Run
 from ladder.board import Board, Standing
 from ladder.rating import Estimate
-from ladder.store import RunFolder
-from protocol import show
+from ladder.store import KeptExchange, RunFolder
+from protocol import decode, encode, show
 
 _STDERR_LINES = 6  # of a faulty bot's standard error in its example
-_NO_ID = '"id":0,'  # the id of a rebuilt request
+_STDERR_SHOWN = 160  # characters of each
 _LINE_SHOWN = 400  # characters of a request or an answer
 _NAME_WIDTH = 12  # columns for a name in a narrow terminal; longer names wrap
 
@@ -85,7 +89,7 @@ def standings(board: Board) -> Table:
     for row in board.standings:
         share = row.ratings["win_share"]
         numbers = [_rated(row), f"{share.value:.1%}", _interval(share), str(row.games)]
-        faults = [Text(str(count), style="red" if count else "") for count in (sum(row.faults.values()), row.forfeits)]
+        faults = [Text(str(count), style="red" if count else "") for count in (faults_of(row), row.forfeits)]
         rows.append([str(row.rank), row.bot, *numbers, *faults])
     return _ranked(["#", "bot", "rating", "win share", "95 %", "games", "faults", "forfeits"], 1, rows)
 
@@ -136,68 +140,99 @@ def duels(board: Board) -> Table:
     return _ranked(["#", "wins against", *(str(row.rank) for row in board.standings)], 1, rows)
 
 
-def trouble(run: Run, folder: RunFolder, board: Board) -> Iterator[Text]:
-    """Yield, for each faulty bot, its faults and one example, and for each match that was given up, why."""
+def trouble(run: Run, folder: RunFolder, board: Board) -> Iterator[RenderableType]:
+    """Yield, for each faulty bot, its faults and an example of each kind; and the matches that were given up, why."""
+    bots = {bot.name: bot for bot in run.config.bots}
     for row in board.standings:
         if row.faults:
-            yield Text(_example(folder, row))
+            yield Group(*_faults(folder, row, bots[row.bot], run.config.sandbox.name))
     for void in run.progress.given_up:
-        yield Text(f"match {void.match} was void too often and is not counted: {void.reason}")
+        yield Text(f"match {void.match} was void too often and is not counted: {shown(void.reason)}")
 
 
-def _example(folder: RunFolder, row: Standing) -> str:
-    counts = ", ".join(f"{code} {count}" for code, count in row.faults.items())
-    lines = [f"{row.bot}: {counts}"]
-    # A forfeit follows from what came before it, and a fault that costs nothing matters least.
-    for wanted in (Consequence.LIFE, Consequence.FORFEIT, Consequence.FREE):
-        code = next((code for code in row.faults if FAULTS[code].consequence is wanted and code != "retired"), None)
-        if code is not None:
-            return "\n".join(lines + list(_found(folder, row.bot, code)))
-    return lines[0]
+def faults_of(row: Standing) -> int:
+    """Return how many faults a bot committed, without those that follow from others."""
+    return sum(count for code, count in row.faults.items() if not FAULTS[code].follows)
 
 
-def _found(folder: RunFolder, name: str, code: str) -> Iterator[str]:
-    rule = FAULTS[code]
-    for match in sorted(folder.kept()):
-        record = read(folder.read(match))
-        if name not in record.header.bots:
-            continue
-        bot = record.header.bots.index(name)
-        for game in record.games:
-            for fault in game.faults:
-                if (fault.bot, fault.code) != (bot, code):
-                    continue
-                named = fault.detail is not None and rule.limit  # "out of memory: 256 MB"
-                yield f"  match {match}, game {game.game}: {fault.detail if named else rule.message}"
-                if fault.detail and not named:
-                    yield f"    detail   {fault.detail}"
-                if fault.step is not None:
-                    try:
-                        line = request_line(record.header, game, fault.step).strip()
-                        yield f"    request  {_cut(line.replace(_NO_ID, '', 1))}"
-                    except RecordError as problem:
-                        yield f"    request  can't be rebuilt: {problem}"
-                if fault.got is not None:
-                    yield f"    answer   {_cut(fault.got)}"
-                if fault.used and rule.consequence is Consequence.LIFE:
-                    yield f"    played   {fault.used}"
-                yield f"    help     {rule.help}"
-                yield from _stderr(folder, match, name)
-                return
+def _faults(folder: RunFolder, row: Standing, bot: Bot, sandbox: str) -> Iterator[RenderableType]:
+    """Yield a bot's faults in a line, and the first example of each kind in the order of time."""
+    own = {code: count for code, count in row.faults.items() if not FAULTS[code].follows}
+    followed = {code: count for code, count in row.faults.items() if FAULTS[code].follows}
+    text = f"{row.bot}: {counted(faults_of(row), 'fault')} ({_counts(own)})"
+    if row.forfeits:
+        text += f", {counted(row.forfeits, 'game')} forfeited" + (f" ({_counts(followed)})" if followed else "")
+    yield Text(text)
+    kept = folder.exchanges(row.bot)
+    first = {exchange.code: exchange for exchange in reversed(kept)}
+    for exchange in sorted(first.values(), key=lambda each: (each.match, each.game or 0, each.step or 0)):
+        yield from _example(folder, exchange, bot, sandbox)
+    if kept:
+        file = folder.exchanges_file(row.bot)
+        yield Text(f"  whole: {file} ({len(kept)} kept of {faults_of(row)})", no_wrap=True, overflow="ignore")
 
 
-def _stderr(folder: RunFolder, match: int, name: str) -> Iterator[str]:
-    for path in folder.log_files(match, name):
-        lines = [line for line in path.read_bytes().split(b"\n") if line and not line.startswith(b"--- ")]
-        if lines:
-            yield f"    stderr   {path}"
-            for line in lines[-_STDERR_LINES:]:
-                yield f"      | {show(line, 160)}"
-            return
+def _counts(faults: Mapping[str, int]) -> str:
+    return ", ".join(f"{code} {count}" for code, count in faults.items())
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _LINE_SHOWN else f"{text[:_LINE_SHOWN]}… ({len(text)} characters)"
+def _example(folder: RunFolder, kept: KeptExchange, bot: Bot, sandbox: str) -> Iterator[RenderableType]:
+    """Yield what happened and what to do, what was sent and came, and what the bot wrote to standard error."""
+    game, fault = _fault(folder, kept)
+    log, stderr = _stderr(folder, kept, game)
+    alone = bot.path.is_file()
+    seen = Evidence(kept.code, fault.detail, kept.sent, kept.got, stderr, sandbox, bot.argv, alone)
+    what, do = advice(seen)
+    rows = [("request", _request(kept.sent))] if kept.sent else []
+    if kept.got is not None:
+        rows.append(("answer", show(kept.got, _LINE_SHOWN)))
+    if fault.used and FAULTS[kept.code].consequence is Consequence.LIFE:
+        rows.append(("played", fault.used))
+    rows.append(("help", do))
+    lines = [line for line in stderr.split(b"\n") if line.strip() and not line.startswith(b"--- ")]
+    if lines:
+        rows.append(("stderr", str(log)))
+        rows += [("", f"| {show(line, _STDERR_SHOWN)}") for line in lines[-_STDERR_LINES:]]
+    yield Text(f"  match {kept.match}, game {game}, {kept.code}: {what}")
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, text in rows:
+        grid.add_row(label, Text(text))
+    yield Padding(grid, (0, 0, 0, 4))
+
+
+def _fault(folder: RunFolder, kept: KeptExchange) -> tuple[int, Fault]:
+    """Return the game and the fault that an exchange belongs to: the first of its kind of its bot in the match."""
+    record = read(folder.read(kept.match))
+    bot = record.header.bots.index(kept.bot)
+    return next(
+        (game.game, fault)
+        for game in record.games
+        for fault in game.faults
+        if (fault.bot, fault.code) == (bot, kept.code)
+    )
+
+
+def _request(sent: bytes) -> str:
+    """Return a line that was sent with what matters first: what was asked, and what could be answered."""
+    message = decode(sent)
+    if isinstance(message, dict) and "legal" in message:
+        sent = encode({"kind": message["kind"], "legal": message["legal"]} | message).rstrip()
+    return show(sent, _LINE_SHOWN)
+
+
+def _stderr(folder: RunFolder, kept: KeptExchange, game: int) -> tuple[Path | None, bytes]:
+    """Return the log of the process that committed a fault, and what it wrote in that game."""
+    mark = f"--- game {game} ---\n".encode()
+    logs = [(path, path.read_bytes()) for path in folder.log_files(kept.match, kept.bot)]
+    for path, data in logs:
+        if kept.code == "start_failed":
+            if b"--- game " not in data:
+                return path, data
+        elif mark in data:
+            return path, data.partition(mark)[2].partition(b"--- game ")[0]
+    return logs[0] if logs else (None, b"")
 
 
 def where(folder: RunFolder) -> str:

@@ -29,7 +29,8 @@ class Consequence(StrEnum):
 class FaultRule:
     """One row: what the fault is (`message`, one line), what helps against it, what it costs.
 
-    `limit`: it is a limit's, so that its detail says all that `message` does, with the value.
+    `limit`: it is a limit's, so that its detail says all that `message` does, with the value. `follows`: it follows
+    from faults before it, and isn't counted among them.
     """
 
     code: str
@@ -37,6 +38,7 @@ class FaultRule:
     message: str
     help: str
     limit: bool = False
+    follows: bool = False
 
 
 _ROWS = (
@@ -92,9 +94,19 @@ _ROWS = (
         "the process did not start, or its hello didn't come in time or in form",
         'answer the hello line with {"type":"hello"}',
     ),
-    FaultRule("out_of_lives", Consequence.FORFEIT, "the game's lives are used up", "see the faults before this one"),
     FaultRule(
-        "retired", Consequence.FORFEIT, "too many forfeits in this match: the rest of it is forfeited", "see the others"
+        "out_of_lives",
+        Consequence.FORFEIT,
+        "the game's lives are used up",
+        "see the faults before this one",
+        follows=True,
+    ),
+    FaultRule(
+        "retired",
+        Consequence.FORFEIT,
+        "too many forfeits in this match: the rest of it is forfeited",
+        "see the others",
+        follows=True,
     ),
 )
 FAULTS = {row.code: row for row in _ROWS}

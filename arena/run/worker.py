@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from arena.bots import Bot, BotCache, NotHereError
-from arena.referee import ArenaError, play_match, write
+from arena.referee import FAULTS, ArenaError, play_match, write
 from arena.run.config import program
 from arena.run.job import Job, Played
 from arena.run.results import game_results
@@ -110,6 +110,7 @@ def _played(job: Job, bots: list[Bot], sandbox: Sandbox) -> Played:
     exchanges = tuple(
         KeptExchange(job.spec.match, job.spec.bots[each.bot], each.code, each.game, each.step, each.sent, each.got)
         for each in ended.exchanges
+        if not FAULTS[each.code].follows
     )
     match = PlayedMatch(job.spec.match, write(ended.record), game_results(ended.record), logs, exchanges)
     return Played(match, ended.requests, ended.startup_s)

@@ -178,28 +178,94 @@ def read_terminal(descriptor: int) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode())
 
 
+def scripted(place: Place, name: str, *request: str) -> str:
+    """Write a bot that says hello, and runs these lines for each request `m`; `n` counts them from 1."""
+    lines = "".join(f"        {line}\n" for line in request)
+    text = f"""import json, os, sys, time
+n = 0
+for line in sys.stdin:
+    m = json.loads(line)
+    if m["type"] == "hello":
+        print('{{"type":"hello"}}', flush=True)
+    elif m["type"] == "request":
+        n += 1
+{lines}"""
+    return place.bot(name, text).name
+
+
+ANSWER = "print(json.dumps({'id': m['id'], 'choice': 0}), flush=True)"
+
+
 def test_a_faulty_bot_is_shown_with_one_example(place: Place) -> None:
     """The request, what it answered, why that is wrong, its stderr: enough to mend it without opening a file."""
-    text = (BAD_BOTS / "illegal_move.py").read_text().replace("import json\n", "import json, sys\n", 1)
-    bad = place.bot("bad.py", text + "\n")
-    loud = place.bot(
-        "loud.py",
-        "import json, sys\nfor line in sys.stdin:\n    m = json.loads(line)\n"
-        "    if m['type'] == 'hello': print('{\"type\":\"hello\"}', flush=True)\n"
-        "    elif m['type'] == 'request':\n        print('thinking [red] hard', file=sys.stderr)\n"
-        "        print('income [bold]', flush=True)\n",
-    )
-    ran = place.run("run", bad, loud, *SMALL, "--out", "out")
+    loud = scripted(place, "loud.py", "print('thinking [red] \\x1b[2J', file=sys.stderr)", "print('income [bold]')")
+    ran = place.run("run", *place.bots(1), loud, *SMALL, "--out", "out")
     assert ran.code == 0, "a bot's fault is no failure of the run"
-    for words in ("bad: illegal_move", "loud: bad_json", 'request  {"type":"request"', "answer   income [bold]"):
-        assert words in ran.out
-    assert "the line is not JSON" in ran.out
-    assert "help     print nothing but replies to standard output" in ran.out
-    assert "| thinking [red] hard" in ran.out
-    found = {row["bot"]: row for row in place.run("run", "--resume", "out", "--json").json["standings"]}
-    assert found["bad"]["faults"]["illegal_move"] > 0
-    assert found["bad"]["forfeits"] > 0
-    assert found["loud"]["faults"]["bad_json"] > 0
+    found = ran.out[ran.out.index("loud: ") :].splitlines()
+    assert found[1] == "  match 0, game 0, bad_json: the line is text, no reply: income [bold]"
+    assert [line[:13] for line in found[2:7]] == [
+        f"    {label:9}" for label in ("request", "answer", "played", "help", "stderr")
+    ]
+    assert found[2][13:].startswith('{"kind":"'), "what was asked comes first"
+    assert '"legal":[' in found[2][13:60]
+    assert found[3][13:] == "income [bold]"
+    assert "debug output goes to standard error" in found[5]
+    assert found[6][13:] == "out/logs/000000-loud-1.txt"
+    assert found[7].strip() == r"| thinking [red] \x1b[2J"
+
+
+def test_each_kind_of_fault_of_a_bot_has_one_example_the_first_in_time(place: Place) -> None:
+    """In the order in which they came, whichever is the worst."""
+    answers = ["{'id': m['id'], 'choice': 0}", "{'id': m['id'], 'choice': 99}", "{'id': 'x', 'choice': 0}"]
+    bad = scripted(place, "bad.py", f"print(json.dumps([{', '.join(answers)}][n % 3]), flush=True)")
+    ran = place.run("run", *place.bots(1), bad, *SMALL, "--jobs", 2, "--out", "out")
+    examples = [line for line in ran.out.splitlines() if line.startswith("  match ")]
+    assert [re.sub(": .*", "", line) for line in examples] == [
+        "  match 0, game 0, illegal_move",
+        "  match 0, game 0, bad_reply",
+    ]
+    assert "choice 99 is no index into legal" in examples[0]
+    assert "the id is a string" in examples[1]
+
+
+def test_faults_are_counted_apart_from_what_follows_from_them(place: Place) -> None:
+    """A match of 12 games: three are lost by three faults each, and the bot is out of the others."""
+    bad = scripted(place, "bad.py", "print(json.dumps({'id': m['id'], 'choice': 99}), flush=True)")
+    arguments = ("run", *place.bots(1), bad, "--games", 12, "--match-games", 12, "--out", "out", "--json")
+    (row,) = [row for row in place.run(*arguments).json["standings"] if row["bot"] == "bad"]
+    codes = {code: count for code, count in row["faults"].items() if count}
+    assert codes == {"illegal_move": 9, "out_of_lives": 3, "retired": 9}
+    ran = place.run("run", "--resume", "out")
+    assert "bad: 9 faults (illegal_move 9), 12 games forfeited (out_of_lives 3, retired 9)" in ran.out
+    assert re.search(r"2  bad .* 12 +9 +12$", ran.out, re.MULTILINE)
+
+
+def test_the_exchange_in_the_file_that_the_report_names_is_what_crossed_the_pipe(place: Place) -> None:
+    """Byte for byte what the bot read; --resume finds the same, without a game."""
+    ran = place.run("run", *place.bots(1), listener(place, "bad.py"), *SMALL, "--out", "out")
+    named = re.search(r"^  whole: (\S+) \(3 kept of (\d+)\)$", ran.out, re.MULTILINE)
+    assert named is not None
+    found = [
+        count for line in results(place.folder / "out") for _, code, count in line["faults"] if code == "illegal_move"
+    ]
+    assert int(named[2]) == sum(found)
+    kept = [json.loads(line) for line in (place.folder / named[1]).read_text().splitlines()]
+    assert [line["match"] for line in kept] == [0, 1, 2]
+    for line in kept:
+        log = place.folder / "out" / "logs" / f"{line['match']:06d}-bad-1.txt"
+        assert line["sent"] in log.read_text().splitlines()
+        assert json.loads(line["got"]) == {"id": json.loads(line["sent"])["id"], "choice": 99}
+    again = place.run("run", "--resume", "out")
+    assert again.out.partition("\n")[2] == ran.out.partition("\n")[2]
+
+
+def test_standard_error_is_that_of_the_process_and_of_the_game(place: Place) -> None:
+    """A bot that died was started anew; what it wrote later says nothing of why."""
+    dies = scripted(place, "dies.py", "if n == 3: sys.exit(f'oops {m[\"game\"]}')", ANSWER)
+    ran = place.run("run", *place.bots(1), dies, *SMALL, "--out", "out")
+    found = re.search(r"game (\d), exited: (.*)\n", ran.out)
+    assert found is not None
+    assert f"| oops {found[1]}\n" in ran.out
 
 
 # --- the folder -------------------------------------------------------------------------------------------------------
