@@ -25,14 +25,13 @@ if TYPE_CHECKING:
 _GAMES = 480
 _SEATS = 4
 _MATCH_GAMES = 24
-_LIMIT_MS, _BANK_MS, _START_MS = 500, 10_000, 10_000
 _STDERR_LINES = 12  # of a bot that doesn't start
 _NO_MODULE = (b"ModuleNotFoundError", b"Cannot find module")  # as Python and node say it
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The options of a new run as they were given; None for those that weren't. `limits` are by field."""
+    """The options of a new run as they were given; None for those that weren't. `limits`, times too, are by field."""
 
     bots: tuple[str, ...]
     games: int | None
@@ -44,9 +43,6 @@ class Asked:
     docker_runtime: str | None
     docker_image: str | None
     out: Path | None
-    limit_ms: int | None
-    bank_ms: int | None
-    start_ms: int | None
     clock: str | None
     ponder: bool
     strict: bool
@@ -69,12 +65,15 @@ def begin(asked: Asked) -> "tuple[RunConfig, RunFolder]":
 
     folder = RunFolder(asked.out or _new_folder(), record_results)
     folder.refuse_existing()  # now, not after minutes of building
+    if asked.seed is not None:
+        note(f"seed {asked.seed}: a bot that knows or guesses it can compute all cards; a guess takes 288 MB and 1 s")
+        note("  likely seeds can be worked out in advance: against bots that you don't trust, 20 random digits or none")
     choice, reasons = options.chosen(asked.sandbox, asked.docker_runtime, asked.docker_image)
     config = _config(asked, choice)
     clean_up(choice)
     with scratch_folder() as scratch, closing(make(choice, scratch)) as box:
         options.announce(choice, reasons, box, " (auto)" if asked.sandbox in (None, "auto") else "")
-        config = replace(config, terms=replace(config.terms, timing=_timing(asked, box)))
+        config = replace(config, terms=replace(config.terms, timing=_timing(asked, config.terms.timing, box)))
         options.demand_limits(asked.limits, box)
         building = Building(folder.path)
         config = _built(config, box, building)
@@ -120,18 +119,15 @@ def _config(asked: Asked, choice: "Choice") -> "RunConfig":
         sandbox=choice,
     )
     _announce_plan(config)
-    if asked.seed is not None:
-        note(f"seed {asked.seed}: a bot that knows or guesses it can compute all cards; a guess takes 288 MB and 1 s")
-        note("  likely seeds can be worked out in advance: against bots that you don't trust, 20 random digits or none")
     return config
 
 
 def _terms(asked: Asked, ruleset: "Ruleset") -> "Terms":
-    """Return the terms with the default clocks. --strict is one life: the first fault forfeits."""
+    """Return the terms, but for what the clock charges. --strict is one life: the first fault forfeits."""
     from arena.referee import Terms
 
-    limits = options.limits_of(asked.limits, asked.rules or "coup")
-    terms = Terms(rules=ruleset, limits=limits, open_names=asked.open_names)
+    timing, limits = options.limits_of(asked.limits, asked.rules or "coup")
+    terms = Terms(rules=ruleset, timing=timing, limits=limits, open_names=asked.open_names)
     return replace(terms, lives=1) if asked.strict else terms
 
 
@@ -155,14 +151,10 @@ def _announce_plan(config: "RunConfig") -> None:
     note(f"{games}: {rounds}, {plan.match_games} games each, at {config.seats} seats")
 
 
-def _timing(asked: Asked, box: "Sandbox") -> "Timing":
+def _timing(asked: Asked, times: "Timing", box: "Sandbox") -> "Timing":
     """Return the clocks, and say what they charge. Exits with 2 if CPU time is asked for and can't be told."""
-    from arena.referee import Timing
-
-    timing = Timing(
-        limit_ms=_LIMIT_MS if asked.limit_ms is None else asked.limit_ms,
-        bank_ms=_BANK_MS if asked.bank_ms is None else asked.bank_ms,
-        start_ms=_START_MS if asked.start_ms is None else asked.start_ms,
+    timing = replace(
+        times,
         cpu=box.accounts_cpu if asked.clock in (None, "auto") else asked.clock == "cpu",
         ponder=asked.ponder,
     )

@@ -18,7 +18,7 @@ _LIMITS_AFTER = "docker_image"  # the parameter that --help lists before the lim
 
 
 class RunCommand(click.Command):
-    """A command with one option for each row of the table of limits, which is read when it is first needed."""
+    """A command with one option for each time and each limit, made from their tables when they are first needed."""
 
     _given: list[click.Parameter]
     _complete = False
@@ -57,29 +57,32 @@ class SandboxName(click.Choice[str]):
 
 
 def limit_options() -> list[click.Parameter]:
-    """Return one option for each limit: its name, what it takes, its default."""
-    from arena.sandbox import LIMITS
+    """Return one option for each time and each limit: its name, what it takes, its default."""
+    from arena.referee import SETTABLE
 
     options: list[click.Parameter] = []
-    for row in LIMITS.values():
+    for row in SETTABLE.values():
         kind: Any = click.FloatRange if isinstance(row.default, float) else click.IntRange
         text = f"{row.about}  [{row.default:g}]"
         options.append(click.Option([row.flag], type=kind(row.least, row.most), metavar="N", help=text))
     return options
 
 
-def limits_of(flags: dict[str, float | None], rules: str) -> "Limits":
-    """Return the limits of a run: the defaults, then the ruleset's, then the flags. Raises RulesetError."""
-    from arena.run import RulesetError, limited, load_limits
+def limits_of(flags: dict[str, float | None], rules: str) -> "tuple[Timing, Limits]":
+    """Return a run's times and limits: the defaults, then the ruleset's, then the flags. Raises RulesetError."""
+    from arena.referee import SETTABLE, TIMES, Timing
+    from arena.run import load_limits
     from arena.sandbox import LIMITS, Limits
 
     values: dict[str, Any] = dict(load_limits(rules))
-    given = {name: value for name, value in flags.items() if value is not None}
-    try:
-        values |= limited(given, {name: row.flag for name, row in LIMITS.items()})
-    except ValueError as problem:  # only NaN gets this far
-        raise RulesetError(str(problem)) from None
-    return Limits(**values)
+    for name, value in flags.items():
+        if value is None:
+            continue
+        if SETTABLE[name].taken(value) is None:  # only NaN gets this far
+            refuse(f"{SETTABLE[name].flag} is {value:g}.\nIt is {SETTABLE[name].allowed}.")
+        values[name] = value
+    times = Timing(**{name: value for name, value in values.items() if name in TIMES})
+    return times, Limits(**{name: value for name, value in values.items() if name in LIMITS})
 
 
 def chosen(sandbox: str | None, runtime: str | None, image: str | None) -> "tuple[Choice, dict[str, Trouble]]":

@@ -45,6 +45,7 @@ _MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, e
 @click.option(
     "--seed",
     type=int,
+    metavar="N",
     help="Make the run repeatable. Whoever guesses N can know all cards: take 20 random digits, or no seed.",
 )
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play side by side.  [number of cores]")
@@ -52,11 +53,6 @@ _MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, e
 @click.option(
     "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the results.  [arena-runs/<time>]"
 )
-@click.option("--limit-ms", type=click.IntRange(1), metavar="N", help="Free time for each request, in ms.  [500]")
-@click.option(
-    "--bank-ms", type=click.IntRange(0), metavar="N", help="Further time for all requests of a game, in ms.  [10000]"
-)
-@click.option("--start-ms", type=click.IntRange(1), metavar="N", help="Time to start and say hello, in ms.  [10000]")
 @click.option(
     "--clock",
     type=click.Choice(["auto", "cpu", "wall"]),

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from arena.coup import COUP, Ruleset, from_dict, to_dict
-from arena.sandbox import Limits
+from arena.sandbox import LIMITS, LimitRule, Limits
 
 WALL_FACTOR = 5  # 20 ms of CPU took 80 ms, 110 at worst, with 4 burning processes per core here
 
@@ -83,3 +83,14 @@ def _values(of: type[Terms] | type[Timing] | type[Limits], payload: dict[str, An
     if payload.keys() != names:
         raise ValueError(f"the fields of {of.__name__.lower()} are {', '.join(names)}")
     return dict(payload)
+
+
+_DAY_MS = 86_400_000  # more is a typing error
+_DEFAULT = Timing()
+_TIMES = (
+    LimitRule(_DEFAULT.limit_ms, 1, _DAY_MS, "ms", "Free time for each request, in ms.", field="limit_ms"),
+    LimitRule(_DEFAULT.bank_ms, 0, _DAY_MS, "ms", "Further time for all requests of a game, in ms.", field="bank_ms"),
+    LimitRule(_DEFAULT.start_ms, 1, _DAY_MS, "ms", "Time to start and say hello, in ms.", field="start_ms"),
+)
+TIMES = {row.field: row for row in _TIMES}
+SETTABLE = {**TIMES, **LIMITS}  # what flags and [limits] of a rules file set, by field

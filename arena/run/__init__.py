@@ -9,7 +9,7 @@ from arena.run.greeting import NotStarted, greet_all
 from arena.run.job import Job, Played
 from arena.run.progress import Progress
 from arena.run.results import game_results, record_results
-from arena.run.rules_file import RulesetError, limited, load, load_limits
+from arena.run.rules_file import RulesetError, load, load_limits
 from arena.run.session import HostError, Run, clean_up, local_workers
 from arena.run.worker import NoRoomError, Worker, begin, play
 
@@ -29,7 +29,6 @@ __all__ = [
     "clean_up",
     "game_results",
     "greet_all",
-    "limited",
     "load",
     "load_limits",
     "local_workers",

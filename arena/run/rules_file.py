@@ -4,7 +4,8 @@
     name = "monday"           # optional; else the file's name without its ending
     forced_coup = "off"       # and any field of `arena rules --fields`
 
-    [limits]                  # optional: what each bot may use; a flag of the command wins
+    [limits]                  # optional: the times and what each bot may use; a flag of the command wins
+    limit_ms = 200
     memory_mb = 512
 
 Must not know: runs, bots, the command line. Which fields there are and what they take is in arena/coup/fields.py.
@@ -16,17 +17,15 @@ games have equal rulesets.
 """
 
 import errno
-from collections.abc import Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 from arena.bots import read_toml, shown
 from arena.coup import COUP, FIELD, FIELDS, PRESETS, Ruleset, changed, toml, unknown_field, why_idle, why_unplayable
-from arena.sandbox import LIMITS
+from arena.referee import SETTABLE
 
-__all__ = ["RulesetError", "limited", "load", "load_limits"]
+__all__ = ["RulesetError", "load", "load_limits"]
 
 ENDING = ".toml"
 
@@ -48,27 +47,22 @@ def load(name_or_path: str) -> Ruleset:
 
 
 def load_limits(name_or_path: str) -> dict[str, float]:
-    """Return what [limits] of a ruleset file sets, by field of `Limits`; none for a preset. Raises RulesetError."""
+    """Return what [limits] of a ruleset file sets, by field (SETTABLE); none for a preset. Raises RulesetError."""
     return _file(Path(name_or_path))[1] if _is_file(name_or_path) else {}
 
 
-def limited(values: Mapping[str, object], called: Mapping[str, str] | None = None) -> dict[str, float]:
-    """Return limits as they were set, checked. `called` gives the names by which messages call the fields.
-
-    Raises ValueError, with what is allowed, at the first that is no limit or out of range.
-    """
+def _limits(values: object) -> dict[str, float]:
+    """Return the values of [limits], checked. Raises ValueError with two lines: what is wrong, and what is allowed."""
+    if not isinstance(values, dict):
+        raise ValueError(f"limits is {toml(values)}.\nWrite a table: [limits], and below it memory_mb = 512")
     checked = {}
     for name, value in values.items():
-        if name not in LIMITS:
-            raise ValueError(unknown_field(name, dict.fromkeys(LIMITS)))
-        shown = (called or {}).get(name, name)
-        row = LIMITS[name]
-        kind: type[Any] = type(row.default)
-        whole = "a whole number" if kind is int else "a number"
-        # A bool is no number here, and NaN is in no range.
-        if type(value) not in (int, kind) or not row.least <= value <= row.most:  # type: ignore[operator]
-            raise ValueError(f"{shown} is {toml(value)}.\nIt is {whole} from {row.least:g} to {row.most:,.12g}.")
-        checked[name] = kind(value)
+        if name not in SETTABLE:
+            raise ValueError(unknown_field(name, dict.fromkeys(SETTABLE)))
+        taken = SETTABLE[name].taken(value)
+        if taken is None:
+            raise ValueError(f"limits.{name} is {toml(value)}.\nIt is {SETTABLE[name].allowed}.")
+        checked[name] = taken
     return checked
 
 
@@ -87,9 +81,7 @@ def _file(path: Path) -> tuple[Ruleset, dict[str, float]]:
     try:
         data = _read(path, where)
         limits = data.pop("limits", {})
-        if not isinstance(limits, dict):
-            raise ValueError(f"limits is {toml(limits)}.\nWrite a table: [limits], and below it memory_mb = 512")
-        return _ruleset(data, path.stem), limited(limits, {name: f"limits.{name}" for name in LIMITS})
+        return _ruleset(data, path.stem), _limits(limits)
     except ValueError as problem:
         raise RulesetError(f"{where}: {problem}") from None
 

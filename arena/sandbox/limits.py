@@ -59,6 +59,19 @@ class LimitRule:
         value: float = getattr(limits, self.field)
         return value
 
+    @property
+    def allowed(self) -> str:
+        """Return what it takes: "a whole number from 16 to 1,048,576"."""
+        whole = "a whole number" if isinstance(self.default, int) else "a number"
+        return f"{whole} from {self.least:g} to {self.most:,.12g}"
+
+    def taken(self, value: object) -> float | None:
+        """Return a value as the limit takes it, None for one that it doesn't."""
+        kind = type(self.default)
+        if isinstance(value, bool) or not isinstance(value, int | kind):
+            return None
+        return kind(value) if self.least <= value <= self.most else None  # NaN is in no range
+
     def _amount(self, number: str) -> str:
         return f"{number} {self.unit}".rstrip()
 

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
+from arena.referee import SETTABLE, TIMES, Timing
 from arena.run import RulesetError, load, load_limits
-from arena.sandbox import ISOLATING, LIMITS, Choice, Limits, make, strongest, why_not
+from arena.sandbox import ISOLATING, Choice, Limits, make, strongest, why_not
 from tests.place import Place
 
 Needs = Callable[[str, str | None], None]
@@ -237,21 +238,25 @@ def test_an_unknown_image_or_runtime_is_one_clear_message(
 # --- limits -----------------------------------------------------------------------------------------------------------
 
 
-def test_every_limit_has_a_flag_with_its_default_in_the_help(place: Place) -> None:
-    """One option for each row of the table, made from it."""
+def test_every_time_and_limit_has_a_flag_with_its_default_in_the_help(place: Place) -> None:
+    """One option for each row of the tables, made from it."""
     shown = " ".join(place.call("run", "--help").out.split())
-    for field, row in LIMITS.items():
+    for field, row in SETTABLE.items():
+        default = getattr(Timing() if field in TIMES else Limits(), field)
         assert f"{row.flag} N" in shown
-        assert f"[{getattr(Limits(), field):g}]" in shown.split(f"{row.flag} N")[1].split(" --")[0]
+        assert f"[{default:g}]" in shown.split(f"{row.flag} N")[1].split(" --")[0]
 
 
 def test_flags_win_over_the_ruleset_and_that_over_the_defaults(place: Place) -> None:
     """[limits] of the file, one field by flag, the rest by default; run.json has what counts."""
-    place.bot("my.toml", 'base = "duel"\n\n[limits]\nmemory_mb = 300\nprocesses = 50\ncores = 2\n')
-    flags = ("--rules", "my.toml", "--memory-mb", 400, "--open-files", 99, "--out", "out")
+    limits = "memory_mb = 300\nprocesses = 50\ncores = 2\nbank_ms = 0\nstart_ms = 7000\n"
+    place.bot("my.toml", f'base = "duel"\n\n[limits]\n{limits}')
+    flags = ("--rules", "my.toml", "--memory-mb", 400, "--open-files", 99, "--start-ms", 8000, "--out", "out")
     assert place.run("run", *place.bots(2), *TINY, *flags).code == 0
-    limits = config_of(place, "out")["terms"]["limits"]
-    assert limits == {
+    terms = config_of(place, "out")["terms"]
+    times = [terms["timing"][field] for field in ("limit_ms", "bank_ms", "start_ms")]
+    assert times == [500, 0, 8000]
+    assert terms["limits"] == {
         "memory_mb": 400,
         "processes": 50,
         "cpu_s": 1200,
@@ -261,8 +266,8 @@ def test_flags_win_over_the_ruleset_and_that_over_the_defaults(place: Place) -> 
         "open_files": 99,
         "output_kb": 1024,
     }
-    shown = place.call("rules", "my.toml").out
-    assert shown.splitlines()[-1] == "Limits of each bot: memory_mb = 300, processes = 50, cores = 2"
+    shown = place.call("rules", "my.toml").out.splitlines()[-1]
+    assert shown == "Limits of each bot: memory_mb = 300, processes = 50, cores = 2, bank_ms = 0, start_ms = 7000"
 
 
 WRONG: dict[str, tuple[str, str]] = {
@@ -275,6 +280,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "a truth": ("memory_mb = true", "limits.memory_mb is true"),
     "not a number": ("cores = nan", "limits.cores is nan.\nIt is a number from 0.05 to"),
     "without end": ("cores = inf", "limits.cores is inf"),
+    "no time": ("limit_ms = 0", "limits.limit_ms is 0.\nIt is a whole number from 1 to 86,400,000"),
 }
 
 
@@ -291,10 +297,10 @@ def test_wrong_limits_of_a_ruleset_are_refused_with_what_is_allowed(tmp_path: Pa
         assert str(refused.value).count("\n") == 1
 
 
-@pytest.mark.parametrize("field", LIMITS)
+@pytest.mark.parametrize("field", SETTABLE)
 def test_the_bounds_of_a_limit_may_be_met_exactly(tmp_path: Path, field: str) -> None:
     """The least and the most are allowed; the next below and above aren't."""
-    row = LIMITS[field]
+    row = SETTABLE[field]
     step = 0.01 if isinstance(row.default, float) else 1
     file = tmp_path / "my.toml"
     for value in (row.least, row.most):
@@ -317,7 +323,7 @@ def test_limits_that_are_no_table_are_refused(tmp_path: Path) -> None:
 def test_a_preset_has_no_limits_of_its_own() -> None:
     """And every default lies in its range."""
     assert load_limits("coup") == {}
-    for row in LIMITS.values():
+    for row in SETTABLE.values():
         assert row.least <= row.default <= row.most
 
 
