@@ -8,6 +8,7 @@ long command is. Everything is printed as it is: no markup, no emoji codes.
 import errno
 import os
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -32,10 +33,29 @@ SAY_S = 10.0  # between two lines of progress where stderr is no terminal
 
 
 def note(text: str) -> None:
-    """Print lines for people on stderr; what could act on their terminal (a stranger's file names) as escapes."""
+    """Print lines for people on stderr; what could act on their terminal (a stranger's file names) as escapes.
+
+    A terminal gets them folded at blanks, so that no word is cut.
+    """
     from arena.bots import shown
 
-    click.echo("\n".join(map(shown, text.split("\n"))), err=True)
+    columns = os.get_terminal_size(2).columns if os.isatty(2) else WIDE
+    click.echo("\n".join(folded(shown(line), columns) for line in text.split("\n")), err=True)
+
+
+def folded(line: str, columns: int) -> str:
+    """Return a line folded at blanks, the further lines as far in as the first and two columns more."""
+    if len(line) <= columns:
+        return line
+    indent = line[: len(line) - len(line.lstrip())]
+    return textwrap.fill(
+        line.strip(),
+        max(columns, len(indent) + 20),
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def error(text: str) -> None:
@@ -92,8 +112,8 @@ def _every(seconds: float, act: Callable[[], None], last: float) -> Callable[[],
 def write(text: str, kept: Path | None = None) -> None:
     """Write a text and the end of its line to stdout.
 
-    Exits with 1 where stdout doesn't take the text: silently if its reader has gone, else with a message that names
-    `kept`, where the same can be found.
+    A reader that has gone has read enough (`| head`): nothing more is written, and that is no failure. Where stdout
+    takes no text for another reason, exits with 1 and a message that names `kept`, where the same can be found.
     """
     with _to_stdout(kept):
         click.echo(text, file=sys.stdout)  # without `file`, click would write UTF-8 where the terminal knows ASCII only
@@ -123,7 +143,7 @@ def _to_stdout(kept: Path | None) -> Iterator[None]:
     except OSError as problem:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
         if problem.errno == errno.EPIPE:
-            sys.exit(1)
+            return
         where = "" if kept is None else f"; the results are in {kept}"
         fail(f"standard output can't be written: {reason(problem)}{where}")
 

@@ -3,6 +3,8 @@
 Whatever comes from a bot (names, lines, standard error) is wrapped so that it can't be markup or a terminal escape.
 """
 
+import csv
+import io
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,6 +28,8 @@ from protocol import decode, encode, show
 _STDERR_LINES = 6  # of a faulty bot's standard error in its example
 _STDERR_SHOWN = 160  # characters of each
 _LINE_SHOWN = 400  # characters of a request or an answer
+_HOLDERS = 3  # bots that are named while they hold a run up
+_MATRIX = 12  # bots up to which the terminal shows who beats whom
 _NAME_WIDTH = 12  # columns for a name in a narrow terminal; longer names wrap
 
 
@@ -44,7 +48,14 @@ def progress_line(progress: Progress) -> str:
         text += f", {progress.fresh_games / progress.seconds:.0f} games/s, {_duration(left)} left"
     if progress.voided:
         text += f", {progress.voided} void"
-    return text
+    slow = [_held_up(*row) for row in progress.held_up()[:_HOLDERS]]
+    return f"{text}; held up by {'; '.join(slow)}" if slow else text
+
+
+def _held_up(bot: str, timeouts: int, seconds: float) -> str:
+    """Return who holds the run up: "wrongid: 3 timeouts, 15 s each"."""
+    each = seconds / timeouts
+    return f"{bot}: {counted(timeouts, 'timeout')}, {each:.{0 if each >= 10 else 1}f} s each"
 
 
 def _duration(seconds: float) -> str:
@@ -63,8 +74,9 @@ def parts(run: Run, folder: RunFolder, board: Board) -> Iterator[RenderableType]
         yield ""
         yield standings(board)
         yield from (Text(line, style="dim") for line in notes(board))
-        yield ""
-        yield duels(board)
+        if len(board.standings) <= _MATRIX:
+            yield ""
+            yield duels(board)
     for text in trouble(run, folder, board):
         yield ""
         yield text
@@ -125,6 +137,8 @@ def notes(board: Board) -> list[str]:
     lines = ["rating: TrueSkill mu ± 2 sigma; a win share's interval counts each match as one observation"]
     if any(row.ratings["win_share"].low is None for row in board.standings):
         lines.append("no interval below 10 matches a bot: play more --games")
+    if len(board.standings) > _MATRIX:
+        lines.append("who beats whom: --csv or --json with --resume")
     return lines
 
 
@@ -270,6 +284,37 @@ def to_json(run: Run, folder: RunFolder, board: Board) -> dict[str, Any]:
             "startup_s": round(progress.startup_s / played, 4) if played else 0.0,
         },
     }
+
+
+def to_csv(board: Board) -> str:
+    """Return the standings with who beats whom as lines of CSV, without the end of the last: a column for each bot."""
+    rows = [
+        _flat(row) | {f"wins against {other.bot}": _share(board, row, other) for other in board.standings}
+        for row in board.standings
+    ]
+    text = io.StringIO()
+    out = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    out.writerow({name: _cell(name) for name in rows[0]})
+    out.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+    return text.getvalue().removesuffix("\n")
+
+
+def _flat(row: Standing) -> dict[str, Any]:
+    """Return a bot's numbers, one a column."""
+    fields = _standing(row)
+    low, high = fields.pop("win_share_95") or (None, None)
+    fields["faults"] = faults_of(row)
+    return fields | {"win_share_low": low, "win_share_high": high}
+
+
+def _share(board: Board, row: Standing, other: Standing) -> float | None:
+    duel = board.duels[row.bot].get(other.bot)
+    return round(duel.wins / duel.games, 4) if duel else None
+
+
+def _cell(value: object) -> object:
+    """Return a cell that no spreadsheet takes for a formula: names are strangers'."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@" else value
 
 
 def _standing(row: Standing) -> dict[str, Any]:

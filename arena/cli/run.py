@@ -63,7 +63,10 @@ _MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, e
 @click.option("--open-names", is_flag=True, help="Tell bots the others' names instead of letters.")
 @click.option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Go on with the run in DIR.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
-def run(bots: tuple[str, ...], resume: Path | None, jobs: int | None, as_json: bool, **given: Any) -> None:
+@click.option("--csv", "as_csv", is_flag=True, help="Print the standings, and who beats whom, as CSV on stdout.")
+def run(
+    bots: tuple[str, ...], resume: Path | None, jobs: int | None, as_json: bool, as_csv: bool, **given: Any
+) -> None:
     """Play bots against each other and print who is best.
 
     BOT is a program that speaks the protocol: a file (run by its #! line, or by its ending: .py, .js, .sh, or an
@@ -73,12 +76,14 @@ def run(bots: tuple[str, ...], resume: Path | None, jobs: int | None, as_json: b
     """
     from arena.run import Run
 
+    if as_json and as_csv:
+        refuse("--json and --csv are two forms of one answer: give one of them")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends like Ctrl-C
     with _one_line_errors():
         config, folder = begin(Asked.of(bots, given)) if resume is None else _resumed(resume)
         this = Run(config, folder)
     status = _play(this, folder, jobs or _cores())
-    _report(this, folder, as_json)
+    _report(this, folder, as_json, as_csv)
     if status == 130:
         note(f"interrupted; go on with: {_again(folder)}")
     sys.exit(status)
@@ -105,12 +110,12 @@ def _refuse_options() -> None:
     given = [
         "BOT" if name == "bots" else "--" + name.replace("_", "-")
         for name in context.params
-        if name not in ("resume", "jobs", "as_json")
+        if name not in ("resume", "jobs", "as_json", "as_csv")
         and context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
     ]
     if given:
         what = ", ".join(given)
-        refuse(f"--resume goes on with the run as it was begun: it takes no {what} (only --jobs and --json)")
+        refuse(f"--resume goes on with the run as it was begun: it takes no {what} (only --jobs, --json and --csv)")
 
 
 def _check_before_resume(config: "RunConfig") -> None:
@@ -171,13 +176,15 @@ def _again(folder: "RunFolder") -> str:
     return f"arena run --resume {shlex.quote(str(folder.path))}"
 
 
-def _report(this: "Run", folder: "RunFolder", as_json: bool) -> None:
+def _report(this: "Run", folder: "RunFolder", as_json: bool, as_csv: bool) -> None:
     """Print the standings and what else there is to tell."""
     from arena.cli import report
 
     board = this.progress.board()
     if as_json:
         write(json.dumps(report.to_json(this, folder, board)), folder.path)
+    elif as_csv:
+        write(report.to_csv(board), folder.path)
     else:
         show(*report.parts(this, folder, board), kept=folder.path)
 

@@ -21,8 +21,12 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A match that was played, and what it took: the requests that were asked, the seconds that starting bots took."""
+    """A match that was played, and what it took: the requests that were asked, the seconds that starting bots took.
+
+    `waits`: (bot, timeouts, seconds) of each bot whose timeouts others waited for.
+    """
 
     match: PlayedMatch
     requests: int
     startup_s: float
+    waits: tuple[tuple[str, int, float], ...] = ()

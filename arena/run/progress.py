@@ -2,21 +2,25 @@
 
 from collections.abc import Callable, Sequence
 
+from arena.run.job import Played
 from ladder.board import Board, Tally, board
 from ladder.schedule import Plan
 from ladder.store import Store, VoidMatch
 
 __all__ = ["Progress"]
 
+NOTICED_S = 2.0  # of waiting; less isn't worth a word
+
 
 class Progress:
-    """How far a run is. `requests`, `startup_s` and `seconds` are of this session alone."""
+    """How far a run is. `requests`, `startup_s`, `seconds` and `held_up` are of this session alone."""
 
     def __init__(self, plan: Plan, bots: Sequence[str], store: Store, clock: Callable[[], float]) -> None:
         self.plan = plan
         self.resumed = len(store.kept())
         self.requests = 0
         self.startup_s = 0.0
+        self._waits: dict[str, tuple[int, float]] = {}
         self._bots = bots
         self._store = store
         self._clock = clock
@@ -49,6 +53,19 @@ class Progress:
     def seconds(self) -> float:
         """Return how long this session has played, or did until its end."""
         return (self._clock() if self._ended is None else self._ended) - self._began
+
+    def count(self, played: Played) -> None:
+        """Count what a match took."""
+        self.requests += played.requests
+        self.startup_s += played.startup_s
+        for bot, timeouts, seconds in played.waits:
+            before, waited = self._waits.get(bot, (0, 0.0))
+            self._waits[bot] = (before + timeouts, waited + seconds)
+
+    def held_up(self) -> list[tuple[str, int, float]]:
+        """Return (bot, timeouts, seconds in all) of the bots whose timeouts the run has waited for, the worst first."""
+        found = [(bot, timeouts, seconds) for bot, (timeouts, seconds) in self._waits.items() if seconds >= NOTICED_S]
+        return sorted(found, key=lambda row: (-row[2], row[0]))
 
     def end(self) -> None:
         """Stop the session's clock."""

@@ -122,8 +122,7 @@ class Run:
         match event:
             case Completed(_, played):
                 self.store.keep(played.match)
-                self.progress.requests += played.requests
-                self.progress.startup_s += played.startup_s
+                self.progress.count(played)
                 return 0
             case Voided(job, reason, given_up):
                 self.store.void(VoidMatch(job.spec.match, reason, given_up))

@@ -10,12 +10,13 @@ ends the run instead of voiding one match after the other.
 
 import atexit
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from arena.bots import Bot, BotCache, NotHereError
-from arena.referee import FAULTS, ArenaError, play_match, write
+from arena.referee import FAULTS, ArenaError, Record, play_match, write
 from arena.run.config import program
 from arena.run.job import Job, Played
 from arena.run.results import game_results
@@ -113,7 +114,17 @@ def _played(job: Job, bots: list[Bot], sandbox: Sandbox) -> Played:
         if not FAULTS[each.code].follows
     )
     match = PlayedMatch(job.spec.match, write(ended.record), game_results(ended.record), logs, exchanges)
-    return Played(match, ended.requests, ended.startup_s)
+    return Played(match, ended.requests, ended.startup_s, _waits(ended.record))
+
+
+def _waits(record: Record) -> tuple[tuple[str, int, float], ...]:
+    """Return the bots that let their time run out: how often, and how many seconds that took in all."""
+    seconds = defaultdict[str, list[float]](list)
+    for game in record.games:
+        for fault in game.faults:
+            if fault.code == "timeout" and fault.step is not None:
+                seconds[record.header.bots[fault.bot]].append(game.times[fault.step] / 1e6)
+    return tuple((bot, len(each), sum(each)) for bot, each in seconds.items())
 
 
 _worker: Worker | None = None  # this process's own

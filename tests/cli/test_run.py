@@ -1,6 +1,8 @@
 """`arena run` and `arena verify` as their user meets them. Source: the README, "Run"."""
 
+import csv
 import fcntl
+import io
 import json
 import os
 import pty
@@ -257,6 +259,62 @@ def test_the_exchange_in_the_file_that_the_report_names_is_what_crossed_the_pipe
         assert json.loads(line["got"]) == {"id": json.loads(line["sent"])["id"], "choice": 99}
     again = place.run("run", "--resume", "out")
     assert again.out.partition("\n")[2] == ran.out.partition("\n")[2]
+
+
+def test_csv_has_the_standings_and_who_beats_whom(place: Place) -> None:
+    """One table, for spreadsheets; a name is never a formula. Its numbers are those of --json."""
+    bots = [*place.bots(2), f"+1+1={place.bot('x.py')}"]
+    ran = place.run("run", *bots, "--games", 6, "--match-games", 3, "--out", "out", "--csv")
+    rows = list(csv.DictReader(io.StringIO(ran.out)))
+    same = place.run("run", "--resume", "out", "--json").json
+    assert [row["bot"].removeprefix("'") for row in rows] == [row["bot"] for row in same["standings"]]
+    assert {row["bot"] for row in rows} == {"a", "b", "'+1+1"}
+    for row in rows:
+        duels = same["head_to_head"][row["bot"].removeprefix("'")]
+        for other, duel in duels.items():
+            assert float(row[f"wins against {other}"]) == pytest.approx(duel["wins"] / duel["games"], abs=1e-4)
+        assert row[f"wins against {row['bot'].removeprefix(chr(39))}"] == ""
+
+
+@pytest.mark.parametrize(("count", "matrix"), [(12, True), (13, False)])
+def test_who_beats_whom_is_a_table_up_to_twelve_bots(place: Place, count: int, matrix: bool) -> None:
+    """More columns fit no terminal; what has them is named."""
+    bots = [f"b{number}={place.bot('a.py')}" for number in range(count)]
+    ran = place.run("run", *bots, "--games", 1, "--match-games", 4, "--out", "out")
+    assert ran.code == 0
+    assert ("wins against" in ran.out) == matrix
+    assert ("who beats whom: --csv or --json with --resume" in ran.out) != matrix
+
+
+def test_who_holds_a_run_up_is_said_while_it_goes_on(place: Place) -> None:
+    """Source: arena/run/progress.py, NOTICED_S. A bot that sleeps, in the lines of progress; each timeout is 1 s."""
+    sleeps = scripted(place, "sleeps.py", "time.sleep(3)")
+    other = place.bots(1)
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(place.tmp), "TERM": "xterm"}
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "arena.cli",
+        "run",
+        *other,
+        sleeps,
+        "--sandbox",
+        "process",
+        "--clock",
+        "wall",
+    ]
+    command += ["--limit-ms", "1000", "--bank-ms", "0", "--games", "4", "--match-games", "2", "--jobs", "1"]
+    with subprocess.Popen(
+        command, cwd=place.folder, env=environment, stdin=theirs, stdout=subprocess.DEVNULL, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        shown = read_terminal(ours)
+        assert process.wait(60) == 0
+    os.close(ours)
+    assert re.search(r"held up by sleeps: \d timeouts, 1\.0 s each", shown)
 
 
 def test_standard_error_is_that_of_the_process_and_of_the_game(place: Place) -> None:

@@ -208,3 +208,14 @@ def test_local_workers_play_the_bots_from_where_they_stand(config: RunConfig, tm
     assert workers.pids == ()
     assert [result.seats for result in store.results(0)] in ([("a", "b"), ("b", "a")], [("b", "a"), ("a", "b")])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "b.py"]
+
+
+def test_who_lets_time_run_out_is_known_while_the_run_goes_on(config: RunConfig) -> None:
+    """Source: arena/run/progress.py: the worst first; who cost next to nothing is not named."""
+    progress = Run(config, MemoryStore()).progress
+    match = PlayedMatch(0, "record", ())
+    progress.count(Played(match, 7, 0.5, (("a", 2, 3.0), ("b", 1, 0.5))))
+    assert progress.held_up() == [("a", 2, 3.0)]
+    progress.count(Played(match, 7, 0.5, (("a", 1, 1.0), ("b", 3, 15.0))))
+    assert progress.held_up() == [("b", 4, 15.5), ("a", 3, 4.0)]
+    assert (progress.requests, progress.startup_s) == (14, 1.0)
