@@ -4,6 +4,7 @@ A run is a function of its config: plan, seats and cards all come from its key, 
 config is what run.json holds.
 """
 
+import functools
 import hashlib
 import hmac
 import os
@@ -101,11 +102,14 @@ class RunConfig:
 def seed_key(seed: int | None) -> bytes:
     """Return the run's key: stretched from the seed, or from the system's randomness for None.
 
-    A run derives it once and keeps it in run.json. The salt is fixed, since the seed alone repeats a run: so the keys
-    of likely seeds can be computed in advance.
+    A run keeps it in run.json. The salt is fixed, since the seed alone repeats a run: so the keys of likely seeds can
+    be computed in advance.
     """
-    if seed is None:
-        return os.urandom(32)
+    return os.urandom(32) if seed is None else _stretched(seed)
+
+
+@functools.cache  # a run that is planned anew without some bots has the same key
+def _stretched(seed: int) -> bytes:
     return hashlib.scrypt(
         f"coup-arena seed {seed}".encode(),
         salt=b"coup-arena",

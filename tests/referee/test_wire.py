@@ -306,6 +306,18 @@ def test_the_fields_of_a_request_stand_in_the_agreed_order(ruleset: RulesOf) -> 
     assert min(kinds.values()) > 10
 
 
+def test_a_block_request_says_whether_the_claim_was_proven_this_turn(ruleset: RulesOf) -> None:
+    """SPEC.md, "Requests": `proven`, as the phase has it; both are among the games."""
+    told = set()
+    for game in GAMES:
+        for _, line, state in lines(ruleset, game):
+            phase = state.board.phase
+            if isinstance(phase, BlockWindow) and b'"type":"request"' in line:
+                assert json.loads(line)["proven"] == phase.proven
+                told.add(phase.proven)
+    assert told == {True, False}
+
+
 QUIET: dict[str, list[dict[str, Any]]] = {  # the first element of `legal`, by the kind of the request
     "challenge": [{"pass": True}],
     "block": [{"pass": True}],
