@@ -38,6 +38,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "arena.run": (
         "arena",
         "arena.bots",
+        "arena.check",
         "arena.coup",
         "arena.referee",
         "arena.sandbox",

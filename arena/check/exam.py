@@ -9,7 +9,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -31,7 +31,7 @@ MUTE_S = 2.0  # so long may a bot say nothing after its hello before it is told 
 _REQUESTS = 60  # of the first process at least: a mistake may come at the fiftieth
 _MOST_GAMES = 12  # of one process
 _QUICK = 8  # requests of the quick look
-_KEY = bytes(range(32))  # every bot plays with the same cards against the same opponents
+KEY = bytes(range(32))  # every bot plays with the same cards against the same opponents
 _COMPUTES = "it used CPU time all the while: an endless loop, or a search that never looks at the request's clock"
 _WAITS = "it used no CPU time: it sleeps, or waits for something else than the line that it was sent"
 _REFUSED = (b"Read-only file system", b"EROFS")  # what a program says that was kept from writing
@@ -41,7 +41,9 @@ _REFUSED = (b"Read-only file system", b"EROFS")  # what a program says that was 
 class Exam:
     """How bots are examined. `scratch` is a folder for builds; `rules` are the games whose requests are asked.
 
-    `hello_s` and `patience` are how long the examiner waits.
+    `hello_s` and `patience` are how long the examiner waits. `seats` are those of a table, None for few. `clock`
+    returns seconds; if it raises, the examination ends. Boxes are started and closed under the `lock`. `silence_fails`:
+    a match would wait no longer for a request's answer than the quick look does.
     """
 
     sandbox: Sandbox
@@ -51,6 +53,10 @@ class Exam:
     rules: tuple[Ruleset, ...] = tuple(PRESETS.values())
     hello_s: float = HELLO_S
     patience: Patience = PATIENCE
+    seats: int | None = None
+    silence_fails: bool = True
+    clock: Callable[[], float] = time.monotonic
+    lock: AbstractContextManager[object] = field(default_factory=nullcontext)
 
 
 def examine(argument: str, exam: Exam) -> Generator[Step, None, None]:
@@ -76,16 +82,18 @@ def quick_look(bot: Bot, exam: Exam, mute: Callable[[], None]) -> Step:
             table.notify = (MUTE_S, mute)
             table.play(enough=_QUICK)
     except _FailedError as failed:
-        return failed.step
+        if exam.silence_fails or failed.code != "timeout" or failed.step.got is not None:
+            return failed.step
     return Step(1, "plays", Outcome.OK, "")
 
 
 class _FailedError(Exception):
     """Carry the step that failed out of a process."""
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: Step, code: str | None = None) -> None:
         super().__init__(step.detail)
         self.step = step
+        self.code = code  # the fault's, of a conversation that broke
 
 
 class _Examination:
@@ -150,19 +158,23 @@ class _Examination:
         """Give a table with a new process. Raises _FailedError for whatever breaks, with all that is known of it."""
         exam, bot = self.exam, self.bot
         try:
-            box = exam.sandbox.start(Program(bot.argv, bot.cwd, files=bot.path), exam.terms.limits)
+            with exam.lock:
+                box = exam.sandbox.start(Program(bot.argv, bot.cwd, files=bot.path), exam.terms.limits)
         except ProgramError as problem:
             raise _FailedError(Step(0, self.step, Outcome.FAILED, str(problem))) from None
-        with closing(box):
-            talk = Talk(box, exam.terms.limits)
+        try:
+            talk = Talk(box, exam.terms.limits, exam.clock)
             try:
-                yield Table(talk, _spec(rules, exam.terms), exam.patience)
+                yield Table(talk, _spec(rules, exam.terms, exam.seats), exam.patience)
             except BrokenError as broken:
-                raise _FailedError(self.broken(broken, talk)) from None
+                raise _FailedError(self.broken(broken, talk), broken.code) from None
             finally:
                 self.times += talk.times
                 lines = [line for line in talk.stderr(200) if any(words in line for words in _REFUSED)]
                 self.refused = (*self.refused, *lines)[-4:]
+        finally:
+            with exam.lock:
+                box.close()
 
     def first_process(self) -> Iterator[Step]:
         """Play with one process until it leaves."""
@@ -312,12 +324,12 @@ class _Examination:
         )
 
 
-def _spec(rules: Ruleset, terms: Terms) -> MatchSpec:
+def _spec(rules: Ruleset, terms: Terms, seats: int | None) -> MatchSpec:
     """Return a match in which the examined bot is number 0, and sits in each seat in turn."""
-    seats = next(count for count in (3, 2, *range(4, 11)) if rules.problem(count) is None)
+    seats = seats or next(count for count in (3, 2, *range(4, 11)) if rules.problem(count) is None)
     names = ("bot", *(f"examiner-{number}" for number in range(1, seats)))
     seatings = tuple(tuple((place - game) % seats for place in range(seats)) for game in range(seats))
-    return MatchSpec(0, _KEY, names, seatings, replace(terms, rules=rules))
+    return MatchSpec(0, KEY, names, seatings, replace(terms, rules=rules))
 
 
 def _of_error(name: str, problem: BotError) -> Step:

@@ -16,17 +16,16 @@ from arena.cli.out import counted, fail, note, refuse
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from arena.bots import Bot
     from arena.coup import Ruleset
     from arena.referee import Terms, Timing
-    from arena.run import Building, NotStarted, RunConfig
+    from arena.run import Building, RunConfig, Unfit
     from arena.sandbox import Choice, Sandbox
     from ladder.store import RunFolder
 
 _GAMES = 480
 _SEATS = 4
 _MATCH_GAMES = 24
-_STDERR_LINES = 12  # of a bot that doesn't start
-_NO_MODULE = (b"ModuleNotFoundError", b"Cannot find module")  # as Python and node say it
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +46,7 @@ class Asked:
     ponder: bool
     strict: bool
     open_names: bool
+    leave_out: bool
     limits: dict[str, float | None]
 
     @classmethod
@@ -78,7 +78,7 @@ def begin(asked: Asked) -> "tuple[RunConfig, RunFolder]":
         building = Building(folder.path)
         config = _built(config, box, building)
         try:
-            _greet(config, box, scratch)
+            config = _fit(asked, config, box, scratch)
             config = building.settle(config, folder)
         except BaseException:
             building.discard()
@@ -97,7 +97,6 @@ def _new_folder() -> Path:
 def _config(asked: Asked, choice: "Choice") -> "RunConfig":
     """Return the config but for its clocks, which depend on the sandbox, and say what will be played."""
     from arena.bots import load
-    from arena.run import RunConfig, seed_key
     from arena.run import load as load_rules
     from arena.sandbox import programs_of
 
@@ -107,15 +106,22 @@ def _config(asked: Asked, choice: "Choice") -> "RunConfig":
         note(remark)
     if len(bots) < 2:
         refuse(f"a game needs at least 2 bots, {len(bots)} given: arena run mybot.py sample_bots/*.py")
-    seats = _seats(asked, len(bots), ruleset)
+    return _of_bots(asked, tuple(bots), _terms(asked, ruleset), choice)
+
+
+def _of_bots(asked: Asked, bots: "tuple[Bot, ...]", terms: "Terms", choice: "Choice") -> "RunConfig":
+    """Return the config of a run of these bots, and say what will be played. Exits with 2 if there is no such plan."""
+    from arena.run import RunConfig, seed_key
+
+    seats = _seats(asked, len(bots), terms.rules)
     config = RunConfig(
-        bots=tuple(bots),
+        bots=bots,
         seats=seats,
         games=asked.games or _GAMES,
         match_games=asked.match_games or -(-_MATCH_GAMES // seats) * seats,
         key=seed_key(asked.seed),
         seed=asked.seed,
-        terms=_terms(asked, ruleset),
+        terms=terms,
         sandbox=choice,
     )
     _announce_plan(config)
@@ -175,27 +181,51 @@ def _built(config: "RunConfig", box: "Sandbox", building: "Building") -> "RunCon
     return building.build(config, box)
 
 
-def _greet(config: "RunConfig", box: "Sandbox", scratch: Path) -> None:
-    """Start every bot once before anything is played; exit with 2 if one can't say hello."""
-    from arena.referee import ArenaError
-    from arena.run import greet_all
-    from arena.sandbox import full, no_room
+def _fit(asked: Asked, config: "RunConfig", box: "Sandbox", scratch: Path) -> "RunConfig":
+    """Look at every bot before anything is played.
+
+    Returns the config of those that can play. Exits with 2 if one can't; with --leave-out, if fewer than two can.
+    """
+    from arena.run import look_at_all
+    from arena.sandbox import SandboxError, full, no_room
+
+    def mute(bot: "Bot") -> None:
+        note(f"{bot.name} has said nothing for 2 s after its hello; it is waited for")
 
     try:
-        failed = greet_all(config, box)
-    except ArenaError as problem:
+        unfit = look_at_all(config, box, scratch, mute)
+    except SandboxError as problem:
         if full(problem, scratch):
             fail(f"{no_room(scratch.parent)}\nNothing was played yet.")
         fail(f"this machine can't start the bots: {problem}")
-    if failed:
-        refuse("\n".join(line for bot in failed for line in _not_started(bot, config.sandbox)))
+    if not unfit:
+        return config
+    why = "\n".join(line for each in unfit for line in _why_unfit(each))
+    if not asked.leave_out:
+        refuse(f"{why}\nNothing was played. arena check BOT tells more; --leave-out plays without them.")
+    bots = tuple(bot for bot in config.bots if bot not in [each.bot for each in unfit])
+    if len(bots) < 2:
+        refuse(f"{why}\nA game needs at least 2 bots, and {len(bots)} can play: nothing was played.")
+    left_out = tuple((each.bot.name, _reason(each)) for each in unfit)
+    note(f"{why}\nleft out: {', '.join(name for name, _ in left_out)}")
+    return replace(_of_bots(asked, bots, config.terms, config.sandbox), left_out=left_out)
 
 
-def _not_started(failed: "NotStarted", choice: "Choice") -> "Iterator[str]":
-    """Yield why a bot didn't start, the end of its standard error, and a hint."""
+def _reason(unfit: "Unfit") -> str:
+    """Return in one line why a bot can't play."""
+    from arena.bots import shown
+
+    return shown(unfit.step.detail)
+
+
+def _why_unfit(unfit: "Unfit") -> "Iterator[str]":
+    """Yield why a bot can't play: the exchange, the end of its standard error, and what to do."""
+    from arena.bots import shown
     from protocol import show
 
-    yield f"{failed.bot.name} did not start: {failed.problem}"
-    yield from (f"  | {show(line, 200)}" for line in failed.stderr.split(b"\n")[-_STDERR_LINES:] if line)
-    if choice.isolates and failed.bot.path.is_file() and any(words in failed.stderr for words in _NO_MODULE):
-        yield "  a file is alone in its box: give its folder, with a bot.toml, if it needs others"
+    step = unfit.step
+    yield f"{unfit.bot.name} can't play: {_reason(unfit)}"
+    if step.got is not None:
+        yield f"  got: {show(step.got, 200)}"
+    yield from (f"  | {show(line, 200)}" for line in step.stderr)
+    yield from (f"  {shown(line)}" for line in (step.help or "").split("\n") if line)

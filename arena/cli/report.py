@@ -270,6 +270,7 @@ def to_json(run: Run, folder: RunFolder, board: Board) -> dict[str, Any]:
         "draws": board.draws,
         "voided": progress.voided,
         "given_up": [void.match for void in progress.given_up],
+        "left_out": [{"bot": name, "why": why} for name, why in config.left_out],
         "standings": [_standing(row) for row in board.standings],
         "head_to_head": {
             bot: {

@@ -61,6 +61,7 @@ _MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, e
 @click.option("--ponder", is_flag=True, help="Let bots compute while it isn't their turn.")
 @click.option("--strict", is_flag=True, help="The first fault forfeits the game.")
 @click.option("--open-names", is_flag=True, help="Tell bots the others' names instead of letters.")
+@click.option("--leave-out", is_flag=True, help="Play without the bots that can't play, and say which.")
 @click.option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Go on with the run in DIR.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the standings, and who beats whom, as CSV on stdout.")
@@ -187,6 +188,8 @@ def _report(this: "Run", folder: "RunFolder", as_json: bool, as_csv: bool) -> No
         write(report.to_csv(board), folder.path)
     else:
         show(*report.parts(this, folder, board), kept=folder.path)
+    for name, why in this.config.left_out:
+        note(f"left out: {name}: {why}")
 
 
 def _cores() -> int:

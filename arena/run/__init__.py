@@ -5,8 +5,8 @@ Must not know click, and prints nothing.
 
 from arena.run.building import Building
 from arena.run.config import RunConfig, program, seed_key
-from arena.run.greeting import NotStarted, greet_all
 from arena.run.job import Job, Played
+from arena.run.looking import Unfit, look_at_all
 from arena.run.progress import Progress
 from arena.run.results import game_results, record_results
 from arena.run.rules_file import RulesetError, load, load_limits
@@ -18,20 +18,20 @@ __all__ = [
     "HostError",
     "Job",
     "NoRoomError",
-    "NotStarted",
     "Played",
     "Progress",
     "RulesetError",
     "Run",
     "RunConfig",
+    "Unfit",
     "Worker",
     "begin",
     "clean_up",
     "game_results",
-    "greet_all",
     "load",
     "load_limits",
     "local_workers",
+    "look_at_all",
     "play",
     "program",
     "record_results",

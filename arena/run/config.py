@@ -21,7 +21,7 @@ from arena.sandbox import Choice, Program
 from ladder.schedule import Plan, Shuffle, plan, seatings
 from ladder.store import FolderError
 
-VERSION = 3  # of run.json
+VERSION = 4  # of run.json
 
 # What a seed is stretched with, lest a bot try seeds until one gives its `bot_seed`: 288 MiB, more than a bot has by
 # default, and 1.4 s a seed (measured). With less memory it takes longer.
@@ -30,7 +30,10 @@ _STRETCH_N, _STRETCH_R = 2**18, 9
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """What a run was asked to be. `games` is the number asked for; `seed` is None where the key was drawn at random."""
+    """What a run was asked to be. `games` is the number asked for; `seed` is None where the key was drawn at random.
+
+    `left_out` are the bots that were asked for and can't play: the name of each, and why.
+    """
 
     bots: tuple[Bot, ...]
     seats: int
@@ -40,6 +43,7 @@ class RunConfig:
     seed: int | None = None
     terms: Terms = field(default_factory=Terms)
     sandbox: Choice = field(default_factory=Choice)
+    left_out: tuple[tuple[str, str], ...] = ()
 
     def plan(self) -> Plan:
         """Return who plays whom. Raises ValueError, with what is allowed, for numbers that make no plan."""
@@ -80,6 +84,7 @@ class RunConfig:
             fields["key"] = bytes.fromhex(config["key"])
             fields["terms"] = Terms.from_json(config["terms"])
             fields["sandbox"] = Choice(**config["sandbox"])
+            fields["left_out"] = tuple((name, why) for name, why in config["left_out"])
             fields["bots"] = tuple(
                 Bot(
                     **{

@@ -20,14 +20,14 @@ from typing import Any
 import pytest
 
 from arena.cli import cli
-from tests.place import Place
+from tests.place import LOOK_SEED, Place
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = sorted(str(path) for path in (ROOT / "sample_bots").glob("*.py"))
 BAD_BOTS = ROOT / "tests" / "bad_bots"
 SMALL = ("--games", 8, "--match-games", 2)  # two bots: four matches
 
-TOP = ["run", "rules", "seed", "seats", "games", "matches", "draws", "voided", "given_up"]
+TOP = ["run", "rules", "seed", "seats", "games", "matches", "draws", "voided", "given_up", "left_out"]
 TOP += ["standings", "head_to_head", "speed"]
 ROW = ["rank", "bot", "games", "wins", "win_share", "win_share_95", "mu", "sigma", "faults", "forfeits"]
 LINE = ["match", "game", "seats", "winner", "reason", "survivors", "eliminated", "turns", "forfeits", "faults"]
@@ -59,7 +59,7 @@ def test_json_is_one_object_on_stdout_with_the_promised_fields(place: Place) -> 
     assert ran.out.count("\n") == 1
     found = ran.json
     assert sorted(found) == sorted(TOP)
-    told = {key: found[key] for key in TOP[:9] if key != "draws"}
+    told = {key: found[key] for key in TOP[:10] if key != "draws"}
     assert told == {
         "run": "out",
         "rules": "coup",
@@ -69,6 +69,7 @@ def test_json_is_one_object_on_stdout_with_the_promised_fields(place: Place) -> 
         "matches": 10,
         "voided": 0,
         "given_up": [],
+        "left_out": [],
     }
     assert found["draws"] == sum(line["winner"] is None for line in results(place.folder / "out"))
     assert [row["rank"] for row in found["standings"]] == [1, 2]
@@ -181,14 +182,17 @@ def read_terminal(descriptor: int) -> str:
 
 
 def scripted(place: Place, name: str, *request: str) -> str:
-    """Write a bot that says hello, and runs these lines for each request `m`; `n` counts them from 1."""
+    """Write a bot that says hello, and runs these lines for each request `m` of the run; `n` counts them from 1."""
     lines = "".join(f"        {line}\n" for line in request)
     text = f"""import json, os, sys, time
 n = 0
 for line in sys.stdin:
     m = json.loads(line)
     if m["type"] == "hello":
+        looked_at = m["bot_seed"] == "{LOOK_SEED}"
         print('{{"type":"hello"}}', flush=True)
+    elif m["type"] == "request" and looked_at:
+        print(json.dumps({{"id": m["id"], "choice": 0}}), flush=True)
     elif m["type"] == "request":
         n += 1
 {lines}"""
@@ -435,14 +439,16 @@ def test_a_complete_run_resumes_to_the_same_standings_without_a_game(place: Plac
 
 
 def listener(place: Place, name: str) -> str:
-    """Write a bot that copies what it is told to stderr and answers with moves that are not legal."""
+    """Write a bot that copies what it is told to stderr and makes illegal moves in the run."""
     return str(
         place.bot(
             name,
             "import json, sys\nfor line in sys.stdin:\n    print(line, end='', file=sys.stderr)\n"
             "    m = json.loads(line)\n"
-            "    if m['type'] == 'hello': print('{\"type\":\"hello\"}', flush=True)\n"
-            "    elif m['type'] == 'request': print(json.dumps({'id': m['id'], 'choice': 99}), flush=True)\n",
+            "    if m['type'] == 'hello':\n"
+            f"        choice = 0 if m['bot_seed'] == '{LOOK_SEED}' else 99\n"
+            '        print(\'{"type":"hello"}\', flush=True)\n'
+            "    elif m['type'] == 'request': print(json.dumps({'id': m['id'], 'choice': choice}), flush=True)\n",
         )
     )
 

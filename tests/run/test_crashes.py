@@ -26,6 +26,15 @@ WORKER_KILLS = 10
 ARGUMENTS = ("--seats", 2, "--match-games", 2, "--jobs", 2)
 SEED = ("--seed", 11)  # of the runs that are compared
 MATCHES = 48  # whole rounds, and long enough for all kills of a test
+# Answers what it is asked before the run, and then no more.
+FALLS_SILENT = """import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "hello":
+        print('{"type":"hello"}', flush=True)
+    elif message["type"] == "request" and message["id"] <= 12:
+        print(json.dumps({"id": message["id"], "choice": 0}), flush=True)
+"""
 NEVER = 10_000  # games: more than any test waits for
 
 
@@ -135,7 +144,7 @@ def test_workers_that_are_killed_cost_only_time(undisturbed: tuple[Place, Path])
 
 def test_a_worker_that_dies_in_a_long_match_leaves_no_bot_behind(place: Place) -> None:
     """Its bots, which answer nothing, end with it, and the match begins anew."""
-    silent = place.bot("silent.py", (Path(__file__).parents[1] / "bad_bots" / "silent.py").read_text())
+    silent = place.bot("silent.py", FALLS_SILENT)
     other = place.bot("other.py")
     flags = ("--limit-ms", 60_000, "--games", 2, "--match-games", 2, "--jobs", 1, "--out", "out")
     process = place.start("run", silent, other, *flags)
@@ -161,8 +170,7 @@ def test_a_worker_that_dies_in_a_long_match_leaves_no_bot_behind(place: Place) -
 @pytest.mark.parametrize("jobs", [1, 2, 3])
 def test_a_run_has_as_many_workers_as_jobs(place: Place, jobs: int) -> None:
     """Also more than cores. The bots answer nothing, so that no match ends meanwhile."""
-    silent = (Path(__file__).parents[1] / "bad_bots" / "silent.py").read_text()
-    bots = [place.bot(name, silent) for name in ("one.py", "two.py")]
+    bots = [place.bot(name, FALLS_SILENT) for name in ("one.py", "two.py")]
     flags = ("--limit-ms", 60_000, "--games", 40, "--match-games", 2, "--jobs", jobs, "--out", "out")
     process = place.start("run", *bots, *flags)
 

@@ -1,0 +1,75 @@
+"""What a run looks at before it plays. Source: the help of `arena run`, --leave-out."""
+
+import sys
+import time
+from pathlib import Path
+
+from tests.place import Place
+
+SILENT = """import json, sys
+for line in sys.stdin:
+    if json.loads(line)["type"] == "hello":
+        print('{"type":"hello"}', flush=True)
+"""
+GAMES = ("--games", 4)
+SMALL = (*GAMES, "--limit-ms", 500, "--bank-ms", 2000)
+
+
+def test_all_bots_that_cannot_play_are_listed_before_a_game_is_played(place: Place) -> None:
+    """With what each wrote, its last words, and what to do; one that is silent is told of while it is waited for."""
+    silent = place.bot("silent.py", SILENT)
+    dies = place.bot("dies.py", "raise SystemExit('no weights')\n")
+    ran = place.run("run", *place.bots(2), silent, dies, *SMALL, "--out", "out")
+    assert ran.code == 2
+    assert ran.out == ""
+    assert ran.err.count("silent has said nothing for 2 s after its hello") == 1
+    for words in ("silent can't play: ", "dies can't play: ", "| no weights", "--leave-out", "arena check"):
+        assert words in ran.err
+    assert not (place.folder / "out").exists()
+    place.demand_nothing_left()
+
+
+def test_a_run_that_leaves_bots_out_says_so_at_the_top_at_the_end_and_in_json(place: Place) -> None:
+    """Also when it is taken up again; the others play as if nobody else had been named."""
+    dies = place.bot("dies.py", "raise SystemExit('no weights')\n")
+    ran = place.run("run", *place.bots(2), dies, *SMALL, "--leave-out", "--json", "--out", "out")
+    assert ran.code == 0
+    assert [row["bot"] for row in ran.json["left_out"]] == ["dies"]
+    assert sorted(row["bot"] for row in ran.json["standings"]) == ["a", "b"]
+    lines = ran.err.splitlines()
+    assert "left out: dies" in lines
+    again = place.run("run", "--resume", "out")
+    assert again.err.splitlines()[-1].startswith("left out: dies: ")
+
+
+def test_a_run_of_which_one_bot_is_left_is_refused(place: Place) -> None:
+    """A game needs two."""
+    dies = place.bot("dies.py", "raise SystemExit\n")
+    ran = place.run("run", *place.bots(1), dies, "--leave-out", "--out", "out")
+    assert ran.code == 2
+    assert "A game needs at least 2 bots, and 1 can play" in ran.err
+    assert not (place.folder / "out").exists()
+
+
+def test_a_silent_bot_of_a_run_with_long_limits_is_let_go_on(place: Place) -> None:
+    """It may be thinking: the look waits less long than the match would."""
+    thinks = place.bot("thinks.py", SILENT)
+    process = place.start("run", *place.bots(1), thinks, *GAMES, "--limit-ms", 60_000, "--out", "out")
+    place.wait(lambda: (place.folder / "out").exists(), process=process)
+    process.terminate()
+    assert place.end(process).code == 130
+
+
+def test_an_interrupted_look_ends_at_once(place: Place) -> None:
+    """Although a bot says nothing, and its time isn't over."""
+    mark = Path("said")
+    silent = place.bot("silent.py", f"open({str(place.tmp / mark)!r}, 'w').close()\n" + SILENT)
+    process = place.start("run", *place.bots(1), silent, *GAMES, "--limit-ms", 60_000, "--out", "out")
+    place.wait(lambda: (place.tmp / mark).exists(), process=process)
+    began = time.monotonic()
+    process.terminate()
+    assert place.end(process).code == 130
+    assert time.monotonic() - began < 3
+    (place.tmp / mark).unlink()
+    if sys.platform == "linux":
+        place.demand_nothing_left()
