@@ -1,0 +1,154 @@
+"""`arena check` as a bot's author meets it, with the mistakes that are made first. Source: the help of the command."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.place import BOT, Place, Ran
+
+MISTAKES = Path(__file__).parents[1] / "mistakes"
+
+
+def checked(place: Place, *arguments: object) -> Ran:
+    """Run the command with plain processes."""
+    return place.run("check", *arguments, "--sandbox", "process")
+
+
+def mistake(name: str) -> Callable[[Place], object]:
+    return lambda place: place.bot(f"{name}.py", (MISTAKES / f"{name}.py").read_text())
+
+
+def program(place: Place, text: bytes, mode: int = 0o755) -> object:
+    path = place.folder / "bot"
+    path.write_bytes(text)
+    path.chmod(mode)
+    return path
+
+
+def folder(place: Place, manifest: str | None) -> object:
+    bot = place.bot("bot/main.py")
+    if manifest is not None:
+        (bot.parent / "bot.toml").write_text(manifest)
+    return bot.parent
+
+
+CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
+    # what the author did: the bot, the step that fails, words of the cause, words of the remedy
+    "debug print": (mistake("debug_print"), "first game", "the line is text", "standard error"),
+    "banner": (mistake("banner"), "hello", "the line is text, no reply: Best bot 1.0", "standard error"),
+    "no flush at hello": (mistake("no_flush"), "hello", "doesn't flush", "flush=True"),
+    "no flush later": (mistake("no_flush_later"), "first game", "doesn't flush", "flush=True"),
+    "wrong id": (mistake("wrong_id"), "first game", "the reply has the id 41", "copy the id"),
+    "id one too large": (mistake("id_too_large"), "first game", "the reply has the id 2", "copy the id"),
+    "id one too small": (mistake("id_too_small"), "first game", "the reply has the id 0", "copy the id"),
+    "string id": (mistake("string_id"), "first game", "the id is a string", "number"),
+    "exception at the fiftieth request": (mistake("fiftieth"), "more games", "KeyError", "mend that"),
+    "endless loop": (mistake("endless_loop"), "first game", "none within 2000 ms", "endless loop"),
+    "sleep": (mistake("sleeps"), "first game", "none within 2000 ms", "it sleeps"),
+    "reads one line only": (mistake("reads_one_line"), "first game", "ended by itself", "for line in sys.stdin"),
+    "choice out of range": (mistake("out_of_range"), "first game", "is no index into legal", "counted from 0"),
+    "missing module": (mistake("missing_module"), "hello", "numpie", "bot's folder"),
+    "relative data file": (mistake("data_file"), "hello", "data/weights.json", "bot's folder"),
+    "writes beside itself": (mistake("writes_beside"), "files", "games.log", "TMPDIR"),
+    "Python's repr": (mistake("python_repr"), "first game", "Python's notation", "json.dumps"),
+    "byte order mark": (mistake("byte_order_mark"), "hello", "byte order mark", "utf-8"),
+    "wrong shebang": (lambda place: program(place, b"#!/usr/bin/pythn\n"), "file", "pythn", "#!"),
+    "byte order mark before the shebang": (
+        lambda place: program(place, b"\xef\xbb\xbf#!/usr/bin/env python3\n"),
+        "hello",
+        "not a program",
+        "is the #! line missing?",
+    ),
+    "no exec bit": (lambda place: program(place, b"\x7fELF", 0o644), "file", "can't be run", "chmod +x"),
+    "no bot.toml": (lambda place: folder(place, None), "file", "without bot.toml", "add a bot.toml"),
+    "wrong key in bot.toml": (lambda place: folder(place, 'rum = "python3 main.py"\n'), "file", "rum", "run"),
+}
+
+
+def flat(text: str) -> str:
+    """Return the text without the folds of its lines."""
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize(("make", "step", "cause", "remedy"), CASES.values(), ids=CASES.keys())
+def test_a_mistake_is_named_with_its_remedy(
+    place: Place, make: Callable[[Place], object], step: str, cause: str, remedy: str
+) -> None:
+    """In the step where it shows, which is the only one that failed; and soon."""
+    began = time.monotonic()
+    ran = checked(place, make(place))
+    assert time.monotonic() - began < 15
+    assert ran.code == 1, ran.err
+    failed = [number for number, line in enumerate(ran.out.splitlines()) if "  FAILED  " in line]
+    assert len(failed) == 1, ran.out
+    lines = ran.out.splitlines()[failed[0] :]
+    assert lines[0].split("FAILED")[1].strip().startswith(step), ran.out
+    assert cause in flat(" ".join(lines)), ran.out
+    assert remedy in flat(" ".join(line for line in lines[1:])), ran.out
+    assert max(len(line) for line in ran.out.splitlines()[1:] if "  |  " not in line) <= 80, "but standard error"
+    place.demand_nothing_left()
+
+
+LATER = ("fiftieth", "writes_beside")  # they show after the first requests
+
+
+def test_a_run_names_all_these_mistakes_before_it_plays(place: Place) -> None:
+    """Side by side, with the times of a run by default: ten seconds for the hello, and as many for a request."""
+    bad = [path for path in sorted(MISTAKES.glob("*.py")) if path.stem not in LATER]
+    for path in bad:
+        mistake(path.stem)(place)
+    began = time.monotonic()
+    ran = place.run("run", *place.bots(3), *(path.name for path in bad), "--out", "out")
+    assert time.monotonic() - began < 25
+    assert ran.code == 2
+    for path in bad:
+        assert f"{path.stem} can't play: " in ran.err
+    for words in ("doesn't flush", "copy the id", "the id is a string", "Python's notation", "numpie", "endless loop"):
+        assert words in ran.err
+
+
+FINE: dict[str, tuple[str, bytes, int]] = {
+    "unicode and blanks in its path": ("größe 大 bot.py", BOT.encode(), 0o644),
+    "CRLF at the ends of its lines": ("bot.py", BOT.replace("\n", "\r\n").encode(), 0o644),
+    "no exec bit, but a #! line": ("bot", BOT.encode(), 0o644),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "mode"), FINE.values(), ids=FINE.keys())
+def test_what_is_no_mistake_passes(place: Place, name: str, text: bytes, mode: int) -> None:
+    """What a system's own start of programs may refuse, the arena starts."""
+    path = place.folder / name
+    path.write_bytes(text)
+    path.chmod(mode)
+    ran = checked(place, path, "--rules", "coup")
+    assert ran.code == 0, ran.out
+    assert "FAILED" not in ran.out
+
+
+def test_json_has_the_steps_of_all_bots(place: Place) -> None:
+    """One object; what a bot wrote is escaped in it."""
+    loud = place.bot("loud.py", "print('\\x1b[2J', flush=True)\n")
+    ran = checked(place, place.bot("good.py"), loud, "--rules", "coup", "--json")
+    assert ran.code == 1
+    good, bad = ran.json["bots"]
+    assert (good["ok"], bad["ok"]) == (True, False)
+    assert {step["outcome"] for step in good["steps"]} <= {"ok", "told"}
+    assert bad["steps"][-1]["got"] == "\\x1b[2J"
+
+
+def test_wrong_input_is_refused(place: Place) -> None:
+    """Exit 2: no bot, no such game."""
+    assert checked(place).code == 2
+    assert checked(place, place.bot("bot.py", BOT), "--rules", "poker").code == 2
+
+
+def test_a_compiled_bots_build_is_a_step_with_its_log(place: Place) -> None:
+    """The last lines of what the build printed."""
+    place.bot("bot/bot.toml", 'run = "./bot"\nbuild = ["sh", "-c", "echo no compiler; exit 4"]\n')
+    ran = checked(place, "bot")
+    assert ran.code == 1
+    assert " 2  FAILED  build" in ran.out
+    assert "exit code 4" in ran.out
+    assert "no compiler" in ran.out

@@ -1,0 +1,11 @@
+"""Counts its moves from 1."""
+
+import json
+import sys
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "hello":
+        print('{"type":"hello"}', flush=True)
+    elif message["type"] == "request":
+        print(json.dumps({"id": message["id"], "choice": len(message["legal"])}), flush=True)
