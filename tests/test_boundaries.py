@@ -250,9 +250,9 @@ def test_the_referee_sees_no_kind_of_sandbox() -> None:
 
 
 def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
-    """Values in between are frozen dataclasses."""
+    """And for the answer that programs read; values in between are frozen dataclasses."""
     users = {module for module, path in MODULES.items() if any(covers("pydantic", name) for name in modules_of(path))}
-    assert {module for module in users if not covers("protocol", module)} <= {"arena.bots.manifest"}
+    assert {module for module in users if not covers("protocol", module)} <= {"arena.bots.manifest", "arena.cli.answer"}
 
 
 def test_nobody_imports_the_command() -> None:

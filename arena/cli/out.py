@@ -63,16 +63,24 @@ def error(text: str) -> None:
     note(f"arena: {text}")
 
 
+class Ended(SystemExit):
+    """The end of a command that said why on stderr: `text`."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(code)
+        self.text = text
+
+
 def refuse(text: str) -> NoReturn:
     """Say what is wrong with the input, and exit with 2."""
     error(text)
-    sys.exit(2)
+    raise Ended(2, text)
 
 
 def fail(text: str) -> NoReturn:
     """Say what went wrong on this machine, and exit with 1."""
     error(text)
-    sys.exit(1)
+    raise Ended(1, text)
 
 
 @contextmanager

@@ -1,14 +1,11 @@
-"""What a run says at its end, as tables for people and as one object for programs. Returns it, prints nothing.
+"""What a run says while it goes on and at its end, as tables for people. Returns it, prints nothing.
 
 Whatever comes from a bot (names, lines, standard error) is wrapped so that it can't be markup or a terminal escape.
 """
 
-import csv
-import io
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -74,6 +71,7 @@ def parts(run: Run, folder: RunFolder, board: Board) -> Iterator[RenderableType]
         yield ""
         yield standings(board)
         yield from (Text(line, style="dim") for line in notes(board))
+        yield from times(run.progress, board)
         if len(board.standings) <= _MATRIX:
             yield ""
             yield duels(board)
@@ -116,10 +114,10 @@ def _ranked(names: Sequence[str], bot: int, rows: Sequence[Sequence[str | Text]]
 
 
 def _rated(row: Standing) -> str:
-    return f"{row.ratings['trueskill'].value:.1f} ± {2 * _sigma(row):.1f}"
+    return f"{row.ratings['trueskill'].value:.1f} ± {2 * sigma(row):.1f}"
 
 
-def _sigma(row: Standing) -> float:
+def sigma(row: Standing) -> float:
     """Return TrueSkill's sigma: its interval ends 2 sigma from mu."""
     found = row.ratings["trueskill"]
     assert found.high is not None
@@ -140,6 +138,19 @@ def notes(board: Board) -> list[str]:
     if len(board.standings) > _MATRIX:
         lines.append("who beats whom: --csv or --json with --resume")
     return lines
+
+
+def times(progress: Progress, board: Board) -> Iterator[RenderableType]:
+    """Yield a table of what bots took for a request, if this session has played: the half, and all but a hundredth."""
+    rows = []
+    for row in board.standings:
+        took = progress.times[row.bot]
+        half, most = took.quantile_ms(0.5), took.quantile_ms(0.99)
+        if half is not None and most is not None:
+            rows.append([str(row.rank), row.bot, f"{half:.1f} ms", f"{most:.1f} ms"])
+    if rows:
+        yield ""
+        yield _ranked(["#", "time for a request", "median", "99 %"], 1, rows)
 
 
 def duels(board: Board) -> Table:
@@ -253,88 +264,3 @@ def where(folder: RunFolder) -> str:
     """Return where to look further."""
     verify = f"arena verify {shlex.quote(str(folder.path))}"
     return f"records {folder.records}/, standard error {folder.logs}/; {verify}"
-
-
-def to_json(run: Run, folder: RunFolder, board: Board) -> dict[str, Any]:
-    """Return the object that --json prints."""
-    config, progress = run.config, run.progress
-    seconds = progress.seconds
-    played = progress.done - progress.resumed
-    return {
-        "run": str(folder.path),
-        "rules": config.terms.rules.name,
-        "seed": config.seed,
-        "seats": config.seats,
-        "games": board.games,
-        "matches": board.matches,
-        "draws": board.draws,
-        "voided": progress.voided,
-        "given_up": [void.match for void in progress.given_up],
-        "left_out": [{"bot": name, "why": why} for name, why in config.left_out],
-        "standings": [_standing(row) for row in board.standings],
-        "head_to_head": {
-            bot: {
-                other: {"wins": _whole(duel.wins), "losses": _whole(duel.losses), "games": duel.games}
-                for other, duel in row.items()
-            }
-            for bot, row in board.duels.items()
-        },
-        "speed": {
-            "games_per_s": round(progress.fresh_games / seconds, 2) if seconds else 0.0,
-            "requests_per_s": round(progress.requests / seconds, 1) if seconds else 0.0,
-            "startup_s": round(progress.startup_s / played, 4) if played else 0.0,
-        },
-    }
-
-
-def to_csv(board: Board) -> str:
-    """Return the standings with who beats whom as lines of CSV, without the end of the last: a column for each bot."""
-    rows = [
-        _flat(row) | {f"wins against {other.bot}": _share(board, row, other) for other in board.standings}
-        for row in board.standings
-    ]
-    text = io.StringIO()
-    out = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    out.writerow({name: _cell(name) for name in rows[0]})
-    out.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
-    return text.getvalue().removesuffix("\n")
-
-
-def _flat(row: Standing) -> dict[str, Any]:
-    """Return a bot's numbers, one a column."""
-    fields = _standing(row)
-    low, high = fields.pop("win_share_95") or (None, None)
-    fields["faults"] = faults_of(row)
-    return fields | {"win_share_low": low, "win_share_high": high}
-
-
-def _share(board: Board, row: Standing, other: Standing) -> float | None:
-    duel = board.duels[row.bot].get(other.bot)
-    return round(duel.wins / duel.games, 4) if duel else None
-
-
-def _cell(value: object) -> object:
-    """Return a cell that no spreadsheet takes for a formula: names are strangers'."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@" else value
-
-
-def _standing(row: Standing) -> dict[str, Any]:
-    share = row.ratings["win_share"]
-    return {
-        "rank": row.rank,
-        "bot": row.bot,
-        "games": row.games,
-        "wins": _whole(row.wins),
-        "win_share": round(share.value, 4),
-        "win_share_95": None
-        if share.low is None or share.high is None
-        else [round(share.low, 4), round(share.high, 4)],
-        "mu": round(row.ratings["trueskill"].value, 3),
-        "sigma": round(_sigma(row), 3),
-        "faults": {code: row.faults.get(code, 0) for code in FAULTS},
-        "forfeits": row.forfeits,
-    }
-
-
-def _whole(number: float) -> float | int:
-    return int(number) if number == int(number) else round(number, 4)

@@ -1,13 +1,12 @@
 """The command `arena run`: a run is begun or taken up again, played, and reported."""
 
 import errno
-import json
 import os
 import shlex
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ import click
 
 from arena.cli import options
 from arena.cli.new_run import Asked, begin
-from arena.cli.out import error, fail, note, progress, reason, refuse, show, write
+from arena.cli.out import Ended, error, fail, note, progress, reason, refuse, show, write
 
 if TYPE_CHECKING:
     from arena.run import Run, RunConfig
@@ -64,6 +63,14 @@ _MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, e
 @click.option("--leave-out", is_flag=True, help="Play without the bots that can't play, and say which.")
 @click.option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Go on with the run in DIR.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+@click.option(
+    "--json-schema",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda *given: _show_schema(*given),
+    help="Print the JSON schema of that object.",
+)
 @click.option("--csv", "as_csv", is_flag=True, help="Print the standings, and who beats whom, as CSV on stdout.")
 def run(
     bots: tuple[str, ...], resume: Path | None, jobs: int | None, as_json: bool, as_csv: bool, **given: Any
@@ -80,11 +87,11 @@ def run(
     if as_json and as_csv:
         refuse("--json and --csv are two forms of one answer: give one of them")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends like Ctrl-C
-    with _one_line_errors():
+    with _told_in_json() if as_json else nullcontext(), _one_line_errors():
         config, folder = begin(Asked.of(bots, given)) if resume is None else _resumed(resume)
         this = Run(config, folder)
-    status = _play(this, folder, jobs or _cores())
-    _report(this, folder, as_json, as_csv)
+    status, problem = _play(this, folder, jobs or _cores())
+    _report(this, folder, as_json, as_csv, problem)
     if status == 130:
         note(f"interrupted; go on with: {_again(folder)}")
     sys.exit(status)
@@ -132,8 +139,8 @@ def _check_before_resume(config: "RunConfig") -> None:
         options.announce_clock(config.terms.timing, box)
 
 
-def _play(this: "Run", folder: "RunFolder", jobs: int) -> int:
-    """Play to the end; return the exit code."""
+def _play(this: "Run", folder: "RunFolder", jobs: int) -> tuple[int, str | None]:
+    """Play to the end; return the exit code, and what stopped the run before, which is said on stderr."""
     from arena.bots import BotError
     from arena.run import HostError
     from ladder.store import FolderError
@@ -144,19 +151,19 @@ def _play(this: "Run", folder: "RunFolder", jobs: int) -> int:
             note(f"{state.resumed} of {state.plan.matches} matches are complete already")
         _show_play(this, jobs)
     except KeyboardInterrupt:
-        return 130
+        return 130, None
     except (BotError, FolderError) as problem:
-        error(str(problem))
-        return 1
+        text = str(problem)
     except HostError as problem:
-        error(f"{problem}\nMend it (see arena doctor), and go on with: {_again(folder)}")
-        return 1
+        text = f"{problem}\nMend it (see arena doctor), and go on with: {_again(folder)}"
     except OSError as problem:
-        error(
+        text = (
             f"the results can't be written: {reason(problem)}\nWhat is complete is kept; go on with: {_again(folder)}"
         )
-        return 1
-    return 1 if state.given_up else 0
+    else:
+        return (1 if state.given_up else 0), None
+    error(text)
+    return 1, text
 
 
 def _show_play(this: "Run", jobs: int) -> None:
@@ -177,19 +184,41 @@ def _again(folder: "RunFolder") -> str:
     return f"arena run --resume {shlex.quote(str(folder.path))}"
 
 
-def _report(this: "Run", folder: "RunFolder", as_json: bool, as_csv: bool) -> None:
+def _report(this: "Run", folder: "RunFolder", as_json: bool, as_csv: bool, problem: str | None) -> None:
     """Print the standings and what else there is to tell."""
-    from arena.cli import report
-
     board = this.progress.board()
-    if as_json:
-        write(json.dumps(report.to_json(this, folder, board)), folder.path)
-    elif as_csv:
-        write(report.to_csv(board), folder.path)
+    if as_json or as_csv:
+        from arena.cli.answer import answer, to_csv, to_line
+
+        told = answer(this, folder, board, problem)
+        write(to_line(told) if as_json else to_csv(told), folder.path)
     else:
+        from arena.cli import report
+
         show(*report.parts(this, folder, board), kept=folder.path)
     for name, why in this.config.left_out:
         note(f"left out: {name}: {why}")
+
+
+@contextmanager
+def _told_in_json() -> Iterator[None]:
+    """Print why a run doesn't begin as --json promises, besides."""
+    try:
+        yield
+    except Ended as ended:
+        from arena.cli.answer import Refused, to_line
+
+        write(to_line(Refused(error=ended.text)))
+        raise
+
+
+def _show_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    """Print the schema of what --json prints, and exit."""
+    if wanted and not context.resilient_parsing:
+        from arena.cli.answer import schema_text
+
+        write(schema_text())
+        context.exit()
 
 
 def _cores() -> int:

@@ -80,12 +80,14 @@ class MatchSpec:
 class MatchResult:
     """A complete match: its record, and the standard error of each process as (bot, number, bytes).
 
-    `exchanges` has the first faulty exchange of each bot and kind of fault, in the order in which they came.
+    `exchanges` has the first faulty exchange of each bot and kind of fault, in the order in which they came. `times`
+    has for each bot what its requests took, in microseconds, as the record has them.
     """
 
     record: Record
     logs: tuple[tuple[int, int, bytes], ...]
     exchanges: tuple[Exchange, ...]
+    times: tuple[tuple[int, ...], ...]
     requests: int
     startup_s: float
 
@@ -194,6 +196,7 @@ class _Match:
         self.players = [_Player(bot, new_account(terms)) for bot in range(spec.seats)]
         self.logs: list[tuple[int, int, bytes]] = []
         self.exchanges: dict[tuple[int, str], Exchange] = {}
+        self.times: list[list[int]] = [[] for _ in spec.bots]
         self.last_winner: int | None = None  # a bot; None at first and after a draw
         self.requests = 0
         self.startup = 0.0
@@ -206,7 +209,8 @@ class _Match:
             self.end_process(player)
         header = Header(spec.match, spec.key, spec.bots, spec.handles, spec.terms)
         exchanges = tuple(self.exchanges.values())
-        return MatchResult(Record(header, games), tuple(self.logs), exchanges, self.requests, self.startup)
+        times = tuple(map(tuple, self.times))
+        return MatchResult(Record(header, games), tuple(self.logs), exchanges, times, self.requests, self.startup)
 
     # -- processes
 
@@ -382,6 +386,8 @@ class _Game:
         record = self.record
         choice, wrong, player.account = verdict(reply, len(menu.moves), menu.find, player.account, self.allowed)
         record.times.append(round(reply.wall_s * 1_000_000))
+        if not isinstance(reply, Gone):
+            self.match.times[player.bot].append(record.times[-1])
         if self.allowed.by_cpu:
             record.cpu.append(round(reply.cpu_ns / 1000))
         if wrong is None:

@@ -11,6 +11,7 @@ from arena.run.progress import Progress
 from arena.run.results import game_results, record_results
 from arena.run.rules_file import RulesetError, load, load_limits
 from arena.run.session import HostError, Run, clean_up, local_workers
+from arena.run.times import Times
 from arena.run.worker import NoRoomError, Worker, begin, play
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "RulesetError",
     "Run",
     "RunConfig",
+    "Times",
     "Unfit",
     "Worker",
     "begin",

@@ -23,10 +23,12 @@ class Job:
 class Played:
     """A match that was played, and what it took: the requests that were asked, the seconds that starting bots took.
 
-    `waits`: (bot, timeouts, seconds) of each bot whose timeouts others waited for.
+    `waits`: (bot, timeouts, seconds) of each bot whose timeouts others waited for. `times`: (bot, microseconds of each
+    request).
     """
 
     match: PlayedMatch
     requests: int
     startup_s: float
     waits: tuple[tuple[str, int, float], ...] = ()
+    times: tuple[tuple[str, tuple[int, ...]], ...] = ()

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from arena.run.job import Played
+from arena.run.times import Times
 from ladder.board import Board, Tally, board
 from ladder.schedule import Plan
 from ladder.store import Store, VoidMatch
@@ -13,13 +14,14 @@ NOTICED_S = 2.0  # of waiting; less isn't worth a word
 
 
 class Progress:
-    """How far a run is. `requests`, `startup_s`, `seconds` and `held_up` are of this session alone."""
+    """How far a run is. `requests`, `startup_s`, `seconds`, `times` and `held_up` are of this session alone."""
 
     def __init__(self, plan: Plan, bots: Sequence[str], store: Store, clock: Callable[[], float]) -> None:
         self.plan = plan
         self.resumed = len(store.kept())
         self.requests = 0
         self.startup_s = 0.0
+        self.times = {bot: Times() for bot in bots}
         self._waits: dict[str, tuple[int, float]] = {}
         self._bots = bots
         self._store = store
@@ -58,6 +60,8 @@ class Progress:
         """Count what a match took."""
         self.requests += played.requests
         self.startup_s += played.startup_s
+        for bot, times in played.times:
+            self.times[bot].add(times)
         for bot, timeouts, seconds in played.waits:
             before, waited = self._waits.get(bot, (0, 0.0))
             self._waits[bot] = (before + timeouts, waited + seconds)

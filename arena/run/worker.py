@@ -114,7 +114,8 @@ def _played(job: Job, bots: list[Bot], sandbox: Sandbox) -> Played:
         if not FAULTS[each.code].follows
     )
     match = PlayedMatch(job.spec.match, write(ended.record), game_results(ended.record), logs, exchanges)
-    return Played(match, ended.requests, ended.startup_s, _waits(ended.record))
+    times = tuple(zip(job.spec.bots, ended.times, strict=True))
+    return Played(match, ended.requests, ended.startup_s, _waits(ended.record), times)
 
 
 def _waits(record: Record) -> tuple[tuple[str, int, float], ...]:

@@ -27,9 +27,34 @@ SAMPLES = sorted(str(path) for path in (ROOT / "sample_bots").glob("*.py"))
 BAD_BOTS = ROOT / "tests" / "bad_bots"
 SMALL = ("--games", 8, "--match-games", 2)  # two bots: four matches
 
-TOP = ["run", "rules", "seed", "seats", "games", "matches", "draws", "voided", "given_up", "left_out"]
-TOP += ["standings", "head_to_head", "speed"]
-ROW = ["rank", "bot", "games", "wins", "win_share", "win_share_95", "mu", "sigma", "faults", "forfeits"]
+TOP = [
+    "version",
+    "error",
+    "run",
+    "rules",
+    "seed",
+    "seats",
+    "games",
+    "matches",
+    "draws",
+    "voided",
+    "given_up",
+    "left_out",
+]
+TOP += ["standings", "head_to_head", "speed", "request_ms"]
+ROW = [
+    "rank",
+    "bot",
+    "games",
+    "wins",
+    "win_share",
+    "win_share_95",
+    "mu",
+    "sigma",
+    "faults",
+    "faults_committed",
+    "forfeits",
+]
 LINE = ["match", "game", "seats", "winner", "reason", "survivors", "eliminated", "turns", "forfeits", "faults"]
 
 
@@ -59,8 +84,10 @@ def test_json_is_one_object_on_stdout_with_the_promised_fields(place: Place) -> 
     assert ran.out.count("\n") == 1
     found = ran.json
     assert sorted(found) == sorted(TOP)
-    told = {key: found[key] for key in TOP[:10] if key != "draws"}
+    told = {key: found[key] for key in TOP[:12] if key != "draws"}
     assert told == {
+        "version": 1,
+        "error": None,
         "run": "out",
         "rules": "coup",
         "seed": 7,
@@ -79,7 +106,9 @@ def test_json_is_one_object_on_stdout_with_the_promised_fields(place: Place) -> 
         assert row["win_share"] == pytest.approx(row["wins"] / 20)
         low, high = row["win_share_95"]
         assert 0 <= low <= row["win_share"] <= high <= 1
-        assert row["forfeits"] == 0
+        assert (row["forfeits"], row["faults_committed"]) == (0, 0)
+        took = found["request_ms"][row["bot"]]
+        assert 0 < took["median"] <= took["p99"] < 10_000
         assert {"illegal_move", "timeout", "exited", "stray_line"} <= set(row["faults"]), "those of nobody are there"
         assert set(row["faults"].values()) == {0}
     assert sum(row["wins"] for row in found["standings"]) == 20
@@ -88,6 +117,59 @@ def test_json_is_one_object_on_stdout_with_the_promised_fields(place: Place) -> 
     assert duel["wins"] == found["head_to_head"]["b"]["a"]["losses"]
     assert list(found["speed"]) == ["games_per_s", "requests_per_s", "startup_s"]
     assert all(number > 0 for number in found["speed"].values())
+
+
+def test_json_is_printed_where_something_failed_too(place: Place) -> None:
+    """One object with the reason, which stderr has too: before a game, and where a failure stopped the run."""
+    ran = place.run("run", "gone.py", "--json")
+    assert ran.code == 2
+    assert ran.json == {"version": 1, "error": "\n".join(ran.told).removeprefix("arena: ")}
+    assert "gone.py does not exist" in ran.json["error"]
+    arguments = [*place.bots(2), "--games", 40, "--match-games", 2, "--jobs", 1, "--json", "--out", "out"]
+    ran = place.run("run", *arguments, file_bytes=4096)
+    assert ran.code == 1
+    assert ran.json["error"] == "\n".join(ran.told).removeprefix("arena: ")
+    assert "the results can't be written" in ran.json["error"]
+    assert ran.json["games"] > 0
+
+
+def test_json_follows_its_schema(place: Place) -> None:
+    """Source: arena run --json-schema. The fields and their types, also of a run that didn't begin."""
+    schema = json.loads(place.run("run", "--json-schema").out)
+    bad = scripted(place, "bad.py", "print(7, flush=True)")
+    played = place.run("run", *place.bots(1), bad, "--games", 20, "--match-games", 2, "--json").json
+    conforms(played, schema["$defs"]["Answer"], schema["$defs"])
+    conforms(place.run("run", "gone.py", "--json").json, schema["$defs"]["Refused"], schema["$defs"])
+    assert [part["$ref"].split("/")[-1] for part in schema["anyOf"]] == ["Answer", "Refused"]
+    for wrong in ({"version": 2}, {"games": "1"}, {"standings": [{}]}, {"more": 1}):
+        with pytest.raises(AssertionError):
+            conforms(played | wrong, schema["$defs"]["Answer"], schema["$defs"])
+
+
+def conforms(value: Any, schema: dict[str, Any], parts: dict[str, Any]) -> None:
+    """Demand that a value follows a JSON schema, of which this knows the words that ours has."""
+    if "$ref" in schema:
+        return conforms(value, parts[schema["$ref"].split("/")[-1]], parts)
+    if "anyOf" in schema:
+        kinds = [part for part in schema["anyOf"] if (part.get("type") == "null") == (value is None)]
+        return conforms(value, kinds[0], parts)
+    if "const" in schema:
+        assert value == schema["const"]
+        return None
+    types = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "null": type(None)}
+    assert isinstance(value, types[schema["type"]]), (value, schema)
+    assert value is None or not isinstance(value, int | float) or value >= schema.get("minimum", value)
+    if schema["type"] == "array":
+        items = schema.get("prefixItems") or [schema["items"]] * len(value)
+        for item, part in zip(value, items, strict=True):
+            conforms(item, part, parts)
+    if schema["type"] == "object":
+        fields = schema.get("properties", {})
+        rest = schema.get("additionalProperties")
+        assert rest or value.keys() == fields.keys()
+        for name, item in value.items():
+            conforms(item, fields.get(name) or rest, parts)
+    return None
 
 
 def test_tables_are_data_and_all_else_goes_to_stderr(place: Place) -> None:
@@ -114,7 +196,7 @@ def test_names_with_markup_and_odd_characters_are_printed_as_they_are(place: Pla
     assert ran.code == 0
     for name in names:
         shown = [line for line in ran.out.splitlines() if line[1:].strip().startswith(f"{name} ")]
-        assert len(shown) == 2, f"{name}: standings and duels"
+        assert len(shown) == 3, f"{name}: standings, times and duels"
     assert "records [bold]:cat:/records/" in ran.out
     assert place.run("verify", "[bold]:cat:").code == 0
     logs = list((place.folder / "[bold]:cat:" / "logs").iterdir())
@@ -137,7 +219,7 @@ def test_a_pipe_gets_whole_lines_whatever_the_width_of_the_terminal(place: Place
     ran = place.run("run", *bots, "--games", 1, "--match-games", 4, COLUMNS="1")
     assert ran.code == 0
     for letter in "abcdefgh":
-        assert len(re.findall(rf"^\d+ +{letter * 35} ", ran.out, re.MULTILINE)) == 2
+        assert len(re.findall(rf"^\d+ +{letter * 35} ", ran.out, re.MULTILINE)) == 3
     assert "…" not in ran.out
 
 
@@ -262,7 +344,7 @@ def test_the_exchange_in_the_file_that_the_report_names_is_what_crossed_the_pipe
         assert line["sent"] in log.read_text().splitlines()
         assert json.loads(line["got"]) == {"id": json.loads(line["sent"])["id"], "choice": 99}
     again = place.run("run", "--resume", "out")
-    assert again.out.partition("\n")[2] == ran.out.partition("\n")[2]
+    assert again.out[again.out.index("bad: ") :] == ran.out[ran.out.index("bad: ") :]
 
 
 def test_csv_has_the_standings_and_who_beats_whom(place: Place) -> None:
@@ -271,6 +353,7 @@ def test_csv_has_the_standings_and_who_beats_whom(place: Place) -> None:
     ran = place.run("run", *bots, "--games", 6, "--match-games", 3, "--out", "out", "--csv")
     rows = list(csv.DictReader(io.StringIO(ran.out)))
     same = place.run("run", "--resume", "out", "--json").json
+    assert all(float(row["median_ms"]) <= float(row["p99_ms"]) for row in rows)
     assert [row["bot"].removeprefix("'") for row in rows] == [row["bot"] for row in same["standings"]]
     assert {row["bot"] for row in rows} == {"a", "b", "'+1+1"}
     for row in rows:

@@ -1,0 +1,205 @@
+"""What `arena run --json` prints, as models: the one object on stdout, and its JSON schema (`--json-schema`).
+The same in rows and columns is `--csv`.
+
+A field that is added leaves VERSION as it is; one that goes or changes its meaning raises it.
+"""
+
+import csv
+import io
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from arena.cli.report import faults_of, sigma
+from arena.referee import FAULTS
+from arena.run import Run, Times
+from ladder.board import Board, Standing
+from ladder.store import RunFolder
+
+__all__ = ["Answer", "Refused", "answer", "schema_text", "to_csv", "to_line"]
+
+VERSION: Literal[1] = 1
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=0)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+
+class RequestTimes(_Part):
+    """What a bot's requests took, in ms, in this session."""
+
+    median: float
+    p99: float
+
+
+class Row(_Part):
+    """A bot's place in the standings. `wins` counts a draw as the bot's share of it."""
+
+    rank: int
+    bot: str
+    games: Count
+    wins: float
+    win_share: Share
+    win_share_95: tuple[float, float] | None = Field(description="95 % interval; null below 10 matches")
+    mu: float = Field(description="TrueSkill")
+    sigma: float
+    faults: dict[str, Count] = Field(description="by code, those that follow from others (out_of_lives, retired) too")
+    faults_committed: Count = Field(description="without those that follow from others")
+    forfeits: Count
+
+
+class Duel(_Part):
+    """Games in which both bots sat at the table."""
+
+    wins: float
+    losses: float
+    games: Count
+
+
+class LeftOut(_Part):
+    """A bot that can't play, without which the run is played."""
+
+    bot: str
+    why: str
+
+
+class Speed(_Part):
+    """How fast this session played."""
+
+    games_per_s: float
+    requests_per_s: float
+    startup_s: float = Field(description="for the processes of a match")
+
+
+class Answer(_Part):
+    """A run, at its end or where it stopped."""
+
+    version: Literal[1] = VERSION
+    error: str | None = Field(description="why the run stopped before its end; null if it didn't, or was interrupted")
+    run: str = Field(description="the run's folder")
+    rules: str
+    seed: int | None
+    seats: int
+    games: Count
+    matches: Count
+    draws: Count
+    voided: Count = Field(description="attempts at matches that were void, in this session")
+    given_up: list[int] = Field(description="matches that were void too often")
+    left_out: list[LeftOut]
+    standings: list[Row]
+    head_to_head: dict[str, dict[str, Duel]]
+    speed: Speed
+    request_ms: dict[str, RequestTimes] = Field(description="by bot; without those that this session asked nothing")
+
+
+class Refused(_Part):
+    """A run that didn't begin."""
+
+    version: Literal[1] = VERSION
+    error: str
+
+
+def schema_text() -> str:
+    """Return the JSON schema of what is printed."""
+    schema: dict[str, Any] = TypeAdapter(Answer | Refused).json_schema(mode="serialization")
+    return json.dumps(schema | {"title": "arena run --json"}, indent=2)
+
+
+def answer(run: Run, folder: RunFolder, board: Board, error: str | None) -> Answer:
+    """Return what is known of a run. error: why it stopped before its end, None if nothing did."""
+    config, progress = run.config, run.progress
+    seconds = progress.seconds
+    played = progress.done - progress.resumed
+    return Answer(
+        error=error,
+        run=str(folder.path),
+        rules=config.terms.rules.name,
+        seed=config.seed,
+        seats=config.seats,
+        games=board.games,
+        matches=board.matches,
+        draws=board.draws,
+        voided=progress.voided,
+        given_up=[void.match for void in progress.given_up],
+        left_out=[LeftOut(bot=name, why=why) for name, why in config.left_out],
+        standings=[_row(row) for row in board.standings],
+        head_to_head={
+            bot: {
+                other: Duel(wins=round(duel.wins, 4), losses=round(duel.losses, 4), games=duel.games)
+                for other, duel in row.items()
+            }
+            for bot, row in board.duels.items()
+        },
+        speed=Speed(
+            games_per_s=round(progress.fresh_games / seconds, 2) if seconds else 0.0,
+            requests_per_s=round(progress.requests / seconds, 1) if seconds else 0.0,
+            startup_s=round(progress.startup_s / played, 4) if played else 0.0,
+        ),
+        request_ms={bot: took for bot, times in progress.times.items() if (took := _request_ms(times))},
+    )
+
+
+def _row(row: Standing) -> Row:
+    share = row.ratings["win_share"]
+    known = share.low is not None and share.high is not None
+    return Row(
+        rank=row.rank,
+        bot=row.bot,
+        games=row.games,
+        wins=round(row.wins, 4),
+        win_share=round(share.value, 4),
+        win_share_95=(round(share.low or 0.0, 4), round(share.high or 0.0, 4)) if known else None,
+        mu=round(row.ratings["trueskill"].value, 3),
+        sigma=round(sigma(row), 3),
+        faults={code: row.faults.get(code, 0) for code in FAULTS},
+        faults_committed=faults_of(row),
+        forfeits=row.forfeits,
+    )
+
+
+def _request_ms(times: Times) -> RequestTimes | None:
+    median, p99 = (times.quantile_ms(share) for share in (0.5, 0.99))
+    return None if median is None or p99 is None else RequestTimes(median=round(median, 3), p99=round(p99, 3))
+
+
+def to_line(told: Answer | Refused) -> str:
+    """Return the object as one line in ASCII, which any terminal shows."""
+    return json.dumps(told.model_dump())
+
+
+# ---------------------------------------------------------------- rows and columns
+
+
+def to_csv(told: Answer) -> str:
+    """Return the standings as CSV, without the last end of line; a column for each bot has the wins against it."""
+    names = [row.bot for row in told.standings]
+    text = io.StringIO()
+    out = csv.writer(text, lineterminator="\n")
+    out.writerow([*_flat(told, told.standings[0]), *(f"wins against {name}" for name in names)])
+    for row in told.standings:
+        duels = told.head_to_head[row.bot]
+        shares = (round(duels[name].wins / duels[name].games, 4) if name in duels else None for name in names)
+        out.writerow([*map(_cell, _flat(told, row).values()), *shares])
+    return text.getvalue().removesuffix("\n")
+
+
+def _flat(told: Answer, row: Row) -> dict[str, object]:
+    """Return a bot's fields, one a column."""
+    low, high = row.win_share_95 or (None, None)
+    fields = row.model_dump(exclude={"win_share_95", "faults"})
+    took = told.request_ms.get(row.bot)
+    return fields | {
+        "win_share_low": low,
+        "win_share_high": high,
+        "median_ms": None if took is None else took.median,
+        "p99_ms": None if took is None else took.p99,
+    }
+
+
+def _cell(value: object) -> object:
+    """Return a cell that no spreadsheet takes for a formula: names are strangers'."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@" else value

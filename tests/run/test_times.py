@@ -1,0 +1,24 @@
+"""Quantiles of any number of times in little room. Source: the docstring of arena/run/times.py."""
+
+import pytest
+
+from arena.run import Times
+
+
+def test_quantiles_are_right_to_a_hundredth() -> None:
+    """However many times there are, and in whatever parts they come."""
+    times = Times()
+    for start in range(0, 100_000, 1000):
+        times.add(range(start, start + 1000))
+    assert times.quantile_ms(0.5) == pytest.approx(50.0, rel=0.011)
+    assert times.quantile_ms(0.99) == pytest.approx(99.0, rel=0.011)
+    assert times.quantile_ms(1.0) == pytest.approx(100.0, rel=0.011)
+
+
+def test_a_request_that_took_no_time_counts() -> None:
+    """Its logarithm isn't a number."""
+    times = Times()
+    assert times.quantile_ms(0.5) is None
+    times.add([0, 0, 5_000])
+    assert times.quantile_ms(0.5) == 0.001
+    assert times.quantile_ms(0.99) == pytest.approx(5.0, rel=0.011)
