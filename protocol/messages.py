@@ -53,7 +53,7 @@ from protocol.framing import NAME_LIMIT, PROTOCOL
 # last three rows end the process, so no error line carries them.
 FaultCode = Literal[
     "bad_utf8", "bad_json", "duplicate_key", "bad_number", "too_deep", "lone_surrogate", "not_an_object",
-    "bad_reply", "illegal_move", "timeout",
+    "bad_reply", "illegal_move", "wrong_id", "too_many_strays", "timeout",
     "late_reply", "stray_line",
     "line_too_long", "flood",
     "out_of_memory", "too_many_processes", "cpu_used_up", "file_too_large",
@@ -76,8 +76,8 @@ class Limits(Sent):
     flood_bytes: Positive = Field(description="Most that a bot may send between two requests, in bytes.")
     lives: Positive = Field(description="Faults in one game at which the bot forfeits it.")
     forfeits: Positive = Field(description="Forfeited games after which the bot forfeits the rest of the match.")
-    clock: Literal["cpu", "wall"] = Field(
-        description="What the bot is charged: CPU time (and 5 times as much wall time), or wall time."
+    clock: Literal["own", "wall"] = Field(
+        description="What the bot is charged: its own time, which leaves out waits for a core, or wall time."
     )
     ponder: bool = Field(description="Whether the bot may compute while it isn't asked.")
     memory_mb: Positive = Field(description="Memory of the process and its descendants, in MiB.")
@@ -146,8 +146,6 @@ class Clock(Sent):
 
     limit_ms: Count = Field(description="Free time for this request, by the match's clock, in milliseconds.")
     bank_ms: Count = Field(description="What is left of the game's bank, by the match's clock, in milliseconds.")
-    wall_limit_ms: Count = Field(description="Free wall time for this request, in milliseconds.")
-    wall_bank_ms: Count = Field(description="What is left of the game's bank of wall time, in milliseconds.")
 
 
 class _Request(Sent):

@@ -158,10 +158,10 @@ def _announce_plan(config: "RunConfig") -> None:
 
 
 def _timing(asked: Asked, times: "Timing", box: "Sandbox") -> "Timing":
-    """Return the clocks, and say what they charge. Exits with 2 if CPU time is asked for and can't be told."""
+    """Return the clocks, and say what they charge. Exits with 2 if own time is asked for and can't be told."""
     timing = replace(
         times,
-        cpu=box.accounts_cpu if asked.clock in (None, "auto") else asked.clock == "cpu",
+        own=box.tells_waits if asked.clock in (None, "auto") else asked.clock == "own",
         ponder=asked.ponder,
     )
     options.demand_clock(timing, box)

@@ -123,10 +123,12 @@ def announce(choice: "Choice", reasons: "dict[str, Trouble]", sandbox: "Sandbox"
 
 def announce_clock(timing: "Timing", sandbox: "Sandbox") -> None:
     """Say in one line what the bots are charged, and whether they can compute while others think."""
-    if timing.cpu:
-        charged = f"CPU time, and {timing.factor} times as much wall time"
+    if timing.own:
+        charged = "a bot's own time (the host's load isn't charged)"
     else:
-        charged = "wall time" if sandbox.accounts_cpu else "wall time, since CPU time can't be told here"
+        charged = (
+            "wall time" if sandbox.tells_waits else "wall time, since the kernel doesn't tell who waits for a core"
+        )
     if timing.ponder:
         others = "bots may compute while others think"
     else:
@@ -145,9 +147,9 @@ def demand_limits(flags: dict[str, float | None], sandbox: "Sandbox") -> None:
 
 
 def demand_clock(timing: "Timing", sandbox: "Sandbox") -> None:
-    """Exit with 2 if CPU time is to be charged and the sandbox can't tell it."""
-    if timing.cpu and not sandbox.accounts_cpu:
-        refuse(f"the sandbox {sandbox.name} can't account CPU time here; see arena doctor, or use --clock wall")
+    """Exit with 2 if own time is to be charged and the sandbox can't tell it."""
+    if timing.own and not sandbox.tells_waits:
+        refuse(f"the sandbox {sandbox.name} can't tell a bot's own time here; see arena doctor, or use --clock wall")
 
 
 def sandbox_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -54,8 +54,8 @@ _MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, e
 )
 @click.option(
     "--clock",
-    type=click.Choice(["auto", "cpu", "wall"]),
-    help="The time that is charged; auto: CPU time where the sandbox accounts it.  [auto]",
+    type=click.Choice(["auto", "own", "wall"]),
+    help="The time that is charged; auto: a bot's own time where the kernel tells it.  [auto]",
 )
 @click.option("--ponder", is_flag=True, help="Let bots compute while it isn't their turn.")
 @click.option("--strict", is_flag=True, help="The first fault forfeits the game.")

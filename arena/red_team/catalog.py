@@ -514,7 +514,7 @@ _ROWS = (
         106,
         "the host is under load",
         _by(
-            "tests/referee/test_clock.py::test_cpu_time_is_charged_and_wall_time_is_not",
+            "tests/referee/test_clock.py::test_time_without_a_core_is_not_charged",
             "tests/referee/test_clock.py::test_a_host_that_stands_still_voids_the_match",
         ),
     ),

@@ -22,13 +22,12 @@ from arena.referee.record import (
 from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
 from arena.referee.seat import Seat
 from arena.referee.table import Ask, Table
-from arena.referee.terms import SETTABLE, TIMES, WALL_FACTOR, Terms, Timing
+from arena.referee.terms import SETTABLE, TIMES, Terms, Timing
 
 __all__ = [
     "FAULTS",
     "SETTABLE",
     "TIMES",
-    "WALL_FACTOR",
     "Account",
     "Allowance",
     "Answered",

@@ -12,6 +12,8 @@ from enum import StrEnum
 
 from arena.sandbox import LIMITS, Exit, Limits
 
+FREE_STRAYS = 20  # lines between two requests that answer nothing and cost nothing
+
 
 class ArenaError(Exception):
     """The arena or its host failed, and no bot can have caused it: the match is void and is played again."""
@@ -64,6 +66,18 @@ _ROWS = (
     ),
     FaultRule(
         "illegal_move", Consequence.LIFE, "the move is not in the list of legal moves", "send one element of legal"
+    ),
+    FaultRule(
+        "wrong_id",
+        Consequence.LIFE,
+        "the reply has an id that was never asked",
+        "copy the id of the request that you answer",
+    ),
+    FaultRule(
+        "too_many_strays",
+        Consequence.LIFE,
+        f"over {FREE_STRAYS} lines since the last request answered no open one",
+        "print nothing but one reply for each request; debug output goes to standard error",
     ),
     FaultRule(
         "timeout",

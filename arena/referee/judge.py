@@ -3,19 +3,15 @@
 The judge says that a default move is played; the match, which knows the game, chooses that move.
 """
 
-import math
 from collections.abc import Callable
 from enum import Enum
 from typing import Any, NamedTuple
 
 from arena.referee.faults import ending
 from arena.referee.replies import Answered, Reply, TimedOut, Unreadable
-from arena.referee.terms import WALL_FACTOR, Terms
+from arena.referee.terms import Terms
 from arena.sandbox import Limits
 from protocol import Answer, show
-
-_CPU_OUT = "the CPU time ran out"
-_WALL_OUT = f"the wall time, {WALL_FACTOR} times the CPU time, ran out"
 
 
 class Instead(Enum):
@@ -26,19 +22,16 @@ class Instead(Enum):
 
 
 class Account(NamedTuple):
-    """What a bot has left in a game: lives, and its banks of wall time and CPU time, in s."""
+    """What a bot has left in a game: lives, and its bank of own time, in s."""
 
     lives: int
-    wall_bank: float
-    cpu_bank: float
+    bank_s: float
 
 
 class Allowance(NamedTuple):
     """What a bot may use, by the match's terms: free time of each request, in s, and the limits of its process."""
 
-    wall_limit: float
-    cpu_limit: float
-    by_cpu: bool
+    free_s: float
     limits: Limits
 
 
@@ -63,23 +56,20 @@ Find = Callable[[dict[str, Any]], int | None]  # a reply's move -> its index in 
 
 def allowance(terms: Terms) -> Allowance:
     """Return what a bot may use by these terms."""
-    free = terms.timing.limit_ms / 1000
-    cpu = free if terms.timing.cpu else math.inf
-    return Allowance(free * terms.timing.factor, cpu, terms.timing.cpu, terms.limits)
+    return Allowance(terms.timing.limit_ms / 1000, terms.limits)
 
 
-def new_account(terms: Terms) -> Account:
-    """Return what a bot has at the start of a game."""
-    bank = terms.timing.bank_ms / 1000
-    return Account(terms.lives, bank * terms.timing.factor, bank if terms.timing.cpu else math.inf)
+def new_account(terms: Terms, drained: bool = False) -> Account:
+    """Return what a bot has at the start of a game; a bank that a timeout has emptied stays empty."""
+    return Account(terms.lives, 0.0 if drained else terms.timing.bank_ms / 1000)
 
 
 def verdict(reply: Reply, legal: int, find: Find, account: Account, allowed: Allowance) -> Verdict:
     """Return the verdict on a reply to a request with so many legal moves, among which `find` looks a move up."""
     if isinstance(reply, Answered):
-        message, line, wall_s, cpu_ns = reply
-        if wall_s > allowed.wall_limit or cpu_ns > allowed.cpu_limit * 1e9:
-            account = _paid(account, wall_s, cpu_ns / 1e9, allowed)
+        message, line, own_s = reply
+        if own_s > allowed.free_s:
+            account = _paid(account, own_s, allowed)
         if not isinstance(message, Answer):
             return _charged(Wrong("illegal_move", None, line), account)
         index = message.choice if message.move is None else find(message.move)
@@ -87,25 +77,28 @@ def verdict(reply: Reply, legal: int, find: Find, account: Account, allowed: All
             return Verdict(index, None, account)
         return _charged(Wrong("illegal_move", _out_of_range(message, legal), line), account)
     if isinstance(reply, Unreadable):
-        account = _paid(account, reply.wall_s, reply.cpu_ns / 1e9, allowed)
+        account = _paid(account, reply.own_s, allowed)
         return _charged(Wrong(reply.problem.code, reply.problem.message, reply.line), account)
     if isinstance(reply, TimedOut):
-        detail = (_CPU_OUT if reply.by_cpu else _WALL_OUT) if allowed.by_cpu else None
-        empty = Account(account.lives, 0.0, 0.0 if allowed.by_cpu else math.inf)
-        return _charged(Wrong("timeout", detail, None), empty)
+        return _charged(Wrong("timeout", _how(reply), None), Account(account.lives, 0.0))
     code, detail = ending(reply.code, reply.ended, allowed.limits)
     return Verdict(Instead.FORFEIT, Wrong(code, reply.detail or detail, None), account)
 
 
-def _paid(account: Account, wall_s: float, cpu_s: float, allowed: Allowance) -> Account:
-    """Take what an answer used beyond the free time out of the banks."""
-    wall_limit, cpu_limit, _, _ = allowed
-    lives, wall_bank, cpu_bank = account
-    if wall_s > wall_limit:
-        wall_bank = max(0.0, wall_bank - (wall_s - wall_limit))
-    if cpu_s > cpu_limit:
-        cpu_bank = max(0.0, cpu_bank - (cpu_s - cpu_limit))
-    return Account(lives, wall_bank, cpu_bank)
+def _how(reply: TimedOut) -> str | None:
+    """Return what the bot did with its time, as far as it is known."""
+    known = []
+    if reply.stale is not None:
+        known.append(f"a line came for request {reply.stale}, which had been answered or had timed out")
+    if reply.cpu_s is not None:
+        known.append(f"in {reply.own_s * 1000:.0f} ms it computed for {reply.cpu_s * 1000:.0f} ms")
+    return "; ".join(known) or None
+
+
+def _paid(account: Account, own_s: float, allowed: Allowance) -> Account:
+    """Take what an answer used beyond the free time out of the bank."""
+    over_s = max(0.0, own_s - allowed.free_s)
+    return account._replace(bank_s=max(0.0, account.bank_s - over_s))
 
 
 def _charged(wrong: Wrong, account: Account) -> Verdict:

@@ -40,7 +40,7 @@ from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
 from arena.referee.seat import Seat
 from arena.referee.table import Ask, Table
 from arena.referee.terms import Terms
-from arena.sandbox import Box, ProgramError, SandboxError
+from arena.sandbox import Box, ProgramError, SandboxError, waited_ns
 from protocol import LINE_LIMIT, Greeting, encode, framing, show
 
 _GOT_SHOWN = 1000  # bytes of a faulty line that are kept in the record
@@ -104,12 +104,18 @@ class Greeted:
 Launch = Callable[[int], Box]
 
 
-def play_match(spec: MatchSpec, launch: Launch, clock: Callable[[], float] = time.monotonic) -> MatchResult:
+def play_match(
+    spec: MatchSpec,
+    launch: Launch,
+    clock: Callable[[], float] = time.monotonic,
+    waited_ns: Callable[[], int] = waited_ns,
+) -> MatchResult:
     """Play all games of a match. `launch(i)` starts bot i of the spec, under the terms' limits.
 
-    Raises ArenaError, after ending all processes, if this machine failed.
+    `clock` gives seconds, `waited_ns` how long this thread has waited for a core. Raises ArenaError, after ending all
+    processes, if this machine failed.
     """
-    match = _Match(spec, launch, clock)
+    match = _Match(spec, launch, clock, waited_ns)
     try:
         with closing(match.table):
             return match.play()
@@ -119,7 +125,7 @@ def play_match(spec: MatchSpec, launch: Launch, clock: Callable[[], float] = tim
 
 def greet(spec: MatchSpec, bot: int, launch: Launch, clock: Callable[[], float] = time.monotonic) -> Greeted:
     """Start one bot of the spec, exchange hellos, and end it. Raises ArenaError if this machine failed."""
-    match = _Match(spec, launch, clock)
+    match = _Match(spec, launch, clock, waited_ns)
     match.players = [match.players[bot]]
     try:
         with closing(match.table):
@@ -149,7 +155,7 @@ def hello(spec: MatchSpec, bot: int) -> bytes:
                 "flood_bytes": spec.terms.flood_bytes,  # of the limits below, in the place that it had in 0.1.0
                 "lives": spec.terms.lives,
                 "forfeits": spec.terms.forfeits,
-                "clock": "cpu" if spec.terms.timing.cpu else "wall",
+                "clock": "own" if spec.terms.timing.own else "wall",
                 "ponder": spec.terms.timing.ponder,
                 **spec.terms.limits.on_wire(),
             },
@@ -172,7 +178,7 @@ def _ms(seconds: float) -> int:
 class _Player:
     """One bot of the match: its process, and its account in the present game. Only the match writes it."""
 
-    __slots__ = ("absent", "account", "bot", "forfeits", "processes", "seat", "sent", "warned")
+    __slots__ = ("absent", "account", "bot", "drained", "forfeits", "processes", "seat", "sent", "warned")
 
     def __init__(self, bot: int, account: Account) -> None:
         self.bot = bot
@@ -181,17 +187,20 @@ class _Player:
         self.absent = Gone("start_failed")  # why there is no process, if there is none
         self.processes = 0
         self.forfeits = 0
+        self.drained = False  # a timeout has emptied its bank, for the rest of the match
         self.warned = 0  # stray lines that the bot has been told of
         self.sent = b""  # the last line that asked it something
 
 
 class _Match:
-    def __init__(self, spec: MatchSpec, launch: Launch, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, spec: MatchSpec, launch: Launch, clock: Callable[[], float], waited_ns: Callable[[], int]
+    ) -> None:
         self.spec = spec
         self.terms = terms = spec.terms
         self.launch = launch
         self.clock = clock
-        self.table = Table(clock, terms.timing.cpu, terms.timing.ponder, terms.limits.cores)
+        self.table = Table(clock, terms.timing.own, terms.timing.ponder, terms.limits.cores, waited_ns)
         self.allowed = allowance(terms)
         self.players = [_Player(bot, new_account(terms)) for bot in range(spec.seats)]
         self.logs: list[tuple[int, int, bytes]] = []
@@ -222,12 +231,10 @@ class _Match:
         began = self.clock()
         self.table.freeze_idle()  # those that live on: starting the others takes long
         started = [(player, seat) for player in absent if (seat := self.start(player)) is not None]
-        timing = self.terms.timing
-        seconds = timing.start_ms / 1000
-        wall, cpu = seconds * timing.factor, seconds if timing.cpu else float("inf")
+        seconds = self.terms.timing.start_ms / 1000
         for player, _ in started:
             player.sent = hello(self.spec, player.bot)
-        replies = self.table.exchange([Ask(seat, 0, player.sent, wall, cpu) for player, seat in started])
+        replies = self.table.exchange([Ask(seat, 0, player.sent, seconds) for player, seat in started])
         for (player, _), reply in zip(started, replies, strict=True):
             why = self.no_hello(reply)
             if why is not None:
@@ -256,10 +263,8 @@ class _Match:
                 return None
             case Unreadable(problem, line):
                 return f"its first line was no hello: {problem.message}: {show(line, _ECHO_SHOWN)}"
-            case TimedOut(by_cpu):
-                timing = self.terms.timing
-                allowed = f"{timing.start_ms} ms of CPU time" if by_cpu else f"{timing.start_ms * timing.factor} ms"
-                return f"no hello within {allowed}"
+            case TimedOut():
+                return f"no hello within {self.terms.timing.start_ms} ms"
             case Gone(code, ended):
                 code, detail = ending(code, ended, self.terms.limits)
                 return detail or FAULTS[code].message
@@ -305,8 +310,6 @@ class _Game:
         self.players = [match.players[bot] for bot in record.seating]
         self.feed = wire.Feed(match.spec.seats)
         self.allowed = match.allowed
-        timing = match.terms.timing
-        self.limit_ms, self.wall_limit_ms = timing.limit_ms, timing.limit_ms * timing.factor
 
     def play(self, state: State) -> Over:
         """Play to the end of the game."""
@@ -330,7 +333,7 @@ class _Game:
         number = self.record.game
         handles = [self.match.spec.handles[player.bot] for player in self.players]
         for seat, player in enumerate(self.players):
-            player.account = new_account(self.match.terms)
+            player.account = new_account(self.match.terms, player.drained)
             if player.seat is not None:
                 player.seat.capture.mark(f"--- game {number} ---")
                 player.seat.send(wire.game_start(view(state, seat), number, handles))
@@ -366,16 +369,12 @@ class _Game:
         """Return the request to a bot, which is told first what was wrong with lines that it sent unasked."""
         if seat.stray_count > player.warned and seat.gone is None:
             self.warn(player, seat)
-        wall_limit, cpu_limit, by_cpu, _ = self.allowed
-        _, wall_bank, cpu_bank = player.account
+        bank_s = player.account.bank_s
         number = seat.number + 1
-        wall_bank_ms = _ms(wall_bank)
-        bank_ms = _ms(cpu_bank) if by_cpu else wall_bank_ms
         events = self.feed.take(sight.seat)
-        player.sent = line = question.line(
-            sight, number, events, menu, self.limit_ms, bank_ms, self.wall_limit_ms, wall_bank_ms
-        )
-        return Ask(seat, number, line, wall_limit + wall_bank, cpu_limit + cpu_bank)
+        limit_ms = self.match.terms.timing.limit_ms
+        player.sent = line = question.line(sight, number, events, menu, limit_ms, _ms(bank_s))
+        return Ask(seat, number, line, self.allowed.free_s + bank_s)
 
     def absence(self, player: _Player) -> Gone:
         """Return the reply of a bot that has no process."""
@@ -385,15 +384,14 @@ class _Game:
         """Return the answer that counts for a seat, and record what it took and what was wrong."""
         record = self.record
         choice, wrong, player.account = verdict(reply, len(menu.moves), menu.find, player.account, self.allowed)
-        record.times.append(round(reply.wall_s * 1_000_000))
+        record.times.append(round(reply.own_s * 1_000_000))
         if not isinstance(reply, Gone):
             self.match.times[player.bot].append(record.times[-1])
-        if self.allowed.by_cpu:
-            record.cpu.append(round(reply.cpu_ns / 1000))
         if wrong is None:
             assert not isinstance(choice, Instead)
             record.words.append(menu.words[choice])
             return menu.moves[choice]
+        player.drained = player.drained or wrong.code == "timeout"
         if choice is Instead.DEFAULT:
             return self.default(player, sight, wrong)
         return self.forfeit(player, wrong)

@@ -1,90 +1,112 @@
-"""What one line costs its bot: wall time and CPU time, and when the process is frozen.
+"""What one line costs its bot: own time, which is wall time less the time in which the host kept the bot from a core.
 
-Nothing samples CPU time. What a line cost is the difference of two readings. A process can't use what is left of its
-CPU time in less than that over `cores` of wall time, so `look_at` is when a reading is next worth its cost.
+    own time = wall time - (the longest wait of one of the bot's tasks + the referee's wait before it read the answer)
+               but at least the bot's CPU time / the cores that it may use
+
+The second bound keeps a bot from gaining time by threads that keep one another waiting. The kernel counts waits for
+each task (arena/sandbox/linux/tasks.py). Nothing is read for a line that is answered in the first millisecond, which is
+charged by the wall: a reading costs as much as a fast bot's whole answer. `mark` takes the first reading of a line.
+
+A wait counts when it has ended. So a bot that seems to be out of time while one of its tasks is ready is looked at
+again after that task ran. A host that keeps a bot waiting for MOST_WALL times what it may use stands still.
 """
 
-import math
+from typing import NamedTuple
 
-from arena.sandbox import Box, SandboxError
+from arena.sandbox import Box, SandboxError, Spent
 
-_LEAST_STEP_S = 0.001  # between two readings of CPU time; the poll knows no less
+MOST_WALL = 10  # times the own time that a line may cost: 4 burning processes a core stretch it 5 times
+LEAST_WALL_S = 5.0  # but at least so long: a limit of a millisecond says nothing about the host
+_LEAST_STEP_S = 0.001  # between two readings; the poll knows no less
+_AGAIN_S = 0.005  # until a task that is ready is looked at again; the kernel's own accounts lag by 4 ms
+
+
+class _Mark(NamedTuple):
+    """The first reading of a line: CPU time of the bot, in ns, and its tasks."""
+
+    cpu_ns: int
+    tasks: dict[int, Spent]
 
 
 class Meter:
     """The meter of one bot process.
 
-    `asked_at`, `deadline`, `look_at` and `spent_at` are readings of the table's clock, in s; `cpu_used` is in ns and
-    stays 0 unless CPU time is charged. `spent`: the CPU time ran out, at `spent_at`. `settled`: no line is being
-    charged.
+    `asked_at` and `look_at` are readings of the table's clock, `allowed_s` is what the line may cost, `own_s` what it
+    has cost when it was last read, of which `cpu_s` is the second bound; all in s. `settled`: no line is being charged.
     """
 
     __slots__ = (
         "_box",
-        "_charges_cpu",
         "_cores",
         "_freezes",
         "_frozen",
         "_mark",
+        "_moved_ns",
+        "_tells",
+        "allowed_s",
         "asked_at",
-        "cpu_limit",
-        "cpu_used",
-        "deadline",
+        "cpu_s",
         "look_at",
+        "own_s",
         "settled",
-        "spent",
-        "spent_at",
     )
 
-    def __init__(self, box: Box, charges_cpu: bool, freezes: bool, cores: float) -> None:
+    def __init__(self, box: Box, tells: bool, freezes: bool, cores: float) -> None:
         self._box = box
-        self._charges_cpu = charges_cpu
+        self._tells = tells
         self._freezes = freezes
         self._cores = cores
-        self.cpu_limit = math.inf
         self._frozen = False
-        self._mark = 0  # the last reading; the first line pays for the start of the process
-        self.asked_at = self.deadline = self.look_at = self.spent_at = 0.0
-        self.cpu_used = 0
+        self._mark: _Mark | None = None
+        self._moved_ns = -1
+        self.asked_at = self.look_at = self.allowed_s = self.own_s = self.cpu_s = 0.0
         self.settled = True
-        self.spent = False
 
-    def start(self, now: float, wall_s: float, cpu_s: float) -> None:
+    def start(self, now: float, allowed_s: float) -> None:
         """Begin to charge a line that may cost so much."""
-        self.settled = self.spent = False
-        self.cpu_used = 0
+        self.settled = False
+        self._mark = None
+        self._moved_ns = -1
         self.asked_at = now
-        self.deadline = now + wall_s
-        self.cpu_limit = cpu_s * 1e9
-        self.look_at = min(self.deadline, now + cpu_s / self._cores)
+        self.allowed_s = allowed_s
+        self.look_at = now + allowed_s
+        self.own_s = self.cpu_s = 0.0
 
-    def settle(self) -> None:
-        """End the line: read its CPU time, or else stop the process, so that it uses no more."""
+    def mark(self) -> None:
+        """Take the line's first reading; nothing if it was taken, or the kernel tells nothing."""
+        if self._tells and self._mark is None:
+            self._mark = _Mark(self._cpu_ns(), self._tasks())
+
+    @property
+    def marked(self) -> bool:
+        """Whether the line's first reading was taken, so that the referee's wait matters."""
+        return self._mark is not None
+
+    def settle(self, now: float, referee_ns: int) -> None:
+        """End the line: read what it has cost. `referee_ns`: how long the referee waited before it read the answer."""
         self.settled = True
-        if self._charges_cpu:
-            reading = self._read()
-            self.cpu_used = reading - self._mark
-            self._mark = reading
-        elif self._freezes:
-            self.freeze()
+        self._read(now, self._tasks() if self._mark is not None else {}, referee_ns)
 
-    def has_time(self, now: float) -> bool:
-        """Tell whether the line may cost more, and if so set when to look again."""
-        if self.deadline <= now:
+    def has_time(self, now: float, referee_ns: int) -> bool:
+        """Tell whether the line may cost more, and if so set when to look again.
+
+        Raises SandboxError if the host has kept the bot waiting for too long.
+        """
+        if now < self.look_at:
+            return True
+        tasks = self._tasks() if self._mark is not None else {}
+        self._read(now, tasks, referee_ns)
+        left = self.allowed_s - self.own_s
+        if left > 0:
+            self._moved_ns = -1
+            self.look_at = now + max(_LEAST_STEP_S, left)
+        elif self._mark is not None and self._still_ready(tasks):
+            self.look_at = now + _AGAIN_S
+        else:
             return False
-        if self.look_at <= now:  # its CPU time may have run out
-            self.cpu_used = self._read() - self._mark
-            left = (self.cpu_limit - self.cpu_used) / 1e9
-            if left < 0:
-                self.spent = True
-                self.spent_at = now
-                return False
-            self.look_at = min(self.deadline, now + max(_LEAST_STEP_S, left / self._cores))
+        if now - self.asked_at > max(LEAST_WALL_S, MOST_WALL * self.allowed_s):
+            raise SandboxError(f"the host kept a bot waiting for a core: {now - self.asked_at:.1f} s for one line")
         return True
-
-    def forget(self) -> None:
-        """Charge nothing of what was used until now."""
-        self._mark = self._read()
 
     def thaw(self) -> None:
         """Let the process run; nothing if it does."""
@@ -98,8 +120,32 @@ class Meter:
             self._frozen = True
             self._box.freeze()
 
-    def _read(self) -> int:
+    def _read(self, now: float, tasks: dict[int, Spent], referee_ns: int) -> None:
+        self.own_s = wall_s = now - self.asked_at
+        mark = self._mark
+        if mark is None:
+            self.own_s = max(wall_s - referee_ns / 1e9, 0.0)
+            return
+        nothing = Spent(0, 0)
+        waits = (spent.waited_ns - mark.tasks.get(task, nothing).waited_ns for task, spent in tasks.items())
+        waited_ns = max(waits, default=0) + referee_ns
+        self.cpu_s = (self._cpu_ns() - mark.cpu_ns) / 1e9 / self._cores
+        self.own_s = max(wall_s - waited_ns / 1e9, self.cpu_s, 0.0)
+
+    def _still_ready(self, tasks: dict[int, Spent]) -> bool:
+        """Tell whether a task is ready, and none has run or ended a wait since this was last asked."""
+        moved_ns = sum(ran + waited for ran, waited in tasks.values())
+        before, self._moved_ns = self._moved_ns, moved_ns
+        return before in (-1, moved_ns) and self._box.ready()
+
+    def _cpu_ns(self) -> int:
         reading = self._box.cpu_ns()
         if reading is None:
-            raise SandboxError("the sandbox doesn't account CPU time, which this match's clock needs")
+            raise SandboxError("the sandbox doesn't tell CPU time, which this match's clock needs")
+        return reading
+
+    def _tasks(self) -> dict[int, Spent]:
+        reading = self._box.spent()
+        if reading is None:
+            raise SandboxError("the sandbox doesn't tell how long tasks wait, which this match's clock needs")
         return reading

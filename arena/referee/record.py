@@ -3,8 +3,8 @@
 A record is JSONL: a header, one line a game, and an end line whose checksum covers all lines before it but their times.
 It holds what can't be recomputed (terms, key, seats, moves, faults, times) and, of what can, only what lets `replay`
 tell that the engine still says the same: result, number of events and their digest. The moves of a game stand in one
-string, in notation, in the order in which they were asked for. Times (`times_us`, one a move, by the wall; where CPU
-time was charged also `cpu_us`) are left out of every comparison.
+string, in notation, in the order in which they were asked for. Times (`times_us`, one a move, by the match's clock) are
+left out of every comparison.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ from arena.referee.faults import FAULTS, Fault
 from arena.referee.terms import Terms
 
 VERSION = 3
-_TIMES = frozenset({"times_us", "cpu_us"})  # fields that no comparison looks at
+_TIMES = "times_us"  # the field that no comparison looks at
 
 
 class RecordError(Exception):
@@ -56,7 +56,7 @@ class Header:
 class GameRecord:
     """One game while it is played, and afterwards. `seating`: the bot of each seat; `eliminated`: (seat, turn).
 
-    `times` and `cpu` have what each move took, in us; `cpu` is empty where CPU time wasn't charged.
+    `times` has what each move took by the match's clock, in us.
     `starter` is the last winner's seat, which matters to rulesets in which the winner starts.
     """
 
@@ -64,7 +64,6 @@ class GameRecord:
     seating: tuple[int, ...]
     words: list[str] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
-    cpu: list[int] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     eliminated: list[tuple[int, int]] = field(default_factory=list)
     winner: int | None = None
@@ -129,7 +128,6 @@ def _game_payload(game: GameRecord) -> dict[str, Any]:
         "events": game.events,
         "events_sha256": game.digest,
         "times_us": game.times,
-        **({"cpu_us": game.cpu} if game.cpu else {}),
     }
 
 
@@ -145,7 +143,7 @@ def _dump(payload: dict[str, Any]) -> str:
 def _checksum(lines: Sequence[dict[str, Any]]) -> str:
     digest = hashlib.sha256()
     for line in lines:
-        digest.update(_dump({key: value for key, value in line.items() if key not in _TIMES}).encode() + b"\n")
+        digest.update(_dump({key: value for key, value in line.items() if key != _TIMES}).encode() + b"\n")
     return digest.hexdigest()
 
 
@@ -196,7 +194,6 @@ def _game(payload: dict[str, Any]) -> GameRecord:
         seating=tuple(payload["seats"]),
         words=payload["moves"].split(),
         times=payload["times_us"],
-        cpu=payload.get("cpu_us", []),
         faults=[_fault(fault) for fault in payload["faults"]],
         eliminated=[(seat, turn) for seat, turn in payload["eliminated"]],
         winner=payload["winner"],
@@ -307,8 +304,7 @@ def request_line(header: Header, game: GameRecord, number: int) -> str:
                 question = wire.Question(step.before.board, game.game)
                 menu = wire.menu(legal(sight))
                 timing = header.terms.timing
-                limit, bank, factor = timing.limit_ms, timing.bank_ms, timing.factor
-                return question.line(sight, 0, events, menu, limit, bank, limit * factor, bank * factor).decode()
+                return question.line(sight, 0, events, menu, timing.limit_ms, timing.bank_ms).decode()
             place += 1
         feed.add(step.events)
     raise RecordError(f"game {game.game} has no move {number}")

@@ -1,7 +1,6 @@
 """What comes back for a line that wants an answer: one small value for each way that it can end.
 
-The table makes replies, the judge reads them. `wall_s` is the time since the line was sent, in s; `cpu_ns` is the CPU
-time that the line cost, in ns, 0 where CPU time isn't charged.
+The table makes replies, the judge reads them. `own_s` is what the line cost by the match's clock, in s (meter.py).
 """
 
 from typing import NamedTuple
@@ -15,25 +14,33 @@ class Answered(NamedTuple):
 
     message: Answer | Greeting
     line: bytes
-    wall_s: float
-    cpu_ns: int
+    own_s: float
+
+
+class Misplaced(NamedTuple):
+    """Why a well-formed line, or many of them, can't be an answer: a fault's code, and what more is known."""
+
+    code: str
+    message: str
 
 
 class Unreadable(NamedTuple):
     """A line in time that can't be used, and why."""
 
-    problem: Malformed
+    problem: Malformed | Misplaced
     line: bytes
-    wall_s: float
-    cpu_ns: int
+    own_s: float
 
 
 class TimedOut(NamedTuple):
-    """No answer in time. `by_cpu`: the CPU time ran out, not the wall time."""
+    """No answer in time. `cpu_s` is how much of the time the bot computed, None where the kernel doesn't tell.
 
-    by_cpu: bool
-    wall_s: float
-    cpu_ns: int
+    `stale` is the id of the last line that came meanwhile and answered an earlier request; None if none came.
+    """
+
+    own_s: float
+    cpu_s: float | None = None
+    stale: int | None = None
 
 
 class Gone(NamedTuple):
@@ -42,8 +49,7 @@ class Gone(NamedTuple):
     code: str
     ended: Exit | None = None
     detail: str | None = None
-    wall_s: float = 0.0
-    cpu_ns: int = 0
+    own_s: float = 0.0
 
 
 Reply = Answered | Unreadable | TimedOut | Gone

@@ -9,6 +9,8 @@ Must not know: deadlines, CPU time, what a line means to the game.
 
 import os
 
+from arena.referee.faults import FREE_STRAYS
+from arena.referee.replies import Misplaced
 from arena.sandbox import Box, Capture
 from protocol import LINE_LIMIT, Answer, Greeting, LineBuffer, Malformed, decode, parse_hello, parse_reply
 
@@ -17,10 +19,7 @@ _STRAYS_KEPT = 3  # examples of stray lines that are kept until they are reporte
 
 
 class Seat:
-    """The conversation with one bot process. `answered_at` is a reading of the table's clock, in s.
-
-    Only the seat writes its fields.
-    """
+    """The conversation with one bot process. Only the seat writes its fields."""
 
     __slots__ = (
         "_flood_bytes",
@@ -28,14 +27,15 @@ class Seat:
         "_lines",
         "_received",
         "_strays",
+        "_unasked",
         "_unsent",
         "answer",
-        "answered_at",
         "box",
         "capture",
         "gone",
         "line",
         "number",
+        "stale",
         "stray_count",
         "waiting",
     )
@@ -45,12 +45,13 @@ class Seat:
         self.capture = Capture()
         self.number = 0  # id of the open or last request; 0 is the hello
         self.waiting = False
-        self.answer: Answer | Greeting | Malformed | None = None
+        self.answer: Answer | Greeting | Malformed | Misplaced | None = None
         self.line = b""  # the line that was the answer
-        self.answered_at = 0.0
         self.gone: str | None = None  # a fault's code
+        self.stale: int | None = None  # the earlier id that the last line since the request had
         self.stray_count = 0  # since they were last reported
         self._strays: list[bytes] = []  # examples of them
+        self._unasked = 0  # strays that came since the last line that wants an answer
         self._late: set[int] = set()  # ids that timed out and whose answer hasn't come yet
         self._flood_bytes = flood_bytes
         self._lines = LineBuffer()
@@ -95,13 +96,17 @@ class Seat:
         if self.gone is not None:
             return
         self.number = number
+        self.stale = None
         self._received = 0
         self.line = b""
         self.waiting = True
         self.send(line)
+        if self._unasked > FREE_STRAYS:  # they came when nothing was open
+            self._take_strays_for_answer()
+        self._unasked = 0
 
-    def receive(self, now: float) -> None:
-        """Read once from the bot's output; `now` is when it was found readable."""
+    def receive(self) -> None:
+        """Read once from the bot's output."""
         try:
             data = os.read(self.box.stdout, LINE_LIMIT)
         except BlockingIOError:
@@ -116,7 +121,7 @@ class Seat:
             if len(line) > LINE_LIMIT:
                 self.leave("line_too_long")
                 return
-            self._take(line, now)
+            self._take(line)
         if not data.endswith(b"\n") and self._lines.pending > LINE_LIMIT:
             self.leave("line_too_long")
         elif self._received > self._flood_bytes:
@@ -129,7 +134,7 @@ class Seat:
 
     # -- lines
 
-    def _take(self, line: bytes, now: float) -> None:
+    def _take(self, line: bytes) -> None:
         if self.waiting or self._late:
             answer = self._read(line)
             if answer is _LATE:
@@ -138,12 +143,11 @@ class Seat:
                 assert not isinstance(answer, str)
                 self.answer = answer
                 self.line = line
-                self.answered_at = now
                 self.waiting = False
                 return
         self._count_stray(line)
 
-    def _read(self, line: bytes) -> Answer | Greeting | Malformed | str | None:
+    def _read(self, line: bytes) -> Answer | Greeting | Malformed | Misplaced | str | None:
         """Return the answer to the open line, _LATE for one that timed out, None for a line with another id."""
         message = decode(line)
         if isinstance(message, Malformed):
@@ -155,14 +159,28 @@ class Seat:
             if number in self._late:
                 self._late.discard(number)
                 return _LATE
+            if self.waiting and not 0 < number <= self.number:
+                return Misplaced("wrong_id", f"sent {number}, asked {self.number}")
+            self.stale = number
             return None
         return parse_reply(message)
 
     def _count_stray(self, line: bytes) -> None:
-        """Count a line that answers nothing."""
+        """Count a line that answers nothing; one too many is an answer, and a fault."""
         self.stray_count += 1
+        self._unasked += 1
         if len(self._strays) < _STRAYS_KEPT:
             self._strays.append(line[:LINE_LIMIT])
+        if self.waiting and self._unasked > FREE_STRAYS:
+            self._take_strays_for_answer()
+
+    def _take_strays_for_answer(self) -> None:
+        """Close the open line by the strays; a reply that it still gets comes late."""
+        self.answer = Misplaced("too_many_strays", "the first of them is shown")
+        self.line = self._strays[0] if self._strays else b""
+        self.waiting = False
+        self._unasked = 0
+        self._late.add(self.number)
 
     @property
     def last_stray(self) -> bytes:

@@ -11,15 +11,11 @@ module writes another's fields. What came back leaves the table as a value (repl
 
     table --- poll, descriptors
       |--- seat   box, number, waiting, answer, gone, strays
-      `--- meter  asked_at, deadline, look_at, cpu_used, settled, spent, frozen
+      `--- meter  asked_at, look_at, allowed_s, own_s, cpu_s, settled, frozen
 
-By CPU time a seat has a second budget. The poll ends when its meter wants a reading. A meter is read again and again
-until the CPU time is used up or the answer is there; then the last reading decides. What a bot uses while it isn't
-asked is charged to its next line.
-
-Unless bots may ponder those that aren't asked are frozen: by wall time, which can't charge them, from their answer to
-their next line; by CPU time as soon as the others take longer than _FREEZE_S, since to stop and wake a process costs as
-much as a fast bot's whole answer, and costs nothing while the referee waits anyway.
+Two things wait until the bots take longer than _SLOW_S, since each costs as much as a fast bot's whole answer, and
+costs nothing while the referee waits anyway: the first reading of each meter, and, unless bots may ponder, to freeze
+those that aren't asked.
 
 Whose fault it is when nothing moves: a referee that wakes over _STALLED_S late stood still with the whole host, and
 then no answer's lateness says anything about its bot.
@@ -32,13 +28,13 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 from arena.referee.meter import Meter
-from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
+from arena.referee.replies import Answered, Gone, Misplaced, Reply, TimedOut, Unreadable
 from arena.referee.seat import Seat
-from arena.sandbox import Exit, SandboxError, readable
+from arena.sandbox import Exit, SandboxError, readable, waited_ns
 from protocol import Malformed
 
 _TICK_S = 0.02  # how often processes are looked at: one may die while a child holds its output open, or break a limit
-_FREEZE_S = 0.001  # how long a bot may run on while others are asked; the poll knows no less
+_SLOW_S = 0.001  # how long a bot is charged by the wall, and may run on while others are asked; the poll knows no less
 _LEAVE_S = 0.5  # how long a bot has to leave after match_over (SPEC.md)
 _OVERSLEPT_S = 0.05  # a referee this late itself can't tell what came in time: what then lies in the pipe counts
 _STALLED_S = 5.0  # bots that are limited in cores can't keep the referee waiting for a core so long
@@ -47,39 +43,48 @@ _DYING_S = 0.1  # how long a process that closed its output may take to end and 
 
 
 class Ask(NamedTuple):
-    """A line that wants an answer, its number, and what it may cost: wall time and CPU time, in s."""
+    """A line that wants an answer, its number, and the time that it may cost, in s."""
 
     seat: Seat
     number: int
     line: bytes
-    wall_s: float
-    cpu_s: float
+    allowed_s: float
 
 
+_WRONG = (Malformed, Misplaced)  # a tuple: isinstance takes three times as long for a union
 _Asked = tuple[Seat, Meter]
 
 
 class Table:
     """A set of seats polled together.
 
-    `clock` returns seconds and must be monotonic. `cpu`: seats have a budget of CPU time too, and use at most `cores`
-    at once. `ponder`: they may go on between two lines.
+    `clock` returns seconds and must be monotonic. `own`: seats are charged their own time, and may use `cores` at once;
+    else wall time. `ponder`: they may go on between two lines. `waited_ns` tells how long the referee has waited for a
+    core.
     """
 
-    def __init__(self, clock: Callable[[], float], cpu: bool = False, ponder: bool = False, cores: float = 1) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        own: bool = False,
+        ponder: bool = False,
+        cores: float = 1,
+        waited_ns: Callable[[], int] = waited_ns,
+    ) -> None:
         self._clock = clock
-        self._charges_cpu = cpu
+        self._waited_ns = waited_ns
+        self._charges_own = own
         self._freezes = not ponder
-        self._forgives = cpu and ponder
         self._cores = max(1.0, cores)
         self._now = 0.0  # the last reading of the clock
+        self._polled_ns = 0  # the referee's waits when it last began to poll, or sent the lines
         self._poll = select.poll()
         self._by_descriptor: dict[int, tuple[Seat, Meter, str]] = {}
         self._meters: dict[Seat, Meter] = {}
 
     def add(self, seat: Seat) -> None:
         """Begin to poll a seat's pipes."""
-        meter = self._meters[seat] = Meter(seat.box, self._charges_cpu, self._freezes, self._cores)
+        meter = self._meters[seat] = Meter(seat.box, self._charges_own, self._freezes, self._cores)
         for name, descriptor in (("out", seat.box.stdout), ("err", seat.box.stderr)):
             self._by_descriptor[descriptor] = (seat, meter, name)
             self._poll.register(descriptor, select.POLLIN)
@@ -99,32 +104,33 @@ class Table:
         """
         self._look(0)
         asked = []
-        for seat, number, line, wall_s, cpu_s in asks:
+        for seat, number, line, allowed_s in asks:
             meter = self._meters[seat]
             if seat.gone is None:
                 meter.thaw()
-                if self._forgives:
-                    meter.forget()
             seat.ask(number, line)
             if seat.blocked:
                 self._watch_input(seat, meter)
-            asked.append((seat, meter, wall_s, cpu_s))
+            asked.append((seat, meter, allowed_s))
         start = self._clock()
         waiting = []
-        for seat, meter, wall_s, cpu_s in asked:
-            if seat.waiting:
-                meter.start(start, wall_s, cpu_s)
-                if seat.gone is None:
-                    waiting.append((seat, meter))
+        for seat, meter, allowed_s in asked:
+            meter.start(start, allowed_s)
+            if not seat.waiting:
+                meter.settle(start, 0)
+            elif seat.gone is None:
+                waiting.append((seat, meter))
         self._await(waiting, start)
-        return [self._reply(seat, meter) for seat, meter, _, _ in asked]
+        return [self._reply(seat, meter) for seat, meter, _ in asked]
 
     def _await(self, waiting: list[_Asked], start: float) -> None:
         """Poll until each seat has answered, is gone, or is out of time."""
         self._now = start
+        if self._charges_own:
+            self._polled_ns = self._waited_ns()
         tick = start + _TICK_S
-        freeze_at = start + _FREEZE_S
-        pause = _FREEZE_S if self._freezes else _TICK_S
+        slow_at = start + _SLOW_S
+        pause = _SLOW_S
         while waiting:
             now = self._clock()
             left = min(meter.look_at for _, meter in waiting) - now
@@ -132,48 +138,59 @@ class Table:
             before = self._now
             heard = True
             if left > 0:
+                if self._charges_own and pause == _TICK_S:
+                    self._polled_ns = self._waited_ns()
                 heard = self._look(math.ceil(nap * 1000))
                 if (not heard and pause == _TICK_S) or now >= tick:
                     self._look_at_processes(waiting)
                     tick = now + _TICK_S
             else:
                 self._now = now
-                if left < -_OVERSLEPT_S:
+                if self._charges_own or left < -_OVERSLEPT_S:
                     self._look(0)
                 self._expire(waiting, now)
             if self._now - before > nap + _STALLED_S:
                 raise SandboxError(f"the host stood still for {self._now - before:.0f} s")
             waiting = [each for each in waiting if each[0].waiting and each[0].gone is None]
-            if waiting and (not heard or now >= freeze_at):
+            if waiting and (not heard or now >= slow_at):
                 self.freeze_idle()
+                if self._charges_own:
+                    self._mark(waiting)
                 pause = _TICK_S
+
+    def _mark(self, waiting: Sequence[_Asked]) -> None:
+        """Take the first reading of each line that is still open."""
+        for seat, meter in waiting:
+            if seat.waiting:
+                meter.mark()
 
     def _expire(self, waiting: Sequence[_Asked], now: float) -> None:
         """Give up seats at their own deadline: however long the others take, they get no time by that."""
+        self._mark(waiting)
+        referee_ns = self._late_ns()
         for seat, meter in waiting:
-            if seat.waiting and not meter.has_time(now):
+            if seat.waiting and not meter.has_time(now, referee_ns):
                 seat.expire()
-                meter.settle()
+                meter.settle(now, referee_ns)
                 meter.freeze()
 
     def _reply(self, seat: Seat, meter: Meter) -> Reply:
         """Return what came back for the line that was just sent."""
-        if not meter.settled and seat.gone is None:
-            meter.settle()
-        answer, answered_at, cpu_used = seat.answer, seat.answered_at, meter.cpu_used
+        answer = seat.answer
         if answer is None:
             if seat.gone is not None:
                 return self._gone(seat, meter)
-            ended_at = meter.spent_at if meter.spent else meter.deadline
-            return TimedOut(meter.spent, ended_at - meter.asked_at, cpu_used)
-        wall_s = answered_at - meter.asked_at
-        if cpu_used > meter.cpu_limit:
-            return TimedOut(True, wall_s, cpu_used)
-        if 0 < answered_at - meter.deadline < _OVERSLEPT_S:
-            return TimedOut(False, meter.deadline - meter.asked_at, cpu_used)
-        if isinstance(answer, Malformed):
-            return Unreadable(answer, seat.line, wall_s, cpu_used)
-        return Answered(answer, seat.line, wall_s, cpu_used)
+            return self._timed_out(seat, meter)
+        late_s = meter.own_s - meter.allowed_s
+        if late_s > 0 and (late_s < _OVERSLEPT_S or meter.cpu_s > meter.allowed_s):
+            return self._timed_out(seat, meter)
+        if isinstance(answer, _WRONG):
+            return Unreadable(answer, seat.line, meter.own_s)
+        return Answered(answer, seat.line, meter.own_s)
+
+    def _timed_out(self, seat: Seat, meter: Meter) -> TimedOut:
+        cpu_s = meter.cpu_s * self._cores if meter.marked else None
+        return TimedOut(min(meter.own_s, meter.allowed_s), cpu_s, seat.stale)
 
     def freeze_idle(self) -> None:
         """Stop all that aren't asked, or are gone, unless they may ponder; a seat's next line wakes it."""
@@ -234,9 +251,7 @@ class Table:
         for descriptor, _ in ready:
             seat, meter, name = self._by_descriptor[descriptor]
             if name == "out":
-                seat.receive(now)
-                if not seat.waiting and not meter.settled:
-                    meter.settle()
+                self._receive(seat, meter, now)
                 if seat.gone is not None:
                     self._forget(descriptor)
             elif name == "err":
@@ -249,13 +264,23 @@ class Table:
         return bool(ready)
 
     def _look_at_processes(self, waiting: Sequence[_Asked]) -> None:
-        for seat, _ in waiting:
+        for seat, meter in waiting:
             if seat.box.exit() is not None:
                 # Its last lines may still lie in the pipe; after them, nobody is there to answer.
                 while seat.waiting and seat.gone is None and readable(seat.box.stdout):
-                    seat.receive(self._clock())
+                    self._receive(seat, meter, self._clock())
                 if seat.waiting and seat.gone is None:
                     seat.leave("exited")
+
+    def _receive(self, seat: Seat, meter: Meter, now: float) -> None:
+        """Read once what a seat said, and end the charge of the line that it answered."""
+        seat.receive()
+        if not seat.waiting and not meter.settled:
+            meter.settle(now, self._late_ns() if now - meter.asked_at > _SLOW_S else 0)
+
+    def _late_ns(self) -> int:
+        """Return how long the referee has waited for a core since it last began to poll."""
+        return self._waited_ns() - self._polled_ns if self._charges_own else 0
 
     def _watch_input(self, seat: Seat, meter: Meter) -> None:
         if seat.box.stdin not in self._by_descriptor:

@@ -2,9 +2,8 @@
 
 Whoever plays, stores or audits a match holds one `Terms`. run.json and records write it by the same `to_json`.
 
-The clock has two modes. By wall time there is one budget. By CPU time there are two: the CPU time of a bot's process
-and of all its descendants, and, WALL_FACTOR times as large, the wall time. Each is consumed by what it measures. The
-one that runs out first is a timeout. So a loaded host fails nobody, and sleeping isn't free.
+The clock charges a bot's own time (meter.py): a loaded host fails nobody, and sleeping isn't free. Where the kernel
+doesn't tell how long tasks wait for a core, it charges wall time.
 """
 
 from dataclasses import asdict, dataclass, field
@@ -13,27 +12,20 @@ from typing import Any
 from arena.coup import COUP, Ruleset, from_dict, to_dict
 from arena.sandbox import LIMITS, LimitRule, Limits
 
-WALL_FACTOR = 5  # 20 ms of CPU took 80 ms, 110 at worst, with 4 burning processes per core here
-
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Free time a request, bank a game, time to start, in ms; of CPU time if `cpu`, else of wall time.
+    """Free time a request, bank a game, time to start, in ms; of own time if `own`, else of wall time.
 
-    `ponder`: bots may compute while it isn't their turn. Otherwise they are frozen while others think, and
-    where the sandbox can't do that, what they burn is charged to their next request (wall time can't tell).
+    `ponder`: bots may compute while it isn't their turn. Otherwise they are frozen while others think, where the
+    sandbox can do that.
     """
 
     limit_ms: int = 500
     bank_ms: int = 10_000
     start_ms: int = 10_000
-    cpu: bool = False
+    own: bool = False
     ponder: bool = False
-
-    @property
-    def factor(self) -> int:
-        """Return how many times as large the wall budgets are."""
-        return WALL_FACTOR if self.cpu else 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,21 +130,11 @@ class Question:
         menu: "Menu",
         limit_ms: int,
         bank_ms: int,
-        wall_limit_ms: int | None = None,
-        wall_bank_ms: int | None = None,
     ) -> bytes:
-        """Return the request line of one seat; `number` is the request's id, times are in milliseconds.
-
-        None for the wall times: they are the times, so bots are charged by the wall.
-        """
-        if wall_limit_ms is None:
-            wall_limit_ms = limit_ms
-        if wall_bank_ms is None:
-            wall_bank_ms = bank_ms
+        """Return the request line of one seat; `number` is the request's id, times are in milliseconds."""
         return (
             f'{{"type":"request","id":{number}{self._head}{",".join(events)}{self._before}{_you(view)}{self._after}'
-            f'{menu.json},"clock":{{"limit_ms":{limit_ms},"bank_ms":{bank_ms},'
-            f'"wall_limit_ms":{wall_limit_ms},"wall_bank_ms":{wall_bank_ms}}}}}\n'
+            f'{menu.json},"clock":{{"limit_ms":{limit_ms},"bank_ms":{bank_ms}}}}}\n'
         ).encode()
 
 

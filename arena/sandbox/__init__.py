@@ -7,7 +7,7 @@ function of this process over real pipes.
 
 from arena.sandbox.backend import Backend
 from arena.sandbox.backends import backend, make, programs_of, strongest, sweep, sweep_all, takers, why_not
-from arena.sandbox.box import CLOSE_MS, Box, Counted, Exit, Program, ProgramError, Sandbox, SandboxError
+from arena.sandbox.box import CLOSE_MS, Box, Counted, Exit, Program, ProgramError, Sandbox, SandboxError, Spent
 from arena.sandbox.bundle import copy_files
 from arena.sandbox.capture import Capture
 from arena.sandbox.cause import caused
@@ -17,6 +17,7 @@ from arena.sandbox.finding import Finding
 from arena.sandbox.inside import InsideBox, InsideSandbox, Peer, Script, replies
 from arena.sandbox.limits import LIMITS, LimitRule, Limits
 from arena.sandbox.linux.launch import PR_SET_CHILD_SUBREAPER, become_subreaper
+from arena.sandbox.linux.tasks import waited_ns
 from arena.sandbox.process import ProcessSandbox
 from arena.sandbox.programs import Programs
 from arena.sandbox.trees import FULL, full, locked, no_room, remove_dead_scratch, remove_tree, scratch_folder
@@ -50,6 +51,7 @@ __all__ = [
     "Sandbox",
     "SandboxError",
     "Script",
+    "Spent",
     "Trouble",
     "TroubleError",
     "backend",
@@ -74,5 +76,6 @@ __all__ = [
     "sweep_all",
     "takers",
     "trouble_of",
+    "waited_ns",
     "why_not",
 ]

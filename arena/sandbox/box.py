@@ -14,13 +14,20 @@ its three pipes until `close()`; nobody else closes, reaps or kills. Nothing of 
 import signal
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from arena.sandbox.limits import LIMITS, Limits
 
 Counted = tuple[tuple[str, int], ...]  # pairs of a field of Limits and how often the kernel saw it take effect
 
 CLOSE_MS = 100  # SIGKILL takes 1 to 3 ms on a busy laptop; a process that needs longer may hang in the kernel for ever
+
+
+class Spent(NamedTuple):
+    """What one task (a thread) has spent: time on a core, and time in which it was ready and got none, in ns."""
+
+    ran_ns: int
+    waited_ns: int
 
 
 class _OneLineError(Exception):
@@ -112,6 +119,15 @@ class Box(Protocol):
         It never falls, and stays readable after the program's end, until `close`.
         """
 
+    def spent(self) -> dict[int, Spent] | None:
+        """Return what each task of the program and its descendants has spent, by its number; None where it isn't told.
+
+        A wait for a core counts when it has ended. A task that has ended is left out.
+        """
+
+    def ready(self) -> bool:
+        """Tell whether a task of the program or its descendants is on a core, or waits for one."""
+
     def freeze(self) -> None:
         """Stop the program and its descendants where they are; nothing where the sandbox can't. Idempotent.
 
@@ -144,8 +160,8 @@ class Sandbox(Protocol):
         """One line: what it is and what it blocks."""
 
     @property
-    def accounts_cpu(self) -> bool:
-        """Whether `Box.cpu_ns` of its boxes gives numbers, descendants included."""
+    def tells_waits(self) -> bool:
+        """Whether `Box.cpu_ns` and `Box.spent` of its boxes give numbers, descendants included."""
 
     @property
     def freezes(self) -> bool:

@@ -9,9 +9,9 @@ import subprocess
 from pathlib import Path
 from typing import Literal
 
-from arena.sandbox.box import Box, Counted, Sandbox, SandboxError
+from arena.sandbox.box import Box, Counted, Sandbox, SandboxError, Spent
 from arena.sandbox.limits import Limits
-from arena.sandbox.linux import Cgroup, Watch, cgroup
+from arena.sandbox.linux import Cgroup, Watch, cgroup, tasks
 from arena.sandbox.wait import reap_late
 
 # Errors of exec and chdir that are the program's; others (EAGAIN, ENOMEM, EMFILE, ...) are this machine's.
@@ -82,16 +82,21 @@ class ChildBox(Box):
         self._limits = limits
         self._group = group
         self._watch = watch
+        self._counter = group or watch
         self._excess: str | None = None  # the limit that we killed it for
         self._closed = False
 
     def cpu_ns(self) -> int | None:
         """Return the CPU time of the program and all its descendants; without control groups, of those seen."""
-        if self._closed:
-            return None
-        if self._group is not None:
-            return self._group.cpu_ns()
-        return None if self._watch is None else self._watch.cpu_ns()
+        return None if self._closed or self._counter is None else self._counter.cpu_ns()
+
+    def spent(self) -> dict[int, Spent] | None:
+        """Return what each task has spent; see `Box.spent`."""
+        return None if self._closed or self._counter is None else tasks.spent(self._counter.tasks())
+
+    def ready(self) -> bool:
+        """Tell whether a task is on a core, or waits for one."""
+        return not self._closed and self._counter is not None and tasks.ready(self._counter.tasks())
 
     def freeze(self) -> None:
         """Stop it, if it has a control group; see `Box.freeze`."""

@@ -23,7 +23,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NoReturn
 
-from arena.sandbox.box import Box, Counted, Exit, Program, ProgramError, Sandbox, SandboxError
+from arena.sandbox.box import Box, Counted, Exit, Program, ProgramError, Sandbox, SandboxError, Spent
 from arena.sandbox.limits import Limits
 from arena.sandbox.wait import readable
 
@@ -45,13 +45,16 @@ class _Died(BaseException):
 class Peer:
     """Be the program's side of the pipes: reads and writes block, and end when the box is closed.
 
-    `thawed` is clear while the box is frozen; `cpu_ns` is the CPU time that was burnt.
+    `thawed` is clear while the box is frozen; `cpu_ns` is the CPU time that was burnt, `waited_ns` the time without a
+    core; `ready` says that it waits for one.
     """
 
     def __init__(self, stdin: int, stdout: int, stderr: int, killed: int) -> None:
         self._stdin, self._stdout, self._stderr, self._killed = stdin, stdout, stderr, killed
         self._pending = bytearray()
         self.cpu_ns = 0
+        self.waited_ns = 0
+        self.ready = False
         self.thawed = threading.Event()
         self.thawed.set()
         for end in (stdin, stdout, stderr):
@@ -86,6 +89,11 @@ class Peer:
         """Have so much CPU time accounted, without using any."""
         self._pass()
         self.cpu_ns += round(seconds * 1_000_000_000)
+
+    def starve(self, seconds: float) -> None:
+        """Have so long a wait for a core accounted, which has ended."""
+        self._pass()
+        self.waited_ns += round(seconds * 1_000_000_000)
 
     def wait(self) -> NoReturn:
         """Do nothing until the box is closed."""
@@ -155,7 +163,7 @@ def replies(reply: Callable[[bytes], bytes | Iterable[bytes] | None]) -> Script:
 class InsideBox(Box):
     """Run one script in a thread behind real pipes; see `Box`."""
 
-    def __init__(self, name: str, script: Script, accounts_cpu: bool = False, freezes: bool = False) -> None:
+    def __init__(self, name: str, script: Script, tells_waits: bool = False, freezes: bool = False) -> None:
         pipes: list[int] = []
         try:
             for _ in range(4):
@@ -170,7 +178,7 @@ class InsideBox(Box):
             os.set_blocking(end, False)
         self._name = name
         self._exit: Exit | None = None
-        self._accounts_cpu, self._freezes = accounts_cpu, freezes
+        self._tells_waits, self._freezes = tells_waits, freezes
         self._peer = Peer(stdin, stdout, stderr, self._killed)
         self._thread = threading.Thread(target=self._run, args=(self._peer, script), name=f"inside {name}", daemon=True)
         self._thread.start()
@@ -181,7 +189,15 @@ class InsideBox(Box):
 
     def cpu_ns(self) -> int | None:
         """Return what the script has burnt, None where it isn't accounted."""
-        return self._peer.cpu_ns if self._accounts_cpu else None
+        return self._peer.cpu_ns if self._tells_waits else None
+
+    def spent(self) -> dict[int, Spent] | None:
+        """Return what the script has burnt and how long it starved, as one task; None where it isn't told."""
+        return {1: Spent(self._peer.cpu_ns, self._peer.waited_ns)} if self._tells_waits else None
+
+    def ready(self) -> bool:
+        """Tell whether the script says so."""
+        return self._peer.ready
 
     def freeze(self) -> None:
         """Stop the script at its next step; nothing where the box can't."""
@@ -228,15 +244,15 @@ class InsideSandbox(Sandbox):
     name = "inside"
     note = "inside: scripted programs in threads of this process; for tests"
 
-    def __init__(self, scripts: Mapping[str, Script], accounts_cpu: bool = False, freezes: bool = False) -> None:
-        self._accounts_cpu, self._freezes = accounts_cpu, freezes
+    def __init__(self, scripts: Mapping[str, Script], tells_waits: bool = False, freezes: bool = False) -> None:
+        self._tells_waits, self._freezes = tells_waits, freezes
         self.boxes: list[InsideBox] = []
         self._scripts = scripts
 
     @property
-    def accounts_cpu(self) -> bool:
+    def tells_waits(self) -> bool:
         """Whether it was asked to."""
-        return self._accounts_cpu
+        return self._tells_waits
 
     @property
     def freezes(self) -> bool:
@@ -248,7 +264,7 @@ class InsideSandbox(Sandbox):
         name = program.argv[0] if program.argv else ""
         if name not in self._scripts:
             raise ProgramError(f"{name}: no such script")
-        box = InsideBox(name, self._scripts[name], self._accounts_cpu, self._freezes)
+        box = InsideBox(name, self._scripts[name], self._tells_waits, self._freezes)
         self.boxes.append(box)
         return box
 

@@ -55,7 +55,7 @@ from arena.sandbox.box import CLOSE_MS, Exit, Program, ProgramError, SandboxErro
 from arena.sandbox.cause import caused
 from arena.sandbox.child import THEIR_ERRNOS, ChildBox, ChildSandbox
 from arena.sandbox.limits import Limits
-from arena.sandbox.linux import Cgroup, Watch, cgroup, children, launch
+from arena.sandbox.linux import Cgroup, Watch, cgroup, children, launch, tasks
 from arena.sandbox.programs import Programs
 from arena.sandbox.trees import remove_tree
 from arena.sandbox.wait import reap_late, reap_later
@@ -86,9 +86,9 @@ class ProcessSandbox(ChildSandbox):
         return frozenset({"tmp_mb"} if "cpu" in self._controllers else {"tmp_mb", "cores"})
 
     @property
-    def accounts_cpu(self) -> bool:
-        """Whether CPU time is counted: by the group, without one by the processes' clocks."""
-        return sys.platform == "linux"
+    def tells_waits(self) -> bool:
+        """Whether this is Linux, and its kernel tells it."""
+        return sys.platform == "linux" and tasks.told()
 
     def start(self, program: Program, limits: Limits) -> "ProcessBox":
         """Start the program; see `Sandbox.start`."""

@@ -171,7 +171,7 @@ def test_a_limit_that_the_sandbox_cannot_enforce_is_refused(place: Place) -> Non
     [
         (("--clock", "wall"), "clock: wall time; "),
         (("--clock", "wall", "--ponder"), "clock: wall time; bots may compute while others think"),
-        (("--clock", "cpu"), "clock: CPU time, and 5 times as much wall time; "),
+        (("--clock", "own"), "clock: a bot's own time (the host's load isn't charged); "),
     ],
 )
 def test_a_run_says_what_the_bots_are_charged(place: Place, flags: tuple[str, ...], expected: str) -> None:
@@ -331,17 +331,17 @@ def test_a_preset_has_no_limits_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "cpu", "ponder"),
+    ("flags", "own", "ponder"),
     [((), None, False), (("--clock", "auto", "--ponder"), None, True), (("--clock", "wall"), False, False)],
 )
 def test_the_clock_is_the_sandboxs_unless_another_is_asked_for(
-    place: Place, tmp_path: Path, flags: tuple[str, ...], cpu: bool | None, ponder: bool
+    place: Place, tmp_path: Path, flags: tuple[str, ...], own: bool | None, ponder: bool
 ) -> None:
-    """auto: CPU time where the sandbox accounts it; run.json keeps what was found, so that --resume keeps it."""
+    """auto: own time where the kernel tells it; run.json keeps what was found, so that --resume keeps it."""
     assert place.run("run", *place.bots(2), *TINY, *flags, "--out", "out").code == 0
     timing = config_of(place, "out")["terms"]["timing"]
-    accounts = make(Choice("process"), tmp_path / "scratch").accounts_cpu
-    assert timing["cpu"] == (accounts if cpu is None else cpu)
+    tells = make(Choice("process"), tmp_path / "scratch").tells_waits
+    assert timing["own"] == (tells if own is None else own)
     assert timing["ponder"] == ponder
 
 

@@ -33,7 +33,7 @@ REQUEST: dict[str, Any] = {
     "events": [],
     "state": STATE,
     "you": {"seat": 0, "cards": ["captain", "duke"]},
-    "clock": {"limit_ms": 500, "bank_ms": 8123, "wall_limit_ms": 500, "wall_bank_ms": 8123},
+    "clock": {"limit_ms": 500, "bank_ms": 8123},
 }
 STEAL = {"actor": 1, "action": "steal", "target": 0}
 EXAMINE = {"actor": 0, "action": "examine", "target": 1}
@@ -187,7 +187,7 @@ HELLO: dict[str, Any] = {
         "flood_bytes": 1048576,
         "lives": 3,
         "forfeits": 3,
-        "clock": "cpu",
+        "clock": "own",
         "ponder": False,
         "memory_mb": 256,
         "processes": 64,

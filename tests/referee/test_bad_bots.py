@@ -17,7 +17,7 @@ import pytest
 
 from arena.referee import FAULTS, Consequence, MatchSpec, Terms, Timing, play_match, verify
 from arena.run import game_results
-from arena.sandbox import ISOLATING, Box, Choice, Limits, ProcessSandbox, Program, Sandbox, make, why_not
+from arena.sandbox import ISOLATING, Box, Choice, Limits, ProcessSandbox, Program, Sandbox, make, waited_ns, why_not
 
 ROOT = Path(__file__).parents[2]
 BAD_BOTS = ROOT / "tests" / "bad_bots"
@@ -27,7 +27,7 @@ STARTS = {"process": 1, "bubblewrap": 1, "docker": 6}  # of two boxes; then all 
 CONNECTIONS = 4  # to the engine, that may be open or not between two matches; one for each container would be more
 BOUND_S = 20  # for a match that takes 0.2 to 2 s on an idle machine
 UNHURRIED = Timing()
-HURRIED = Timing(limit_ms=50, bank_ms=200)  # for the programs that let it run out; by CPU time where that is charged
+HURRIED = Timing(limit_ms=50, bank_ms=200)  # for the programs that let it run out; by own time where that is told
 BY_WALL = Timing(limit_ms=200, bank_ms=800)  # for the one that sleeps as long, and 1 ms more
 UNFROZEN = Timing(ponder=True)  # one that is frozen while it floods can't
 SHORT_START = Timing(start_ms=2000)  # a Python program takes 20 to 100 ms, in a container of a busy machine 1 s
@@ -59,7 +59,7 @@ CASES = {
     "early_answer": case("stray_line"),
     "exit_at_start": case("start_failed"),
     "exit_zero": case("exited"),
-    "flood_lines": case("flood", timing=UNFROZEN, perhaps=("stray_line",)),
+    "flood_lines": case("too_many_strays", "out_of_lives", timing=UNFROZEN, perhaps=("stray_line", "flood")),
     "flood_no_newline": case("line_too_long"),
     "forking": case(),
     "half_line_exit": case("exited"),
@@ -72,8 +72,8 @@ CASES = {
     "silent": case("timeout", "out_of_lives", timing=HURRIED),
     "silent_at_start": case("start_failed", timing=SHORT_START),
     "slow_drip": case("timeout", "out_of_lives", timing=HURRIED),
-    # Its answer to the request before was late once, which is free; the very first, to a request 0, is nobody's.
-    "stale_id": case("timeout", "out_of_lives", "stray_line", timing=HURRIED),
+    # Its first answer, to a request 0, is nobody's; that to the request before may be late once, which is free.
+    "stale_id": case("wrong_id", "timeout", "out_of_lives", timing=HURRIED, perhaps=("stray_line",)),
     "stderr_endless": case("timeout", "out_of_lives", timing=HURRIED),
     "stderr_flood": case(),
     "syntax_error": case("start_failed"),
@@ -138,6 +138,7 @@ class Left:
 
 
 def left(scratch: Path) -> Left:
+    waited_ns()  # it keeps a descriptor for each thread
     # os.walk, since Docker's folders are removed in the background: rglob fails on what vanishes.
     files = frozenset(os.path.join(folder, name) for folder, inner, names in os.walk(scratch) for name in inner + names)
     return Left(len(os.listdir("/dev/fd")), threading.active_count(), files)
@@ -204,7 +205,7 @@ def test_a_bad_bot_is_charged_with_its_own_faults_and_nobody_suffers(
     until(lambda: list(scratch.iterdir()) == [])  # Docker's folders are removed in the background, also earlier ones
     children = children_of_this_process()
     before = left(scratch)
-    timing = replace(expected.timing, cpu=expected.timing is HURRIED and sandbox.accounts_cpu)
+    timing = replace(expected.timing, own=expected.timing is HURRIED and sandbox.tells_waits)
     spec = MatchSpec(
         match=0, key=b"b" * 32, bots=("bad", "honest"), seatings=((0, 1), (1, 0)), terms=Terms(timing=timing)
     )

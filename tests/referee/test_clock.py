@@ -1,7 +1,7 @@
 """Tests of the referee's clock, by scripted bots and a clock that moves only when one of them says so.
 
-CPU time is burnt in words only (`Peer.burn`). Source: protocol/SPEC.md, "The clock". The last
-tests run by real time, with small limits.
+CPU time is burnt, and cores are waited for, in words only (`Peer.burn`, `Peer.starve`). Source: protocol/SPEC.md, "The
+clock". The last tests run by real time, with small limits.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from arena.referee import ArenaError, MatchSpec, Record, Terms, Timing, play_match, verify
-from arena.sandbox import Box, Exit, InsideBox, InsideSandbox, Limits, Peer, Program, SandboxError, Script
+from arena.sandbox import Box, Exit, InsideBox, InsideSandbox, Limits, Peer, Program, SandboxError, Script, Spent
 from protocol.messages import Error, parse_to_bot
 
 WAIT_S = 10.0  # only a failure takes this long
@@ -111,24 +111,25 @@ def play(
     clock: Callable[[], float],
     limit_ms: int = 500,
     bank_ms: int = 10_000,
-    cpu: bool = False,
+    own: bool = False,
     ponder: bool = False,
     freezes: bool = False,
     wrap: Callable[[int, InsideBox], Box] = lambda _, box: box,
     games: int = 1,
     lives: int = 3,
     limits: Limits | None = None,
+    waited_ns: Callable[[], int] = lambda: 0,
 ) -> Record:
     """Play a match in which bot i sits in seat i."""
     names = tuple(f"bot{number}" for number in range(len(scripts)))
-    sandbox = InsideSandbox(dict(zip(names, scripts, strict=True)), accounts_cpu=cpu, freezes=freezes)
+    sandbox = InsideSandbox(dict(zip(names, scripts, strict=True)), tells_waits=own, freezes=freezes)
     spec = MatchSpec(
         match=0,
         key=b"c" * 32,
         bots=names,
         seatings=(tuple(range(len(scripts))),) * games,
         terms=Terms(
-            timing=Timing(limit_ms, bank_ms, start_ms=10_000, cpu=cpu, ponder=ponder),
+            timing=Timing(limit_ms, bank_ms, start_ms=10_000, own=own, ponder=ponder),
             limits=limits or Limits(),
             lives=lives,
         ),
@@ -138,7 +139,7 @@ def play(
         return wrap(number, sandbox.start(Program((names[number],), Path()), spec.terms.limits))
 
     try:
-        record = play_match(spec, launch, clock).record
+        record = play_match(spec, launch, clock, waited_ns).record
     finally:
         assert all(box.stdin == box.stdout == box.stderr == -1 for box in sandbox.boxes), "a box is still open"
     verify(record)
@@ -178,6 +179,13 @@ class Watched(Box):
         self._note("cpu_ns")
         return self._box.cpu_ns()
 
+    def spent(self) -> dict[int, Spent] | None:
+        self._note("spent")
+        return self._box.spent()
+
+    def ready(self) -> bool:
+        return self._box.ready()
+
     def freeze(self) -> None:
         self._note("freeze")
         self._box.freeze()
@@ -198,21 +206,6 @@ class Watched(Box):
 
 def banks(seen: list[dict[str, Any]], game: int = 0) -> list[int]:
     return [m["clock"]["bank_ms"] for m in seen if m["type"] == "request" and m["game"] == game]
-
-
-def wall_banks(seen: list[dict[str, Any]]) -> list[int]:
-    return [m["clock"]["wall_bank_ms"] for m in seen if m["type"] == "request"]
-
-
-def burns(*seconds: float) -> Answer:
-    """Burn so much CPU time for the requests of a process, in turn, and none for the ones after them."""
-
-    def answer(peer: Peer, request: Request) -> bytes:
-        if request["id"] <= len(seconds):
-            peer.burn(seconds[request["id"] - 1])
-        return reply(request)
-
-    return answer
 
 
 def codes(record: Record, game: int = 0) -> list[str]:
@@ -245,7 +238,7 @@ def test_time_beyond_the_free_time_comes_from_the_bank(seconds: list[float], exp
 
 
 def test_the_bank_is_full_again_in_the_next_game() -> None:
-    """Source: SPEC.md, "The clock": bank_ms for all requests of one game."""
+    """Source: SPEC.md, "The clock": bank_ms for all requests of one game. No request timed out."""
     clock = Clock()
     seen: list[dict[str, Any]] = []
     play(bot(takes(clock, 4.5), seen), bot(first), clock=clock, games=2)
@@ -273,7 +266,7 @@ def test_an_answer_1_ms_late_is_late(late_ms: int, expected: list[str]) -> None:
     assert record.games[0].words[0] == "income"
 
 
-def test_a_timeout_empties_the_bank_for_the_rest_of_the_game() -> None:
+def test_a_timeout_empties_the_bank_for_the_rest_of_the_match() -> None:
     """Source: SPEC.md, "The clock": after a timeout. The next deadline is that of the free time alone."""
     clock = Clock()
     seen: list[dict[str, Any]] = []
@@ -281,7 +274,7 @@ def test_a_timeout_empties_the_bank_for_the_rest_of_the_game() -> None:
     assert codes(record) == ["timeout", "timeout"]
     assert record.games[0].faults[0].step == 0
     assert banks(seen, 0) == [10_000] + [0] * (len(banks(seen, 0)) - 1)
-    assert set(banks(seen, 1)) == {10_000}
+    assert set(banks(seen, 1)) == {0}
     assert record.games[0].times[0] == 10_500_000
 
 
@@ -331,14 +324,17 @@ def test_lines_that_answer_nothing_do_not_move_the_deadline_either() -> None:
     """Source: SPEC.md, "The clock"."""
     clock = Clock()
 
-    def talks(peer: Peer, request: Request) -> None:
+    def talks(peer: Peer, request: Request) -> bytes | None:
+        if request["id"] == 1:
+            return reply(request)
         while True:
             clock.pass_by(peer, 0.125)
-            peer.send(b'{"id":0,"choice":0}\n')
+            peer.send(b'{"id":1,"choice":0}\n')
 
-    record = play(bot(talks), bot(first), clock=clock, lives=1)
-    assert codes(record)[:1] == ["timeout"]
-    assert record.games[0].times == [10_500_000]
+    record = play(bot(talks), bot(first), clock=clock, bank_ms=1500, lives=1)
+    (fault, *_) = record.games[0].faults
+    assert (fault.code, record.games[0].times[fault.step or 0]) == ("timeout", 2_000_000)
+    assert fault.detail == "a line came for request 1, which had been answered or had timed out"
 
 
 def test_a_late_hello_is_none() -> None:
@@ -422,15 +418,15 @@ def test_one_seat_that_times_out_does_not_charge_the_others() -> None:
     assert [banks(lines)[1] for lines in seen] == [10_000, 10_000, 0]
 
 
-@pytest.mark.parametrize("cpu", [False, True])
-def test_a_slow_neighbour_lengthens_nobodys_deadline(cpu: bool) -> None:
+@pytest.mark.parametrize("own", [False, True])
+def test_a_slow_neighbour_lengthens_nobodys_deadline(own: bool) -> None:
     """Source: SPEC.md, "The clock": the deadline is absolute. Seat 1 is 2 s late, while seat 2 may still think."""
     clock = Clock()
     answered = threading.Event()
 
     def late(peer: Peer, request: Request) -> bytes | None:
         if request["id"] in (1, 3):  # the challenges of the taxes; the first empties the bank
-            allowed_ms = request["clock"]["wall_limit_ms"] + request["clock"]["wall_bank_ms"]
+            allowed_ms = request["clock"]["limit_ms"] + request["clock"]["bank_ms"]
             clock.pass_by(peer, allowed_ms / 1000 + 1 / 64)
         if request["id"] == 3:
             clock.pass_by(peer, 2.0)
@@ -445,7 +441,7 @@ def test_a_slow_neighbour_lengthens_nobodys_deadline(cpu: bool) -> None:
             assert answered.wait(WAIT_S)
         return reply(request)
 
-    record = play(bot(taxes), bot(late), bot(slow), clock=clock, cpu=cpu)
+    record = play(bot(taxes), bot(late), bot(slow), clock=clock, own=own)
     assert [(fault.bot, fault.code) for fault in record.games[0].faults] == [(1, "timeout"), (1, "timeout")]
 
 
@@ -487,233 +483,153 @@ def test_the_order_of_arrival_never_decides(kind: str, order: tuple[int, ...]) -
     assert next(event["seat"] for event in events if event["event"] == kind) == 2
 
 
-# --- CPU time ---------------------------------------------------------------------------------------------------------
+# --- own time ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("seconds", "expected"),
-    [
-        pytest.param([0.25, 0.5], [10_000, 10_000, 10_000], id="free time costs nothing and isn't saved"),
-        pytest.param([0.75, 0.5, 2.5], [10_000, 9_750, 9_750, 7_750], id="what goes beyond it is taken from the bank"),
-        pytest.param([10.5], [10_000, 0], id="to its end"),
-    ],
-)
-def test_cpu_time_is_charged_and_wall_time_is_not(seconds: list[float], expected: list[int]) -> None:
-    """The request shows both banks. What a child burns is the box's too."""
-    seen: list[dict[str, Any]] = []
-    record = play(bot(burns(*seconds), seen), bot(first), clock=Clock(), cpu=True)
-    assert codes(record) == []
-    assert banks(seen)[: len(expected)] == expected
-    assert set(wall_banks(seen)) == {50_000}
-    game = record.games[0]
-    assert game.cpu[0] == seconds[0] * 1_000_000
-    assert sum(game.cpu) == sum(seconds) * 1_000_000
-    assert sum(game.times) == 0
-    assert len(game.cpu) == len(game.words)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "expected"),
-    [
-        pytest.param([2.5, 2.0], [50_000, 50_000, 50_000], id="five times the free time costs nothing"),
-        pytest.param(
-            [4.0, 3.5], [50_000, 48_500, 47_500], id="what goes beyond it is taken from the bank of wall time"
-        ),
-        pytest.param([52.5 - 1 / 1024], [50_000, 0], id="to its end"),
-    ],
-)
-def test_waiting_is_charged_to_the_wall_budget_alone(seconds: list[float], expected: list[int]) -> None:
-    """Two budgets, the wall's 5 times as large, for free time and bank alike."""
-    clock = Clock()
-    seen: list[dict[str, Any]] = []
-    record = play(bot(takes(clock, *seconds), seen), bot(first), clock=clock, cpu=True)
-    assert codes(record) == []
-    assert wall_banks(seen)[: len(expected)] == expected
-    assert set(banks(seen)) == {10_000}
-    assert record.games[0].times[0] == round(seconds[0] * 1_000_000)
-
-
-def test_both_budgets_are_consumed_by_what_they_measure() -> None:
-    """1.5 s of CPU and 4.5 s of wall time at once."""
-    clock = Clock()
-    seen: list[dict[str, Any]] = []
+def spends(clock: Clock, wall_s: float, cpu_s: float = 0.0, waited_s: float = 0.0) -> Answer:
+    """Take so much wall time for the first request, of which so much is computed and waited for a core."""
 
     def answer(peer: Peer, request: Request) -> bytes:
         if request["id"] == 1:
-            peer.burn(1.5)
-            clock.pass_by(peer, 4.5)
-        return reply(request)
-
-    play(bot(answer, seen), bot(first), clock=clock, cpu=True)
-    assert (banks(seen)[1], wall_banks(seen)[1]) == (9_000, 48_000)
-    first_clock = next(m["clock"] for m in seen if m["type"] == "request")
-    assert first_clock == {"limit_ms": 500, "bank_ms": 10_000, "wall_limit_ms": 2_500, "wall_bank_ms": 50_000}
-
-
-@pytest.mark.parametrize(
-    ("cpu_s", "wall_s", "expected"),
-    [(10.501, 0.0, "the CPU time ran out"), (0.25, 52.501, "the wall time, 5 times the CPU time, ran out")],
-)
-def test_whichever_runs_out_first_is_a_timeout_that_empties_both_banks(
-    cpu_s: float, wall_s: float, expected: str
-) -> None:
-    """The error line says which budget ran out. Both are full again in the next game."""
-    clock = Clock()
-    seen: list[dict[str, Any]] = []
-
-    def answer(peer: Peer, request: Request) -> bytes:
-        if request["id"] == 1:
+            clock.pass_by(peer, 1 / 128)
+            clock.settle(peer)  # the meter's first reading
             peer.burn(cpu_s)
-            clock.pass_by(peer, wall_s)
+            peer.starve(waited_s)
+            clock.pass_by(peer, wall_s - 1 / 128)
         return reply(request)
 
-    record = play(bot(answer, seen), bot(first), clock=clock, cpu=True, games=2)
-    (fault,) = record.games[0].faults
-    assert (fault.code, fault.step, fault.detail) == ("timeout", 0, expected)
-    assert set(banks(seen)[1:]) == {0}
-    shown = [m["clock"] for m in seen if m["type"] == "request"]
-    assert {clock["wall_bank_ms"] for clock in shown[1 : len(banks(seen))]} == {0}
-    assert set(banks(seen, 1)) == {10_000}
-    assert shown[-1]["wall_bank_ms"] == 50_000
-    (error,) = [m for m in seen if m["type"] == "error"]
-    assert expected in error["message"]
-    assert record.games[0].cpu[0] == round(cpu_s * 1_000_000)
+    return answer
 
 
-@pytest.mark.parametrize(("cores", "seconds"), [(1.0, 10.5), (2.0, 5.25), (0.5, 10.5)])
-def test_a_bot_whose_cpu_time_is_used_up_is_not_waited_for(cores: float, seconds: float) -> None:
-    """Source: SPEC.md, "The clock". It can't be used up before: on so many cores, that is when it is looked at."""
+@pytest.mark.parametrize(
+    ("wall_s", "cpu_s", "waited_s", "cores", "own_s"),
+    [
+        pytest.param(2.5, 0.25, 2.25, 1.0, 0.25, id="what it waited is the host's"),
+        pytest.param(2.5, 0.25, 0.0, 1.0, 2.5, id="what it slept is its own"),
+        pytest.param(2.5, 2.0, 2.25, 1.0, 2.0, id="threads that keep one another waiting compute meanwhile"),
+        pytest.param(2.5, 2.0, 2.25, 2.0, 1.0, id="on two cores at once"),
+        pytest.param(2.5, 3.0, 0.0, 1.0, 3.0, id="more cores than it may use"),
+        pytest.param(2.5, 0.0, 4.0, 1.0, 0.0, id="never less than nothing"),
+    ],
+)
+def test_time_without_a_core_is_not_charged(
+    wall_s: float, cpu_s: float, waited_s: float, cores: float, own_s: float
+) -> None:
+    """Source: SPEC.md, "The clock", own time."""
     clock = Clock()
-    calls: list[str] = []
-
-    def burner(peer: Peer, request: Request) -> bytes | None:
-        if request["id"] > 1:
-            return reply(request)
-        peer.burn(11.0)
-        calls.clear()
-        clock.pass_by(peer, seconds)
-        peer.log(b"still thinking")
-        return None
-
-    record = play(
-        bot(burner),
-        bot(first),
-        clock=clock,
-        cpu=True,
-        limits=Limits(cores=cores),
-        wrap=lambda number, box: Watched(box, calls if number == 0 else []),
-    )
-    assert codes(record) == ["timeout"]
-    assert record.games[0].times[0] == seconds * 1_000_000
-    assert record.games[0].cpu[0] == 11_000_000
-
-
-def test_cpu_time_is_read_once_a_request_and_never_sampled() -> None:
-    """Source: the clock's cost. Here a bot thinks for 2 s of wall time; frozen or not, one reading a request."""
-    clock = Clock()
-    calls: list[str] = []
     seen: list[dict[str, Any]] = []
-    play(
-        bot(takes(clock, 2.0), seen),
+    record = play(
+        bot(spends(clock, wall_s, cpu_s, waited_s), seen),
         bot(first),
         clock=clock,
-        cpu=True,
-        wrap=lambda number, box: Watched(box, calls if number == 0 else []),
+        own=True,
+        limits=Limits(cores=cores),
     )
-    requests = sum(m["type"] == "request" for m in seen)
-    assert calls.count("cpu_ns") == requests + 1  # and the hello
+    assert codes(record) == []
+    assert record.games[0].times[0] == round(own_s * 1_000_000)
+    assert banks(seen)[1] == 10_000 - max(0, round(own_s * 1000) - 500)
 
 
-def test_a_bot_that_can_not_be_accounted_voids_a_match_by_cpu_time() -> None:
-    """Source: Box.cpu_ns: None where it isn't accounted. That is ours."""
+def test_a_bot_that_only_waited_is_not_out_of_time() -> None:
+    """Its deadline moves by what it waited, again and again."""
+    clock = Clock()
+
+    def starved(peer: Peer, request: Request) -> bytes:
+        if request["id"] == 1:
+            for _ in range(8):
+                clock.pass_by(peer, 3.0)
+                peer.starve(2.875)
+        return reply(request)
+
+    record = play(bot(starved), bot(first), clock=clock, own=True, bank_ms=5000)
+    assert codes(record) == []
+    assert record.games[0].times[0] <= 8 * 125_000 + 3_000_000, "all but what came before the first reading"
+
+
+def test_a_timeout_tells_how_long_the_bot_computed() -> None:
+    """So its author knows whether it is too slow, or waits for something."""
+    clock = Clock()
+    record = play(bot(spends(clock, 10.5 + 1 / 64, cpu_s=0.125)), bot(first), clock=clock, own=True)
+    (fault,) = record.games[0].faults
+    assert (fault.code, fault.detail) == ("timeout", "in 10500 ms it computed for 125 ms")
+
+
+def test_nothing_is_read_for_an_answer_in_the_first_millisecond() -> None:
+    """Source: the clock's cost. Bots that answer at once are charged by the wall."""
+    calls: list[str] = []
+    play(bot(first), bot(first), clock=Clock(), own=True, wrap=lambda number, box: Watched(box, calls))
+    assert calls.count("spent") <= 2, "a real poll may have ended before an answer came"
+
+
+def test_a_host_that_keeps_a_bot_waiting_for_ever_voids_the_match() -> None:
+    """Source: SPEC.md, "The clock": ten times what the request may cost, and no more."""
+    clock = Clock()
+
+    def waits(peer: Peer, request: Request) -> None:
+        peer.ready = True
+        while True:
+            clock.pass_by(peer, 0.5)
+
+    with pytest.raises(ArenaError, match="the host kept a bot waiting for a core: 10"):
+        play(bot(waits), bot(first), clock=clock, own=True, bank_ms=500)
+
+
+@pytest.mark.parametrize("method", ["cpu_ns", "spent"])
+def test_a_bot_whose_waits_are_not_told_voids_a_match_by_own_time(method: str) -> None:
+    """Source: Box.cpu_ns and Box.spent: None where the kernel doesn't tell. That is ours."""
+    clock = Clock()
 
     class Blind(Watched):
         def cpu_ns(self) -> int | None:
+            return None if method == "cpu_ns" else 0
+
+        def spent(self) -> dict[int, Spent] | None:
             return None
 
-    with pytest.raises(ArenaError, match="doesn't account CPU time"):
-        play(bot(first), bot(first), clock=Clock(), cpu=True, wrap=lambda _, box: Blind(box, []))
+    with pytest.raises(ArenaError, match="doesn't tell"):
+        play(bot(spends(clock, 1.0)), bot(first), clock=clock, own=True, wrap=lambda _, box: Blind(box, []))
 
 
-def test_a_start_is_charged_cpu_time_from_the_start_of_the_process() -> None:
-    """Source: SPEC.md, "The clock", start: 10 s of CPU, 50 s by the wall. Then the requests have all of theirs."""
-    for cpu_s, wall_s, expected in (
-        (10.0, 49.999, None),
-        (10.001, 0.0, "no hello within 10000 ms of CPU time"),
-        (0.0, 50.001, "no hello within 50000 ms"),
-    ):
-        clock = Clock()
-        greeted = threading.Event()
-        seen: list[dict[str, Any]] = []
-
-        def slow(
-            peer: Peer,
-            clock: Clock = clock,
-            greeted: threading.Event = greeted,
-            seconds: tuple[float, float] = (cpu_s, wall_s),
-            seen: list[dict[str, Any]] = seen,
-        ) -> None:
-            peer.burn(seconds[0])
-            peer.read_line()
-            assert greeted.wait(WAIT_S)
-            clock.pass_by(peer, seconds[1])
-            peer.send(b'{"type":"hello"}\n')
-            bot(first, seen)(peer)
-
-        def quick(peer: Peer, greeted: threading.Event = greeted) -> None:
-            peer.read_line()
-            peer.send(b'{"type":"hello"}\n')
-            greeted.set()
-            bot(first)(peer)
-
-        record = play(slow, quick, clock=clock, cpu=True)
-        assert [fault.detail for fault in record.games[0].faults] == [expected] * (expected is not None)
-        assert set(banks(seen)) == (set() if expected else {10_000})
-
-
-def test_each_seat_of_a_window_has_its_own_cpu_time() -> None:
-    """Source: SPEC.md, "The clock": seat 1 burns nothing, seat 2 1.5 s, seat 3 3 s; frozen when they have answered."""
+def test_each_seat_of_a_window_has_its_own_time() -> None:
+    """Source: SPEC.md, "The clock": all take 3.5 s, and each waited for a core for another part of it."""
+    clock = Clock()
     seen: list[list[dict[str, Any]]] = [[] for _ in range(4)]
+    passed = threading.Event()
+
+    def waits(seconds: float, leads: bool = False) -> Answer:
+        def answer(peer: Peer, request: Request) -> bytes:
+            if request["id"] > 1:
+                return reply(request)
+            if leads:
+                clock.pass_by(peer, 1 / 128)
+                clock.settle(peer)
+                passed.set()
+            assert passed.wait(WAIT_S)
+            peer.starve(seconds)
+            if leads:
+                clock.pass_by(peer, 3.5 - 1 / 128)
+                done.set()
+            assert done.wait(WAIT_S)
+            return reply(request)
+
+        return answer
+
+    done = threading.Event()
     record = play(
         bot(taxes, seen[0]),
-        bot(burns(0), seen[1]),
-        bot(burns(1.5), seen[2]),
-        bot(burns(3.0), seen[3]),
-        clock=Clock(),
-        cpu=True,
+        bot(waits(3.5), seen[1]),
+        bot(waits(2.0), seen[2]),
+        bot(waits(0.5, leads=True), seen[3]),
+        clock=clock,
+        own=True,
         freezes=True,
     )
     assert [banks(lines)[1] for lines in seen] == [10_000, 10_000, 9_000, 7_500]
-    assert record.games[0].cpu[:4] == [0, 0, 1_500_000, 3_000_000]
+    assert record.games[0].times[:4] == [0, 0, 1_500_000, 3_000_000]
     assert codes(record) == []
 
 
 # --- whose turn it isn't ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("ponder", "expected"), [(True, 10_000), (False, 7_500)])
-def test_what_is_burnt_on_another_seats_turn_is_free_only_where_pondering_is(ponder: bool, expected: int) -> None:
-    """Source: SPEC.md, "The clock", your pauses. The sandbox can't freeze: 3 s are charged to the next request."""
-    clock = Clock()
-    burnt = threading.Event()
-    seen: list[dict[str, Any]] = []
-
-    def ponders(peer: Peer, request: Request) -> bytes | None:
-        if request["id"] > 1:
-            return reply(request)
-        peer.send(reply(request))
-        clock.settle(peer)
-        peer.burn(3.0)
-        burnt.set()
-        return None
-
-    def waits(peer: Peer, request: Request) -> bytes:
-        assert burnt.wait(WAIT_S)
-        return reply(request)
-
-    record = play(bot(ponders, seen), bot(waits), clock=clock, cpu=True, ponder=ponder)
-    assert banks(seen)[:3] == [10_000, 10_000, expected]
-    assert codes(record) == []
 
 
 class Noted(Watched):
@@ -747,8 +663,8 @@ def until(what: Callable[[], bool]) -> None:
         time.sleep(0.0005)
 
 
-@pytest.mark.parametrize("cpu", [False, True])
-def test_a_bot_is_frozen_while_others_think_and_thawed_for_its_request(cpu: bool) -> None:
+@pytest.mark.parametrize("own", [False, True])
+def test_a_bot_is_frozen_while_others_think_and_thawed_for_its_request(own: bool) -> None:
     """Source: SPEC.md, "Life of a bot process", between requests: in this order, at each request, and not else."""
     calls: list[str] = []
     ran: list[str] = []
@@ -766,7 +682,6 @@ def test_a_bot_is_frozen_while_others_think_and_thawed_for_its_request(cpu: bool
 
     def looks(peer: Peer, request: Request) -> bytes:
         if request["id"] <= 3:
-            assert cpu or frozen(calls, 0), "by wall time nobody is charged for what it does meanwhile"
             until(lambda: frozen(calls, 0))
             assert ran[-1] == "answers", "it ran on another seat's turn"
         return reply(request)
@@ -775,7 +690,7 @@ def test_a_bot_is_frozen_while_others_think_and_thawed_for_its_request(cpu: bool
         bot(goes_on),
         bot(looks),
         clock=Clock(),
-        cpu=cpu,
+        own=own,
         freezes=True,
         wrap=lambda number, box: Noted(box, calls, number),
     )
@@ -801,7 +716,7 @@ def test_what_another_bot_writes_meanwhile_keeps_nobody_from_being_frozen() -> N
         bot(first),
         bot(talks),
         clock=time.monotonic,
-        cpu=True,
+        own=True,
         freezes=True,
         wrap=lambda number, box: Noted(box, calls, number),
     )
@@ -827,17 +742,17 @@ def test_who_answers_before_the_others_is_frozen_while_they_think() -> None:
         bot(slow),
         bot(slower),
         clock=time.monotonic,
-        cpu=True,
+        own=True,
         freezes=True,
         wrap=lambda number, box: Noted(box, calls, number),
     )
     assert codes(record) == []
 
 
-@pytest.mark.parametrize("cpu", [False, True])
+@pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("leaves", [Peer.close_stdout, lambda peer: peer.send(b"x" * 100_000)])
 def test_who_breaks_off_without_ending_is_frozen_while_the_others_think(
-    cpu: bool, leaves: Callable[[Peer], None]
+    own: bool, leaves: Callable[[Peer], None]
 ) -> None:
     """It would have their time to itself, and they less of it; it isn't asked again until they have answered."""
     calls: list[str] = []
@@ -858,7 +773,7 @@ def test_who_breaks_off_without_ending_is_frozen_while_the_others_think(
         bot(breaks_off),
         bot(slow),
         clock=time.monotonic,
-        cpu=cpu,
+        own=own,
         freezes=True,
         wrap=lambda number, box: Noted(box, calls, number),
     )
@@ -932,14 +847,14 @@ def test_a_frozen_bot_that_was_leaving_is_found_dead_when_it_is_next_asked() -> 
 # --- ours, not theirs -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("breaks", [("exit", 1), ("cpu_ns", 3), ("freeze", 3), ("thaw", 2)])
+@pytest.mark.parametrize("breaks", [("exit", 1), ("spent", 1), ("freeze", 3), ("thaw", 2)])
 def test_a_sandbox_that_breaks_in_mid_game_voids_the_match(breaks: tuple[str, int]) -> None:
     """Source: Box: SandboxError by signs that the program can't cause. All boxes are closed."""
 
     calls: list[str] = []
 
     def silent(peer: Peer, request: Request) -> bytes | None:
-        return reply(request) if breaks[0] != "exit" or request["id"] < 3 else None
+        return reply(request) if breaks[0] not in ("exit", "spent") or request["id"] < 3 else None
 
     def waits(peer: Peer, request: Request) -> bytes:
         until(lambda: breaks[0] not in ("freeze", "thaw") or calls.count("freeze") > calls.count("thaw"))
@@ -950,7 +865,7 @@ def test_a_sandbox_that_breaks_in_mid_game_voids_the_match(breaks: tuple[str, in
             bot(silent),
             bot(waits),
             clock=Clock(),
-            cpu=True,
+            own=True,
             freezes=True,
             wrap=lambda number, box: Watched(box, calls if number == 0 else [], breaks if number == 0 else None),
         )

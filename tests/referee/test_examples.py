@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from arena.referee import MatchSpec, play_match
+from arena.referee import MatchSpec, Terms, Timing, play_match
 from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program
 from protocol.messages import parse_to_bot
 
@@ -72,14 +72,15 @@ def _conversation(seats: int, games: int, seed: int, answer: Answer) -> list[Lin
 
         return play
 
-    sandbox = InsideSandbox({str(bot): script(bot) for bot in range(seats)})
+    sandbox = InsideSandbox({str(bot): script(bot) for bot in range(seats)}, tells_waits=True)
 
     def launch(bot: int) -> Box:
         return sandbox.start(Program((str(bot),), Path()), Limits())
 
     rotations = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
     key = bytes([seed]) * 32
-    play_match(MatchSpec(0, key, tuple(f"bot-{bot}" for bot in range(seats)), rotations), launch)
+    terms = Terms(timing=Timing(own=True))
+    play_match(MatchSpec(0, key, tuple(f"bot-{bot}" for bot in range(seats)), rotations, terms), launch)
     return said
 
 

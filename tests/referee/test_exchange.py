@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from arena.referee import Answered, Ask, Gone, Reply, Seat, Table, TimedOut
-from arena.sandbox import Box, Exit
+from arena.sandbox import Box, Exit, Spent
 from protocol import Answer
 
 WALL_S = 2.0
@@ -31,7 +31,13 @@ class PipeBox(Box):
         return self.ends()
 
     def cpu_ns(self) -> int | None:
-        return None
+        return 0
+
+    def spent(self) -> dict[int, Spent] | None:
+        return {}
+
+    def ready(self) -> bool:
+        return False
 
     def freeze(self) -> None:
         """There is nothing to freeze."""
@@ -94,7 +100,7 @@ def table(seat: Seat, clock: Readings) -> Table:
 
 def exchange(table: Table, seat: Seat, clock: Readings) -> Reply:
     clock.count = 0
-    (reply,) = table.exchange([Ask(seat, seat.number + 1, b"{}\n", WALL_S, float("inf"))])
+    (reply,) = table.exchange([Ask(seat, seat.number + 1, b"{}\n", WALL_S)])
     return reply
 
 
@@ -119,7 +125,26 @@ def test_an_answer_that_is_read_after_its_deadline_counts_only_if_the_referee_ov
     if counts:
         assert chosen(reply) == 1
     else:
-        assert reply == TimedOut(False, WALL_S, 0)
+        assert reply == TimedOut(WALL_S)
+
+
+@pytest.mark.parametrize(("waited_s", "own_s"), [(0.0, 1.75), (1.5, 0.25), (2.0, 0.0)])
+def test_what_the_referee_waited_before_it_read_an_answer_is_not_charged(
+    box: PipeBox, seat: Seat, clock: Readings, waited_s: float, own_s: float
+) -> None:
+    """By own time. The answer came while the referee was in its poll, and got no core to read it."""
+    waits_ns = [0]
+    table = Table(clock, own=True, ponder=True, waited_ns=lambda: waits_ns[0])
+    table.add(seat)
+
+    def starves() -> None:
+        clock.passes(1.75)
+        waits_ns[0] = round(waited_s * 1e9)
+
+    clock.on = {3: lambda: box.says(choice(1)), 4: starves}
+    reply = exchange(table, seat, clock)
+    assert chosen(reply) == 1
+    assert reply.own_s == own_s
 
 
 @pytest.mark.parametrize(("late_s", "counts"), [(0.03125, False), (0.0625, True)])
@@ -141,7 +166,7 @@ def test_a_referee_that_comes_back_late_looks_into_the_pipe_before_it_gives_a_bo
         assert chosen(exchange(table, seat, clock)) == 0
         assert seat.stray_count == 1, "a second answer is free only to a request that timed out"
     else:
-        assert reply == TimedOut(False, WALL_S, 0)
+        assert reply == TimedOut(WALL_S)
 
 
 def test_who_had_answered_is_not_given_up_with_those_who_had_not(clock: Readings) -> None:
@@ -152,9 +177,9 @@ def test_who_had_answered_is_not_given_up_with_those_who_had_not(clock: Readings
     for seat in seats:
         table.add(seat)
     clock.on = {3: lambda: boxes[0].says(choice(1)), 5: lambda: clock.passes(WALL_S + 0.03125)}
-    first, second = table.exchange([Ask(seat, 1, b"{}\n", WALL_S, float("inf")) for seat in seats])
+    first, second = table.exchange([Ask(seat, 1, b"{}\n", WALL_S) for seat in seats])
     assert chosen(first) == 1
-    assert second == TimedOut(False, WALL_S, 0)
+    assert second == TimedOut(WALL_S)
 
 
 def test_a_line_sent_unasked_is_not_the_answer(box: PipeBox, table: Table, seat: Seat, clock: Readings) -> None:

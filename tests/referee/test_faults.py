@@ -159,7 +159,7 @@ def play(
     """Play a match in which bot i sits in seat i. A script that is None is a program that doesn't exist."""
     names = tuple(f"bot{number}" for number in range(len(scripts)))
     programs = {name: script for name, script in zip(names, scripts, strict=True) if script is not None}
-    sandbox = InsideSandbox(programs, accounts_cpu=True, freezes=freezes)
+    sandbox = InsideSandbox(programs, tells_waits=True, freezes=freezes)
     seatings = (tuple(range(len(scripts))),) * games
     spec = MatchSpec(match=0, key=key, bots=names, seatings=seatings, terms=Terms(**terms))
 
@@ -190,6 +190,7 @@ LIFE: dict[str, bytes | None] = {
     "not_an_object": b"[1,0]",
     "bad_reply": b'{"id":1}',
     "illegal_move": b'{"id":1,"choice":99}',
+    "wrong_id": b'{"id":2,"choice":0}',
     "timeout": None,  # no line at all
 }
 FREE = {"late_reply", "stray_line"}
@@ -199,7 +200,7 @@ FORFEIT = {"line_too_long", "flood", "exited", "closed", "start_failed", "out_of
 
 def test_every_fault_has_a_test_and_the_consequence_that_was_agreed() -> None:
     """Source: the contract's table of faults."""
-    agreed = {Consequence.LIFE: set(LIFE), Consequence.FREE: FREE, Consequence.FORFEIT: FORFEIT}
+    agreed = {Consequence.LIFE: {*LIFE, "too_many_strays"}, Consequence.FREE: FREE, Consequence.FORFEIT: FORFEIT}
     for consequence, codes in agreed.items():
         assert {rule.code for rule in FAULTS.values() if rule.consequence is consequence} == codes
     assert all(code == rule.code and rule.message and rule.help for code, rule in FAULTS.items())
@@ -428,8 +429,9 @@ def test_strict_forfeits_at_the_first_fault() -> None:
 # --- what forfeits ----------------------------------------------------------------------------------------------------
 
 
-def flood(peer: Peer, _: Request) -> None:
-    peer.send(b'{"id":0,"choice":0}\n' * 60_000)
+def stray(size: int) -> bytes:
+    """Return a line of so many bytes that answers the first request once more."""
+    return b'{"id":1,"choice":0,"note":""}\n'.replace(b'""', b'"' + b"x" * (size - 30) + b'"')
 
 
 def closes_stdout(peer: Peer, _: Request) -> None:
@@ -459,7 +461,11 @@ def instead_of_hello(act: Callable[[Peer], object]) -> Script:
 FORFEITS: dict[str, tuple[str, str | None, Script]] = {
     "a line without end": ("line_too_long", None, after_hello(always(b"x" * 65_537))),
     "a line too long, with its end": ("line_too_long", None, after_hello(always(b"x" * 65_537 + b"\n"))),
-    "a flood of lines": ("flood", "over 1024 KB were sent between two requests", after_hello(flood)),
+    "a flood of lines": (
+        "flood",
+        "over 1024 KB were sent between two requests",
+        bot(at(2, always(stray(60_000) * 18))),
+    ),
     "an exit": ("exited", "exited with code 3", after_hello(dies)),
     "an exit with code 0": ("exited", "exited with code 0", after_hello(lambda peer, _: peer.die(0))),
     "a crash": ("exited", "killed by signal 11 (SIGSEGV)", after_hello(lambda peer, _: peer.die(signal=11))),
@@ -573,9 +579,9 @@ def test_a_start_that_a_limit_ended_names_it() -> None:
 
 
 def test_how_much_may_be_written_between_two_requests_is_the_matchs() -> None:
-    """Source: SPEC.md, `limits.flood_bytes`: from the limits; 2 KB in lines that answer nothing are over 1 KB."""
+    """Source: SPEC.md, `limits.flood_bytes`: from the limits; 1.5 KB in lines that answer nothing are over 1 KB."""
     seen: list[bytes] = []
-    strays = at(1, lambda peer, request: b'{"id":0,"choice":0}\n' * 100 + first(peer, request))
+    strays = at(2, lambda peer, request: stray(100) * 15 + first(peer, request))
     played = play(bot(strays, seen), bot(first), limits=Limits(output_kb=1))
     assert [(fault.code, fault.detail) for fault in played.faults() if fault.code != "stray_line"] == [
         ("flood", "over 1 KB were sent between two requests")
@@ -589,11 +595,11 @@ def test_how_much_may_be_written_between_two_requests_is_the_matchs() -> None:
 def test_the_hello_tells_the_limits_of_the_match_and_its_clock() -> None:
     """Source: SPEC.md, "hello"."""
     seen: list[bytes] = []
-    play(bot(first, seen), bot(first), limits=SMALL, timing=Timing(5000, 6, 7000, cpu=True, ponder=True))
+    play(bot(first, seen), bot(first), limits=SMALL, timing=Timing(5000, 6, 7000, own=True, ponder=True))
     hello = parse_to_bot(seen[0])
     assert isinstance(hello, Hello)
     told = hello.limits
-    assert (told.limit_ms, told.bank_ms, told.start_ms, told.clock, told.ponder) == (5000, 6, 7000, "cpu", True)
+    assert (told.limit_ms, told.bank_ms, told.start_ms, told.clock, told.ponder) == (5000, 6, 7000, "own", True)
     for field in ("memory_mb", "processes", "cpu_s", "cores", "file_size_mb", "tmp_mb", "open_files"):
         assert getattr(told, field) == getattr(SMALL, field)
     assert told.cores == 1.0
@@ -724,18 +730,48 @@ def test_stray_lines_are_dropped_and_told_once_a_request() -> None:
     seen: list[bytes] = []
 
     def answer(peer: Peer, request: Request) -> bytes:
-        strays = b'{"id":77,"choice":0}\n{"id":78,"move":{}}\n{"id":79}\n' if request["id"] <= 2 else b""
+        strays = b'{"id":1,"choice":0}\n{"id":1,"move":{}}\n{"id":1}\n' if request["id"] in (2, 3) else b""
         return strays + first(peer, request)
 
     played = play(bot(answer, seen), bot(first))
     (fault,) = played.faults()
     assert (fault.code, fault.count, fault.step, fault.used) == ("stray_line", 6, None, None)
-    assert fault.got == '{"id":77,"choice":0}'
+    assert fault.got == '{"id":1,"choice":0}'
     told = errors(seen)
     assert [(error.id, error.code, error.used, error.lives) for error in told] == [(None, "stray_line", None, 3)] * 2
-    assert all(error.got == '{"id":79}' for error in told)
+    assert all(error.got == '{"id":1}' for error in told)
     kinds = [json.loads(line)["type"] for line in seen[:8]]
-    assert kinds == ["hello", "game_start", "request", "error", "request", "error", "request", "request"]
+    assert kinds == ["hello", "game_start", "request", "request", "error", "request", "error", "request"]
+
+
+@pytest.mark.parametrize("sent", [0, -1, 2, 41])
+def test_a_reply_with_an_id_that_was_never_asked_is_answered_at_once(sent: int) -> None:
+    """Source: SPEC.md, "Faults", `wrong_id`. The clock stands still, so nobody waited."""
+    seen: list[bytes] = []
+    played = play(bot(at(1, always(b'{"id":%d,"choice":0}\n' % sent)), seen), bot(first))
+    (fault,) = played.faults()
+    assert (fault.code, fault.detail) == ("wrong_id", f"sent {sent}, asked 1")
+    (error,) = errors(seen)
+    assert f"sent {sent}, asked 1" in error.message
+
+
+@pytest.mark.parametrize(("count", "expected"), [(20, ["stray_line"]), (21, ["too_many_strays", "stray_line"])])
+@pytest.mark.parametrize("asked", [True, False], ids=["while it is asked", "while it isn't"])
+def test_twenty_lines_between_two_requests_that_answer_nothing_are_free(
+    count: int, expected: list[str], asked: bool
+) -> None:
+    """Source: SPEC.md, "Faults", `too_many_strays`. One more costs a life; the request's own answer is then late."""
+
+    def answer(_: Peer, request: Request) -> bytes:
+        strays = b'{"id":1,"choice":0}\n' * count
+        if asked:
+            return strays * (request["id"] == 2) + choose(0, request)
+        return choose(0, request) + strays * (request["id"] == 1)
+
+    played = play(bot(answer), bot(first))
+    assert played.codes() == expected
+    assert [fault.step for fault in played.faults() if fault.code == "too_many_strays"] == [2] * (count == 21)
+    assert played.faults()[-1].count == count
 
 
 def test_what_is_said_when_nothing_is_asked_is_stray_whatever_it_is() -> None:
@@ -760,7 +796,7 @@ def test_strays_of_one_game_are_not_counted_again_in_the_next() -> None:
     """Source: verdict.Fault, `count`: how often in this game."""
 
     def answer(peer: Peer, request: Request) -> bytes:
-        return (b'{"id":0,"choice":0}\n' if request["id"] == 1 else b"") + first(peer, request)
+        return (b'{"id":1,"choice":0}\n' if request["id"] == 2 else b"") + first(peer, request)
 
     played = play(bot(answer), bot(first), games=2)
     assert [played.codes(game) for game in range(2)] == [["stray_line"], []]
@@ -784,7 +820,7 @@ def test_a_default_move_looks_to_the_others_like_one_that_was_chosen(code: str) 
 
 def test_the_others_see_a_forfeit_and_never_why() -> None:
     """Source: SPEC.md, "Forfeits". Byte for byte the same for every cause; with one life, so that all come at once."""
-    causes: list[Answer] = [dies, flood, closes_stdout, always(b"x" * 70_000), always(GARBAGE)]
+    causes: list[Answer] = [dies, closes_stdout, always(b"x" * 70_000), always(GARBAGE)]
     views = [seen_by_others(at(1, cause), lives=1) for cause in causes]
     assert all(view == views[0] for view in views)
     assert all(b'"event":"forfeit","seat":0' in b"".join(lines) for lines in views[0])

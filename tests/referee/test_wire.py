@@ -300,7 +300,7 @@ def test_the_fields_of_a_request_stand_in_the_agreed_order(ruleset: RulesOf) -> 
         if message["type"] == "request":
             kinds[message["kind"]] += 1
             assert list(message) == [*common[0], *own[message["kind"]], *common[1]]
-            clock = {"limit_ms": 500, "bank_ms": 8123, "wall_limit_ms": 500, "wall_bank_ms": 8123}
+            clock = {"limit_ms": 500, "bank_ms": 8123}
             assert (message["game"], message["clock"]) == (GAME, clock)
     assert kinds.keys() == own.keys()
     assert min(kinds.values()) > 10

@@ -104,7 +104,7 @@ def play(name: str, scratch: Path, matches: int) -> None:
                 key=bytes(32),
                 bots=("bad", "honest"),
                 seatings=((0, 1), (1, 0)),
-                terms=Terms(timing=Timing(limit_ms=500, bank_ms=500, cpu=sandbox.accounts_cpu)),
+                terms=Terms(timing=Timing(limit_ms=500, bank_ms=500, own=sandbox.tells_waits)),
             )
             play_match(spec, lambda bot, programs=programs: sandbox.start(programs[bot], Limits()))  # type: ignore[misc]
     finally:

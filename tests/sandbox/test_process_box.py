@@ -457,7 +457,7 @@ def test_a_program_that_ends_by_itself_ended_by_no_limit(limited: ProcessSandbox
 
 def test_the_children_of_a_program_are_charged_to_it(limited: ProcessSandbox, tmp_path: Path) -> None:
     """Attack list, row 21: also a child in a session of its own; what was charged stays until the box is closed."""
-    assert limited.accounts_cpu
+    assert limited.tells_waits
     with running(limited, python(BURNING_CHILD, tmp_path)) as box:
         assert read_line(box.stdout) == b"ready\n"
         seen = [box.cpu_ns() or 0]

@@ -51,7 +51,7 @@ from arena.sandbox.bubblewrap.stage import FolderStage, MountStage
 from arena.sandbox.cause import caused
 from arena.sandbox.child import THEIR_ERRNOS, ChildBox, ChildSandbox
 from arena.sandbox.limits import Limits
-from arena.sandbox.linux import Cgroup, Watch, launch, uids
+from arena.sandbox.linux import Cgroup, Watch, launch, tasks, uids
 from arena.sandbox.wait import reap_late
 
 INIT = 1  # bwrap's own process in the namespaces, which the limit of processes must leave room for
@@ -64,7 +64,11 @@ class BubblewrapSandbox(ChildSandbox):
     """Start programs in bubblewrap; an ordinary user's boxes have folders below `scratch`. See `ChildSandbox`."""
 
     name = "bubblewrap"
-    accounts_cpu = True
+
+    @property
+    def tells_waits(self) -> bool:
+        """Whether the kernel tells it."""
+        return tasks.told()
 
     @property
     def note(self) -> str:

@@ -19,7 +19,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from arena.sandbox.box import CLOSE_MS, Box, Counted, Exit, Program, ProgramError, Sandbox, SandboxError
+from arena.sandbox.box import CLOSE_MS, Box, Counted, Exit, Program, ProgramError, Sandbox, SandboxError, Spent
 from arena.sandbox.cause import caused
 from arena.sandbox.docker.abilities import check_runtime, limits_told, unenforced, what_works
 from arena.sandbox.docker.command import command_inside, language
@@ -28,7 +28,7 @@ from arena.sandbox.docker.engine import Engine, engine
 from arena.sandbox.docker.recipe import Recipe
 from arena.sandbox.docker.script import exit_of
 from arena.sandbox.limits import Limits
-from arena.sandbox.linux import Cgroup, Watch
+from arena.sandbox.linux import Cgroup, Watch, tasks
 
 VERDICT_S = 2.0  # for the engine's events of a container that died: they come within 0.1 s
 DYING_S = 0.5  # for process 1 to be dead after it closed `told`: it waits for all others; ten bots can do this at once
@@ -74,9 +74,9 @@ class DockerSandbox(Sandbox):
         return unenforced(self._engine.info, self._abilities.controllers)
 
     @property
-    def accounts_cpu(self) -> bool:
-        """Whether CPU time is known."""
-        return self._abilities.groups or self._abilities.clocks
+    def tells_waits(self) -> bool:
+        """Whether the tasks of containers can be seen here."""
+        return tasks.told() and (self._abilities.groups or self._abilities.clocks)
 
     @property
     def freezes(self) -> bool:
@@ -120,7 +120,8 @@ class DockerBox(Box):
         self._engine = engine
         self._container = container
         self._group = group
-        self._watch = Watch(lambda: [container.root_pid], container.recipe.limits) if container.pid > 0 else None
+        watch = Watch(lambda: [container.root_pid], container.recipe.limits) if container.pid > 0 else None
+        self._counter = group or watch
         self._cpu_ns = container.recipe.limits.cpu_s * 1_000_000_000
         self._limit: str | None = None
         self._exit: Exit | None = None
@@ -178,13 +179,18 @@ class DockerBox(Box):
 
     def cpu_ns(self) -> int | None:
         """Return the CPU time used, in ns."""
-        if not self._closed:
-            self._check()
-            if self._group is not None:
-                return self._group.cpu_ns()
-            if self._watch is not None:
-                return self._watch.cpu_ns()
-        return None
+        if self._closed or self._counter is None:
+            return None
+        self._check()
+        return self._counter.cpu_ns()
+
+    def spent(self) -> dict[int, Spent] | None:
+        """Return what each task has spent; see `Box.spent`."""
+        return None if self._closed or self._counter is None else tasks.spent(self._counter.tasks())
+
+    def ready(self) -> bool:
+        """Tell whether a task is on a core, or waits for one."""
+        return not self._closed and self._counter is not None and tasks.ready(self._counter.tasks())
 
     def freeze(self) -> None:
         """Stop the program and its descendants."""

@@ -3,7 +3,7 @@
 Must not know which sandbox uses it.
 """
 
-from arena.sandbox.linux import cgroup, launch, proc, seccomp, uids
+from arena.sandbox.linux import cgroup, launch, proc, seccomp, tasks, uids
 from arena.sandbox.linux.cgroup import Hierarchy, Layout, hierarchy
 from arena.sandbox.linux.group import Cgroup
 from arena.sandbox.linux.owner import alive, owner_anywhere, owner_here
@@ -31,5 +31,6 @@ __all__ = [
     "owner_here",
     "proc",
     "seccomp",
+    "tasks",
     "uids",
 ]

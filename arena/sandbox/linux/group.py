@@ -68,6 +68,13 @@ class Cgroup:
             raise SandboxError(f"a box's cgroup is lost: {error.strerror}") from error
         return int(line[11 : line.index(b"\n")]) * 1000
 
+    def tasks(self) -> list[int]:
+        """Return the numbers of all tasks of the group."""
+        try:
+            return [int(word) for word in (self._unified / "cgroup.threads").read_bytes().split()]
+        except OSError:
+            return []
+
     def freeze(self) -> None:
         """Stop all processes of the group, soon; nothing where the kernel can't (before 5.2). Idempotent."""
         if not self._frozen and self._freeze >= 0:

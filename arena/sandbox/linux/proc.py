@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from arena.sandbox.limits import Limits
+from arena.sandbox.linux.tasks import threads
 
 LOOK_S = 0.02  # between two looks for an excess; a look costs 0.1 ms
 REST = 10  # lengths of a look, which a program can make long, before the next
@@ -76,6 +77,10 @@ class Watch:
             if not os.path.exists(f"/proc/{pid}"):
                 self._ended += self._seen.pop(pid)
         return self._ended + sum(self._seen.values())
+
+    def tasks(self) -> list[int]:
+        """Return the numbers of all tasks of the program and its descendants."""
+        return [task for pid in self.pids() for task in threads(pid)]
 
     def pids(self) -> list[int]:
         """Return the program and all its descendants that live or aren't reaped, in no order."""

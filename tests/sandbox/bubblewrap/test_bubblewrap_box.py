@@ -461,7 +461,7 @@ def test_cpu_time_is_counted_with_children_and_stops_when_frozen(sandbox: Bubble
         assert used is not None
         assert used < 2_000_000_000
     with running(sandbox, python("while True: pass", files)) as box:
-        assert sandbox.accounts_cpu
+        assert sandbox.tells_waits
         if not sandbox.freezes:
             box.freeze()
             return

@@ -464,7 +464,7 @@ print(size, n)
 
 def test_cpu_time_is_charged_with_children(sandbox: DockerSandbox, folder: Path) -> None:
     """Source: protocol/SPEC.md, "The clock"."""
-    assert sandbox.accounts_cpu
+    assert sandbox.tells_waits
     burn = """
 import os, time
 input()

@@ -1,0 +1,142 @@
+"""Matches by own time with real processes in real control groups: what they are charged.
+
+Programs burn by their own CPU clock, so a busy machine changes nothing. Source: protocol/SPEC.md, "The clock".
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from arena.referee import MatchSpec, Record, Terms, Timing, play_match, request_line, verify
+from arena.sandbox import Box, Limits, ProcessSandbox, Program
+from arena.sandbox.linux import cgroup
+
+BOT = """
+import json, os, sys, time
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: pass
+def child(seconds):
+    pid = os.fork()
+    if pid == 0:
+        burn(seconds)
+        os._exit(0)
+    return pid
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "hello":
+        {start}
+        print('{{"type":"hello"}}', flush=True)
+    elif message["type"] == "request":
+        {think}
+        print(json.dumps({{"id": message["id"], "choice": 0}}), flush=True)
+"""
+
+
+def bot(start: str = "pass", think: str = "pass") -> Program:
+    """Give a bot that plays the first move, and does something at its start and before each answer."""
+    return Program((sys.executable, "-c", BOT.format(start=start, think=think)), Path("/"))
+
+
+pytestmark = pytest.mark.clock
+
+
+@pytest.fixture
+def play(tmp_path: Path, needs: Callable[[str, str | None], None]) -> Callable[..., Record]:
+    """Play one game of two bots in groups that account and freeze."""
+    needs("cgroup", cgroup.why_not())
+    sandbox = ProcessSandbox(tmp_path / "scratch")
+    needs("cgroup", None if sandbox.tells_waits and sandbox.freezes else "no freezing here")
+
+    def run(
+        *programs: Program,
+        limit_ms: int,
+        bank_ms: int = 0,
+        games: int = 1,
+    ) -> Record:
+        spec = MatchSpec(
+            match=0,
+            key=b"p" * 32,
+            bots=("a", "b"),
+            seatings=((0, 1),) * games,
+            terms=Terms(timing=Timing(limit_ms, bank_ms, own=True)),
+        )
+
+        def launch(number: int) -> Box:
+            return sandbox.start(programs[number], Limits())
+
+        record = play_match(spec, launch).record
+        verify(record)
+        return record
+
+    return run
+
+
+def codes(record: Record) -> list[tuple[int, str]]:
+    return [(fault.bot, fault.code) for fault in record.games[0].faults]
+
+
+def times_of(record: Record, seat: int) -> list[int]:
+    """Return what each request of a seat took, in us of own time."""
+    game = record.games[0]
+    asked = [json.loads(request_line(record.header, game, move))["you"]["seat"] for move in range(len(game.words))]
+    return [time for of, time in zip(asked, game.times, strict=True) if of == seat]
+
+
+BURNER = "while True: pass"
+
+
+@pytest.fixture
+def crowded() -> Iterator[None]:
+    """Let four processes a core burn beside the match."""
+    burning = [subprocess.Popen([sys.executable, "-c", BURNER]) for _ in range(4 * len(os.sched_getaffinity(0)))]
+    yield
+    for process in burning:
+        process.kill()
+        process.wait()
+
+
+def test_a_crowded_host_costs_a_bot_nothing(play: Callable[..., Record], crowded: None) -> None:
+    """It thinks for 20 ms of 60 that are free, and gets a fifth of a core; nothing is in its bank."""
+    record = play(bot(think="burn(0.02)"), bot(), limit_ms=60, games=2)
+    assert codes(record) == []
+    times = times_of(record, 0)
+    assert 20_000 <= median(times) < 40_000
+
+
+def test_what_a_child_computes_is_its_bots_time(play: Callable[..., Record]) -> None:
+    """60 ms in a child for each answer, of 40 that are free."""
+    record = play(bot(think="os.waitpid(child(0.06), 0)"), bot(), limit_ms=40, bank_ms=60_000)
+    assert codes(record) == []
+    assert min(times_of(record, seat=0)) >= 60_000
+
+
+def test_children_that_keep_one_another_waiting_gain_nothing(play: Callable[..., Record]) -> None:
+    """Four on one core wait three quarters of the time, and compute all of it."""
+    think = "[os.waitpid(pid, 0) for pid in [child(0.03) for _ in range(4)]]"
+    record = play(bot(think=think), bot(), limit_ms=200, bank_ms=60_000)
+    assert codes(record) == []
+    assert median(times_of(record, seat=0)) > 110_000
+
+
+@pytest.mark.parametrize("seconds", [0.01, 0.2])
+def test_a_sleeper_is_charged_what_it_slept(play: Callable[..., Record], seconds: float) -> None:
+    """Within 2 ms, of which Python needs one."""
+    record = play(bot(think=f"time.sleep({seconds})"), bot(), limit_ms=300)
+    assert codes(record) == []
+    assert seconds * 1e6 <= median(times_of(record, seat=0)) < seconds * 1e6 + 2000
+
+
+def test_an_endless_loop_is_a_timeout_that_tells_it_computed(play: Callable[..., Record]) -> None:
+    """SPEC.md, "The clock"."""
+    record = play(bot(think="burn(60)"), bot(), limit_ms=100)
+    faults = [fault for fault in record.games[0].faults if fault.bot == 0]
+    assert [fault.code for fault in faults] == ["timeout"] * 3 + ["out_of_lives"]
+    assert re.fullmatch(r"in 100 ms it computed for (9\d|1\d\d) ms", faults[0].detail or "")
