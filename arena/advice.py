@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from arena.referee import FAULTS
-from arena.sandbox import ISOLATING, languages
+from arena.sandbox import ISOLATING, languages, programs_of
 from protocol import Malformed, decode, show
 
 __all__ = ["CAUSES", "Advice", "Cause", "Evidence", "advice"]
@@ -276,7 +276,7 @@ def _missing_program(seen: Evidence) -> Words | None:
         return None
     if not seen.boxed:
         return {"name": name, "where": "on this machine", "there": "install it"}
-    if seen.sandbox == "docker":
+    if programs_of(seen.sandbox).image:
         return {"name": name, "where": "in the box", "there": "take an image that has it (--docker-image)"}
     there = "; ".join(finding.text for finding in languages())
     return {"name": name, "where": "in the box", "there": f"arena doctor says of languages: {there}"}

@@ -244,7 +244,7 @@ def test_only_the_wire_knows_both_the_engine_and_the_protocols_payloads() -> Non
 def test_the_referee_sees_no_kind_of_sandbox() -> None:
     """It gets a Box from whoever starts it: the same referee serves every isolation."""
     seen = {"Box", "Capture", "Exit", "ProgramError", "SandboxError", "LIMITS", "LimitRule", "Limits", "readable"}
-    seen |= {"Spent", "waited_ns"}
+    seen |= {"Spent", "Waits"}
     for module, path in MODULES.items():
         if covers("arena.referee", module):
             assert {name for imported, name in imports(path) if imported == "arena.sandbox"} <= seen, module

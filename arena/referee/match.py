@@ -40,7 +40,7 @@ from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
 from arena.referee.seat import Seat
 from arena.referee.table import Ask, Table
 from arena.referee.terms import Terms
-from arena.sandbox import Box, ProgramError, SandboxError, waited_ns
+from arena.sandbox import Box, ProgramError, SandboxError, Waits
 from protocol import LINE_LIMIT, Greeting, encode, framing, show
 
 _GOT_SHOWN = 1000  # bytes of a faulty line that are kept in the record
@@ -104,20 +104,14 @@ class Greeted:
 Launch = Callable[[int], Box]
 
 
-def play_match(
-    spec: MatchSpec,
-    launch: Launch,
-    clock: Callable[[], float] = time.monotonic,
-    waited_ns: Callable[[], int] = waited_ns,
-) -> MatchResult:
+def play_match(spec: MatchSpec, launch: Launch, clock: Callable[[], float] = time.monotonic) -> MatchResult:
     """Play all games of a match. `launch(i)` starts bot i of the spec, under the terms' limits.
 
-    `clock` gives seconds, `waited_ns` how long this thread has waited for a core. Raises ArenaError, after ending all
-    processes, if this machine failed.
+    Raises ArenaError, after ending all processes, if this machine failed.
     """
-    match = _Match(spec, launch, clock, waited_ns)
+    match = _Match(spec, launch, clock)
     try:
-        with closing(match.table):
+        with closing(match):
             return match.play()
     except SandboxError as problem:
         raise ArenaError(str(problem)) from problem
@@ -125,10 +119,10 @@ def play_match(
 
 def greet(spec: MatchSpec, bot: int, launch: Launch, clock: Callable[[], float] = time.monotonic) -> Greeted:
     """Start one bot of the spec, exchange hellos, and end it. Raises ArenaError if this machine failed."""
-    match = _Match(spec, launch, clock, waited_ns)
+    match = _Match(spec, launch, clock)
     match.players = [match.players[bot]]
     try:
-        with closing(match.table):
+        with closing(match):
             match.start_processes()
             match.table.finish(wire.MATCH_OVER)
             player = match.players[0]
@@ -193,14 +187,13 @@ class _Player:
 
 
 class _Match:
-    def __init__(
-        self, spec: MatchSpec, launch: Launch, clock: Callable[[], float], waited_ns: Callable[[], int]
-    ) -> None:
+    def __init__(self, spec: MatchSpec, launch: Launch, clock: Callable[[], float]) -> None:
         self.spec = spec
         self.terms = terms = spec.terms
         self.launch = launch
         self.clock = clock
-        self.table = Table(clock, terms.timing.own, terms.timing.ponder, terms.limits.cores, waited_ns)
+        self.waits = Waits()
+        self.table = Table(clock, terms.timing.own, terms.timing.ponder, terms.limits.cores, self.waits)
         self.allowed = allowance(terms)
         self.players = [_Player(bot, new_account(terms)) for bot in range(spec.seats)]
         self.logs: list[tuple[int, int, bytes]] = []
@@ -220,6 +213,11 @@ class _Match:
         exchanges = tuple(self.exchanges.values())
         times = tuple(map(tuple, self.times))
         return MatchResult(Record(header, games), tuple(self.logs), exchanges, times, self.requests, self.startup)
+
+    def close(self) -> None:
+        """End all processes."""
+        with closing(self.waits):
+            self.table.close()
 
     # -- processes
 

@@ -17,7 +17,7 @@ from arena.sandbox.finding import Finding
 from arena.sandbox.inside import InsideBox, InsideSandbox, Peer, Script, replies
 from arena.sandbox.limits import LIMITS, LimitRule, Limits
 from arena.sandbox.linux.launch import PR_SET_CHILD_SUBREAPER, become_subreaper
-from arena.sandbox.linux.tasks import waited_ns
+from arena.sandbox.linux.tasks import Waits
 from arena.sandbox.process import ProcessSandbox
 from arena.sandbox.programs import Programs
 from arena.sandbox.trees import FULL, full, locked, no_room, remove_dead_scratch, remove_tree, scratch_folder
@@ -54,6 +54,7 @@ __all__ = [
     "Spent",
     "Trouble",
     "TroubleError",
+    "Waits",
     "backend",
     "become_subreaper",
     "boxes",
@@ -76,6 +77,5 @@ __all__ = [
     "sweep_all",
     "takers",
     "trouble_of",
-    "waited_ns",
     "why_not",
 ]

@@ -17,7 +17,7 @@ import pytest
 
 from arena.referee import FAULTS, Consequence, MatchSpec, Terms, Timing, play_match, verify
 from arena.run import game_results
-from arena.sandbox import ISOLATING, Box, Choice, Limits, ProcessSandbox, Program, Sandbox, make, waited_ns, why_not
+from arena.sandbox import ISOLATING, Box, Choice, Limits, ProcessSandbox, Program, Sandbox, make, why_not
 
 ROOT = Path(__file__).parents[2]
 BAD_BOTS = ROOT / "tests" / "bad_bots"
@@ -138,7 +138,6 @@ class Left:
 
 
 def left(scratch: Path) -> Left:
-    waited_ns()  # it keeps a descriptor for each thread
     # os.walk, since Docker's folders are removed in the background: rglob fails on what vanishes.
     files = frozenset(os.path.join(folder, name) for folder, inner, names in os.walk(scratch) for name in inner + names)
     return Left(len(os.listdir("/dev/fd")), threading.active_count(), files)

@@ -118,7 +118,6 @@ def play(
     games: int = 1,
     lives: int = 3,
     limits: Limits | None = None,
-    waited_ns: Callable[[], int] = lambda: 0,
 ) -> Record:
     """Play a match in which bot i sits in seat i."""
     names = tuple(f"bot{number}" for number in range(len(scripts)))
@@ -139,7 +138,7 @@ def play(
         return wrap(number, sandbox.start(Program((names[number],), Path()), spec.terms.limits))
 
     try:
-        record = play_match(spec, launch, clock, waited_ns).record
+        record = play_match(spec, launch, clock).record
     finally:
         assert all(box.stdin == box.stdout == box.stderr == -1 for box in sandbox.boxes), "a box is still open"
     verify(record)

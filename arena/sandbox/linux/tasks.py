@@ -7,25 +7,11 @@ tasks, and those that sleep, wait for no core.
 
 import contextlib
 import os
-import threading
 from collections.abc import Iterable
 
 from arena.sandbox.box import Spent
 
 _THIS = "/proc/thread-self/schedstat"
-
-
-class _Kept:
-    """Hold a descriptor until the thread that it belongs to ends."""
-
-    def __init__(self, descriptor: int) -> None:
-        self.descriptor = descriptor
-
-    def __del__(self) -> None:
-        os.close(self.descriptor)
-
-
-_own = threading.local()  # the file of this thread: to open it takes ten times as long as to read it
 
 
 def told() -> bool:
@@ -36,15 +22,27 @@ def told() -> bool:
         return False
 
 
-def waited_ns() -> int:
-    """Return how long this thread has waited for a core, in ns; 0 where the kernel doesn't tell."""
-    try:
-        if getattr(_own, "pid", None) != os.getpid():  # a new thread, or a fork, which inherits another's file
-            _own.kept = _Kept(os.open(_THIS, os.O_RDONLY | os.O_CLOEXEC))
-            _own.pid = os.getpid()
-        return int(os.pread(_own.kept.descriptor, 64, 0).split()[1])
-    except (OSError, IndexError):
-        return 0
+class Waits:
+    """How long the thread that made it has waited for a core, in ns; 0 where the kernel doesn't tell.
+
+    Holds a descriptor until `close`: to open the file takes ten times as long as to read it.
+    """
+
+    def __init__(self) -> None:
+        try:
+            self._descriptor = os.open(_THIS, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            self._descriptor = -1
+
+    def __call__(self) -> int:
+        """Return the time so far."""
+        return int(os.pread(self._descriptor, 64, 0).split()[1]) if self._descriptor >= 0 else 0
+
+    def close(self) -> None:
+        """Close the file; the time is 0 afterwards."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
 
 
 def spent(tasks: Iterable[int]) -> dict[int, Spent]:
