@@ -5,9 +5,9 @@ Imports the engine, the protocol and the Box type. Must not know files, ladders,
 
 from arena.referee import wire
 from arena.referee.exchange import Exchange
-from arena.referee.faults import FAULTS, ArenaError, Consequence, Fault, FaultRule, ending
-from arena.referee.judge import Account, Allowance, Instead, Verdict, Wrong, allowance, new_account, verdict
-from arena.referee.match import Greeted, Launch, MatchResult, MatchSpec, greet, hello, play_match
+from arena.referee.faults import FAULTS, ArenaError, Consequence, Fault, ending
+from arena.referee.judge import Account, Allowance, Instead, Wrong, allowance, new_account, verdict
+from arena.referee.match import MatchResult, MatchSpec, hello, play_match
 from arena.referee.record import (
     GameRecord,
     Header,
@@ -15,7 +15,6 @@ from arena.referee.record import (
     RecordError,
     read,
     replay,
-    request_line,
     verify,
     write,
 )
@@ -36,13 +35,10 @@ __all__ = [
     "Consequence",
     "Exchange",
     "Fault",
-    "FaultRule",
     "GameRecord",
     "Gone",
-    "Greeted",
     "Header",
     "Instead",
-    "Launch",
     "MatchResult",
     "MatchSpec",
     "Record",
@@ -54,17 +50,14 @@ __all__ = [
     "TimedOut",
     "Timing",
     "Unreadable",
-    "Verdict",
     "Wrong",
     "allowance",
     "ending",
-    "greet",
     "hello",
     "new_account",
     "play_match",
     "read",
     "replay",
-    "request_line",
     "verdict",
     "verify",
     "wire",

@@ -92,15 +92,6 @@ class MatchResult:
     startup_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Greeted:
-    """How a bot's first start went: why it failed (None: it didn't), its standard error, and the faulty exchange."""
-
-    problem: str | None
-    stderr: bytes
-    exchange: Exchange | None
-
-
 Launch = Callable[[int], Box]
 
 
@@ -115,23 +106,6 @@ def play_match(spec: MatchSpec, launch: Launch, clock: Callable[[], float] = tim
             return match.play()
     except SandboxError as problem:
         raise ArenaError(str(problem)) from problem
-
-
-def greet(spec: MatchSpec, bot: int, launch: Launch, clock: Callable[[], float] = time.monotonic) -> Greeted:
-    """Start one bot of the spec, exchange hellos, and end it. Raises ArenaError if this machine failed."""
-    match = _Match(spec, launch, clock)
-    match.players = [match.players[bot]]
-    try:
-        with closing(match):
-            match.start_processes()
-            match.table.finish(wire.MATCH_OVER)
-            player = match.players[0]
-            problem = player.absent.detail if player.seat is None else None
-            match.end_process(player)
-            stderr = match.logs[0][2] if match.logs else b""
-            return Greeted(problem, stderr, next(iter(match.exchanges.values()), None))
-    except SandboxError as broken:
-        raise ArenaError(str(broken)) from broken
 
 
 def hello(spec: MatchSpec, bot: int) -> bytes:

@@ -286,25 +286,3 @@ def verify(record: Record) -> None:
         for name, was, now in zip(names, stored, found, strict=True):
             if was != now:
                 raise RecordError(f"game {game.game}: the {name} differ: the record has {was}, the engine {now}")
-
-
-def request_line(header: Header, game: GameRecord, number: int) -> str:
-    """Return the request that led to the game's `number`th move, from 0, as its bot saw it but for id and clock.
-
-    Raises RecordError if there is no such move.
-    """
-    feed = wire.Feed(len(game.seating))
-    place = 0
-    for step in replay(header, game):
-        asked = step.before.board.phase.asked
-        for seat in asked:
-            sight = view(step.before, seat)
-            events = feed.take(seat)
-            if place == number:
-                question = wire.Question(step.before.board, game.game)
-                menu = wire.menu(legal(sight))
-                timing = header.terms.timing
-                return question.line(sight, 0, events, menu, timing.limit_ms, timing.bank_ms).decode()
-            place += 1
-        feed.add(step.events)
-    raise RecordError(f"game {game.game} has no move {number}")

@@ -26,7 +26,6 @@ from arena.referee import (
     Record,
     Terms,
     Timing,
-    greet,
     play_match,
     replay,
     verify,
@@ -872,20 +871,6 @@ def test_a_machine_that_can_start_no_process_voids_the_match() -> None:
     with pytest.raises(ArenaError, match="no processes left"):
         play_match(spec, launch)
     assert [box.stdout for box in sandbox.boxes] == [-1]
-
-
-def test_greet_tells_how_a_first_start_went() -> None:
-    """Source: match.greet: None, or why it failed; and what the bot wrote to standard error."""
-    scripts = {"good": bot(first), "bad": instead_of_hello(lambda peer: (peer.log(b"no weights\n"), peer.die(3)))}
-    sandbox = InsideSandbox(scripts)
-    spec = MatchSpec(match=0, key=KEY, bots=("good", "bad"), seatings=((0, 1),))
-
-    def launch(number: int) -> Box:
-        return sandbox.start(Program((spec.bots[number],), Path()), Limits())
-
-    assert greet(spec, 0, launch).problem is None
-    failed = greet(spec, 1, launch)
-    assert (failed.problem, failed.stderr) == ("exited with code 3", b"no weights\n")
 
 
 def test_strays_are_told_again_in_the_next_game() -> None:

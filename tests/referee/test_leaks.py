@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.referee import ArenaError, MatchSpec, Terms, Timing, greet, play_match, write
+from arena.referee import ArenaError, MatchSpec, Terms, Timing, play_match, write
 from arena.sandbox import Box, InsideSandbox, Limits, Peer, ProcessSandbox, Program, SandboxError, Script
 
 MATCHES = 200
@@ -117,15 +117,6 @@ def test_a_match_that_is_broken_off_leaves_nothing(error: BaseException) -> None
     with pytest.raises(ArenaError if isinstance(error, SandboxError) else type(error)):
         play_match(spec(0), launch)
     assert len(sandbox.boxes) == 2
-    assert left() == before
-
-
-def test_greetings_leave_nothing() -> None:
-    """Source: match.greet: it ends the process that it started."""
-    sandbox = InsideSandbox(SUBJECTS)
-    before = left()
-    for number, name in enumerate([*SUBJECTS, "no such program"]):
-        greet(spec(number), 0, lambda _, name=name: start(sandbox, name))
     assert left() == before
 
 

@@ -3,7 +3,6 @@
 Programs burn by their own CPU clock, so a busy machine changes nothing. Source: protocol/SPEC.md, "The clock".
 """
 
-import json
 import os
 import re
 import subprocess
@@ -14,7 +13,7 @@ from statistics import median
 
 import pytest
 
-from arena.referee import MatchSpec, Record, Terms, Timing, play_match, request_line, verify
+from arena.referee import MatchSpec, Record, Terms, Timing, play_match, replay, verify
 from arena.sandbox import Box, Limits, ProcessSandbox, Program
 from arena.sandbox.linux import cgroup
 
@@ -86,7 +85,7 @@ def codes(record: Record) -> list[tuple[int, str]]:
 def times_of(record: Record, seat: int) -> list[int]:
     """Return what each request of a seat took, in us of own time."""
     game = record.games[0]
-    asked = [json.loads(request_line(record.header, game, move))["you"]["seat"] for move in range(len(game.words))]
+    asked = [seat for step in replay(record.header, game) for seat in step.before.board.phase.asked]
     return [time for of, time in zip(asked, game.times, strict=True) if of == seat]
 
 

@@ -30,7 +30,6 @@ from arena.referee import (
     play_match,
     read,
     replay,
-    request_line,
     verify,
     write,
 )
@@ -388,33 +387,6 @@ def refuse(header: Header, game: GameRecord) -> None:
 
 def first_game() -> GameRecord:
     return played().record.games[0]
-
-
-# --- requests ---------------------------------------------------------------------------------------------------------
-
-
-def bare(line: str) -> str:
-    """Blank out what a record doesn't hold of a request: its id and the clock."""
-    return re.sub(r'"clock":\{[^}]*\}', '"clock":{}', re.sub(r'"id":\d+', '"id":0', line, count=1))
-
-
-def test_a_request_line_is_what_its_bot_saw_but_for_id_and_clock() -> None:
-    """Request lines are regenerated. Every request of the match, byte for byte."""
-    match = play(at_random, badly, at_random, games=3)
-    record = match.record
-    rebuilt: list[list[str]] = [[], [], []]
-    for game in record.games:
-        for number in range(len(game.words)):
-            line = request_line(record.header, game, number)
-            rebuilt[game.seating[json.loads(line)["you"]["seat"]]].append(bare(line))
-    assert rebuilt == [[bare(line.decode()) for line in lines] for lines in match.seen]
-
-
-def test_there_is_no_request_before_the_first_and_after_the_last_move() -> None:
-    """Source: record.request_line."""
-    for number in (-1, len(first_game().words), 10_000):
-        with pytest.raises(RecordError, match="no move"):
-            request_line(played().record.header, first_game(), number)
 
 
 def test_a_replay_is_a_chain_from_the_deal_to_the_end() -> None:
