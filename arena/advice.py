@@ -176,9 +176,15 @@ def _no_id(seen: Evidence) -> Words | None:
     return {"asked": _asked(seen)} if there else None
 
 
+_STALE = re.compile(r"\ba line came for request (\d+),")  # the judge's words
+
+
 def _wrong_id(seen: Evidence) -> Words | None:
     if seen.code not in ("wrong_id", "stray_line", "timeout"):
         return None
+    stale = _STALE.search(seen.detail or "")
+    if seen.code == "timeout" and stale is not None:
+        return {"sent": stale[1], "asked": _asked(seen)}
     id, asked = (seen.reply or {}).get("id"), seen.asked.get("id")
     if type(id) is not int or asked is None or id == asked:
         return None
@@ -322,6 +328,22 @@ def _flush(argv: tuple[str, ...]) -> str:
     return _FLUSH_ANY
 
 
+_COMPUTED = re.compile(r"\bin (\d+) ms it computed for (\d+) ms")  # the judge's words
+_NEARLY_ALL, _NEARLY_NONE = 0.8, 0.1  # of its time
+
+
+def _computed(share: Callable[[float], bool]) -> Sign:
+    """Return a sign: the share of its time in which a bot computed that gave no answer."""
+
+    def sign(seen: Evidence) -> Words | None:
+        found = _COMPUTED.search(seen.detail or "") if seen.code == "timeout" else None
+        if found is None or not share(int(found[2]) / max(1, int(found[1]))):
+            return None
+        return {"detail": _quoted(seen.detail), "how": _flush(seen.argv)}
+
+    return sign
+
+
 def _mute(seen: Evidence) -> Words | None:
     silent = seen.code == "start_failed" and seen.got is None and (seen.detail or "").startswith("no hello")
     return {"detail": seen.detail or "", "how": _flush(seen.argv)} if silent else None
@@ -386,6 +408,18 @@ CAUSES = (
         _unflushed,
         "it doesn't flush its output: its lines stay in a buffer of its own",
         "flush after each line: {how}",
+    ),
+    Cause(
+        "endless loop",
+        _computed(lambda share: share >= _NEARLY_ALL),
+        "no reply came in time: {detail}",
+        "it computed all the while: look for an endless loop, and end each search by the request's clock",
+    ),
+    Cause(
+        "sleep",
+        _computed(lambda share: share <= _NEARLY_NONE),
+        "no reply came in time: {detail}",
+        "it sleeps, waits for something else than the line that it was sent, or doesn't flush its answer: {how}",
     ),
     Cause(
         "lone file",

@@ -33,6 +33,7 @@ STARTED = (
     f'{TRACEBACK}  File "/usr/lib/python3.11/subprocess.py", line 1917, in _execute_child\n'
     "FileNotFoundError: [Errno 2] No such file or directory: 'cargo'"
 )
+STALE = "a line came for request 40, which had been answered or had timed out; in 9 ms it computed for 0 ms"
 BOXES_LANGUAGES = "arena doctor says of languages: "
 
 SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
@@ -62,6 +63,7 @@ SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
         (line(b'{"id":0,"choice":0}', "wrong_id"), "the id 0, the request had 41", 'message["id"]'),
         (line(b'{"id":40,"choice":0}', "stray_line"), "the id 40, the request had 41", 'message["id"]'),
         (line(b'{"id":40,"choice":0}', "timeout"), "the id 40, the request had 41", 'message["id"]'),
+        (Evidence("timeout", STALE, REQUEST), "the id 40, the request had 41", 'message["id"]'),
     ],
     "second answer": [(line(b'{"id":41,"choice":0}', "stray_line"), "second reply to the request 41", "once")],
     "choice out of range": [
@@ -79,6 +81,14 @@ SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
         ),
         (Evidence("timeout", "it doesn't flush", argv=("/bot/b.py",)), "doesn't flush", "print(..., flush=True)"),
         (Evidence("timeout", "it doesn't flush", argv=("/bot/bot",)), "doesn't flush", "fflush(stdout) in C"),
+    ],
+    "endless loop": [
+        (Evidence("timeout", "in 500 ms it computed for 498 ms"), "in 500 ms it computed for 498 ms", "endless loop"),
+        (Evidence("timeout", "none within 9 ms; in 9 ms it computed for 18 ms"), "none within 9 ms", "endless loop"),
+    ],
+    "sleep": [
+        (Evidence("timeout", "in 500 ms it computed for 3 ms"), "in 500 ms it computed for 3 ms", "it sleeps"),
+        (Evidence("timeout", "in 0 ms it computed for 0 ms", argv=("b.py",)), "no reply", "flush=True"),
     ],
     "lone file": [(died(NO_MODULE, alone=True), "torch isn't in the box: a file is alone", "give the bot's folder")],
     "module not in the box": [
@@ -170,6 +180,10 @@ def test_what_has_no_known_cause_has_the_help_of_its_fault(code: str) -> None:
         (line(b'{"id":41,"move":{}}', "illegal_move"), FAULTS["illegal_move"].message),
         (line(b"", "stray_line"), FAULTS["stray_line"].message),
         (Evidence("timeout", stderr=NO_MODULE.encode()), FAULTS["timeout"].message),
+        (
+            Evidence("timeout", "in 9 ms it computed for 5 ms"),
+            f"{FAULTS['timeout'].message}: in 9 ms it computed for 5 ms",
+        ),
         (Evidence("timeout", sent=REQUEST, got=b'{"id":41}'), FAULTS["timeout"].message),
     ],
 )

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from arena.advice import Advice, Evidence, advice
+from arena.advice import Evidence, advice
 from arena.bots import Bot, BotError, build, build_in_box, changed, load
 from arena.check.scripted import Patience, Table, kinds
 from arena.check.step import Outcome, Step
@@ -32,8 +32,6 @@ _REQUESTS = 60  # of the first process at least: a mistake may come at the fifti
 _MOST_GAMES = 12  # of one process
 _QUICK = 8  # requests of the quick look
 KEY = bytes(range(32))  # every bot plays with the same cards against the same opponents
-_COMPUTES = "it used CPU time all the while: an endless loop, or a search that never looks at the request's clock"
-_WAITS = "it used no CPU time: it sleeps, or waits for something else than the line that it was sent"
 _REFUSED = (b"Read-only file system", b"EROFS")  # what a program says that was kept from writing
 
 
@@ -317,8 +315,6 @@ class _Examination:
             bot.path.is_file(),
         )
         found = advice(seen)
-        if broken.code == "timeout" and broken.got is None:
-            found = Advice(found.what, _COMPUTES if broken.computing else _WAITS)
         return Step(
             0, self.step, Outcome.FAILED, self.game + found.what, broken.sent or None, broken.got, stderr, found.do
         )

@@ -10,32 +10,26 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from arena.referee import ending
-from arena.sandbox import Box, Capture, Exit, Limits
+from arena.referee import FREE_STRAYS, TimedOut, ending, how_spent
+from arena.sandbox import Box, Capture, Exit, Limits, Spent
 from protocol import LINE_LIMIT, Answer, Greeting, LineBuffer, Malformed, decode, parse_hello, parse_reply
 
 _TICK_MS = 50  # how often a process is looked at that holds its pipes open after its end
 _LAST_WORDS_S = 0.5  # how long a process whose output ended may take to end, and to say why
-_COMPUTING = 0.3  # of the time as CPU time, beside others that compute, is no sleep
 _STRAYS_KEPT = 3
-_MOST_STRAYS = 20  # between two requests
+
+_Spent = tuple[int, dict[int, Spent]]  # CPU time in ns, and the tasks
 
 
 class BrokenError(Exception):
-    """Say what ended the conversation: a fault's code, what happened, the exchange.
+    """Say what ended the conversation: a fault's code, what happened, the exchange."""
 
-    `computing`: it used CPU time instead of answering.
-    """
-
-    def __init__(
-        self, code: str, detail: str | None, sent: bytes, got: bytes | None = None, computing: bool = False
-    ) -> None:
+    def __init__(self, code: str, detail: str | None, sent: bytes, got: bytes | None = None) -> None:
         super().__init__(code)
         self.code = code
         self.detail = detail
         self.sent = sent
         self.got = got
-        self.computing = computing
 
 
 class Talk:
@@ -52,7 +46,7 @@ class Talk:
         self._clock = clock
         self._lines = LineBuffer()
         self._ready: list[bytes] = []
-        self._stale: bytes | None = None  # a reply to an earlier request, since the open one
+        self._stale: tuple[int, bytes] | None = None  # the last reply to an earlier request, since the open one
         self._ended = False  # standard output has
         self._poll = select.poll()
         for descriptor in (box.stdout, box.stderr):
@@ -95,7 +89,7 @@ class Talk:
         self._note_strays()
         self._stale = None
         sent = line.rstrip(b"\n")
-        began = self._clock()
+        began, before = self._clock(), self._spent()
         self.send(line)
         while True:
             if notify is not None and notify[0] < within_s:
@@ -107,14 +101,11 @@ class Talk:
             else:
                 got = self._line(began + within_s, sent)
             if got is None:
+                how = self._how(self._clock() - began, before)
+                detail = "; ".join(filter(None, (f"none within {within_s * 1000:.0f} ms", how)))
                 if self._stale is not None:
-                    raise BrokenError(
-                        "stray_line",
-                        f"its only reply has the id of an earlier request, not {number}",
-                        sent,
-                        self._stale,
-                    )
-                raise self._silent("timeout", f"none within {within_s * 1000:.0f} ms", sent)
+                    raise BrokenError("timeout", detail, sent, self._stale[1])
+                raise self._silent("timeout", detail, sent)
             answer = self._answer(number, got, sent)
             if answer is not None:
                 self.times.append(self._clock() - began)
@@ -147,27 +138,40 @@ class Talk:
         if answer.id == number:
             self.last = got
             return answer
-        if answer.id > number:
-            raise BrokenError("stray_line", _wrong_id(answer.id, number), sent, got)
+        if not 0 < answer.id < number:
+            raise BrokenError("wrong_id", f"sent {answer.id}, asked {number}", sent, got)
         self._stray(got)
-        self._stale = got
-        if self.stray_count > _MOST_STRAYS or answer.id < number - 1:
-            raise BrokenError("stray_line", _wrong_id(answer.id, number), sent, got)
+        self._stale = answer.id, got
+        if self.stray_count > FREE_STRAYS:
+            raise BrokenError("too_many_strays", None, sent, got)
+        if answer.id < number - 1:  # no late reply, but a count of its own
+            raise BrokenError("stray_line", None, sent, got)
         return None
+
+    def _spent(self) -> _Spent | None:
+        """Return what the bot has spent, None where it isn't told."""
+        cpu_ns, tasks = self.box.cpu_ns(), self.box.spent()
+        return None if cpu_ns is None or tasks is None else (cpu_ns, tasks)
+
+    def _how(self, wall_s: float, before: _Spent | None) -> str | None:
+        """Return what the bot did with its time, in the referee's words, as far as it is known."""
+        after, own_s, cpu_s = self._spent(), wall_s, None
+        if before is not None and after is not None:
+            nothing = Spent(0, 0)
+            waits = (spent.waited_ns - before[1].get(task, nothing).waited_ns for task, spent in after[1].items())
+            own_s -= max(waits, default=0) / 1e9
+            cpu_s = (after[0] - before[0]) / 1e9
+        return how_spent(TimedOut(own_s, cpu_s, None if self._stale is None else self._stale[0]))
 
     def _silent(self, code: str, detail: str, sent: bytes) -> BrokenError:
         """Return what a silence is: at the end of its input a program that doesn't flush says what it had to say."""
-        before, at = self.box.cpu_ns(), self._clock()
         self.box.close_stdin()
-        got, computing = None, False
+        got = None
         with suppress(BrokenError):
             got = self._line(self._clock() + _LAST_WORDS_S, sent)
-        after = self.box.cpu_ns()
         if got is not None:
             detail += "; one came as soon as its input ended: it doesn't flush, or reads all its input first"
-        elif before is not None and after is not None:
-            computing = (after - before) / 1e9 > _COMPUTING * (self._clock() - at)
-        return BrokenError(code, detail, sent, got, computing)
+        return BrokenError(code, detail, sent, got)
 
     def _line(self, deadline: float, sent: bytes) -> bytes | None:
         """Return the next line, None if none comes in time. Raises BrokenError if nobody is there to write one."""
@@ -233,7 +237,3 @@ class Talk:
         self.stray_count += 1
         if len(self.strays) < _STRAYS_KEPT:
             self.strays.append(line)
-
-
-def _wrong_id(got: int, asked: int) -> str:
-    return f"the reply has a wrong id: {got}, the request's is {asked}"

@@ -5,8 +5,8 @@ Imports the engine, the protocol and the Box type. Must not know files, ladders,
 
 from arena.referee import wire
 from arena.referee.exchange import Exchange
-from arena.referee.faults import FAULTS, ArenaError, Consequence, Fault, ending
-from arena.referee.judge import Account, Allowance, Instead, Wrong, allowance, new_account, verdict
+from arena.referee.faults import FAULTS, FREE_STRAYS, ArenaError, Consequence, Fault, ending
+from arena.referee.judge import Account, Allowance, Instead, Wrong, allowance, how_spent, new_account, verdict
 from arena.referee.match import MatchResult, MatchSpec, hello, play_match
 from arena.referee.record import (
     GameRecord,
@@ -25,6 +25,7 @@ from arena.referee.terms import SETTABLE, TIMES, Terms, Timing
 
 __all__ = [
     "FAULTS",
+    "FREE_STRAYS",
     "SETTABLE",
     "TIMES",
     "Account",
@@ -54,6 +55,7 @@ __all__ = [
     "allowance",
     "ending",
     "hello",
+    "how_spent",
     "new_account",
     "play_match",
     "read",

@@ -80,12 +80,12 @@ def verdict(reply: Reply, legal: int, find: Find, account: Account, allowed: All
         account = _paid(account, reply.own_s, allowed)
         return _charged(Wrong(reply.problem.code, reply.problem.message, reply.line), account)
     if isinstance(reply, TimedOut):
-        return _charged(Wrong("timeout", _how(reply), None), Account(account.lives, 0.0))
+        return _charged(Wrong("timeout", how_spent(reply), None), Account(account.lives, 0.0))
     code, detail = ending(reply.code, reply.ended, allowed.limits)
     return Verdict(Instead.FORFEIT, Wrong(code, reply.detail or detail, None), account)
 
 
-def _how(reply: TimedOut) -> str | None:
+def how_spent(reply: TimedOut) -> str | None:
     """Return what the bot did with its time, as far as it is known."""
     known = []
     if reply.stale is not None:

@@ -90,6 +90,16 @@ WRONG: dict[str, tuple[Callable[[Message], object], str, str]] = {
         "first game",
         "the request had",
     ),
+    "the id before, from its second request on": (
+        lambda message: {"id": max(1, message["id"] - 1), "choice": 0},
+        "first game",
+        "the id 1, the request had 2",
+    ),
+    "an answer to the request before, too often": (
+        lambda message: b'{"id":1,"choice":0}\n' * (1 if message["id"] == 1 else 21),
+        "first game",
+        "over 20 lines",
+    ),
     "the id before": (lambda message: {"id": message["id"] - 1, "choice": 0}, "first game", "id"),
     "an id as a string": (lambda message: {"id": str(message["id"]), "choice": 0}, "first game", "the id is a string"),
     "an index too large": (

@@ -14,12 +14,14 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from arena.cli import cli
+from arena.sandbox import ProcessSandbox
 from tests.place import LOOK_SEED, Place
 
 ROOT = Path(__file__).parents[2]
@@ -314,6 +316,35 @@ def test_each_kind_of_fault_of_a_bot_has_one_example_the_first_in_time(place: Pl
     ]
     assert "choice 99 is no index into legal" in examples[0]
     assert "the id is a string" in examples[1]
+
+
+SLOW: dict[str, tuple[str, bool, str, str]] = {
+    # what it does at its third request, whether the kernel must tell it, words of the cause, words of the remedy
+    "counts from the request before": (
+        "print(json.dumps({'id': m['id'] - (n > 2), 'choice': 0}), flush=True)",
+        False,
+        "the reply has the id 2, the request had 3",
+        "copy the id of the request",
+    ),
+    "computes": ("while n > 2: pass", True, "it computed for", "look for an endless loop"),
+    "sleeps": ("time.sleep(60 * (n > 2))", True, "it computed for", "it sleeps"),
+}
+
+
+@pytest.mark.clock
+@pytest.mark.parametrize(("does", "told", "cause", "remedy"), SLOW.values(), ids=SLOW.keys())
+def test_a_timeout_is_explained_by_what_the_bot_did_meanwhile(
+    place: Place, needs: Callable[[str, str | None], None], does: str, told: bool, cause: str, remedy: str
+) -> None:
+    """Source: arena/referee/judge.py, how_spent."""
+    if told and not ProcessSandbox(place.tmp / "scratch").tells_waits:
+        needs("cgroup", "CPU time isn't told here")
+    bad = scripted(place, "bad.py", does, *(() if "print" in does else (ANSWER,)))
+    arguments = ("--limit-ms", 300, "--bank-ms", 0, "--games", 1)
+    ran = place.run("run", *place.bots(1), bad, *arguments, "--out", "out")
+    (example,) = re.findall(r"match 0, game 0, timeout: .*?(?=  match |$)", " ".join(ran.out.split()))
+    assert cause in example
+    assert remedy in example
 
 
 def test_faults_are_counted_apart_from_what_follows_from_them(place: Place) -> None:
