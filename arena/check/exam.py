@@ -6,6 +6,7 @@ match: whoever waits for the examiner wants to know now.
 """
 
 import json
+import math
 import statistics
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -105,6 +106,7 @@ class _Examination:
         self.game = ""  # whose requests are asked, where that isn't plain
         self.times: list[float] = []
         self.hello_s = 0.0
+        self.peak_bytes = 0  # of any process; 0 where it isn't told
         self.refused: tuple[bytes, ...] = ()  # lines of standard error about a write that was refused
 
     def steps(self, argument: str) -> Iterator[Step]:
@@ -168,6 +170,7 @@ class _Examination:
                 raise _FailedError(self.broken(broken, talk), broken.code) from None
             finally:
                 self.times += talk.times
+                self.peak_bytes = max(self.peak_bytes, box.peak_bytes() or 0)
                 lines = [line for line in talk.stderr(200) if any(words in line for words in _REFUSED)]
                 self.refused = (*self.refused, *lines)[-4:]
         finally:
@@ -280,13 +283,15 @@ class _Examination:
         return self.ok("it writes nothing beside itself")
 
     def times_told(self) -> Step:
-        """Tell the times beside their limits."""
+        """Tell the times, and the memory, beside their limits."""
         self.step = "times"
         times = sorted(self.times)
         timing = self.exam.terms.timing
         median, high = statistics.median(times) * 1000, times[int(0.99 * (len(times) - 1))] * 1000
         told = f"median {median:.1f} ms, 99 of 100 within {high:.1f} ms of {timing.limit_ms} ms"
         told += f"; hello after {self.hello_s * 1000:.0f} ms of {timing.start_ms} ms"
+        if self.peak_bytes:
+            told += f"; memory {math.ceil(self.peak_bytes / 2**20)} MB of {self.exam.terms.limits.memory_mb} MB"
         outcome = Outcome.OK if high <= timing.limit_ms else Outcome.TOLD
         return self.found(outcome, told)
 

@@ -119,6 +119,12 @@ class Box(Protocol):
         It never falls, and stays readable after the program's end, until `close`.
         """
 
+    def peak_bytes(self) -> int | None:
+        """Return the most memory that the program and its descendants have had at a time; None where it isn't told.
+
+        Files that they read count, as far as the kernel keeps them for the box.
+        """
+
     def spent(self) -> dict[int, Spent] | None:
         """Return what each task of the program and its descendants has spent, by its number; None where it isn't told.
 

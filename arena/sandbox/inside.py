@@ -46,13 +46,14 @@ class Peer:
     """Be the program's side of the pipes: reads and writes block, and end when the box is closed.
 
     `thawed` is clear while the box is frozen; `cpu_ns` is the CPU time that was burnt, `waited_ns` the time without a
-    core; `ready` says that it waits for one.
+    core; `ready` says that it waits for one; `peak_bytes` is the memory that it is said to have had.
     """
 
     def __init__(self, stdin: int, stdout: int, stderr: int, killed: int) -> None:
         self._stdin, self._stdout, self._stderr, self._killed = stdin, stdout, stderr, killed
         self._pending = bytearray()
         self.cpu_ns = 0
+        self.peak_bytes: int | None = None
         self.waited_ns = 0
         self.ready = False
         self.thawed = threading.Event()
@@ -190,6 +191,10 @@ class InsideBox(Box):
     def cpu_ns(self) -> int | None:
         """Return what the script has burnt, None where it isn't accounted."""
         return self._peer.cpu_ns if self._tells_waits else None
+
+    def peak_bytes(self) -> int | None:
+        """Return what the script says that it has had."""
+        return self._peer.peak_bytes
 
     def spent(self) -> dict[int, Spent] | None:
         """Return what the script has burnt and how long it starved, as one task; None where it isn't told."""

@@ -211,6 +211,18 @@ def test_a_bot_whose_games_cannot_be_repeated_is_told_so_and_passes(tmp_path: Pa
     assert {step.name: step.outcome for step in steps if step.outcome is not Outcome.OK} == {"same bot_seed": "told"}
 
 
+def test_memory_is_told_beside_its_limit_where_it_is_known(tmp_path: Path) -> None:
+    """The most of all processes, in whole megabytes, rounded up."""
+    peaks = iter([3 << 20, (13 << 20) + 1])
+
+    def has(peer: Peer) -> None:
+        peer.peak_bytes = next(peaks, 1)
+        bot()(peer)
+
+    assert "; memory 14 MB of 256 MB" in examined(tmp_path, has)[-1].detail
+    assert "memory" not in examined(tmp_path, bot())[-1].detail
+
+
 def test_a_bot_that_is_not_there_fails_the_first_step(tmp_path: Path) -> None:
     """With the second line of the message as what to do."""
     exam = Exam(InsideSandbox({}), Choice("process"), tmp_path)

@@ -468,6 +468,21 @@ def test_the_children_of_a_program_are_charged_to_it(limited: ProcessSandbox, tm
         assert seen == sorted(seen)
 
 
+def test_the_most_memory_that_a_box_had_is_told_by_its_group_alone(limited: ProcessSandbox, tmp_path: Path) -> None:
+    """Also that of a child which has ended; None where the processes are only looked at."""
+    code = "import os\nif os.fork() == 0:\n    bytearray(b'x') * (50 << 20)\n    os._exit(0)\nos.wait()\n"
+    with running(limited, python(code, tmp_path), Limits(memory_mb=200)) as box:
+        assert exit_of(box) == Exit(0, None)
+        peak = box.peak_bytes()
+        close(box)
+        assert box.peak_bytes() is None
+    if "approximate" in limited.note:
+        assert peak is None
+    else:
+        assert peak is not None
+        assert 50 << 20 < peak < 100 << 20
+
+
 def test_cpu_time_of_many_short_children_never_falls(limited: ProcessSandbox, tmp_path: Path) -> None:
     """A clock of a process that is gone must not be missing from the sum, nor a number that is used again."""
     code = "import os\nfor _ in range(200):\n    if os.fork() == 0:\n        os._exit(0)\n    os.wait()\n"

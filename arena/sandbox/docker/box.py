@@ -184,6 +184,10 @@ class DockerBox(Box):
         self._check()
         return self._counter.cpu_ns()
 
+    def peak_bytes(self) -> int | None:
+        """Return the most memory that the control group has had at a time."""
+        return None if self._closed or self._group is None else self._group.peak_bytes()
+
     def spent(self) -> dict[int, Spent] | None:
         """Return what each task has spent; see `Box.spent`."""
         return None if self._closed or self._counter is None else tasks.spent(self._counter.tasks())

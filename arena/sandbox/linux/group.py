@@ -68,6 +68,13 @@ class Cgroup:
             raise SandboxError(f"a box's cgroup is lost: {error.strerror}") from error
         return int(line[11 : line.index(b"\n")]) * 1000
 
+    def peak_bytes(self) -> int | None:
+        """Return the most memory that the group has had at a time, None where the kernel doesn't tell."""
+        if self._memory is None:
+            return None
+        file = "memory.max_usage_in_bytes" if self._v1_memory else "memory.peak"  # the latter since Linux 5.19
+        return _number(self._memory / file) or None
+
     def tasks(self) -> list[int]:
         """Return the numbers of all tasks of the group."""
         try:
