@@ -94,6 +94,7 @@ def test_a_mistake_is_named_with_its_remedy(
 LATER = ("fiftieth", "writes_beside")  # they show after the first requests
 
 
+@pytest.mark.clock
 def test_a_run_names_all_these_mistakes_before_it_plays(place: Place) -> None:
     """Side by side, with the times of a run by default: ten seconds for the hello, and as many for a request."""
     bad = [path for path in sorted(MISTAKES.glob("*.py")) if path.stem not in LATER]

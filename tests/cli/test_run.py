@@ -491,7 +491,7 @@ def test_a_run_without_out_goes_to_a_folder_of_its_own(place: Place) -> None:
 def test_a_given_seed_repeats_the_run_whatever_the_number_of_jobs(place: Place) -> None:
     """Times stand in a field of their own, which comparison ignores."""
     bots = place.bots(5)
-    arguments = ("--seats", 3, "--match-games", 3, "--games", 30, "--seed", -5)
+    arguments = ("--seats", 3, "--match-games", 3, "--games", 15, "--seed", -5)
     for jobs in (1, 2):
         assert place.run("run", *bots, *arguments, "--jobs", jobs, "--out", f"o{jobs}").code == 0
     one, two = place.folder / "o1", place.folder / "o2"

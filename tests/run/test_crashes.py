@@ -25,7 +25,7 @@ RUN_KILLS = 10
 WORKER_KILLS = 10
 ARGUMENTS = ("--seats", 2, "--match-games", 2, "--jobs", 2)
 SEED = ("--seed", 11)  # of the runs that are compared
-MATCHES = 48  # whole rounds, and long enough for all kills of a test
+MATCHES = 36  # whole rounds, and long enough for all kills of a test
 # Answers what it is asked before the run, and then no more.
 FALLS_SILENT = """import json, sys
 for line in sys.stdin:
