@@ -3,8 +3,21 @@
 Prints nothing and must not know click: `arena check` prints the steps, `arena run` looks at each bot before it plays.
 """
 
+from arena.check.beside import side_by_side
 from arena.check.exam import KEY, Exam, examine, quick_look
 from arena.check.scripted import Patience, kinds
+from arena.check.several import examine_all
 from arena.check.step import Outcome, Step
 
-__all__ = ["KEY", "Exam", "Outcome", "Patience", "Step", "examine", "kinds", "quick_look"]
+__all__ = [
+    "KEY",
+    "Exam",
+    "Outcome",
+    "Patience",
+    "Step",
+    "examine",
+    "examine_all",
+    "kinds",
+    "quick_look",
+    "side_by_side",
+]

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from arena.advice import Evidence, advice
@@ -63,8 +64,8 @@ def examine(argument: str, exam: Exam) -> Generator[Step, None, None]:
 
     Raises SandboxError or OSError if this machine fails. The examination's processes are ended when the iterator is.
     """
-    steps = _Examination(exam).steps(argument)
-    for number, step in enumerate(steps, 1):
+    examination = Examination(exam)
+    for number, step in enumerate(chain(examination.before(argument), examination.running()), 1):
         yield replace(step, number=number)
 
 
@@ -73,7 +74,7 @@ def quick_look(bot: Bot, exam: Exam, mute: Callable[[], None]) -> Step:
 
     `mute` is called if the bot says nothing for two seconds after its hello. Raises SandboxError if this machine fails.
     """
-    examination = _Examination(exam)
+    examination = Examination(exam)
     examination.bot = bot
     try:
         with examination.process(exam.rules[0]) as table:
@@ -95,7 +96,7 @@ class _FailedError(Exception):
         self.code = code  # the fault's, of a conversation that broke
 
 
-class _Examination:
+class Examination:
     """The examination of one bot. `step` names the step that is being done, so that whatever fails is its failure."""
 
     bot: Bot
@@ -106,19 +107,30 @@ class _Examination:
         self.game = ""  # whose requests are asked, where that isn't plain
         self.times: list[float] = []
         self.hello_s = 0.0
+        self.fit = True  # until a step before it runs has failed
+        self.beside: frozenset[str] = frozenset()  # what was in the bot's folder before it ran
+        self.shares = False  # other bots run in the same folder meanwhile
         self.peak_bytes = 0  # of any process; 0 where it isn't told
         self.refused: tuple[bytes, ...] = ()  # lines of standard error about a write that was refused
 
-    def steps(self, argument: str) -> Iterator[Step]:
-        """Yield all steps, up to one that makes the rest meaningless."""
+    def before(self, argument: str) -> Iterator[Step]:
+        """Yield the steps before the bot runs, up to one that fails."""
         try:
             yield self.find(argument)
-            beside = _beside(self.bot)
             if self.bot.build is not None:
                 yield self.build()
+        except _FailedError as failed:
+            self.fit = False
+            yield failed.step
+
+    def running(self) -> Iterator[Step]:
+        """Yield the steps of a bot that can run, up to one that makes the rest meaningless."""
+        if not self.fit:
+            return
+        try:
             yield from self.first_process()
             yield from self.every_kind()
-            yield self.writes(beside)
+            yield self.writes(self.beside)
             yield self.times_told()
         except _FailedError as failed:
             yield failed.step
@@ -133,6 +145,7 @@ class _Examination:
         except BotError as problem:
             raise _FailedError(_of_error(self.step, problem)) from None
         self.bot = bots[0]
+        self.beside = _beside(self.bot)
         command = " ".join(self.bot.argv)
         return self.ok("; ".join([command, *remarks]))
 
@@ -279,6 +292,9 @@ class _Examination:
             return replace(self.found(Outcome.TOLD, "a write was refused", help), stderr=self.refused)
         if not self.exam.choice.isolates and (made or (self.bot.build is None and changed(self.bot))):
             what = ", ".join(made[:3]) or "a file of its own"
+            if self.shares and made:
+                told = f"it wrote beside itself, or another bot of its folder did: {what}"
+                return self.found(Outcome.TOLD, told, f"{help}; to see which it was, examine them one by one")
             return self.found(Outcome.FAILED, f"it wrote beside itself: {what}", help)
         return self.ok("it writes nothing beside itself")
 

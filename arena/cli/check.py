@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -66,33 +67,36 @@ def check(
                 exam = replace(exam, hello_s=start_ms / 1000)
             if limit_ms is not None:
                 exam = replace(exam, patience=Patience(limit_ms / 1000, exam.patience.bank_s))
-            found = [(bot, _examined(bot, number, exam, as_json)) for number, bot in enumerate(bots)]
+            found = _examined(bots, exam, as_json)
     except RulesetError as problem:
         refuse(str(problem))
     except SandboxError as problem:
         fail(f"this machine can't start the bots: {problem}")
     if as_json:
-        write(json.dumps({"check": 1, "bots": [_json(bot, steps) for bot, steps in found]}))
-    sys.exit(1 if any(step.outcome == "failed" for _, steps in found for step in steps) else 0)
+        told = [_json(bot, steps) for bot, steps in zip(bots, found, strict=True)]
+        write(json.dumps({"check": 1, "bots": told}))
+    sys.exit(1 if any(step.outcome == "failed" for steps in found for step in steps) else 0)
 
 
-def _examined(bot: str, number: int, exam: "Exam", quiet: bool) -> "list[Step]":
-    """Examine one bot, and print its steps as they come."""
+def _examined(bots: tuple[str, ...], exam: "Exam", quiet: bool) -> "list[list[Step]]":
+    """Examine the bots, and print the steps of each as they come, bot after bot."""
     from arena.bots import shown
-    from arena.check import examine
+    from arena.check import examine_all
 
-    if not quiet:
-        write(("\n" if number else "") + click.style(shown(bot), bold=True))
-    steps = []
-    with closing(examine(bot, replace(exam, scratch=exam.scratch / f"check-{number}"))) as found:
-        for step in found:
-            steps.append(step)
+    steps: list[list[Step]] = []
+    with closing(examine_all(bots, exam)) as found:
+        for place, each in groupby(found, lambda pair: pair[0]):
+            steps.append([])
             if not quiet:
-                write("\n".join(_lines(step)))
-    failed = [step for step in steps if step.outcome == "failed"]
-    if not quiet:
-        words = f"{counted(len(failed), 'step')} failed" if failed else f"{shown(bot)} can play"
-        write(click.style(words, fg="red" if failed else "green"))
+                write(("\n" if place else "") + click.style(shown(bots[place]), bold=True))
+            for _, step in each:
+                steps[place].append(step)
+                if not quiet:
+                    write("\n".join(_lines(step)))
+            failed = [step for step in steps[place] if step.outcome == "failed"]
+            if not quiet:
+                words = f"{counted(len(failed), 'step')} failed" if failed else f"{shown(bots[place])} can play"
+                write(click.style(words, fg="red" if failed else "green"))
     return steps
 
 

@@ -1,19 +1,13 @@
-"""Every bot of a run is looked at before anything is played: it starts, says hello, and plays the beginning of a game.
-
-All side by side: a thread starts its bot's box, and lives as long as it.
-"""
+"""All bots of a run are looked at before anything is played: each starts, says hello, and plays the first moves."""
 
 import os
-import threading
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from arena.bots import Bot
-from arena.check import Exam, Outcome, Patience, Step, quick_look
+from arena.check import Exam, Outcome, Patience, Step, quick_look, side_by_side
 from arena.run.config import RunConfig
 from arena.sandbox import Sandbox
 
@@ -30,10 +24,6 @@ class Unfit:
     step: Step
 
 
-class _StoppedError(Exception):
-    """End an examination, since the run was interrupted."""
-
-
 def look_at_all(config: RunConfig, sandbox: Sandbox, scratch: Path, mute: Callable[[Bot], None]) -> list[Unfit]:
     """Look at all bots of a run, and return those that can't play, in their order.
 
@@ -42,13 +32,6 @@ def look_at_all(config: RunConfig, sandbox: Sandbox, scratch: Path, mute: Callab
     or OSError if this machine failed.
     """
     timing = config.terms.timing
-    stopped = threading.Event()
-
-    def clock() -> float:
-        if stopped.is_set():
-            raise _StoppedError
-        return time.monotonic()
-
     allowed_s = max(_SHORT_S, (timing.limit_ms + timing.bank_ms) / 1000)
     exam = Exam(
         sandbox=sandbox,
@@ -60,17 +43,10 @@ def look_at_all(config: RunConfig, sandbox: Sandbox, scratch: Path, mute: Callab
         hello_s=timing.start_ms / 1000,
         patience=Patience(min(allowed_s, _LONGEST_S), 0.0),
         silence_fails=allowed_s <= _LONGEST_S,
-        clock=clock,
-        lock=threading.Lock(),
     )
-    with ThreadPoolExecutor(min(_AT_ONCE, len(config.bots)), "look") as threads:
-        try:
-            looks = [threads.submit(quick_look, bot, exam, partial(mute, bot)) for bot in config.bots]
-            steps = [look.result() for look in looks]
-        except BaseException:
-            stopped.set()
-            threads.shutdown(wait=False, cancel_futures=True)
-            raise
+    with side_by_side(exam, min(_AT_ONCE, len(config.bots))) as (threads, shared):
+        looks = [threads.submit(quick_look, bot, shared, partial(mute, bot)) for bot in config.bots]
+        steps = [look.result() for look in looks]
     failed = [Unfit(bot, step) for bot, step in zip(config.bots, steps, strict=True) if step.outcome is Outcome.FAILED]
     if exam.hello_s < _SHORT_S and len(config.bots) > (os.cpu_count() or 1):
         failed = [again for each in failed if (again := _alone(each, exam)) is not None]

@@ -2,15 +2,17 @@
 
 import json
 import random
+import threading
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from arena.bots import load
-from arena.check import Exam, Outcome, Patience, Step, examine, kinds, quick_look
+from arena.check import Exam, Outcome, Patience, Step, examine, examine_all, kinds, quick_look
 from arena.coup import PRESETS, Chance, apply, deal, legal, view
 from arena.referee import wire
 from arena.sandbox import Choice, InsideSandbox, Peer, Script, replies
@@ -221,6 +223,46 @@ def test_memory_is_told_beside_its_limit_where_it_is_known(tmp_path: Path) -> No
 
     assert "; memory 14 MB of 256 MB" in examined(tmp_path, has)[-1].detail
     assert "memory" not in examined(tmp_path, bot())[-1].detail
+
+
+def in_one_folder(folder: Path, script: Script) -> list[tuple[int, Step]]:
+    """Examine two files of one folder and one that isn't there, all played by one script."""
+    names = [str(folder / name) for name in ("a.py", "none.py", "b.py")]
+    for name in (names[0], names[2]):
+        Path(name).write_text("")
+    sandbox = InsideSandbox({load(names[:1])[0][0].argv[0]: script})
+    exam = Exam(sandbox, Choice("process"), folder / "scratch", hello_s=3.0, patience=QUICK)
+    found = list(examine_all(names, exam))
+    assert all(box.stdin == -1 for box in sandbox.boxes), "a box wasn't closed"
+    return found
+
+
+def test_several_bots_are_examined_side_by_side_and_told_in_their_order(tmp_path: Path) -> None:
+    """The first process of each says hello only when that of the other has started."""
+    starts, both = count(), threading.Barrier(2)
+
+    def meets(peer: Peer) -> None:
+        if next(starts) < 2:
+            both.wait(5)
+        bot()(peer)
+
+    found = in_one_folder(tmp_path, meets)
+    names = [step.name for place, step in found if place == 0]
+    assert [place for place, _ in found] == [0] * len(names) + [1] + [2] * len(names)
+    assert [step.number for _, step in found] == [*range(1, len(names) + 1), 1, *range(1, len(names) + 1)]
+    assert [step.outcome for _, step in found if step.outcome is not Outcome.OK] == [Outcome.FAILED]
+
+
+def test_a_file_beside_two_bots_is_held_against_neither(tmp_path: Path) -> None:
+    """It may be the other's."""
+
+    def writes(peer: Peer) -> None:
+        (tmp_path / "games.log").write_text("")
+        bot()(peer)
+
+    steps = [step for _, step in in_one_folder(tmp_path, writes) if step.name == "files"]
+    assert [step.outcome for step in steps] == [Outcome.TOLD] * 2
+    assert "or another bot of its folder did: games.log" in steps[0].detail
 
 
 def test_a_bot_that_is_not_there_fails_the_first_step(tmp_path: Path) -> None:
