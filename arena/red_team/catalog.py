@@ -386,7 +386,12 @@ _ROWS = (
     ),
     # --- protocol
     _row(70, "10 GB without a newline", Match("flood", ("line_too_long", "flood")), _by(_BAD_BOTS)),
-    _row(71, "millions of lines", Match("flood_lines", ("flood",), perhaps=("stray_line",)), _by(_BAD_BOTS)),
+    _row(
+        71,
+        "millions of lines",
+        Match("flood_lines", ("flood", "out_of_lives"), perhaps=("stray_line", "wrong_id")),
+        _by(_BAD_BOTS),
+    ),
     _row(
         72,
         "flood on standard error",
