@@ -94,6 +94,7 @@ class Answer(_Part):
     head_to_head: dict[str, dict[str, Duel]]
     speed: Speed
     request_ms: dict[str, RequestTimes] = Field(description="by bot; without those that this session asked nothing")
+    peak_memory_bytes: dict[str, Count] = Field(description="by bot, of one process in this session, where it is known")
 
 
 class Refused(_Part):
@@ -140,6 +141,7 @@ def answer(run: Run, folder: RunFolder, board: Board, error: str | None) -> Answ
             startup_s=round(progress.startup_s / played, 4) if played else 0.0,
         ),
         request_ms={bot: took for bot, times in progress.times.items() if (took := _request_ms(times))},
+        peak_memory_bytes=progress.peaks,
     )
 
 
@@ -197,6 +199,7 @@ def _flat(told: Answer, row: Row) -> dict[str, object]:
         "win_share_high": high,
         "median_ms": None if took is None else took.median,
         "p99_ms": None if took is None else took.p99,
+        "peak_memory_bytes": told.peak_memory_bytes.get(row.bot),
     }
 
 

@@ -3,6 +3,7 @@
 Whatever comes from a bot (names, lines, standard error) is wrapped so that it can't be markup or a terminal escape.
 """
 
+import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -141,16 +142,20 @@ def notes(board: Board) -> list[str]:
 
 
 def times(progress: Progress, board: Board) -> Iterator[RenderableType]:
-    """Yield a table of what bots took for a request, if this session has played: the half, and all but a hundredth."""
+    """Yield a table of what bots took for a request, if this session has played, and of memory, where it is known."""
     rows = []
     for row in board.standings:
         took = progress.times[row.bot]
         half, most = took.quantile_ms(0.5), took.quantile_ms(0.99)
         if half is not None and most is not None:
-            rows.append([str(row.rank), row.bot, f"{half:.1f} ms", f"{most:.1f} ms"])
+            cells = [str(row.rank), row.bot, f"{half:.1f} ms", f"{most:.1f} ms"]
+            if progress.peaks:
+                peak = progress.peaks.get(row.bot)
+                cells.append("-" if peak is None else f"{math.ceil(peak / 2**20)} MB")
+            rows.append(cells)
     if rows:
         yield ""
-        yield _ranked(["#", "time for a request", "median", "99 %"], 1, rows)
+        yield _ranked(["#", "time for a request", "median", "99 %", *(["memory"] if progress.peaks else [])], 1, rows)
 
 
 def duels(board: Board) -> Table:

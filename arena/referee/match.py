@@ -81,13 +81,15 @@ class MatchResult:
     """A complete match: its record, and the standard error of each process as (bot, number, bytes).
 
     `exchanges` has the first faulty exchange of each bot and kind of fault, in the order in which they came. `times`
-    has for each bot what its requests took, in microseconds, as the record has them.
+    has for each bot what its requests took, in microseconds, as the record has them. `peaks` has for each bot the most
+    memory, in bytes, that a process of it has had; None where the sandbox doesn't tell.
     """
 
     record: Record
     logs: tuple[tuple[int, int, bytes], ...]
     exchanges: tuple[Exchange, ...]
     times: tuple[tuple[int, ...], ...]
+    peaks: tuple[int | None, ...]
     requests: int
     startup_s: float
 
@@ -173,6 +175,7 @@ class _Match:
         self.logs: list[tuple[int, int, bytes]] = []
         self.exchanges: dict[tuple[int, str], Exchange] = {}
         self.times: list[list[int]] = [[] for _ in spec.bots]
+        self.peaks: list[int | None] = [None] * spec.seats
         self.last_winner: int | None = None  # a bot; None at first and after a draw
         self.requests = 0
         self.startup = 0.0
@@ -186,7 +189,8 @@ class _Match:
         header = Header(spec.match, spec.key, spec.bots, spec.handles, spec.terms)
         exchanges = tuple(self.exchanges.values())
         times = tuple(map(tuple, self.times))
-        return MatchResult(Record(header, games), tuple(self.logs), exchanges, times, self.requests, self.startup)
+        logs, peaks = tuple(self.logs), tuple(self.peaks)
+        return MatchResult(Record(header, games), logs, exchanges, times, peaks, self.requests, self.startup)
 
     def close(self) -> None:
         """End all processes."""
@@ -254,6 +258,9 @@ class _Match:
         seat = player.seat
         if seat is not None:
             player.seat = None
+            peak = seat.box.peak_bytes()
+            if peak is not None:
+                self.peaks[player.bot] = max(peak, self.peaks[player.bot] or 0)
             self.table.remove(seat)
             self.logs.append((player.bot, player.processes, seat.capture.render()))
 

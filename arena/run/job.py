@@ -24,7 +24,7 @@ class Played:
     """A match that was played, and what it took: the requests that were asked, the seconds that starting bots took.
 
     `waits`: (bot, timeouts, seconds) of each bot whose timeouts others waited for. `times`: (bot, microseconds of each
-    request).
+    request). `peaks`: (bot, the most memory that a process of it has had, in bytes), where it is known.
     """
 
     match: PlayedMatch
@@ -32,3 +32,4 @@ class Played:
     startup_s: float
     waits: tuple[tuple[str, int, float], ...] = ()
     times: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    peaks: tuple[tuple[str, int], ...] = ()

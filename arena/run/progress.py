@@ -14,7 +14,7 @@ NOTICED_S = 2.0  # of waiting; less isn't worth a word
 
 
 class Progress:
-    """How far a run is. `requests`, `startup_s`, `seconds`, `times` and `held_up` are of this session alone."""
+    """How far a run is. `requests`, `startup_s`, `seconds`, `times`, `peaks`, `held_up` are of this session alone."""
 
     def __init__(self, plan: Plan, bots: Sequence[str], store: Store, clock: Callable[[], float]) -> None:
         self.plan = plan
@@ -22,6 +22,7 @@ class Progress:
         self.requests = 0
         self.startup_s = 0.0
         self.times = {bot: Times() for bot in bots}
+        self.peaks: dict[str, int] = {}  # bot -> bytes, where it is known
         self._waits: dict[str, tuple[int, float]] = {}
         self._bots = bots
         self._store = store
@@ -62,6 +63,8 @@ class Progress:
         self.startup_s += played.startup_s
         for bot, times in played.times:
             self.times[bot].add(times)
+        for bot, peak in played.peaks:
+            self.peaks[bot] = max(peak, self.peaks.get(bot, 0))
         for bot, timeouts, seconds in played.waits:
             before, waited = self._waits.get(bot, (0, 0.0))
             self._waits[bot] = (before + timeouts, waited + seconds)

@@ -115,7 +115,8 @@ def _played(job: Job, bots: list[Bot], sandbox: Sandbox) -> Played:
     )
     match = PlayedMatch(job.spec.match, write(ended.record), game_results(ended.record), logs, exchanges)
     times = tuple(zip(job.spec.bots, ended.times, strict=True))
-    return Played(match, ended.requests, ended.startup_s, _waits(ended.record), times)
+    peaks = tuple((bot, peak) for bot, peak in zip(job.spec.bots, ended.peaks, strict=True) if peak is not None)
+    return Played(match, ended.requests, ended.startup_s, _waits(ended.record), times, peaks)
 
 
 def _waits(record: Record) -> tuple[tuple[str, int, float], ...]:

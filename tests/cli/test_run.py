@@ -22,6 +22,7 @@ import pytest
 
 from arena.cli import cli
 from arena.sandbox import ProcessSandbox
+from arena.sandbox.linux import cgroup
 from tests.place import LOOK_SEED, Place
 
 ROOT = Path(__file__).parents[2]
@@ -43,7 +44,7 @@ TOP = [
     "given_up",
     "left_out",
 ]
-TOP += ["standings", "head_to_head", "speed", "request_ms"]
+TOP += ["standings", "head_to_head", "speed", "request_ms", "peak_memory_bytes"]
 ROW = [
     "rank",
     "bot",
@@ -316,6 +317,21 @@ def test_each_kind_of_fault_of_a_bot_has_one_example_the_first_in_time(place: Pl
     ]
     assert "choice 99 is no index into legal" in examples[0]
     assert "the id is a string" in examples[1]
+
+
+def test_a_bots_peak_of_memory_stands_beside_its_times(place: Place, needs: Callable[[str, str | None], None]) -> None:
+    """In the table, in --json and in --csv; one that takes more has more."""
+    needs("cgroup", cgroup.why_not())
+    large = scripted(place, "large.py", "keeps = b'x' * (60 << 20) if n == 1 else keeps", ANSWER)
+    arguments = ("run", *place.bots(1), large, "--games", 1)
+    ran = place.run(*arguments, "--out", "out")
+    assert re.search(r"# +time for a request +median +99 % +memory$", ran.out, re.MULTILINE)
+    assert re.search(r"large .* ms +\d+ MB$", ran.out, re.MULTILINE)
+    peaks = place.run(*arguments, "--json", "--out", "json").json["peak_memory_bytes"]
+    (other,) = peaks.keys() - {"large"}
+    assert 0 < peaks[other] < 60 << 20 < peaks["large"]
+    rows = csv.DictReader(io.StringIO(place.run(*arguments, "--csv", "--out", "csv").out))
+    assert all(int(row["peak_memory_bytes"]) > 0 for row in rows)
 
 
 SLOW: dict[str, tuple[str, bool, str, str]] = {
