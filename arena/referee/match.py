@@ -97,12 +97,18 @@ class MatchResult:
 Launch = Callable[[int], Box]
 
 
-def play_match(spec: MatchSpec, launch: Launch, clock: Callable[[], float] = time.monotonic) -> MatchResult:
+def play_match(
+    spec: MatchSpec,
+    launch: Launch,
+    clock: Callable[[], float] = time.monotonic,
+    waited_ns: Callable[[], int] | None = None,
+) -> MatchResult:
     """Play all games of a match. `launch(i)` starts bot i of the spec, under the terms' limits.
 
+    `clock` gives seconds; `waited_ns` how long this thread has waited for a core, None for what the kernel tells.
     Raises ArenaError, after ending all processes, if this machine failed.
     """
-    match = _Match(spec, launch, clock)
+    match = _Match(spec, launch, clock, waited_ns)
     try:
         with closing(match):
             return match.play()
@@ -163,13 +169,16 @@ class _Player:
 
 
 class _Match:
-    def __init__(self, spec: MatchSpec, launch: Launch, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, spec: MatchSpec, launch: Launch, clock: Callable[[], float], waited_ns: Callable[[], int] | None
+    ) -> None:
         self.spec = spec
         self.terms = terms = spec.terms
         self.launch = launch
         self.clock = clock
         self.waits = Waits()
-        self.table = Table(clock, terms.timing.own, terms.timing.ponder, terms.limits.cores, self.waits)
+        timing = terms.timing
+        self.table = Table(clock, timing.own, timing.ponder, terms.limits.cores, waited_ns or self.waits)
         self.allowed = allowance(terms)
         self.players = [_Player(bot, new_account(terms)) for bot in range(spec.seats)]
         self.logs: list[tuple[int, int, bytes]] = []

@@ -138,7 +138,7 @@ def play(
         return wrap(number, sandbox.start(Program((names[number],), Path()), spec.terms.limits))
 
     try:
-        record = play_match(spec, launch, clock).record
+        record = play_match(spec, launch, clock, waited_ns=lambda: 0).record
     finally:
         assert all(box.stdin == box.stdout == box.stderr == -1 for box in sandbox.boxes), "a box is still open"
     verify(record)
