@@ -125,7 +125,7 @@ def _nul(seen: Evidence) -> Words | None:
 
 
 def _no_json(seen: Evidence) -> bool:
-    if seen.got is None:
+    if seen.got is None or seen.code == "line_too_long":
         return False
     found = decode(seen.got)
     return isinstance(found, Malformed) and found.code in ("bad_json", "bad_number")

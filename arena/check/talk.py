@@ -11,12 +11,13 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from arena.referee import FREE_STRAYS, TimedOut, ending, how_spent
-from arena.sandbox import Box, Capture, Exit, Limits, Spent
+from arena.sandbox import Box, Capture, Exit, Limits, Spent, readable
 from protocol import LINE_LIMIT, Answer, Greeting, LineBuffer, Malformed, decode, parse_hello, parse_reply
 
 _TICK_MS = 50  # how often a process is looked at that holds its pipes open after its end
 _LAST_WORDS_S = 0.5  # how long a process whose output ended may take to end, and to say why
 _STRAYS_KEPT = 3
+_READS = 16  # of 64 KiB: as much as a pipe can hold; one that never stops writing would keep us for ever
 
 _Spent = tuple[int, dict[int, Spent]]  # CPU time in ns, and the tasks
 
@@ -123,8 +124,9 @@ class Talk:
 
     def stderr(self, lines: int = 8) -> tuple[bytes, ...]:
         """Return the last lines of standard error."""
-        while self._look(0):
-            pass
+        for _ in range(_READS):
+            if self.box.stderr < 0 or not readable(self.box.stderr) or not self._hear_errors():
+                break
         return tuple(line for line in self.capture.render().split(b"\n") if line.strip())[-lines:]
 
     # -- reading
@@ -180,8 +182,9 @@ class Talk:
             if left <= 0:
                 return None
             if not self._look(min(_TICK_MS, max(1, int(left * 1000)))) and self.box.exit() is not None:
-                while self._look(0):
-                    pass
+                for _ in range(_READS):
+                    if not self._look(0):
+                        break
                 self._ended = True
             if self._ended and not self._ready:
                 self._gone(sent)
@@ -203,21 +206,33 @@ class Talk:
         heard = False
         for descriptor, _ in self._poll.poll(timeout_ms):
             heard = True
+            if descriptor == self.box.stderr:
+                if not self._hear_errors():
+                    self._poll.unregister(descriptor)
+                continue
             try:
                 data = os.read(descriptor, LINE_LIMIT)
             except BlockingIOError:
                 continue
             except OSError:
                 data = b""
-            if not data:
-                self._poll.unregister(descriptor)
-            if descriptor == self.box.stderr:
-                self.capture.feed(data)
-            elif data:
+            if data:
                 self._take(data)
             else:
+                self._poll.unregister(descriptor)
                 self._ended = True
         return heard
+
+    def _hear_errors(self) -> bool:
+        """Read standard error once; False at its end."""
+        try:
+            data = os.read(self.box.stderr, LINE_LIMIT)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        self.capture.feed(data)
+        return bool(data)
 
     def _take(self, data: bytes) -> None:
         self._ready += self._lines.feed(data)
@@ -226,8 +241,8 @@ class Talk:
 
     def _note_strays(self) -> None:
         """Count the lines that came when nothing was asked."""
-        while self._look(0):
-            if self.stray_count + len(self._ready) > 1000:
+        for _ in range(_READS):
+            if not self._look(0):
                 break
         for line in self._ready:
             self._stray(line)

@@ -20,7 +20,7 @@ from arena.referee import FAULTS, Consequence, Fault, read
 from arena.run import Progress, Run
 from ladder.board import Board, Standing
 from ladder.rating import Estimate
-from ladder.store import KeptExchange, RunFolder
+from ladder.store import FolderError, KeptExchange, RunFolder
 from protocol import decode, encode, show
 
 _STDERR_LINES = 6  # of a faulty bot's standard error in its example
@@ -193,7 +193,13 @@ def _faults(folder: RunFolder, row: Standing, bot: Bot, sandbox: str) -> Iterato
     if row.forfeits:
         text += f", {counted(row.forfeits, 'game')} forfeited" + (f" ({_counts(followed)})" if followed else "")
     yield Text(text)
-    kept = folder.exchanges(row.bot)
+    try:
+        kept = folder.exchanges(row.bot)
+        for exchange in kept:
+            _fault(folder, exchange)
+    except (FolderError, OSError, ValueError) as problem:
+        yield Text(f"  {shown(str(problem))}")
+        return
     first = {exchange.code: exchange for exchange in reversed(kept)}
     for exchange in sorted(first.values(), key=lambda each: (each.match, each.game or 0, each.step or 0)):
         yield from _example(folder, exchange, bot, sandbox)
@@ -233,15 +239,18 @@ def _example(folder: RunFolder, kept: KeptExchange, bot: Bot, sandbox: str) -> I
 
 
 def _fault(folder: RunFolder, kept: KeptExchange) -> tuple[int, Fault]:
-    """Return the game and the fault that an exchange belongs to: the first of its kind of its bot in the match."""
+    """Return the game and the fault that an exchange belongs to: the first of its kind of its bot in the match.
+
+    Raises FolderError if the record doesn't have it.
+    """
     record = read(folder.read(kept.match))
     bot = record.header.bots.index(kept.bot)
-    return next(
-        (game.game, fault)
-        for game in record.games
-        for fault in game.faults
-        if (fault.bot, fault.code) == (bot, kept.code)
-    )
+    for game in record.games:
+        for fault in game.faults:
+            if (fault.bot, fault.code) == (bot, kept.code):
+                return game.game, fault
+    file = folder.exchanges_file(kept.bot)
+    raise FolderError(f"{file} was changed: match {kept.match} has no fault {kept.code} of it; remove it, and go on")
 
 
 def _request(sent: bytes) -> str:

@@ -154,7 +154,7 @@ def _ms(seconds: float) -> int:
 class _Player:
     """One bot of the match: its process, and its account in the present game. Only the match writes it."""
 
-    __slots__ = ("absent", "account", "bot", "drained", "forfeits", "processes", "seat", "sent", "warned")
+    __slots__ = ("absent", "account", "bot", "drained", "forfeits", "processes", "refused", "seat", "sent", "warned")
 
     def __init__(self, bot: int, account: Account) -> None:
         self.bot = bot
@@ -166,6 +166,7 @@ class _Player:
         self.drained = False  # a timeout has emptied its bank, for the rest of the match
         self.warned = 0  # stray lines that the bot has been told of
         self.sent = b""  # the last line that asked it something
+        self.refused: bytes | None = None  # what came instead of its hello
 
 
 class _Match:
@@ -223,7 +224,7 @@ class _Match:
         for (player, _), reply in zip(started, replies, strict=True):
             why = self.no_hello(reply)
             if why is not None:
-                self.keep(player, "start_failed", reply.line if isinstance(reply, Unreadable) else None)
+                player.refused = reply.line if isinstance(reply, Unreadable) else None
                 self.end_process(player)
                 player.absent = Gone("start_failed", detail=why)
         self.startup += self.clock() - began
@@ -427,7 +428,10 @@ class _Game:
         got = None if wrong.line is None else show(wrong.line, _GOT_SHOWN)
         step = len(self.record.words)
         self.record.faults.append(Fault(player.bot, wrong.code, step, got, used, wrong.detail))
-        self.match.keep(player, wrong.code, wrong.line, self.record.game, step)
+        if wrong.code == "start_failed":
+            self.match.keep(player, wrong.code, player.refused)
+        else:
+            self.match.keep(player, wrong.code, wrong.line, self.record.game, step)
 
     def warn(self, player: _Player, seat: Seat) -> None:
         """Tell a bot, once a request at most, that lines of it were dropped."""

@@ -8,14 +8,16 @@ each task (arena/sandbox/linux/tasks.py). Nothing is read for a line that is ans
 charged by the wall: a reading costs as much as a fast bot's whole answer. `mark` takes the first reading of a line.
 
 A wait counts when it has ended. So a bot that seems to be out of time while one of its tasks is ready is looked at
-again after that task ran. A host that keeps a bot waiting for MOST_WALL times what it may use stands still.
+again after that task ran. A host that keeps a bot waiting for MOST_WALL times what it may use stands still. A bot with
+several cores may stretch its wall time so many times by its own threads, and the kernel stretches that of a bot with a
+part of a core.
 """
 
 from typing import NamedTuple
 
 from arena.sandbox import Box, SandboxError, Spent
 
-MOST_WALL = 10  # times the own time that a line may cost: 4 burning processes a core stretch it 5 times
+MOST_WALL = 10  # times what a line may take of its share of cores: 4 burning processes a core stretch it 5 times
 LEAST_WALL_S = 5.0  # but at least so long: a limit of a millisecond says nothing about the host
 _LEAST_STEP_S = 0.001  # between two readings; the poll knows no less
 _AGAIN_S = 0.005  # until a task that is ready is looked at again; the kernel's own accounts lag by 4 ms
@@ -42,6 +44,7 @@ class Meter:
         "_frozen",
         "_mark",
         "_moved_ns",
+        "_stretch",
         "_tells",
         "allowed_s",
         "asked_at",
@@ -55,7 +58,8 @@ class Meter:
         self._box = box
         self._tells = tells
         self._freezes = freezes
-        self._cores = cores
+        self._cores = max(1.0, cores)
+        self._stretch = MOST_WALL * max(cores, 1 / cores)
         self._frozen = False
         self._mark: _Mark | None = None
         self._moved_ns = -1
@@ -104,7 +108,7 @@ class Meter:
             self.look_at = now + _AGAIN_S
         else:
             return False
-        if now - self.asked_at > max(LEAST_WALL_S, MOST_WALL * self.allowed_s):
+        if now - self.asked_at > max(LEAST_WALL_S, self._stretch * self.allowed_s):
             raise SandboxError(f"the host kept a bot waiting for a core: {now - self.asked_at:.1f} s for one line")
         return True
 

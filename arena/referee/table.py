@@ -75,7 +75,7 @@ class Table:
         self._waited_ns = waited_ns
         self._charges_own = own
         self._freezes = not ponder
-        self._cores = max(1.0, cores)
+        self._cores = cores
         self._now = 0.0  # the last reading of the clock
         self._polled_ns = 0  # the referee's waits when it last began to poll, or sent the lines
         self._poll = select.poll()
@@ -189,7 +189,7 @@ class Table:
         return Answered(answer, seat.line, meter.own_s)
 
     def _timed_out(self, seat: Seat, meter: Meter) -> TimedOut:
-        cpu_s = meter.cpu_s * self._cores if meter.marked else None
+        cpu_s = meter.cpu_s * max(1.0, self._cores) if meter.marked else None
         return TimedOut(min(meter.own_s, meter.allowed_s), cpu_s, seat.stale)
 
     def freeze_idle(self) -> None:

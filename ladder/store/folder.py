@@ -192,7 +192,7 @@ class RunFolder:
                 self._faulty[bot] = tuple(map(KeptExchange.from_line, lines))
             except FileNotFoundError:
                 self._faulty[bot] = ()
-            except ValueError as problem:
+            except (KeyError, TypeError, ValueError) as problem:
                 raise FolderError(f"{file} was changed: {problem}; remove it, and go on") from None
         return self._faulty[bot]
 

@@ -573,6 +573,27 @@ def test_a_host_that_keeps_a_bot_waiting_for_ever_voids_the_match() -> None:
         play(bot(waits), bot(first), clock=clock, own=True, bank_ms=500)
 
 
+@pytest.mark.parametrize(("cores", "stretch"), [(1.0, 10), (4.0, 40), (0.25, 40)])
+def test_a_bot_can_not_stretch_its_own_time_until_the_match_is_void(cores: float, stretch: int) -> None:
+    """Threads on several cores keep one another waiting, and a part of a core is given by pauses: neither is the host.
+
+    Here a tenth of the time that is nearly too long is its own.
+    """
+    clock = Clock()
+
+    def stretched(peer: Peer, request: Request) -> bytes:
+        if request["id"] == 1:
+            clock.pass_by(peer, 1 / 128)
+            clock.settle(peer)
+            for _ in range(stretch - 1):
+                peer.starve(0.9765625)
+                clock.pass_by(peer, 1.0)
+        return reply(request)
+
+    record = play(bot(stretched), bot(first), clock=clock, own=True, bank_ms=500, limits=Limits(cores=cores))
+    assert codes(record) == []
+
+
 @pytest.mark.parametrize("method", ["cpu_ns", "spent"])
 def test_a_bot_whose_waits_are_not_told_voids_a_match_by_own_time(method: str) -> None:
     """Source: Box.cpu_ns and Box.spent: None where the kernel doesn't tell. That is ours."""

@@ -106,8 +106,8 @@ def test_a_crowded_host_costs_a_bot_nothing(play: Callable[..., Record], crowded
     """It thinks for 20 ms of 60 that are free, and gets a fifth of a core; nothing is in its bank."""
     record = play(bot(think="burn(0.02)"), bot(), limit_ms=60, games=2)
     assert codes(record) == []
-    times = times_of(record, 0)
-    assert 20_000 <= median(times) < 40_000
+    # The referee's wait is taken off, too, while the bot may have computed on another core.
+    assert 10_000 <= median(times_of(record, 0)) < 40_000
 
 
 def test_what_a_child_computes_is_its_bots_time(play: Callable[..., Record]) -> None:
