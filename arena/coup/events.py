@@ -42,8 +42,8 @@ class How(StrEnum):
     DONE = "done"  # it took effect
     BLOCKED = "blocked"  # a block stood
     FAILED = "failed"  # its claim was challenged and not proven
-    TARGET_GONE = "target_gone"  # the target left the game before the effect
-    ACTOR_GONE = "actor_gone"  # the actor forfeited before the effect
+    TARGET_GONE = "target_gone"  # the target left the game before the effect, or forfeited while it was to lose a card
+    ACTOR_GONE = "actor_gone"  # the actor forfeited before the action had ended
 
 
 @dataclass(frozen=True, slots=True)
