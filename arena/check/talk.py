@@ -125,7 +125,7 @@ class Talk:
     def stderr(self, lines: int = 8) -> tuple[bytes, ...]:
         """Return the last lines of standard error."""
         for _ in range(_READS):
-            if self.box.stderr < 0 or not readable(self.box.stderr) or not self._hear_errors():
+            if self.box.stderr < 0 or not readable(self.box.stderr) or not self.capture.read_from(self.box.stderr):
                 break
         return tuple(line for line in self.capture.render().split(b"\n") if line.strip())[-lines:]
 
@@ -207,7 +207,7 @@ class Talk:
         for descriptor, _ in self._poll.poll(timeout_ms):
             heard = True
             if descriptor == self.box.stderr:
-                if not self._hear_errors():
+                if not self.capture.read_from(self.box.stderr):
                     self._poll.unregister(descriptor)
                 continue
             try:
@@ -222,17 +222,6 @@ class Talk:
                 self._poll.unregister(descriptor)
                 self._ended = True
         return heard
-
-    def _hear_errors(self) -> bool:
-        """Read standard error once; False at its end."""
-        try:
-            data = os.read(self.box.stderr, LINE_LIMIT)
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
-        self.capture.feed(data)
-        return bool(data)
 
     def _take(self, data: bytes) -> None:
         self._ready += self._lines.feed(data)

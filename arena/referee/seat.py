@@ -196,11 +196,4 @@ class Seat:
 
     def receive_stderr(self) -> bool:
         """Read once from the bot's standard error; False at its end."""
-        try:
-            data = os.read(self.box.stderr, LINE_LIMIT)
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
-        self.capture.feed(data)
-        return bool(data)
+        return self.capture.read_from(self.box.stderr)

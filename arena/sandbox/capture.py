@@ -1,10 +1,13 @@
 """The first and the last of a long byte stream, in bounded memory.
 
-Must not know where the bytes come from. Of a bot's standard error the beginning and the end are worth keeping: how it
+Must not know what the bytes mean. Of a bot's standard error the beginning and the end are worth keeping: how it
 started, and what it said last. The middle is dropped and counted. Marks ("--- game 3 ---") are ordinary bytes of the
 stream, so a match of any length costs the same.
 """
 
+import os
+
+READ_BYTES = 65536  # what a pipe holds
 KEPT_BYTES = 32 * 1024  # at each end: several hundred lines, and 64 KiB a bot is nothing to keep a match
 
 
@@ -31,6 +34,17 @@ class Capture:
         self._tail += data[-self._kept :]
         if len(self._tail) > 2 * self._kept:
             del self._tail[: -self._kept]
+
+    def read_from(self, descriptor: int) -> bool:
+        """Read once from a non-blocking descriptor; False at the end of what it gives."""
+        try:
+            data = os.read(descriptor, READ_BYTES)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        self.feed(data)
+        return bool(data)
 
     def mark(self, text: str) -> None:
         """Append the text as a line of its own; an unfinished line before it is ended."""
