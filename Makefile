@@ -13,7 +13,7 @@ PYTEST := $(BIN)/python -m pytest
 PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder tests/test_docs.py tests/test_boundaries.py
 
-.PHONY: run quick test test-boxes setup check lint bench soak soak-boxes format clean
+.PHONY: run quick test test-boxes attack setup check lint bench soak soak-boxes format clean
 
 # $(call tests,SELECTION): side by side what may be, then alone what measures time. Exit status 5: none was selected.
 define tests
@@ -36,6 +36,11 @@ test: $(VENV)/.dev
 # What needs bubblewrap or Docker, and the attacks on them.
 test-boxes: $(VENV)/.dev
 	$(call tests,boxes)
+
+# Attacks the boxes that work here with all that the project knows, and prints what came of it; or the one named, as in BOX=docker.
+# About ten minutes.
+attack: $(VENV)/.dev
+	$(BIN)/python -m tests.red_team $(if $(BOX),--box $(BOX))
 
 setup: $(VENV)/.run
 

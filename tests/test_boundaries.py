@@ -49,14 +49,12 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "ladder.schedule",
         "ladder.store",
     ),
-    "arena.red_team": ("arena.referee", "arena.sandbox", "arena.sandbox.docker", "arena.sandbox.linux"),
     "arena.cli": (
         "arena",
         "arena.advice",
         "arena.bots",
         "arena.check",
         "arena.coup",
-        "arena.red_team",
         "arena.referee",
         "arena.run",
         "arena.sandbox",
@@ -100,7 +98,7 @@ def name_of(path: Path) -> str:
 
 
 def in_box(path: Path) -> bool:
-    """Tell whether a file is no module of ours but a program that a box shows to nobody else."""
+    """Tell whether a file is no module of ours but a program for a box."""
     return "attacks" in path.parts or "bad_bots" in path.parts
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.red_team import Stage
-from arena.red_team import stage as stages
+from tests.red_team import Stage
+from tests.red_team import stage as stages
 
 Needs = Callable[[str, str | None], None]
 

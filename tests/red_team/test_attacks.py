@@ -1,19 +1,18 @@
-"""Every attack of the list in every tier of this host. Source: arena/red_team/catalog.py.
+"""Every attack of the list in every tier of this host. Source: tests/red_team/catalog.py.
 
 The probes of a tier run in one box, the bots in a match each; ids are "ROW-TIER-PROGRAM".
 """
 
-import contextlib
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from arena.red_team import (
+from arena.sandbox import SandboxError
+from tests.red_team import (
     ATTACKS,
     HONEST,
     PYTHON,
@@ -149,7 +148,7 @@ def test_a_box_whose_programs_have_privileges_is_a_failure_and_no_attack(stage_o
     """The control without its control: as root's plain process the probes refuse, and that is told."""
     with Stage("process", scratch) as stage:
         stage.prefix = ()
-        with pytest.raises(suite.SandboxError, match="refused"):
+        with pytest.raises(SandboxError, match="refused"):
             probe(stage)
 
 
@@ -235,7 +234,7 @@ def test_what_was_blocked_without_a_control_says_so() -> None:
 
 
 def test_the_table_marks_what_is_not_expected_and_counts_it() -> None:
-    """`arena doctor --attack` prints it and takes its exit status from it."""
+    """`make attack` prints it and takes its exit status from it."""
     good = Result(46, "reads the referee", "docker", "blocked", "blocked: ENOENT", True)
     bad = Result(46, "reads the referee", "bubblewrap", "blocked", "OPEN", False, "46.victim-mem: OPEN")
     text = table([good, bad])
@@ -252,11 +251,3 @@ def test_attack_yields_a_result_for_each_program_of_the_chosen_rows(stage_of: St
     assert [result.row for result in results] == [0, 46, 7]  # probes share a box, which comes first
     assert failures(results) == 0, results
     assert not scratch.exists() or list(scratch.iterdir()) == []
-
-
-def test_the_package_says_where_its_programs_are() -> None:
-    """They ship with the arena: `arena doctor --attack` needs them where there is no source tree."""
-    assert (ATTACKS / "probes.py").exists()
-    assert sys.modules["arena.red_team"].__file__ is not None
-    with contextlib.suppress(FileNotFoundError):
-        assert "attacks" not in (ATTACKS.parents[2] / ".gitignore").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.red_team import (
+from tests.red_team import (
     ATTACKS,
     CHANNELS,
     ROWS,
@@ -39,7 +39,7 @@ def test_every_row_of_the_attack_list_is_there_once() -> None:
 
 
 def test_security_md_counts_the_rows_as_they_are() -> None:
-    """How many attacks have a program that `arena doctor --attack` runs, a test, or neither."""
+    """How many attacks have a program that `make attack` runs, a test, or neither."""
     kinds = [row.kinds for row in ROWS.values()]
     programs = sum(any(isinstance(kind, Probes | Match | Together | Channel) for kind in each) for each in kinds)
     tested = sum(all(isinstance(kind, CoveredBy) for kind in each) for each in kinds)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from arena.red_team import (
+from tests.red_team import (
     CHANNELS,
     ROWS,
     TIERS,

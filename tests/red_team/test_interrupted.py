@@ -1,6 +1,6 @@
-"""`arena doctor --attack` on its way: its progress, and what stays of it when it is interrupted or killed.
+"""`make attack` on its way: its progress, and what stays of it when it is interrupted or killed.
 
-Sources: README, exit codes; arena/cli/run.py. The signals are real, and come once a first result is there.
+The signals are real, and come once a first result is there.
 """
 
 import contextlib
@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.red_team import ROWS, Result, expected_results, stage
 from arena.sandbox import NAMES
+from tests.red_team import ROWS, Result, expected_results, stage
 
 Needs = Callable[[str, str | None], None]
 ROOT = Path(__file__).parents[2]
@@ -35,7 +35,7 @@ class Attack:
         self.tmp.mkdir(exist_ok=True)
         self.terminal, their_end = pty.openpty() if terminal else os.pipe()
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-W", "error", "-m", "arena.cli", "doctor", "--attack", *arguments],
+            [sys.executable, "-P", "-W", "error", "-m", "tests.red_team", *arguments],
             env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp), "TERM": "xterm", "COLUMNS": "200"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -139,8 +139,8 @@ def test_an_interrupted_attack_prints_what_it_saw_exits_with_130_and_leaves_noth
     assert code == 130, running.told
     assert "an honest match" in out
     assert re.search(r"^\d+ attacks, 0 not as expected$", out, re.MULTILINE), out
-    said = " ".join(running.told.split())  # the terminal is narrow
-    assert said.endswith("interrupted: the attacks above were made, the others weren't")
+    said = " ".join(running.told.split())
+    assert said.endswith("interrupted: the others weren't made")
     assert running.folders() == []
     assert list(running.tmp.iterdir()) == []
     settle(lambda: {pid for pid in family if Path(f"/proc/{pid}").exists()})
@@ -160,8 +160,8 @@ def test_an_interrupted_attack_prints_json_too(attack: Callable[..., Attack], ne
     assert found[0].title == "an honest match (honest)"
 
 
-def test_nothing_is_drawn_into_a_pipe_and_an_early_interruption_is_one_line(attack: Callable[..., Attack]) -> None:
-    """As `arena run`: escapes are for terminals. Before the first result there is no table."""
+def test_an_early_interruption_is_one_line(attack: Callable[..., Attack]) -> None:
+    """Before the first result there is no table."""
     running = attack("--box", "process", terminal=False)
     running.wait_for("attacking process")
     running.process.send_signal(signal.SIGTERM)
@@ -170,7 +170,7 @@ def test_nothing_is_drawn_into_a_pipe_and_an_early_interruption_is_one_line(atta
     assert "\x1b" not in running.told + out
     assert "\r" not in running.told
     assert out == ""
-    assert running.told.splitlines()[-1] == "interrupted before the first attack"
+    assert running.told.splitlines()[-1] == "interrupted: before the first attack"
 
 
 def test_the_next_start_removes_what_a_killed_attack_left_and_no_living_ones(

@@ -306,17 +306,3 @@ def test_a_hanging_engine_costs_the_doctor_seconds(place: Place) -> None:
     assert "it doesn't answer (time-out)" in rows["docker"]["text"]
     assert rows["docker"]["mend"] == "unset DOCKER_HOST"
     assert took < 15
-
-
-def test_a_box_is_named_for_an_attack_alone(place: Place) -> None:
-    """--box without --attack would do nothing."""
-    ran = place.call("doctor", "--box", "bubblewrap")
-    assert ran.code == 2
-    assert "--box goes with --attack" in ran.err
-
-
-def test_an_attack_on_a_sandbox_that_does_not_work_here_is_an_error(place: Place) -> None:
-    """Exit 1 with the reason: never a table of nothing."""
-    ran = place.run("doctor", "--attack", "--box", "docker", DOCKER_HOST="unix:///nowhere/docker.sock")
-    assert ran.code == 1
-    assert ran.told[0].startswith("arena: the sandbox docker doesn't work here: ")

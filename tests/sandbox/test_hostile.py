@@ -1,7 +1,7 @@
 """Tests against programs that want to harm: void a match they lose, stop the referee, outlive it, take from others.
 
 Each began as an attack that worked. A match is void only by signs that none of its bots can cause. "Row N" is that of
-arena/red_team/catalog.py.
+tests/red_team/catalog.py.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
 """Tests of the plain-process sandbox: what a program sees, what is left of it, and whose fault a failed start is.
 
-What every sandbox has in common is tested in test_inside.py. The attack list is arena/red_team/catalog.py.
+What every sandbox has in common is tested in test_inside.py. The attack list is tests/red_team/catalog.py.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
 """Tests of the bubblewrap sandbox: what a program sees, what bounds it, what is left of it, and whose fault it was.
 
-"Row N" is that of arena/red_team/catalog.py. What all sandboxes have in common is tested in
+"Row N" is that of tests/red_team/catalog.py. What all sandboxes have in common is tested in
 tests/sandbox/test_inside.py.
 """
 

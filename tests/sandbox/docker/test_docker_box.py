@@ -1,6 +1,6 @@
 """Tests of the Docker box with a real engine: what a program sees, how it ends, whose fault it is, and what is left.
 
-Numbers of an "attack list" are those of arena/red_team/catalog.py. The tests need the images of `arena sandbox image
+Numbers of an "attack list" are those of tests/red_team/catalog.py. The tests need the images of `arena sandbox image
 build`; .ci/docker-engine starts an engine that has them.
 """
 

@@ -1,6 +1,6 @@
 """Tests of control groups: what they bound and count, and that none outlives its box or its referee.
 
-Rows are those of the attack list, arena/red_team/catalog.py. Files and their meaning: the kernel's cgroup-v2.rst and
+Rows are those of the attack list, tests/red_team/catalog.py. Files and their meaning: the kernel's cgroup-v2.rst and
 cgroup-v1/memory.rst. The tests run against the groups of this host. A host may have a v2 tree and no v2 controllers:
 there the same code makes groups that can only count, freeze and kill, and plain files stand for what the host lacks.
 """

@@ -1,6 +1,6 @@
 """Tests of the system call policy: the BPF program, evaluated by a small interpreter, and the Docker profile agree.
 
-Sources: rows 54 to 62 of arena/red_team/catalog.py; the kernel's seccomp_filter.rst. What the real kernel makes of the
+Sources: rows 54 to 62 of tests/red_team/catalog.py; the kernel's seccomp_filter.rst. What the real kernel makes of the
 filter is tested in test_bubblewrap_box.py.
 """
 

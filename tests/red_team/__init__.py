@@ -4,14 +4,14 @@ Uses the sandboxes and the referee from outside, as a hostile bot does. `catalog
 the outcome expected in each tier; `suite` runs and judges rows; `channels` measures how much two colluding bots can
 tell each other. A box shows the programs in attacks/ as /bot.
 
-It ships with the arena, because `arena doctor --attack` runs it on hosts without a source tree.
+`make attack` runs it on this host (__main__.py), and the tests beside it run it row by row.
 """
 
-from arena.red_team import stage, suite
-from arena.red_team.catalog import ROWS, TIERS, Channel, CoveredBy, Kind, Match, NotTestable, Probes, Row, Together
-from arena.red_team.channels import CHANNELS, Measured, capacity, measure, share_of_errors, share_of_wrong_delays
-from arena.red_team.stage import ATTACKS, PYTHON, Stage, Talk, survivors
-from arena.red_team.suite import (
+from tests.red_team import stage, suite
+from tests.red_team.catalog import ROWS, TIERS, Channel, CoveredBy, Kind, Match, NotTestable, Probes, Row, Together
+from tests.red_team.channels import CHANNELS, Measured, capacity, measure, share_of_errors, share_of_wrong_delays
+from tests.red_team.stage import ATTACKS, PYTHON, Stage, Talk, survivors
+from tests.red_team.suite import (
     HONEST,
     SCENES,
     Result,

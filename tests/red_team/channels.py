@@ -31,8 +31,8 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from arena.red_team.stage import Stage, Talk
 from arena.sandbox import SandboxError
+from tests.red_team.stage import Stage, Talk
 
 BITS = 64
 MORE_BITS = 256  # where the first message leaves doubt

@@ -25,11 +25,11 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from arena.red_team import channels
-from arena.red_team.catalog import ROWS, TIERS, Channel, CoveredBy, Match, NotTestable, Probes, Row, Together
-from arena.red_team.stage import Stage, Talk, bounded, left_behind, missing, survivors, traces
 from arena.referee import ArenaError, MatchSpec, Terms, Timing, play_match
 from arena.sandbox import Box, SandboxError, sweep
+from tests.red_team import channels
+from tests.red_team.catalog import ROWS, TIERS, Channel, CoveredBy, Match, NotTestable, Probes, Row, Together
+from tests.red_team.stage import Stage, Talk, bounded, left_behind, missing, survivors, traces
 
 HONEST = Row(0, "an honest match", ())
 PROBES_S = 90.0  # all probes of a tier; they take 2 to 6 s
@@ -320,7 +320,7 @@ def _marks(talk: Talk, command: str) -> list[str]:
 
 def _referee_killed(stage: Stage, token: str, frozen: bool = False) -> list[str]:
     """Kill a referee that has a hostile bot, and sweep as the next start does; return the survivors."""
-    command = [sys.executable, "-c", "from arena.red_team.suite import be_killed; be_killed()"]
+    command = [sys.executable, "-c", "from tests.red_team.suite import be_killed; be_killed()"]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     arguments = [stage.tier, str(stage.scratch / "killed"), token, str(int(frozen))]
     with subprocess.Popen([*command, *arguments], stdout=subprocess.PIPE, env=env, start_new_session=True) as referee:
