@@ -111,7 +111,7 @@ class Ruleset(Sent):
     )
     reformation: bool = Field(description="Allegiances, conversion and embezzlement.")
     allegiance_start: Literal["starter_chooses", "assigned"] = Field(
-        description="Whether the starter chooses a side or gets one by chance; the sides alternate from there."
+        description="Whether the starter chooses a side or seat 0 gets one by chance; the sides alternate from there."
     )
     embezzle_concede: bool = Field(description="A challenged embezzler without a duke may decline to show its hand.")
     draft: bool = Field(description="Each of two players picks its first card from a set of its own.")

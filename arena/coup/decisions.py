@@ -36,7 +36,8 @@ DECISIONS: dict[str, str] = {
     "first_game": "Where the last winner starts, seat 0 starts the first game, and the game after a draw.",
     "starters_coin": "The lower coin of a game of two goes to whoever starts it.",
     # Reformation.
-    "odd_tables": "Sides alternate clockwise from the starter, so an odd table seats two neighbours on one side.",
+    "odd_tables": "Sides alternate clockwise from the starter who chooses, or from seat 0 where its side is drawn. So "
+    "an odd table seats two neighbours on one side: the last in that order and the first.",
     "sides_counted_anew": "Whether all living players are on one side is counted anew after each death, conversion "
     "and forfeit. Bans hold for an action when it is declared, for a block of foreign aid when its window opens.",
     "bans_are_closed": "The bans of rulebook:226 and 254 are the only ones: a player of the actor's side may challenge "

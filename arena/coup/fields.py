@@ -334,8 +334,8 @@ FIELDS: tuple[FieldRule, ...] = (
             ),
             Option(
                 AllegianceStart.ASSIGNED,
-                "The starter's allegiance is drawn; clockwise from there they alternate.",
-                "treason:41",
+                "The allegiance of seat 0 is drawn; clockwise from there they alternate.",
+                "treason:41; treason's program",
             ),
         ),
         needs="reformation",

@@ -129,7 +129,7 @@ def deal(rules: Ruleset, seats: int, chance: Chance, starter: int = 0) -> State:
         hands = tuple(hand_of(cards.pop() for _ in range(rules.hand)) for _ in range(seats))
     sides: tuple[Allegiance, ...] = ()
     if rules.reformation and rules.allegiance_start is AllegianceStart.ASSIGNED:
-        sides = _alternating(tuple(Allegiance)[chance.number("allegiance", 0, 2)], first, seats)
+        sides = _alternating(tuple(Allegiance)[chance.number("allegiance", 0, 2)], 0, seats)  # treason's program
     board = Board(
         rules=rules,
         turn=1,
@@ -149,9 +149,9 @@ def _opening(rules: Ruleset, starter: int, sides: Sequence[Allegiance]) -> Phase
     return ChoosingSide((starter,)) if rules.reformation and not sides else Turn((starter,))
 
 
-def _alternating(first: Allegiance, starter: int, seats: int) -> tuple[Allegiance, ...]:
-    """Return all sides: they alternate clockwise from the starter (rulebook:222)."""
-    return tuple(first if (seat - starter) % seats % 2 == 0 else first.other for seat in range(seats))
+def _alternating(side: Allegiance, first: int, seats: int) -> tuple[Allegiance, ...]:
+    """Return all sides, which alternate clockwise from the seat `first`, whose side is given (rulebook:222)."""
+    return tuple(side if (seat - first) % seats % 2 == 0 else side.other for seat in range(seats))
 
 
 # ---------------------------------------------------------------- what the answers do

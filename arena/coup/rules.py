@@ -129,7 +129,7 @@ class ExamineReplace(StrEnum):
 
 
 class AllegianceStart(StrEnum):
-    """How the sides are settled; in both ways they alternate clockwise from the starter."""
+    """How the sides are settled: the starter chooses, or seat 0's is drawn. From that seat they alternate clockwise."""
 
     STARTER_CHOOSES = "starter_chooses"
     ASSIGNED = "assigned"
@@ -309,6 +309,15 @@ PRESETS: dict[str, Ruleset] = {
             **_TREASON,  # type: ignore[arg-type]
             **_INQUISITORS,  # type: ignore[arg-type]
         ),
+        Ruleset(
+            "treason-site",
+            first_player=FirstPlayer.RANDOM,  # coins and blocks are the base game's
+            prove=Proof.AUTOMATIC,
+            reformation=True,
+            allegiance_start=AllegianceStart.ASSIGNED,
+            embezzle_concede=False,
+            **_INQUISITORS,  # type: ignore[arg-type]
+        ),
         Ruleset("treason-original", **_TREASON),  # type: ignore[arg-type]
         Ruleset("treason-inquisitors", **_TREASON, **_INQUISITORS),  # type: ignore[arg-type]
         Ruleset(
@@ -319,6 +328,7 @@ PRESETS: dict[str, Ruleset] = {
             block_challenged_by=BlockChallengers.ACTOR,  # classroom:30
         ),
         Ruleset("andy", max_seats=5, shown_card=ShownCard.MAY_KEEP),  # andy:7, 31
+        Ruleset("andy-as-written", max_seats=5),  # andy:7, 30
         Ruleset(
             "blog",
             max_seats=6,  # blog:2
@@ -338,9 +348,11 @@ ABOUT: dict[str, str] = {
     "reformation": "allegiances, conversion and embezzlement",
     "reformation-inquisitor": "reformation with the inquisitor",
     "treason": "Treason Coup with reformation and inquisitor",
+    "treason-site": "the same where its program leaves its page",
     "treason-original": "Treason Coup with the ambassador",
     "treason-inquisitors": "Treason Coup with the inquisitor",
     "classroom": "anyone may block; only the actor challenges it",
     "andy": "a card shown as proof may be kept",
+    "andy-as-written": "Andy's sheet: the shown card is replaced",
     "blog": "an exchange of one puts the claimed card back",
 }

@@ -379,8 +379,9 @@ def sides_are_binding(state: State) -> bool:
 def test_allegiances_alternate_at_the_start_and_forbid_what_the_rulebook_says(
     random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
-    """rulebook:220-222 the start; 226 and 254: no coup, assassination, steal, examination and no block of foreign aid
-    within one's own side, unless all living are on one side; 231: anybody may be converted."""
+    """rulebook:220-222 the start (treason's program: from seat 0); 226 and 254: no coup, assassination, steal,
+    examination and no block of foreign aid within one's own side, unless all living are on one side; 231: anybody may
+    be converted."""
     rules = ruleset(name, seats)
     settled = False
     for step in random_game(seats, seed, forfeit, name):
@@ -389,7 +390,8 @@ def test_allegiances_alternate_at_the_start_and_forbid_what_the_rulebook_says(
         sides = board.sides
         if sides and not settled:
             settled = True
-            clockwise = [sides[(board.actor + place) % seats] for place in range(seats)]
+            first = 0 if rules.allegiance_start == "assigned" else board.actor
+            clockwise = [sides[(first + place) % seats] for place in range(seats)]
             assert all(side is following.other for side, following in pairwise(clockwise))
         assert bool(sides) == (
             rules.reformation

@@ -68,7 +68,7 @@ class Oracle:
             for hand in self.cards:
                 hand += [self.deck.pop(), self.deck.pop()]  # rulebook:45
         if rules.reformation and rules.allegiance_start == "assigned":
-            self._alternate(self.starter, SIDES[chance.number("allegiance", 0, 2)])  # treason:41
+            self._alternate(0, SIDES[chance.number("allegiance", 0, 2)])  # treason:41; from seat 0: its program
         self.game = self._game()
         self.question: Words = next(self.game)
 
@@ -158,10 +158,10 @@ class Oracle:
         self._alternate(self.actor, answers[self.actor].removeprefix("side:"))
         self._tell("allegiances", seat=self.actor, sides=self.sides)
 
-    def _alternate(self, starter: int, side: str) -> None:
+    def _alternate(self, first_seat: int, side: str) -> None:
         """rulebook:222: going clockwise, each player alternates from the previous one."""
         first = SIDES.index(side)
-        self.sides = [SIDES[(first + (seat - starter) % self.seats) % 2] for seat in range(self.seats)]
+        self.sides = [SIDES[(first + (seat - first_seat) % self.seats) % 2] for seat in range(self.seats)]
 
     def _turn(self) -> Asking:
         me = self.actor

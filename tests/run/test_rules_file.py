@@ -157,6 +157,19 @@ PRESET_TABLE: dict[str, tuple[range, dict[str, object]]] = {
             "embezzle_concede": False,
         },
     ),
+    "treason-site": (
+        range(2, 11),
+        {
+            "first_player": "random",
+            "prove": "automatic",
+            "inquisitor": True,
+            "examine_pick": "random",
+            "examine_replace": "return_first",
+            "reformation": True,
+            "allegiance_start": "assigned",
+            "embezzle_concede": False,
+        },
+    ),
     "treason-original": (
         range(2, 11),
         {
@@ -183,6 +196,7 @@ PRESET_TABLE: dict[str, tuple[range, dict[str, object]]] = {
         {"min_seats": 3, "max_seats": 6, "attacks_blocked_by": "anyone", "block_challenged_by": "actor"},
     ),
     "andy": (range(2, 6), {"max_seats": 5, "shown_card": "may_keep"}),
+    "andy-as-written": (range(2, 6), {"max_seats": 5}),
     "blog": (
         range(2, 7),
         {
