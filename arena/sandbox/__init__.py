@@ -1,8 +1,7 @@
 """Starting a stranger's program and talking to it over three pipes.
 
 Knows bytes, limits and processes; must not know that there is a game, a protocol or a referee, and imports nothing
-else of ours. A backend stands behind `Sandbox`: `ProcessSandbox` runs a program as it is, `InsideSandbox` runs a Python
-function of this process over real pipes.
+else of ours. A backend stands behind `Sandbox`.
 """
 
 from arena.sandbox.backend import Backend
@@ -14,7 +13,6 @@ from arena.sandbox.cause import caused
 from arena.sandbox.choice import ISOLATING, NAMES, Choice
 from arena.sandbox.doctor import boxes, findings, languages
 from arena.sandbox.finding import Finding
-from arena.sandbox.inside import InsideBox, InsideSandbox, Peer, Script, replies
 from arena.sandbox.limits import LIMITS, LimitRule, Limits
 from arena.sandbox.linux.launch import PR_SET_CHILD_SUBREAPER, become_subreaper
 from arena.sandbox.linux.tasks import Waits
@@ -38,11 +36,8 @@ __all__ = [
     "Counted",
     "Exit",
     "Finding",
-    "InsideBox",
-    "InsideSandbox",
     "LimitRule",
     "Limits",
-    "Peer",
     "ProcessSandbox",
     "Program",
     "ProgramError",
@@ -50,7 +45,6 @@ __all__ = [
     "Remedy",
     "Sandbox",
     "SandboxError",
-    "Script",
     "Spent",
     "Trouble",
     "TroubleError",
@@ -70,7 +64,6 @@ __all__ = [
     "readable",
     "remove_dead_scratch",
     "remove_tree",
-    "replies",
     "scratch_folder",
     "strongest",
     "sweep",

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from arena.referee import ArenaError, MatchSpec, Record, Terms, Timing, play_match, verify
-from arena.sandbox import Box, Exit, InsideBox, InsideSandbox, Limits, Peer, Program, SandboxError, Script, Spent
+from arena.sandbox import Box, Exit, Limits, Program, SandboxError, Spent
 from protocol.messages import Error, parse_to_bot
+from tests.inside import InsideBox, InsideSandbox, Peer, Script
 
 WAIT_S = 10.0  # only a failure takes this long
 STEP_S = 4.0  # see Clock.pass_by

@@ -84,7 +84,8 @@ from arena.coup import (
     view,
 )
 from arena.referee import MatchSpec, Record, Terms, play_match, wire
-from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script
+from arena.sandbox import Box, Limits, Program
+from tests.inside import InsideSandbox, Peer, Script
 
 RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
 Game = tuple[str, int, int, float]  # the ruleset's name, seats, seed, probability of a forfeit at each answer

@@ -23,9 +23,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NoReturn
 
-from arena.sandbox.box import Box, Counted, Exit, Program, ProgramError, Sandbox, SandboxError, Spent
-from arena.sandbox.limits import Limits
-from arena.sandbox.wait import readable
+from arena.sandbox import Box, Counted, Exit, Limits, Program, ProgramError, Sandbox, SandboxError, Spent, readable
 
 JOIN_S = 2.0  # an interrupted script ends in under a millisecond; only one that computes for ever takes longer
 READ_BYTES = 65536  # what a pipe holds
