@@ -4,7 +4,7 @@ Must not know click, and prints nothing.
 """
 
 from arena.run.building import Building
-from arena.run.config import RunConfig, program, seed_key
+from arena.run.config import RunConfig, keyed_shuffle, program, seed_key
 from arena.run.job import Job, Played
 from arena.run.looking import Unfit, look_at_all
 from arena.run.progress import Progress
@@ -30,6 +30,7 @@ __all__ = [
     "begin",
     "clean_up",
     "game_results",
+    "keyed_shuffle",
     "load",
     "load_limits",
     "local_workers",

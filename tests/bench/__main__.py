@@ -7,12 +7,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 from arena.referee import Timing
+from arena.run import keyed_shuffle
 from arena.sandbox import ISOLATING, why_not
+from ladder.schedule import plan
 from tests.bench import boxes, engine, pipes
 
 ROOT = Path(__file__).parents[2]
@@ -189,6 +193,19 @@ def load_rows() -> Iterator[Row]:
         yield Row(name, str(found.timeouts), against, found.own_ms / 20, "0")
 
 
+def schedule_rows() -> Iterator[Row]:
+    """Measure how long it takes to plan, and how evenly pairs meet then."""
+    for bots, seats, matches in ((8, 4, 40), (24, 4, 480), (60, 4, 1600), (60, 10, 600)):
+        rounds = matches * seats // bots
+        began = time.process_time()
+        planned = plan(bots, seats, matches * seats, seats, keyed_shuffle(bytes(32), "bench"))
+        each_ms = (time.process_time() - began) * 1000 / rounds
+        met = Counter(frozenset(pair) for table in planned.tables for pair in combinations(table.bots, 2))
+        times = [met[frozenset(pair)] for pair in combinations(range(bots), 2)]
+        name = f"plan of {matches} matches, {bots} bots, {seats} seats: ms a round"
+        yield Row(name, f"{each_ms:.2f}", f"goal 2; pairs meet {min(times)} to {max(times)} times", each_ms / 2, "<= 1")
+
+
 def memory_rows() -> Iterator[Row]:
     """Measure the referee's memory over 10,000 games."""
     # In a process of its own: what the other benchmarks have cached isn't the referee's.
@@ -218,6 +235,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "run": run_rows,
     "boxes": boxes_rows,
     "load": load_rows,
+    "schedule": schedule_rows,
     "memory": memory_rows,
     "start": start_rows,
 }

@@ -1,8 +1,9 @@
-"""Tables and seats: every bot plays equally often, in every seat, and never against itself."""
+"""Tables and seats: every bot plays equally often, with all others, in every seat, and never against itself."""
 
 import random
 from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations
 
 import pytest
 
@@ -58,26 +59,51 @@ def test_no_bot_meets_itself(bots: int, seats: int, matches: int, per_bot: int) 
             assert len(set(table.bots)) == len(table.bots) == seats
 
 
-def test_the_permutation_after_a_straddled_table_is_uniform_among_those_allowed() -> None:
-    """3 bots at 2 seats: after x y | z comes any order that does not start with z, 4 of 6, each equally likely."""
-    seen: Counter[tuple[int, ...]] = Counter()
-    for seed in range(4000):
-        first, second, third = plan(3, 2, 1, 2, labelled(f"uniform/{seed}")).tables
-        seen[first.bots + second.bots + third.bots] += 1
-    assert len(seen) == 6 * 4
-    # 166.7 expected, standard deviation 12.6
-    assert 115 < min(seen.values()) <= max(seen.values()) < 220
+def spread(plans: Plan, bots: int) -> tuple[int, int]:
+    """Return how often the pair of bots met that met least, and the pair that met most."""
+    met = Counter(frozenset(pair) for table in plans.tables for pair in combinations(table.bots, 2))
+    every = [met[frozenset(pair)] for pair in combinations(range(bots), 2)]
+    return min(every), max(every)
 
 
-def test_every_pair_of_bots_meets_about_equally_often() -> None:
-    """No bot is privileged by its index, straddled tables included."""
-    met: Counter[tuple[int, int]] = Counter()
-    for table in plan(6, 4, 3 * 4 * 1000, 4, labelled("pairs")).tables:
-        members = sorted(table.bots)
-        met.update((a, b) for a in members for b in members if a < b)
-    # 3,000 tables of 6 pairs among 15 pairs: 1,200 expected
-    assert len(met) == 15
-    assert 1100 < min(met.values()) <= max(met.values()) < 1300
+@pytest.mark.parametrize(
+    ("bots", "tables", "least", "most"), [(8, 40, 8, 9), (24, 480, 10, 12), (60, 1600, 4, 7)], ids=str
+)
+def test_pairs_meet_about_equally_often(bots: int, tables: int, least: int, most: int) -> None:
+    """Tables of four; drawn at random, pairs meet 3 to 13, 2 to 20 and 0 to 16 times."""
+    found = spread(plan(bots, 4, tables * 4, 4, labelled("pairs")), bots)
+    assert least <= found[0] <= found[1] <= most
+
+
+@pytest.mark.parametrize("seats", range(3, 11))
+@pytest.mark.parametrize("bots", [5, 7, 10, 19, 33, 60])
+def test_how_often_pairs_met_differs_little_at_any_length(bots: int, seats: int) -> None:
+    """By 6 at most at 10 seats, by 3 at 4; at random by up to 22 after 60 matches a bot, and ever more."""
+    if seats > bots:
+        return
+    for matches in (10, 30):
+        least, most = spread(plan(bots, seats, bots * matches, seats, labelled("any")), bots)
+        assert most - least <= (seats + 3) // 2
+
+
+@pytest.mark.parametrize("bots", [2, 3, 4, 5, 8, 9, 12, 15, 60, 61])
+def test_two_at_a_table_play_a_round_robin(bots: int) -> None:
+    """Every pair once, before any meets again, and after every match."""
+    pairs = bots * (bots - 1) // 2
+    tables = plan(bots, 2, 3 * pairs * 2, 2, labelled("robin")).tables
+    assert len(tables) == 3 * pairs
+    for first in range(0, 3 * pairs, pairs):
+        assert len({frozenset(table.bots) for table in tables[first : first + pairs]}) == pairs
+
+
+@pytest.mark.parametrize(("bots", "seats"), [(5, 2), (8, 2), (9, 2), (5, 4), (9, 6), (11, 10), (23, 4), (60, 4)])
+def test_no_bot_is_ever_two_matches_ahead_of_another(bots: int, seats: int) -> None:
+    """In each beginning of a plan: a run that is stopped has heard all bots equally."""
+    played = dict.fromkeys(range(bots), 0)
+    for table in plan(bots, seats, bots * 20, seats, labelled("ahead")).tables:
+        for bot in table.bots:
+            played[bot] += 1
+        assert max(played.values()) - min(played.values()) <= 1
 
 
 @pytest.mark.parametrize(("games", "rounds"), [(1, 1), (72, 1), (73, 2), (144, 2), (145, 3)])
@@ -89,9 +115,18 @@ def test_games_are_rounded_up_to_whole_rounds(games: int, rounds: int) -> None:
 
 def test_a_longer_plan_begins_with_the_shorter_one() -> None:
     """So a run can be continued with more games."""
-    short, long = (plan(5, 4, games, 4, labelled("prefix")) for games in (40, 400))
-    assert long.tables[: short.matches] == short.tables
-    assert [table.match for table in long.tables] == list(range(long.matches))
+    for bots, seats in ((5, 4), (24, 4), (8, 2), (9, 2)):
+        short, long = (plan(bots, seats, games, 4, labelled("prefix")) for games in (100, 1000))
+        assert long.tables[: short.matches] == short.tables
+        assert [table.match for table in long.tables] == list(range(long.matches))
+
+
+@pytest.mark.parametrize(("bots", "seats", "tables"), [(8, 2, 28), (9, 2, 36), (4, 4, 1)])
+def test_what_comes_again_comes_in_another_order(bots: int, seats: int, tables: int) -> None:
+    """Who began a round robin doesn't begin the next one; a plan has no period."""
+    every = plan(bots, seats, 4 * tables * seats, seats, labelled("anew")).tables
+    parts = {tuple(table.bots for table in every[first : first + tables]) for first in range(0, 4 * tables, tables)}
+    assert len(parts) == 4
 
 
 def test_the_same_shuffle_gives_the_same_plan_and_another_gives_another() -> None:
