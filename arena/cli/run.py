@@ -38,7 +38,10 @@ _MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, e
 @click.option(
     "--match-games",
     type=click.IntRange(1),
-    help="Games in a match, a multiple of the seats.  [24, or the next multiple]",
+    metavar="N",
+    help="Games in a match, a multiple of the seats. Bots start anew for each match: longer matches save time, shorter "
+    "ones let bots meet more different opponents, so that fewer games tell as much.  "
+    "[12, in Docker 24, or the next multiple]",
 )
 @click.option("--rules", metavar="NAME|FILE", help="Preset, or a ruleset in TOML; see arena rules.  [coup]")
 @click.option(

@@ -70,6 +70,19 @@ def test_the_same_seed_gives_the_same_results_in_every_sandbox(
     assert found[isolating] == found["process"]
 
 
+@pytest.mark.parametrize(("name", "games"), [("bubblewrap", 12), ("docker", 24)])
+def test_a_match_is_longer_by_default_where_a_start_costs_more(
+    place: Place, needs: Needs, name: str, games: int
+) -> None:
+    """A start costs as much as 12 games as a process, 17 in bubblewrap, 40 in Docker; auto goes by what it takes."""
+    needs(name, why_not(name))
+    sandbox = "auto" if strongest()[0] == name else name
+    flags = ("--games", 1, "--jobs", 1, "--sandbox", sandbox, "--out", "out")
+    assert place.run("run", *place.bots(2), *flags).code == 0
+    config = config_of(place, "out")
+    assert (config["sandbox"]["name"], config["match_games"]) == (name, games)
+
+
 @pytest.mark.parametrize("name", ISOLATING)
 def test_a_bot_that_eats_memory_is_told_its_limit(place: Place, needs: Needs, name: str) -> None:
     """Never just "crashed": the limit's own words, with the value, in the report."""

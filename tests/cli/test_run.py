@@ -624,15 +624,15 @@ def test_options_reach_the_bots(
 @pytest.mark.parametrize(
     ("count", "flags", "seats", "match_games", "games"),
     [
-        (2, (), 2, 24, 24),
-        (5, (), 4, 24, 5 * 24),
-        (6, ("--seats", 5), 5, 25, 6 * 25),
+        (2, (), 2, 12, 12),
+        (5, (), 4, 12, 5 * 12),
+        (6, ("--seats", 5), 5, 15, 6 * 15),
     ],
 )
 def test_seats_and_match_games_have_fitting_defaults(
     place: Place, count: int, flags: tuple[object, ...], seats: int, match_games: int, games: int
 ) -> None:
-    """Four seats or as many as there are bots; 24 games or the next multiple; games rounded up to whole rounds."""
+    """Four seats or as many as there are bots; 12 games or the next multiple; games rounded up to whole rounds."""
     process = place.start("run", *place.bots(count), *flags, "--games", 1, "--out", "out", "--jobs", 2)
     try:
         config = place.folder / "out" / "run.json"
