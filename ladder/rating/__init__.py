@@ -5,11 +5,12 @@ rating is imported when the rating is asked for: numpy, scipy and trueskill take
 may take to answer.
 """
 
+from collections.abc import Sequence
 from importlib import import_module
 
-from ladder.rating.estimate import Estimate, Outcome, Rating
+from ladder.rating.estimate import Estimate, Outcome, Rating, Strength
 
-__all__ = ["RATINGS", "Estimate", "Outcome", "Rating", "rating"]
+__all__ = ["RATINGS", "Estimate", "Outcome", "Rating", "Strength", "fit", "rating"]
 
 RATINGS = {
     "trueskill": "ladder.rating.trueskill_star",
@@ -22,3 +23,14 @@ def rating(name: str) -> Rating:
     """Return the rating of that name. Raises KeyError for any other."""
     found: Rating = import_module(RATINGS[name]).rate
     return found
+
+
+def fit(outcomes: Sequence[Outcome], bots: int) -> tuple[Strength, ...]:
+    """Return how strong each of the bots 0 to `bots` - 1 is, from all games of a run, in any order.
+
+    A match is one table: ValueError if the bots of its games differ, and if matches differ in their number of seats.
+    A bot without a game has a newcomer's rating and no interval.
+    """
+    from ladder.rating.strengths import strengths
+
+    return strengths(outcomes, bots)

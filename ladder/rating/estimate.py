@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["Estimate", "Outcome", "Rating"]
+__all__ = ["Estimate", "Outcome", "Rating", "Strength"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,22 @@ class Estimate:
     value: float
     low: float | None = None
     high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Strength:
+    """Say how strong a bot is, from all games of a run."""
+
+    rating: Estimate
+    """In TrueSkill's units: the mean of the field is 25, and 6 units more are about e times the wins. It ranks."""
+    ranks: tuple[int, int]
+    """The best and the worst rank that the games allow, from 1. They hold the true rank in 95 % of runs or more."""
+    adjusted: Estimate | None
+    """The share of games, 0 to 1, that it would win if it met all others equally often. None without a game."""
+    share: float | None
+    """The share of its games, 0 to 1, that it won; a draw among j survivors is 1/j of a win. None without a game."""
+    games: int
+    matches: int
 
 
 class Rating(Protocol):

@@ -1,0 +1,71 @@
+"""Matches as arrays: what all estimates are made from. The order of the games leaves no trace in them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ladder.rating.estimate import Outcome
+
+__all__ = ["Floats", "Ints", "Matches", "matches_of"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Hold M matches at k seats. A match is one table: the same bots in each of its games, in seats that change."""
+
+    tables: Ints
+    """(M, k): the bots of each match, ascending."""
+    wins: Floats
+    """(M, k): how many games each of them won. A draw among j survivors is 1/j of a win for each."""
+    games: Floats
+    """(M,): how many games were played. More than the wins where all bots of a game forfeited."""
+
+    def per_bot(self, values: Floats, bots: int) -> Floats:
+        """Sum (M, k) values of the seats for each of the bots."""
+        return np.bincount(self.tables.ravel(), values.ravel(), bots).astype(np.float64)
+
+
+def matches_of(outcomes: Sequence[Outcome], bots: int) -> Matches:
+    """Gather games into matches, in order of match.
+
+    Raises ValueError where the games of a match have different bots, tables have different numbers of seats, a bot
+    stands in a game twice, or a bot is none of 0 to `bots` - 1.
+    """
+    tables: dict[int, tuple[int, ...]] = {}
+    wins: dict[int, dict[int, float]] = {}
+    games: dict[int, int] = {}
+    for outcome in outcomes:
+        match, winners = outcome.match, outcome.winners
+        table = tuple(sorted(winners + outcome.losers))
+        if match not in tables:
+            _check(table, bots)
+            tables[match], wins[match], games[match] = table, dict.fromkeys(table, 0.0), 0
+        elif table != tables[match]:
+            raise ValueError(
+                f"match {match} has games of the bots {tables[match]} and of {table}: one table is allowed"
+            )
+        games[match] += 1
+        for bot in winners:
+            wins[match][bot] += 1 / len(winners)
+    seats = {len(table) for table in tables.values()}
+    if len(seats) > 1:
+        raise ValueError(f"tables of {sorted(seats)} seats: rate games of one number of seats")
+    order = sorted(tables)
+    shape = (len(order), max(seats, default=0))
+    return Matches(
+        np.array([tables[match] for match in order], dtype=np.int64).reshape(shape),
+        np.array([list(wins[match].values()) for match in order], dtype=np.float64).reshape(shape),
+        np.array([games[match] for match in order], dtype=np.float64),
+    )
+
+
+def _check(table: tuple[int, ...], bots: int) -> None:
+    if len(set(table)) < len(table):
+        raise ValueError(f"a bot is in one game twice: {table}")
+    if not all(0 <= bot < bots for bot in table):
+        raise ValueError(f"bots {table}: only 0 to {bots - 1} are rated")

@@ -1,0 +1,62 @@
+"""Plackett-Luce: a bot wins a game with a chance in proportion to its weight, e to the power of its strength.
+
+    P(i wins) = e^{s_i} / sum_{j at the table} e^{s_j}
+
+Who came second isn't asked. The strengths' differences are log-odds: one unit is 2.7 times as many wins.
+
+Source: Plackett, The Analysis of Permutations (1975); Luce, Individual Choice Behavior (1959).
+"""
+
+import math
+
+import numpy as np
+
+from ladder.rating.matches import Floats, Matches
+
+__all__ = ["chances", "field_chances", "plackett_luce"]
+
+STEP = 0.25  # of the integral; finer steps change nothing beyond 1e-12
+BELOW, ABOVE = 5.0, 30.0  # Gumbel's density is under 1e-12 beyond
+
+
+def chances(strengths: Floats, matches: Matches) -> Floats:
+    """Return (M, k): each bot's chance to win a game of the match."""
+    at_table = strengths[matches.tables]
+    weights = np.exp(at_table - at_table.max(1, keepdims=True))
+    found: Floats = weights / weights.sum(1, keepdims=True)
+    return found
+
+
+def plackett_luce(strengths: Floats, matches: Matches) -> tuple[float, Floats, Floats]:
+    """Return the log-likelihood of the wins, its gradient (M, k), and minus its second derivatives (M, k, k).
+
+    The derivatives are by the strengths of each match's bots. A game without a winner says nothing.
+    """
+    chance = chances(strengths, matches)
+    decided = matches.wins.sum(1, keepdims=True)
+    curvature = -decided[:, :, None] * chance[:, :, None] * chance[:, None, :]
+    seats = np.arange(chance.shape[1])
+    curvature[:, seats, seats] += decided * chance
+    return float((matches.wins * np.log(np.maximum(chance, 1e-300))).sum()), matches.wins - decided * chance, curvature
+
+
+def field_chances(strengths: Floats, seats: int) -> Floats:
+    """Return each bot's chance to win, as the mean over all tables that it can sit at with the others.
+
+    The winner is who has the highest of s_i + Gumbel noise. So the mean over tables is one integral over that height x,
+    of i's density times the mean product of its opponents' distribution functions F_j(x): a symmetric polynomial of
+    degree seats - 1 in the F_j of all others. Exact, and 60 bots at 10 seats take no longer than 60 at 2.
+    """
+    bots = len(strengths)
+    grid = np.arange(strengths.min() - BELOW, strengths.max() + ABOVE, STEP)
+    away = grid - strengths[:, None]
+    below = np.exp(-np.exp(-away))
+    products = np.zeros((seats, bots, len(grid)))  # of each degree, over all but bot i
+    products[0] = 1.0
+    for other in range(bots):
+        more = products[:-1] * below[other]
+        more[:, other] = 0.0
+        products[1:] += more
+    density = np.exp(-away - np.exp(-away))
+    found: Floats = (density * products[-1]).sum(1) * STEP / math.comb(bots - 1, seats - 1)
+    return found
