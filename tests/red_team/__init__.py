@@ -9,7 +9,15 @@ tell each other. A box shows the programs in attacks/ as /bot.
 
 from tests.red_team import stage, suite
 from tests.red_team.catalog import ROWS, TIERS, Channel, CoveredBy, Kind, Match, NotTestable, Probes, Row, Together
-from tests.red_team.channels import CHANNELS, Measured, capacity, measure, share_of_errors, share_of_wrong_delays
+from tests.red_team.channels import (
+    CHANNELS,
+    Measured,
+    capacity,
+    measure,
+    share_of_errors,
+    share_of_wrong_bits,
+    share_of_wrong_delays,
+)
 from tests.red_team.stage import ATTACKS, PYTHON, Stage, Talk, survivors
 from tests.red_team.suite import (
     HONEST,
@@ -57,6 +65,7 @@ __all__ = [
     "play",
     "probe",
     "share_of_errors",
+    "share_of_wrong_bits",
     "share_of_wrong_delays",
     "stage",
     "suite",

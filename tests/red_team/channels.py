@@ -28,7 +28,7 @@ import secrets
 import statistics
 import time
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from arena.sandbox import SandboxError
@@ -39,6 +39,7 @@ MORE_BITS = 256  # where the first message leaves doubt
 SURE = 0.2  # share of errors; by luck 64 bits have fewer once in a million
 UNCLEAR = 0.38  # share of errors; by luck 256 bits have fewer once in a million
 STEP_S = 10.0
+WIDE_STEPS = 32  # of a channel that carries many bits a step
 DELAY = "answer-time"
 DELAYS = (2, 4, 8, 16, 32)  # numbers of delays to choose from
 DELAY_STEPS_US = (100, 200, 400, 800, 3200, 12800)  # between two delays; the long steps are for a machine under load
@@ -57,6 +58,7 @@ class Known:
     lessens: str = ""
     sure: bool = True
     as_user: str = ""  # why bubblewrap's boxes of an ordinary user have it
+    width: int = 1  # bits that its program sends at once
     on_ci: bool = False
 
 
@@ -106,6 +108,18 @@ CHANNELS: dict[str, Known] = {
         "a box can't throw a file out of memory, so each file tells one bit until the machine needs the memory",
     ),
     "handle-numbers": _closed(sure=False, on_ci=True),  # since Linux 6.9
+    "shared-futex": Known({}, width=40),
+    "end-of-thread": replace(
+        _everywhere(
+            "the kernel wakes who waits for a shared futex when a thread ends; pthread_join lives by it",
+            "the limit of processes; who is frozen doesn't wait",
+            sure=True,
+        ),
+        width=40,
+    ),
+    "eventfd-numbers": replace(
+        _everywhere("the kernel numbers all eventfds of the machine", "the limit of open files", sure=True), width=200
+    ),
     "uptime": _closed(sure=False),  # needs a machine that is idle at times
     "pressure": _closed(sure=False),  # needs sender and receiver on one core
     "cpu-contention": _everywhere(_TIMING, "bots are frozen while they aren't asked"),
@@ -178,10 +192,10 @@ def _measured(pair: "_Pair", name: str, stage: Stage) -> Measured:
             return _delayed(pair, stage.tier, freezes)
         known = CHANNELS[name]
         sure = known.sure or known.on_ci or stage.tier != "process"
-        rate, errors, refused = _carried(pair, frozen=False, patient=sure)
+        rate, errors, refused = _sent(pair, known, frozen=False, patient=sure)
         frozen = None
         if rate and freezes:
-            frozen = _carried(pair, frozen=True)[0]
+            frozen = _sent(pair, known, frozen=True)[0]
         return Measured(name, stage.tier, rate, errors, frozen, refused)
     finally:
         pair.shut()
@@ -234,6 +248,34 @@ def share_of_wrong_delays(message: Sequence[int], values: Sequence[float], level
     least = statistics.median(value - symbol for value, symbol in zip(values, message, strict=True))
     read = [min(levels - 1, max(0, round(value - least))) for value in values]
     return sum(symbol != sent for symbol, sent in zip(read, message, strict=True)) / len(message)
+
+
+def _sent(pair: "_Pair", known: Known, frozen: bool, patient: bool = True) -> tuple[float, float, str]:
+    """Send a message as the channel's program does; return bits/s, share of errors, errno of a refusal."""
+    if known.width > 1:
+        return _carried_at_once(pair, known.width, frozen)
+    return _carried(pair, frozen, patient)
+
+
+def _carried_at_once(pair: "_Pair", width: int, frozen: bool) -> tuple[float, float, str]:
+    """Send numbers of `width` bits."""
+    message = [secrets.randbits(width) for _ in range(WIDE_STEPS)]
+    _ask(pair.receiver, {"do": "read"})  # what it sees before the first
+    began = time.monotonic()
+    values, refused = pair.send(message, frozen)
+    if refused:
+        return 0.0, 0.5, refused
+    seconds = time.monotonic() - began
+    errors = share_of_wrong_bits(message, values, width)
+    if errors > SURE:
+        return 0.0, errors, ""
+    return capacity(errors) * width * WIDE_STEPS / seconds, errors, ""
+
+
+def share_of_wrong_bits(message: Sequence[int], values: Sequence[float], width: int) -> float:
+    """Return the share of bits in which numbers differ from those that were sent."""
+    wrong = sum((sent ^ int(value)).bit_count() for sent, value in zip(message, values, strict=True))
+    return wrong / (width * len(message))
 
 
 def _carried(pair: "_Pair", frozen: bool, patient: bool = True) -> tuple[float, float, str]:
@@ -313,13 +355,13 @@ class _Pair:
                 for said in (answer, seen):
                     if "error" in said:
                         return values, str(said["error"])
-                values.append(float(str(seen["value"])))
+                values.append(seen["value"])
         finally:
             self.sender.box.thaw()
             self.receiver.box.thaw()
         return values, ""
 
-    def _step(self, side: Talk, command: dict[str, object], frozen: bool) -> dict[str, object]:
+    def _step(self, side: Talk, command: dict[str, object], frozen: bool) -> dict[str, Any]:
         if not frozen:
             return _ask(side, command)
         side.box.thaw()

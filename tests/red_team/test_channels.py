@@ -15,6 +15,7 @@ from tests.red_team import (
     judge_channel,
     measure,
     share_of_errors,
+    share_of_wrong_bits,
     share_of_wrong_delays,
 )
 
@@ -98,6 +99,15 @@ def test_chance_is_not_taken_for_a_message() -> None:
         assert share_of_errors(message, [rng.random() for _ in message]) > 0.2
         assert share_of_errors(message, [float(rng.random() < 0.5) for _ in message]) > 0.2
     assert share_of_errors(message, [7.0] * 64) == 0.5
+
+
+def test_a_wide_message_is_judged_by_its_bits() -> None:
+    """Equal numbers have no errors, random ones half of the bits."""
+    rng = random.Random(5)
+    message = [rng.getrandbits(200) for _ in range(32)]
+    assert share_of_wrong_bits(message, message, 200) == 0.0
+    assert share_of_wrong_bits(message, [message[0] ^ 1, *message[1:]], 200) == 1 / 6400
+    assert share_of_wrong_bits(message, [rng.getrandbits(200) for _ in message], 200) == pytest.approx(0.5, abs=0.03)
 
 
 def test_the_capacity_is_that_of_the_binary_symmetric_channel() -> None:

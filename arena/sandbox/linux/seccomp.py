@@ -7,9 +7,9 @@ takes away what the namespaces leave open:
     the kernel's surface    io_uring, bpf, userfaultfd, perf, keys, mounts, new namespaces, foreign ABIs: where exploits
                             begin, and of no use to a program that reads and writes lines
     the network             every socket but AF_UNIX; also those that a network namespace doesn't hold (AF_VSOCK)
-    channels between bots   locks, leases, watches on the files all boxes share; the page cache's state; sysinfo(2),
-                            whose load and free memory are the whole machine's. They fail with ENOSYS, so a library
-                            takes the kernel for one without them: sqlite can't lock even in /tmp, for instance
+    channels between bots   locks, leases, watches and futexes on the files all boxes share; the page cache's state;
+                            sysinfo(2), whose load and free memory are the whole machine's. They fail with ENOSYS, so a
+                            library takes the kernel for one without them: sqlite can't lock even in /tmp, for instance
 
 Arguments are always compared in their low 32 bits, under a mask: the kernel truncates int arguments, so a program that
 sets a high bit would pass a comparison of 64 bits.
@@ -19,8 +19,12 @@ architecture, x32, then one block per call that ends in a verdict, so that no ju
 5.11 the kernel remembers which calls are always allowed, so only calls whose arguments are judged take longer: by about
 0.2 us.
 
+A futex that isn't private is known to the kernel by its file, and so to all boxes: who wakes is told how many waited.
+So shared futexes can be waited on, as pthread_join does, but not woken by a call.
+
 Left open, because closing them breaks languages: the speed of reading a shared file (is it cached?), processor time,
-and, without root, per-user counters such as that of pipe pages.
+the waking of a shared futex by the end of a thread, and, without root, per-user counters such as that of pipe pages.
+Why each call that isn't in the table may be left to a bot is written in tests/sandbox/linux/left_open.py.
 """
 
 import errno
@@ -88,6 +92,9 @@ _LOCKS = _is(1, 5, 6, 7, 36, 37, 38, 1024, 1025, 1026)
 _TERMINAL_INPUT = _is(1, 0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: typing into the terminal of whoever started us
 # MAP_HUGETLB, MFD_HUGETLB, SHM_HUGETLB: pages set aside for others, which memory limits don't count
 _HUGE_MAP, _HUGE_FILE, _HUGE_SEGMENT = _any_bit(3, 0x40000), _any_bit(1, 0x4), _any_bit(2, 0x800)
+# All but FUTEX_WAIT (0) and FUTEX_WAIT_BITSET (9), the only operations below 16 whose bits 1 and 2 are 0 and whose bits
+# 0 and 3 are alike, unless FUTEX_PRIVATE_FLAG (0x80) is set
+_SHARED_FUTEX = (Compare(1, 0x89, 0x01), Compare(1, 0x89, 0x08), Compare(1, 0x82, 0x02), Compare(1, 0x84, 0x04))
 _CACHE_FLAGS = _any_bit(5, 0x08, 0x80)  # RWF_NOWAIT asks whether a page is cached, RWF_DONTCACHE throws it out
 
 RULES = (
@@ -172,7 +179,13 @@ RULES = (
     Rule("clock_adjtime", 305, 266, errno.EPERM),
     Rule("sync", 162, 81, errno.EPERM),  # writes out what the whole machine has waiting
     Rule("syncfs", 306, 267, errno.EPERM),
+    Rule("sched_setaffinity", 203, 122, errno.EPERM),  # a bot stays on the cores of its worker
     # --- channels between two boxes that see the same files below /usr
+    Rule("futex", 202, 98, errno.ENOSYS, _SHARED_FUTEX),
+    Rule("futex_waitv", 449, 449, errno.ENOSYS),  # it waits on 128 futexes at once, shared ones too
+    Rule("futex_wake", 454, 454, errno.ENOSYS),
+    Rule("futex_wait", 455, 455, errno.ENOSYS),
+    Rule("futex_requeue", 456, 456, errno.ENOSYS),
     Rule("fcntl", 72, 25, errno.ENOSYS, _LOCKS),
     Rule("flock", 73, 32, errno.ENOSYS),
     Rule("inotify_init", 253, None, errno.ENOSYS),

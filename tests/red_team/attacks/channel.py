@@ -28,6 +28,7 @@ import socket
 import struct
 import sys
 import tempfile
+import threading
 import time
 import zlib
 
@@ -45,6 +46,9 @@ SPUN_S = 0.001  # the end of a delay, because sleepers wake late
 F_SETPIPE_SZ = 1031
 IN_OPEN = 0x20
 RWF_NOWAIT = 8
+FUTEX_WAIT, FUTEX_WAKE = 0, 1  # of files, not of the process alone
+WORDS = 40  # a thread each, of the 64 that a bot may have
+EVENTS = 200  # of the 256 files that it may have open
 
 
 class Channel:
@@ -576,6 +580,118 @@ class HandleNumbers(ProcessNumbers):
         return float(number)
 
 
+class SharedFutex(Channel):
+    """Who waits for the words of a file: the kernel knows such a futex by its file, not by its process."""
+
+    def __init__(self) -> None:
+        self.woken: dict[int, threading.Event] = {}
+
+    def begin(self) -> None:
+        """Map the file; have small threads."""
+        with open(SHARED, "rb") as file:
+            self.address = calls.mapped(file.fileno(), mmap.PAGESIZE)
+            self.words = struct.unpack(f"{mmap.PAGESIZE // 4}I", file.read(mmap.PAGESIZE))
+        threading.stack_size(65536)
+
+    def leave(self, word: int) -> None:
+        """Leave a thread that waits for a word."""
+        self.woken[word] = threading.Event()
+        threading.Thread(target=self.sleep, args=(word, self.woken[word]), daemon=True).start()
+
+    def sleep(self, word: int, woken: threading.Event) -> None:
+        """Wait until somebody wakes us."""
+        calls.call("futex", self.address + 4 * word, FUTEX_WAIT, self.words[word], None)
+        woken.set()
+
+    def put(self, bit: int) -> None:
+        """Leave one that waits for each bit; wake the others."""
+        self.get()
+        for word in bits_of(bit):
+            self.leave(word)
+        time.sleep(0.001)
+
+    def get(self) -> float:
+        """Wake all; the kernel tells how many they were."""
+        found = 0
+        for word in range(WORDS):
+            found |= (calls.call("futex", self.address + 4 * word, FUTEX_WAKE, 100) > 0) << word
+        return found
+
+
+class EndOfThread(SharedFutex):
+    """Who was woken that waits for such words: the kernel wakes for a thread that ends, and asks no filter."""
+
+    def put(self, bit: int) -> None:
+        """End a thread that left the word's address with the kernel, for each bit."""
+        for word in bits_of(bit):
+            address = self.address + 4 * word
+            threading.Thread(target=calls.call, args=("set_tid_address", address), daemon=True).start()
+        time.sleep(0.001)
+
+    def get(self) -> float:
+        """Look which of our threads were woken; leave others in their place."""
+        time.sleep(0.001)
+        found = 0
+        for word in range(WORDS):
+            if word not in self.woken or self.woken[word].is_set():
+                self.leave(word)
+                found |= 1 << word
+        time.sleep(0.001)
+        return found
+
+    def end(self) -> None:
+        """Leave them: they end with the box."""
+
+
+class EventNumbers(Channel):
+    """Which numbers are free for new eventfds, which /proc tells: the machine numbers them, lowest first."""
+
+    def __init__(self) -> None:
+        self.held: list[int] = []
+        self.known: list[int] = []
+
+    def put(self, bit: int) -> None:
+        """Hold as many as there are bits, but for those that are 1."""
+        self.drop()
+        if bit:
+            self.numbers()
+            for place in bits_of(bit):
+                os.close(self.held[place])
+            self.held = [event for place, event in enumerate(self.held) if not bit >> place & 1]
+
+    def drop(self) -> None:
+        """Hold none."""
+        while self.held:
+            os.close(self.held.pop())
+
+    def numbers(self) -> list[int]:
+        """Make many; return their numbers."""
+        self.held = [calls.checked(calls.libc.eventfd(0, 0)) for _ in range(EVENTS)]
+        found = []
+        for event in self.held:
+            with open(f"/proc/self/fdinfo/{event}", encoding="ascii") as file:
+                found += [int(line.split()[1]) for line in file if line.startswith("eventfd-id")]
+        return found
+
+    def get(self) -> float:
+        """Make as many, and look which numbers they get; the first time, all that are free."""
+        found = self.numbers()
+        self.drop()
+        self.known = self.known or found
+        return sum((number in found) << place for place, number in enumerate(self.known))
+
+
+def bits_of(number: int) -> list[int]:
+    """Return the places of the bits that are 1."""
+    return [place for place in range(number.bit_length()) if number >> place & 1]
+
+
+def take_core(core: int) -> None:
+    """Go to a core; where that is refused, the kernel chooses."""
+    with contextlib.suppress(PermissionError):
+        os.sched_setaffinity(0, {core})
+
+
 class Contention(Channel):
     """How fast two compute on one core."""
 
@@ -583,7 +699,7 @@ class Contention(Channel):
 
     def begin(self) -> None:
         """Go to the agreed core."""
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        take_core(max(os.sched_getaffinity(0)))
 
     def work(self) -> None:
         """Compute."""
@@ -611,7 +727,7 @@ class Bandwidth(Channel):
 
     def put(self, bit: int) -> None:
         """Take one core: the receiver takes the other."""
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        take_core(min(os.sched_getaffinity(0)))
 
     def work(self) -> None:
         """Copy."""
@@ -619,7 +735,7 @@ class Bandwidth(Channel):
 
     def get(self) -> float:
         """Measure a copy."""
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        take_core(max(os.sched_getaffinity(0)))
         began = time.perf_counter()
         self.a[:] = self.b
         return time.perf_counter() - began
@@ -707,6 +823,9 @@ def channels() -> dict[str, Channel]:
         "page-cache-timing": PageCacheTiming(),
         "page-cache-once": PageCacheOnce(),
         "handle-numbers": HandleNumbers(),
+        "shared-futex": SharedFutex(),
+        "end-of-thread": EndOfThread(),
+        "eventfd-numbers": EventNumbers(),
         "uptime": Idle("/proc/uptime", 1),
         "pressure": Idle("/proc/pressure/cpu", 4),
         "cpu-contention": Contention(),

@@ -174,6 +174,15 @@ def test_named_attacks_get_the_outcome_of_the_attack_list() -> None:
     assert refused("madvise", 2, 4) is None  # MADV_DONTNEED: every allocator's
 
 
+@pytest.mark.parametrize("clock", [0, 0x100])
+@pytest.mark.parametrize("command", range(16))
+def test_a_futex_of_a_file_can_be_waited_on_but_not_woken(command: int, clock: int) -> None:
+    """<linux/futex.h>: who wakes is told how many wait, in whatever box. pthread_join waits: commands 0 and 9."""
+    may_be_shared = command in (0, 9)
+    assert refused("futex", 1, command | clock) == (None if may_be_shared else errno.ENOSYS)
+    assert refused("futex", 1, command | clock | 0x80) is None  # FUTEX_PRIVATE_FLAG: a process's own
+
+
 @pytest.mark.parametrize("arch", ARCHES)
 def test_ordinary_calls_pass(arch: str) -> None:
     """A deny-list allows what it doesn't name."""
