@@ -1,9 +1,10 @@
 """The rules of a game as a sheet to read, made from the table that the engine reads. Returns it, prints nothing.
 
-Nothing is written down twice: rows come from `Ruleset.actions`, sentences from the table of fields, the deck from
+Nothing is written down twice: rows come from `Ruleset.actions`, sentences from the table of sentences, the deck from
 `Ruleset.copies`, and what differs from the base game is found by comparing. All of it is ASCII; 60 columns suffice.
 """
 
+import re
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
@@ -16,9 +17,9 @@ from arena.coup import (
     ABOUT,
     COUP,
     DOCUMENTS,
-    FIELD,
     FIELDS,
     PRESETS,
+    SET_UP,
     Action,
     ActionRule,
     Blockers,
@@ -28,13 +29,10 @@ from arena.coup import (
     Ruleset,
     differences,
     seat_counts,
+    sections,
     toml,
-    why_idle,
 )
 
-# Fields that the title, the table of actions or the table of the deck shows.
-_TOLD = {"name", "min_seats", "max_seats", "turn_limit", "exchange_draw", "block_challenged_by"}
-_SET_UP = ("draft", "first_player", "start_coins", "two_player_starter_coins", "allegiance_start")  # in this order
 _FILE = 'base = "classroom"\nforced_coup = "off"\nexchange_draw = 1'
 
 
@@ -52,16 +50,10 @@ def sheet(rules: Ruleset) -> RenderableType:
     return Group(
         Text(f"{rules.name}{about}", style="bold"),
         Text(f"{_span(seats)} players. The last one alive wins. Roles: {', '.join(rules.roles)}."),
+        *_silence(rules),
         Text(),
         _actions(rules),
-        Text(),
-        *_list(_claims(rules)),
-        *_section("Set-up"),
-        _deck(rules, seats),
-        Text(),
-        *_list(_set_up(rules, two=2 in seats)),
-        *_section("Play"),
-        *_list(_play(rules)),
+        *_sentences(rules, seats),
         *_section("What differs from the base game"),
         *(_difference(field, rules) for field in others),
         *([] if others else [Text("Nothing: this is the base game.")]),
@@ -79,6 +71,12 @@ def fields() -> RenderableType:
         Text(),
         _documents(),
     )
+
+
+def _silence(rules: Ruleset) -> Iterator[Text]:
+    own = document(rules)
+    if own not in (None, "rulebook"):
+        yield Text(f"Where the document {own} says nothing, the rulebook holds.")
 
 
 # ---------------------------------------------------------------- the table of actions
@@ -128,19 +126,7 @@ def _blockers(row: ActionRule, rules: Ruleset) -> str:
     return f"{who} as {' or '.join(row.block_roles)}"
 
 
-def _claims(rules: Ruleset) -> Iterator[str]:
-    """Yield what holds for the table of actions as a whole."""
-    yield "Anyone may challenge a claim; who loses a challenge loses an influence. Claims may be bluffs."
-    yield f"A block is a claim too. {FIELD['block_challenged_by'].sentence(rules)}"
-    if rules.reformation:
-        banned = [row.action.value for row in rules.actions if row.targeted and not row.own_side]
-        yield (
-            "While two sides live, a player's own side can't be the target of "
-            f"{', '.join(banned[:-1])} or {banned[-1]}, and doesn't block foreign aid."
-        )
-
-
-# ---------------------------------------------------------------- set-up, play, differences
+# ---------------------------------------------------------------- sentences, deck, differences
 
 
 def _deck(rules: Ruleset, seats: list[int]) -> Table:
@@ -155,24 +141,39 @@ def _deck(rules: Ruleset, seats: list[int]) -> Table:
     return table(["players", "cards", "of each role", "court deck", "a draw after"], rows)
 
 
-def _set_up(rules: Ruleset, two: bool) -> Iterator[str]:
-    for name in _SET_UP:
-        if why_idle(rules, name) is None and (two or name != "two_player_starter_coins"):
-            yield FIELD[name].sentence(rules)
+def _sentences(rules: Ruleset, seats: list[int]) -> Iterator[RenderableType]:
+    """Yield the sections of sentences, each with its source; the table of the deck goes before the set-up."""
+    for title, told in sections(rules):
+        yield from _section(title)
+        if title == SET_UP:
+            yield _deck(rules, seats)
+            yield Text()
+        for sentence in told:
+            yield _item(f"{sentence.text} ({cited(sentence.source, rules)})")
 
 
-def _play(rules: Ruleset) -> Iterator[str]:
-    for field in FIELDS:
-        if field.name in _TOLD or field.name in _SET_UP or why_idle(rules, field.name):
-            continue
-        absent = getattr(rules, field.name) is False and field.name in ("inquisitor", "reformation")
-        if not absent and (field.name != "exchange_return" or rules.draw == 1):
-            yield field.sentence(rules)
+def document(rules: Ruleset) -> str | None:
+    """Return the name of the document that a preset plays, with which its own name begins; None if it's no preset."""
+    if rules != PRESETS.get(rules.name):
+        return None
+    first = rules.name.partition("-")[0]
+    return first if first in DOCUMENTS else "rulebook"
+
+
+def cited(source: str, rules: Ruleset | None = None) -> str:
+    """Return a source for a reader: of a preset's, what the rulebook and its own document say, if either does.
+
+    A decision of ours has a name for the tests only.
+    """
+    parts = list(dict.fromkeys(re.sub(r"ours:\w+", "ours", part) for part in re.split("; |, (?=ours)", source)))
+    own = document(rules) if rules else None
+    heard = [part for part in parts if re.search(rf"\b(rulebook|ours|{own})\b", part)] if own else []
+    return "; ".join(heard or parts)
 
 
 def _difference(field: FieldRule, rules: Ruleset) -> Table:
     value = getattr(rules, field.name)
-    source = next((option.source for option in field.options if option.value == value), field.source)
+    source = cited(field.source_of(value), rules)
     return _item(f"{field.name} = {toml(value)} ({source}); the base game has {toml(field.effective(COUP))}")
 
 
@@ -186,7 +187,7 @@ def _field(field: FieldRule) -> Iterator[RenderableType]:
         yield Padding(Text(f"Only with {field.needs} = true."), (0, 0, 0, 2))
     for option in field.options:
         word = f" or {toml(option.word)}" if option.word else ""
-        yield Padding(Text(f"{toml(option.value)}{word}: {option.sentence} ({option.source})"), (0, 0, 0, 4))
+        yield Padding(Text(f"{toml(option.value)}{word}: {option.sentence} ({cited(option.source)})"), (0, 0, 0, 4))
     if field.span or not field.options:
         span = f"{field.span[0]} to {field.span[1]}" if field.span else field.allowed
         yield Padding(Text(span), (0, 0, 0, 4))
@@ -199,7 +200,8 @@ def _default(field: FieldRule) -> str:
 
 def _documents() -> Text:
     named = "; ".join(f"{number} {what}" for number, what in DOCUMENTS.items())
-    return Text(f"Sources are document:line of {named}.", style="dim")
+    ours = "Where it says ours, no document does, and the arena decides."
+    return Text(f"Sources are document:line of {named}. {ours}", style="dim")
 
 
 # ---------------------------------------------------------------- form
@@ -207,10 +209,6 @@ def _documents() -> Text:
 
 def _section(title: str) -> list[Text]:
     return [Text(), Text(title, style="bold")]
-
-
-def _list(sentences: Iterator[str]) -> list[Table]:
-    return [_item(sentence) for sentence in sentences]
 
 
 def _item(sentence: str) -> Table:

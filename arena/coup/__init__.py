@@ -92,6 +92,7 @@ from arena.coup.rules import (
     Role,
     Ruleset,
 )
+from arena.coup.sentences import SET_UP, Told, sections
 from arena.coup.state import (
     BlockWindow,
     Board,
@@ -129,6 +130,7 @@ __all__ = [
     "PASS",
     "PRESETS",
     "REPLACE_SHOWN",
+    "SET_UP",
     "SHOW_HAND",
     "Act",
     "Acted",
@@ -194,6 +196,7 @@ __all__ = [
     "Side",
     "Sided",
     "State",
+    "Told",
     "Turn",
     "Unproven",
     "View",
@@ -215,6 +218,7 @@ __all__ = [
     "plain",
     "private_to",
     "seat_counts",
+    "sections",
     "seen",
     "to_dict",
     "toml",

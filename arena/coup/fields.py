@@ -4,8 +4,8 @@ The table says for each field what it settles, which values it takes and which d
 rules`, the messages and the hello line read it. Defaults stand in `Ruleset` alone. Nothing here knows a file, a record
 or a bot.
 
-A source is document:line of the rule documents, "ours" where no document says it, "treason's program" for what the
-program that the document `treason` describes is known to do.
+A source is document:line of the rule documents, "ours" where no document says it, "ours:NAME" for a decision of
+decisions.py, "treason's program" for what the program that the document `treason` describes is known to do.
 """
 
 import json
@@ -58,8 +58,9 @@ class Option:
 class FieldRule:
     """One field: what it settles, and its values, which are `options`, the numbers of `span`, or a text if neither.
 
-    `number` is the sentence that holds for a number. `unset`: what None means, where a ruleset may leave the field
-    open. `needs`: the field that must be true for this one to have an effect.
+    `number` is the sentence that holds for a number, `cited` the sources of those that a document names. `unset`: what
+    None means, where a ruleset may leave the field open. `needs`: the field that must be true for this one to have an
+    effect.
     """
 
     name: str
@@ -68,6 +69,7 @@ class FieldRule:
     options: tuple[Option, ...] = ()
     span: tuple[int, int] | None = None
     number: str = ""
+    cited: tuple[tuple[int, str], ...] = ()
     unset: str = ""
     needs: str = ""
 
@@ -112,6 +114,13 @@ class FieldRule:
             return rules.limit(seats)
         return getattr(rules, self.name)
 
+    def source_of(self, value: object) -> str:
+        """Return the source of a value; of a number that no document names, that it is the organiser's."""
+        if value is None:
+            return self.source
+        known = [(option.value, option.source) for option in self.options] + [*self.cited]
+        return next((source for cited, source in known if cited == value), "the organiser's")
+
     def sentence(self, rules: Ruleset) -> str:
         """Return what holds in these rules."""
         value = self.effective(rules)
@@ -131,13 +140,15 @@ FIELDS: tuple[FieldRule, ...] = (
         "rulebook:185; 3 in classroom:2",
         span=(2, MOST_SEATS),
         number="At least {} players.",
+        cited=((2, "rulebook:185"), (3, "classroom:2")),
     ),
     FieldRule(
         "max_seats",
         "The most players.",
-        "rulebook:257; 6 in blog:2 and classroom:2, 5 in andy:7",
+        "rulebook:257; 2 in rulebook:187; 5 in andy:7; 6 in blog:2; 6 in classroom:2",
         span=(2, MOST_SEATS),
         number="At most {} players.",
+        cited=((2, "rulebook:187"), (5, "andy:7"), (6, "blog:2; classroom:2"), (10, "rulebook:257; treason:9")),
     ),
     FieldRule(
         "start_coins",
@@ -145,24 +156,26 @@ FIELDS: tuple[FieldRule, ...] = (
         "rulebook:47",
         span=(0, _MOST_COINS),
         number="Coins of each player at the start: {}.",
+        cited=((2, "rulebook:47; blog:4; classroom:6; andy:10; treason:9"),),
     ),
     FieldRule(
         "two_player_starter_coins",
         "The coins of the player who starts a game of two.",
-        "rulebook:185, andy:10; 2 in blog:4 and treason:9",
+        "rulebook:185; andy:10; 2 in blog:4; 2 in treason:9",
         span=(0, _MOST_COINS),
         number="Coins of the player who starts a game of two: {}.",
+        cited=((1, "rulebook:185; andy:10; treason's program; ours:starters_coin"), (2, "blog:4; treason:9")),
     ),
     FieldRule(
         "first_player",
         "Who starts a game.",
         "rulebook:50",
         (
-            Option(FirstPlayer.SEAT_0, "Seat 0 starts; bots take turns in the seats.", "ours; classroom:13"),
+            Option(FirstPlayer.SEAT_0, "Seat 0 starts.", "ours; classroom:13"),
             Option(
                 FirstPlayer.LAST_WINNER,
                 "The winner of the match's last game starts; seat 0 in the first game and after a draw.",
-                "rulebook:50",
+                "rulebook:50; ours:first_game",
             ),
             Option(FirstPlayer.RANDOM, "A random seat starts.", "treason's program"),
         ),
@@ -173,11 +186,13 @@ FIELDS: tuple[FieldRule, ...] = (
         "rulebook:141, 149",
         (
             Option(
-                Blockers.TARGET, "Only its target may block an assassination or a steal.", "rulebook:141, 149; andy:34"
+                Blockers.TARGET,
+                "Only its target may block an assassination or a steal.",
+                "rulebook:141, 149; blog:44; andy:34; treason:18, 19",
             ),
             Option(
                 Blockers.ANYONE,
-                "Anyone may block an assassination or a steal; the target's block goes before others'.",
+                "Anyone may block an assassination or a steal.",
                 "classroom:28",
             ),
         ),
@@ -187,7 +202,9 @@ FIELDS: tuple[FieldRule, ...] = (
         "Who may challenge a block.",
         "rulebook:156",
         (
-            Option(BlockChallengers.ANYONE, "Anyone may challenge a block.", "rulebook:156; blog:51; andy:15"),
+            Option(
+                BlockChallengers.ANYONE, "Anyone may challenge a block.", "rulebook:156; blog:51; andy:15; treason:29"
+            ),
             Option(
                 BlockChallengers.ACTOR,
                 "Only the player whose action is blocked may challenge the block.",
@@ -202,10 +219,15 @@ FIELDS: tuple[FieldRule, ...] = (
         (
             Option(
                 Proof.CHOOSE,
-                "A challenged player shows the card or declines, which loses the challenge.",
+                "A challenged player who has the claimed card shows it or declines. Who declines, or doesn't have it, "
+                "loses the challenge.",
                 "rulebook:159",
             ),
-            Option(Proof.AUTOMATIC, "A challenged player who has the card must show it.", "treason:24"),
+            Option(
+                Proof.AUTOMATIC,
+                "A challenged player who has the claimed card must show it. Who doesn't have it loses the challenge.",
+                "treason:24, 26",
+            ),
         ),
     ),
     FieldRule(
@@ -216,7 +238,7 @@ FIELDS: tuple[FieldRule, ...] = (
             Option(
                 ShownCard.REPLACED,
                 "A card shown as proof goes back to the court deck, which is shuffled; a random one replaces it.",
-                "rulebook:163; andy:30",
+                "rulebook:163; blog:53; classroom:35; andy:30; treason:24",
             ),
             Option(
                 ShownCard.MAY_KEEP, "A player who showed a card may keep it or have it replaced at random.", "andy:31"
@@ -226,12 +248,16 @@ FIELDS: tuple[FieldRule, ...] = (
     FieldRule(
         "block_after_failed_challenge",
         "Whether an action can be blocked after a challenge of it failed.",
-        "andy:27",
+        "read from rulebook:76, 172; andy:27",
         (
-            Option(BlockAfterChallenge.YES, "An action can be blocked after a challenge of it failed.", "andy:27"),
+            Option(
+                BlockAfterChallenge.YES,
+                "An action can be blocked after a challenge of it failed, by its challenger too.",
+                "read from rulebook:76, 172; andy:27; treason's program",
+            ),
             Option(
                 BlockAfterChallenge.NEVER,
-                "An action can't be blocked after a challenge of it failed.",
+                "After a failed challenge of it, an action can't be blocked by anyone.",
                 "treason:24, 29",
             ),
             Option(
@@ -248,14 +274,17 @@ FIELDS: tuple[FieldRule, ...] = (
         (Option(0, "Nobody has to coup, however rich.", "ours", word="off"),),
         span=(_COUP_COST, _MOST_COINS),
         number="Who starts a turn with {} coins or more must coup.",
+        cited=((10, "rulebook:87, 95; classroom:19; andy:17; treason's program"),),
     ),
     FieldRule(
         "exchange_draw",
         "How many cards an exchange draws and returns.",
         "rulebook:122",
         (
-            Option(1, "An exchange draws one card and returns one.", "rulebook:245; blog:42"),
-            Option(2, "An exchange draws two cards and returns two.", "rulebook:122; classroom:25; andy:24"),
+            Option(1, "An exchange draws one card and returns one.", "rulebook:245; blog:42; treason:36"),
+            Option(
+                2, "An exchange draws two cards and returns two.", "rulebook:122; classroom:25, 26; andy:24; treason:17"
+            ),
         ),
         unset="1 with the inquisitor, else 2",
     ),
@@ -267,8 +296,9 @@ FIELDS: tuple[FieldRule, ...] = (
             Option(ExchangeReturn.ANY, "An exchange returns any of the cards.", "rulebook:122, 245; andy:24"),
             Option(
                 ExchangeReturn.CLAIMED_ROLE,
-                "An exchange returns the claimed card, or any card if the claim was a bluff or the card was replaced.",
-                "blog:42",
+                "An exchange returns the claimed card if the player held it before it drew; else, and if it was shown "
+                "as proof this turn and replaced, any card.",
+                "blog:42; ours:claimed_role_returns",
             ),
         ),
     ),
@@ -290,7 +320,7 @@ FIELDS: tuple[FieldRule, ...] = (
         "Who picks the card that is examined.",
         "rulebook:250",
         (
-            Option(ExaminePick.TARGET, "The target chooses the card that is examined.", "rulebook:250"),
+            Option(ExaminePick.TARGET, "The target picks which of its cards is examined.", "rulebook:250"),
             Option(ExaminePick.RANDOM, "The card that is examined is picked at random.", "treason:37"),
         ),
         needs="inquisitor",
@@ -302,12 +332,14 @@ FIELDS: tuple[FieldRule, ...] = (
         (
             Option(
                 ExamineReplace.DRAW_FIRST,
-                "An examined card that is replaced goes back after the new one is drawn: it is never drawn again.",
+                "To replace an examined card, the target draws the new one first; then the old one goes back and the "
+                "deck is shuffled. So it never draws the same card, but maybe one of the same role.",
                 "rulebook:250",
             ),
             Option(
                 ExamineReplace.RETURN_FIRST,
-                "An examined card that is replaced goes back before the new one is drawn: it may be drawn again.",
+                "To replace an examined card, it goes back first and the deck is shuffled; then the target draws, "
+                "maybe the same card.",
                 "treason's program",
             ),
         ),
@@ -347,7 +379,7 @@ FIELDS: tuple[FieldRule, ...] = (
         (
             Option(
                 True,
-                "A challenged embezzler without a duke concedes, or shows all cards, which are then replaced.",
+                "A challenged embezzler without a duke may concede, too, or shows all cards, which are then replaced.",
                 "rulebook:235",
             ),
             Option(
@@ -366,8 +398,8 @@ FIELDS: tuple[FieldRule, ...] = (
             Option(False, "All cards are shuffled, and two are dealt to each player.", "rulebook:45"),
             Option(
                 True,
-                "Two players: each picks one card of a set of five in secret and discards four unseen; "
-                "a third set deals one card to each and is the court deck.",
+                "Each of the two players has a set of five, one of each role, picks one of them in secret and discards "
+                "four. A third set deals one card to each and is the court deck.",
                 "rulebook:187-191",
             ),
         ),

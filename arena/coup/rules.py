@@ -348,7 +348,7 @@ ABOUT: dict[str, str] = {
     "reformation": "allegiances, conversion and embezzlement",
     "reformation-inquisitor": "reformation with the inquisitor",
     "treason": "Treason Coup with reformation and inquisitor",
-    "treason-site": "the same where its program leaves its page",
+    "treason-site": "treason as its program plays it, not its page",
     "treason-original": "Treason Coup with the ambassador",
     "treason-inquisitors": "Treason Coup with the inquisitor",
     "classroom": "anyone may block; only the actor challenges it",

@@ -174,10 +174,10 @@ def test_a_custom_game_says_what_differs() -> None:
     mine = Ruleset("mine", start_coins=0, forced_coup=0, exchange_draw=1, exchange_return=ExchangeReturn.CLAIMED_ROLE)
     told = section(shown(sheet.sheet(mine), 200), "What differs from the base game")
     assert told == [
-        "- start_coins = 0 (rulebook:47); the base game has 2",
+        "- start_coins = 0 (the organiser's); the base game has 2",
         "- forced_coup = 0 (ours); the base game has 10",
-        "- exchange_draw = 1 (rulebook:245; blog:42); the base game has 2",
-        '- exchange_return = "claimed_role" (blog:42); the base game has "any"',
+        "- exchange_draw = 1 (rulebook:245; blog:42; treason:36); the base game has 2",
+        '- exchange_return = "claimed_role" (blog:42; ours); the base game has "any"',
     ]
     assert "Nobody has to coup, however rich." in flat(sheet.sheet(mine))
 
@@ -188,11 +188,11 @@ SENTENCES: dict[str, tuple[list[str], list[str]]] = {
         ["inquisitor", "allegiance", "side", "examine", "embezzle", "convert", "reserve"],
     ),
     "classroom": (
-        ["Only the player whose action is blocked may challenge the block.", "the target's block goes before others'"],
+        ["Only the player whose action is blocked may challenge the block.", "the target goes first"],
         ["starts a game of two"],
     ),
     "andy": (["A player who showed a card may keep it"], []),
-    "duel": (["each picks one card of a set of five in secret"], ["two are dealt to each player"]),
+    "duel": (["has a set of five, one of each role, picks one of them in secret"], ["two are dealt to each player"]),
     "treason": (
         [
             "can't be the target of coup, assassinate, steal or examine, and doesn't block foreign aid.",
@@ -215,6 +215,81 @@ def test_a_sheet_says_what_holds_in_its_game_and_nothing_else(name: str) -> None
     assert [text for text in untold if text in sheet_of] == []
 
 
+# What a player must know in every game; the rulebook's lines.
+ALWAYS = [
+    # rulebook:76
+    "Then come, in this order: the challenge of the claim, the block, the challenge of the block, the effect.",
+    # rulebook:157, and ours
+    "Of several who challenge, the first clockwise from the claimant counts.",
+    # rulebook:167
+    "the action fails: what was paid comes back first, then the claimant loses an influence",
+    # rulebook:129
+    "What was paid stays spent.",
+    # rulebook:65
+    "Who loses an influence, in whatever way, picks which of its cards it turns face up for good.",
+    # rulebook:78
+    "Who has no card left is out at once, and all its coins go back to the treasury.",
+    # rulebook:80
+    "The last player alive wins. The game ends at that moment",
+    # ours, against rulebook:80
+    "a game is a draw of those who live. In rulebook:80 it ends only when one player is left. (ours)",
+]
+
+
+@pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
+def test_every_sheet_says_what_one_must_know_in_every_game(rules: Ruleset) -> None:
+    """As above; and in the Reformation what becomes of an embezzler with a duke, rulebook:235."""
+    told = flat(sheet.sheet(rules))
+    duke = (
+        "A challenged embezzler who does have a duke must concede: it loses an influence of its choice, and the coins"
+    )
+    assert [text for text in ALWAYS if text not in told] == []
+    assert (f"{duke} stay in the reserve." in told) == rules.reformation
+
+
+@pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
+def test_every_sheet_says_how_two_cards_for_a_challenged_assassin_are_read(rules: Ruleset) -> None:
+    """rulebook:172, andy:33, treason:31 and blog:59 say flatly that it costs two."""
+    told = flat(sheet.sheet(rules))
+    readings = {
+        "yes": "It is read so: the second is lost unless a block saves it.",
+        "never": "So after a failed challenge nobody may block, not even a target that didn't challenge.",
+        "not_challenger": "So it can't block any more. A target that didn't challenge still can",
+    }
+    assert [value for value, text in readings.items() if text in told] == [rules.block_after_failed_challenge.value]
+
+
+def test_the_base_games_sheet_marks_the_arenas_own_choices() -> None:
+    """rulebook:50 and 80 say otherwise; of who speaks first no line speaks."""
+    told = flat(sheet.sheet(COUP)).partition("The arena's own choices")[2]
+    assert "Seat 0 starts, since the bots of a match change seats from game to game. In rulebook:50 the winner" in told
+    assert "(ours)" in told
+
+
+def test_a_games_differences_cite_its_own_document() -> None:
+    """duel is for two by rulebook:187; a number of the classroom's isn't the blog's."""
+    told = {
+        name: section(shown(sheet.sheet(PRESETS[name]), 200), "What differs from the base game")
+        for name in ("duel", "classroom", "treason", "andy-as-written")
+    }
+    assert told["duel"][0] == "- max_seats = 2 (rulebook:187); the base game has 10"
+    assert told["classroom"][1] == "- max_seats = 6 (classroom:2); the base game has 10"
+    assert told["treason"][0] == "- two_player_starter_coins = 2 (treason:9); the base game has 1"
+    assert told["andy-as-written"] == ["- max_seats = 5 (andy:7); the base game has 10"]
+
+
+@pytest.mark.parametrize(
+    ("name", "others"), [("coup", "blog|classroom|andy|treason"), ("blog", "classroom|andy|treason"), ("andy", "blog")]
+)
+def test_a_preset_cites_the_rulebook_and_its_own_document(name: str, others: str) -> None:
+    """A source that stands behind a sentence isn't a line of a document that the game doesn't play."""
+    lines = flat(sheet.sheet(PRESETS[name])).partition("Sources are")[0]
+    sources = [part for source in re.findall(r"\(([^()]*\d[^()]*)\)", lines) for part in source.split("; ")]
+    foreign = [source for source in sources if re.match(others, source)]
+    assert len(sources) > 40
+    assert foreign == []
+
+
 def test_the_fields_are_printed_with_default_values_and_source() -> None:
     """Every field with its default, allowed values and the document it comes from."""
     told = flat(sheet.fields())
@@ -222,7 +297,7 @@ def test_the_fields_are_printed_with_default_values_and_source() -> None:
         assert f"{rule.name} = " in told
         assert f"{rule.about} ({rule.source})" in told
         for option in rule.options:
-            assert f"{option.sentence} ({option.source})" in told
+            assert f"{option.sentence} ({sheet.cited(option.source)})" in told
     assert 'attacks_blocked_by = "target"' in told
     assert '0 or "off": Nobody has to coup, however rich. (ours) 7 to 100' in told
     assert "exchange_draw = 1 with the inquisitor, else 2" in told

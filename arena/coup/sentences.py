@@ -1,0 +1,551 @@
+"""The rules of a game in sentences: what a player reads who has nothing else.
+
+A sentence holds in the rulesets that `when` names, and cites its source as fields.py does. A name in the place of a
+sentence stands for the sentence of that field. These sentences say what `play` does: who changes one, changes both.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from arena.coup.fields import FIELD, why_idle
+from arena.coup.rules import (
+    ActionRule,
+    AllegianceStart,
+    BlockAfterChallenge,
+    BlockChallengers,
+    Blockers,
+    ExchangeReturn,
+    FirstPlayer,
+    Proof,
+    Ruleset,
+    ShownCard,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence with its source. `when` tells in which rulesets it holds; `text` may depend on the ruleset."""
+
+    name: str
+    text: str | Callable[[Ruleset], str]
+    source: str
+    when: Callable[[Ruleset], bool] = lambda _: True
+
+
+class Told(NamedTuple):
+    """A sentence as it holds in one ruleset. A field's is named as the field."""
+
+    name: str
+    text: str
+    source: str
+
+
+def sections(rules: Ruleset) -> Iterator[tuple[str, list[Told]]]:
+    """Yield the sections of a game's rules in the order to read them: title, and the sentences that hold."""
+    for title, rows in SECTIONS:
+        told = [said for row in rows for said in _told(row, rules)]
+        if told:
+            yield title, told
+
+
+def _told(row: "Sentence | str", rules: Ruleset) -> Iterator[Told]:
+    """Yield the sentence if it holds. A field without effect, or one that says what isn't played, has none."""
+    if isinstance(row, Sentence):
+        if row.when(rules):
+            yield Told(row.name, row.text if isinstance(row.text, str) else row.text(rules), row.source)
+    elif why_idle(rules, row) is None and _is_news(row, rules):
+        yield Told(row, FIELD[row].sentence(rules), FIELD[row].source_of(getattr(rules, row)))
+
+
+def _is_news(field: str, rules: Ruleset) -> bool:
+    """Return whether a field's value tells of something that is played."""
+    if field in ("inquisitor", "reformation"):
+        return bool(getattr(rules, field))
+    return field != "exchange_return" or rules.exchange_return is not ExchangeReturn.ANY
+
+
+# ---------------------------------------------------------------- in which rulesets
+
+
+def _reformation(rules: Ruleset) -> bool:
+    return rules.reformation
+
+
+def _inquisitor(rules: Ruleset) -> bool:
+    return rules.inquisitor
+
+
+def _attacks_by_anyone(rules: Ruleset) -> bool:
+    return rules.attacks_blocked_by is Blockers.ANYONE
+
+
+def _may_concede(rules: Ruleset) -> bool:
+    return rules.reformation and rules.embezzle_concede and rules.prove is Proof.CHOOSE
+
+
+def _must_prove(rules: Ruleset) -> bool:
+    """Return whether nobody is asked to concede though the field would allow it, and so isn't spoken of."""
+    return rules.reformation and rules.embezzle_concede and rules.prove is Proof.AUTOMATIC
+
+
+# ---------------------------------------------------------------- made from the table of actions
+
+
+def words(actions: list[str], last: str = "and") -> str:
+    """Return names as a list in words: "a, b and c"."""
+    return actions[0] if len(actions) == 1 else f"{', '.join(actions[:-1])} {last} {actions[-1]}"
+
+
+def _named(rules: Ruleset, wanted: Callable[[ActionRule], bool]) -> list[str]:
+    return list(dict.fromkeys(row.action.value for row in rules.actions if wanted(row)))
+
+
+def _answers(rules: Ruleset) -> str:
+    silent = _named(rules, lambda row: not row.claim and not row.block_roles)
+    free = _named(rules, lambda row: not row.claim and bool(row.block_roles))
+    claimed = _named(rules, lambda row: bool(row.claim) and not row.block_roles)
+    both = _named(rules, lambda row: bool(row.claim) and bool(row.block_roles))
+    return (
+        f"Nobody can answer {words(silent, 'or')}. To {words(free)} there can be a block only, to {words(claimed)} a "
+        f"challenge only, to {words(both)} a challenge and then a block."
+    )
+
+
+def _banned(rules: Ruleset) -> str:
+    banned = _named(rules, lambda row: row.targeted and not row.own_side)
+    return (
+        "While players of both sides live, a player's own side can't be the target of "
+        f"{words(banned, 'or')}, and doesn't block foreign aid."
+    )
+
+
+def _gone(rules: Ruleset) -> str:
+    wasted = "an assassination or an examination" if rules.inquisitor else "an assassination"
+    return (
+        f"If the target is out before the effect, {wasted} does nothing and a steal takes nothing; "
+        "what was paid stays spent."
+    )
+
+
+def _of_several(rules: Ruleset) -> str:
+    first = "the target goes first, then " if _attacks_by_anyone(rules) else ""
+    return (
+        f"All who may block are asked at once. Of several who block, {first}the first clockwise from the player in "
+        "turn counts. There is only one block of an action."
+    )
+
+
+def _shown(rules: Ruleset) -> str:
+    card = "is kept or replaced" if rules.shown_card is ShownCard.MAY_KEEP else "is replaced"
+    return (
+        f"A shown card {card} first; then the challenger loses an influence; then the action goes on, or the block "
+        "stands."
+    )
+
+
+# ---------------------------------------------------------------- the sentences
+
+SET_UP = "Set-up"
+
+SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
+    (
+        "A turn",
+        (
+            Sentence(
+                "turns",
+                "Turns go clockwise: to the next higher seat that is alive, and from the last seat to the lowest.",
+                "rulebook:73",
+            ),
+            Sentence(
+                "one_action",
+                "The player in turn picks one action of the table that it can pay. Nobody may pass a turn.",
+                "rulebook:73, 84",
+            ),
+            "forced_coup",
+            Sentence(
+                "coup_first",
+                "Who must coup can do nothing else, neither convert nor embezzle.",
+                "rulebook:87; ours:coup_first",
+                lambda rules: rules.reformation and rules.forced_coup > 0,
+            ),
+            Sentence(
+                "targets",
+                "The target is any other living player, also one without coins.",
+                "rulebook:110; ours:targets",
+                lambda rules: not rules.reformation,
+            ),
+            Sentence(
+                "targets_of_sides",
+                "The target is another living player, also one without coins. A conversion may turn a player of either "
+                "side; for the other actions see Allegiances.",
+                "rulebook:110, 231; ours:targets",
+                _reformation,
+            ),
+            Sentence("paid", "The cost is paid at once, before anybody answers.", "rulebook:95, 110, 167"),
+            Sentence(
+                "order",
+                "Then come, in this order: the challenge of the claim, the block, the challenge of the block, the "
+                "effect. What is neither challenged nor blocked succeeds.",
+                "rulebook:76; ours:order",
+            ),
+            Sentence("answers", _answers, "rulebook:94, 95, 154; ours:windows"),
+            Sentence(
+                "one_of_two",
+                "Exchange and examine are two actions: a turn has one of them.",
+                "rulebook:242; ours:separate_moves",
+                _inquisitor,
+            ),
+        ),
+    ),
+    (
+        "Challenges",
+        (
+            Sentence("bluff", "A claim may be true or a bluff.", "rulebook:86, 127"),
+            Sentence(
+                "anyone_challenges",
+                "Any other living player may challenge the claim of an action, also one whom it doesn't concern.",
+                "rulebook:156",
+            ),
+            Sentence(
+                "own_side_challenges",
+                "A player may challenge its own side, too.",
+                "rulebook:156; treason:48; ours:bans_are_closed",
+                _reformation,
+            ),
+            Sentence(
+                "first_challenge",
+                "All who may challenge are asked at once. Of several who challenge, the first clockwise from the "
+                "claimant counts. There is only one challenge of a claim, and none later.",
+                "rulebook:157; ours:one_challenge, ours:no_later_challenge",
+            ),
+            "prove",
+            "shown_card",
+            Sentence("shown", _shown, "rulebook:161, 163, 165; ours:order"),
+            Sentence(
+                "keep_asked",
+                "Everybody sees whether it was kept. It isn't asked where the challenger's loss ends the game"
+                ", and not of an embezzler.",
+                "ours:keep_shown",
+                lambda rules: rules.shown_card is ShownCard.MAY_KEEP and rules.reformation,
+            ),
+            Sentence(
+                "keep_asked_of_all",
+                "Everybody sees whether it was kept. It isn't asked where the challenger's loss ends the game.",
+                "ours:keep_shown",
+                lambda rules: rules.shown_card is ShownCard.MAY_KEEP and not rules.reformation,
+            ),
+            Sentence(
+                "refund",
+                "If the claim of an action isn't shown to be true, the action fails: what was paid comes back first, "
+                "then the claimant loses an influence, and the turn is over.",
+                "rulebook:161, 167; ours:order_of_a_won_challenge",
+            ),
+        ),
+    ),
+    (
+        "Blocks",
+        (
+            "attacks_blocked_by",
+            Sentence(
+                "aid_blocked",
+                "Anyone may block foreign aid.",
+                "rulebook:133",
+                lambda rules: not rules.reformation,
+            ),
+            Sentence(
+                "aid_blocked_by_side",
+                "Anyone of the other side may block foreign aid; anyone at all once all who live are on one side.",
+                "rulebook:133, 226; ours:bans_are_closed",
+                _reformation,
+            ),
+            Sentence("several_blocks", _of_several, "classroom:31; ours:one_block, ours:blockers_clockwise"),
+            "block_after_failed_challenge",
+            Sentence(
+                "block_names",
+                "A block is a claim too, and may be a bluff: it names one card of the table's last column, and only "
+                "that card proves it.",
+                "rulebook:127; ours:block_names_a_role",
+            ),
+            "block_challenged_by",
+            Sentence(
+                "first_challenge_of_block",
+                "Of several who do, the first clockwise from the blocker counts.",
+                "ours:one_challenge",
+                lambda rules: rules.block_challenged_by is BlockChallengers.ANYONE,
+            ),
+            Sentence(
+                "block_stands",
+                "A block that nobody challenges, or that is shown to be true, ends the action without effect. What was "
+                "paid stays spent. Who challenged it loses an influence.",
+                "rulebook:129, 143, 159, 161",
+            ),
+            Sentence(
+                "block_falls",
+                lambda rules: (
+                    "If the block isn't shown to be true, the blocker loses an influence, and the action takes effect "
+                    "as if it had not been blocked"
+                    f"{', on its target, whoever blocked' if _attacks_by_anyone(rules) else ''}. So a target "
+                    "that is caught bluffing the contessa loses two influences."
+                ),
+                "rulebook:161, 174; classroom:31; ours:one_block, ours:one_target",
+            ),
+        ),
+    ),
+    (
+        "Influence",
+        (
+            Sentence("influence", "Each card that a player has face down is an influence.", "rulebook:61"),
+            Sentence(
+                "loser_picks",
+                "Who loses an influence, in whatever way, picks which of its cards it turns face up for good.",
+                "rulebook:63, 65",
+            ),
+            Sentence(
+                "exiled",
+                "Who has no card left is out at once, and all its coins go back to the treasury.",
+                "rulebook:78",
+            ),
+            Sentence("gone", _gone, "ours:target_gone"),
+            Sentence(
+                "end",
+                "The last player alive wins. The game ends at that moment, in the middle of an action too: nothing "
+                "more is done or asked.",
+                "rulebook:80; ours:end_at_once",
+            ),
+        ),
+    ),
+    (
+        "Actions",
+        (
+            Sentence(
+                "steal",
+                "A steal takes one coin from a target that has one, and none from a target that has none.",
+                "rulebook:116; ours:target_gone",
+            ),
+            Sentence(
+                "exchange",
+                "An exchange draws first. Of all its cards the player then keeps as many as it has influence; the "
+                "others go back to the court deck, which is shuffled. Nobody else sees any of them.",
+                "rulebook:122; ours:keep_the_count",
+            ),
+            Sentence(
+                "keep_all",
+                "It may return any of them, also all that it drew.",
+                "rulebook:122; ours:keep_the_count",
+                lambda rules: rules.exchange_return is ExchangeReturn.ANY,
+            ),
+            "exchange_return",
+            "inquisitor",
+            "examine_pick",
+            Sentence(
+                "one_card",
+                "Of a target with one card, that card is examined, and it isn't asked. A target that challenged in "
+                "vain is examined on what it has left.",
+                "rulebook:250; ours:examine_last_card",
+                _inquisitor,
+            ),
+            Sentence(
+                "examined",
+                "Only the examiner sees the card, and its owner learns which it was. The examiner hands it back or has "
+                "it replaced; everybody sees which of both.",
+                "rulebook:250",
+                _inquisitor,
+            ),
+            "examine_replace",
+        ),
+    ),
+    (
+        "Allegiances",
+        (
+            "reformation",
+            Sentence(
+                "bans",
+                _banned,
+                "rulebook:226; treason:41",
+                lambda rules: rules.reformation and not rules.inquisitor,
+            ),
+            Sentence(
+                "bans_with_inquisitor",
+                _banned,
+                "rulebook:226, 254; treason:41",
+                lambda rules: rules.reformation and rules.inquisitor,
+            ),
+            Sentence(
+                "one_side",
+                "Once all who live are on one side, nothing is banned.",
+                "rulebook:226; treason:55",
+                _reformation,
+            ),
+            Sentence(
+                "ban_time",
+                "That counts for an action when it is taken, for a block of foreign aid when the block is asked. Later "
+                "losses and conversions of sides change nothing for them.",
+                "ours:sides_counted_anew",
+                _reformation,
+            ),
+            Sentence(
+                "allies_may_block",
+                "A player of the same side may block a steal or an assassination.",
+                "classroom:28; ours:bans_are_closed",
+                lambda rules: rules.reformation and _attacks_by_anyone(rules),
+            ),
+            Sentence(
+                "reserve",
+                "The reserve begins empty. The cost of a conversion goes there. What is left when a game ends is gone.",
+                "rulebook:231; ours:reserve_ends",
+                _reformation,
+            ),
+            Sentence(
+                "embezzle",
+                "Who embezzles claims to have no duke, and may bluff. An empty reserve may be embezzled too, and gives "
+                "nothing.",
+                "rulebook:234, 235; ours:empty_reserve",
+                _reformation,
+            ),
+            Sentence(
+                "embezzle_duke",
+                "A challenged embezzler who does have a duke must concede: it loses an influence of its choice, and "
+                "the coins stay in the reserve.",
+                "rulebook:235; treason:53; ours:embezzle_conceded",
+                _reformation,
+            ),
+            "embezzle_concede",
+            Sentence(
+                "embezzle_proof",
+                "A challenged embezzler without a duke shows all cards, which are then replaced. Nobody is asked.",
+                "rulebook:237; treason:24",
+                _must_prove,
+            ),
+            Sentence(
+                "conceded",
+                "Who concedes doesn't tell whether it has a duke. It loses an influence of its choice, and the coins "
+                "stay in the reserve.",
+                "rulebook:235; ours:embezzle_conceded",
+                _may_concede,
+            ),
+            Sentence(
+                "embezzle_shown",
+                "If the cards are shown, they go back together, the deck is shuffled once, and as many are drawn. Then "
+                "the challenger loses an influence; then the embezzler takes the reserve.",
+                "rulebook:237; ours:embezzle_shown",
+                _reformation,
+            ),
+        ),
+    ),
+    (
+        SET_UP,
+        (
+            "draft",
+            Sentence(
+                "sealed",
+                "Both pick at once. What was discarded stays out of the game and is never shown.",
+                "rulebook:189; ours:draft_sealed",
+                lambda rules: rules.draft,
+            ),
+            Sentence(
+                "draft_with_variants",
+                "The picks come before the choice of a side.",
+                "ours:draft_with_variants",
+                lambda rules: rules.draft and rules.reformation,
+            ),
+            Sentence(
+                "hidden",
+                "Each player sees only its own cards. Coins, cards that are face up, and how many cards a player has, "
+                "are public.",
+                "rulebook:45, 47, 63",
+            ),
+            "first_player",
+            "start_coins",
+            "two_player_starter_coins",
+            Sentence(
+                "treasury",
+                "The treasury has no end; the rulebook's 50 coins are no limit.",
+                "rulebook:41; treason:9; ours:treasury",
+            ),
+            "allegiance_start",
+            Sentence(
+                "odd_table",
+                "With an odd number of players, the first and the last in that order are on one side.",
+                "rulebook:222; ours:odd_tables",
+                _reformation,
+            ),
+        ),
+    ),
+    (
+        "The arena's own choices, and how the documents are read",
+        (
+            Sentence(
+                "at_once",
+                "All are asked at once, since no document says who speaks first, and how fast a program answers must "
+                "not decide.",
+                "ours:one_challenge",
+            ),
+            Sentence(
+                "seat_0",
+                "Seat 0 starts, since the bots of a match change seats from game to game. In rulebook:50 the winner of "
+                "the last game starts, in classroom:13 the player to the left of the dealer.",
+                "ours",
+                lambda rules: rules.first_player is FirstPlayer.SEAT_0,
+            ),
+            Sentence(
+                "turn_limit",
+                "After the turns that the table above allows, counted for all players together, a game is a draw of "
+                "those who live. In rulebook:80 it ends only when one player is left.",
+                "ours",
+            ),
+            Sentence(
+                "block_after",
+                "rulebook:172, andy:33 and treason:31 say that a target which challenges an assassin in vain loses two "
+                "influences. It is read so: the second is lost unless a block saves it. For rulebook:172 counts the "
+                "assassination that succeeds, and by rulebook:76 challenges come before blocks; by andy:27 the card is "
+                "lost if the target doesn't block; treason's program lets it block then, though by treason:29 a player "
+                "blocks an action that isn't challenged.",
+                "rulebook:76, 172; andy:27, 33; treason:29, 31; treason's program",
+                lambda rules: rules.block_after_failed_challenge is BlockAfterChallenge.YES,
+            ),
+            Sentence(
+                "block_never",
+                "treason:31 says that a target which challenges an assassin in vain loses two influences, and "
+                "treason:29 that a player blocks an action that isn't challenged. So after a failed challenge nobody "
+                "may block, not even a target that didn't challenge.",
+                "treason:29, 31",
+                lambda rules: rules.block_after_failed_challenge is BlockAfterChallenge.NEVER,
+            ),
+            Sentence(
+                "block_not_by_challenger",
+                "blog:59 says that a target which challenges an assassin in vain loses both cards. So it can't block "
+                "any more. A target that didn't challenge still can: blog:59 doesn't speak of it.",
+                "blog:59",
+                lambda rules: rules.block_after_failed_challenge is BlockAfterChallenge.NOT_CHALLENGER,
+            ),
+            Sentence(
+                "aside",
+                'andy:31 is an aside of its sheet, "not what the rules say"; this game plays it.',
+                "andy:31",
+                lambda rules: rules.shown_card is ShownCard.MAY_KEEP,
+            ),
+            Sentence(
+                "sides_drawn",
+                "treason:41 doesn't say how sides are laid; treason's program begins with seat 0, whoever starts.",
+                "treason:41; treason's program",
+                lambda rules: rules.reformation and rules.allegiance_start is AllegianceStart.ASSIGNED,
+            ),
+            Sentence(
+                "no_talk", "Players can't talk, show cards unasked or give coins away.", "ours; rulebook:178, 180"
+            ),
+            Sentence(
+                "bare_roles",
+                "A card is its name: which of the two places in a hand it had, means nothing and is never told.",
+                "ours:bare_roles",
+            ),
+            Sentence(
+                "forfeit",
+                "A bot that can't go on forfeits: its cards are turned up and its coins go to the treasury. Its own "
+                "action or block is cancelled, as is an action on it, and what was paid stays spent. If all who are "
+                "left forfeit at once, they share a draw.",
+                "ours:forfeit, ours:forfeits_together",
+            ),
+        ),
+    ),
+)
