@@ -4,17 +4,20 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import permutations
 
 from ladder.rating import Estimate, Outcome, rating
 from ladder.results import GameResult
 
-__all__ = ["RATED_BY", "Board", "Duel", "Standing", "Tally", "board"]
+__all__ = ["MIN_MATCHES", "RATED_BY", "Board", "Duel", "Standing", "Tally", "board"]
 
 RATED_BY = ("trueskill", "win_share")
 """The ratings of a board, by name. The first of them orders the standings.
 
 With equal numbers of games TrueSkill orders like the win share, and it allows for who sat at whose table.
 """
+
+MIN_MATCHES = 10  # of a pair: with fewer, a duel says more of its few tables than of the bots
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +41,22 @@ class Duel:
     wins: float
     losses: float
     games: int
+    matches: int
+
+    @property
+    def share(self) -> float | None:
+        """Return the share of the games that either won; None where their matches are too few to mean anything."""
+        either = self.wins + self.losses
+        return self.wins / either if either and self.matches >= MIN_MATCHES else None
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The standings, best first, and who beats whom: `duels[a][b]` is a against b."""
+    """The standings, best first; who beats whom: `duels[a][b]` is a against b; and the wins of each seat."""
 
     standings: tuple[Standing, ...]
     duels: Mapping[str, Mapping[str, Duel]]
+    seats: tuple[float, ...]
     games: int
     matches: int
     draws: int
@@ -62,19 +73,25 @@ class Tally:
         self.forfeits: Counter[str] = Counter()
         self.wins_over: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
         self.met: Counter[tuple[str, str]] = Counter()
+        self.met_in: dict[tuple[str, str], set[int]] = defaultdict(set)
+        self.seats: defaultdict[int, Fraction] = defaultdict(Fraction)
 
     def add(self, result: GameResult) -> None:
         """Count a game. The caller counts each game once."""
         seats = result.seats
-        for seat, bot in enumerate(seats):
-            share = Fraction(1, len(result.survivors)) if seat in result.survivors else Fraction(0)
+        for bot in seats:
             self.games[bot] += 1
             self.matches[bot].add(result.match)
+        for pair in permutations(seats, 2):
+            self.met[pair] += 1
+            self.met_in[pair].add(result.match)
+        for seat in result.survivors:
+            bot, share = seats[seat], Fraction(1, len(result.survivors))
             self.wins[bot] += share
+            self.seats[seat] += share
             for other in seats:
                 if other != bot:
                     self.wins_over[bot, other] += share
-                    self.met[bot, other] += 1
         for seat, code, count in result.faults:
             self.faults[seats[seat]][code] += count
         for seat in result.forfeits:
@@ -101,7 +118,12 @@ class Tally:
     def duels(self, bot: str) -> dict[str, Duel]:
         """Return a bot's duels with all whom it met."""
         return {
-            other: Duel(float(self.wins_over[bot, other]), float(self.wins_over[other, bot]), self.met[bot, other])
+            other: Duel(
+                float(self.wins_over[bot, other]),
+                float(self.wins_over[other, bot]),
+                self.met[bot, other],
+                len(self.met_in[bot, other]),
+            )
             for other in self.wins
             if self.met[bot, other]
         }
@@ -124,6 +146,7 @@ def board(bots: Sequence[str], results: Iterable[GameResult], rated_by: Sequence
     return Board(
         standings=tuple(tally.standing(rank, bot, ratings[bot]) for rank, bot in enumerate(order, start=1)),
         duels={bot: tally.duels(bot) for bot in bots},
+        seats=tuple(float(tally.seats[seat]) for seat in range(max((len(game.seats) for game in games), default=0))),
         games=len(games),
         matches=len({game.match for game in games}),
         draws=sum(game.winner is None for game in games),

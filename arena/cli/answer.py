@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from arena.cli.report import faults_of, sigma
 from arena.referee import FAULTS
 from arena.run import Run, Times
-from ladder.board import Board, Standing
+from ladder.board import Board, Duel, Standing
 from ladder.store import RunFolder
 
 __all__ = ["Answer", "Refused", "answer", "schema_text", "to_csv", "to_line"]
@@ -52,12 +52,14 @@ class Row(_Part):
     forfeits: Count
 
 
-class Duel(_Part):
+class Meetings(_Part):
     """Games in which both bots sat at the table."""
 
     wins: float
     losses: float
     games: Count
+    matches: Count
+    share: Share | None = Field(description="of the games that either won; null below 10 matches")
 
 
 class LeftOut(_Part):
@@ -91,7 +93,8 @@ class Answer(_Part):
     given_up: list[int] = Field(description="matches that were void too often")
     left_out: list[LeftOut]
     standings: list[Row]
-    head_to_head: dict[str, dict[str, Duel]]
+    seats_win: list[Share] = Field(description="the share of the games that each seat won, first to last")
+    head_to_head: dict[str, dict[str, Meetings]]
     speed: Speed
     request_ms: dict[str, RequestTimes] = Field(description="by bot; without those that this session asked nothing")
     peak_memory_bytes: dict[str, Count] = Field(description="by bot, of one process in this session, where it is known")
@@ -128,13 +131,8 @@ def answer(run: Run, folder: RunFolder, board: Board, error: str | None) -> Answ
         given_up=[void.match for void in progress.given_up],
         left_out=[LeftOut(bot=name, why=why) for name, why in config.left_out],
         standings=[_row(row) for row in board.standings],
-        head_to_head={
-            bot: {
-                other: Duel(wins=round(duel.wins, 4), losses=round(duel.losses, 4), games=duel.games)
-                for other, duel in row.items()
-            }
-            for bot, row in board.duels.items()
-        },
+        seats_win=[round(wins / board.games, 4) for wins in board.seats],
+        head_to_head={bot: {other: _meetings(duel) for other, duel in row.items()} for bot, row in board.duels.items()},
         speed=Speed(
             games_per_s=round(progress.fresh_games / seconds, 2) if seconds else 0.0,
             requests_per_s=round(progress.requests / seconds, 1) if seconds else 0.0,
@@ -163,6 +161,16 @@ def _row(row: Standing) -> Row:
     )
 
 
+def _meetings(duel: Duel) -> Meetings:
+    return Meetings(
+        wins=round(duel.wins, 4),
+        losses=round(duel.losses, 4),
+        games=duel.games,
+        matches=duel.matches,
+        share=None if duel.share is None else round(duel.share, 4),
+    )
+
+
 def _request_ms(times: Times) -> RequestTimes | None:
     median, p99 = (times.quantile_ms(share) for share in (0.5, 0.99))
     return None if median is None or p99 is None else RequestTimes(median=round(median, 3), p99=round(p99, 3))
@@ -177,15 +185,16 @@ def to_line(told: Answer | Refused) -> str:
 
 
 def to_csv(told: Answer) -> str:
-    """Return the standings as CSV, without the last end of line; a column for each bot has the wins against it."""
+    """Return the standings as CSV, without the last end of line; two columns for each bot have the duels with it."""
     names = [row.bot for row in told.standings]
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
-    out.writerow([*_flat(told, told.standings[0]), *(f"wins against {name}" for name in names)])
+    duels = [f"{what} against {name}" for name in names for what in ("share", "matches")]
+    out.writerow([*_flat(told, told.standings[0]), *duels])
     for row in told.standings:
-        duels = told.head_to_head[row.bot]
-        shares = (round(duels[name].wins / duels[name].games, 4) if name in duels else None for name in names)
-        out.writerow([*map(_cell, _flat(told, row).values()), *shares])
+        met = [told.head_to_head[row.bot].get(name) for name in names]
+        cells = [cell for duel in met for cell in ((duel.share, duel.matches) if duel else (None, None))]
+        out.writerow([*map(_cell, _flat(told, row).values()), *cells])
     return text.getvalue().removesuffix("\n")
 
 

@@ -18,7 +18,7 @@ from arena.bots import Bot, shown
 from arena.cli.out import Column, counted, table
 from arena.referee import FAULTS, Consequence, Fault, read
 from arena.run import Progress, Run
-from ladder.board import Board, Standing
+from ladder.board import MIN_MATCHES, Board, Standing
 from ladder.rating import Estimate
 from ladder.store import FolderError, KeptExchange, RunFolder
 from protocol import decode, encode, show
@@ -74,8 +74,7 @@ def parts(run: Run, folder: RunFolder, board: Board) -> Iterator[RenderableType]
         yield from (Text(line, style="dim") for line in notes(board))
         yield from times(run.progress, board)
         if len(board.standings) <= _MATRIX:
-            yield ""
-            yield duels(board)
+            yield from duels(board)
     for text in trouble(run, folder, board):
         yield ""
         yield text
@@ -133,12 +132,20 @@ def _interval(share: Estimate) -> str:
 
 def notes(board: Board) -> list[str]:
     """Return what a reader of the standings has to know."""
-    lines = ["rating: TrueSkill mu ± 2 sigma; a win share's interval counts each match as one observation"]
+    lines = [seats_line(board)]
+    lines += ["rating: TrueSkill mu ± 2 sigma; a win share's interval counts each match as one observation"]
     if any(row.ratings["win_share"].low is None for row in board.standings):
         lines.append("no interval below 10 matches a bot: play more --games")
     if len(board.standings) > _MATRIX:
         lines.append("who beats whom: --csv or --json with --resume")
     return lines
+
+
+def seats_line(board: Board) -> str:
+    """Return in one line how often each seat wins, and how far chance alone may move that."""
+    shares = [wins / board.games for wins in board.seats]
+    chance = 1.96 * math.sqrt((1 - 1 / len(shares)) / len(shares) / board.games)
+    return f"seats, first to last: {', '.join(f'{share:.1%}' for share in shares)} of games won; chance: ± {chance:.1%}"
 
 
 def times(progress: Progress, board: Board) -> Iterator[RenderableType]:
@@ -158,16 +165,28 @@ def times(progress: Progress, board: Board) -> Iterator[RenderableType]:
         yield _ranked(["#", "time for a request", "median", "99 %", *(["memory"] if progress.peaks else [])], 1, rows)
 
 
-def duels(board: Board) -> Table:
-    """Return who beats whom: the share of games at a common table that the row's bot won."""
+def duels(board: Board) -> Iterator[RenderableType]:
+    """Yield who beats whom, and in how many matches: of the games that either won, the share of the row's bot."""
     rows = []
     for row in board.standings:
-        cells = [str(row.rank), row.bot]
-        for other in board.standings:
-            duel = board.duels[row.bot].get(other.bot)
-            cells.append(f"{duel.wins / duel.games:.0%}" if duel else "-")
-        rows.append(cells)
-    return _ranked(["#", "wins against", *(str(row.rank) for row in board.standings)], 1, rows)
+        met = [board.duels[row.bot].get(other.bot) for other in board.standings]
+        shares = [duel.share if duel else None for duel in met]
+        matches = [duel.matches for duel in met if duel and duel.share is not None]
+        cells = ["-" if share is None else f"{share:.0%}" for share in shares]
+        rows.append([str(row.rank), row.bot, _span(matches), *cells])
+    yield ""
+    if all(row[2] == "-" for row in rows):
+        most = max((duel.matches for row in board.duels.values() for duel in row.values()), default=0)
+        yield Text(f"who beats whom: no pair has met in {MIN_MATCHES} matches (most: {most}); play more --games", "dim")
+        return
+    yield _ranked(["#", "wins against", "matches", *(str(row.rank) for row in board.standings)], 1, rows)
+    yield Text(f"of the games that either of the two won; - below {MIN_MATCHES} matches of the pair", "dim")
+
+
+def _span(numbers: Sequence[int]) -> str:
+    """Return the least and the most of some numbers: "8-9"; "-" for none."""
+    least, most = min(numbers, default=0), max(numbers, default=0)
+    return "-" if not numbers else str(least) if least == most else f"{least}-{most}"
 
 
 def trouble(run: Run, folder: RunFolder, board: Board) -> Iterator[RenderableType]:

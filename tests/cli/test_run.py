@@ -44,7 +44,7 @@ TOP = [
     "given_up",
     "left_out",
 ]
-TOP += ["standings", "head_to_head", "speed", "request_ms", "peak_memory_bytes"]
+TOP += ["standings", "seats_win", "head_to_head", "speed", "request_ms", "peak_memory_bytes"]
 ROW = [
     "rank",
     "bot",
@@ -118,6 +118,9 @@ def test_json_is_one_object_on_stdout_with_the_promised_fields(place: Place) -> 
     duel = found["head_to_head"]["a"]["b"]
     assert duel["games"] == 20
     assert duel["wins"] == found["head_to_head"]["b"]["a"]["losses"]
+    assert duel["matches"] == 10
+    assert duel["share"] == pytest.approx(duel["wins"] / 20)
+    assert sum(found["seats_win"]) == pytest.approx(1)
     assert list(found["speed"]) == ["games_per_s", "requests_per_s", "startup_s"]
     assert all(number > 0 for number in found["speed"].values())
 
@@ -195,14 +198,14 @@ def test_names_with_markup_and_odd_characters_are_printed_as_they_are(place: Pla
     """A bot's name is the author's: it must neither colour the table nor break it."""
     names = ["[red]x", "[bold]", ":dog: %s {0}", "Zoë ± 中文"]
     bots = [f"{name}={place.bot('a.py')}" for name in names]
-    ran = place.run("run", *bots, "--games", 4, "--match-games", 4, "--out", "[bold]:cat:")
+    ran = place.run("run", *bots, "--games", 40, "--match-games", 4, "--out", "[bold]:cat:")
     assert ran.code == 0
     for name in names:
         shown = [line for line in ran.out.splitlines() if line[1:].strip().startswith(f"{name} ")]
         assert len(shown) == 3, f"{name}: standings, times and duels"
     assert "records [bold]:cat:/records/" in ran.out
     assert place.run("verify", "[bold]:cat:").code == 0
-    logs = list((place.folder / "[bold]:cat:" / "logs").iterdir())
+    logs = list((place.folder / "[bold]:cat:" / "logs").glob("000000-*"))
     assert len(logs) == 4, "each bot has a file of its own"
 
 
@@ -219,7 +222,7 @@ def test_a_stdout_that_knows_ascii_only_gets_escapes(place: Place) -> None:
 def test_a_pipe_gets_whole_lines_whatever_the_width_of_the_terminal(place: Place) -> None:
     """A file or a pipe has no width to fit; the names of eight bots would not fit into a narrow terminal."""
     bots = [place.bot(f"{letter * 35}.py").name for letter in "abcdefgh"]
-    ran = place.run("run", *bots, "--games", 1, "--match-games", 4, COLUMNS="1")
+    ran = place.run("run", *bots, "--games", 80, "--match-games", 8, "--seats", 8, COLUMNS="1")
     assert ran.code == 0
     for letter in "abcdefgh":
         assert len(re.findall(rf"^\d+ +{letter * 35} ", ran.out, re.MULTILINE)) == 3
@@ -406,8 +409,8 @@ def test_csv_has_the_standings_and_who_beats_whom(place: Place) -> None:
     for row in rows:
         duels = same["head_to_head"][row["bot"].removeprefix("'")]
         for other, duel in duels.items():
-            assert float(row[f"wins against {other}"]) == pytest.approx(duel["wins"] / duel["games"], abs=1e-4)
-        assert row[f"wins against {row['bot'].removeprefix(chr(39))}"] == ""
+            assert (row[f"share against {other}"], row[f"matches against {other}"]) == ("", str(duel["matches"]))
+        assert row[f"matches against {row['bot'].removeprefix(chr(39))}"] == ""
 
 
 @pytest.mark.parametrize(("count", "matrix"), [(12, True), (13, False)])
@@ -416,8 +419,28 @@ def test_who_beats_whom_is_a_table_up_to_twelve_bots(place: Place, count: int, m
     bots = [f"b{number}={place.bot('a.py')}" for number in range(count)]
     ran = place.run("run", *bots, "--games", 1, "--match-games", 4, "--out", "out")
     assert ran.code == 0
-    assert ("wins against" in ran.out) == matrix
+    assert ("who beats whom: no pair has met in 10 matches" in ran.out) == matrix
     assert ("who beats whom: --csv or --json with --resume" in ran.out) != matrix
+
+
+def test_duels_are_told_with_their_matches(place: Place) -> None:
+    """Of the games that either won, the share of the row's bot; the two of a pair make 100 %."""
+    ran = place.run("run", *place.bots(3), "--games", 60, "--match-games", 2, "--seats", 2, "--out", "out")
+    head, *rows = ran.out[ran.out.index("#  wins against") :].splitlines()[:4]
+    assert head.split() == ["#", "wins", "against", "matches", "1", "2", "3"]
+    cells = [row.split()[3:] for row in rows]
+    assert [row.split()[2] for row in rows] == ["10"] * 3
+    assert all(cells[bot][bot] == "-" for bot in range(3))
+    assert all(99 <= int(cells[a][b][:-1]) + int(cells[b][a][:-1]) <= 101 for a, b in ((0, 1), (0, 2), (1, 2)))
+
+
+def test_a_line_tells_how_often_each_seat_wins(place: Place) -> None:
+    """Beside what chance alone may do: sqrt(1/4 / 20) * 1.96 for 20 games of two."""
+    ran = place.run("run", *place.bots(2), "--games", 20, "--match-games", 2, "--out", "out")
+    (line,) = [line for line in ran.out.splitlines() if line.startswith("seats, first to last: ")]
+    found = re.fullmatch(r"seats, first to last: ([0-9.]+)%, ([0-9.]+)% of games won; chance: ± 21.9%", line)
+    assert found is not None
+    assert float(found[1]) + float(found[2]) == pytest.approx(100)
 
 
 def test_who_holds_a_run_up_is_said_while_it_goes_on(place: Place) -> None:

@@ -143,11 +143,30 @@ def test_duels_count_the_games_at_a_common_table() -> None:
         result(1, 0, "bad", [1]),
         result(1, 1, "bad", [0, 1]),
     ).duels
-    assert duels["a"]["b"] == Duel(wins=2.5, losses=0.5, games=4)
-    assert duels["b"]["a"] == Duel(wins=0.5, losses=2.5, games=4)
-    assert duels["a"]["c"] == Duel(wins=1, losses=1, games=2)
+    assert duels["a"]["b"] == Duel(wins=2.5, losses=0.5, games=4, matches=2)
+    assert duels["b"]["a"] == Duel(wins=0.5, losses=2.5, games=4, matches=2)
+    assert duels["a"]["c"] == Duel(wins=1, losses=1, games=2, matches=1)
     assert "d" not in duels["c"], "they never met"
     assert "a" not in duels["a"]
+
+
+def test_a_duel_is_the_share_of_the_games_that_either_won_from_ten_matches_on() -> None:
+    """A third bot's wins say nothing of the two; games of one match share their table, so matches are counted."""
+    third = [result(0, game, "abc", [2]) for game in range(50)]
+    nine = [result(match, game, "abc", [match % 3]) for match in range(9) for game in (100, 101)]
+    assert boarded("abc", *third, *nine).duels["a"]["b"].share is None
+    found = boarded("abc", *third, *nine, result(9, 0, "abc", [0])).duels
+    assert found["a"]["b"].share == pytest.approx(7 / 13)
+    assert found["b"]["a"].share == pytest.approx(6 / 13)
+    drawn = boarded("abc", *(result(match, 0, "abc", [2]) for match in range(10))).duels["a"]["b"]
+    assert (drawn.matches, drawn.share) == (10, None), "neither ever won"
+
+
+def test_the_wins_of_each_seat_are_counted() -> None:
+    """Whoever sits there; a draw is shared, and a game that nobody survives is nobody's."""
+    found = boarded("abc", result(0, 0, "abc", [0]), result(0, 1, "bca", [0, 2]), result(0, 2, "cab", []))
+    assert found.seats == pytest.approx((1.5, 0, 0.5))
+    assert boarded("abc").seats == ()
 
 
 def test_faults_and_forfeits_belong_to_who_sat_there() -> None:
