@@ -28,6 +28,7 @@ from typing import IO, Self
 
 from arena.bots.digest import files_of, is_program
 from arena.bots.errors import shown
+from arena.sandbox import sync_tree
 
 __all__ = ["ArchiveError", "pack", "unpack"]
 
@@ -54,8 +55,7 @@ def pack(path: Path, archive: IO[bytes]) -> None:
     """Write a bot's own files to an archive: what its digest covers, in that order; the same files make the same bytes.
 
     path: a folder, or a bare file, which keeps its name. Links are kept as they are, wherever they lead. What comes out
-    of `unpack` has the digest of what went in, unless a link leads to a file that differs there. Raises OSError;
-    BotError if there are too many files.
+    of `unpack` has the digest of what went in. Raises OSError; BotError if there are too many files.
     """
     with tarfile.open(fileobj=archive, mode="w|", format=tarfile.GNU_FORMAT) as entries:
         if path.is_dir():
@@ -82,7 +82,7 @@ def _add(entries: tarfile.TarFile, path: Path, name: str) -> None:
 
 
 def unpack(archive: IO[bytes], folder: Path, most_bytes: int, most_files: int, links_out: bool = False) -> None:
-    """Write the archive's files below `folder`, which is ours alone and empty, and sync them.
+    """Write the archive's files below `folder`, which is ours alone and empty, and bring them to the disk.
 
     most_bytes: of all contents. most_files: of entries, folders included. links_out: symbolic links may lead out of the
     folder, for an archive that `pack` made of the user's own files.
@@ -106,7 +106,7 @@ def unpack(archive: IO[bytes], folder: Path, most_bytes: int, most_files: int, l
     except RecursionError:
         raise ArchiveError("a name is too long or too deep") from None
     target.make_links()
-    target.sync()
+    target.finish()
 
 
 class _Header(tarfile.TarInfo):
@@ -180,16 +180,12 @@ class _Target:
         except FileExistsError:
             raise ArchiveError(f"{shown(path.name)} is in it twice") from None
 
-    def sync(self) -> None:
-        """Bring the folders to the disk, where their files are already, and set their modes."""
+    def finish(self) -> None:
+        """Set the folders' modes, and sync the file system once: a sync for each file takes a millisecond or more."""
         for where, _, _ in os.walk(self._folder):
-            descriptor = os.open(where, os.O_RDONLY)
-            try:
-                if where != str(self._folder):
-                    os.fchmod(descriptor, 0o755)
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            if where != str(self._folder):
+                os.chmod(where, 0o755)
+        sync_tree(self._folder)
 
 
 def _parts(name: str) -> list[str]:
@@ -220,6 +216,4 @@ def _write(content: IO[bytes], path: Path, mode: int) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
     with os.fdopen(descriptor, "wb") as out:
         shutil.copyfileobj(content, out, _COPY_BYTES)
-        out.flush()
         os.fchmod(out.fileno(), mode)  # whatever the umask
-        os.fsync(out.fileno())

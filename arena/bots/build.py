@@ -28,7 +28,7 @@ from typing import IO
 
 from arena.bots.archive import ArchiveError, unpack
 from arena.bots.bot import Bot, relocated
-from arena.bots.digest import digested
+from arena.bots.digest import MAX_FILES, digested
 from arena.bots.errors import BotError, shown
 from arena.bots.manifest import MANIFEST, no_program
 from arena.sandbox import LIMITS, Box, Exit, Limits, Program, ProgramError, Programs, Sandbox, remove_tree
@@ -48,7 +48,6 @@ BUILD_LIMITS = Limits(
     open_files=1024,  # linkers open every object
 )
 _MOST_BYTES = 512 << 20  # of the archive: all that /tmp can hold
-_MOST_FILES = 50_000  # of the archive; fewer may play, see digest.py
 _LOG_BYTES = 16 << 20  # more is no log
 _READ_BYTES = 1 << 20  # read from a pipe at once
 _TICK_MS = 100  # how often the end is looked for of a build that left its output open to a child
@@ -206,7 +205,7 @@ def _unpack_beside(archive: IO[bytes], folder: Path) -> None:
     """Make `folder` of an archive, all of it or nothing. Raises ArchiveError, OSError."""
     beside = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
     try:
-        unpack(archive, beside, _MOST_BYTES, _MOST_FILES)
+        unpack(archive, beside, _MOST_BYTES, MAX_FILES)
         beside.rename(folder)
     finally:
         remove_tree(beside)

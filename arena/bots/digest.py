@@ -4,10 +4,13 @@ Of a bare file: of its bytes, as `sha256sum` prints it. Of a folder: of an entry
 order of the paths' bytes:
 
     file|program NUL digest of the content NUL path NUL
-    link NUL text NUL digest of the content if it leads to a file NUL path NUL
+    link NUL text NUL path NUL
 
-A program is a file that anybody may execute. Linked folders aren't entered. Pipes, sockets and empty folders don't
-count, nor what `_UNHASHED` lists. Dependencies in the folder (node_modules, .venv) do, because they play.
+A program is a file that anybody may execute. What a link leads to is no part of the bot: a box shows it only if it lies
+in the folder, and there it has an entry of its own. Pipes, sockets and empty folders don't count, nor what NOT_GIVEN
+lists, which no box shows. Dependencies in the folder (node_modules, .venv) do, because they play.
+
+Names are counted while they are listed, and bytes while they are read: a file of /proc has more than its size says.
 
 So a bot must not write into its folder. A build does, hence the digest that counts is taken after all builds. To
 resume, compare the digests that `load` returns with those recorded: if they are equal, what the build made is still
@@ -23,12 +26,11 @@ from pathlib import Path
 
 from arena.bots.bot import Bot
 from arena.bots.errors import BotError, reading, shown
+from arena.sandbox import NOT_GIVEN
 
 MAX_FILES = 10_000  # hashed in about a second; more is a folder given by mistake
 MAX_BYTES = 1 << 30  # likewise: about a second of SHA-256
-
-# What running or looking at a bot writes by itself: bytecode, Finder's notes; and what version control keeps.
-_UNHASHED = frozenset({"__pycache__", ".git", ".hg", ".svn", ".DS_Store"})
+_READ_BYTES = 1 << 20  # at once
 
 
 def changed(bot: Bot) -> bool:
@@ -69,27 +71,26 @@ def files_of(folder: Path) -> list[str]:
     """List the files and links of a bot's folder by path relative to it, in the order of the paths' bytes.
 
     Linked folders are links. Pipes, sockets and devices don't count: no copy of a bot has them. Raises OSError;
-    BotError for more than MAX_FILES.
+    BotError for more than MAX_FILES, folders and all else included.
     """
-
-    def give_up(error: OSError) -> None:
-        raise error
-
     found: list[str] = []
-    for where, folders, names in os.walk(folder, onerror=give_up):
-        folders[:] = [name for name in folders if name not in _UNHASHED]
-        links = [name for name in folders if os.path.islink(os.path.join(where, name))]
-        relative = os.path.relpath(where, folder)
-        kept = [name for name in links + names if name not in _UNHASHED and _counts(os.path.join(where, name))]
-        found += [os.path.normpath(os.path.join(relative, name)) for name in kept]
-        if len(found) > MAX_FILES:
-            raise _too_large(folder, f"more than {MAX_FILES} files")
+    waiting = [""]
+    seen = 0
+    while waiting:
+        below = waiting.pop()
+        with os.scandir(folder / below) as entries:
+            for entry in entries:
+                if entry.name in NOT_GIVEN:
+                    continue
+                seen += 1
+                if seen > MAX_FILES:
+                    raise _too_large(folder, f"more than {MAX_FILES} files")
+                name = os.path.join(below, entry.name)
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(name)
+                elif entry.is_symlink() or entry.is_file(follow_symlinks=False):
+                    found.append(name)
     return sorted(found, key=os.fsencode)
-
-
-def _counts(path: str) -> bool:
-    mode = os.lstat(path).st_mode
-    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
 
 
 def is_program(mode: int) -> bool:
@@ -100,9 +101,8 @@ def is_program(mode: int) -> bool:
 def _kind_and_content(path: Path, budget: "_Budget") -> bytes:
     mode = path.lstat().st_mode
     if stat.S_ISLNK(mode):
-        content = _content(path, budget) if path.is_file() else ""
-        return b"link\0" + os.fsencode(os.readlink(path)) + b"\0" + content.encode()
-    return (b"program\0" if is_program(mode) else b"file\0") + _content(path, budget).encode()
+        return b"link\0" + os.fsencode(os.readlink(path))
+    return (b"program\0" if is_program(mode) else b"file\0") + _content(path, budget, os.O_NOFOLLOW).encode()
 
 
 class _Budget:
@@ -118,10 +118,26 @@ class _Budget:
             raise _too_large(self._bot, f"more than {MAX_BYTES >> 30} GiB")
 
 
-def _content(path: Path, budget: _Budget) -> str:
-    with path.open("rb") as file:
-        budget.spend(os.fstat(file.fileno()).st_size)
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _content(path: Path, budget: _Budget, flags: int = 0) -> str:
+    """Return the digest of a regular file's bytes."""
+    digest = hashlib.sha256()
+    with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags), "rb", buffering=0) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise BotError(
+                f"{shown(path)} is no ordinary file any more.\nLeave the bot's files alone while they are read."
+            )
+        budget.spend(status.st_size)
+        left = status.st_size
+        while piece := file.read(_READ_BYTES):
+            left -= len(piece)
+            if left < 0:
+                raise BotError(
+                    f"{shown(path)} has more bytes than its size says.\n"
+                    "A bot's files must be ordinary ones, which stay as they are while they are read."
+                )
+            digest.update(piece)
+    return digest.hexdigest()
 
 
 def _too_large(bot: Path, what: str) -> BotError:

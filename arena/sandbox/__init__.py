@@ -7,7 +7,7 @@ else of ours. A backend stands behind `Sandbox`.
 from arena.sandbox.backend import Backend
 from arena.sandbox.backends import backend, make, programs_of, strongest, sweep, sweep_all, takers, why_not
 from arena.sandbox.box import CLOSE_MS, Box, Counted, Exit, Program, ProgramError, Sandbox, SandboxError, Spent
-from arena.sandbox.bundle import copy_files
+from arena.sandbox.bundle import NOT_GIVEN, copy_files
 from arena.sandbox.capture import Capture
 from arena.sandbox.cause import caused
 from arena.sandbox.choice import ISOLATING, NAMES, Choice
@@ -18,7 +18,16 @@ from arena.sandbox.linux.launch import PR_SET_CHILD_SUBREAPER, become_subreaper
 from arena.sandbox.linux.tasks import Waits
 from arena.sandbox.process import ProcessSandbox
 from arena.sandbox.programs import Programs
-from arena.sandbox.trees import FULL, full, locked, no_room, remove_dead_scratch, remove_tree, scratch_folder
+from arena.sandbox.trees import (
+    FULL,
+    full,
+    locked,
+    no_room,
+    remove_dead_scratch,
+    remove_tree,
+    scratch_folder,
+    sync_tree,
+)
 from arena.sandbox.trouble import Remedy, Trouble, TroubleError, trouble_of
 from arena.sandbox.wait import readable
 
@@ -28,6 +37,7 @@ __all__ = [
     "ISOLATING",
     "LIMITS",
     "NAMES",
+    "NOT_GIVEN",
     "PR_SET_CHILD_SUBREAPER",
     "Backend",
     "Box",
@@ -68,6 +78,7 @@ __all__ = [
     "strongest",
     "sweep",
     "sweep_all",
+    "sync_tree",
     "takers",
     "trouble_of",
     "why_not",

@@ -2,21 +2,26 @@
 
 Must not know how a box is made. Through the copy a program sees neither its neighbours' files nor other matches'
 inodes, and what was checked before a match can't be changed during it. Modes become 0555 (folders, programs) and 0444.
-What is neither file, folder nor link stays out. A link keeps its text, so outside of /bot it leads to what the box has
-there, or nowhere. Faults of the files are ProgramError: a bot must not be able to void a match.
+What is neither file, folder nor link stays out, and so does what no digest covers (NOT_GIVEN). A link keeps its text,
+so outside of /bot it leads to what the box has there, or nowhere. Faults of the files are ProgramError: a bot must not
+be able to void a match.
+
+All is listed and counted before the first byte is written: the copy may lie in the host's memory.
 """
 
 import errno
 import os
-import shutil
 import stat
+from dataclasses import dataclass
 from pathlib import Path
 
 from arena.sandbox.box import Program, ProgramError, SandboxError
 
 INSIDE = "/bot"
-MOST_MB = 512  # of memory, as root, while the box lives; a program with more files than that isn't one for a match
-BLOCK = 4096  # what a tmpfs takes at least for an entry; so their number is bounded too, to 131,072
+BLOCK = 4096  # what a tmpfs takes at least for an entry; so their number is bounded too
+COPIED_BYTES = 1 << 20  # at once
+# What running or looking at a program writes by itself: bytecode, Finder's notes; and what version control keeps.
+NOT_GIVEN = frozenset({"__pycache__", ".git", ".hg", ".svn", ".DS_Store"})
 
 
 def own_files(program: Program) -> Path:
@@ -39,20 +44,18 @@ def cwd_inside(program: Program) -> str:
     return INSIDE if files == program.cwd or not program.cwd.is_relative_to(files) else _inside(str(program.cwd), files)
 
 
-def copy_files(program: Program, folder: Path, most_bytes: int = MOST_MB * 1024 * 1024) -> None:
+def copy_files(program: Program, folder: Path, most_mb: int) -> None:
     """Copy the program's own files into an existing folder, which is then what the box shows as /bot.
 
     A bare file keeps its name. Each entry counts for a BLOCK at least. Raises ProgramError for files that can't be read
-    or take more than `most_bytes`, SandboxError for a folder that can't be written.
+    or take more than `most_mb`, SandboxError for a folder that can't be written.
     """
     files = own_files(program)
     try:
-        left = _Left(most_bytes)
-        if files.is_dir():
-            _copy_folder(files, folder, left)
-        else:
-            _copy(files, folder / files.name, left)
-        os.chmod(folder, 0o555)
+        for part in _listed(files, _Left(most_mb)):
+            part.copy(files, folder)
+        for inner, _, _ in os.walk(folder, topdown=False):
+            os.chmod(inner, 0o555)
     except OSError as problem:
         # The files are the first name of an error, unless the copy is at fault.
         theirs = problem.errno == errno.ENAMETOOLONG or (
@@ -62,8 +65,6 @@ def copy_files(program: Program, folder: Path, most_bytes: int = MOST_MB * 1024 
         if theirs:
             raise ProgramError(f"its files can't be read: {what}") from problem
         raise SandboxError(f"the copy of a program's files can't be written: {what}") from problem
-    except RecursionError as problem:
-        raise ProgramError("its folders are nested too deeply") from problem
 
 
 def _inside(word: str, files: Path) -> str:
@@ -80,40 +81,77 @@ def _inside(word: str, files: Path) -> str:
 class _Left:
     """Count what may still be copied."""
 
-    def __init__(self, most_bytes: int) -> None:
-        self._most = self._bytes = most_bytes
+    def __init__(self, most_mb: int) -> None:
+        self._most_mb = most_mb
+        self._bytes = most_mb << 20
 
     def take(self, size: int) -> None:
         self._bytes -= BLOCK * (1 + size // BLOCK)
         if self._bytes < 0:
-            raise ProgramError(f"its files are larger than {self._most >> 20} MB, or too many")
+            raise ProgramError(f"its files are larger than {self._most_mb} MB, its limit of memory, or too many")
 
 
-def _copy_folder(source: Path, target: Path, left: _Left) -> None:
-    with os.scandir(source) as found:
-        entries = list(found)  # no descriptor is held on the way down: a deep tree would take them all
-    for entry in entries:
-        copy = target / entry.name
-        left.take(0)
-        if entry.is_symlink():
-            os.symlink(os.readlink(entry.path), copy)
-        elif entry.is_dir():
-            copy.mkdir()
-            _copy_folder(Path(entry.path), copy, left)
-            os.chmod(copy, 0o555)
-        elif entry.is_file():
-            _copy(Path(entry.path), copy, left, os.O_NOFOLLOW)
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A file, folder or link: its name in the program's folder ("" is a bare file), its mode, a file's size."""
+
+    name: str
+    mode: int
+    size: int = 0
+
+    def copy(self, files: Path, folder: Path) -> None:
+        source = files / self.name
+        target = folder / (self.name or files.name)
+        if stat.S_ISDIR(self.mode):
+            target.mkdir()
+        elif stat.S_ISLNK(self.mode):
+            os.symlink(os.readlink(source), target)
+        else:
+            self._copy_file(source, target)
+
+    def _copy_file(self, source: Path, target: Path) -> None:
+        """Copy through descriptors: a link that is put in the file's place isn't followed; a pipe gives nothing."""
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (os.O_NOFOLLOW if self.name else 0)
+        with (
+            open(os.open(source, flags), "rb", buffering=0) as original,
+            open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as copy,
+        ):
+            mode = os.fstat(original.fileno()).st_mode
+            if stat.S_ISREG(mode):
+                left = self.size
+                while piece := original.read(COPIED_BYTES):
+                    left -= len(piece)
+                    if left < 0:
+                        raise ProgramError(f"its file {source.name!r} has more bytes than its size says")
+                    copy.write(piece)
+            os.fchmod(copy.fileno(), 0o555 if mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH) else 0o444)
 
 
-def _copy(source: Path, target: Path, left: _Left, flags: int = 0) -> None:
-    """Copy one file through descriptors: a link that is put in its place isn't followed; a pipe gives nothing."""
-    with (
-        open(os.open(source, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags), "rb") as original,
-        open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as copy,
-    ):
-        status = os.fstat(original.fileno())
-        mode = status.st_mode
-        if stat.S_ISREG(mode):
-            left.take(status.st_size)
-            shutil.copyfileobj(original, copy)
-        os.fchmod(copy.fileno(), 0o555 if mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH) else 0o444)
+def _listed(files: Path, left: _Left) -> list[_Part]:
+    """List what is to be copied, folders before what they hold. Raises ProgramError if it is too much, OSError."""
+    status = files.stat()
+    if not stat.S_ISDIR(status.st_mode):
+        size = status.st_size if stat.S_ISREG(status.st_mode) else 0
+        left.take(size)
+        return [_Part("", status.st_mode, size)]
+    found = []
+    waiting = [""]
+    while waiting:
+        below = waiting.pop()
+        with os.scandir(files / below) as entries:
+            for entry in entries:
+                if entry.name in NOT_GIVEN:
+                    continue
+                left.take(0)
+                part = _part(os.path.join(below, entry.name), entry.stat(follow_symlinks=False), left)
+                if part is not None:
+                    found.append(part)
+                    waiting += [part.name] * stat.S_ISDIR(part.mode)
+    return found
+
+
+def _part(name: str, status: os.stat_result, left: _Left) -> _Part | None:
+    if stat.S_ISREG(status.st_mode):
+        left.take(status.st_size)
+        return _Part(name, status.st_mode, status.st_size)
+    return _Part(name, status.st_mode) if stat.S_ISDIR(status.st_mode) or stat.S_ISLNK(status.st_mode) else None

@@ -5,6 +5,7 @@ folders a killed one has left.
 """
 
 import contextlib
+import ctypes
 import errno
 import fcntl
 import os
@@ -109,6 +110,20 @@ def full(problem: BaseException, scratch: Path) -> bool:
             return where.is_relative_to(scratch) or where.is_relative_to(scratch.resolve())
         cause = cause.__cause__
     return False
+
+
+def sync_tree(root: Path) -> None:
+    """Bring a folder with all that is in it to the disk: its file system at once, or all of them where libc can't."""
+    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        if not hasattr(libc, "syncfs"):  # macOS
+            os.sync()
+        elif libc.syncfs(descriptor) != 0:
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code), str(root))
+    finally:
+        os.close(descriptor)
 
 
 def remove_tree(root: Path) -> None:

@@ -433,9 +433,10 @@ CHANGES: dict[str, tuple[Callable[[Path], object], bool]] = {
     "a linked folder's target": (lambda at: relink(at / "lib", "../lib2"), True),
     "a linked folder that is gone": (lambda at: (at / "lib").unlink(), True),
     "a link's target": (lambda at: relink(at / "link", "../twin"), True),
-    "the content of a linked file": (lambda at: write(at.parent / "outside", "other"), True),
+    "the content of a linked file in the folder": (lambda at: write(at / "sub/data", "2"), True),
     "a link instead of a file": (lambda at: relink(at / "sub/data", "../../outside"), True),
     "the bot is gone": (lambda at: at.rename(at.parent / "elsewhere"), True),
+    "too many folders": (lambda at: [(at / str(n)).mkdir() for n in range(MAX_FILES + 1)], True),
     "too many files": (lambda at: [write(at / str(n)) for n in range(MAX_FILES + 1)], True),
     "nothing": (lambda at: None, False),
     "a new time": (lambda at: os.utime(at / "bot.sh", (1, 1)), False),
@@ -444,6 +445,7 @@ CHANGES: dict[str, tuple[Callable[[Path], object], bool]] = {
     "bytecode": (lambda at: write(at / "sub/__pycache__/x.pyc"), False),
     "a commit": (lambda at: write(at / ".git/HEAD"), False),
     "what Finder leaves": (lambda at: write(at / "sub/.DS_Store"), False),
+    "the content of a linked file elsewhere": (lambda at: write(at.parent / "outside", "other"), False),
     "a file in a linked folder": (lambda at: write(at.parent / "lib/new"), False),
 }
 
@@ -459,6 +461,7 @@ def test_a_change_in_a_bots_folder_is_noticed(tmp_path: Path, change: Callable[[
     (at / "link").symlink_to("../outside")
     (at / "lib").symlink_to("../lib")
     (at / "dangling").symlink_to("nowhere")
+    (at / "inner").symlink_to("sub/data")
     os.mkfifo(at / "pipe")
     bot = one(at)
     change(at)
@@ -491,8 +494,8 @@ def test_the_digest_of_a_folder_is_what_its_docstring_says(tmp_path: Path) -> No
 
     entries = [
         (b"file", of("bot.toml"), b"bot.toml"),
-        (b"link", b"sub", b"", b"folder"),
-        (b"link", b"z", of("z"), b"link"),
+        (b"link", b"sub", b"folder"),
+        (b"link", b"z", b"link"),
         (b"program", of("sub/a"), b"sub/a"),
         (b"file", of("sub/b"), b"sub/b"),
         (b"file", of("z"), b"z"),
@@ -522,6 +525,23 @@ def test_a_folder_that_is_too_large_is_refused(tmp_path: Path) -> None:
     assert one(at).name == "mybot", "bot.toml and bot.sh count, and the bound may be met"
     (at / "one more").touch()
     assert "more than 10000 files" in refusal(at)
+
+
+def test_a_link_to_a_file_without_end_costs_no_time(tmp_path: Path) -> None:
+    """/proc/self/pagemap has 256 GB, and a size of 0; what a link leads to is no part of the bot."""
+    at = folder(tmp_path / "mybot")
+    (at / "data").symlink_to("/proc/self/pagemap")
+    bot = one(at)
+    assert not changed(bot)
+    relink(at / "data", "/proc/self/maps")
+    assert changed(bot)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_a_file_with_more_bytes_than_its_size_says_is_refused(tmp_path: Path) -> None:
+    """A bare file is followed if it is a link. Else a file of /proc is read for minutes."""
+    (tmp_path / "bot.py").symlink_to("/proc/self/pagemap")
+    assert "more bytes than its size says" in refusal(tmp_path / "bot.py")
 
 
 def test_a_gigabyte_of_files_may_play_and_not_a_byte_more(tmp_path: Path) -> None:

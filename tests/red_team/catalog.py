@@ -533,6 +533,28 @@ _ROWS = (
     _row(109, "futexes in a file that all boxes see", Channel(("shared-futex", "end-of-thread"))),
     _row(110, "numbers of eventfds", Channel(("eventfd-numbers",))),
     _row(111, "leaves the core of its worker", Probes("isolation", CALLS, works=("111.*",))),
+    _row(
+        112,
+        "a link to a file without end in the bot's folder",
+        _by(
+            "tests/bots/test_bots.py::test_a_link_to_a_file_without_end_costs_no_time",
+            "tests/bots/test_bots.py::test_a_file_with_more_bytes_than_its_size_says_is_refused",
+        ),
+    ),
+    _row(
+        113,
+        "files that play and have no digest",
+        _by("tests/sandbox/test_bundle.py::test_what_no_digest_covers_is_not_given"),
+    ),
+    _row(
+        114,
+        "sparse files, and files without number",
+        _by(
+            "tests/sandbox/test_bundle.py::test_a_sparse_file_counts_as_large_as_it_looks",
+            "tests/sandbox/test_bundle.py::test_every_entry_is_counted_and_the_bound_may_be_met_exactly",
+            "tests/bots/test_building.py::test_a_hostile_build_costs_only_its_own_bot",
+        ),
+    ),
 )
 ROWS = {row.number: row for row in _ROWS}
 assert len(ROWS) == len(_ROWS)

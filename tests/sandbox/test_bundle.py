@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import Program, ProgramError, copy_files
+from arena.sandbox import NOT_GIVEN, Program, ProgramError, copy_files
 
 BLOCK = 4096  # what a file system takes at least for an entry
+MB = 1 << 20
+BLOCKS = MB // BLOCK
 
 
 @pytest.fixture
@@ -45,35 +47,66 @@ def entry(files: Path, kind: str) -> int:
 @pytest.mark.parametrize("kind", ["folder", "link", "pipe", "0", "4095", "4096", "10000"])
 def test_every_entry_is_counted_and_the_bound_may_be_met_exactly(files: Path, copy: Path, kind: str) -> None:
     """Else empty files and links without number would fill the machine's memory."""
-    most = entry(files, kind) * BLOCK
-    copy_files(Program(("true",), files), copy, most)
+    for number in range(BLOCKS - entry(files, kind)):
+        (files / f"link {number}").symlink_to("nowhere")
+    copy_files(Program(("true",), files), copy, 1)
     os.chmod(copy, 0o700)
     again = copy / "again"
     again.mkdir()
-    with pytest.raises(ProgramError, match="larger than"):
-        copy_files(Program(("true",), files), again, most - 1)
+    (files / "one more").symlink_to("nowhere")
+    with pytest.raises(ProgramError, match="larger than 1 MB, its limit of memory, or too many"):
+        copy_files(Program(("true",), files), again, 1)
+    assert os.listdir(again) == [], "nothing is copied of files that are too much"
 
 
 def test_entries_in_folders_are_counted_together(files: Path, copy: Path) -> None:
-    """Ten folders of ten links are 110 entries."""
-    for folder in range(10):
+    """Each folder counts, and each entry in it."""
+    for folder in range(BLOCKS // 8):
         (files / str(folder)).mkdir()
-        for link in range(10):
+        for link in range(7):
             (files / str(folder) / str(link)).symlink_to("nowhere")
-    with pytest.raises(ProgramError, match="or too many"):
-        copy_files(Program(("true",), files), copy, 110 * BLOCK - 1)
-    os.chmod(copy, 0o700)
-    again = copy / "again"
+    copy_files(Program(("true",), files), copy, 1)
+    assert sum(len(names) for _, _, names in os.walk(copy)) == BLOCKS // 8 * 7
+    (files / "0" / "one more").symlink_to("nowhere")
+    again = files.with_name("again")
     again.mkdir()
-    copy_files(Program(("true",), files), again, 110 * BLOCK)
-    assert sum(len(names) for _, _, names in os.walk(again)) == 100
+    with pytest.raises(ProgramError, match="or too many"):
+        copy_files(Program(("true",), files), again, 1)
+
+
+def test_a_sparse_file_counts_as_large_as_it_looks(files: Path, copy: Path) -> None:
+    """A copy in the host's memory has no holes."""
+    with (files / "sparse").open("wb") as file:
+        file.truncate(500 * MB)
+    with pytest.raises(ProgramError, match="larger than 256 MB"):
+        copy_files(Program(("true",), files), copy, 256)
+    assert os.listdir(copy) == []
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="needs /proc")
+def test_no_more_of_a_file_is_copied_than_was_counted(copy: Path) -> None:
+    """A file of /proc has a size of 0, and bytes."""
+    with pytest.raises(ProgramError, match="more bytes than its size says"):
+        copy_files(Program(("true",), Path("/proc/self"), files=Path("/proc/self/maps")), copy, 1)
+
+
+def test_what_no_digest_covers_is_not_given(files: Path, copy: Path) -> None:
+    """Else a change of bytecode would play, and go unseen by --resume."""
+    (files / "sub").mkdir()
+    for folder in (files, files / "sub"):
+        for name in NOT_GIVEN:
+            (folder / name).mkdir()
+            (folder / name / "x").touch()
+        (folder / "bot.py").touch()
+    copy_files(Program(("true",), files), copy, 1)
+    assert sorted(str(path.relative_to(copy)) for path in copy.rglob("*")) == ["bot.py", "sub", "sub/bot.py"]
 
 
 def test_a_pipe_in_the_files_stays_out(files: Path, copy: Path) -> None:
     """It is neither file, folder nor link."""
     os.mkfifo(files / "pipe")
     (files / "bot.py").write_text("pass")
-    copy_files(Program(("true",), files), copy)
+    copy_files(Program(("true",), files), copy, 1)
     assert os.listdir(copy) == ["bot.py"]
 
 
@@ -81,7 +114,7 @@ def test_a_program_that_is_a_pipe_is_an_empty_file(tmp_path: Path, copy: Path) -
     """Nothing is read of it, not even what waits in it; nor is its writer waited for."""
     pipe = tmp_path / "bot"
     os.mkfifo(pipe)
-    copy_files(Program(("true",), tmp_path, files=pipe), copy)
+    copy_files(Program(("true",), tmp_path, files=pipe), copy, 1)
     assert (copy / "bot").read_bytes() == b""
     os.chmod(copy, 0o700)
     again = copy / "again"
@@ -89,7 +122,7 @@ def test_a_program_that_is_a_pipe_is_an_empty_file(tmp_path: Path, copy: Path) -
     end = os.open(pipe, os.O_RDWR)
     try:
         os.write(end, b"somebody's")
-        copy_files(Program(("true",), tmp_path, files=pipe), again)
+        copy_files(Program(("true",), tmp_path, files=pipe), again, 1)
     finally:
         os.close(end)
     assert (again / "bot").read_bytes() == b""
@@ -102,7 +135,7 @@ def test_modes_and_links_of_the_copy(files: Path, copy: Path) -> None:
         (files / "sub" / name).write_text(name)
         (files / "sub" / name).chmod(mode)
     (files / "link").symlink_to("/etc/passwd")
-    copy_files(Program(("true",), files), copy)
+    copy_files(Program(("true",), files), copy, 1)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (copy / "sub").iterdir()}
     assert modes == {"data": 0o444, "user": 0o555, "group": 0o555, "others": 0o555}
     assert stat.S_IMODE(copy.stat().st_mode) == stat.S_IMODE((copy / "sub").stat().st_mode) == 0o555

@@ -101,7 +101,7 @@ from arena.sandbox import Program
 from arena.sandbox.bundle import copy_files
 highest = max(map(int, os.listdir("/proc/self/fd")))
 resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 100, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-copy_files(Program(("true",), Path(sys.argv[1])), Path(sys.argv[2]))
+copy_files(Program(("true",), Path(sys.argv[1])), Path(sys.argv[2]), 64)
 """
 
 
@@ -150,7 +150,7 @@ def test_a_path_that_is_too_long_only_in_the_copy_is_the_programs_fault(files: P
     target = tmp_path / "a copy with a longer name"
     target.mkdir()
     with pytest.raises(ProgramError, match="File name too long"):
-        copy_files(Program(("true",), files), target)
+        copy_files(Program(("true",), files), target, 64)
     remove_tree(target)
 
 

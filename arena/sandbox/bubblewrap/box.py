@@ -106,11 +106,11 @@ class BubblewrapSandbox(ChildSandbox):
             slot = uids.take() if os.geteuid() == 0 else None
             if slot is not None:
                 undo.callback(slot.release)
-            stage = FolderStage(self._scratch) if slot is None else MountStage(slot.uid, trees)
+            stage = FolderStage(self._scratch) if slot is None else MountStage(slot.uid, trees, limits.memory_mb)
             undo.callback(stage.remove)
             options.furnish(stage.path, limits)
             (stage.path / "bot").mkdir()
-            bundle.copy_files(program, stage.path / "bot")
+            bundle.copy_files(program, stage.path / "bot", limits.memory_mb)
             present = check_format(program, stage.path / "bot")
             group = None if self._groups is None else self._groups.make(_with_init(limits))
             if group is not None:

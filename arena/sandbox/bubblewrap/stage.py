@@ -18,11 +18,11 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from arena.sandbox.bundle import BLOCK, MOST_MB
+from arena.sandbox.bundle import BLOCK
 from arena.sandbox.linux import launch
 from arena.sandbox.trees import remove_tree
 
-STAGE_MB = MOST_MB + 16  # the program's copy, and our own small files
+OWN_MB = 16  # for our own small files, beside the program's copy
 OVER = "/tmp"  # every Linux has it; trees below it are opened before it is covered
 
 # <linux/mount.h>, <sched.h>; the numbers of these system calls are the same on all architectures
@@ -66,13 +66,13 @@ class FolderStage:
 class MountStage:
     """Keep the parts in a tmpfs that only the child mounts; there it becomes user and group `uid`. Raises OSError.
 
-    `trees` are folders or files of the machine that the child will find in it.
+    `trees` are folders or files of the machine that the child will find in it. `copy_mb` bounds the program's copy.
     """
 
-    def __init__(self, uid: int, trees: Sequence[Path]) -> None:
+    def __init__(self, uid: int, trees: Sequence[Path], copy_mb: int) -> None:
         self._uid = uid
         self._trees = tuple(trees)
-        self._mount = _detached_tmpfs()
+        self._mount = _detached_tmpfs(copy_mb + OWN_MB)
         self.path = Path(f"/proc/self/fd/{self._mount}")
         self.seen = OVER
         try:
@@ -120,11 +120,11 @@ class MountStage:
         self.settle()
 
 
-def _detached_tmpfs() -> int:
+def _detached_tmpfs(size_mb: int) -> int:
     config = _call(FSOPEN, b"tmpfs", CLOEXEC)
     try:
-        entries = STAGE_MB * 1024 * 1024 // BLOCK  # the default is less on a machine of less than 1 GB
-        for key, value in ((b"size", b"%dm" % STAGE_MB), (b"nr_inodes", b"%d" % entries), (b"mode", b"755")):
+        entries = size_mb * 1024 * 1024 // BLOCK  # the default is less on a machine of less than 1 GB
+        for key, value in ((b"size", b"%dm" % size_mb), (b"nr_inodes", b"%d" % entries), (b"mode", b"755")):
             _call(FSCONFIG, config, SET_STRING, key, value, 0)
         _call(FSCONFIG, config, CREATE, None, None, 0)
         return _call(FSMOUNT, config, CLOEXEC, NOSUID_NODEV)

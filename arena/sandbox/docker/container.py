@@ -115,7 +115,7 @@ class Container:
             self.stdout, self.stderr, self.told = (os.open(io / name, flags) for name in ("out", "err", "told"))
         except OSError as problem:
             raise SandboxError(f"can't make a container's pipes in {self.folder}: {problem.strerror}") from problem
-        copy_files(self._program, bot)
+        copy_files(self._program, bot, self.recipe.limits.memory_mb)
 
     def _start(self, patience_s: float) -> None:
         mounts = [_bind(self.folder / "io", IO), _bind(self.folder / "bot", INSIDE)]
