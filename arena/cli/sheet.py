@@ -76,7 +76,8 @@ def fields() -> RenderableType:
 def _silence(rules: Ruleset) -> Iterator[Text]:
     own = document(rules)
     if own not in (None, "rulebook"):
-        yield Text(f"Where the document {own} says nothing, the rulebook holds.")
+        filling = "its program or the rulebook" if own == "treason" else "the rulebook"
+        yield Text(f"Where the document {own} says nothing, {filling} holds.")
 
 
 # ---------------------------------------------------------------- the table of actions

@@ -92,7 +92,7 @@ from arena.coup.rules import (
     Role,
     Ruleset,
 )
-from arena.coup.sentences import SET_UP, Told, sections
+from arena.coup.sentences import SECTIONS, SET_UP, Sentence, Told, sections
 from arena.coup.state import (
     BlockWindow,
     Board,
@@ -130,6 +130,7 @@ __all__ = [
     "PASS",
     "PRESETS",
     "REPLACE_SHOWN",
+    "SECTIONS",
     "SET_UP",
     "SHOW_HAND",
     "Act",
@@ -190,6 +191,7 @@ __all__ = [
     "Revealing",
     "Role",
     "Ruleset",
+    "Sentence",
     "Show",
     "ShowHand",
     "Shown",

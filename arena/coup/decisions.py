@@ -40,7 +40,7 @@ DECISIONS: dict[str, str] = {
     "an odd table seats two neighbours on one side: the last in that order and the first.",
     "sides_counted_anew": "Whether all living players are on one side is counted anew after each death, conversion "
     "and forfeit. Bans hold for an action when it is declared, for a block of foreign aid when its window opens.",
-    "bans_are_closed": "The bans of rulebook:226 and 254 are the only ones: a player of the actor's side may challenge "
+    "bans_are_closed": "The bans of rulebook:226, 254 are the only ones: a player of the actor's side may challenge "
     "anything, and block a steal or an assassination if the rules let anyone block. Between two players no ban binds.",
     "empty_reserve": "An empty reserve may be embezzled, and gives nothing.",
     "reserve_ends": "What is in the reserve when a game ends is gone: the next game begins with none.",

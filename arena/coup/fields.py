@@ -252,17 +252,17 @@ FIELDS: tuple[FieldRule, ...] = (
         (
             Option(
                 BlockAfterChallenge.YES,
-                "An action can be blocked after a challenge of it failed, by its challenger too.",
+                "After a failed challenge, whoever may block the action still may, the challenger too.",
                 "read from rulebook:76, 172; andy:27; treason's program",
             ),
             Option(
                 BlockAfterChallenge.NEVER,
-                "After a failed challenge of it, an action can't be blocked by anyone.",
+                "After a failed challenge, nobody may block the action.",
                 "treason:24, 29",
             ),
             Option(
                 BlockAfterChallenge.NOT_CHALLENGER,
-                "After a failed challenge an action can be blocked, but not by the challenger.",
+                "After a failed challenge, whoever may block the action still may, but for the challenger.",
                 "blog:59",
             ),
         ),

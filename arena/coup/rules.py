@@ -172,7 +172,7 @@ class Ruleset:
     block_challenged_by: BlockChallengers = BlockChallengers.ANYONE  # rulebook:156
     prove: Proof = Proof.CHOOSE  # rulebook:159
     shown_card: ShownCard = ShownCard.REPLACED  # rulebook:163
-    block_after_failed_challenge: BlockAfterChallenge = BlockAfterChallenge.YES  # andy:27
+    block_after_failed_challenge: BlockAfterChallenge = BlockAfterChallenge.YES  # rulebook:76, 172
     forced_coup: int = 10  # coins at which a coup is the only action, 0 for never; rulebook:87
     exchange_draw: int | None = None  # None: 1 with the inquisitor (rulebook:245), else 2 (rulebook:122)
     exchange_return: ExchangeReturn = ExchangeReturn.ANY  # rulebook:122
@@ -211,7 +211,7 @@ class Ruleset:
         return self.exchange_draw or (1 if self.inquisitor else 2)
 
     def copies(self, seats: int) -> int:
-        """Return how many cards of each role are in the deck (rulebook:40, 257; treason:9)."""
+        """Return how many cards of each role are in the deck (rulebook:35-40, 257; treason:9)."""
         return 3 if seats <= 6 else 4 if seats <= 8 else 5
 
     def limit(self, seats: int) -> int:

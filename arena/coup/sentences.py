@@ -186,7 +186,7 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             Sentence(
                 "order",
                 "Then come, in this order: the challenge of the claim, the block, the challenge of the block, the "
-                "effect. What is neither challenged nor blocked succeeds.",
+                "effect. Then the turn is over. What is neither challenged nor blocked succeeds.",
                 "rulebook:76; ours:order",
             ),
             Sentence("answers", _answers, "rulebook:94, 95, 154; ours:windows"),
@@ -215,8 +215,9 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             ),
             Sentence(
                 "first_challenge",
-                "All who may challenge are asked at once. Of several who challenge, the first clockwise from the "
-                "claimant counts. There is only one challenge of a claim, and none later.",
+                "All who may challenge are asked at once, and none knows the others' answers. Of several who "
+                "challenge, the first clockwise from the claimant counts. There is only one challenge of a claim, "
+                "and none later.",
                 "rulebook:157; ours:one_challenge, ours:no_later_challenge",
             ),
             "prove",
@@ -277,7 +278,7 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             Sentence(
                 "block_stands",
                 "A block that nobody challenges, or that is shown to be true, ends the action without effect. What was "
-                "paid stays spent. Who challenged it loses an influence.",
+                "paid stays spent. Who challenged it in vain loses an influence.",
                 "rulebook:129, 143, 159, 161",
             ),
             Sentence(
@@ -379,8 +380,8 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             ),
             Sentence(
                 "ban_time",
-                "That counts for an action when it is taken, for a block of foreign aid when the block is asked. Later "
-                "losses and conversions of sides change nothing for them.",
+                "What counts is who is alive and on which side when an action is taken, and when a block of foreign "
+                "aid is asked. What changes later in a turn changes nothing for them.",
                 "ours:sides_counted_anew",
                 _reformation,
             ),
@@ -399,7 +400,7 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             Sentence(
                 "embezzle",
                 "Who embezzles claims to have no duke, and may bluff. An empty reserve may be embezzled too, and gives "
-                "nothing.",
+                "nothing. A challenge of an embezzler goes as follows.",
                 "rulebook:234, 235; ours:empty_reserve",
                 _reformation,
             ),
