@@ -6,30 +6,27 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
 
-from ladder.rating import Estimate, Outcome, rating
+from ladder.rating import Outcome, Strength, fit
 from ladder.results import GameResult
 
-__all__ = ["MIN_MATCHES", "RATED_BY", "Board", "Duel", "Standing", "Tally", "board"]
-
-RATED_BY = ("trueskill", "win_share")
-"""The ratings of a board, by name. The first of them orders the standings.
-
-With equal numbers of games TrueSkill orders like the win share, and it allows for who sat at whose table.
-"""
+__all__ = ["MIN_MATCHES", "Board", "Duel", "Standing", "Tally", "board"]
 
 MIN_MATCHES = 10  # of a pair: with fewer, a duel says more of its few tables than of the bots
+
+_DIGITS = 6  # of a rating; what differs less are the roundings of a computer
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One bot's row. `wins` counts a draw as the bot's share of it. `ratings`: an estimate by each name asked for."""
+    """One bot's row. `place` counts the rows; the ranks that the games allow are in `strength`.
 
-    rank: int
+    `wins` counts a draw as the bot's share of it.
+    """
+
+    place: int
     bot: str
-    games: int
-    matches: int
+    strength: Strength
     wins: float
-    ratings: Mapping[str, Estimate]
     faults: Mapping[str, int]
     forfeits: int
 
@@ -68,7 +65,6 @@ class Tally:
     def __init__(self, bots: Sequence[str]) -> None:
         self.games: Counter[str] = Counter()
         self.wins: dict[str, Fraction] = dict.fromkeys(bots, Fraction(0))
-        self.matches: dict[str, set[int]] = {bot: set() for bot in bots}
         self.faults: dict[str, Counter[str]] = {bot: Counter() for bot in bots}
         self.forfeits: Counter[str] = Counter()
         self.wins_over: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
@@ -81,7 +77,6 @@ class Tally:
         seats = result.seats
         for bot in seats:
             self.games[bot] += 1
-            self.matches[bot].add(result.match)
         for pair in permutations(seats, 2):
             self.met[pair] += 1
             self.met_in[pair].add(result.match)
@@ -102,18 +97,10 @@ class Tally:
         rows = [(bot, self.games[bot], float(wins / max(1, self.games[bot]))) for bot, wins in self.wins.items()]
         return sorted(rows, key=lambda row: (-row[2], row[0]))
 
-    def standing(self, rank: int, bot: str, ratings: Mapping[str, Estimate]) -> Standing:
+    def standing(self, place: int, bot: str, strength: Strength) -> Standing:
         """Return a bot's row."""
-        return Standing(
-            rank=rank,
-            bot=bot,
-            games=self.games[bot],
-            matches=len(self.matches[bot]),
-            wins=float(self.wins[bot]),
-            ratings=ratings,
-            faults=dict(sorted(self.faults[bot].items())),
-            forfeits=self.forfeits[bot],
-        )
+        faults = dict(sorted(self.faults[bot].items()))
+        return Standing(place, bot, strength, float(self.wins[bot]), faults, self.forfeits[bot])
 
     def duels(self, bot: str) -> dict[str, Duel]:
         """Return a bot's duels with all whom it met."""
@@ -129,10 +116,10 @@ class Tally:
         }
 
 
-def board(bots: Sequence[str], results: Iterable[GameResult], rated_by: Sequence[str] = RATED_BY) -> Board:
+def board(bots: Sequence[str], results: Iterable[GameResult]) -> Board:
     """Return the board of all results, whatever their order. Of a game that comes twice the first counts.
 
-    A bot without a game has a newcomer's ratings. Bots of one rating stand by name.
+    The standings are in order of rating, and in order of name where ratings are the same.
     """
     played: dict[tuple[int, int], GameResult] = {}
     for result in results:
@@ -141,26 +128,17 @@ def board(bots: Sequence[str], results: Iterable[GameResult], rated_by: Sequence
     tally = Tally(bots)
     for game in games:
         tally.add(game)
-    ratings = _ratings(bots, games, rated_by)
-    order = sorted(bots, key=lambda bot: (-ratings[bot][rated_by[0]].value, bot))
+    index = {bot: number for number, bot in enumerate(bots)}
+    strengths = dict(zip(bots, fit([_outcome(game, index) for game in games], len(bots)), strict=True))
+    order = sorted(bots, key=lambda bot: (-round(strengths[bot].rating.value, _DIGITS), bot))
     return Board(
-        standings=tuple(tally.standing(rank, bot, ratings[bot]) for rank, bot in enumerate(order, start=1)),
+        standings=tuple(tally.standing(place, bot, strengths[bot]) for place, bot in enumerate(order, start=1)),
         duels={bot: tally.duels(bot) for bot in bots},
         seats=tuple(float(tally.seats[seat]) for seat in range(max((len(game.seats) for game in games), default=0))),
         games=len(games),
         matches=len({game.match for game in games}),
         draws=sum(game.winner is None for game in games),
     )
-
-
-def _ratings(
-    bots: Sequence[str], games: Sequence[GameResult], rated_by: Sequence[str]
-) -> dict[str, dict[str, Estimate]]:
-    """Return each bot's estimate by each rating."""
-    index = {bot: number for number, bot in enumerate(bots)}
-    outcomes = [_outcome(game, index) for game in games]
-    estimates = {name: rating(name)(outcomes, len(bots)) for name in rated_by}
-    return {bot: {name: found[number] for name, found in estimates.items()} for bot, number in index.items()}
 
 
 def _outcome(game: GameResult, index: Mapping[str, int]) -> Outcome:

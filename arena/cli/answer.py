@@ -11,18 +11,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from arena.cli.report import faults_of, sigma
+from arena.cli.report import faults_of
 from arena.referee import FAULTS
 from arena.run import Run, Times
 from ladder.board import Board, Duel, Standing
+from ladder.rating import Estimate
 from ladder.store import RunFolder
 
 __all__ = ["Answer", "Refused", "answer", "schema_text", "to_csv", "to_line"]
 
-VERSION: Literal[1] = 1
+VERSION: Literal[2] = 2
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
+Interval = tuple[float, float] | None
 
 
 class _Part(BaseModel):
@@ -39,14 +41,17 @@ class RequestTimes(_Part):
 class Row(_Part):
     """A bot's place in the standings. `wins` counts a draw as the bot's share of it."""
 
-    rank: int
+    place: int = Field(description="by rating, from 1; ranks_95 says which are certain")
     bot: str
-    games: Count
+    ranks_95: tuple[int, int] = Field(description="the best and the worst rank that the games allow")
+    rating: float = Field(description="TrueSkill, from all games at once; the mean of the field is 25")
+    rating_95: Interval = Field(description="95 % interval; null below 5 matches")
+    win_share_adjusted: Share | None = Field(description="as if the bot met all others equally often")
+    win_share_adjusted_95: Interval = Field(description="95 % interval; null below 5 matches")
+    win_share: Share | None = Field(description="of the games that it played")
     wins: float
-    win_share: Share
-    win_share_95: tuple[float, float] | None = Field(description="95 % interval; null below 10 matches")
-    mu: float = Field(description="TrueSkill")
-    sigma: float
+    games: Count
+    matches: Count
     faults: dict[str, Count] = Field(description="by code, those that follow from others (out_of_lives, retired) too")
     faults_committed: Count = Field(description="without those that follow from others")
     forfeits: Count
@@ -80,7 +85,7 @@ class Speed(_Part):
 class Answer(_Part):
     """A run, at its end or where it stopped."""
 
-    version: Literal[1] = VERSION
+    version: Literal[2] = VERSION
     error: str | None = Field(description="why the run stopped before its end; null if it didn't, or was interrupted")
     run: str = Field(description="the run's folder")
     rules: str
@@ -92,6 +97,7 @@ class Answer(_Part):
     voided: Count = Field(description="attempts at matches that were void, in this session")
     given_up: list[int] = Field(description="matches that were void too often")
     left_out: list[LeftOut]
+    fair_share: Share = Field(description="of the games, for each of the seats")
     standings: list[Row]
     seats_win: list[Share] = Field(description="the share of the games that each seat won, first to last")
     head_to_head: dict[str, dict[str, Meetings]]
@@ -103,7 +109,7 @@ class Answer(_Part):
 class Refused(_Part):
     """A run that didn't begin."""
 
-    version: Literal[1] = VERSION
+    version: Literal[2] = VERSION
     error: str
 
 
@@ -130,6 +136,7 @@ def answer(run: Run, folder: RunFolder, board: Board, error: str | None) -> Answ
         voided=progress.voided,
         given_up=[void.match for void in progress.given_up],
         left_out=[LeftOut(bot=name, why=why) for name, why in config.left_out],
+        fair_share=round(1 / config.seats, 4),
         standings=[_row(row) for row in board.standings],
         seats_win=[round(wins / board.games, 4) for wins in board.seats],
         head_to_head={bot: {other: _meetings(duel) for other, duel in row.items()} for bot, row in board.duels.items()},
@@ -144,21 +151,27 @@ def answer(run: Run, folder: RunFolder, board: Board, error: str | None) -> Answ
 
 
 def _row(row: Standing) -> Row:
-    share = row.ratings["win_share"]
-    known = share.low is not None and share.high is not None
+    found = row.strength
     return Row(
-        rank=row.rank,
+        place=row.place,
         bot=row.bot,
-        games=row.games,
+        ranks_95=found.ranks,
+        rating=round(found.rating.value, 3),
+        rating_95=_interval(found.rating, 3),
+        win_share_adjusted=None if found.adjusted is None else round(found.adjusted.value, 4),
+        win_share_adjusted_95=None if found.adjusted is None else _interval(found.adjusted, 4),
+        win_share=None if found.share is None else round(found.share, 4),
         wins=round(row.wins, 4),
-        win_share=round(share.value, 4),
-        win_share_95=(round(share.low or 0.0, 4), round(share.high or 0.0, 4)) if known else None,
-        mu=round(row.ratings["trueskill"].value, 3),
-        sigma=round(sigma(row), 3),
+        games=found.games,
+        matches=found.matches,
         faults={code: row.faults.get(code, 0) for code in FAULTS},
         faults_committed=faults_of(row),
         forfeits=row.forfeits,
     )
+
+
+def _interval(found: Estimate, digits: int) -> Interval:
+    return None if found.low is None or found.high is None else (round(found.low, digits), round(found.high, digits))
 
 
 def _meetings(duel: Duel) -> Meetings:
@@ -199,13 +212,16 @@ def to_csv(told: Answer) -> str:
 
 
 def _flat(told: Answer, row: Row) -> dict[str, object]:
-    """Return a bot's fields, one a column."""
-    low, high = row.win_share_95 or (None, None)
-    fields = row.model_dump(exclude={"win_share_95", "faults"})
+    """Return a bot's fields, one a column; an interval has two, of its low and its high end."""
+    fields: dict[str, object] = {}
+    for name, value in row.model_dump(exclude={"faults"}).items():
+        if name.endswith("_95"):
+            low, high = value or (None, None)
+            fields |= {f"{name.removesuffix('_95')}_low": low, f"{name.removesuffix('_95')}_high": high}
+        else:
+            fields[name] = value
     took = told.request_ms.get(row.bot)
     return fields | {
-        "win_share_low": low,
-        "win_share_high": high,
         "median_ms": None if took is None else took.median,
         "p99_ms": None if took is None else took.p99,
         "peak_memory_bytes": told.peak_memory_bytes.get(row.bot),

@@ -174,7 +174,10 @@ def console(stderr: bool = False) -> "Console":
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. `least` is the width to which a narrow terminal may fold its cells; None for never."""
+    """A column of a table. `least` is the width to which a narrow terminal may fold its cells; None for never.
+
+    A name may have several lines.
+    """
 
     name: str
     number: bool = False
@@ -196,7 +199,9 @@ def table(columns: Sequence[str | Column], rows: "Sequence[Sequence[str | Text]]
 def _add(made: "Table", column: Column, cells: "Sequence[str | Text]") -> None:
     from rich.text import Text
 
-    needed = max(Text(cell).cell_len if isinstance(cell, str) else cell.cell_len for cell in [column.name, *cells])
+    needed = max(
+        Text(cell).cell_len if isinstance(cell, str) else cell.cell_len for cell in [*column.name.split("\n"), *cells]
+    )
     made.add_column(
         column.name,
         justify="right" if column.number else "left",

@@ -70,8 +70,8 @@ def parts(run: Run, folder: RunFolder, board: Board) -> Iterator[RenderableType]
     yield head(run, board)
     if board.games:
         yield ""
-        yield standings(board)
-        yield from (Text(line, style="dim") for line in notes(board))
+        yield standings(run, board)
+        yield from (Text(line, style="dim") for line in notes(run, board))
         yield from times(run.progress, board)
         if len(board.standings) <= _MATRIX:
             yield from duels(board)
@@ -93,49 +93,85 @@ def head(run: Run, board: Board) -> str:
     return text
 
 
-def standings(board: Board) -> Table:
+def standings(run: Run, board: Board) -> Table:
     """Return the standings as a table."""
+    times = run.progress.times
+    names = ["rank", "bot", "rating\n± 95 %", "win\nshare", "95 %", "plain\nshare", "games/\nmatches", "faults"]
+    if timed := _timed(run, board):
+        names.append(f"{_clock(run)}\nms")
     rows: list[list[str | Text]] = []
     for row in board.standings:
-        share = row.ratings["win_share"]
-        numbers = [_rated(row), f"{share.value:.1%}", _interval(share), str(row.games)]
-        faults = [Text(str(count), style="red" if count else "") for count in (faults_of(row), row.forfeits)]
-        rows.append([str(row.rank), row.bot, *numbers, *faults])
-    return _ranked(["#", "bot", "rating", "win share", "95 %", "games", "faults", "forfeits"], 1, rows)
+        found, faults = row.strength, faults_of(row)
+        rows.append(
+            [
+                span(found.ranks),
+                row.bot,
+                _rated(found.rating),
+                _percent(None if found.adjusted is None else found.adjusted.value),
+                _interval(found.adjusted),
+                _percent(found.share),
+                f"{found.games}/{found.matches}",
+                Text(str(faults), style="red" if faults else ""),
+            ]
+        )
+        if timed:
+            took = times[row.bot].quantile_ms(0.5)
+            rows[-1].append("-" if took is None else f"{took:.1f}")
+    return _ranked(names, 1, rows)
+
+
+def _timed(run: Run, board: Board) -> bool:
+    """Return whether this session knows what bots took for a decision."""
+    return any(run.progress.times[row.bot].quantile_ms(0.5) is not None for row in board.standings)
+
+
+def _clock(run: Run) -> str:
+    return "own" if run.config.terms.timing.own else "wall"
 
 
 def _ranked(names: Sequence[str], bot: int, rows: Sequence[Sequence[str | Text]]) -> Table:
     """Return a table of numbers; the column `bot` holds names, which wrap if need be."""
     columns = [
-        Column(name, least=_NAME_WIDTH) if place == bot else Column(name, number=True)
+        Column(name, least=_NAME_WIDTH) if place == bot else Column(name, number=place > bot)
         for place, name in enumerate(names)
     ]
     return table(columns, rows)
 
 
-def _rated(row: Standing) -> str:
-    return f"{row.ratings['trueskill'].value:.1f} ± {2 * sigma(row):.1f}"
+def _rated(rating: Estimate) -> str:
+    return f"{rating.value:.1f}" + ("" if rating.high is None else f" ± {rating.high - rating.value:.1f}")
 
 
-def sigma(row: Standing) -> float:
-    """Return TrueSkill's sigma: its interval ends 2 sigma from mu."""
-    found = row.ratings["trueskill"]
-    assert found.high is not None
-    return (found.high - found.value) / 2
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"
 
 
-def _interval(share: Estimate) -> str:
-    if share.low is None or share.high is None:
+def _interval(share: Estimate | None) -> str:
+    if share is None or share.low is None or share.high is None:
         return "-"
     return f"{100 * share.low:.1f}-{100 * share.high:.1f}"
 
 
-def notes(board: Board) -> list[str]:
+def span(numbers: Sequence[int]) -> str:
+    """Return the least and the most of some numbers: "8-9"; "-" for none."""
+    if not numbers:
+        return "-"
+    least, most = min(numbers), max(numbers)
+    return str(least) if least == most else f"{least}-{most}"
+
+
+def notes(run: Run, board: Board) -> list[str]:
     """Return what a reader of the standings has to know."""
-    lines = [seats_line(board)]
-    lines += ["rating: TrueSkill mu ± 2 sigma; a win share's interval counts each match as one observation"]
-    if any(row.ratings["win_share"].low is None for row in board.standings):
-        lines.append("no interval below 10 matches a bot: play more --games")
+    lines = [
+        f"fair share {100 / run.config.seats:.3g} %; win share: as if each bot met all others equally often",
+        "rank, ± and 95 % hold what is true in 95 of 100 such runs, ranks in more",
+        "rating: TrueSkill, from all games at once; a match counts as one observation",
+        seats_line(board),
+    ]
+    if _timed(run, board):
+        lines.insert(3, f"{_clock(run)} ms: the median of a bot's {_clock(run)} time for a decision")
+    if any(row.strength.rating.low is None for row in board.standings):
+        lines.append("no interval below 5 matches a bot: play more --games")
     if len(board.standings) > _MATRIX:
         lines.append("who beats whom: --csv or --json with --resume")
     return lines
@@ -149,20 +185,19 @@ def seats_line(board: Board) -> str:
 
 
 def times(progress: Progress, board: Board) -> Iterator[RenderableType]:
-    """Yield a table of what bots took for a request, if this session has played, and of memory, where it is known."""
+    """Yield a table of the slowest decisions, if this session has played, and of memory, where it is known."""
     rows = []
     for row in board.standings:
-        took = progress.times[row.bot]
-        half, most = took.quantile_ms(0.5), took.quantile_ms(0.99)
-        if half is not None and most is not None:
-            cells = [str(row.rank), row.bot, f"{half:.1f} ms", f"{most:.1f} ms"]
-            if progress.peaks:
-                peak = progress.peaks.get(row.bot)
-                cells.append("-" if peak is None else f"{math.ceil(peak / 2**20)} MB")
-            rows.append(cells)
+        most = progress.times[row.bot].quantile_ms(0.99)
+        if most is not None:
+            peak = progress.peaks.get(row.bot)
+            rows.append([row.bot, f"{most:.1f} ms", "-" if peak is None else f"{math.ceil(peak / 2**20)} MB"])
     if rows:
+        known = bool(progress.peaks)
         yield ""
-        yield _ranked(["#", "time for a request", "median", "99 %", *(["memory"] if progress.peaks else [])], 1, rows)
+        yield _ranked(
+            ["bot", "99 % of decisions within", *(["memory"] if known else [])], 0, [row[: 2 + known] for row in rows]
+        )
 
 
 def duels(board: Board) -> Iterator[RenderableType]:
@@ -173,20 +208,14 @@ def duels(board: Board) -> Iterator[RenderableType]:
         shares = [duel.share if duel else None for duel in met]
         matches = [duel.matches for duel in met if duel and duel.share is not None]
         cells = ["-" if share is None else f"{share:.0%}" for share in shares]
-        rows.append([str(row.rank), row.bot, _span(matches), *cells])
+        rows.append([str(row.place), row.bot, span(matches), *cells])
     yield ""
     if all(row[2] == "-" for row in rows):
         most = max((duel.matches for row in board.duels.values() for duel in row.values()), default=0)
         yield Text(f"who beats whom: no pair has met in {MIN_MATCHES} matches (most: {most}); play more --games", "dim")
         return
-    yield _ranked(["#", "wins against", "matches", *(str(row.rank) for row in board.standings)], 1, rows)
+    yield _ranked(["#", "wins against", "matches", *(str(row.place) for row in board.standings)], 1, rows)
     yield Text(f"of the games that either of the two won; - below {MIN_MATCHES} matches of the pair", "dim")
-
-
-def _span(numbers: Sequence[int]) -> str:
-    """Return the least and the most of some numbers: "8-9"; "-" for none."""
-    least, most = min(numbers, default=0), max(numbers, default=0)
-    return "-" if not numbers else str(least) if least == most else f"{least}-{most}"
 
 
 def trouble(run: Run, folder: RunFolder, board: Board) -> Iterator[RenderableType]:

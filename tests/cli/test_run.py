@@ -44,16 +44,19 @@ TOP = [
     "given_up",
     "left_out",
 ]
-TOP += ["standings", "seats_win", "head_to_head", "speed", "request_ms", "peak_memory_bytes"]
+TOP += ["fair_share", "standings", "seats_win", "head_to_head", "speed", "request_ms", "peak_memory_bytes"]
 ROW = [
-    "rank",
+    "place",
     "bot",
-    "games",
-    "wins",
+    "ranks_95",
+    "rating",
+    "rating_95",
+    "win_share_adjusted",
+    "win_share_adjusted_95",
     "win_share",
-    "win_share_95",
-    "mu",
-    "sigma",
+    "wins",
+    "games",
+    "matches",
     "faults",
     "faults_committed",
     "forfeits",
@@ -89,7 +92,7 @@ def test_json_is_one_object_on_stdout_with_the_promised_fields(place: Place) -> 
     assert sorted(found) == sorted(TOP)
     told = {key: found[key] for key in TOP[:12] if key != "draws"}
     assert told == {
-        "version": 1,
+        "version": 2,
         "error": None,
         "run": "out",
         "rules": "coup",
@@ -102,13 +105,17 @@ def test_json_is_one_object_on_stdout_with_the_promised_fields(place: Place) -> 
         "left_out": [],
     }
     assert found["draws"] == sum(line["winner"] is None for line in results(place.folder / "out"))
-    assert [row["rank"] for row in found["standings"]] == [1, 2]
+    assert [row["place"] for row in found["standings"]] == [1, 2]
+    assert found["fair_share"] == 0.5
     for row in found["standings"]:
         assert list(row) == ROW
         assert row["games"] == 20
         assert row["win_share"] == pytest.approx(row["wins"] / 20)
-        low, high = row["win_share_95"]
-        assert 0 <= low <= row["win_share"] <= high <= 1
+        low, high = row["win_share_adjusted_95"]
+        assert 0 <= low <= row["win_share_adjusted"] <= high <= 1
+        low, high = row["rating_95"]
+        assert low < row["rating"] < high
+        assert row["ranks_95"] in ([1, 1], [1, 2], [2, 2])
         assert (row["forfeits"], row["faults_committed"]) == (0, 0)
         took = found["request_ms"][row["bot"]]
         assert 0 < took["median"] <= took["p99"] < 10_000
@@ -129,7 +136,7 @@ def test_json_is_printed_where_something_failed_too(place: Place) -> None:
     """One object with the reason, which stderr has too: before a game, and where a failure stopped the run."""
     ran = place.run("run", "gone.py", "--json")
     assert ran.code == 2
-    assert ran.json == {"version": 1, "error": "\n".join(ran.told).removeprefix("arena: ")}
+    assert ran.json == {"version": 2, "error": "\n".join(ran.told).removeprefix("arena: ")}
     assert "gone.py does not exist" in ran.json["error"]
     arguments = [*place.bots(2), "--games", 40, "--match-games", 2, "--jobs", 1, "--json", "--out", "out"]
     ran = place.run("run", *arguments, file_bytes=4096)
@@ -147,7 +154,7 @@ def test_json_follows_its_schema(place: Place) -> None:
     conforms(played, schema["$defs"]["Answer"], schema["$defs"])
     conforms(place.run("run", "gone.py", "--json").json, schema["$defs"]["Refused"], schema["$defs"])
     assert [part["$ref"].split("/")[-1] for part in schema["anyOf"]] == ["Answer", "Refused"]
-    for wrong in ({"version": 2}, {"games": "1"}, {"standings": [{}]}, {"more": 1}):
+    for wrong in ({"version": 1}, {"games": "1"}, {"standings": [{}]}, {"more": 1}):
         with pytest.raises(AssertionError):
             conforms(played | wrong, schema["$defs"]["Answer"], schema["$defs"])
 
@@ -186,10 +193,15 @@ def test_tables_are_data_and_all_else_goes_to_stderr(place: Place) -> None:
     assert "only for code you trust" in ran.err
     first, *rest = ran.out.splitlines()
     assert first.startswith("12 games of coup at 3 seats in 4 matches")
-    assert re.match(r"#  bot +rating +win share +95 % +games +faults +forfeits", rest[1])
-    assert [line.split()[0] for line in rest[2:5]] == ["1", "2", "3"]
-    assert {line.split()[1] for line in rest[2:5]} == {"a", "b", "c"}
-    assert "no interval below 10 matches a bot" in ran.out
+    assert rest[1].split() == ["rating", "win", "plain", "games/", "own"]
+    assert re.match(r"rank  bot +± 95 % +share +95 % +share +matches +faults +ms$", rest[2])
+    assert {line.split()[1] for line in rest[3:6]} == {"a", "b", "c"}
+    assert all(
+        re.fullmatch(r"1-3   [abc] +\d+\.\d +\d+\.\d% +- +\d+\.\d% +12/4 +0 +\d+\.\d", line) for line in rest[3:6]
+    )
+    assert "fair share 33.3 %; win share: as if" in ran.out
+    assert "own ms: the median of a bot's own time for a decision" in ran.out
+    assert "no interval below 5 matches a bot" in ran.out
     assert rest[-1] == "records out/records/, standard error out/logs/; arena verify out"
     assert "\x1b" not in ran.out + ran.err, "no colours in a pipe"
 
@@ -201,12 +213,21 @@ def test_names_with_markup_and_odd_characters_are_printed_as_they_are(place: Pla
     ran = place.run("run", *bots, "--games", 40, "--match-games", 4, "--out", "[bold]:cat:")
     assert ran.code == 0
     for name in names:
-        shown = [line for line in ran.out.splitlines() if line[1:].strip().startswith(f"{name} ")]
+        shown = [line for line in ran.out.splitlines() if re.sub(r"^\d+(-\d+)? +", "", line).startswith(f"{name} ")]
         assert len(shown) == 3, f"{name}: standings, times and duels"
     assert "records [bold]:cat:/records/" in ran.out
     assert place.run("verify", "[bold]:cat:").code == 0
     logs = list((place.folder / "[bold]:cat:" / "logs").glob("000000-*"))
     assert len(logs) == 4, "each bot has a file of its own"
+
+
+def test_the_standings_fit_a_terminal_of_eighty_columns(place: Place) -> None:
+    """With intervals, times and the sample bots' names; so do the lines that say what the numbers mean."""
+    bots = [f"{Path(sample).stem}={place.bot('a.py')}" for sample in SAMPLES]
+    ran = place.run("run", *bots, "--games", 40, "--match-games", 4, "--out", "out")
+    lines = ran.out[: ran.out.index("\n\nbot ")].splitlines()
+    assert len([line for line in lines if re.match(r"[1-7-]+ +[a-z_]+ +\d+\.\d ± ", line)]) == len(bots) == 7
+    assert max(map(len, lines)) <= 80
 
 
 def test_a_stdout_that_knows_ascii_only_gets_escapes(place: Place) -> None:
@@ -225,7 +246,7 @@ def test_a_pipe_gets_whole_lines_whatever_the_width_of_the_terminal(place: Place
     ran = place.run("run", *bots, "--games", 80, "--match-games", 8, "--seats", 8, COLUMNS="1")
     assert ran.code == 0
     for letter in "abcdefgh":
-        assert len(re.findall(rf"^\d+ +{letter * 35} ", ran.out, re.MULTILINE)) == 3
+        assert len(re.findall(rf"^(?:\d+(?:-\d+)? +)?{letter * 35} ", ran.out, re.MULTILINE)) == 3
     assert "…" not in ran.out
 
 
@@ -249,7 +270,7 @@ def test_a_terminal_shows_live_standings_and_then_the_result(place: Place) -> No
         assert "of 4 matches" in shown, "the live table"
         assert "games/s" in shown
         assert "Traceback" not in shown
-        assert len(re.findall(r"[12]  [ab] +\d+\.\d ± \d+\.\d +\d+\.\d% +- +8 +0 +0\r", shown)) == 2
+        assert len(re.findall(r"1-2   [ab] +\d+\.\d +\d+\.\d% +- +\d+\.\d% +8/4 +0 +\d+\.\d\r", shown)) == 2
 
 
 def read_terminal(descriptor: int) -> str:
@@ -375,7 +396,7 @@ def test_faults_are_counted_apart_from_what_follows_from_them(place: Place) -> N
     assert codes == {"illegal_move": 9, "out_of_lives": 3, "retired": 9}
     ran = place.run("run", "--resume", "out")
     assert "bad: 9 faults (illegal_move 9), 12 games forfeited (out_of_lives 3, retired 9)" in ran.out
-    assert re.search(r"2  bad .* 12 +9 +12$", ran.out, re.MULTILINE)
+    assert re.search(r"^1-2   bad .* 12/1 +9$", ran.out, re.MULTILINE)
 
 
 def test_the_exchange_in_the_file_that_the_report_names_is_what_crossed_the_pipe(place: Place) -> None:
