@@ -28,7 +28,7 @@ _STDERR_SHOWN = 160  # characters of each
 _LINE_SHOWN = 400  # characters of a request or an answer
 _HOLDERS = 3  # bots that are named while they hold a run up
 _MATRIX = 12  # bots up to which the terminal shows who beats whom
-_NAME_WIDTH = 12  # columns for a name in a narrow terminal; longer names wrap
+_NAME_WIDTH = 10  # columns for a name in a narrow terminal; longer names wrap
 
 
 def live(progress: Progress) -> RenderableType:

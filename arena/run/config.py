@@ -47,7 +47,7 @@ class RunConfig:
 
     def plan(self) -> Plan:
         """Return who plays whom. Raises ValueError, with what is allowed, for numbers that make no plan."""
-        return plan(len(self.bots), self.seats, self.games, self.match_games, keyed_shuffle(self.key, "schedule"))
+        return _planned(len(self.bots), self.seats, self.games, self.match_games, self.key)
 
     def spec(self, match: int, bots: Sequence[int]) -> MatchSpec:
         """Return the spec of one match."""
@@ -102,6 +102,11 @@ class RunConfig:
             return read_config
         except (AttributeError, KeyError, TypeError, ValueError) as problem:
             raise FolderError(f"run.json was changed: {problem!r}; start a new run") from None
+
+
+@functools.lru_cache(maxsize=2)  # a long plan takes seconds, and is needed for its announcement and for playing
+def _planned(bots: int, seats: int, games: int, match_games: int, key: bytes) -> Plan:
+    return plan(bots, seats, games, match_games, keyed_shuffle(key, "schedule"))
 
 
 def seed_key(seed: int | None) -> bytes:
