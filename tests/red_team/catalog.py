@@ -555,6 +555,7 @@ _ROWS = (
             "tests/bots/test_building.py::test_a_hostile_build_costs_only_its_own_bot",
         ),
     ),
+    _row(115, "pseudo-terminals, which no limit counts", Probes("isolation", FILES, works=("115.*",))),
 )
 ROWS = {row.number: row for row in _ROWS}
 assert len(ROWS) == len(_ROWS)

@@ -103,7 +103,11 @@ def _limits(limits: Limits, cores: int) -> dict[str, Any]:
         "NanoCpus": 0 if limits.cores >= cores else int(limits.cores * 1e9),
         "CpusetCpus": _our_cores(cores),
         "OomScoreAdj": 500,  # a machine without memory takes a bot, not the referee
-        "Tmpfs": {"/tmp": tmp, "/dev/shm": f"rw,nosuid,nodev,noexec,mode=1777,size={SHM_MB}m,nr_inodes=64"},
+        "Tmpfs": {
+            "/tmp": tmp,
+            "/dev/shm": f"rw,nosuid,nodev,noexec,mode=1777,size={SHM_MB}m,nr_inodes=64",
+            "/dev/pts": "ro,nosuid,nodev,noexec,mode=0555,size=4k,nr_inodes=2",  # no terminals: no limit counts them
+        },
         "Ulimits": [{"Name": name, "Soft": soft, "Hard": hard} for name, (soft, hard) in _ulimits(limits).items()],
     }
 

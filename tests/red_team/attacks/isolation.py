@@ -112,6 +112,7 @@ def _kernel() -> Iterator[tuple[str, Check]]:
     yield "60.syslog", lambda: try_call("syslog", 3, ctypes.create_string_buffer(64), 64)
     yield "60.kernel-log", lambda: os.close(os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK))
     yield "60.open-by-handle", open_by_handle
+    yield "115.pseudo-terminal", terminal
     yield "111.affinity", lambda: os.sched_setaffinity(0, os.sched_getaffinity(0))
     yield "61.i386", i386
     yield "61.x32", x32
@@ -525,6 +526,12 @@ def cgroup_folder() -> str:
         return check
 
     return calls.first_open((folder, make(folder)) for folder in roots)
+
+
+def terminal() -> None:
+    """Make a pseudo-terminal."""
+    for end in os.openpty():
+        os.close(end)
 
 
 def disk() -> str:
