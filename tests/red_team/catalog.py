@@ -556,6 +556,19 @@ _ROWS = (
         ),
     ),
     _row(115, "pseudo-terminals, which no limit counts", Probes("isolation", FILES, works=("115.*",))),
+    _row(116, "pages that others have mapped", Channel(("mapped-pages",))),
+    _row(117, "the free space of another box's /tmp, asked by number", Channel(("others-free-space",))),
+    _row(118, "numbers of sessions", Channel(("session-numbers",))),
+    _row(
+        119,
+        "a file of /proc that tells of another box",
+        _by("tests/sandbox/test_proc_between_boxes.py::test_what_differs_between_boxes_or_moves_has_a_reason"),
+    ),
+    _row(
+        120,
+        "a system call that nobody thought of",
+        _by("tests/sandbox/linux/test_seccomp.py::test_each_call_that_is_left_open_has_its_reason"),
+    ),
 )
 ROWS = {row.number: row for row in _ROWS}
 assert len(ROWS) == len(_ROWS)

@@ -120,6 +120,12 @@ CHANNELS: dict[str, Known] = {
     "eventfd-numbers": replace(
         _everywhere("the kernel numbers all eventfds of the machine", "the limit of open files", sure=True), width=200
     ),
+    "mapped-pages": replace(
+        _everywhere("the kernel tells a process which of its pages others have mapped", "nothing", sure=False),
+        width=200,
+    ),
+    "others-free-space": _closed(sure=False),  # x86 alone has the call
+    "session-numbers": _everywhere("the kernel numbers all sessions of the machine", "the limit of CPU time"),
     "uptime": _closed(sure=False),  # needs a machine that is idle at times
     "pressure": _closed(sure=False),  # needs sender and receiver on one core
     "cpu-contention": _everywhere(_TIMING, "bots are frozen while they aren't asked"),

@@ -87,9 +87,12 @@ _OTHER_FAMILY = (Compare(0, WORD, AF_UNIX, equal=False),)
 # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET, <linux/sched.h>; clone can't make a time namespace
 # and CLONE_PIDFD, for the reason of pidfd_open
 _CLONE = _any_bit(0, 0x1000, 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)
-# F_GETLK, F_SETLK, F_SETLKW, F_OFD_*, F_SETLEASE, F_GETLEASE, F_NOTIFY, <linux/fcntl.h>
-_LOCKS = _is(1, 5, 6, 7, 36, 37, 38, 1024, 1025, 1026)
-_TERMINAL_INPUT = _is(1, 0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: typing into the terminal of whoever started us
+# F_GETLK, F_SETLK, F_SETLKW, F_OFD_*, F_SETLEASE, F_GETLEASE, F_NOTIFY, F_GET_RW_HINT and F_SET_RW_HINT (which before
+# Linux 6.9 anybody could set on a file), <linux/fcntl.h>
+_LOCKS = _is(1, 5, 6, 7, 36, 37, 38, 1024, 1025, 1026, 1035, 1036)
+# TIOCSTI, TIOCLINUX: typing into the terminal of whoever started us; and all of type 'f', with which file systems keep
+# and tell what was read of a file
+_CONTROLS = (*_is(1, 0x5412, 0x541C), Compare(1, 0xFF00, 0x6600))
 # MAP_HUGETLB, MFD_HUGETLB, SHM_HUGETLB: pages set aside for others, which memory limits don't count
 _HUGE_MAP, _HUGE_FILE, _HUGE_SEGMENT = _any_bit(3, 0x40000), _any_bit(1, 0x4), _any_bit(2, 0x800)
 # All but FUTEX_WAIT (0) and FUTEX_WAIT_BITSET (9), the only operations below 16 whose bits 1 and 2 are 0 and whose bits
@@ -128,6 +131,9 @@ RULES = (
     Rule("fsmount", 432, 432, errno.EPERM),
     Rule("fspick", 433, 433, errno.EPERM),
     Rule("mount_setattr", 442, 442, errno.EPERM),
+    Rule("statmount", 457, 457, errno.ENOSYS),  # what is mounted, and which namespaces there are
+    Rule("listmount", 458, 458, errno.ENOSYS),
+    Rule("listns", 470, 470, errno.ENOSYS),
     Rule("name_to_handle_at", 303, 264, errno.EPERM),
     Rule("open_by_handle_at", 304, 265, errno.EPERM),
     # --- other processes
@@ -153,7 +159,7 @@ RULES = (
     Rule("personality", 135, 92, errno.EPERM),
     Rule("modify_ldt", 154, None, errno.EPERM),
     Rule("lookup_dcookie", 212, 18, errno.EPERM),
-    Rule("ioctl", 16, 29, errno.EPERM, _TERMINAL_INPUT),
+    Rule("ioctl", 16, 29, errno.EPERM, _CONTROLS),
     # --- the machine
     Rule("mmap", 9, 222, errno.ENOMEM, _HUGE_MAP),
     Rule("memfd_create", 319, 279, errno.ENOMEM, _HUGE_FILE),
@@ -188,6 +194,7 @@ RULES = (
     Rule("futex_requeue", 456, 456, errno.ENOSYS),
     Rule("fcntl", 72, 25, errno.ENOSYS, _LOCKS),
     Rule("flock", 73, 32, errno.ENOSYS),
+    Rule("ustat", 136, None, errno.ENOSYS),  # the free blocks and files of any mounted file system: another's /tmp
     Rule("inotify_init", 253, None, errno.ENOSYS),
     Rule("inotify_init1", 294, 26, errno.ENOSYS),
     Rule("inotify_add_watch", 254, 27, errno.ENOSYS),

@@ -71,6 +71,7 @@ _X86_64 = {
     "umount2": 166,
     "unshare": 272,
     "userfaultfd": 323,
+    "ustat": 136,
 }
 _AARCH64 = {
     "add_key": 217,

@@ -48,6 +48,7 @@ IN_OPEN = 0x20
 RWF_NOWAIT = 8
 FUTEX_WAIT, FUTEX_WAKE = 0, 1  # of files, not of the process alone
 WORDS = 40  # a thread each, of the 64 that a bot may have
+PAGES = 200  # of a file each
 EVENTS = 200  # of the 256 files that it may have open
 
 
@@ -681,6 +682,113 @@ class EventNumbers(Channel):
         return sum((number in found) << place for place, number in enumerate(self.known))
 
 
+class MappedPages(Channel):
+    """Which pages of files others have mapped, too: the kernel tells by /proc/self/pagemap."""
+
+    def begin(self) -> None:
+        """Open the files."""
+        self.files = [os.open(path, os.O_RDONLY) for path in quiet_files()[:PAGES]]
+        self.held: list[int] = []
+
+    def put(self, bit: int) -> None:
+        """Map a page for each bit."""
+        self.drop()
+        for place in bits_of(bit):
+            self.map(self.files[place])
+
+    def map(self, file: int) -> int:
+        """Map a file's first page, and read it; return the address."""
+        address = calls.mapped(file, mmap.PAGESIZE)
+        ctypes.string_at(address, 1)
+        self.held.append(address)
+        return address
+
+    def drop(self) -> None:
+        """Map none."""
+        while self.held:
+            calls.libc.munmap(ctypes.c_void_p(self.held.pop()), ctypes.c_size_t(mmap.PAGESIZE))
+
+    def get(self) -> float:
+        """Map all; see which aren't ours alone."""
+        found = 0
+        with open("/proc/self/pagemap", "rb", buffering=0) as pages:
+            for place, file in enumerate(self.files):
+                pages.seek(self.map(file) // mmap.PAGESIZE * 8)
+                entry = struct.unpack("Q", pages.read(8))[0]
+                found |= (not entry >> 56 & 1) << place
+        self.drop()
+        return found
+
+    def end(self) -> None:
+        """Close the files."""
+        self.drop()
+        while self.files:
+            os.close(self.files.pop())
+
+
+class OthersFreeSpace(Channel):
+    """The free space of a file system that only the other sees: ustat(2) asks by number."""
+
+    def __init__(self) -> None:
+        self.path = os.path.join(tempfile.gettempdir(), f"space-{TOKEN}")
+        self.before: dict[int, int] = {}
+
+    def put(self, bit: int) -> None:
+        """Fill or free some."""
+        with open(self.path, "wb") as file:
+            file.write(bytes(2 * MB * bit))
+
+    def get(self) -> float:
+        """Add up what is free in all file systems without a disk."""
+        free = 0
+        for number in range(1, 512):
+            buffer = ctypes.create_string_buffer(64)
+            try:
+                calls.call("ustat", (number & 0xFF) | (number >> 8 << 20), buffer)
+            except OSError as problem:
+                if problem.errno == errno.EINVAL:
+                    continue
+                raise
+            free += struct.unpack_from("i", buffer)[0]
+        return float(free)
+
+    def end(self) -> None:
+        """Remove the file."""
+        with contextlib.suppress(OSError):
+            os.unlink(self.path)
+
+
+class SessionNumbers(Channel):
+    """The number of a new session's group of the scheduler, which /proc tells."""
+
+    def put(self, bit: int) -> None:
+        """Make some."""
+        for _ in range(8 * bit):
+            self.number()
+
+    def number(self) -> float:
+        """Make one in a child; return its number."""
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.setsid()
+            with open("/proc/self/autogroup", "rb") as file:
+                os.write(writing, file.read())
+            os._exit(0)
+        os.close(writing)
+        said = os.read(reading, 100)
+        os.close(reading)
+        os.waitpid(child, 0)
+        return float(said.split()[0].rpartition(b"-")[2])
+
+    def get(self) -> float:
+        """Make one."""
+        return self.number()
+
+    def end(self) -> None:
+        """Leave nothing."""
+
+
 def bits_of(number: int) -> list[int]:
     """Return the places of the bits that are 1."""
     return [place for place in range(number.bit_length()) if number >> place & 1]
@@ -826,6 +934,9 @@ def channels() -> dict[str, Channel]:
         "shared-futex": SharedFutex(),
         "end-of-thread": EndOfThread(),
         "eventfd-numbers": EventNumbers(),
+        "mapped-pages": MappedPages(),
+        "others-free-space": OthersFreeSpace(),
+        "session-numbers": SessionNumbers(),
         "uptime": Idle("/proc/uptime", 1),
         "pressure": Idle("/proc/pressure/cpu", 4),
         "cpu-contention": Contention(),

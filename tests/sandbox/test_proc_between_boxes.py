@@ -1,0 +1,102 @@
+"""What two boxes see of /proc and /sys is the same and stands still, but for files that a table gives a reason for."""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+from arena.sandbox import Box, Choice, Limits, Program, Sandbox, make, why_not
+from tests.sandbox.linux.left_open import PROC
+from tests.sandbox.talk import close, read_line
+
+pytestmark = pytest.mark.boxes
+
+Needs = Callable[[str, str | None], None]
+
+# Prints for each line read a file's name and a digest of what can be read of it, for all files; "act" first does what
+# others might see: children, sessions, pipes, files, sockets, memory, reads of files that all boxes have.
+LOOKER = r"""
+import hashlib, json, os, socket, sys
+def text(path):
+    try:
+        if os.path.islink(path):
+            return os.readlink(path)
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            return hashlib.sha256(os.read(file, 65536)).hexdigest()
+        finally:
+            os.close(file)
+    except OSError as problem:
+        return str(problem.errno)
+def look():
+    found = {}
+    for root in ("/proc", "/proc/self/", "/sys"):
+        for where, folders, names in os.walk(root):
+            folders[:] = [name for name in folders if name != "task" and not (where == "/proc" and name.isdigit())]
+            for name in names:
+                path = os.path.join(where, name)
+                found[path] = text(path)
+    return found
+def act():
+    for _ in range(20):
+        child = os.fork()
+        if child == 0:
+            os.setsid()
+            held = [os.pipe() for _ in range(50)] + [socket.socketpair() for _ in range(20)]
+            bytearray(1 << 20)
+            os._exit(0)
+        os.waitpid(child, 0)
+    with open("/tmp/file", "wb") as file:
+        file.write(bytes(1 << 20))
+    for where, _, names in os.walk("/usr/lib"):
+        for name in names[:5]:
+            text(os.path.join(where, name))
+for line in sys.stdin:
+    if line == "act\n":
+        act()
+    print(json.dumps({} if line == "act\n" else look()), flush=True)
+"""
+
+
+@pytest.fixture(params=["bubblewrap", "docker"])
+def sandbox(request: pytest.FixtureRequest, needs: Needs, tmp_path: Path) -> Iterator[Sandbox]:
+    name = request.param
+    trouble = why_not(name)
+    needs(name, None if trouble is None else str(trouble))
+    sandbox = make(Choice(name), tmp_path / "scratch")
+    yield sandbox
+    sandbox.close()
+
+
+def ask(box: Box, word: bytes) -> dict[str, str]:
+    os.write(box.stdin, word + b"\n")
+    answer = json.loads(read_line(box.stdout))
+    return {re.sub(r"/map_files/.*", "/map_files/x", name): seen for name, seen in answer.items()}
+
+
+def test_what_differs_between_boxes_or_moves_has_a_reason(sandbox: Sandbox, tmp_path: Path) -> None:
+    """So a kernel's new file fails here, unless it is covered or the table says why it may be seen."""
+    files = tmp_path / "bot"
+    files.mkdir()
+    (files / "look.py").write_text(LOOKER)
+    python = "/usr/bin/python3" if sandbox.name == "bubblewrap" else "python3"
+    program = Program((python, str(files / "look.py")), files, files=files)
+    boxes = [sandbox.start(program, Limits()) for _ in range(2)]
+    try:
+        one, other = boxes
+        first, second = ask(one, b"look"), ask(other, b"look")
+        assert len(first) > 100
+        ask(other, b"act")
+        third = ask(one, b"look")
+    finally:
+        for box in boxes:
+            close(box)
+    differ = {
+        name for seen in (second, third) for name in first.keys() | seen.keys() if first.get(name) != seen.get(name)
+    }
+    patterns = [os.path.join("/proc/self", pattern) for _, names in PROC for pattern in names.split()]
+    assert sorted(name for name in differ if not any(fnmatchcase(name, pattern) for pattern in patterns)) == []
