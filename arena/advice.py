@@ -284,8 +284,8 @@ def _missing_program(seen: Evidence) -> Words | None:
         return {"name": name, "where": "on this machine", "there": "install it"}
     if programs_of(seen.sandbox).image:
         return {"name": name, "where": "in the box", "there": "take an image that has it (--docker-image)"}
-    there = "; ".join(finding.text for finding in languages())
-    return {"name": name, "where": "in the box", "there": f"arena doctor says of languages: {there}"}
+    there = f"arena doctor says of languages: {languages().trouble.text}"
+    return {"name": name, "where": "in the box", "there": there}
 
 
 def _exception(seen: Evidence) -> Words | None:

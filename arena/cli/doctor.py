@@ -17,26 +17,35 @@ if TYPE_CHECKING:
 
     from arena.sandbox import Finding
 
-_COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
+_COLOURS = {"ok": "green", "tip": "cyan", "warn": "yellow", "fail": "red"}
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 def doctor(as_json: bool) -> None:
-    """Check this host: sandboxes, clocks, languages.
+    """Check this host: sandboxes, languages, and what makes times vary.
 
-    Prints what is found, and for what could be better the command that mends it.
+    Prints what is found, with the command that mends it: first what stops a run (fail), then what strangers' bots need
+    (warn), then what would be better (tip).
 
     Exit code 0 if a sandbox that isolates works, else 1.
     """
     from arena.sandbox import ISOLATING, boxes, findings
 
     tried = boxes()
-    found = list(findings(tried))
+    found = findings(tried)
     works = any(tried[name] is None for name in ISOLATING)
     if as_json:
-        fields = ("what", "level", "text", "mend", "then")
-        rows = [{name: getattr(finding, name) for name in fields} for finding in found]
+        rows = [
+            {
+                "what": finding.what,
+                "level": finding.level,
+                "text": finding.trouble.text,
+                "mend": finding.trouble.command,
+                "then": finding.trouble.then,
+            }
+            for finding in found
+        ]
         told = {name: None if trouble is None else str(trouble) for name, trouble in tried.items()}
         write(json.dumps({"isolates": works, "boxes": told, "findings": rows}))
     else:
@@ -54,10 +63,10 @@ def _lines(found: "Sequence[Finding]") -> "Iterator[str]":
     columns = max(width(), len(indent) + 20)
     for finding in found:
         level = click.style(f"{finding.level:4}", fg=_COLOURS[finding.level])
-        text = f"\n{indent}".join(textwrap.wrap(finding.text, columns - len(indent), break_on_hyphens=False))
+        text = f"\n{indent}".join(textwrap.wrap(finding.trouble.text, columns - len(indent), break_on_hyphens=False))
         yield f"{level}  {finding.what:{widest}}  {text}"
-        if finding.mend:
-            yield f"{indent}$ {finding.mend}"
-        if finding.then:
-            for line in textwrap.wrap(finding.then, columns - len(indent) - 2, break_on_hyphens=False):
+        if finding.trouble.command:
+            yield f"{indent}$ {finding.trouble.command}"
+        if finding.trouble.then:
+            for line in textwrap.wrap(finding.trouble.then, columns - len(indent) - 2, break_on_hyphens=False):
                 yield f"{indent}  {line}"

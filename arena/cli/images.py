@@ -20,7 +20,7 @@ def sandbox() -> None:
 
 @sandbox.group()
 def image() -> None:
-    """Build, list and check the images of Docker boxes: one for each language.
+    """Build and list the images of Docker boxes: one for each language.
 
     Without a LANGUAGE a command is about all of them; native runs compiled bots and shell scripts.
     """
@@ -74,38 +74,6 @@ def list_() -> None:
     show(table(["language", "image", "id", Column("size", number=True), "built"], rows))
     if missing:
         note(f"build what is missing: arena sandbox image build {' '.join(missing)}")
-
-
-@image.command()
-@click.argument("languages", nargs=-1, metavar="[LANGUAGE]...", type=click.Choice(_LANGUAGES))
-@click.option(
-    "--docker-runtime", metavar="NAME", help="Runtime of the containers, such as runsc.  [the engine's default]"
-)
-def check(languages: tuple[str, ...], docker_runtime: str | None) -> None:
-    """Start a hardened container of each image and look from inside what it may do."""
-    from arena.sandbox import ProgramError, SandboxError
-    from arena.sandbox.docker import image as images
-
-    _need_engine()
-    built = [found.language for found in images.listing() if found.id is not None]
-    asked = languages or tuple(built)
-    if not asked:
-        refuse("there is no image yet: arena sandbox image build")
-    rows = []
-    failed = False
-    for language in asked:
-        try:
-            findings = images.check(language, docker_runtime)
-        except (SandboxError, ProgramError) as problem:
-            error(f"{language}: {problem}")
-            failed = True
-            continue
-        for finding in findings:
-            rows.append([language, finding.what, "ok" if finding.good else "FAILED", finding.seen])
-            failed = failed or not finding.good
-    if rows:
-        show(table(["image", "check", "", "seen"], rows))
-    sys.exit(1 if failed else 0)
 
 
 def _need_engine() -> None:

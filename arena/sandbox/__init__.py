@@ -5,14 +5,23 @@ else of ours. A backend stands behind `Sandbox`.
 """
 
 from arena.sandbox.backend import Backend
-from arena.sandbox.backends import backend, make, programs_of, strongest, sweep, sweep_all, takers, why_not
+from arena.sandbox.backends import (
+    backend,
+    make,
+    programs_of,
+    strongest,
+    sweep,
+    sweep_all,
+    takers,
+    why_no_strangers,
+    why_not,
+)
 from arena.sandbox.box import CLOSE_MS, Box, Counted, Exit, Program, ProgramError, Sandbox, SandboxError, Spent
 from arena.sandbox.bundle import NOT_GIVEN, copy_files
 from arena.sandbox.capture import Capture
 from arena.sandbox.cause import caused
 from arena.sandbox.choice import ISOLATING, NAMES, Choice
-from arena.sandbox.doctor import boxes, findings, languages
-from arena.sandbox.finding import Finding
+from arena.sandbox.doctor import Finding, boxes, findings, languages
 from arena.sandbox.limits import LIMITS, LimitRule, Limits
 from arena.sandbox.linux.launch import PR_SET_CHILD_SUBREAPER, become_subreaper
 from arena.sandbox.linux.tasks import Waits
@@ -81,5 +90,6 @@ __all__ = [
     "sync_tree",
     "takers",
     "trouble_of",
+    "why_no_strangers",
     "why_not",
 ]

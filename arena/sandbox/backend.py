@@ -3,20 +3,14 @@
 Must not know which sandboxes there are. Each has a `BACKEND` in its file or in its room's door; choice.py names them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from arena.sandbox.box import Sandbox
 from arena.sandbox.choice import Choice
-from arena.sandbox.finding import Finding
 from arena.sandbox.programs import Programs
 from arena.sandbox.trouble import Trouble
-
-
-def no_findings(trouble: Trouble | None) -> Iterator[Finding]:
-    """Yield nothing: the doctor has nothing to say of a sandbox that works everywhere."""
-    return iter(())
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +19,12 @@ class Backend:
 
     make: return it, with its temporary files below the folder; raises SandboxError if it can't be had. why_not: say why
     it doesn't work here and how to get it, None because a trial worked. sweep: remove what its dead users left on this
-    machine (groups, containers, folders); never raises. programs: where it finds interpreters. findings: yield what
-    the doctor says of it, given what `why_not` returned. takes: the fields of Choice, beside the name, that it reads.
+    machine (groups, containers, folders); never raises. programs: where it finds interpreters. takes: the fields of
+    Choice, beside the name, that it reads.
     """
 
     make: Callable[[Choice, Path], Sandbox]
     why_not: Callable[[Choice], Trouble | None]
     sweep: Callable[[], object]
     programs: Callable[[], Programs]
-    findings: Callable[[Trouble | None], Iterator[Finding]] = no_findings
     takes: tuple[str, ...] = ()

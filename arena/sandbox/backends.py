@@ -13,6 +13,7 @@ from pathlib import Path
 from arena.sandbox.backend import Backend
 from arena.sandbox.box import Sandbox
 from arena.sandbox.choice import ISOLATING, NAMES, Choice
+from arena.sandbox.linux import cgroup
 from arena.sandbox.programs import Programs
 from arena.sandbox.trouble import Trouble
 
@@ -42,6 +43,17 @@ def strongest() -> tuple[str, dict[str, Trouble]]:
             return name, reasons
         reasons[name] = reason
     return "process", reasons
+
+
+def why_no_strangers(choice: Choice) -> Trouble | None:
+    """Say why a sandbox may not run strangers' bots on this host and how to get there, or return None if it may.
+
+    It must isolate, work, and have control groups: without them one bot can make another late, and limits of memory
+    and processes come too late.
+    """
+    if not choice.isolates:
+        return Trouble("it keeps nothing from a bot")
+    return why_not(choice.name, choice) or cgroup.lacking()
 
 
 def programs_of(name: str) -> Programs:

@@ -1,4 +1,4 @@
-"""What sandboxes share whose programs descend from this process: pipes, clock, freezing, excesses, control groups.
+"""What sandboxes share whose programs descend from this process: pipes, and which control groups they may have.
 
 Must not know how a program is kept apart nor how it is ended.
 """
@@ -9,9 +9,10 @@ import subprocess
 from pathlib import Path
 from typing import Literal
 
-from arena.sandbox.box import Box, Counted, Sandbox, SandboxError, Spent
+from arena.sandbox.box import Counted, Sandbox, SandboxError
+from arena.sandbox.grouped import GroupedBox
 from arena.sandbox.limits import Limits
-from arena.sandbox.linux import Cgroup, Watch, cgroup, tasks
+from arena.sandbox.linux import Cgroup, Watch, cgroup
 from arena.sandbox.wait import reap_late
 
 # Errors of exec and chdir that are the program's; others (EAGAIN, ENOMEM, EMFILE, ...) are this machine's.
@@ -63,12 +64,13 @@ class ChildSandbox(Sandbox):
         return f"approximate limits: {', '.join(vague)}" if vague else "limits by control groups"
 
 
-class ChildBox(Box):
-    """Hold a child's pipes, and the control group or the watch of what descends from it; see `Box`."""
+class ChildBox(GroupedBox):
+    """Hold a child's pipes; see `GroupedBox`."""
 
     def __init__(
         self, popen: subprocess.Popen[bytes], limits: Limits, group: Cgroup | None, watch: Watch | None
     ) -> None:
+        super().__init__(limits, group, watch)
         assert popen.stdin is not None
         assert popen.stdout is not None
         assert popen.stderr is not None
@@ -79,38 +81,6 @@ class ChildBox(Box):
         for end in (self.stdin, self.stdout, self.stderr):
             os.set_blocking(end, False)  # the program's ends stay blocking
         self._popen = popen
-        self._limits = limits
-        self._group = group
-        self._watch = watch
-        self._counter = group or watch
-        self._excess: str | None = None  # the limit that we killed it for
-        self._closed = False
-
-    def cpu_ns(self) -> int | None:
-        """Return the CPU time of the program and all its descendants; without control groups, of those seen."""
-        return None if self._closed or self._counter is None else self._counter.cpu_ns()
-
-    def peak_bytes(self) -> int | None:
-        """Return the most memory that the control group has had at a time."""
-        return None if self._closed or self._group is None else self._group.peak_bytes()
-
-    def spent(self) -> dict[int, Spent] | None:
-        """Return what each task has spent; see `Box.spent`."""
-        return None if self._closed or self._counter is None else tasks.spent(self._counter.tasks())
-
-    def ready(self) -> bool:
-        """Tell whether a task is on a core, or waits for one."""
-        return not self._closed and self._counter is not None and tasks.ready(self._counter.tasks())
-
-    def freeze(self) -> None:
-        """Stop it, if it has a control group; see `Box.freeze`."""
-        if self._group is not None and not self._closed:
-            self._group.freeze()
-
-    def thaw(self) -> None:
-        """Let it go on."""
-        if self._group is not None and not self._closed:
-            self._group.thaw()
 
     def close_stdin(self) -> None:
         """Close the end that is written to."""
@@ -124,16 +94,6 @@ class ChildBox(Box):
                 pipe.close()
         self.stdin = self.stdout = self.stderr = -1
 
-    def _end_excess(self) -> None:
-        """Kill a running program that is over a limit which only we can see."""
-        if self._excess is None:
-            if self._group is not None and self._used_up():
-                self._excess = "cpu_s"
-            elif self._watch is not None:
-                self._excess = self._watch.exceeded()
-        if self._excess is not None:
-            self._kill_all()
-
     def _counted(self, well: bool) -> Counted:
         """Return what the control group has counted.
 
@@ -145,12 +105,3 @@ class ChildBox(Box):
         if not well and self._group.host_oom():
             raise SandboxError("the machine ran out of memory, and its kernel killed a program for it")
         return self._group.counted()
-
-    def _used_up(self, margin_s: float = 0.0) -> bool:
-        """Tell whether the CPU time is spent, but for a margin, since SIGXCPU uses another clock."""
-        used = self.cpu_ns()
-        return used is not None and used >= (self._limits.cpu_s - margin_s) * 1e9
-
-    def _kill_all(self) -> None:
-        """Send SIGKILL to all of it, and don't wait."""
-        raise NotImplementedError

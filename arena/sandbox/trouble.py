@@ -21,9 +21,9 @@ class Remedy(Enum):
     """
 
     # bubblewrap
+    A_LINUX = ("wsl --install", "then run the arena in it; on macOS in a virtual machine with Linux")
     INSTALL_BWRAP = ("sudo apt install bubblewrap", "")
     UPGRADE_BWRAP = ("sudo apt update && sudo apt install bubblewrap", "or take Debian 12, Ubuntu 24.04 or Fedora 38")
-    INSTALL_WSL = ("wsl --install", "then run the arena in it")
     SWITCH_NAMESPACES_ON = ("sudo sysctl kernel.unprivileged_userns_clone=1", "")
     ALLOW_NAMESPACES = ("sudo sysctl user.max_user_namespaces=10000", "")
     APPARMOR_PROFILE = (
@@ -63,22 +63,20 @@ class Remedy(Enum):
 
     # Docker
     INSTALL_CLIENT = ("pip install 'docker>=7.0'", "")
-    INSTALL_SSH_CLIENT = ("pip install 'docker[ssh]>=7.0'", "or unset DOCKER_HOST for this machine's engine")
     INSTALL_DOCKER = ("sudo apt install docker.io", "")
-    INSTALL_DOCKER_MAC = ("brew install --cask docker", "then open it once")
-    START_DOCKER = ("sudo systemctl start docker", "")
-    START_DOCKER_NO_SYSTEMD = ("sudo service docker start", "")
-    START_DOCKER_MAC = ("open -a Docker", "")
-    RESTART_DOCKER = ("sudo systemctl restart docker", "")
-    RESTART_DOCKER_NO_SYSTEMD = ("sudo service docker restart", "")
-    JOIN_DOCKER = ('sudo usermod -aG docker "$USER"', "then log in again; who is in that group is as good as root")
+    START_DOCKER = ("sudo systemctl start docker", "or without systemd: sudo service docker start")
+    RESTART_DOCKER = ("sudo systemctl restart docker", "or without systemd: sudo service docker restart")
+    BE_ROOT = (
+        "sudo arena run BOT BOT --sandbox docker",
+        "since Docker's boxes need control groups",
+    )
+    ENGINE_HERE = ("sudo apt install docker.io", "and run the arena on the same Linux as that engine, as root")
     UNSET_HOST = ("unset DOCKER_HOST", "for this machine's engine, or start the one that it names")
     UNSET_TLS = ("unset DOCKER_TLS_VERIFY DOCKER_CERT_PATH", "or set DOCKER_HOST to the engine that they belong to")
     ASK_DOCKER = ("docker info", "and mend what it warns of")
     BUILD_IMAGE = ("arena sandbox image build {}", "")
     OTHER_BASE = ("arena sandbox image build {} --base IMAGE", "with an image that is here")
     PULL_IMAGE = ("docker pull {}", "")
-    INSTALL_RUNSC = ("sudo runsc install && sudo systemctl restart docker", "once gVisor's runsc is installed")
     NAME_RUNTIME = ("sudo systemctl restart docker", "once /etc/docker/daemon.json has it under runtimes")
 
     # what makes times vary, and the machine

@@ -1,4 +1,4 @@
-"""Tests of `arena sandbox image`: the images are built, listed and checked; what goes wrong is one clear message.
+"""Tests of `arena sandbox image`: the images are built and listed; what goes wrong is one clear message.
 
 Each language has one Dockerfile in arena/sandbox/docker/images.
 """
@@ -33,7 +33,6 @@ def test_every_language_has_a_dockerfile_that_fetches_only_what_its_base_lacks()
         assert "USER 65534:65534" in lines
         (run,) = (line for line in lines if line.startswith("RUN"))
         assert run.startswith("RUN command -v")
-    assert tuple(image.SPEAKS) == LANGUAGES
 
 
 @pytest.mark.usefixtures("docker")
@@ -49,31 +48,6 @@ def test_list_shows_each_language_and_says_how_to_get_what_is_missing() -> None:
     assert (result.stderr == "") == (not missing)
     if missing:
         assert result.stderr.endswith(f"arena sandbox image build {' '.join(missing)}\n")
-
-
-@pytest.mark.usefixtures("docker")
-def test_check_looks_from_inside_and_finds_every_protection_in_force() -> None:
-    """What a container must not be able to do is tried from inside."""
-    result = arena_sandbox("image", "check", "python")
-    assert result.exit_code == 0, result.output
-    rows = [line.split(maxsplit=1)[1] for line in result.stdout.splitlines()[1:]]
-    for what in (
-        "not root",
-        "no capabilities",
-        "seccomp in force",
-        "no network",
-        "read-only files",
-        "runs its language",
-    ):
-        assert any(row.startswith(what) and " ok " in row for row in rows), result.stdout
-
-
-@pytest.mark.usefixtures("docker")
-def test_check_fails_for_a_runtime_that_the_engine_doesnt_know() -> None:
-    """No other runtime is taken silently."""
-    result = arena_sandbox("image", "check", "python", "--docker-runtime", "no-such-runtime")
-    assert result.exit_code == 1
-    assert result.stderr.startswith("arena: python: the Docker engine knows no runtime no-such-runtime")
 
 
 @pytest.mark.usefixtures("docker")
@@ -105,7 +79,7 @@ def test_an_unknown_language_is_refused_with_those_there_are() -> None:
     assert "'python', 'node', 'native', 'java'" in result.stderr
 
 
-@pytest.mark.parametrize("command", ["build", "list", "check"])
+@pytest.mark.parametrize("command", ["build", "list"])
 def test_without_an_engine_a_command_says_how_to_get_one(command: str, tmp_path: Path) -> None:
     """An error says how to get an engine; never a traceback."""
     ran = subprocess.run(

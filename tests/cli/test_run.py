@@ -345,7 +345,7 @@ def test_each_kind_of_fault_of_a_bot_has_one_example_the_first_in_time(place: Pl
 
 def test_a_bots_peak_of_memory_stands_beside_its_times(place: Place, needs: Callable[[str, str | None], None]) -> None:
     """In the table, in --json and in --csv; one that takes more has more."""
-    needs("cgroup", cgroup.why_not())
+    needs("cgroup", cgroup.lacking())
     large = scripted(place, "large.py", "keeps = b'x' * (60 << 20) if n == 1 else keeps", ANSWER)
     arguments = ("run", *place.bots(1), large, "--games", 1)
     ran = place.run(*arguments, "--out", "out")

@@ -50,7 +50,7 @@ pytestmark = pytest.mark.clock
 @pytest.fixture
 def play(tmp_path: Path, needs: Callable[[str, str | None], None]) -> Callable[..., Record]:
     """Play one game of two bots in groups that account and freeze."""
-    needs("cgroup", cgroup.why_not())
+    needs("cgroup", cgroup.lacking())
     sandbox = ProcessSandbox(tmp_path / "scratch")
     needs("cgroup", None if sandbox.tells_waits and sandbox.freezes else "no freezing here")
 

@@ -179,7 +179,7 @@ def test_swapped_out_memory_counts_against_the_own_limit(tmp_path: Path) -> None
 
 def test_a_lost_group_is_the_machines_fault(needs: Callable[[str, str | None], None]) -> None:
     """Contract of Box: what somebody on this machine breaks is a SandboxError, and no traceback."""
-    needs("cgroup", cgroup.why_not())
+    needs("cgroup", cgroup.lacking())
     found = cgroup.hierarchy()
     assert found is not None
     group = found.make(Limits())

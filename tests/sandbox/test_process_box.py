@@ -408,7 +408,7 @@ def limited(request: pytest.FixtureRequest, needs: Callable[[str, str | None], N
     if request.param == "watched":
         needs("/proc", None if sys.platform == "linux" else "Linux only")
         return ProcessSandbox(scratch, None)
-    needs("cgroup", cgroup.why_not())
+    needs("cgroup", cgroup.lacking())
     return ProcessSandbox(scratch)
 
 
@@ -535,7 +535,7 @@ def test_a_daemon_that_hides_dies_with_its_box(
     needs: Callable[[str, str | None], None], sandbox: ProcessSandbox, tmp_path: Path, alive: bool
 ) -> None:
     """Attack list, row 2: it left the group and the session, cleared its environment and ignores signals."""
-    needs("cgroup", cgroup.why_not())
+    needs("cgroup", cgroup.lacking())
     with running(sandbox, python(HIDDEN_DAEMON, tmp_path)) as box:
         pid = int(read_line(box.stdout))
         assert exists(pid)
@@ -550,7 +550,7 @@ def test_two_hundred_boxes_leave_no_group_and_no_descriptor(
     needs: Callable[[str, str | None], None], sandbox: ProcessSandbox, scratch: Path, tmp_path: Path
 ) -> None:
     """Attack list, row 104. The limits of the next box are its own."""
-    needs("cgroup", cgroup.why_not())
+    needs("cgroup", cgroup.lacking())
     before = descriptors()
     for _ in range(200):
         close(sandbox.start(Program(("cat",), tmp_path), Limits()))

@@ -1,20 +1,17 @@
 """Whether bubblewrap works on this machine: a trial box, and what mends the likely reasons why it doesn't."""
 
-import contextlib
 import functools
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
-import time
 from pathlib import Path
 
-from arena.sandbox.box import Exit, Program, ProgramError, SandboxError
+from arena.sandbox.box import ProgramError, SandboxError
 from arena.sandbox.bubblewrap.box import BubblewrapSandbox
-from arena.sandbox.bubblewrap.keeper import LOOK_S, MISSING, START_S, bwrap
-from arena.sandbox.limits import Limits
+from arena.sandbox.bubblewrap.keeper import MISSING, START_S, bwrap
 from arena.sandbox.linux import seccomp
+from arena.sandbox.trial import trial
 from arena.sandbox.trouble import Remedy, Trouble
 
 OLDEST = (0, 8, 0)  # the first with --disable-userns and --size: Debian 12, Ubuntu 24.04, Fedora 38
@@ -25,42 +22,26 @@ CONTAINER_MARKS = (".dockerenv", "run/.containerenv", "run/systemd/container")  
 def why_not() -> Trouble | None:
     """Return None because a trial box ran, else why not, and the command that mends it."""
     if sys.platform != "linux":
-        instead = Remedy.INSTALL_WSL if sys.platform == "win32" else Remedy.INSTALL_DOCKER_MAC
-        return Trouble("bubblewrap is Linux's; on Windows use WSL2, on macOS Docker", instead)
+        return Trouble("bubblewrap is Linux's", Remedy.A_LINUX)
     if shutil.which("bwrap") is None:
         return MISSING
     machine = os.uname().machine
     if machine not in seccomp.ARCHES:
-        text = f"no system call filter for {machine}, only for {' and '.join(seccomp.ARCHES)}"
-        return Trouble(text, Remedy.INSTALL_DOCKER, more="then use --sandbox docker")
+        return Trouble(f"no system call filter for {machine}, only for {' and '.join(seccomp.ARCHES)}")
     version = _version()
     if version < OLDEST:
         found, needed = (".".join(map(str, numbers)) for numbers in (version, OLDEST))
         return Trouble(f"bubblewrap {found} is too old, {needed} is needed", Remedy.UPGRADE_BWRAP)
-    problem = _trial()
-    return None if problem is None else remedied(problem)
+    try:
+        trial(BubblewrapSandbox)
+    except (SandboxError, ProgramError, OSError) as problem:
+        return remedied(str(problem))
+    return None
 
 
 def _version() -> tuple[int, ...]:
     said = subprocess.run([bwrap(), "--version"], stdout=subprocess.PIPE, timeout=START_S, check=False).stdout
     return tuple(int(word) for word in said.split()[-1].split(b".") if word.isdigit())
-
-
-def _trial() -> str | None:
-    """Run a program in a box; return what went wrong."""
-    with tempfile.TemporaryDirectory(prefix="arena-trial-") as folder:
-        files = Path(folder) / "files"
-        files.mkdir()
-        try:
-            with contextlib.closing(
-                BubblewrapSandbox(Path(folder) / "scratch").start(Program(("true",), files), Limits())
-            ) as box:
-                deadline = time.monotonic() + START_S
-                while (ended := box.exit()) is None and time.monotonic() < deadline:
-                    time.sleep(LOOK_S)
-        except (SandboxError, ProgramError) as error:
-            return str(error)
-    return None if ended == Exit(0, None) else f"a trial box {'runs on' if ended is None else ended.describe(Limits())}"
 
 
 def remedied(problem: str, root: Path = Path("/")) -> Trouble:

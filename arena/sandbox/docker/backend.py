@@ -1,26 +1,42 @@
-"""What others need to know of the Docker sandbox, and what the doctor says of its engine."""
+"""What others need to know of the Docker sandbox: whether it works here, and how what the dead left is removed."""
 
 import contextlib
-from collections.abc import Iterator
-from typing import Any
+import functools
+import sys
 
 from arena.sandbox.backend import Backend
-from arena.sandbox.box import SandboxError
-from arena.sandbox.docker.abilities import (
-    Abilities,
-    limits_told,
-    runtimes,
-    swap_escapes,
-    unenforced,
-    what_works,
-    why_not,
-)
+from arena.sandbox.box import ProgramError, SandboxError
 from arena.sandbox.docker.box import DockerSandbox
+from arena.sandbox.docker.command import LANGUAGES
 from arena.sandbox.docker.engine import engine
-from arena.sandbox.finding import Finding, Level
+from arena.sandbox.docker.recipe import missing
 from arena.sandbox.linux import cgroup
 from arena.sandbox.programs import Programs
-from arena.sandbox.trouble import Remedy, Trouble, trouble_of
+from arena.sandbox.trial import trial
+from arena.sandbox.trouble import Remedy, Trouble, TroubleError, trouble_of
+
+
+@functools.cache
+def why_not(runtime: str | None = None, image: str | None = None) -> Trouble | None:
+    """Return None because a trial box ran, else why not, and the command that mends it."""
+    if sys.platform != "linux":
+        return Trouble("Docker's boxes need an engine that runs on the same Linux", Remedy.A_LINUX)
+    try:
+        tried = image or _some_image()
+        trial(lambda scratch: DockerSandbox(scratch, runtime, tried))
+    except (SandboxError, ProgramError, OSError) as problem:
+        return trouble_of(problem, Remedy.ASK_DOCKER)
+    return None
+
+
+def _some_image() -> str:
+    """Return one of our images that the engine has, any."""
+    here = engine()
+    tags = {tag for image in here.call(here.api.images) for tag in image.get("RepoTags") or ()}
+    for name in LANGUAGES:
+        if f"coup-arena/{name}:latest" in tags:
+            return f"coup-arena/{name}"
+    raise TroubleError(missing("coup-arena/python"))
 
 
 def sweep() -> int:
@@ -32,45 +48,10 @@ def sweep() -> int:
     return swept
 
 
-def _findings(trouble: Trouble | None) -> Iterator[Finding]:
-    if trouble is not None:
-        yield Finding("docker", Level.WARN, trouble)
-        return
-    try:
-        here, able = what_works()
-    except SandboxError as problem:  # the engine worked a moment ago
-        yield Finding("docker", Level.WARN, trouble_of(problem, Remedy.ASK_DOCKER))
-        return
-    yield box_finding(able, able.controllers)
-    yield from engine_findings(here.info, able.controllers)
-
-
-def box_finding(able: Abilities, held: frozenset[str]) -> Finding:
-    """Say how a box works. held: controllers of groups of ours."""
-    lacks = ["wall clock"] * (not able.groups and not able.clocks) + ["no freezing"] * ("freeze" not in held)
-    return Finding.of("docker", Level.OK, "; ".join(["works: a trial box ran", *lacks]))
-
-
-def engine_findings(info: dict[str, Any], held: frozenset[str]) -> Iterator[Finding]:
-    """Say which engine it is, and which limits it doesn't enforce. info: as `docker info` has it; held: as above."""
-    names = ", ".join(runtimes(info.get("Runtimes") or ()))
-    text = f"{info.get('ServerVersion')}; runtimes: {names}; {info.get('Images')} images"
-    yield Finding.of("docker daemon", Level.OK, text)
-    told = limits_told(info, held)
-    lost = unenforced(info, held)
-    if not lost and not swap_escapes(info):
-        yield Finding.of("docker limits", Level.OK, told)
-        return
-    rootless = info.get("CgroupDriver") == "none" or any("rootless" in it for it in info.get("SecurityOptions") or ())
-    remedy = Remedy.ACCOUNT_MEMORY if lost <= {"memory_mb"} else None  # others are for the kernel's makers
-    yield Finding.of("docker limits", Level.WARN, told, Remedy.DELEGATE_ALL if rootless else remedy)
-
-
 BACKEND = Backend(
     make=lambda choice, scratch: DockerSandbox(scratch, choice.runtime, choice.image),
     why_not=lambda choice: why_not(choice.runtime, choice.image),
     sweep=sweep,
     programs=lambda: Programs("python3", image=True),
-    findings=_findings,
     takes=("runtime", "image"),
 )

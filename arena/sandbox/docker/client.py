@@ -1,15 +1,20 @@
-"""A docker-py client of an engine that answers, or why there is none.
+"""A docker-py client of an engine that answers, or why there is none and what mends that on this machine.
 
-Must not know what the engine is asked for.
+Must not know what the engine is asked for. `Situation` holds all that decides; so the choice of a remedy is a pure
+function.
 """
 
 import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from arena.sandbox.docker.situation import no_address, situation, unreachable
 from arena.sandbox.trouble import Remedy, Trouble, TroubleError
 
 HELLO_S = 5.0  # for an engine to say its version, which takes 1 ms
+SOCKET = "/var/run/docker.sock"  # where docker-py looks for an engine if DOCKER_HOST is unset
+LONGEST = 300  # characters of an error that are shown
 
 
 def connect(timeout_s: float) -> Any:
@@ -25,7 +30,7 @@ def connect(timeout_s: float) -> Any:
         settings = docker.utils.kwargs_from_env()
         address = docker.utils.parse_host(settings.get("base_url"))
     except Exception as problem:  # docker's own, a ValueError for a port, files of TLS that aren't there
-        raise TroubleError(no_address(problem, situation())) from problem
+        raise TroubleError(no_address(problem, os.environ.get("DOCKER_HOST", ""))) from problem
     try:
         if address.startswith("http+unix://"):
             os.stat(address.removeprefix("http+unix://"))  # the client would leave a socket open, and Python warn of it
@@ -34,3 +39,60 @@ def connect(timeout_s: float) -> Any:
         raise TroubleError(unreachable(problem, situation())) from problem
     client.timeout = timeout_s
     return client
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """Hold what decides how a missing engine is had.
+
+    host: DOCKER_HOST, "" where it is unset. installed: whether this machine has an engine's program. group: the name of
+    the group that may use the socket, None where it can't be told.
+    """
+
+    host: str = ""
+    installed: bool = False
+    group: str | None = "docker"
+
+
+def situation() -> Situation:
+    """Look at the environment and at this machine."""
+    host = os.environ.get("DOCKER_HOST", "")
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"  # dockerd is where an ordinary user's PATH doesn't lead
+    try:
+        group = Path(host.removeprefix("unix://") or SOCKET).group()
+    except (OSError, KeyError, ValueError):
+        group = None
+    return Situation(host, shutil.which("dockerd", path=path) is not None, group)
+
+
+def in_one_line(problem: BaseException) -> str:
+    """Return what an error of docker-py says, in one line of at most LONGEST characters."""
+    text = str(getattr(problem, "explanation", None) or problem) or type(problem).__name__
+    if "timed out" in text:
+        text = "it doesn't answer (time-out)"
+    return " ".join(text.split())[:LONGEST]
+
+
+def no_address(problem: BaseException, host: str) -> Trouble:
+    """Say that the settings name no engine at all."""
+    why = in_one_line(problem)
+    if not host:
+        return Trouble(f"DOCKER_TLS_VERIFY or DOCKER_CERT_PATH is set, but {why}", Remedy.UNSET_TLS)
+    return Trouble(f"DOCKER_HOST={host} names no Docker engine ({why})", Remedy.UNSET_HOST)
+
+
+def unreachable(problem: BaseException, here: Situation) -> Trouble:
+    """Say why nothing answers, and what most likely mends it: nothing on this machine where DOCKER_HOST is wrong."""
+    text = str(problem)
+    denied = "Permission denied" in text
+    absent = "No such file" in text or "Connection refused" in text
+    if denied and (not here.host or here.group == "docker"):  # another group may be that of a user's own engine
+        return Trouble(f"no permission for the Docker engine at {here.host or SOCKET}", Remedy.BE_ROOT)
+    if here.host:
+        why = "no permission" if denied else "nobody answers there" if absent else in_one_line(problem)
+        return Trouble(f"DOCKER_HOST={here.host} leads to no Docker engine ({why})", Remedy.UNSET_HOST)
+    if absent and not here.installed:
+        return Trouble(f"Docker isn't installed, and no engine is at {SOCKET}", Remedy.INSTALL_DOCKER)
+    if absent:
+        return Trouble(f"Docker is installed, but no engine runs at {SOCKET}", Remedy.START_DOCKER)
+    return Trouble(f"the Docker engine at {SOCKET} can't be reached ({in_one_line(problem)})", Remedy.RESTART_DOCKER)

@@ -30,7 +30,6 @@ import signal
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +38,9 @@ from arena.sandbox.bundle import INSIDE, copy_files
 from arena.sandbox.docker.engine import FOLDER, FOLDER_PREFIX, Engine
 from arena.sandbox.docker.recipe import Recipe, config, create
 from arena.sandbox.docker.script import refused, start_script
-from arena.sandbox.linux import Cgroup, hierarchy
+from arena.sandbox.linux import Cgroup, children
 from arena.sandbox.trees import remove_tree
+from arena.sandbox.trouble import Remedy, Trouble, TroubleError
 from arena.sandbox.wait import readable
 
 IO = "/io"  # where the pipes are in a container
@@ -73,11 +73,12 @@ class Container:
         program: Program,
         words: Sequence[str],
         scratch: Path,
-        patience_s: float = START_S,
+        group: Cgroup,
     ) -> None:
-        """Create and start it, up to "ready". Raises ProgramError or SandboxError; then nothing is left.
+        """Create and start it, and let it become the program, in a control group.
 
-        words: the program's command as it is in the container. patience_s: how long it may take to get ready.
+        words: the program's command as it is in the container. Raises ProgramError or SandboxError; then nothing is
+        left but the group.
         """
         self.engine = engine
         self.recipe = recipe
@@ -89,12 +90,14 @@ class Container:
         self._program = program
         self._words = words
         self._heard = b""  # of what the shells told, the part that nobody has taken yet
-        self._ended = False
+        self._removed = False
         script = start_script(program, words, recipe.limits)
         self.folder = _new_folder(scratch)
         try:
             self._furnish(script)
-            self._start(patience_s)
+            self._start()
+            self._join(group)
+            self._release()
         except BaseException:
             self.remove()
             raise
@@ -117,51 +120,46 @@ class Container:
             raise SandboxError(f"can't make a container's pipes in {self.folder}: {problem.strerror}") from problem
         copy_files(self._program, bot, self.recipe.limits.memory_mb)
 
-    def _start(self, patience_s: float) -> None:
+    def _start(self) -> None:
+        """Start it, up to "ready"."""
         mounts = [_bind(self.folder / "io", IO), _bind(self.folder / "bot", INSIDE)]
         body = config(self.engine, self.recipe, ["/bin/sh", "-c", SHIM], mounts)
         body["Labels"][FOLDER] = str(self.folder)
         self.id = create(self.engine, body)
         self.engine.call(self.engine.api.start, self.id)
-        word = self._next_word(patience_s)
+        self.root_pid = int(self.engine.call(self.engine.api.inspect_container, self.id)["State"]["Pid"])
+        self.pidfd = self._seen(self.root_pid)
+        word = self._next_word()
         if word != "ready":
             raise SandboxError(f"a container of {self.recipe.image} didn't come up: it told {word!r}")
-        self._find_processes()
+        found = children(self.root_pid)
+        if not found:
+            raise SandboxError(f"a container of {self.recipe.image} ended as it came up")
+        self.pid = found[0]
 
-    def _find_processes(self) -> None:
-        """Find its processes among this machine's; they stay unknown where it has another kernel or pid namespace."""
-        root = int(self.engine.call(self.engine.api.inspect_container, self.id)["State"]["Pid"])
-        try:
-            self.pidfd = os.pidfd_open(root)
-            if self.id not in Path(f"/proc/{root}/cgroup").read_text():
-                raise ProcessLookupError
-            self.pid = int(Path(f"/proc/{root}/task/{root}/children").read_text().split()[0])
-            self.root_pid = root
-        except (OSError, ValueError, IndexError):
-            if self.pidfd >= 0:
-                os.close(self.pidfd)
-            self.pidfd = self.pid = self.root_pid = -1
+    def _seen(self, pid: int) -> int:
+        """Return a handle of its process 1. Raises TroubleError where that isn't a process that is seen from here."""
+        with contextlib.suppress(OSError):
+            handle = os.pidfd_open(pid)
+            if self.id in Path(f"/proc/{pid}/cgroup").read_text():
+                return handle
+            os.close(handle)
+        text = "the processes of this Docker engine's containers aren't seen from here (Docker Desktop, another host)"
+        raise TroubleError(Trouble(text, Remedy.ENGINE_HERE))
 
-    def into_group(self) -> Cgroup | None:
-        """Move its processes into a control group of ours; None where there are no groups. Raises SandboxError."""
-        groups = hierarchy() if self.pid > 0 else None
-        if groups is None:
-            return None
-        limits = self.recipe.limits
-        group = groups.make(replace(limits, processes=limits.processes + 1))  # process 1 is ours
+    def _join(self, group: Cgroup) -> None:
+        """Move its processes into the group: both, since a program may bring process 1 to run code of its own."""
         try:
-            group.add(self.root_pid)  # a program may bring process 1 to run code of its own
+            group.add(self.root_pid)
             group.add(self.pid)
         except OSError as problem:
-            group.remove()
             raise SandboxError(f"a container's process can't be put into a cgroup: {problem}") from problem
         group.seal()
-        return group
 
-    def release(self) -> None:
-        """Let it become the program. Raises ProgramError or SandboxError."""
+    def _release(self) -> None:
+        """Let it become the program."""
         self.stdin = self._open_in()
-        word = self._next_word(START_S)
+        word = self._next_word()
         if theirs := refused(word, self._program, self._words, self.recipe.image):
             raise theirs
         if word != "go":
@@ -177,13 +175,13 @@ class Container:
                     raise SandboxError(f"a container doesn't open its pipes: {problem.strerror}") from problem
                 time.sleep(POLL_S)
 
-    def _next_word(self, timeout_s: float) -> str:
+    def _next_word(self) -> str:
         """Wait for the next line that the shells tell; "" at their end."""
-        end = time.monotonic() + timeout_s
+        end = time.monotonic() + START_S
         while b"\n" not in self._heard:
             left = end - time.monotonic()
             if left <= 0 or not readable(self.told, left):
-                raise SandboxError(f"a container of {self.recipe.image} said nothing for {timeout_s:g} s")
+                raise SandboxError(f"a container of {self.recipe.image} said nothing for {START_S:g} s")
             if not self._read_told():
                 return ""
         word, _, self._heard = self._heard.partition(b"\n")
@@ -209,8 +207,8 @@ class Container:
         return not more or len(self._heard) == TOLD_BYTES, None
 
     def dead(self, timeout_s: float = 0.0) -> bool:
-        """Wait so long for process 1 to be dead, and tell whether it is; False where it isn't known."""
-        return self.pidfd >= 0 and readable(self.pidfd, timeout_s)
+        """Wait so long for process 1 to be dead, and tell whether it is."""
+        return readable(self.pidfd, timeout_s)
 
     def close_stdin(self) -> None:
         """Close the end that is written to. Idempotent."""
@@ -218,22 +216,17 @@ class Container:
             os.close(self.stdin)
             self.stdin = -1
 
-    def end(self) -> None:
-        """Kill it, by the engine where this user can't, and have it removed soon. Idempotent."""
-        if self.pidfd >= 0:
-            with contextlib.suppress(OSError):  # it is dead, or another user's
-                signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
-        if self._ended:
-            return
-        self._ended = True
-        if self.id:
-            self.engine.remove(self.id, self.folder)
-        else:
-            remove_tree(self.folder)
-
     def remove(self) -> None:
-        """End it, and close all descriptors. Idempotent."""
-        self.end()
+        """Kill it, have it removed soon, and close all descriptors. Idempotent."""
+        if self.pidfd >= 0:
+            with contextlib.suppress(OSError):  # it is dead
+                signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+        if not self._removed:
+            self._removed = True
+            if self.id:
+                self.engine.remove(self.id, self.folder)
+            else:
+                remove_tree(self.folder)
         self.close_stdin()
         for end in (self.stdout, self.stderr, self.told, self.pidfd):
             if end >= 0:

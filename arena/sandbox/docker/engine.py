@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from arena.sandbox.box import SandboxError
-from arena.sandbox.docker.client import connect
+from arena.sandbox.docker.client import connect, in_one_line
 from arena.sandbox.docker.events import Events
-from arena.sandbox.docker.situation import in_one_line
 from arena.sandbox.linux import alive
 from arena.sandbox.trees import remove_tree
+from arena.sandbox.trouble import Remedy, Trouble, TroubleError
 
 OWNER = "coup-arena.owner"  # label of all that is ours
 FOLDER = "coup-arena.folder"  # label: the container's folder on its owner's host
@@ -29,7 +29,6 @@ FOLDER_PREFIX = "docker-"  # of such a folder's name
 
 API_S = 20.0  # a call's time-out: the slowest, a start at a load of 10, takes 3 s; a match is to be void within 30
 REMOVED_S = 15.0  # how long `drain` waits: removing takes 0.1 s, on a loaded machine 1 s
-IDLE_S = 1.0  # without anything to remove until the thread that removes ends
 GONE = (404, 409)  # the engine's answers for what is gone, and for what somebody else is removing
 
 
@@ -41,9 +40,8 @@ class Engine:
         self.api = connect(API_S)
         self.info: dict[str, Any] = self.call(self.api.info)
         self.events = Events(OWNER)
-        self._lock = threading.Lock()
         self._to_remove: queue.Queue[tuple[str, Path]] = queue.Queue()
-        self._remover: threading.Thread | None = None
+        threading.Thread(target=self._remove_all, name="docker remove", daemon=True).start()
 
     def call(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         """Call the client, and raise what goes wrong as SandboxError in one line."""
@@ -57,13 +55,18 @@ class Engine:
         """Whether user ids of its containers are others outside (rootless, userns-remap); only 65,536 exist then."""
         return any("rootless" in option or "userns" in option for option in self.info.get("SecurityOptions") or ())
 
+    def check_runtime(self, runtime: str | None) -> None:
+        """Raise TroubleError if the engine doesn't know a runtime."""
+        known = self.info.get("Runtimes") or {}
+        if runtime is not None and runtime not in known:
+            names = ", ".join(sorted(name for name in known if "." not in name))  # those with a dot are its own shims
+            raise TroubleError(
+                Trouble(f"the Docker engine knows no runtime {runtime} (it has {names})", Remedy.NAME_RUNTIME)
+            )
+
     def remove(self, container: str, folder: Path) -> None:
         """Kill and remove a container and its folder, soon."""
         self._to_remove.put((container, folder))
-        with self._lock:
-            if self._remover is None or not self._remover.is_alive():
-                self._remover = threading.Thread(target=self._remove_all, name="docker remove", daemon=True)
-                self._remover.start()
 
     def drain(self, timeout_s: float = REMOVED_S) -> bool:
         """Wait until all that `remove` was given is gone; tell whether it is."""
@@ -78,14 +81,7 @@ class Engine:
 
     def _remove_all(self) -> None:
         while True:
-            try:
-                container, folder = self._to_remove.get(timeout=IDLE_S)
-            except queue.Empty:
-                with self._lock:
-                    if self._to_remove.empty():
-                        self._remover = None
-                        return
-                continue
+            container, folder = self._to_remove.get()
             try:
                 with contextlib.suppress(SandboxError):  # what stays is labelled, and found by the next sweep
                     self.remove_now(container)

@@ -1,9 +1,9 @@
 """What the Docker engine says of our containers while a match is played: who was killed from outside, who died, and
 whether the engine itself was lost.
 
-Must not know what a container is for. Two threads run while somebody watches. One reads the engine's events; the other
-asks the engine every few seconds whether it is there, since an engine that hangs sends no event and closes nothing. No
-program in a container can cause what they report, so a box takes from them alone that it was broken from outside.
+Must not know what a container is for. A thread reads the engine's events while somebody watches. No program in a
+container can cause what it reports, so a box takes from it alone that it was broken from outside. An engine that hangs
+sends nothing and does nothing: a match goes on without it.
 """
 
 import contextlib
@@ -12,11 +12,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from arena.sandbox.box import SandboxError
-from arena.sandbox.docker.client import connect
-from arena.sandbox.docker.situation import in_one_line
+from arena.sandbox.docker.client import connect, in_one_line
 
-PING_S = 5.0  # between two questions whether the engine is there
-ANSWER_S = 8.0  # for the answer: with PING_S a hanging engine is known after 13 s
+ANSWER_S = 8.0  # for the engine to open the stream
 AGAIN_S = 1.0  # before a lost event stream is opened again
 BY_OTHERS = ("kill", "stop", "pause", "destroy")  # events of a container that somebody else ends
 
@@ -24,15 +22,13 @@ BY_OTHERS = ("kill", "stop", "pause", "destroy")  # events of a container that s
 class Events:
     """Follow the containers with one label; safe to use from several threads.
 
-    outages: how often the engine was lost, by the end of its event stream or a question without an answer. killed:
-    containers that somebody ended through the engine, other than those that `leaves` was told. oom: containers in which
-    the kernel killed a process for want of memory. died: containers whose process 1 has ended.
+    outages: how often the engine was lost, by the end of its event stream. killed: containers that somebody ended
+    through the engine, other than those that `leaves` was told. died: containers whose process 1 has ended.
     """
 
     def __init__(self, label: str) -> None:
         self.outages = 0
         self.killed: set[str] = set()
-        self.oom: set[str] = set()
         self.died: set[str] = set()
         self._label = label
         self._leaving: set[str] = set()
@@ -41,23 +37,13 @@ class Events:
         self._stop = threading.Event()
         self._stream: _Stream | None = None
 
-    @contextlib.contextmanager
-    def watched(self) -> Iterator[None]:
-        """Watch the engine during the block. Raises SandboxError."""
-        self.watch()
-        try:
-            yield
-        finally:
-            self.unwatch()
-
     def watch(self) -> None:
         """Begin to watch; return when the event stream is open. Raises SandboxError."""
         with self._lock:
             if self._watchers == 0:
                 self._stream = _Stream(self._label)
                 self._stop = threading.Event()
-                for body, name in ((self._follow, "docker events"), (self._ask, "docker ping")):
-                    threading.Thread(target=body, args=(self._stop,), name=name, daemon=True).start()
+                threading.Thread(target=self._follow, args=(self._stop,), name="docker events", daemon=True).start()
             self._watchers += 1
 
     def unwatch(self) -> None:
@@ -76,8 +62,8 @@ class Events:
 
     def forget(self, container: str) -> None:
         """Drop what is known of a container that is gone."""
-        for known in (self.killed, self.oom, self.died):
-            known.discard(container)
+        self.killed.discard(container)
+        self.died.discard(container)
 
     def _follow(self, stop: threading.Event) -> None:
         while not stop.is_set():
@@ -103,24 +89,8 @@ class Events:
                 self._leaving.discard(container)
         elif action in BY_OTHERS:
             self.killed.add(container)
-        elif action == "oom":
-            self.oom.add(container)
         elif action == "die":
             self.died.add(container)
-
-    def _ask(self, stop: threading.Event) -> None:
-        client = None
-        while not stop.wait(PING_S):
-            try:
-                client = client or connect(ANSWER_S)
-                client.ping()
-            except Exception:  # requests', urllib3's and docker's errors have no common root but this
-                self.outages += 1
-                if client is not None:
-                    client.close()
-                client = None
-        if client is not None:
-            client.close()
 
 
 class _Stream:

@@ -5,35 +5,19 @@ the interpreter it builds without a network. Nothing of a bot is ever in an imag
 """
 
 import io
-import os
-import select
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from arena.sandbox.box import Program, SandboxError
-from arena.sandbox.docker.box import DockerSandbox
+from arena.sandbox.box import SandboxError
+from arena.sandbox.docker.client import in_one_line
 from arena.sandbox.docker.command import LANGUAGES
 from arena.sandbox.docker.engine import engine
-from arena.sandbox.docker.situation import in_one_line
-from arena.sandbox.limits import Limits
-from arena.sandbox.trees import scratch_folder
 from arena.sandbox.trouble import Remedy, Trouble, TroubleError
 
 FOLDER = Path(__file__).parent / "images"
 BUILD_S = 900.0  # without a word from the engine; a package mirror can be slow
-CHECK_S = 20.0  # for one image's container to say what it sees
-
-# What proves that an image runs its language.
-SPEAKS = {
-    "python": "python3 -c 'print(6 * 7)'",
-    "node": "node -e 'console.log(6 * 7)'",
-    "native": "sh -c 'echo $((6 * 7))'",
-    "java": "java -version >/dev/null 2>&1 && echo 42",
-}
-assert tuple(SPEAKS) == LANGUAGES
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +29,6 @@ class Image:
     id: str | None = None
     size: int | None = None
     built: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that `check` looked at, and what it saw."""
-
-    what: str
-    good: bool
-    seen: str
 
 
 def tag(language: str) -> str:
@@ -125,60 +100,3 @@ def _failure(language: str, base: str | None, error: str, lines: Sequence[str]) 
         return TroubleError(Trouble(text, Remedy.OTHER_BASE, (language,)))
     last = "".join(f"\n  | {line}" for line in lines)
     return SandboxError(f"building {tag(language)} failed: {error}{last}")
-
-
-PROBE = """
-echo "Uid: $(id -u)"
-grep -E '^(CapEff|NoNewPrivs|Seccomp):' /proc/self/status
-echo "Network: $(grep -c : /proc/net/dev)"
-if touch /bot/x 2>/dev/null; then echo Root: writable; else echo Root: read-only; fi
-if touch /tmp/x; then echo Tmp: writable; fi
-echo "Speaks: $({speaks})"
-"""
-EXPECTED: dict[str, tuple[str, Callable[[str], bool]]] = {
-    "Uid": ("not root", lambda seen: seen not in ("", "0")),
-    "CapEff": ("no capabilities", lambda seen: seen.strip("0") == "" and seen != ""),
-    "NoNewPrivs": ("no new privileges", lambda seen: seen == "1"),
-    "Seccomp": ("seccomp in force", lambda seen: seen == "2"),
-    "Network": ("no network", lambda seen: seen == "1"),  # the loopback alone
-    "Root": ("read-only files", lambda seen: seen == "read-only"),
-    "Tmp": ("a /tmp of its own", lambda seen: seen == "writable"),
-    "Speaks": ("runs its language", lambda seen: seen == "42"),
-}
-
-
-def check(language: str, runtime: str | None = None) -> list[Finding]:
-    """Start a hardened container of a language's image, and look from inside. Raises SandboxError."""
-    with scratch_folder() as scratch:
-        bot = scratch / "bot"
-        bot.mkdir()
-        sandbox = DockerSandbox(scratch, runtime, tag(language))
-        try:
-            script = PROBE.replace("{speaks}", SPEAKS[language])
-            box = sandbox.start(Program(("sh", "-c", script), bot), Limits())
-            try:
-                output = _read_to_end(box.stdout)
-            finally:
-                box.close()
-        finally:
-            sandbox.close()
-    seen = {
-        name: rest.strip()
-        for name, _, rest in (line.partition(":") for line in output.decode(errors="replace").splitlines())
-    }
-    return [
-        Finding(what, good(seen.get(name, "")), seen.get(name, "nothing")) for name, (what, good) in EXPECTED.items()
-    ]
-
-
-def _read_to_end(descriptor: int) -> bytes:
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    data = b""
-    end = time.monotonic() + CHECK_S
-    while len(data) < 65536 and (left := end - time.monotonic()) > 0 and poll.poll(left * 1000):
-        piece = os.read(descriptor, 65536)
-        if not piece:
-            break
-        data += piece
-    return data

@@ -9,7 +9,7 @@ one more in each v1 hierarchy that holds a controller which the v2 tree doesn't:
     v2 alone      one directory; the controllers are switched on for its siblings, and since v2 keeps processes out of
                   a group that has such children, this process first moves, with all in its group, to a leaf beside them
     hybrid, root  memory, pids and cpu are v1: directories below this process's own there, and one in the bare v2 tree
-    neither       no groups; `why_not` says why, and the command that mends it
+    neither       no groups; `lacking` says why, and the command that mends it
 
 Without systemd's delegation root uses the top of the v2 tree. v1's freezer isn't used: a process that it has frozen
 can't be killed.
@@ -77,6 +77,14 @@ class Hierarchy:
         missing = [name for name in (*CONTROLLERS, "freeze") if name not in self.controllers]
         return f"{kind}: {', '.join(able) or 'CPU time alone'}" + (f" (without {', '.join(missing)})" * bool(missing))
 
+    def lacking(self) -> Trouble | None:
+        """Return None where its groups can hold every limit and freeze, else what is lacking and what mends it."""
+        if self.controllers == {*CONTROLLERS, "freeze"}:
+            return None
+        if os.geteuid() == 0 or self.others:
+            return Trouble(self.describe(), None if "memory" in self.controllers else Remedy.ACCOUNT_MEMORY)
+        return Trouble(self.describe(), Remedy.DELEGATE_ALL)
+
     def make(self, limits: Limits) -> Cgroup:
         """Make an empty group under these limits. Raises SandboxError; then nothing is left."""
         retry_removals()
@@ -113,16 +121,17 @@ class Hierarchy:
 
 @functools.cache
 def hierarchy() -> Hierarchy | None:
-    """Return what this process can make groups in, None where it can't; see `why_not`. Never raises.
+    """Return what this process can make groups in, None where it can't; see `lacking`. Never raises.
 
     Found once, by making a group. On a v2 host this moves the process, so call it before starting others.
     """
     return _found()[0]
 
 
-def why_not() -> Trouble | None:
-    """Return None where groups can be made, else why not, and the command that mends it."""
-    return _found()[1]
+def lacking() -> Trouble | None:
+    """Return None where groups can hold every limit and freeze, else what is lacking, and the command that mends it."""
+    groups, trouble = _found()
+    return trouble if groups is None else groups.lacking()
 
 
 def sweep() -> int:

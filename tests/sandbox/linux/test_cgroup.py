@@ -38,7 +38,7 @@ while True:
 
 @pytest.fixture
 def groups(needs: Callable[[str, str | None], None]) -> Hierarchy:
-    needs("cgroup", cgroup.why_not())
+    needs("cgroup", cgroup.lacking())
     found = cgroup.hierarchy()
     assert found is not None
     missing = {"memory", "pids", "cpu", "freeze"} - found.controllers
@@ -540,3 +540,14 @@ def as_user(base: Path) -> str:
         return "ok" if (code, left) == (-signal.SIGKILL, []) else f"{code} {left}"
     except (OSError, AssertionError) as error:
         return repr(error)
+
+
+ALL = frozenset({"memory", "pids", "cpu", "freeze"})
+
+
+@pytest.mark.parametrize("missing", [None, *sorted(ALL)])
+def test_groups_that_lack_a_limit_or_freezing_say_so(tmp_path: Path, missing: str | None) -> None:
+    """Strangers' bots need all four."""
+    trouble = cgroup.Hierarchy(tmp_path, {}, ALL - {missing}, ()).lacking()
+    assert (trouble is None) == (missing is None)
+    assert trouble is None or f"(without {missing})" in trouble.text

@@ -1,0 +1,65 @@
+"""What boxes share whose processes are in a control group of ours, or are watched where there is none.
+
+Must not know how a program is kept apart, started or ended.
+"""
+
+from arena.sandbox.box import Box, Spent
+from arena.sandbox.limits import Limits
+from arena.sandbox.linux import Cgroup, Watch, tasks
+
+
+class GroupedBox(Box):
+    """Count, stop and thaw what a program has become; see `Box`."""
+
+    def __init__(self, limits: Limits, group: Cgroup | None, watch: Watch | None = None) -> None:
+        self._limits = limits
+        self._group = group
+        self._watch = watch
+        self._counter = group or watch
+        self._excess: str | None = None  # the limit that we killed it for
+        self._closed = False
+
+    def cpu_ns(self) -> int | None:
+        """Return the CPU time of the program and all its descendants; without control groups, of those seen."""
+        return None if self._closed or self._counter is None else self._counter.cpu_ns()
+
+    def peak_bytes(self) -> int | None:
+        """Return the most memory that the control group has had at a time."""
+        return None if self._closed or self._group is None else self._group.peak_bytes()
+
+    def spent(self) -> dict[int, Spent] | None:
+        """Return what each task has spent; see `Box.spent`."""
+        return None if self._closed or self._counter is None else tasks.spent(self._counter.tasks())
+
+    def ready(self) -> bool:
+        """Tell whether a task is on a core, or waits for one."""
+        return not self._closed and self._counter is not None and tasks.ready(self._counter.tasks())
+
+    def freeze(self) -> None:
+        """Stop it, if it has a control group; see `Box.freeze`."""
+        if self._group is not None and not self._closed:
+            self._group.freeze()
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        if self._group is not None and not self._closed:
+            self._group.thaw()
+
+    def _end_excess(self) -> None:
+        """Kill a running program that is over a limit which only we can see."""
+        if self._excess is None:
+            if self._group is not None and self._used_up():
+                self._excess = "cpu_s"
+            elif self._watch is not None:
+                self._excess = self._watch.exceeded()
+        if self._excess is not None:
+            self._kill_all()
+
+    def _used_up(self, margin_s: float = 0.0) -> bool:
+        """Tell whether the CPU time is spent, but for a margin, since SIGXCPU uses another clock."""
+        used = self.cpu_ns()
+        return used is not None and used >= (self._limits.cpu_s - margin_s) * 1e9
+
+    def _kill_all(self) -> None:
+        """Send SIGKILL to all of it, and don't wait."""
+        raise NotImplementedError
