@@ -6,33 +6,37 @@ As in arena/cli/run.py, packages are imported inside the command.
 import json
 import sys
 import textwrap
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from arena.cli.out import width, write
+from arena.cli.out import Column, error, show, table, width, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from arena.sandbox import Finding
+    from arena.sandbox import Finding, Seen
 
 _COLOURS = {"ok": "green", "tip": "cyan", "warn": "yellow", "fail": "red"}
 
 
 @click.command()
+@click.option("--probe", "probed", is_flag=True, help="Look around in each box, and print what a bot could reach.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
-def doctor(as_json: bool) -> None:
+def doctor(probed: bool, as_json: bool) -> None:
     """Check this host: sandboxes, languages, and what makes times vary.
 
     Prints what is found, with the command that mends it: first what stops a run (fail), then what strangers' bots need
     (warn), then what would be better (tip).
 
-    Exit code 0 if a sandbox that isolates works, else 1.
+    Exit code 0 if a sandbox that isolates works, else 1; with --probe also 1 if one let something through.
     """
     from arena.sandbox import ISOLATING, boxes, findings
 
     tried = boxes()
+    if probed:
+        _probe([name for name, trouble in tried.items() if trouble is None], as_json)
     found = findings(tried)
     works = any(tried[name] is None for name in ISOLATING)
     if as_json:
@@ -70,3 +74,32 @@ def _lines(found: "Sequence[Finding]") -> "Iterator[str]":
         if finding.trouble.then:
             for line in textwrap.wrap(finding.trouble.then, columns - len(indent) - 2, break_on_hyphens=False):
                 yield f"{indent}  {line}"
+
+
+def _probe(names: "Sequence[str]", as_json: bool) -> NoReturn:
+    """Look around in these boxes, print what was reached as a table, and exit."""
+    from arena.sandbox import ISOLATING, ProgramError, SandboxError, Seen, let_through, probe
+
+    found: list[Seen] = []
+    good = any(name in ISOLATING for name in names)
+    for name in names:
+        try:
+            found += probe(name)
+        except (SandboxError, ProgramError) as problem:
+            error(f"{name}: {problem}")
+            good = False
+    good = good and not let_through(found)
+    if as_json:
+        write(json.dumps({"good": good, "looks": [asdict(seen) for seen in found]}))
+    else:
+        cells = {(seen.look, seen.box): _cell(seen) for seen in found}
+        looks = dict.fromkeys(seen.look for seen in found)
+        columns = [Column("what a bot could reach"), *(Column(name, least=16) for name in names)]
+        show(table(columns, [[look, *(cells.get((look, name), "-") for name in names)] for look in looks]))
+    sys.exit(0 if good else 1)
+
+
+def _cell(seen: "Seen") -> str:
+    if seen.reached:
+        return "REACHED: " + textwrap.shorten(seen.reached, 60, placeholder=" ...")
+    return f"nothing ({seen.refused})" if seen.refused else "nothing"

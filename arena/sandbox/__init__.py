@@ -25,6 +25,7 @@ from arena.sandbox.doctor import Finding, boxes, findings, languages
 from arena.sandbox.limits import LIMITS, LimitRule, Limits
 from arena.sandbox.linux.launch import PR_SET_CHILD_SUBREAPER, become_subreaper
 from arena.sandbox.linux.tasks import Waits
+from arena.sandbox.probe import Seen, let_through, probe
 from arena.sandbox.process import ProcessSandbox
 from arena.sandbox.programs import Programs
 from arena.sandbox.trees import (
@@ -64,6 +65,7 @@ __all__ = [
     "Remedy",
     "Sandbox",
     "SandboxError",
+    "Seen",
     "Spent",
     "Trouble",
     "TroubleError",
@@ -76,9 +78,11 @@ __all__ = [
     "findings",
     "full",
     "languages",
+    "let_through",
     "locked",
     "make",
     "no_room",
+    "probe",
     "programs_of",
     "readable",
     "remove_dead_scratch",
