@@ -74,6 +74,7 @@ class BubblewrapSandbox(ChildSandbox):
     def note(self) -> str:
         """One line: what it blocks, and which limits are approximate."""
         limits = self._exactness + ("; none of cores" if self.unenforced else "")
+        limits += "" if self._groups is not None and self._groups.lacking() is None else "; only for your own bots"
         return f"bubblewrap: no network, other processes, files of the host or dangerous system calls; {limits}"
 
     @property

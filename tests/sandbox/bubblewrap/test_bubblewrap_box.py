@@ -406,7 +406,7 @@ def test_an_exceeded_limit_is_named(
 def test_limits_that_nothing_enforces_are_told(tmp_path: Path) -> None:
     """Approximate limits are called so; only control groups share out cores."""
     ungrouped = BubblewrapSandbox(tmp_path, None)
-    assert ungrouped.note.endswith("; approximate limits: memory, processes; none of cores")
+    assert ungrouped.note.endswith("; approximate limits: memory, processes; none of cores; only for your own bots")
     assert ungrouped.unenforced == {"cores"}
 
 
