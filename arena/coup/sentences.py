@@ -310,9 +310,9 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             Sentence("gone", _gone, "ours:target_gone"),
             Sentence(
                 "end",
-                "The last player alive wins. The game ends at that moment, in the middle of an action too: nothing "
-                "more is done or asked.",
-                "rulebook:80; ours:end_at_once",
+                "The last player alive wins, and there is no second place. The game ends at that moment, in the middle "
+                "of an action too: nothing more is done or asked.",
+                "rulebook:80, 182; ours:end_at_once",
             ),
         ),
     ),

@@ -1,6 +1,7 @@
 """The sheet of a game, made from the table that the engine reads."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
 from itertools import pairwise
@@ -9,7 +10,7 @@ import pytest
 from rich.console import Console, RenderableType
 
 from arena.cli import sheet
-from arena.coup import COUP, FIELDS, PRESETS, Action, Blockers, ExchangeReturn, Role, Ruleset, differences
+from arena.coup import COUP, FIELDS, PRESETS, Action, Blockers, ExchangeReturn, Role, Ruleset, changed, differences
 
 
 def shown(what: RenderableType, width: int = 80) -> list[str]:
@@ -185,7 +186,7 @@ def test_a_custom_game_says_what_differs() -> None:
 SENTENCES: dict[str, tuple[list[str], list[str]]] = {
     "coup": (
         ["Anyone may challenge a block.", "Coins of the player who starts a game of two: 1."],
-        ["inquisitor", "allegiance", "side", "examine", "embezzle", "convert", "reserve"],
+        ["inquisitor", "allegiance", "side", "examin", "embezzle", "conver", "reserve", "conced"],
     ),
     "classroom": (
         ["Only the player whose action is blocked may challenge the block.", "the target goes first"],
@@ -204,6 +205,48 @@ SENTENCES: dict[str, tuple[list[str], list[str]]] = {
     "reformation": (["can't be the target of coup, assassinate or steal, and", "concedes"], ["inquisitor", "examine"]),
     "treason-original": (["must show it"], ["embezzle", "inquisitor"]),
 }
+
+
+# A text, and in which rulesets its sentence holds.
+HOLDS: dict[str, Callable[[Ruleset], bool]] = {
+    "Both pick at once.": lambda rules: rules.draft,
+    "The picks come before the choice of a side.": lambda rules: rules.draft and rules.reformation,
+    "Exchange and examine are two actions": lambda rules: rules.inquisitor,
+    "may keep it or have it replaced at random": lambda rules: rules.shown_card == "may_keep",
+    "Everybody sees whether it was kept. It isn't asked where the challenger's loss ends the game.": lambda rules: (
+        rules.shown_card == "may_keep" and not rules.reformation
+    ),
+    "ends the game, and not of an embezzler.": lambda rules: rules.shown_card == "may_keep" and rules.reformation,
+    "Anyone may block foreign aid.": lambda rules: not rules.reformation,
+    "Anyone of the other side may block foreign aid": lambda rules: rules.reformation,
+    "Who must coup can do nothing else": lambda rules: rules.reformation and rules.forced_coup > 0,
+    "A player of the same side may block": lambda rules: rules.reformation and rules.attacks_blocked_by == "anyone",
+    "the target goes first": lambda rules: rules.attacks_blocked_by == "anyone",
+    "the first clockwise from the blocker counts": lambda rules: rules.block_challenged_by == "anyone",
+    "It may return any of them": lambda rules: rules.exchange_return == "any",
+    "Who concedes doesn't tell": lambda rules: rules.reformation and rules.embezzle_concede and rules.prove == "choose",
+    "which are then replaced. Nobody is asked.": lambda rules: (
+        rules.reformation and rules.embezzle_concede and rules.prove == "automatic"
+    ),
+    "treason's program begins with seat 0": lambda rules: rules.reformation and rules.allegiance_start == "assigned",
+    "Seat 0 starts, since": lambda rules: rules.first_player == "seat_0",
+}
+OWN = [
+    *ALL,
+    changed(PRESETS["duel"], {"name": "drafted", "reformation": True, "shown_card": "may_keep"}),
+    changed(
+        PRESETS["reformation"],
+        {"name": "proven", "prove": "automatic", "first_player": "last_winner", "forced_coup": "off"},
+    ),
+]
+
+
+@pytest.mark.parametrize("text", HOLDS)
+def test_a_sentence_stands_in_the_sheets_of_the_games_where_it_holds(text: str) -> None:
+    """Each in one game at least, and not in all."""
+    expected = [rules.name for rules in OWN if HOLDS[text](rules)]
+    assert [rules.name for rules in OWN if text in flat(sheet.sheet(rules))] == expected
+    assert 0 < len(expected) < len(OWN)
 
 
 @pytest.mark.parametrize("name", SENTENCES)
@@ -230,7 +273,7 @@ ALWAYS = [
     # rulebook:78
     "Who has no card left is out at once, and all its coins go back to the treasury.",
     # rulebook:80
-    "The last player alive wins. The game ends at that moment",
+    "The last player alive wins, and there is no second place. The game ends at that moment",
     # ours, against rulebook:80
     "a game is a draw of those who live. In rulebook:80 it ends only when one player is left. (ours)",
 ]
@@ -286,6 +329,7 @@ def test_a_preset_cites_the_rulebook_and_its_own_document(name: str, others: str
     lines = flat(sheet.sheet(PRESETS[name])).partition("Sources are")[0]
     sources = [part for source in re.findall(r"\(([^()]*\d[^()]*)\)", lines) for part in source.split("; ")]
     foreign = [source for source in sources if re.match(others, source)]
+    assert (f"Where the document {name} says nothing, the rulebook holds." in lines) == (name != "coup")
     assert len(sources) > 40
     assert foreign == []
 

@@ -232,7 +232,7 @@ QUOTED: dict[str, dict[str, str]] = {
     "influence": {"rulebook:61": "Facedown cards in front of a player represent"},
     "loser_picks": {"rulebook:63": "Revealed cards remain face up", "rulebook:65": "Each player always chooses which"},
     "exiled": {"rulebook:78": "return all their coins to the Treasury"},
-    "end": {"rulebook:80": "when there is only one player left"},
+    "end": {"rulebook:80": "when there is only one player left", "rulebook:182": "There is no second place"},
     "steal": {"rulebook:116": "If they only have one coin, take only one"},
     "exchange": {"rulebook:122": "return two cards to the Court deck"},
     "keep_all": {"rulebook:122": "Choose which, if any"},
