@@ -44,7 +44,7 @@ class Peer:
     """Be the program's side of the pipes: reads and writes block, and end when the box is closed.
 
     `thawed` is clear while the box is frozen; `cpu_ns` is the CPU time that was burnt, `waited_ns` the time without a
-    core; `ready` says that it waits for one; `peak_bytes` is the memory that it is said to have had.
+    core; `ready` and `sleeps` are those of Spent; `peak_bytes` is the memory that it is said to have had.
     """
 
     def __init__(self, stdin: int, stdout: int, stderr: int, killed: int) -> None:
@@ -54,6 +54,7 @@ class Peer:
         self.peak_bytes: int | None = None
         self.waited_ns = 0
         self.ready = False
+        self.sleeps = 0
         self.thawed = threading.Event()
         self.thawed.set()
         for end in (stdin, stdout, stderr):
@@ -93,6 +94,11 @@ class Peer:
         """Have so long a wait for a core accounted, which has ended."""
         self._pass()
         self.waited_ns += round(seconds * 1_000_000_000)
+
+    @property
+    def spent(self) -> Spent:
+        """What the program has spent, as one task."""
+        return Spent(self.cpu_ns, self.waited_ns, self.sleeps, self.ready)
 
     def wait(self) -> NoReturn:
         """Do nothing until the box is closed."""
@@ -196,11 +202,7 @@ class InsideBox(Box):
 
     def spent(self) -> dict[int, Spent] | None:
         """Return what the script has burnt and how long it starved, as one task; None where it isn't told."""
-        return {1: Spent(self._peer.cpu_ns, self._peer.waited_ns)} if self._tells_waits else None
-
-    def ready(self) -> bool:
-        """Tell whether the script says so."""
-        return self._peer.ready
+        return {1: self._peer.spent} if self._tells_waits else None
 
     def freeze(self) -> None:
         """Stop the script at its next step; nothing where the box can't."""

@@ -1,11 +1,15 @@
 """What one line costs its bot: own time, which is wall time less the time in which the host kept the bot from a core.
 
-    own time = wall time - (the longest wait of one of the bot's tasks + the referee's wait before it read the answer)
+    own time = wall time - (the longest wait of one of the bot's tasks + how long its answer lay unread)
                but at least the bot's CPU time / the cores that it may use
 
 The second bound keeps a bot from gaining time by threads that keep one another waiting. The kernel counts waits for
-each task (arena/sandbox/linux/tasks.py). Nothing is read for a line that is answered in the first millisecond, which is
-charged by the wall: a reading costs as much as a fast bot's whole answer. `mark` takes the first reading of a line.
+each task (arena/sandbox/linux/tasks.py). It doesn't count what a hypervisor takes from a core, which may be more: a
+task that hasn't slept between two readings was kept waiting whenever it didn't run.
+
+Nothing is read for a line that is answered in the first millisecond, which is charged by the wall: a reading costs as
+much as a fast bot's whole answer. `mark` takes the first reading of a line. What a bot waited before it isn't lost: it
+is in the difference to the last reading for a line before, and no longer than this line has taken so far.
 
 A wait counts when it has ended. So a bot that seems to be out of time while one of its tasks is ready is looked at
 again after that task ran. A host that keeps a bot waiting for MOST_WALL times what it may use stands still. A bot with
@@ -20,14 +24,16 @@ from arena.sandbox import Box, SandboxError, Spent
 MOST_WALL = 10  # times what a line may take of its share of cores: 4 burning processes a core stretch it 5 times
 LEAST_WALL_S = 5.0  # but at least so long: a limit of a millisecond says nothing about the host
 _LEAST_STEP_S = 0.001  # between two readings; the poll knows no less
+_NEW = Spent(0, 0)  # what a task had spent before it was there
 _AGAIN_S = 0.005  # until a task that is ready is looked at again; the kernel's own accounts lag by 4 ms
 
 
 class _Mark(NamedTuple):
-    """The first reading of a line: CPU time of the bot, in ns, and its tasks."""
+    """The first reading of a line: CPU time of the bot, its tasks, and how long it had waited by then, in ns."""
 
     cpu_ns: int
     tasks: dict[int, Spent]
+    waited_ns: int
 
 
 class Meter:
@@ -42,6 +48,9 @@ class Meter:
         "_cores",
         "_freezes",
         "_frozen",
+        "_last",
+        "_last_at",
+        "_lost_ns",
         "_mark",
         "_moved_ns",
         "_stretch",
@@ -61,6 +70,9 @@ class Meter:
         self._cores = max(1.0, cores)
         self._stretch = MOST_WALL * max(cores, 1 / cores)
         self._frozen = False
+        self._last: dict[int, Spent] = {}  # the last reading of the tasks, for this line or one before
+        self._last_at = 0.0
+        self._lost_ns = 0  # from one reading of this line to the next, by tasks that didn't sleep
         self._mark: _Mark | None = None
         self._moved_ns = -1
         self.asked_at = self.look_at = self.allowed_s = self.own_s = self.cpu_s = 0.0
@@ -76,10 +88,15 @@ class Meter:
         self.look_at = now + allowed_s
         self.own_s = self.cpu_s = 0.0
 
-    def mark(self) -> None:
-        """Take the line's first reading; nothing if it was taken, or the kernel tells nothing."""
+    def mark(self, now: float) -> None:
+        """Take the line's first reading; nothing if it was taken, or the kernel tells nothing.
+
+        What the bot has waited since the last reading counts for this line, at most the line's time so far.
+        """
         if self._tells and self._mark is None:
-            self._mark = _Mark(self._cpu_ns(), self._tasks())
+            before, tasks = self._last, self._tasks()
+            self._mark = _Mark(self._cpu_ns(), tasks, min(_waited_ns(before, tasks), int((now - self.asked_at) * 1e9)))
+            self._last, self._last_at, self._lost_ns = tasks, now, 0
 
     @property
     def marked(self) -> bool:
@@ -130,17 +147,17 @@ class Meter:
         if mark is None:
             self.own_s = max(wall_s - referee_ns / 1e9, 0.0)
             return
-        nothing = Spent(0, 0)
-        waits = (spent.waited_ns - mark.tasks.get(task, nothing).waited_ns for task, spent in tasks.items())
-        waited_ns = max(waits, default=0) + referee_ns
+        self._lost_ns += _lost_ns(self._last, tasks, int((now - self._last_at) * 1e9))
+        self._last, self._last_at = tasks, now
+        waited_ns = mark.waited_ns + max(_waited_ns(mark.tasks, tasks), self._lost_ns) + referee_ns
         self.cpu_s = (self._cpu_ns() - mark.cpu_ns) / 1e9 / self._cores
         self.own_s = max(wall_s - waited_ns / 1e9, self.cpu_s, 0.0)
 
     def _still_ready(self, tasks: dict[int, Spent]) -> bool:
         """Tell whether a task is ready, and none has run or ended a wait since this was last asked."""
-        moved_ns = sum(ran + waited for ran, waited in tasks.values())
+        moved_ns = sum(spent.ran_ns + spent.waited_ns for spent in tasks.values())
         before, self._moved_ns = self._moved_ns, moved_ns
-        return before in (-1, moved_ns) and self._box.ready()
+        return before in (-1, moved_ns) and any(spent.ready for spent in tasks.values())
 
     def _cpu_ns(self) -> int:
         reading = self._box.cpu_ns()
@@ -153,3 +170,22 @@ class Meter:
         if reading is None:
             raise SandboxError("the sandbox doesn't tell how long tasks wait, which this match's clock needs")
         return reading
+
+
+def _waited_ns(before: dict[int, Spent], after: dict[int, Spent]) -> int:
+    """Return the longest wait of one task between two readings."""
+    return max((spent.waited_ns - before.get(task, _NEW).waited_ns for task, spent in after.items()), default=0)
+
+
+def _lost_ns(before: dict[int, Spent], after: dict[int, Spent], wall_ns: int) -> int:
+    """Return the longest time in which one task was kept from a core between two readings, `wall_ns` apart.
+
+    A task that is asleep now, and went to sleep once since it was ready, has said all that it had to say.
+    """
+    longest = 0
+    for task, spent in after.items():
+        then = before.get(task, _NEW)
+        awake = then.ready and spent.sleeps - then.sleeps == (not spent.ready)
+        lost = wall_ns - (spent.ran_ns - then.ran_ns) if awake else spent.waited_ns - then.waited_ns
+        longest = max(longest, lost)
+    return longest

@@ -76,7 +76,8 @@ class Table:
         self._charges_own = own
         self._freezes = not ponder
         self._cores = cores
-        self._now = 0.0  # the last reading of the clock
+        self._now = 0.0  # the clock after the last poll
+        self._busy_s = 0.0  # from the end of one poll to the begin of the next: an answer may have lain there since
         self._polled_ns = 0  # the referee's waits when it last began to poll, or sent the lines
         self._poll = select.poll()
         self._by_descriptor: dict[int, tuple[Seat, Meter, str]] = {}
@@ -126,6 +127,7 @@ class Table:
     def _await(self, waiting: list[_Asked], start: float) -> None:
         """Poll until each seat has answered, is gone, or is out of time."""
         self._now = start
+        self._busy_s = 0.0
         if self._charges_own:
             self._polled_ns = self._waited_ns()
         tick = start + _TICK_S
@@ -136,10 +138,11 @@ class Table:
             left = min(meter.look_at for _, meter in waiting) - now
             nap = 0.0 if left < 0 else min(left, pause)
             before = self._now
+            if self._charges_own and pause == _TICK_S:
+                self._polled_ns = self._waited_ns()
+                self._busy_s = now - before
             heard = True
             if left > 0:
-                if self._charges_own and pause == _TICK_S:
-                    self._polled_ns = self._waited_ns()
                 heard = self._look(math.ceil(nap * 1000))
                 if (not heard and pause == _TICK_S) or now >= tick:
                     self._look_at_processes(waiting)
@@ -155,18 +158,18 @@ class Table:
             if waiting and (not heard or now >= slow_at):
                 self.freeze_idle()
                 if self._charges_own:
-                    self._mark(waiting)
+                    self._mark(waiting, self._now)
                 pause = _TICK_S
 
-    def _mark(self, waiting: Sequence[_Asked]) -> None:
+    def _mark(self, waiting: Sequence[_Asked], now: float) -> None:
         """Take the first reading of each line that is still open."""
         for seat, meter in waiting:
             if seat.waiting:
-                meter.mark()
+                meter.mark(now)
 
     def _expire(self, waiting: Sequence[_Asked], now: float) -> None:
         """Give up seats at their own deadline: however long the others take, they get no time by that."""
-        self._mark(waiting)
+        self._mark(waiting, now)
         referee_ns = self._late_ns()
         for seat, meter in waiting:
             if seat.waiting and not meter.has_time(now, referee_ns):
@@ -279,8 +282,8 @@ class Table:
             meter.settle(now, self._late_ns() if now - meter.asked_at > _SLOW_S else 0)
 
     def _late_ns(self) -> int:
-        """Return how long the referee has waited for a core since it last began to poll."""
-        return self._waited_ns() - self._polled_ns if self._charges_own else 0
+        """Return how long an answer may have lain unread: the referee was busy before its poll, or got no core."""
+        return self._waited_ns() - self._polled_ns + int(self._busy_s * 1e9) if self._charges_own else 0
 
     def _watch_input(self, seat: Seat, meter: Meter) -> None:
         if seat.box.stdin not in self._by_descriptor:

@@ -24,10 +24,15 @@ CLOSE_MS = 100  # SIGKILL takes 1 to 3 ms on a busy laptop; a process that needs
 
 
 class Spent(NamedTuple):
-    """What one task (a thread) has spent: time on a core, and time in which it was ready and got none, in ns."""
+    """What one task (a thread) has spent: time on a core, and time in which it was ready and got none, in ns.
+
+    `sleeps` counts how often it went to wait for something else; `ready`: it is on a core, or waits for one.
+    """
 
     ran_ns: int
     waited_ns: int
+    sleeps: int = 0
+    ready: bool = False
 
 
 class _OneLineError(Exception):
@@ -130,9 +135,6 @@ class Box(Protocol):
 
         A wait for a core counts when it has ended. A task that has ended is left out.
         """
-
-    def ready(self) -> bool:
-        """Tell whether a task of the program or its descendants is on a core, or waits for one."""
 
     def freeze(self) -> None:
         """Stop the program and its descendants where they are; nothing where the sandbox can't. Idempotent.

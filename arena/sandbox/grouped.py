@@ -31,10 +31,6 @@ class GroupedBox(Box):
         """Return what each task has spent; see `Box.spent`."""
         return None if self._closed or self._counter is None else tasks.spent(self._counter.tasks())
 
-    def ready(self) -> bool:
-        """Tell whether a task is on a core, or waits for one."""
-        return not self._closed and self._counter is not None and tasks.ready(self._counter.tasks())
-
     def freeze(self) -> None:
         """Stop it, if it has a control group; see `Box.freeze`."""
         if self._group is not None and not self._closed:

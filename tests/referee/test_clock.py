@@ -183,9 +183,6 @@ class Watched(Box):
         self._note("spent")
         return self._box.spent()
 
-    def ready(self) -> bool:
-        return self._box.ready()
-
     def freeze(self) -> None:
         self._note("freeze")
         self._box.freeze()
@@ -528,6 +525,57 @@ def test_time_without_a_core_is_not_charged(
     assert codes(record) == []
     assert record.games[0].times[0] == round(own_s * 1_000_000)
     assert banks(seen)[1] == 10_000 - max(0, round(own_s * 1000) - 500)
+
+
+@pytest.mark.parametrize(
+    ("sleeps", "ready", "own_s"),
+    [
+        pytest.param(0, True, 0.25, id="it never slept"),
+        pytest.param(1, False, 0.25, id="it sleeps since it has answered"),
+        pytest.param(1, True, 2.5, id="it slept before it answered"),
+        pytest.param(2, False, 2.5, id="it slept before it answered, and since"),
+    ],
+)
+def test_what_a_hypervisor_takes_is_not_charged_to_a_bot_that_did_not_sleep(
+    sleeps: int, ready: bool, own_s: float
+) -> None:
+    """Nobody counts it as a wait: 250 ms were computed in 2.5 s."""
+    clock = Clock()
+
+    def computes(peer: Peer, request: Request) -> bytes:
+        if request["id"] == 1:
+            peer.ready = True
+            clock.pass_by(peer, 0.25 - 1 / 128)
+            peer.burn(0.25 - 1 / 128)
+            clock.settle(peer)
+            clock.pass_by(peer, 2.25)
+            peer.sleeps, peer.ready = sleeps, ready
+        return reply(request)
+
+    record = play(bot(computes), bot(first), clock=clock, own=True)
+    assert codes(record) == []
+    assert record.games[0].times[0] == pytest.approx(own_s * 1_000_000, abs=8000)
+
+
+def test_what_a_bot_waited_before_the_first_reading_is_not_charged() -> None:
+    """The second request has the reading at the end of the first to compare with, and 1 s of the wait is its own."""
+    clock = Clock()
+
+    def waits(peer: Peer, request: Request) -> bytes:
+        if request["id"] == 1:
+            clock.pass_by(peer, 1.0)
+        elif request["id"] == 2:
+            clock.settle(peer)
+            peer.starve(3.0)
+            clock.stand_still(peer, 1.0)
+            clock.settle(peer)
+            clock.pass_by(peer, 0.25)
+        return reply(request)
+
+    record = play(bot(waits), bot(first), clock=clock, own=True)
+    assert codes(record) == []
+    times = [time for time in record.games[0].times if time]
+    assert times == [1_000_000, 250_000]
 
 
 def test_a_bot_that_only_waited_is_not_out_of_time() -> None:

@@ -36,9 +36,6 @@ class PipeBox(Box):
     def spent(self) -> dict[int, Spent] | None:
         return {}
 
-    def ready(self) -> bool:
-        return False
-
     def freeze(self) -> None:
         """There is nothing to freeze."""
 
@@ -145,6 +142,21 @@ def test_what_the_referee_waited_before_it_read_an_answer_is_not_charged(
     reply = exchange(table, seat, clock)
     assert chosen(reply) == 1
     assert reply.own_s == own_s
+
+
+def test_what_the_referee_did_before_it_polled_is_not_charged(box: PipeBox, seat: Seat, clock: Readings) -> None:
+    """By own time. The answer lay there for 250 ms: another referee kept it from the kernel's list of groups."""
+    table = Table(clock, own=True, ponder=True)
+    table.add(seat)
+
+    def is_busy() -> None:
+        box.says(choice(1))
+        clock.passes(0.25)
+
+    clock.on = {4: lambda: clock.passes(1.0), 5: is_busy}
+    reply = exchange(table, seat, clock)
+    assert chosen(reply) == 1
+    assert reply.own_s == 1.0
 
 
 @pytest.mark.parametrize(("late_s", "counts"), [(0.03125, False), (0.0625, True)])

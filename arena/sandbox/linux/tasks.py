@@ -2,7 +2,8 @@
 
 Linux only; must not know whose tasks they are. A task's schedstat holds the time on a core and the time in which it was
 ready and got none, in ns (Documentation/scheduler/sched-stats.rst). A wait is added when it ends. Stopped and frozen
-tasks, and those that sleep, wait for no core.
+tasks, and those that sleep, wait for no core. What a hypervisor takes from a core is neither; `status` tells whether a
+task slept meanwhile.
 """
 
 import contextlib
@@ -12,6 +13,8 @@ from collections.abc import Iterable
 from arena.sandbox.box import Spent
 
 _THIS = "/proc/thread-self/schedstat"
+_READY = b"\nState:\tR"
+_SLEEPS = b"\nvoluntary_ctxt_switches:\t"
 
 
 def told() -> bool:
@@ -51,17 +54,10 @@ def spent(tasks: Iterable[int]) -> dict[int, Spent]:
     for task in tasks:
         with contextlib.suppress(OSError, ValueError):
             ran, waited, _ = _read(f"/proc/{task}/schedstat").split()
-            found[task] = Spent(int(ran), int(waited))
+            status = _read(f"/proc/{task}/status")
+            sleeps = status.partition(_SLEEPS)[2].partition(b"\n")[0]
+            found[task] = Spent(int(ran), int(waited), int(sleeps), _READY in status)
     return found
-
-
-def ready(tasks: Iterable[int]) -> bool:
-    """Tell whether one of the tasks is on a core, or waits for one."""
-    for task in tasks:
-        with contextlib.suppress(OSError):
-            if _read(f"/proc/{task}/stat").rpartition(b") ")[2].startswith(b"R"):
-                return True
-    return False
 
 
 def threads(pid: int) -> list[int]:
@@ -75,6 +71,6 @@ def threads(pid: int) -> list[int]:
 def _read(path: str) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return os.read(descriptor, 1024)
+        return os.read(descriptor, 8192)
     finally:
         os.close(descriptor)

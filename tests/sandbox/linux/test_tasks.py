@@ -1,0 +1,57 @@
+"""Tests of what the kernel tells of tasks, on real ones."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from arena.sandbox.linux import tasks
+
+BURN_S = 0.05
+
+
+@pytest.fixture(autouse=True)
+def told(needs: Callable[[str, str | None], None]) -> None:
+    needs("linux", None if tasks.told() else "this kernel tells nothing of tasks")
+
+
+def test_a_thread_that_sleeps_is_counted_and_one_that_computes_is_not() -> None:
+    """/proc/PID/status."""
+    here = os.getpid()
+    first = tasks.spent([here])[here]
+    end = time.thread_time() + BURN_S
+    while time.thread_time() < end:
+        pass
+    second = tasks.spent([here])[here]
+    time.sleep(0.001)
+    third = tasks.spent([here])[here]
+    assert first.ready
+    assert second.ready
+    assert second.sleeps == first.sleeps
+    assert third.sleeps == second.sleeps + 1
+    assert second.ran_ns - first.ran_ns > BURN_S * 1e9 / 2, "the kernel adds it up once a tick"
+
+
+def test_a_process_that_waits_for_its_input_is_not_ready() -> None:
+    """It was, before it read."""
+    with subprocess.Popen(
+        [sys.executable, "-c", "print(flush=True); input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        end = time.monotonic() + 10
+        while tasks.spent([process.pid])[process.pid].ready:
+            assert time.monotonic() < end
+        process.kill()
+
+
+def test_a_task_that_has_ended_is_left_out() -> None:
+    """Its number may be another's soon."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+    assert not Path(f"/proc/{process.pid}").exists()
+    assert tasks.spent([process.pid]) == {}
