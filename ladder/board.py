@@ -13,8 +13,6 @@ __all__ = ["MIN_MATCHES", "Board", "Duel", "Standing", "Tally", "board"]
 
 MIN_MATCHES = 10  # of a pair: with fewer, a duel says more of its few tables than of the bots
 
-_DIGITS = 6  # of a rating; what differs less are the roundings of a computer
-
 
 @dataclass(frozen=True, slots=True)
 class Standing:
@@ -130,7 +128,7 @@ def board(bots: Sequence[str], results: Iterable[GameResult]) -> Board:
         tally.add(game)
     index = {bot: number for number, bot in enumerate(bots)}
     strengths = dict(zip(bots, fit([_outcome(game, index) for game in games], len(bots)), strict=True))
-    order = sorted(bots, key=lambda bot: (-round(strengths[bot].rating.value, _DIGITS), bot))
+    order = sorted(bots, key=lambda bot: (-strengths[bot].rating.value, bot))
     return Board(
         standings=tuple(tally.standing(place, bot, strengths[bot]) for place, bot in enumerate(order, start=1)),
         duels={bot: tally.duels(bot) for bot in bots},

@@ -80,12 +80,15 @@ def test_a_game_is_counted_once() -> None:
 
 
 def test_the_order_of_delivery_changes_nothing() -> None:
-    """Ratings are folded in match order: a run with other --jobs has the same standings."""
+    """To the last bit, draws too: a run with other --jobs has the same standings."""
     chance = random.Random(5)
     lines = []
     for match in range(20):
         table = chance.sample("abcd", 3)
-        lines += [result(match, game, "".join(chance.sample(table, 3)), [chance.randrange(3)]) for game in range(3)]
+        lines += [
+            result(match, game, "".join(chance.sample(table, 3)), chance.choice([[0], [1], [0, 1], [0, 1, 2]]))
+            for game in range(9)
+        ]
     boards = []
     for _ in range(3):
         boards.append(boarded("abcd", *lines))
