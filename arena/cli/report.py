@@ -74,7 +74,7 @@ def parts(run: Run, folder: RunFolder, board: Board) -> Iterator[RenderableType]
         yield from (Text(line, style="dim") for line in notes(run, board))
         yield from times(run.progress, board)
         if len(board.standings) <= _MATRIX:
-            yield from duels(board)
+            yield from duels(run, board)
     for text in trouble(run, folder, board):
         yield ""
         yield text
@@ -164,7 +164,7 @@ def notes(run: Run, board: Board) -> list[str]:
     """Return what a reader of the standings has to know."""
     lines = [
         f"fair share {100 / run.config.seats:.3g} %; win share: as if each bot met all others equally often",
-        "rank, ± and 95 % hold what is true in 95 of 100 such runs, ranks in more",
+        "rank, ± 95 % and 95 % hold the true value in 95 of 100 such runs, ranks in more",
         "rating: TrueSkill, from all games at once; a match counts as one observation",
         seats_line(board),
     ]
@@ -200,7 +200,7 @@ def times(progress: Progress, board: Board) -> Iterator[RenderableType]:
         )
 
 
-def duels(board: Board) -> Iterator[RenderableType]:
+def duels(run: Run, board: Board) -> Iterator[RenderableType]:
     """Yield who beats whom, and in how many matches: of the games that either won, the share of the row's bot."""
     rows = []
     for row in board.standings:
@@ -211,8 +211,9 @@ def duels(board: Board) -> Iterator[RenderableType]:
         rows.append([str(row.place), row.bot, span(matches), *cells])
     yield ""
     if all(row[2] == "-" for row in rows):
-        most = max((duel.matches for row in board.duels.values() for duel in row.values()), default=0)
-        yield Text(f"who beats whom: no pair has met in {MIN_MATCHES} matches (most: {most}); play more --games", "dim")
+        pairs = math.comb(len(board.standings), 2) / math.comb(run.config.seats, 2)
+        games = math.ceil((MIN_MATCHES + 1) * pairs) * run.config.match_games  # one more: pairs don't meet quite alike
+        yield Text(f"who beats whom: no pair has met in {MIN_MATCHES} matches; it takes about --games {games}", "dim")
         return
     yield _ranked(["#", "wins against", "matches", *(str(row.place) for row in board.standings)], 1, rows)
     yield Text(f"of the games that either of the two won; - below {MIN_MATCHES} matches of the pair", "dim")
