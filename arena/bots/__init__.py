@@ -9,7 +9,7 @@ from arena.bots.build import build, build_all, build_in_box
 from arena.bots.cache import BotCache
 from arena.bots.digest import MAX_BYTES, MAX_FILES, changed, check_unchanged
 from arena.bots.errors import BotError, shown
-from arena.bots.load import load
+from arena.bots.load import check_commands, load
 from arena.bots.portable import NotHereError, PortableBot, portable
 from arena.bots.toml_file import read_toml
 
@@ -26,6 +26,7 @@ __all__ = [
     "build_all",
     "build_in_box",
     "changed",
+    "check_commands",
     "check_unchanged",
     "load",
     "pack",

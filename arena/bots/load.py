@@ -13,6 +13,7 @@ name.
 """
 
 import os
+import shlex
 import stat
 from collections.abc import Sequence
 from dataclasses import replace
@@ -57,6 +58,22 @@ def load(arguments: Sequence[str], programs: Programs | None = None) -> tuple[li
         if got != wish.name:
             notes.append(f'"{wish.name}" is taken, so {wish.shown} plays as "{got}"')
     return [replace(bot, name=name) for bot, name in zip(bots, names, strict=True)], notes
+
+
+def check_commands(bots: Sequence[Bot], programs: Programs) -> None:
+    """Raise BotError, naming the bot, if one would be started by another command than its files say.
+
+    So a list of bots that somebody changed starts nothing but them.
+    """
+    for bot in bots:
+        with reading(bot.path):
+            own = _bot(bot.path, programs)
+        if (own.argv, own.cwd, own.path) != (bot.argv, bot.cwd, bot.path):
+            raise BotError(
+                f'"{bot.name}" would be started by: {shown(shlex.join(bot.argv))}\n'
+                f"Its files say: {shown(shlex.join(own.argv))}. run.json was changed, or this arena stands elsewhere: "
+                "start a new run."
+            )
 
 
 def _split(argument: str) -> tuple[str | None, Path]:

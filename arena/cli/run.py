@@ -130,11 +130,14 @@ def _refuse_options() -> None:
 
 
 def _check_before_resume(config: "RunConfig") -> None:
-    """Refuse to go on with other files, in another sandbox or by another clock than the run began with."""
-    from arena.bots import check_unchanged
-    from arena.sandbox import make, scratch_folder
+    """Refuse to go on with other files or commands, in another sandbox or by another clock than the run began with."""
+    from arena.bots import check_commands, check_unchanged, shown
+    from arena.sandbox import make, programs_of, scratch_folder
 
     check_unchanged(config.bots)
+    check_commands(config.bots, programs_of(config.sandbox.name))
+    for bot in config.bots:
+        note(f"{bot.name}: {shown(shlex.join(bot.argv))}")
     options.demand(config.sandbox)
     with scratch_folder() as scratch, closing(make(config.sandbox, scratch)) as box:
         options.demand_clock(config.terms.timing, box)

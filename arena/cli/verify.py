@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from arena.cli.out import fail, reason, refuse, write
+from arena.cli.out import counted, fail, reason, refuse, write
 
 
 @click.command()
@@ -24,7 +24,7 @@ def verify(path: Path) -> None:
         files = [path]
     else:
         refuse(f"{path} doesn't exist; name a run's folder or a record file")
-    games = 0
+    games = faults = 0
     lines = []
     for file in files:
         try:
@@ -38,8 +38,11 @@ def verify(path: Path) -> None:
         except RecordError as problem:
             fail(f"{file}: {problem}")
         games += len(record.games)
+        faults += sum(len(game.faults) for game in record.games)
         lines += [result.to_line().rstrip("\n") for result in game_results(record)]
     listed = path / "results.jsonl"
     if path.is_dir() and listed.is_file() and listed.read_bytes().decode(errors="replace").splitlines() != lines:
         fail(f"{listed} is not what the records say; arena run --resume {shlex.quote(str(path))} writes it anew")
     write(f"{games} games in {len(files)} records: every move legal, every event and result the same", path)
+    if faults:
+        write(f"{counted(faults, 'fault')} of bots stand in them: no replay can show that they happened", path)

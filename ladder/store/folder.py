@@ -3,7 +3,7 @@
     run.json         what was asked for, the key, the bots with their digests; written first
     results.jsonl    one line a game in match order; derived from the records, never read back
     records/         one file a match, 000012.jsonl; there only when its match is complete
-    logs/            standard error of each bot process, 000012-honest-1.txt
+    logs/            standard error of each bot process, 000012-honest-1.txt, bounded for each bot: see logs.py
     faults/          the first faulty exchanges of each kind, a file for each bot that has any: honest.jsonl
 
 A record is written beside its place, synced and renamed: after a crash at any moment each match is there whole or not
@@ -11,18 +11,21 @@ at all. A match's faulty exchanges are written before its record, in place of th
 left, and count only if the record is there. The results of kept matches are also held in memory; only those of earlier
 sessions are read from records. Void matches are known to their own session alone.
 
-The folder is for its owner alone (0700): records tell hidden cards and the key tells all future ones.
+The folder is for its owner alone (0700): records tell hidden cards and the key tells all future ones. run.json says
+which programs are started, so `config` takes it from nobody else: a run's folder is as trusted as a Makefile.
 """
 
 import fcntl
 import json
 import os
+import stat
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from ladder.results import GameResult
 from ladder.store.exchange import KeptExchange, first_few
+from ladder.store.logs import Logs, safe
 from ladder.store.store import PlayedMatch, VoidMatch
 
 _RECORD = "{:06d}.jsonl"
@@ -38,6 +41,7 @@ class RunFolder:
     def __init__(self, path: Path, results_of: Callable[[str], tuple[GameResult, ...]]) -> None:
         self.path = path
         self._results_of = results_of
+        self._logs = Logs(self.logs)
         self._results: dict[int, tuple[GameResult, ...]] = {}  # in the order in which the matches were kept
         self._faulty: dict[str, tuple[KeptExchange, ...]] = {}  # what the bots' files hold that were looked at
         self._voids: list[VoidMatch] = []
@@ -95,9 +99,12 @@ class RunFolder:
             self._locked = None
 
     def config(self) -> dict[str, Any]:
-        """Return what run.json holds. Raises FolderError if there is none that can be read."""
+        """Return what run.json holds. Raises FolderError if there is none that can be read, or others may write it."""
         try:
-            config = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+            text = (self.path / "run.json").read_text(encoding="utf-8")
+            for path in (self.path, self.path / "run.json"):
+                self._refuse_others(path)
+            config = json.loads(text)
         except (FileNotFoundError, NotADirectoryError):
             raise FolderError(f"{self.path} holds no run: it has no run.json; name the folder of a run") from None
         except OSError as problem:
@@ -107,6 +114,23 @@ class RunFolder:
         if not isinstance(config, dict):
             raise FolderError(f"{self.path / 'run.json'} holds no JSON object: it was changed; start a new run")
         return config
+
+    def _refuse_others(self, path: Path) -> None:
+        """Raise FolderError for a file that another user has, or may write: run.json could name any command."""
+        found = path.lstat()
+        if stat.S_ISLNK(found.st_mode) and path != self.path:
+            raise FolderError(f"{path} is a link, and says which programs are started: put the file in its place")
+        found = path.stat()
+        if found.st_uid != os.geteuid():
+            raise FolderError(
+                f"{path} belongs to user {found.st_uid}, and says which programs are started as you: "
+                "go on as that user, or start a new run"
+            )
+        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise FolderError(
+                f"others may write to {path}, which says which programs are started as you: "
+                f"look through run.json, then chmod go-w {path}"
+            )
 
     def load(self) -> None:
         """Take in the matches that earlier sessions kept, in match order.
@@ -133,7 +157,7 @@ class RunFolder:
             self._take_in()
         else:
             for bot, number, data in played.logs:
-                (self.logs / f"{played.match:06d}-{_safe(bot)}-{number}.txt").write_bytes(data)
+                self._logs.add(played.match, bot, number, data)
             self._keep_exchanges(played)
             _write(self.record(played.match), played.record)
             self._results[played.match] = played.results
@@ -175,13 +199,11 @@ class RunFolder:
 
     def log_files(self, match: int, bot: str) -> list[Path]:
         """Return the files of a bot's standard error in a match, one a process, in order."""
-        start = f"{match:06d}-{_safe(bot)}-"
-        found = {path.stem.removeprefix(start): path for path in self.logs.glob(f"{start}*.txt")}
-        return [found[number] for number in sorted(filter(str.isdecimal, found), key=int)]  # "2-1" is that of bot-2
+        return self._logs.files(match, bot)
 
     def exchanges_file(self, bot: str) -> Path:
         """Return where a bot's faulty exchanges are, if it has any."""
-        return self.path / "faults" / f"{_safe(bot)}.jsonl"
+        return self.path / "faults" / f"{safe(bot)}.jsonl"
 
     def _exchanges(self, bot: str) -> tuple[KeptExchange, ...]:
         """Return what a bot's file holds, also of matches that aren't kept."""
@@ -238,15 +260,11 @@ class RunFolder:
         return "".join(result.to_line() for result in self._results[match])
 
 
-def _safe(bot: str) -> str:
-    """Return a bot's name as a part of a file's name: no two names give the same."""
-    return "".join(c if c.isalnum() or c in "-_." else f"%{ord(c):05x}" for c in bot)
-
-
 def _write(path: Path, text: str) -> None:
     """Write a file so that after a crash it is there whole or not at all."""
     beside = path.with_name(path.name + ".tmp")
-    with beside.open("w", encoding="utf-8") as out:
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)  # never the group's
+    with open(descriptor, "w", encoding="utf-8") as out:
         out.write(text)
         out.flush()
         os.fsync(out.fileno())

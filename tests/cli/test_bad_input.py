@@ -6,8 +6,10 @@ Source: the README.
 
 import json
 import os
+import re
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -371,6 +373,36 @@ def test_a_run_json_that_was_changed_is_refused(
     config = played / "run.json"
     config.write_text(change(json.loads(config.read_text())))
     refused(place.call("run", "--resume", "out"), words)
+
+
+def test_a_run_that_others_could_have_changed_is_not_resumed(place: Place, played: Path) -> None:
+    """run.json says which programs are started as the user who resumes."""
+    for changed in (played, played / "run.json"):
+        mode = stat.S_IMODE(changed.stat().st_mode)
+        for others in (0o020, 0o002):
+            changed.chmod(mode | others)
+            refused(place.call("run", "--resume", "out"), f"others may write to {changed.relative_to(place.folder)}")
+        changed.chmod(mode)
+    if os.geteuid() == 0:
+        for changed in (played, played / "run.json"):
+            os.chown(changed, 4321, -1)
+            refused(place.call("run", "--resume", "out"), f"{changed.relative_to(place.folder)} belongs to user 4321")
+            os.chown(changed, 0, -1)
+    elsewhere = (played / "run.json").rename(place.folder / "theirs")
+    (played / "run.json").symlink_to(elsewhere)
+    refused(place.call("run", "--resume", "out"), "out/run.json is a link")
+
+
+def test_a_command_that_is_not_the_bots_own_is_not_started(place: Place, played: Path) -> None:
+    """The digest covers the files, not the command. What is started is told, too."""
+    ran = place.run("run", "--resume", "out")
+    assert ran.code == 0
+    assert re.search(r"^a: .+/a\.py$", ran.err, re.MULTILINE)
+    config = played / "run.json"
+    asked = json.loads(config.read_text())
+    asked["bots"][0]["argv"] = ["/bin/sh", "-c", "touch /tmp/\x1b[2J"]
+    config.write_text(json.dumps(asked))
+    refused(place.call("run", "--resume", "out"), '"a" would be started by: /bin/sh -c', "Its files say: ")
 
 
 def test_a_record_that_was_damaged_is_named_and_can_be_played_again(place: Place, played: Path) -> None:

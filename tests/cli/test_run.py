@@ -744,6 +744,17 @@ def test_verify_replays_a_run_and_a_single_record(place: Place) -> None:
     assert place.run("verify", "out/records/000002.jsonl").out.startswith("2 games in 1 records")
 
 
+def test_verify_says_that_faults_are_beyond_it(place: Place) -> None:
+    """A fault that never happened may stand in a record: a replay plays what was played instead."""
+    one, two = place.bots(2)
+    bot = place.folder / two
+    bot.write_text(bot.read_text().replace('"choice": choice', '"choice": choice if message["id"] % 9 else 999'))
+    assert place.run("run", one, two, *SMALL, "--out", "out").code == 0
+    ran = place.run("verify", "out")
+    assert ran.code == 0
+    assert re.search(r"\n\d+ faults of bots stand in them: no replay can show that they happened\n$", ran.out)
+
+
 def test_verify_tells_results_that_are_not_what_the_records_say(place: Place) -> None:
     """Exit 1, and the way to write them anew; which --resume then does."""
     assert place.run("run", *place.bots(2), *SMALL, "--out", "out").code == 0
