@@ -68,12 +68,16 @@ def check_commands(bots: Sequence[Bot], programs: Programs) -> None:
     for bot in bots:
         with reading(bot.path):
             own = _bot(bot.path, programs)
-        if (own.argv, own.cwd, own.path) != (bot.argv, bot.cwd, bot.path):
+        if (_plain(own.argv), own.cwd, own.path) != (_plain(bot.argv), bot.cwd, bot.path):
             raise BotError(
                 f'"{bot.name}" would be started by: {shown(shlex.join(bot.argv))}\n'
-                f"Its files say: {shown(shlex.join(own.argv))}. run.json was changed, or this arena stands elsewhere: "
-                "start a new run."
+                f"Its files say: {shown(shlex.join(own.argv))}; start a new run."
             )
+
+
+def _plain(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a command with one spelling of its program: FOLDER/./bot is FOLDER/bot, as a build is moved."""
+    return os.path.normpath(argv[0]), *argv[1:]
 
 
 def _split(argument: str) -> tuple[str | None, Path]:

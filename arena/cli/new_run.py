@@ -72,11 +72,12 @@ def begin(asked: Asked) -> "tuple[RunConfig, RunFolder]":
     choice, reasons = options.chosen(asked.sandbox, asked.docker_runtime, asked.docker_image)
     config = _config(asked, choice)
     clean_up(choice)
+    building = Building(folder.path)
+    building.remove_dead()
     with scratch_folder() as scratch, closing(make(choice, scratch)) as box:
         options.announce(choice, reasons, box, " (auto)" if asked.sandbox in (None, "auto") else "")
         config = replace(config, terms=replace(config.terms, timing=_timing(asked, config.terms.timing, box)))
         options.demand_limits(asked.limits, box)
-        building = Building(folder.path)
         config = _built(config, box, building)
         try:
             config = _fit(asked, config, box, scratch)

@@ -3,15 +3,19 @@
 In a sandbox that isolates, bots are built into a folder beside the run's own: `<run>.building`. It has `bots/`, what
 was built, and `logs/`, what the builds said. Both move into the run's folder when that is made. A failed build leaves
 its log.
+
+The folder is locked while it is in use. One that nobody has locked and that still has `bots/` is that of an arena that
+was killed: the next run beside it removes it.
 """
 
 import os
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from arena.bots import build_all, build_in_box, relocated
 from arena.run.config import RunConfig
-from arena.sandbox import Sandbox, programs_of, remove_tree
+from arena.sandbox import Sandbox, locked, programs_of, remove_tree
 from ladder.store import FolderError, RunFolder
 
 BUILD_S = 600  # how long a bot's build command may take
@@ -24,6 +28,7 @@ class Building:
         self.path = run.absolute().with_name(f"{run.name}.building")
         self._bots = self.path / "bots"
         self._logs = self.path / "logs"
+        self._lock: int | None = None
 
     def build(self, config: RunConfig, box: Sandbox) -> RunConfig:
         """Return the config with its bots built: in the box if the box isolates, else in their own folders.
@@ -33,6 +38,8 @@ class Building:
         if not config.sandbox.isolates:
             return replace(config, bots=tuple(build_all(config.bots, BUILD_S)))
         self._clear()
+        self.path.mkdir(parents=True)
+        self._lock = locked(self.path)
         try:
             bots = build_in_box(config.bots, box, programs_of(config.sandbox.name), self._bots, self._logs, BUILD_S)
         except BaseException:
@@ -53,16 +60,39 @@ class Building:
 
         folder.create(config.to_json(), fill)
         self._clear()
+        self._unlock()
         return config
 
     def discard(self) -> None:
         """Remove what was built for a run that doesn't begin; the logs stay for the author."""
         remove_tree(self._bots)
+        with suppress(OSError):
+            self.path.rmdir()  # without logs
+        self._unlock()
+
+    def remove_dead(self) -> None:
+        """Remove what arenas that were killed in a build left beside this run's folder."""
+        for path in self.path.parent.glob("*.building"):
+            if _of_builds(path) and (path / "bots").is_dir():
+                lock = locked(path)
+                if lock is not None:
+                    remove_tree(path)
+                    os.close(lock)
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def _clear(self) -> None:
         """Remove what an earlier build left. Raises FolderError if it isn't that."""
-        ours = self.path.is_dir() and not self.path.is_symlink()
-        if ours and not {path.name for path in self.path.iterdir()} - {"bots", "logs"}:
+        if _of_builds(self.path):
             remove_tree(self.path)
         elif os.path.lexists(self.path):
             raise FolderError(f"{self.path} exists, where bots would be built; remove it, or name another --out")
+
+
+def _of_builds(path: Path) -> bool:
+    """Tell whether a folder holds nothing but what builds make."""
+    ours = path.is_dir() and not path.is_symlink()
+    return ours and not {found.name for found in path.iterdir()} - {"bots", "logs"}

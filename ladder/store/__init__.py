@@ -2,12 +2,14 @@
 
 from ladder.store.exchange import FEW, KeptExchange, first_few
 from ladder.store.folder import FolderError, RunFolder
+from ladder.store.logs import Logs
 from ladder.store.store import PlayedMatch, Store, VoidMatch
 
 __all__ = [
     "FEW",
     "FolderError",
     "KeptExchange",
+    "Logs",
     "PlayedMatch",
     "RunFolder",
     "Store",

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ladder.store.logs import Logs
+from ladder.store import Logs
 
 BLOCK = 4096
 

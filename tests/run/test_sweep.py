@@ -100,6 +100,31 @@ def test_a_living_run_keeps_its_containers(place: Place, needs: Needs, docker: E
     assert "is void" not in ran.err
 
 
+@pytest.mark.parametrize("name", ["bubblewrap", "docker"])
+def test_a_run_that_is_killed_in_a_build_leaves_nothing_after_the_next_run(
+    place: Place, needs: Needs, name: str, request: pytest.FixtureRequest
+) -> None:
+    """kill -9 while a bot is built: its folder, its temporary files, its groups, and a container that runs on."""
+    needs(name, why_not(name))
+    place.bot("built/bot.toml", 'run = "python3 bot.py"\nbuild = ["sh", "-c", "sleep 100"]\n')
+    place.bot("built/bot.py")
+    process = place.start("run", "built", *place.bots(1), *TINY, "--sandbox", name, "--out", "killed")
+    building = place.folder / "killed.building"
+    pid = process.pid
+    made = request.getfixturevalue("docker") if name == "docker" else None
+    ours = (lambda: owned_by(made, {pid})) if made is not None else (lambda: groups_of({pid}) or cgroup.lacking())
+    place.wait(lambda: (building / "bots").is_dir() and ours(), process=process)
+    os.kill(pid, signal.SIGKILL)
+    place.end(process)
+    assert (building / "bots").is_dir(), "the kill left nothing to remove: this test shows nothing"
+    ran = place.run("run", *place.bots(2), *TINY, "--out", "next")
+    assert ran.code == 0, ran.err
+    assert not building.exists()
+    assert groups_of({pid}) == []
+    assert made is None or owned_by(made, {pid}) == []
+    place.demand_nothing_left()
+
+
 # --- what is left by a worker -----------------------------------------------------------------------------------------
 
 
