@@ -34,7 +34,7 @@ def matches_of(outcomes: Sequence[Outcome], bots: int) -> Matches:
     """Gather games into matches, in order of match.
 
     Raises ValueError where the games of a match have different bots, tables have different numbers of seats, a bot
-    stands in a game twice, or a bot is none of 0 to `bots` - 1.
+    stands in a game twice or alone, or a bot is none of 0 to `bots` - 1.
     """
     tables: dict[int, tuple[int, ...]] = {}
     wins: dict[int, dict[int, float]] = {}
@@ -67,5 +67,7 @@ def matches_of(outcomes: Sequence[Outcome], bots: int) -> Matches:
 def _check(table: tuple[int, ...], bots: int) -> None:
     if len(set(table)) < len(table):
         raise ValueError(f"a bot is in one game twice: {table}")
+    if len(table) < 2:
+        raise ValueError(f"a table of {len(table)}: at least 2 bots are needed")
     if not all(0 <= bot < bots for bot in table):
         raise ValueError(f"bots {table}: only 0 to {bots - 1} are rated")

@@ -1,15 +1,6 @@
-"""The strengths that explain all games best, and how much of that is chance.
+"""The strengths that explain all games best: the peak of the posterior, which Newton's method finds.
 
-The posterior of a log-concave model has one peak, which Newton's method finds. How far the peak may be from the truth
-is told by how much the matches disagree with it, not by the model: the games of a match share their table, and no
-model knows how well which bots get on with which. That is the sandwich estimator with matches as clusters:
-
-    covariance = H^-1 (sum over matches of g g' + I / sigma^2) H^-1
-
-g: a match's gradient at the peak, made larger for what the match itself has pulled the peak (CR2); H: minus the second
-derivatives of the log-posterior. I / sigma^2 is what the prior may be wrong by.
-
-Source: Liang and Zeger, Biometrika 73 (1986); Bell and McCaffrey, Survey Methodology 28 (2002) for CR2.
+A log-concave model, such as the two here, has one peak.
 """
 
 from collections.abc import Callable
@@ -19,76 +10,70 @@ import numpy as np
 
 from ladder.rating.matches import Floats, Matches
 
-__all__ = ["Model", "Posterior", "influences", "posterior"]
+__all__ = ["Model", "Posterior", "posterior"]
 
 Model = Callable[[Floats, Matches], tuple[float, Floats, Floats]]
 """Strengths and matches to the log-likelihood, its gradient (M, k), and minus its second derivatives (M, k, k)."""
 
-CLOSE = 1e-10  # Newton's last step squares it
-MAX_STEPS = 100  # 6 to 10 are usual
-SHORTEST = 2.0**-30  # of a step
-TOLD = 1e-6  # of the largest root of a curvature; what is less is rounding
-LEAST = 1e-3  # of a match's own weight: one that alone says something of a bot isn't enlarged without end
+CLOSE = 1e-6  # a step of Newton's method squares what is left, so nothing is left after one of this size
+MAX_STEPS = 100  # 4 to 8 are usual
+MAX_HALVINGS = 30  # of a step that overshoots
 
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """The peak of the posterior, and where it comes from. Strengths have mean 0 over the bots."""
+    """The peak of the posterior, and how sharp it is. Strengths have mean 0 over the bots."""
 
     strengths: Floats
     """(n,): the peak."""
+    sigma: float
+    """The prior: strengths are normal around 0 with this standard deviation."""
     scores: Floats
     """(M, k): each match's gradient at the peak."""
     curvatures: Floats
     """(M, k, k): minus each match's second derivatives at the peak."""
     inverse: Floats
-    """(n, n): the inverse of minus the second derivatives of the log-posterior; the model's own covariance."""
+    """(n, n): the inverse of minus the second derivatives of the log-posterior."""
+
+    def covariance(self, dispersions: Floats) -> Floats:
+        """Return how far the strengths may be from the truth, (n, n), where each bot's results have a dispersion.
+
+        The prior's part is what it may pull the strengths by: that doesn't grow with the dispersion.
+        """
+        bots = len(self.strengths)
+        middle = np.eye(bots) - 1 / bots  # strengths are compared with their mean
+        pulled = middle @ self.inverse @ self.inverse @ middle / self.sigma**2
+        scale = np.sqrt(dispersions)
+        found: Floats = scale[:, None] * scale * (middle @ self.inverse @ middle - pulled) + pulled
+        return found
 
 
-def posterior(model: Model, matches: Matches, bots: int, sigma: float) -> Posterior:
-    """Find the peak, with strengths that are normal around 0 with standard deviation `sigma` before the games."""
-    strengths = np.zeros(bots)
+def posterior(model: Model, matches: Matches, bots: int, sigma: float, start: Floats | None = None) -> Posterior:
+    """Find the peak, with strengths that are normal around 0 with standard deviation `sigma` before the games.
+
+    `start` is where to look first; it changes how long the search takes, and nothing else.
+    """
     prior = 1 / sigma**2
+    strengths = np.zeros(bots) if start is None else start
     likelihood, scores, curvatures = model(strengths, matches)
-    value = likelihood
     for _ in range(MAX_STEPS):
+        value = likelihood - prior * float(strengths @ strengths) / 2
         gradient = matches.per_bot(scores, bots) - prior * strengths
         step = np.linalg.solve(_sum(curvatures, matches, bots) + prior * np.eye(bots), gradient)
-        if abs(step).max() < CLOSE:
-            break
-        length = 1.0
-        while True:
-            tried = strengths + length * step
+        close = abs(step).max() < CLOSE
+        for halving in range(MAX_HALVINGS):
+            tried = strengths + step / 2**halving
             likelihood, scores, curvatures = model(tried, matches)
-            reached = likelihood - prior * float(tried @ tried) / 2
-            if reached >= value or length < SHORTEST:
+            if close or likelihood - prior * float(tried @ tried) / 2 > value:
                 break
-            length /= 2
-        strengths, value = tried, reached
+        strengths = tried
+        if close:
+            break
     inverse = np.linalg.inv(_sum(curvatures, matches, bots) + prior * np.eye(bots)).astype(np.float64)
-    return Posterior(strengths, scores, curvatures, inverse)
+    return Posterior(strengths, sigma, scores, curvatures, inverse)
 
 
 def _sum(curvatures: Floats, matches: Matches, bots: int) -> Floats:
     found = np.zeros((bots, bots))
     np.add.at(found, (matches.tables[:, :, None], matches.tables[:, None, :]), curvatures)
     return found
-
-
-def influences(found: Posterior, matches: Matches) -> Floats:
-    """Return (M, n): by how much each match has moved each bot's strength. Their squares' sum is the variance (CR2)."""
-    tables = matches.tables
-    # Each curvature is roots @ roots'. A game says nothing of the sum of all strengths, so one root is 0.
-    values, vectors = np.linalg.eigh(found.curvatures)
-    sizes = np.sqrt(np.maximum(values, 0.0))[:, None, :]
-    told = sizes > TOLD * sizes.max(2, keepdims=True)
-    roots = vectors * sizes
-    flat = vectors * np.where(told, 1 / np.where(told, sizes, 1.0), 0.0)
-    pulled = found.inverse[tables[:, :, None], tables[:, None, :]]
-    values, vectors = np.linalg.eigh(np.eye(tables.shape[1]) - roots.transpose(0, 2, 1) @ pulled @ roots)
-    enlarged = vectors @ (vectors.transpose(0, 2, 1) / np.sqrt(np.maximum(values, LEAST))[:, :, None])
-    scores = roots @ (enlarged @ (flat.transpose(0, 2, 1) @ found.scores[:, :, None]))
-    moved = np.zeros((len(tables), len(found.strengths)))
-    for seat in range(tables.shape[1]):
-        moved += found.inverse[tables[:, seat]] * scores[:, seat]
-    return moved

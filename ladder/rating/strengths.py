@@ -1,108 +1,95 @@
-"""What a run says about each bot: its rating, its rank and its share of wins, each with an interval that means 95 %.
+"""What a run says about each bot: rating, ranks and share of wins, with intervals that hold the truth in 95 % of runs.
 
-The rating is TrueSkill's, from all games at once (`star`). The share is adjusted for the opponents met:
+The rating is TrueSkill's, from all games at once (`star`). The share is what the Plackett-Luce fit expects of the bot
+at all possible tables. That fit gives each bot as many wins as it had, at its tables; so it changes a share by
+nothing but who was met. The errors of both are those of independent games, times the root of how much more the
+matches differ (`dispersion`).
 
-    adjusted = mean over all possible tables of p + mean over the bot's matches of (wins / games - p)
-
-p is the chance that the Plackett-Luce fit gives the bot at a table. So the fit allows for who was met, and the bot's
-own results for what the fit doesn't know.
+A bot may have all ranks but those of the bots that are surely better or worse: where the difference of two ratings is
+beyond its own 95 % interval. Nothing is added for the number of pairs, since a rank is missed only where more bots are
+held for better than are better. Simulated: the true rank is among them in 97 % of runs or more, with 8 and 40 bots, in
+normal fields, among near twins, and among equals.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import stdtrit
 
+from ladder.rating.dispersion import Dispersion, dispersion
 from ladder.rating.estimate import Estimate, Outcome, Strength
-from ladder.rating.matches import Floats, Ints, Matches, matches_of
-from ladder.rating.plackett_luce import chances, field_chances, plackett_luce
-from ladder.rating.posterior import influences, posterior
+from ladder.rating.matches import Matches, matches_of
+from ladder.rating.plackett_luce import field_chances, plackett_luce
+from ladder.rating.posterior import Posterior, posterior
 from ladder.rating.star import MU, NOISE, SIGMA, star
 
 __all__ = ["strengths"]
 
-WIDE = 2.0  # the prior of Plackett-Luce, in log-strength: a field of beginners' and good bots
-ALPHA = 0.05
-MIN_MATCHES = 5  # with fewer, how much matches differ is too uncertain for an interval to mean anything
+WIDE = 2.0  # the prior of log-strengths: a field of beginners' and good bots
+NORMAL = 0.65  # units of a normal performance in one of log-strength
+UPPER = 0.975  # a two-sided interval of 95 %
+MIN_LEFT = 30  # independent results; simulated: with 17 the intervals hold the truth in 90 % of runs
 
 
 def strengths(outcomes: Sequence[Outcome], bots: int) -> tuple[Strength, ...]:
     """Return how strong each of the bots 0 to `bots` - 1 is; the games may come in any order.
 
-    A bot without a game has the rating of the prior and no interval. Raises ValueError as `matches_of` does.
+    A bot without a game has a newcomer's rating and no interval. Raises ValueError as `matches_of` does.
     """
     matches = matches_of(outcomes, bots)
-    if not len(matches.tables):
-        return (Strength(Estimate(MU), (1, bots), None, None, 0, 0),) * bots
+    found = [Strength(Estimate(MU), (1, bots), None, None, 0, 0)] * bots
+    present = np.unique(matches.tables)
+    if len(present):
+        rated = _rate(replace(matches, tables=np.searchsorted(present, matches.tables)), len(present))
+        absent = bots - len(present)  # they may have any rank
+        for bot, strength in zip(present, rated, strict=True):
+            best, worst = strength.ranks
+            found[bot] = replace(strength, ranks=(best, worst + absent))
+    return tuple(found)
+
+
+def _rate(matches: Matches, bots: int) -> list[Strength]:
+    """Return the strengths of bots all of which have played."""
+    shares = posterior(plackett_luce, matches, bots, WIDE)
+    ratings = posterior(star, matches, bots, SIGMA / NOISE, NORMAL * shares.strengths)
+    spread = dispersion(shares, matches, bots)
+    rating, ranks = _ratings(ratings, spread)
+    adjusted = _adjusted(shares, spread, matches.tables.shape[1])
     played = np.bincount(matches.tables.ravel(), minlength=bots)
     games = matches.per_bot(np.broadcast_to(matches.games[:, None], matches.tables.shape), bots)
-    wins = matches.per_bot(matches.wins, bots)
-    ratings, ranks = _ratings(matches, played)
-    adjusted = _adjusted(matches, played)
-    return tuple(
-        Strength(
-            ratings[bot],
-            ranks[bot],
-            adjusted[bot],
-            float(wins[bot] / games[bot]) if games[bot] else None,
-            int(games[bot]),
-            int(played[bot]),
-        )
+    plain = matches.per_bot(matches.wins, bots) / games
+    return [
+        Strength(rating[bot], ranks[bot], adjusted[bot], float(plain[bot]), int(games[bot]), int(played[bot]))
         for bot in range(bots)
+    ]
+
+
+def _ratings(found: Posterior, spread: Dispersion) -> tuple[list[Estimate], list[tuple[int, int]]]:
+    """Return each bot's rating, and its ranks."""
+    bots = len(found.strengths)
+    mu = MU + NOISE * found.strengths
+    covariance = NOISE**2 * found.covariance(spread.values)
+    variance = np.diag(covariance)
+    width = stdtrit(spread.freedom, UPPER) * np.sqrt(variance)
+    if spread.left < MIN_LEFT:
+        return [Estimate(float(value)) for value in mu], [(1, bots)] * bots
+    error = np.sqrt((variance[:, None] + variance - 2 * covariance).clip(min=0.0))
+    far = stdtrit(np.minimum.outer(spread.freedom, spread.freedom), UPPER) * error
+    better = mu[:, None] - mu > far
+    return (
+        [Estimate(*map(float, (value, value - half, value + half))) for value, half in zip(mu, width, strict=True)],
+        [(1 + int(better[:, bot].sum()), bots - int(better[bot].sum())) for bot in range(bots)],
     )
 
 
-def _ratings(matches: Matches, played: Ints) -> tuple[list[Estimate], list[tuple[int, int]]]:
-    """Return each bot's rating and its ranks."""
-    bots = len(played)
-    sigma = SIGMA / NOISE
-    found = posterior(star, matches, bots, sigma)
-    moved = influences(found, matches)
-    middle = np.eye(bots) - 1 / bots
-    prior = middle @ found.inverse @ found.inverse @ middle / sigma**2
-    covariance = (moved.T @ moved + prior) * NOISE**2
-    mu = MU + NOISE * found.strengths
-    width = stdtrit(np.maximum(played - 1, 1), 1 - ALPHA / 2) * np.sqrt(np.diag(covariance))
-    ratings = [_estimate(mu[bot], width[bot], played[bot]) for bot in range(bots)]
-    return ratings, _ranks(mu, covariance, played)
-
-
-def _ranks(mu: Floats, covariance: Floats, played: Ints) -> list[tuple[int, int]]:
-    """Return the ranks that each bot may have: after those surely better, before those surely worse."""
-    bots = len(mu)
-    variance = np.diag(covariance)
-    error = np.sqrt(np.maximum(variance[:, None] + variance - 2 * covariance, 1e-12))
-    freedom = np.minimum.outer(played, played) - 1
-    far = stdtrit(np.maximum(freedom, 1), 1 - ALPHA / 2 / max(1, bots - 1)) * error
-    better = (mu[:, None] - mu > far) & (freedom + 1 >= MIN_MATCHES)
-    return [(1 + int(better[:, bot].sum()), bots - int(better[bot].sum())) for bot in range(bots)]
-
-
-def _adjusted(matches: Matches, played: Ints) -> list[Estimate | None]:
-    """Return each bot's share of wins, adjusted for the opponents met."""
-    bots, seats = len(played), matches.tables.shape[1]
-    found = posterior(plackett_luce, matches, bots, WIDE).strengths
-    residuals = matches.wins / matches.games[:, None] - chances(found, matches)
-    present = np.flatnonzero(played)
-    values = np.full(bots, np.nan)
-    values[present] = field_chances(found[present], seats)
-    each = np.maximum(played, 1)
-    values += matches.per_bot(residuals, bots) / each
-    places = len(matches.tables) * (seats - 1)
-    freedom = max(places - (len(present) - 1), 1)
-    error = np.sqrt(matches.per_bot(residuals**2, bots) / each**2 * places / freedom)
-    width = stdtrit(np.maximum(played - 1, 1), 1 - ALPHA / 2) * error
-    return [_share(values[bot], width[bot], played[bot]) if played[bot] else None for bot in range(bots)]
-
-
-def _share(value: float, width: float, matches: int) -> Estimate:
-    found = _estimate(min(max(value, 0.0), 1.0), width, matches)
-    if found.low is None or found.high is None:
-        return found
-    return Estimate(found.value, max(found.low, 0.0), min(found.high, 1.0))
-
-
-def _estimate(value: float, width: float, matches: int) -> Estimate:
-    if matches < MIN_MATCHES:
-        return Estimate(float(value))
-    return Estimate(float(value), float(value - width), float(value + width))
+def _adjusted(found: Posterior, spread: Dispersion, seats: int) -> list[Estimate]:
+    """Return each bot's share, in Wilson's interval, which stays in [0, 1], for as many games as the variance is of."""
+    value, slopes = field_chances(found.strengths, seats)
+    if spread.left < MIN_LEFT:
+        return [Estimate(float(each)) for each in value]
+    variance = ((slopes @ found.covariance(spread.values)) * slopes).sum(1)
+    ratio = stdtrit(spread.freedom, UPPER) ** 2 * variance / (value * (1 - value))
+    centre = (value + ratio / 2) / (1 + ratio)
+    half = np.sqrt(ratio * value * (1 - value) + ratio**2 / 4) / (1 + ratio)
+    return [Estimate(*map(float, each)) for each in zip(value, centre - half, centre + half, strict=True)]
