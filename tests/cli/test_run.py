@@ -349,7 +349,7 @@ def test_a_bots_peak_of_memory_stands_beside_its_times(place: Place, needs: Call
     large = scripted(place, "large.py", "keeps = b'x' * (60 << 20) if n == 1 else keeps", ANSWER)
     arguments = ("run", *place.bots(1), large, "--games", 1)
     ran = place.run(*arguments, "--out", "out")
-    assert re.search(r"# +time for a request +median +99 % +memory$", ran.out, re.MULTILINE)
+    assert re.search(r"^bot +99 % of decisions within +memory$", ran.out, re.MULTILINE)
     assert re.search(r"large .* ms +\d+ MB$", ran.out, re.MULTILINE)
     peaks = place.run(*arguments, "--json", "--out", "json").json["peak_memory_bytes"]
     (other,) = peaks.keys() - {"large"}
