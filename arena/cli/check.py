@@ -119,7 +119,7 @@ def _lines(step: "Step") -> Iterator[str]:
     if step.outcome == "failed" and step.sent is not None and step.got is None:
         yield f"{indent}got   nothing"
     yield from (f"{indent}|  {show(line, _LINE)}" for line in step.stderr)
-    for paragraph in (step.help or "").split("\n"):
+    for paragraph in map(shown, (step.help or "").split("\n")):
         yield from (
             f"{indent}-> {line}" if not at else f"{indent}   {line}" for at, line in _numbered(paragraph, indent)
         )

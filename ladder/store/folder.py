@@ -138,8 +138,9 @@ class RunFolder:
         results.jsonl then ends where the first match is missing, so that `keep` can go on with it in order.
         Raises FolderError at a record that isn't whole.
         """
-        for leftover in self.records.glob("*.tmp"):
-            leftover.unlink()
+        for folder in (self.path, self.records, self.path / "faults"):
+            for leftover in folder.glob("*.jsonl.tmp"):
+                leftover.unlink()
         self._take_in()
         self._next = 0
         _write(self.path / "results.jsonl", self._in_order())

@@ -156,12 +156,14 @@ def test_half_written_files_are_no_records(tmp_path: Path) -> None:
     folder = fresh(tmp_path)
     folder.keep(match_of(0))
     (folder.records / "000001.jsonl.tmp").write_text("1 x")
+    (folder.path / "faults").mkdir(exist_ok=True)
+    (folder.path / "faults" / "a.jsonl.tmp").write_text("{")
     (folder.records / "notes.jsonl").write_text("mine")
     (folder.records / "7.jsonl").write_text("7 x")
     (folder.path / "results.jsonl").write_text('{"match":0,"ga')
     later = loaded(folder)
     assert later.kept() == (0,)
-    assert not list(later.records.glob("*.tmp"))
+    assert not list(later.path.rglob("*.tmp"))
     assert listed(later) == [(0, "x"), (0, "y")]
     assert (folder.records / "notes.jsonl").read_text() == "mine"
 
