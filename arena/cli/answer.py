@@ -45,9 +45,9 @@ class Row(_Part):
     bot: str
     ranks_95: tuple[int, int] = Field(description="the best and the worst rank that the games allow")
     rating: float = Field(description="TrueSkill, from all games at once; the mean of the field is 25")
-    rating_95: Interval = Field(description="95 % interval; null below 5 matches")
+    rating_95: Interval = Field(description="95 % interval; null where the run has too few matches")
     win_share_adjusted: Share | None = Field(description="as if the bot met all others equally often")
-    win_share_adjusted_95: Interval = Field(description="95 % interval; null below 5 matches")
+    win_share_adjusted_95: Interval = Field(description="95 % interval; null where the run has too few matches")
     win_share: Share | None = Field(description="of the games that it played")
     wins: float
     games: Count

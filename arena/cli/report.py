@@ -171,7 +171,7 @@ def notes(run: Run, board: Board) -> list[str]:
     if _timed(run, board):
         lines.insert(3, f"{_clock(run)} ms: the median of a bot's {_clock(run)} time for a decision")
     if any(row.strength.rating.low is None for row in board.standings):
-        lines.append("no interval below 5 matches a bot: play more --games")
+        lines.append("too few matches for intervals: play more --games")
     if len(board.standings) > _MATRIX:
         lines.append("who beats whom: --csv or --json with --resume")
     return lines

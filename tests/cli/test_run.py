@@ -84,7 +84,7 @@ def untimed_records(folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 def test_json_is_one_object_on_stdout_with_the_promised_fields(place: Place) -> None:
     """Source: the command's promise to programs (--json); `given_up` lists the matches that were void too often."""
-    ran = place.run("run", *place.bots(2), "--games", 20, "--match-games", 2, "--seed", 7, "--json", "--out", "out")
+    ran = place.run("run", *place.bots(2), "--games", 64, "--match-games", 2, "--seed", 7, "--json", "--out", "out")
     assert ran.code == 0
     assert "seed 7: a bot that knows or guesses it can compute all cards" in ran.err
     assert ran.out.count("\n") == 1
@@ -98,8 +98,8 @@ def test_json_is_one_object_on_stdout_with_the_promised_fields(place: Place) -> 
         "rules": "coup",
         "seed": 7,
         "seats": 2,
-        "games": 20,
-        "matches": 10,
+        "games": 64,
+        "matches": 32,
         "voided": 0,
         "given_up": [],
         "left_out": [],
@@ -109,8 +109,8 @@ def test_json_is_one_object_on_stdout_with_the_promised_fields(place: Place) -> 
     assert found["fair_share"] == 0.5
     for row in found["standings"]:
         assert list(row) == ROW
-        assert row["games"] == 20
-        assert row["win_share"] == pytest.approx(row["wins"] / 20)
+        assert row["games"] == 64
+        assert row["win_share"] == pytest.approx(row["wins"] / 64)
         low, high = row["win_share_adjusted_95"]
         assert 0 <= low <= row["win_share_adjusted"] <= high <= 1
         low, high = row["rating_95"]
@@ -121,12 +121,12 @@ def test_json_is_one_object_on_stdout_with_the_promised_fields(place: Place) -> 
         assert 0 < took["median"] <= took["p99"] < 10_000
         assert {"illegal_move", "timeout", "exited", "stray_line"} <= set(row["faults"]), "those of nobody are there"
         assert set(row["faults"].values()) == {0}
-    assert sum(row["wins"] for row in found["standings"]) == 20
+    assert sum(row["wins"] for row in found["standings"]) == 64
     duel = found["head_to_head"]["a"]["b"]
-    assert duel["games"] == 20
+    assert duel["games"] == 64
     assert duel["wins"] == found["head_to_head"]["b"]["a"]["losses"]
-    assert duel["matches"] == 10
-    assert duel["share"] == pytest.approx(duel["wins"] / 20)
+    assert duel["matches"] == 32
+    assert duel["share"] == pytest.approx(duel["wins"] / 64)
     assert sum(found["seats_win"]) == pytest.approx(1)
     assert list(found["speed"]) == ["games_per_s", "requests_per_s", "startup_s"]
     assert all(number > 0 for number in found["speed"].values())
@@ -201,7 +201,7 @@ def test_tables_are_data_and_all_else_goes_to_stderr(place: Place) -> None:
     )
     assert "fair share 33.3 %; win share: as if" in ran.out
     assert "own ms: the median of a bot's own time for a decision" in ran.out
-    assert "no interval below 5 matches a bot" in ran.out
+    assert "too few matches for intervals: play more --games" in ran.out
     assert rest[-1] == "records out/records/, standard error out/logs/; arena verify out"
     assert "\x1b" not in ran.out + ran.err, "no colours in a pipe"
 
@@ -224,7 +224,7 @@ def test_names_with_markup_and_odd_characters_are_printed_as_they_are(place: Pla
 def test_the_standings_fit_a_terminal_of_eighty_columns(place: Place) -> None:
     """With intervals, times and the sample bots' names; so do the lines that say what the numbers mean."""
     bots = [f"{Path(sample).stem}={place.bot('a.py')}" for sample in SAMPLES]
-    ran = place.run("run", *bots, "--games", 40, "--match-games", 4, "--out", "out")
+    ran = place.run("run", *bots, "--games", 56, "--match-games", 4, "--out", "out")
     lines = ran.out[: ran.out.index("\n\nbot ")].splitlines()
     assert len([line for line in lines if re.match(r"[1-7-]+ +[a-z_]+ +\d+\.\d ± ", line)]) == len(bots) == 7
     assert max(map(len, lines)) <= 80
