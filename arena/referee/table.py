@@ -18,7 +18,8 @@ costs nothing while the referee waits anyway: the first reading of each meter, a
 those that aren't asked.
 
 Whose fault it is when nothing moves: a referee that wakes over _STALLED_S late stood still with the whole host, and
-then no answer's lateness says anything about its bot.
+then no answer's lateness says anything about its bot. So is one that was stopped alone (SIGSTOP) while it waited: how
+long the bots went on meanwhile, which weren't stopped, nobody knows. One that was stopped between two waits goes on.
 """
 
 import math

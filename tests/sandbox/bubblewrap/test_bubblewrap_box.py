@@ -336,14 +336,15 @@ def test_a_call_through_another_abi_kills_the_program(sandbox: BubblewrapSandbox
 
 PYTHON = """
 import asyncio, multiprocessing, subprocess, sys, tempfile, threading
-def work(number):
-    return number * 2
+def work(number, end):
+    end.send(number * 2)
 async def main():
     process = await asyncio.create_subprocess_exec("/bin/echo", "hi", stdout=subprocess.PIPE)
     return (await process.communicate())[0]
 if __name__ == "__main__":
-    with multiprocessing.Pool(2) as pool:
-        assert pool.map(work, range(3)) == [0, 2, 4]
+    ends = multiprocessing.Pipe()
+    process = multiprocessing.Process(target=work, args=(2, ends[1]))
+    process.start(); assert ends[0].recv() == 4; process.join()
     assert asyncio.run(main()) == b"hi\\n"
     thread = threading.Thread(target=tempfile.TemporaryFile)
     thread.start(); thread.join()
@@ -373,6 +374,26 @@ def test_languages_run(sandbox: BubblewrapSandbox, files: Path, language: str, n
     with running(sandbox, Program(argv, files), Limits(memory_mb=512)) as box:
         ended = exit_of(box)
         assert (read_to_end(box.stdout), ended) == (b"fine\n", Exit(0, None)), read_to_end(box.stderr).decode()
+
+
+CONTENDED = """
+import multiprocessing, os
+def work(lock):
+    while True:
+        with lock: os.sched_yield()
+lock = multiprocessing.Lock()
+other = multiprocessing.Process(target=work, args=(lock,))
+other.start()
+while other.is_alive():
+    with lock: os.sched_yield()
+"""
+
+
+def test_a_lock_between_processes_fails_in_words(sandbox: BubblewrapSandbox, files: Path) -> None:
+    """To wake another process by a futex is refused. The C library then says so, and ends the one that tried."""
+    with running(sandbox, python(CONTENDED, files)) as box:
+        assert exit_of(box) in (Exit(0, None), Exit(None, signal.SIGABRT))
+        assert b"The futex facility returned an unexpected error code" in read_to_end(box.stderr)
 
 
 # --- limits -----------------------------------------------------------------------------------------------------------
