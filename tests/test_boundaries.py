@@ -69,8 +69,6 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "ladder.schedule": (),
     "ladder.results": (),
     "ladder.rating": (),
-    "ladder.rating.trueskill_star": (),
-    "ladder.rating.win_share": (),
     "ladder.board": ("ladder.rating", "ladder.results"),
     "ladder.executors": (),
     "ladder.runner": ("ladder.executors",),
@@ -88,7 +86,6 @@ HEAVY = {
     "pydantic",
     "rich",
     "scipy",
-    "trueskill",
 }  # each takes longer to import than `arena --help` may take in all
 
 

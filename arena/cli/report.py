@@ -19,7 +19,7 @@ from arena.cli.out import Column, counted, table
 from arena.referee import FAULTS, Consequence, Fault, read
 from arena.run import Progress, Run
 from ladder.board import MIN_MATCHES, Board, Standing
-from ladder.rating import Estimate
+from ladder.rating import Estimate, least_matches
 from ladder.store import FolderError, KeptExchange, RunFolder
 from protocol import decode, encode, show
 
@@ -171,7 +171,8 @@ def notes(run: Run, board: Board) -> list[str]:
     if _timed(run, board):
         lines.insert(3, f"{_clock(run)} ms: the median of a bot's {_clock(run)} time for a decision")
     if any(row.strength.rating.low is None for row in board.standings):
-        lines.append("too few matches for intervals: play more --games")
+        games = least_matches(len(board.standings), run.config.seats) * run.config.match_games
+        lines.append(f"too few matches for intervals; it takes about --games {games}")
     if len(board.standings) > _MATRIX:
         lines.append("who beats whom: --csv or --json with --resume")
     return lines

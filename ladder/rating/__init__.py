@@ -1,35 +1,21 @@
-"""How strong the bots are, from who won. A rating is a file here and a line of RATINGS.
+"""How strong the bots are, from who won which matches: all games at once, in any order.
 
-Must not know where results are stored, what a table of standings looks like, or the rules of the game. The file of a
-rating is imported when the rating is asked for: numpy, scipy and trueskill take longer to import than `arena --help`
-may take to answer.
+Must not know where results are stored, what a table of standings looks like, or the rules of the game. numpy and scipy
+take longer to import than `arena --help` may take to answer: so they are imported when something is rated.
 """
 
 from collections.abc import Sequence
-from importlib import import_module
 
-from ladder.rating.estimate import Estimate, Outcome, Rating, Strength
+from ladder.rating.estimate import Estimate, Outcome, Strength, least_matches
 
-__all__ = ["RATINGS", "Estimate", "Outcome", "Rating", "Strength", "fit", "rating"]
-
-RATINGS = {
-    "trueskill": "ladder.rating.trueskill_star",
-    "win_share": "ladder.rating.win_share",
-}
-"""Each rating's name, and the module that has it as `rate`."""
-
-
-def rating(name: str) -> Rating:
-    """Return the rating of that name. Raises KeyError for any other."""
-    found: Rating = import_module(RATINGS[name]).rate
-    return found
+__all__ = ["Estimate", "Outcome", "Strength", "fit", "least_matches"]
 
 
 def fit(outcomes: Sequence[Outcome], bots: int) -> tuple[Strength, ...]:
-    """Return how strong each of the bots 0 to `bots` - 1 is, from all games of a run, in any order.
+    """Return how strong each of the bots 0 to `bots` - 1 is. Pure: the same games, in any order, give the same numbers.
 
-    A match is one table: ValueError if the bots of its games differ, and if matches differ in their number of seats.
-    A bot without a game has a newcomer's rating and no interval.
+    A bot without a game has a newcomer's rating and no interval. Raises ValueError where the games of a match have
+    different bots, or tables different numbers of seats.
     """
     from ladder.rating.strengths import strengths
 

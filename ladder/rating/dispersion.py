@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ladder.rating.estimate import independent_results
 from ladder.rating.matches import Floats, Ints, Matches
 from ladder.rating.posterior import Posterior
 
@@ -40,8 +41,6 @@ class Dispersion:
     values: Floats
     freedom: Floats
     """Of Student's t: on how many independent results each value rests."""
-    left: int
-    """How many independent results there are in all: the wins in each seat of a match but one, less what was fitted."""
 
 
 def dispersion(found: Posterior, matches: Matches, bots: int) -> Dispersion:
@@ -56,14 +55,13 @@ def dispersion(found: Posterior, matches: Matches, bots: int) -> Dispersion:
     # A win that is expected once in many matches makes a sum of squares that says little of the matches' variance.
     variance = matches.per_bot(np.diagonal(found.curvatures, axis1=1, axis2=2), bots) / np.maximum(played, 1)
     sums *= (2 * variance / (2 * variance + 1))[:, None]
-    left = matches.tables.size - len(matches.tables) - (int(np.count_nonzero(played)) - 1)  # seats less what was fitted
-    prior = min(PRIOR, max(left, 1))
+    prior = min(PRIOR, max(1, independent_results(len(matches.tables), bots, matches.tables.shape[1])))
     count, meets, square, squares, met = (sums + prior * sums.sum(0) / max(sums[:, 0].sum(), 1e-9)).T
     both = count * square - meets**2
     told = both > 1e-9 * count * square  # else the tables can't tell v from w
     opponents = np.where(told, (met * count - squares * meets) / np.where(told, both, 1.0), 0.0).clip(min=0.0)
     games = ((squares - opponents * meets) / np.maximum(count, 1e-9)).clip(min=LEAST_GAMES)
-    return Dispersion(games + opponents * unequal / np.maximum(played, 1), prior + np.maximum(played - bots, 0), left)
+    return Dispersion(games + opponents * unequal / np.maximum(played, 1), prior + np.maximum(played - bots, 0))
 
 
 def _residuals(found: Posterior, matches: Matches) -> Floats:

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from ladder.rating.dispersion import Dispersion, dispersion
-from ladder.rating.estimate import Estimate, Outcome, Strength
+from ladder.rating.estimate import Estimate, Outcome, Strength, least_matches
 from ladder.rating.matches import Matches, matches_of
 from ladder.rating.plackett_luce import field_chances, plackett_luce
 from ladder.rating.posterior import Posterior, posterior
@@ -29,7 +29,6 @@ __all__ = ["strengths"]
 WIDE = 2.0  # the prior of log-strengths: a field of beginners' and good bots
 NORMAL = 0.65  # units of a normal performance in one of log-strength
 UPPER = 0.975  # a two-sided interval of 95 %
-MIN_LEFT = 30  # independent results; simulated: with 17 the intervals hold the truth in 90 % of runs
 
 
 def strengths(outcomes: Sequence[Outcome], bots: int) -> tuple[Strength, ...]:
@@ -54,25 +53,27 @@ def _rate(matches: Matches, bots: int) -> list[Strength]:
     shares = posterior(plackett_luce, matches, bots, WIDE)
     ratings = posterior(star, matches, bots, SIGMA / NOISE, NORMAL * shares.strengths)
     spread = dispersion(shares, matches, bots)
-    rating, ranks = _ratings(ratings, spread)
-    adjusted = _adjusted(shares, spread, matches.tables.shape[1])
-    played = np.bincount(matches.tables.ravel(), minlength=bots)
+    played, seats = len(matches.tables), matches.tables.shape[1]
+    known = played >= least_matches(bots, seats)
+    rating, ranks = _ratings(ratings, spread, known)
+    adjusted = _adjusted(shares, spread, known, seats)
+    met = np.bincount(matches.tables.ravel(), minlength=bots)
     games = matches.per_bot(np.broadcast_to(matches.games[:, None], matches.tables.shape), bots)
     plain = matches.per_bot(matches.wins, bots) / games
     return [
-        Strength(rating[bot], ranks[bot], adjusted[bot], float(plain[bot]), int(games[bot]), int(played[bot]))
+        Strength(rating[bot], ranks[bot], adjusted[bot], float(plain[bot]), int(games[bot]), int(met[bot]))
         for bot in range(bots)
     ]
 
 
-def _ratings(found: Posterior, spread: Dispersion) -> tuple[list[Estimate], list[tuple[int, int]]]:
+def _ratings(found: Posterior, spread: Dispersion, known: bool) -> tuple[list[Estimate], list[tuple[int, int]]]:
     """Return each bot's rating, and its ranks."""
     bots = len(found.strengths)
     mu = MU + NOISE * found.strengths
     covariance = NOISE**2 * found.covariance(spread.values)
     variance = np.diag(covariance)
     width = stdtrit(spread.freedom, UPPER) * np.sqrt(variance)
-    if spread.left < MIN_LEFT:
+    if not known:
         return [Estimate(float(value)) for value in mu], [(1, bots)] * bots
     error = np.sqrt((variance[:, None] + variance - 2 * covariance).clip(min=0.0))
     far = stdtrit(np.minimum.outer(spread.freedom, spread.freedom), UPPER) * error
@@ -83,10 +84,10 @@ def _ratings(found: Posterior, spread: Dispersion) -> tuple[list[Estimate], list
     )
 
 
-def _adjusted(found: Posterior, spread: Dispersion, seats: int) -> list[Estimate]:
+def _adjusted(found: Posterior, spread: Dispersion, known: bool, seats: int) -> list[Estimate]:
     """Return each bot's share, in Wilson's interval, which stays in [0, 1], for as many games as the variance is of."""
     value, slopes = field_chances(found.strengths, seats)
-    if spread.left < MIN_LEFT:
+    if not known:
         return [Estimate(float(each)) for each in value]
     variance = ((slopes @ found.covariance(spread.values)) * slopes).sum(1)
     ratio = stdtrit(spread.freedom, UPPER) ** 2 * variance / (value * (1 - value))

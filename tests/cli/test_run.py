@@ -201,7 +201,7 @@ def test_tables_are_data_and_all_else_goes_to_stderr(place: Place) -> None:
     )
     assert "fair share 33.3 %; win share: as if" in ran.out
     assert "own ms: the median of a bot's own time for a decision" in ran.out
-    assert "too few matches for intervals: play more --games" in ran.out
+    assert "too few matches for intervals; it takes about --games" in ran.out
     assert rest[-1] == "records out/records/, standard error out/logs/; arena verify out"
     assert "\x1b" not in ran.out + ran.err, "no colours in a pipe"
 

@@ -1,65 +1,267 @@
 """How strong bots are, from all games of a run at once."""
 
+import math
+import os
 import random
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from ladder.rating import Outcome, Strength, fit
+from ladder.rating import Estimate, Outcome, Strength, fit, least_matches
 
-WEIGHTS = (1, 2, 3, 5, 8, 13)
+ROOT = Path(__file__).parents[3]
+WEIGHTS = (1.0, 2.0, 3.0, 5.0, 8.0, 13.0)
 
 
-def games(matches: int, seed: int = 1) -> list[Outcome]:
-    """Return games of 4 seats among bots whose chances to win are as their weights, twelve games a match."""
+def won(match: int, winner: int, table: Sequence[int]) -> Outcome:
+    """Return a game that one bot of the table won."""
+    return Outcome(match, (winner,), tuple(bot for bot in table if bot != winner))
+
+
+def games(matches: int, seats: int = 4, weights: Sequence[float] = WEIGHTS, seed: int = 1) -> list[Outcome]:
+    """Return matches of twelve games among bots whose chances to win are as their weights."""
     chance = random.Random(seed)
     found = []
     for match in range(matches):
-        table = chance.sample(range(len(WEIGHTS)), 4)
-        for winner in chance.choices(table, [WEIGHTS[bot] for bot in table], k=12):
-            found.append(Outcome(match, (winner,), tuple(bot for bot in table if bot != winner)))
+        table = chance.sample(range(len(weights)), seats)
+        for winner in chance.choices(table, [weights[bot] for bot in table], k=12):
+            found.append(won(match, winner, table))
     return found
 
 
-def figures(found: Strength) -> list[float]:
-    """Return all numbers of a strength."""
+def share(found: Strength) -> Estimate:
+    """Return the adjusted share of a bot that has played."""
     assert found.adjusted is not None
-    assert found.share is not None
-    estimates = (found.rating, found.adjusted)
-    numbers = [number for each in estimates for number in (each.value, each.low, each.high) if number is not None]
-    return [*numbers, *found.ranks, found.share]
+    return found.adjusted
+
+
+def intervals(found: Strength) -> Iterator[tuple[float, float, float]]:
+    """Return the low end, the value and the high end of a bot's rating and of its share."""
+    for each in (found.rating, share(found)):
+        assert each.low is not None
+        assert each.high is not None
+        yield each.low, each.value, each.high
 
 
 def test_the_order_of_the_games_changes_nothing() -> None:
-    """Within a match, and of matches among one another."""
+    """Within a match, and of matches among one another; the goal is 1e-6."""
     played = games(40)
     shuffled = played[:]
     random.Random(2).shuffle(shuffled)
     for one, other in zip(fit(played, 6), fit(shuffled, 6), strict=True):
-        assert figures(one) == pytest.approx(figures(other), abs=1e-9)
+        assert one.ranks == other.ranks
+        for ends, same in zip(intervals(one), intervals(other), strict=True):
+            assert ends == pytest.approx(same, abs=1e-9)
+
+
+def test_the_numbers_of_the_matches_change_nothing() -> None:
+    """Only which games are of the same match."""
+    played = games(40)
+    numbered = [replace(game, match=1000 - 7 * game.match) for game in played]
+    for one, other in zip(fit(played, 6), fit(numbered, 6), strict=True):
+        for ends, same in zip(intervals(one), intervals(other), strict=True):
+            assert ends == pytest.approx(same, abs=1e-9)
 
 
 def test_six_bots_stand_in_the_order_of_their_weights() -> None:
-    """By rating and by share, and the weakest isn't held for the best."""
-    found = fit(games(200), 6)
+    """By rating, by share and by rank; the mean rating is 25, the mean share the fair one."""
+    found = fit(games(400), 6)
     ratings = [strength.rating.value for strength in found]
+    shares = [share(strength).value for strength in found]
     assert ratings == sorted(ratings)
+    assert shares == sorted(shares)
     assert sum(ratings) / 6 == pytest.approx(25)
-    assert found[0].ranks[0] > found[5].ranks[1]
+    assert sum(shares) / 6 == pytest.approx(1 / 4)
+    assert [strength.ranks for strength in found] == [(rank, rank) for rank in (6, 5, 4, 3, 2, 1)]
+
+
+def test_a_share_is_adjusted_for_the_opponents_met() -> None:
+    """Two equal bots, of which one meets the strong and one the weak: their plain shares differ, not the others."""
+    weights = (2.0, 2.0, 20.0, 20.0, 0.2, 0.2)
+    chance = random.Random(3)
+    played = []
+    for match in range(300):
+        table = [(0, 2, 3), (1, 4, 5), (0, 1, chance.choice((2, 3, 4, 5)))][match % 3]
+        for winner in chance.choices(table, [weights[bot] for bot in table], k=12):
+            played.append(won(match, winner, table))
+    one, other, *_ = fit(played, 6)
+    assert one.share is not None
+    assert other.share is not None
+    assert other.share - one.share > 0.3
+    assert abs(share(other).value - share(one).value) < 0.05
+    assert one.ranks[0] <= 3 <= one.ranks[1]
+
+
+def test_equal_opponents_make_the_adjusted_share_the_plain_one() -> None:
+    """Where each bot met all others equally often there is nothing to adjust but for the prior."""
+    chance = random.Random(4)
+    played = []
+    tables = [(0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3)]
+    for match in range(400):
+        table = tables[match % 4]
+        for winner in chance.choices(table, [WEIGHTS[bot] for bot in table], k=12):
+            played.append(won(match, winner, table))
+    for found in fit(played, 4):
+        assert share(found).value == pytest.approx(found.share, abs=1e-3)
+
+
+def test_an_interval_holds_its_value_and_shrinks_with_the_root_of_the_matches() -> None:
+    """Ten times the matches: a third of the width."""
+    few, many = (fit(games(count), 6) for count in (60, 600))
+    for one, other in zip(few, many, strict=True):
+        for (low, value, high), (below, better, above) in zip(intervals(one), intervals(other), strict=True):
+            assert low < value < high
+            assert below < better < above
+            assert 2.2 < (high - low) / (above - below) < 4.5
+
+
+def test_matches_that_differ_more_than_games_widen_the_intervals() -> None:
+    """Every match won by one bot alone says as much as a game, not as twelve."""
+    independent = games(200, weights=(1.0,) * 6)
+    chance = random.Random(5)
+    alike = []
+    for match in range(200):
+        table = chance.sample(range(6), 4)
+        alike += [won(match, table[0], table)] * 12
+    for one, other in zip(fit(independent, 6), fit(alike, 6), strict=True):
+        for (low, _, high), (below, _, above) in zip(intervals(one), intervals(other), strict=True):
+            assert 2.5 < (above - below) / (high - low) < 4.5  # the root of 12 is 3.5
+
+
+def test_what_a_bot_owes_to_single_opponents_cancels_out_where_all_are_met_equally_often() -> None:
+    """0 beats 1, 1 beats 2, 2 beats 0, always: matches differ as much as can be, and yet all are equal beyond doubt."""
+    pairs = [(0, 1, 0), (1, 2, 1), (0, 2, 2)]
+    played = [won(match, pairs[match % 3][2], pairs[match % 3][:2]) for match in range(300) for _ in range(12)]
+    for found in fit(played, 3):
+        (low, _, high), _ = intervals(found)
+        assert found.rating.value == pytest.approx(25)
+        assert high - low < 1.5
+    uneven = [won(match, pairs[place][2], pairs[place][:2]) for match, place in enumerate([0] * 200 + [1, 2] * 50)]
+    assert max(high - low for found in fit(uneven, 3) for low, _, high in list(intervals(found))[:1]) > 5
+
+
+@pytest.mark.parametrize(("weight", "goal"), [(1e-12, 0.0), (1e12, 1.0)])
+def test_a_bot_that_won_all_or_nothing_has_an_interval_of_possible_shares(weight: float, goal: float) -> None:
+    """276 games without a win: 95 % say less than 1.1 to 2 %, not 0 to 0."""
+    found = fit(games(40, weights=(weight, 1.0, 1.0, 1.0, 1.0, 1.0)), 6)[0]
+    (low, value, high), (least, part, most) = intervals(found)
+    assert found.share == goal
+    assert low < value < high
+    assert 0 <= least < part < most <= 1
+    assert part == pytest.approx(goal, abs=0.01)
+    assert 0.002 < abs((least if goal else most) - goal) < 0.05
+
+
+def test_bots_that_never_met_are_hardly_compared() -> None:
+    """Two fields without a common table: no bot of one is surely better than the like of it in the other."""
+    chance = random.Random(6)
+    played = []
+    for match in range(120):
+        table = chance.sample(range(4), 3) if match % 2 else chance.sample(range(4, 8), 3)
+        for winner in chance.choices(table, [1 + bot % 4 for bot in table], k=12):
+            played.append(won(match, winner, table))
+    found = fit(played, 8)
+    for one, other in zip(found[:4], found[4:], strict=True):
+        assert one.ranks[0] <= other.ranks[1]
+        assert other.ranks[0] <= one.ranks[1]
+        (low, _, high), _ = intervals(one)
+        assert high - low > 8
+
+
+@pytest.mark.parametrize("seats", [2, 3, 4, 6])
+def test_tables_of_all_sizes_are_rated(seats: int) -> None:
+    """Also one at which all bots sit."""
+    found = fit(games(200, seats), 6)
+    assert share(found[5]).value > 1 / seats > share(found[0]).value
+    assert sum(share(strength).value for strength in found) == pytest.approx(6 / seats)
+
+
+def test_with_few_matches_there_is_no_interval_and_any_rank() -> None:
+    """An interval that rests on a handful of matches would be wrong more often than it says."""
+    least = least_matches(6, 4)
+    assert least == 12  # 3 seats of a match are free, and 5 strengths were fitted: 31 results
+    for matches in (1, least - 1):
+        for found in fit(games(matches), 6):
+            assert found.ranks == (1, 6)
+            assert (found.rating.low, found.rating.high) == (None, None)
+            assert found.adjusted is None or (found.adjusted.low, found.adjusted.high) == (None, None)
+    for found in fit(games(least), 6):
+        assert len(list(intervals(found))) == 2
 
 
 def test_a_bot_without_a_game_has_a_newcomers_rating_and_no_interval() -> None:
-    """Nothing is known of it: it may have any rank."""
-    found = fit(games(40), 7)[6]
-    assert (found.rating.value, found.rating.low, found.ranks, found.adjusted, found.share) == (
-        pytest.approx(25),
-        None,
-        (1, 7),
-        None,
-        None,
+    """Nothing is known of it: it may have any rank, and each other may stand below it or above."""
+    *others, newcomer = fit(games(400), 7)
+    assert newcomer == Strength(Estimate(25.0), (1, 7), None, None, 0, 0)
+    assert [found.ranks for found in others] == [(rank, rank + 1) for rank in (6, 5, 4, 3, 2, 1)]
+    assert fit([], 2) == (replace(newcomer, ranks=(1, 2)),) * 2
+
+
+def test_who_wins_stands_above_who_loses_and_equals_are_equal() -> None:
+    """Winner takes all; survivors of a draw share it; who was out together is equal."""
+    first, *lost = fit([won(0, 0, (0, 1, 2, 3))], 4)
+    assert all(first.rating.value > other.rating.value for other in lost)
+    assert lost[0].rating.value == pytest.approx(lost[1].rating.value) == pytest.approx(lost[2].rating.value)
+    one, two, out = fit([Outcome(0, (0, 1), (2,))], 3)
+    assert one.rating.value == pytest.approx(two.rating.value)
+    assert one.rating.value > out.rating.value
+    assert (one.share, two.share, out.share) == (0.5, 0.5, 0.0)
+
+
+@pytest.mark.parametrize("outcome", [Outcome(0, (), (0, 1)), Outcome(0, (0, 1), ())])
+def test_games_without_a_winner_or_without_a_loser_are_rated(outcome: Outcome) -> None:
+    """All forfeited at once, or all were alive at the turn limit: the bots are equal."""
+    for count in (1, 60):
+        one, two = fit([replace(outcome, match=match) for match in range(count)], 2)
+        assert one.rating.value == pytest.approx(two.rating.value) == pytest.approx(25)
+        assert share(one).value == pytest.approx(0.5)
+        assert one.ranks == two.ranks == (1, 2)
+        assert one.games == count
+
+
+def test_two_newcomers_after_one_game_stand_where_the_model_says() -> None:
+    """The peak of N(x; 0, s^2) N(-x; 0, s^2) Phi(2 x / (sqrt 2 b)): where x / s^2 is phi / Phi / (sqrt 2 b)."""
+    rating = fit([won(0, 0, (0, 1))], 2)[0].rating.value - 25
+    sigma, beta = 12.5, math.hypot(25 / 3, 0.01)
+    at = math.sqrt(2) * rating / beta
+    slope = math.exp(-(at**2) / 2) / math.sqrt(2 * math.pi) / (math.erfc(-at / math.sqrt(2)) / 2)
+    assert rating / sigma**2 == pytest.approx(slope / (math.sqrt(2) * beta), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("played", "what"),
+    [
+        ([Outcome(0, (0,), (1,)), Outcome(0, (0,), (2,))], "one table is allowed"),
+        ([Outcome(0, (0,), (1,)), Outcome(1, (0,), (1, 2))], "rate games of one number of seats"),
+        ([Outcome(0, (0,), (1, 1))], "in one game twice"),
+        ([Outcome(0, (0,), ())], "at least 2 bots are needed"),
+        ([Outcome(0, (0,), (3,))], "only 0 to 2 are rated"),
+    ],
+)
+def test_games_that_cannot_be_rated_are_refused(played: list[Outcome], what: str) -> None:
+    """The message says what is allowed."""
+    with pytest.raises(ValueError, match=what):
+        fit(played, 3)
+
+
+def test_packages_of_mathematics_are_imported_when_something_is_rated() -> None:
+    """`arena --help`, and a run before its table, do without them."""
+    script = (
+        "import sys, ladder.board, ladder.rating as found\n"
+        "print({'numpy', 'scipy'} & set(sys.modules))\n"
+        "found.fit([found.Outcome(0, (0,), (1,))], 2)\n"
+        "print(sorted({'numpy', 'scipy'} & set(sys.modules)))\n"
     )
-
-
-def test_games_of_a_match_have_one_table() -> None:
-    """Else matches would be no clusters."""
-    with pytest.raises(ValueError, match="one table is allowed"):
-        fit([Outcome(0, (0,), (1,)), Outcome(0, (0,), (2,))], 3)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout.splitlines() == ["set()", "['numpy', 'scipy']"]
