@@ -52,10 +52,13 @@ def copy_files(program: Program, folder: Path, most_mb: int) -> None:
     """
     files = own_files(program)
     try:
-        for part in _listed(files, _Left(most_mb)):
+        parts = _listed(files, _Left(most_mb))
+        for part in parts:
             part.copy(files, folder)
-        for inner, _, _ in os.walk(folder, topdown=False):
-            os.chmod(inner, 0o555)
+        for part in parts:
+            if stat.S_ISDIR(part.mode):
+                os.chmod(folder / part.name, 0o555)
+        os.chmod(folder, 0o555)
     except OSError as problem:
         # The files are the first name of an error, unless the copy is at fault.
         theirs = problem.errno == errno.ENAMETOOLONG or (

@@ -125,6 +125,22 @@ def test_a_run_that_is_killed_in_a_build_leaves_nothing_after_the_next_run(
     place.demand_nothing_left()
 
 
+@pytest.mark.boxes
+def test_a_build_that_goes_on_keeps_its_folder(place: Place, needs: Needs) -> None:
+    """Another run beside it begins, and doesn't take it for a dead one's."""
+    needs("bubblewrap", why_not("bubblewrap"))
+    place.bot("built/bot.toml", 'run = "python3 bot.py"\nbuild = ["sh", "-c", "sleep 100"]\n')
+    place.bot("built/bot.py")
+    process = place.start("run", "built", *place.bots(1), *TINY, "--sandbox", "bubblewrap", "--out", "lives")
+    built = place.folder / "lives.building" / "bots"
+    place.wait(built.is_dir, process=process)
+    assert place.run("run", *place.bots(2), *TINY, "--out", "other").code == 0
+    assert built.is_dir()
+    process.send_signal(signal.SIGTERM)
+    assert place.end(process).code == 130
+    assert not built.exists()
+
+
 # --- what is left by a worker -----------------------------------------------------------------------------------------
 
 

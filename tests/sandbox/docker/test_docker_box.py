@@ -392,7 +392,7 @@ def test_out_of_memory_is_named(sandbox: DockerSandbox, folder: Path) -> None:
 
 
 def test_a_fork_bomb_is_bounded_and_its_refused_forks_are_counted(
-    sandbox: DockerSandbox, folder: Path, grouped: None
+    sandbox: DockerSandbox, folder: Path
 ) -> None:
     """Source: attack list 1."""
     bomb = """
@@ -665,7 +665,7 @@ os.pwrite(memory, jump, here)
 
 
 def test_code_that_a_program_puts_into_process_1_is_charged_and_frozen_too(
-    sandbox: DockerSandbox, folder: Path, grouped: None, needs: Needs
+    sandbox: DockerSandbox, folder: Path, needs: Needs
 ) -> None:
     """Source: container.py, "What the program can do to this": it has the same user id."""
     with running(sandbox, python(SPIN, folder)) as box:
