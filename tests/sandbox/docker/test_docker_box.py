@@ -391,9 +391,7 @@ def test_out_of_memory_is_named(sandbox: DockerSandbox, folder: Path) -> None:
     assert outcome(sandbox, eat, folder, Limits(memory_mb=64))[0] == Exit(None, 9, "memory_mb", (("memory_mb", 1),))
 
 
-def test_a_fork_bomb_is_bounded_and_its_refused_forks_are_counted(
-    sandbox: DockerSandbox, folder: Path
-) -> None:
+def test_a_fork_bomb_is_bounded_and_its_refused_forks_are_counted(sandbox: DockerSandbox, folder: Path) -> None:
     """Source: attack list 1."""
     bomb = """
 import os, signal
