@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from arena.doctor import languages
 from arena.referee import FAULTS
-from arena.sandbox import ISOLATING, languages, programs_of
+from arena.sandbox import ISOLATING, programs_of
 from protocol import Malformed, decode, show
 
 __all__ = ["CAUSES", "Advice", "Cause", "Evidence", "advice"]

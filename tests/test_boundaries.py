@@ -32,7 +32,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "arena.sandbox.bubblewrap": ("arena.sandbox.linux",),
     "arena.sandbox.docker": ("arena.sandbox.linux",),
     "arena.referee": ("arena.coup", "arena.sandbox", "protocol"),
-    "arena.advice": ("arena.referee", "arena.sandbox", "protocol"),
+    "arena.doctor": ("arena.sandbox", "arena.sandbox.bubblewrap", "arena.sandbox.linux"),
+    "arena.advice": ("arena.doctor", "arena.referee", "arena.sandbox", "protocol"),
     "arena.bots": ("arena.sandbox",),
     "arena.check": ("arena.advice", "arena.bots", "arena.coup", "arena.referee", "arena.sandbox", "protocol"),
     "arena.run": (
@@ -55,6 +56,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "arena.bots",
         "arena.check",
         "arena.coup",
+        "arena.doctor",
         "arena.referee",
         "arena.run",
         "arena.sandbox",
@@ -238,8 +240,8 @@ def test_only_the_wire_knows_both_the_engine_and_the_protocols_payloads() -> Non
 
 def test_the_referee_sees_no_kind_of_sandbox() -> None:
     """It gets a Box from whoever starts it: the same referee serves every isolation."""
-    seen = {"Box", "Capture", "Exit", "ProgramError", "SandboxError", "LIMITS", "LimitRule", "Limits", "readable"}
-    seen |= {"Spent", "Waits"}
+    seen = {"Box", "Exit", "ProgramError", "SandboxError", "LIMITS", "LimitRule", "Limits", "readable"}
+    seen |= {"Spent"}
     for module, path in MODULES.items():
         if covers("arena.referee", module):
             assert {name for imported, name in imports(path) if imported == "arena.sandbox"} <= seen, module

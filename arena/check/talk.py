@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from arena.referee import FREE_STRAYS, TimedOut, ending, how_spent
-from arena.sandbox import Box, Capture, Exit, Limits, Spent, readable
+from arena.referee import FREE_STRAYS, Capture, TimedOut, ending, how_spent
+from arena.sandbox import Box, Exit, Limits, Spent, readable
 from protocol import LINE_LIMIT, Answer, Greeting, LineBuffer, Malformed, decode, parse_hello, parse_reply
 
 _TICK_MS = 50  # how often a process is looked at that holds its pipes open after its end

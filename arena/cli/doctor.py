@@ -16,7 +16,8 @@ from arena.cli.out import Column, error, show, table, width, write
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from arena.sandbox import Finding, Seen
+    from arena.doctor import Finding
+    from arena.sandbox import Seen
 
 _COLOURS = {"ok": "green", "tip": "cyan", "warn": "yellow", "fail": "red"}
 
@@ -32,7 +33,8 @@ def doctor(probed: bool, as_json: bool) -> None:
 
     Exit code 0 if a sandbox that isolates works, else 1; with --probe also 1 if one let something through.
     """
-    from arena.sandbox import ISOLATING, boxes, findings
+    from arena.doctor import boxes, findings
+    from arena.sandbox import ISOLATING
 
     tried = boxes()
     if probed:

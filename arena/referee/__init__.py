@@ -4,6 +4,7 @@ Imports the engine, the protocol and the Box type. Must not know files, ladders,
 """
 
 from arena.referee import wire
+from arena.referee.capture import Capture
 from arena.referee.exchange import Exchange
 from arena.referee.faults import FAULTS, FREE_STRAYS, ArenaError, Consequence, Fault, ending
 from arena.referee.judge import Account, Allowance, Instead, Wrong, allowance, how_spent, new_account, verdict
@@ -33,6 +34,7 @@ __all__ = [
     "Answered",
     "ArenaError",
     "Ask",
+    "Capture",
     "Consequence",
     "Exchange",
     "Fault",

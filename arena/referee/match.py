@@ -40,7 +40,8 @@ from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
 from arena.referee.seat import Seat
 from arena.referee.table import Ask, Table
 from arena.referee.terms import Terms
-from arena.sandbox import Box, ProgramError, SandboxError, Waits
+from arena.referee.waits import Waits
+from arena.sandbox import Box, ProgramError, SandboxError
 from protocol import LINE_LIMIT, Greeting, encode, framing, show
 
 _GOT_SHOWN = 1000  # bytes of a faulty line that are kept in the record

@@ -9,9 +9,10 @@ Must not know: deadlines, CPU time, what a line means to the game.
 
 import os
 
+from arena.referee.capture import Capture
 from arena.referee.faults import FREE_STRAYS
 from arena.referee.replies import Misplaced
-from arena.sandbox import Box, Capture
+from arena.sandbox import Box
 from protocol import LINE_LIMIT, Answer, Greeting, LineBuffer, Malformed, decode, parse_hello, parse_reply
 
 _LATE = "late"

@@ -18,13 +18,10 @@ from arena.sandbox.backends import (
 )
 from arena.sandbox.box import CLOSE_MS, Box, Counted, Exit, Program, ProgramError, Sandbox, SandboxError, Spent
 from arena.sandbox.bundle import NOT_GIVEN, copy_files
-from arena.sandbox.capture import Capture
 from arena.sandbox.cause import caused
 from arena.sandbox.choice import ISOLATING, NAMES, Choice
-from arena.sandbox.doctor import Finding, boxes, findings, languages
 from arena.sandbox.limits import LIMITS, LimitRule, Limits
 from arena.sandbox.linux.launch import PR_SET_CHILD_SUBREAPER, become_subreaper
-from arena.sandbox.linux.tasks import Waits
 from arena.sandbox.probe import Seen, let_through, probe
 from arena.sandbox.process import ProcessSandbox
 from arena.sandbox.programs import Programs
@@ -51,11 +48,9 @@ __all__ = [
     "PR_SET_CHILD_SUBREAPER",
     "Backend",
     "Box",
-    "Capture",
     "Choice",
     "Counted",
     "Exit",
-    "Finding",
     "LimitRule",
     "Limits",
     "ProcessSandbox",
@@ -69,15 +64,11 @@ __all__ = [
     "Spent",
     "Trouble",
     "TroubleError",
-    "Waits",
     "backend",
     "become_subreaper",
-    "boxes",
     "caused",
     "copy_files",
-    "findings",
     "full",
-    "languages",
     "let_through",
     "locked",
     "make",

@@ -20,32 +20,9 @@ _SLEEPS = b"\nvoluntary_ctxt_switches:\t"
 def told() -> bool:
     """Tell whether this kernel tells it: one that doesn't count says 0, also of this thread, which has run."""
     try:
-        return int(_read(_THIS).split()[0]) > 0
+        return int(_read("/proc/thread-self/schedstat").split()[0]) > 0
     except (OSError, ValueError, IndexError):
         return False
-
-
-class Waits:
-    """How long the thread that made it has waited for a core, in ns; 0 where the kernel doesn't tell.
-
-    Holds a descriptor until `close`: to open the file takes ten times as long as to read it.
-    """
-
-    def __init__(self) -> None:
-        try:
-            self._descriptor = os.open(_THIS, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            self._descriptor = -1
-
-    def __call__(self) -> int:
-        """Return the time so far."""
-        return int(os.pread(self._descriptor, 64, 0).split()[1]) if self._descriptor >= 0 else 0
-
-    def close(self) -> None:
-        """Close the file; the time is 0 afterwards."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
 
 
 def spent(tasks: Iterable[int]) -> dict[int, Spent]:

@@ -15,13 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import ISOLATING, Choice, Finding, Remedy, Trouble, findings, why_no_strangers, why_not
+from arena.doctor import Finding, findings
+from arena.sandbox import ISOLATING, Choice, Remedy, Trouble, why_no_strangers, why_not
 from arena.sandbox.linux import cgroup
 from tests.place import Place
 
 Needs = Callable[[str, str | None], None]
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 
 GOOD = {
     "proc/sys/kernel/core_pattern": "core\n",

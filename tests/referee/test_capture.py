@@ -5,7 +5,7 @@ import tracemalloc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.sandbox import Capture
+from arena.referee import Capture
 
 
 def test_a_short_stream_is_kept_whole() -> None:

@@ -17,12 +17,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from arena.sandbox.backends import why_no_strangers, why_not
+from arena.sandbox import ISOLATING, NAMES, Choice, Limits, Remedy, Trouble, why_no_strangers, why_not
 from arena.sandbox.bubblewrap import toolchain
-from arena.sandbox.choice import ISOLATING, NAMES, Choice
-from arena.sandbox.limits import Limits
 from arena.sandbox.linux import cgroup
-from arena.sandbox.trouble import Remedy, Trouble
 
 _LEAST_DISK_MB = 1_000  # copies of bots, builds and logs of a long run
 _SEATS = 4  # of a match, as most rulesets are played
