@@ -55,14 +55,12 @@ class Program:
     """Name what to run, as it stands on this machine.
 
     argv[0] is a path, or a name looked up on PATH; a relative path counts from `cwd`. The program runs in `cwd`.
-    `env` adds (name, value) pairs to the few variables that the sandbox sets; it can't replace the private ones.
     `files` is the program's own file or folder, None for `cwd`. An isolating sandbox shows it a copy at /bot and the
     system's programs, and nothing else; see arena/sandbox/bundle.py.
     """
 
     argv: tuple[str, ...]
     cwd: Path
-    env: tuple[tuple[str, str], ...] = ()
     files: Path | None = None
 
 
@@ -187,4 +185,4 @@ class Sandbox(Protocol):
         """
 
     def close(self) -> None:
-        """Give back what is held between boxes (started-ahead containers, user ids); its boxes are closed before."""
+        """Give back what is held between boxes; its boxes are closed before."""

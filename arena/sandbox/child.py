@@ -40,28 +40,17 @@ class ChildSandbox(Sandbox):
 
     @property
     def freezes(self) -> bool:
-        """Whether there are groups, and the kernel freezes them."""
-        return "freeze" in self._controllers
+        """Whether there are groups."""
+        return self._groups is not None
 
     def close(self) -> None:
         """Reap what the kernel was slow to end."""
         reap_late()
 
     @property
-    def _controllers(self) -> frozenset[str]:
-        """Which of memory, pids, cpu and freeze work."""
-        return frozenset() if self._groups is None else self._groups.controllers
-
-    @property
-    def _watched(self) -> bool:
-        """Whether a `Watch` must bound a box's processes, since no group does."""
-        return not {"memory", "pids"} <= self._controllers
-
-    @property
     def _exactness(self) -> str:
-        """Say which limits are approximate."""
-        vague = [word for name, word in (("memory", "memory"), ("pids", "processes")) if name not in self._controllers]
-        return f"approximate limits: {', '.join(vague)}" if vague else "limits by control groups"
+        """Say how limits are held."""
+        return "limits by control groups" if self._groups else "approximate limits: memory, processes; none of cores"
 
 
 class ChildBox(GroupedBox):

@@ -14,7 +14,6 @@ class GroupedBox(Box):
     def __init__(self, limits: Limits, group: Cgroup | None, watch: Watch | None = None) -> None:
         self._limits = limits
         self._group = group
-        self._watch = watch
         self._counter = group or watch
         self._excess: str | None = None  # the limit that we killed it for
         self._closed = False
@@ -42,13 +41,9 @@ class GroupedBox(Box):
             self._group.thaw()
 
     def _end_excess(self) -> None:
-        """Kill a running program that is over a limit which only we can see."""
-        if self._excess is None:
-            if self._group is not None and self._used_up():
-                self._excess = "cpu_s"
-            elif self._watch is not None:
-                self._excess = self._watch.exceeded()
-        if self._excess is not None:
+        """Kill a running program whose processes have together used up their CPU time, which only a group tells."""
+        if self._group is not None and self._used_up():
+            self._excess = "cpu_s"
             self._kill_all()
 
     def _used_up(self, margin_s: float = 0.0) -> bool:

@@ -18,8 +18,8 @@ group. `close` kills the control group and the process group, then reaps the pro
 
 With a control group (Linux, root or systemd's delegation; linux/cgroup.py) the kernel bounds memory, processes and
 cores, counts the CPU time of all descendants, and can freeze and kill them all.
-Without a control group `exit` looks at the descendants every 20 ms, and kills a program that exceeds its memory or
-processes; see linux/proc.py. tmp_mb isn't enforced, only each file's size.
+Without a control group the kernel bounds the memory of each process, roughly, and the processes of an ordinary user.
+tmp_mb isn't enforced, only each file's size.
 
 Strays are descendants that left the process group (setsid, double fork). On Linux this process becomes a child
 subreaper, so orphans come to us instead of to init. The control group tells a box's own strays, or without one the
@@ -74,16 +74,15 @@ class ProcessSandbox(ChildSandbox):
     @property
     def note(self) -> str:
         """One line: what it is and what it blocks."""
-        none = "/tmp or cores" if "cores" in self.unenforced else "/tmp"
-        limits = self._exactness if sys.platform == "linux" else "no limits of memory or processes"
-        return f"process: it keeps nothing from the bots: only for code you trust; {limits}; none of {none}"
+        limits = self._exactness if sys.platform == "linux" else "none of memory, processes or cores"
+        return f"process: it keeps nothing from the bots: only for code you trust; {limits}; none of /tmp"
 
     @property
     def unenforced(self) -> frozenset[str]:
         """Its /tmp is everybody's."""
         if sys.platform != "linux":
             return frozenset({"tmp_mb", "cores", "memory_mb", "processes"})
-        return frozenset({"tmp_mb"} if "cpu" in self._controllers else {"tmp_mb", "cores"})
+        return frozenset({"tmp_mb", "cores"} if self._groups is None else {"tmp_mb"})
 
     @property
     def tells_waits(self) -> bool:
@@ -106,20 +105,20 @@ class ProcessSandbox(ChildSandbox):
         try:
             group = None if self._groups is None else self._groups.make(limits)
             fork_limit = self._fork_limit(limits)
-            popen = _spawn(program, _environment(program, private, marker), _entry(limits, group, fork_limit))
+            popen = _spawn(program, _environment(private, marker), _entry(limits, group, fork_limit))
         except BaseException:
             if group is not None:
                 group.remove()
             _unmake_private_folder(private)
             raise
-        return ProcessBox(popen, private, marker, limits, group, self._watched and sys.platform == "linux")
+        return ProcessBox(popen, private, marker, limits, group)
 
     def _fork_limit(self, limits: Limits) -> int | None:
-        """Return the limit of a fork bomb before the watch sees it; None if the kernel bounds it better, or can't.
+        """Return the limit of a fork bomb; None if the kernel bounds it better, or can't.
 
         RLIMIT_NPROC counts all threads of the user, and isn't applied to root.
         """
-        if sys.platform != "linux" or os.getuid() == 0 or "pids" in self._controllers:
+        if sys.platform != "linux" or os.getuid() == 0 or self._groups is not None:
             return None
         return _threads_of_user(os.getuid()) + BOXES_AT_ONCE * limits.processes
 
@@ -134,23 +133,22 @@ class ProcessBox(ChildBox):
         marker: str,
         limits: Limits,
         group: Cgroup | None,
-        watched: bool,
     ) -> None:
-        super().__init__(popen, limits, group, Watch(self._roots, limits) if watched else None)
+        watched = group is None and sys.platform == "linux"
+        super().__init__(popen, limits, group, Watch(self._roots) if watched else None)
         self._private = private
         self._marker = marker
         if group is not None:
             group.seal()
         self._orphans: dict[int, bool] = {}  # our children -> whether they belong to this box
-        self._strays: set[int] = set()  # our killed children with the marker, until reaped
+        self._strays: set[int] = set()  # our children that we killed, until they are reaped
         self._exit: Exit | None = None
 
     def exit(self) -> Exit | None:
         """Tell how the program ended, or None; the dead stay unreaped until `close` (Linux).
 
-        Ends a program that exceeds what the kernel doesn't bound: the CPU time of all its processes, and without
-        control groups memory and processes. Raises SandboxError when the machine ran out of memory and its
-        kernel killed a process of this box.
+        Ends a program that used up its CPU time. Raises SandboxError when the machine ran out of memory and its kernel
+        killed a process of this box.
         """
         if self._exit is None:
             ended = _look(self._popen)
@@ -200,19 +198,30 @@ class ProcessBox(ChildBox):
             time.sleep(REAP_POLL_S)
 
     def dying(self) -> bool:
-        """Reap what is dead of a killed box; tell whether another look is needed."""
+        """Kill the strays and reap what is dead of a killed box; tell whether another look is needed."""
         dying = self._popen.poll() is None or _reap_group(self._popen.pid)
-        if self._group is None:
-            return _end_strays(self._marker, self._strays) or dying
-        return _reap_strays(self._group) or dying
+        dying = dying or (self._group is not None and self._group.populated())
+        for pid in children("self"):
+            if pid in self._strays or self._owns(pid):
+                dying = True  # even if reaped now: its own children come to us
+                self._strays.add(pid)  # the dead show no environment
+                with contextlib.suppress(PermissionError, ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)  # our unreaped child keeps its number
+                with contextlib.suppress(ChildProcessError):
+                    if os.waitpid(pid, os.WNOHANG)[0]:
+                        self._strays.discard(pid)
+        return dying
+
+    def _owns(self, pid: int) -> bool:
+        """Tell whether one of our children is this box's stray."""
+        if self._group is not None:
+            return self._group.has(pid)
+        return f"{MARKER}={self._marker}".encode() in _variables_of(pid)
 
     def _roots(self) -> list[int]:
         """Return the program and its orphans, now our children."""
         ours = set(children("self")) - {self._popen.pid}
-        wanted = f"{MARKER}={self._marker}".encode()
-        self._orphans = {
-            pid: self._orphans[pid] if pid in self._orphans else wanted in _variables_of(pid) for pid in ours
-        }
+        self._orphans = {pid: self._orphans.get(pid) or self._owns(pid) for pid in ours}
         return [self._popen.pid, *(pid for pid, orphan in self._orphans.items() if orphan)]
 
 
@@ -234,9 +243,9 @@ def _unmake_private_folder(private: Path) -> None:
             folder.rmdir()
 
 
-def _environment(program: Program, private: Path, marker: str) -> dict[str, str]:
+def _environment(private: Path, marker: str) -> dict[str, str]:
     path = os.environ.get("PATH", os.defpath)
-    return {**launch.environment(path, str(private / "home"), str(private / "tmp"), program.env), MARKER: marker}
+    return {**launch.environment(path, str(private / "home"), str(private / "tmp")), MARKER: marker}
 
 
 def _spawn(program: Program, env: dict[str, str], enter: Callable[[], None]) -> subprocess.Popen[bytes]:
@@ -263,7 +272,8 @@ def _spawn(program: Program, env: dict[str, str], enter: Callable[[], None]) -> 
 
 def _entry(limits: Limits, group: Cgroup | None, fork_limit: int | None) -> Callable[[], None]:
     """Return what the child calls before exec."""
-    set_rlimits = launch.set_rlimits(launch.rlimits(limits, fork_limit))
+    rough = group is None and sys.platform == "linux"
+    set_rlimits = launch.set_rlimits(launch.rlimits(limits, rough, fork_limit))
     end_with_us = [launch.die_with_parent()] if sys.platform == "linux" else []
     joins = () if group is None else group.joins
 
@@ -339,36 +349,6 @@ def _reap_group(group: int) -> bool:
     except ChildProcessError:
         return False
     return True
-
-
-def _end_strays(marker: str, killed: set[int]) -> bool:
-    """Kill our children that carry the marker, reap those killed before; tell whether another pass is needed.
-
-    A stray's own children come to us when it dies, hence the passes.
-    """
-    for pid in list(killed):
-        with contextlib.suppress(ChildProcessError):
-            if os.waitpid(pid, os.WNOHANG) == (0, 0):
-                continue
-        killed.discard(pid)
-    wanted = f"{MARKER}={marker}".encode()
-    found = [pid for pid in children("self") if pid not in killed and wanted in _variables_of(pid)]
-    for pid in found:
-        with contextlib.suppress(PermissionError, ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)  # our unreaped child keeps its number
-            killed.add(pid)
-    return bool(killed)
-
-
-def _reap_strays(group: Cgroup) -> bool:
-    """Reap those of our children that were in a killed group; tell whether another look is needed."""
-    dying = group.populated()
-    for pid in children("self"):
-        if group.has(pid):
-            dying = True  # even if reaped now: its children come to us
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(pid, os.WNOHANG)
-    return dying
 
 
 def _variables_of(pid: int) -> list[bytes]:

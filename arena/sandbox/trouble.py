@@ -62,7 +62,6 @@ class Remedy(Enum):
     )
 
     # Docker
-    INSTALL_CLIENT = ("pip install 'docker>=7.0'", "")
     INSTALL_DOCKER = ("sudo apt install docker.io", "")
     START_DOCKER = ("sudo systemctl start docker", "or without systemd: sudo service docker start")
     RESTART_DOCKER = ("sudo systemctl restart docker", "or without systemd: sudo service docker restart")

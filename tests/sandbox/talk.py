@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from arena.sandbox import CLOSE_MS, Box, Exit, Limits, Program
-from arena.sandbox.linux import cgroup
+from arena.sandbox.linux import cgroup, children
 
 WAIT_S = (
     40.0  # far beyond what a loaded machine needs; only a failure takes this long; the tests' sleepers sleep longer
@@ -43,9 +43,9 @@ class Starts(Protocol[B]):
     def start(self, program: Program, limits: Limits) -> B: ...
 
 
-def python(code: str, folder: Path, *env: tuple[str, str]) -> Program:
+def python(code: str, folder: Path) -> Program:
     """Return the program that runs this code with the interpreter of the tests."""
-    return Program((sys.executable, "-c", code), folder, env)
+    return Program((sys.executable, "-c", code), folder)
 
 
 @contextlib.contextmanager
@@ -220,3 +220,12 @@ def until(what: Callable[[], T | None], failure: str = "waited in vain", seconds
 def exit_of(box: Box) -> Exit:
     """Wait for the program to end by itself."""
     return until(box.exit, "the program runs on")
+
+
+def family_of(box: Box) -> list[int]:
+    """Return all live processes of a bubblewrap box, the first of its namespaces first."""
+    assert box.pid is not None
+    found = [int(Path(f"/proc/{box.pid}/stat").read_text().rpartition(")")[2].split()[1])]
+    for pid in found:
+        found += children(pid)
+    return found

@@ -102,16 +102,8 @@ def test_who_dies_of_its_own_error_is_told_of_no_limit(sandbox: Sandbox, tmp_pat
 
 @pytest.mark.parametrize("code", [FORK_BOMB, THREADS, ONCE_TOO_MANY], ids=["processes", "threads", "handled"])
 def test_refused_forks_are_counted_and_no_end(sandbox: Sandbox, tmp_path: Path, code: str) -> None:
-    """Who exits after a refusal has exited; only a box that can't refuse kills for too many, and says so."""
+    """Who exits after a refusal has exited. Without a control group nothing counts, and root may fork at will."""
     if "approximate" in sandbox.note:
-        fault, detail = told(sandbox, f"{code}\n__import__('time').sleep(60)\n", tmp_path)
-        if fault == "exited":  # it was refused by RLIMIT_NPROC, which counts nothing
-            assert detail == "exited with code 1"
-        else:
-            assert (fault, detail) == (
-                "too_many_processes",
-                "too many processes and threads: 20; killed by signal 9 (SIGKILL)",
-            )
         return
     fault, detail = told(sandbox, code, tmp_path)
     assert fault == "exited"
@@ -121,13 +113,14 @@ def test_refused_forks_are_counted_and_no_end(sandbox: Sandbox, tmp_path: Path, 
 
 
 def test_a_child_that_memory_cost_is_counted_and_no_end(sandbox: Sandbox, tmp_path: Path) -> None:
-    """The kernel kills one process (cgroups v1) or all of the box (v2, and a box that looks for itself)."""
+    """The kernel kills one process (cgroups v1) or all of the box (v2); without a group the child ends by itself."""
     fault, detail = told(sandbox, LOST_CHILD, tmp_path)
     assert detail is not None
     if "SIGKILL" in detail:
         assert (fault, detail) == ("out_of_memory", "out of memory: 64 MB; killed by signal 9 (SIGKILL)")
     else:
-        assert (fault, detail) == ("exited", "exited with code 1; processes killed at its limit of 64 MB of memory: 1")
+        counted = "" if "approximate" in sandbox.note else "; processes killed at its limit of 64 MB of memory: 1"
+        assert (fault, detail) == ("exited", f"exited with code 1{counted}")
 
 
 KILLED, OF_MEMORY = Exit(None, signal.SIGKILL), (("memory_mb", 1),)

@@ -9,7 +9,6 @@ import errno
 import json
 import os
 import select
-import signal
 import subprocess
 import sys
 import time
@@ -18,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import Exit, Limits, Program, ProgramError, SandboxError, become_subreaper, copy_files, remove_tree
-from arena.sandbox.bubblewrap import BubblewrapBox, BubblewrapSandbox, HeldPipes, bwrap, why_not
+from arena.sandbox import Limits, Program, ProgramError, SandboxError, become_subreaper, copy_files, remove_tree
+from arena.sandbox.bubblewrap import BubblewrapBox, BubblewrapSandbox, bwrap, why_not
 from arena.sandbox.linux import Cgroup, Watch, cgroup, uids
-from tests.sandbox.talk import WAIT_S, close, exit_of, until
+from tests.sandbox.talk import WAIT_S, close, family_of, until
 
 ROOT = Path(__file__).parents[2]
 
@@ -77,15 +76,13 @@ def test_a_name_that_garbles_bwraps_message_voids_nothing(sandbox: BubblewrapSan
 
 
 def test_what_bwrap_refuses_voids_nothing(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """The program is at fault: bwrap takes 9,000 arguments, setenv(3) not every name, chdir(2) only folders.
+    """The program is at fault: bwrap takes 9,000 arguments, chdir(2) only folders.
 
     A bot.toml of 64 KB holds 30,000 words.
     """
     (files / "link").symlink_to("/nowhere")
     cases = [
         Program(("true", *["x"] * 9000), files),
-        Program(("true",), files, env=(("", "x"),)),
-        Program(("true",), files, env=(("a=b", "x"),)),
         Program(("true",), files / "link", files=files),
         Program(("true",), files / "gone", files=files),
     ]
@@ -158,8 +155,9 @@ def test_swapped_out_memory_counts_against_the_own_limit(tmp_path: Path) -> None
     """cgroup-v1/memory.rst: memory and swap together have a limit, at which the group's own program is killed. Where a
     machine in need swaps, that isn't the machine's kill, which would void the match."""
     unified, memory = tmp_path / "unified", tmp_path / "memory"
+    kernel = {"cgroup.freeze": "0\n", "cgroup.kill": ""}
     for folder, made in (
-        (unified, {"cpu.stat": "usage_usec 1\n", "cgroup.events": "populated 0\n", "cgroup.procs": ""}),
+        (unified, {"cpu.stat": "usage_usec 1\n", "cgroup.events": "populated 0\n", "cgroup.procs": ""} | kernel),
         (memory, {"cgroup.procs": "", "memory.oom_control": "oom_kill 1\n", "memory.limit_in_bytes": "64000000\n"}),
     ):
         folder.mkdir()
@@ -167,7 +165,7 @@ def test_swapped_out_memory_counts_against_the_own_limit(tmp_path: Path) -> None
             (folder / name).write_text(text)
     (memory / "memory.max_usage_in_bytes").write_text("40000000\n")
     (memory / "memory.memsw.max_usage_in_bytes").write_text("40000000\n")
-    group = Cgroup("arena.0.0.0.0", unified, {"memory": memory}, frozenset({"memory"}))
+    group = Cgroup("arena.0.0.0.0", unified, {"memory": memory})
     try:
         assert group.host_oom()
         (memory / "memory.memsw.max_usage_in_bytes").write_text("64000000\n")
@@ -213,68 +211,13 @@ def test_a_link_to_a_pipe_of_the_machine_is_never_opened(
         os.close(end)
 
 
-SHARERS = """
-import mmap, os, sys, time
-shared = mmap.mmap(-1, 40 << 20)
-for place in range(0, len(shared), 4096):
-    shared[place] = 1
-for _ in range({}):
-    if os.fork() == 0:
-        for place in range(0, len(shared), 4096):
-            shared[place]
-        os.write(1, b".")
-        time.sleep(60)
-time.sleep(60)
-"""
-
-
-@pytest.mark.clock
-def test_memory_shared_by_many_does_not_keep_the_referee_measuring(tmp_path: Path, files: Path) -> None:
-    """No control groups: 60 processes sharing 200 MB made one look last 0.5 s, every 20 ms."""
-    sandbox = BubblewrapSandbox(tmp_path / "scratch", None)
-    with running(sandbox, SHARERS.format(2), files, Limits(memory_mb=70)) as box:
-        said = b""
-        while len(said) < 2:
-            said += line_of(box)
-        end = time.monotonic() + 1
-        while time.monotonic() < end:
-            assert box.exit() is None
-    with running(sandbox, SHARERS.format(30), files, Limits(memory_mb=70)) as box:
-        assert exit_of(box) == Exit(None, signal.SIGKILL, "memory_mb")
-
-
-@pytest.mark.clock
-def test_looking_for_a_held_pipe_leaves_the_referee_most_of_its_time(tmp_path: Path) -> None:
-    """A program that has closed its output may keep it in many processes, and each look goes through them all."""
-    spent = 0.0
-
-    def family() -> list[int]:
-        nonlocal spent
-        began = time.monotonic()
-        pids = [int(name) for name in os.listdir("/proc") if name.isdigit() and os.path.exists(f"/proc/{name}/fd")]
-        spent += time.monotonic() - began
-        return [os.getpid()] if pids else []
-
-    theirs, stdin = os.pipe()
-    stdout, said = os.pipe()
-    try:
-        pipes = HeldPipes(stdin, stdout, os.getpid(), family)
-        began = time.monotonic()
-        while time.monotonic() < began + 2:  # of which a single look on a busy machine is little
-            pipes.look()
-        assert 0 < spent < 0.5 * (time.monotonic() - began)
-    finally:
-        for end in (theirs, stdin, stdout, said):
-            os.close(end)
-
-
 def test_a_watch_forgets_the_dead_but_not_their_time() -> None:
     """A program that forks all the time would fill the referee's memory, and make each sum longer."""
     parent = subprocess.Popen(
         [sys.executable, "-c", "import os\nwhile True:\n    if os.fork() == 0: os._exit(0)\n    os.wait()"]
     )
     try:
-        watch = Watch(lambda: [parent.pid], Limits())
+        watch = Watch(lambda: [parent.pid])
         before = seen = 0
         end = time.monotonic() + 1
         while time.monotonic() < end:
@@ -311,8 +254,8 @@ os.write(1, repr(found).encode())
 def test_control_c_at_the_referees_terminal_does_not_reach_bwrap(sandbox: BubblewrapSandbox, files: Path) -> None:
     """A bwrap killed by it would look like a broken machine while the run finishes its matches."""
     with running(sandbox, "import time; time.sleep(60)", files) as box:
-        assert {os.getsid(pid) for pid in box.family()}.isdisjoint({os.getsid(0)})
-        first = next(pid for pid in box.family() if pid != box.pid)
+        assert {os.getsid(pid) for pid in family_of(box)}.isdisjoint({os.getsid(0)})
+        first = next(pid for pid in family_of(box) if pid != box.pid)
         assert os.getsid(int(Path(f"/proc/{first}/stat").read_text().rpartition(") ")[2].split()[1])) != os.getsid(0)
 
 

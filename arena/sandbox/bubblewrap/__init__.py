@@ -3,7 +3,6 @@
 from arena.sandbox.bubblewrap import toolchain
 from arena.sandbox.bubblewrap.backend import BACKEND
 from arena.sandbox.bubblewrap.box import BubblewrapBox, BubblewrapSandbox
-from arena.sandbox.bubblewrap.held import HeldPipes
 from arena.sandbox.bubblewrap.keeper import MISSING, bwrap
 from arena.sandbox.bubblewrap.trial import remedied, why_not
 
@@ -12,7 +11,6 @@ __all__ = [
     "MISSING",
     "BubblewrapBox",
     "BubblewrapSandbox",
-    "HeldPipes",
     "bwrap",
     "remedied",
     "toolchain",

@@ -19,8 +19,7 @@ Root never runs bwrap as root, whose sysctls would stay writable: each box has a
 When bwrap ends, its last children are killed with it. Two ends are never the program's fault: bwrap itself was killed,
 or the kernel killed because the whole machine lacked memory.
 
-Without control groups RLIMIT_NPROC bounds the processes, and each `exit` looks at the descendants (linux/proc.py). Such
-a look doesn't see memory that no process has mapped (memfd_create): only file size times open files bounds that.
+Without control groups RLIMIT_NPROC bounds the processes, and RLIMIT_DATA the memory of each, roughly.
 
 Known limits:
 
@@ -45,7 +44,6 @@ from arena.sandbox import bundle
 from arena.sandbox.box import CLOSE_MS, Exit, Program, ProgramError, SandboxError
 from arena.sandbox.bubblewrap import options, toolchain
 from arena.sandbox.bubblewrap.command import check, check_format, command_inside
-from arena.sandbox.bubblewrap.held import HeldPipes
 from arena.sandbox.bubblewrap.keeper import Keeper, spawn
 from arena.sandbox.bubblewrap.stage import FolderStage, MountStage
 from arena.sandbox.cause import caused
@@ -73,14 +71,13 @@ class BubblewrapSandbox(ChildSandbox):
     @property
     def note(self) -> str:
         """One line: what it blocks, and which limits are approximate."""
-        limits = self._exactness + ("; none of cores" if self.unenforced else "")
-        limits += "" if self._groups is not None and self._groups.lacking() is None else "; only for your own bots"
+        limits = self._exactness + ("; only for your own bots" if self._groups is None else "")
         return f"bubblewrap: no network, other processes, files of the host or dangerous system calls; {limits}"
 
     @property
     def unenforced(self) -> frozenset[str]:
         """Cores, which only control groups share out."""
-        return frozenset() if "cpu" in self._controllers else frozenset({"cores"})
+        return frozenset({"cores"} if self._groups is None else ())
 
     def start(self, program: Program, limits: Limits) -> "BubblewrapBox":
         """Start the program; see `Sandbox.start`."""
@@ -88,14 +85,6 @@ class BubblewrapSandbox(ChildSandbox):
             raise ProgramError("the command is empty")
         with contextlib.ExitStack() as undo:
             return self._start(program, limits, undo)
-
-    def _fork_limit(self, limits: Limits) -> int | None:
-        """Return RLIMIT_NPROC for a box without a group that counts processes.
-
-        Since Linux 5.14 each user namespace counts on its own. A slot's user runs bwrap too. An ordinary user has
-        other processes, so there the limit is set inside the new namespace.
-        """
-        return None if "pids" in self._controllers else limits.processes + KEEPERS
 
     def _start(self, program: Program, limits: Limits, undo: contextlib.ExitStack) -> "BubblewrapBox":
         try:
@@ -116,14 +105,14 @@ class BubblewrapSandbox(ChildSandbox):
             group = None if self._groups is None else self._groups.make(_with_init(limits))
             if group is not None:
                 undo.callback(group.remove)
-            words = [*options.view(stage, trees, limits), *options.environment(program, trees, limits)]
+            words = [*options.view(stage, trees, limits), *options.environment(trees, limits)]
             words += ["--chdir", bundle.cwd_inside(program)]
             argv = [command, *bundle.argv_inside(program)[1:]]
-            fork_limit = self._fork_limit(limits)
-            keeper = spawn(words, argv, _limited(stage.entry(), limits, None if slot is None else fork_limit))
+            forks = limits.processes + KEEPERS if group is None else None  # a slot's user runs bwrap too
+            keeper = spawn(words, argv, _limited(stage.entry(), limits, group is None, None if slot is None else forks))
             undo.callback(keeper.end_unstarted)
             stage.settle()
-            keeper.confine(group, fork_limit if slot is None else None)
+            keeper.confine(group, forks if slot is None else None)
             keeper.release()
             keeper.await_exec(command, present)
         except OSError as error:
@@ -133,7 +122,7 @@ class BubblewrapSandbox(ChildSandbox):
         except ValueError as error:  # a NUL byte or a lone surrogate in argv, cwd or env
             raise ProgramError(f"{program.argv[0]!r}: {error}") from error
         undo.pop_all()
-        return BubblewrapBox(keeper, stage, slot, group, limits, self._watched)
+        return BubblewrapBox(keeper, stage, slot, group, limits)
 
 
 class BubblewrapBox(ChildBox):
@@ -146,22 +135,19 @@ class BubblewrapBox(ChildBox):
         slot: uids.Slot | None,
         group: Cgroup | None,
         limits: Limits,
-        watched: bool,
     ) -> None:
-        watch = Watch(lambda: [keeper.init], _with_init(limits)) if watched else None
+        watch = Watch(lambda: [keeper.init]) if group is None else None
         super().__init__(keeper.popen, limits, group, watch)
         self.pid = keeper.program
         self._keeper = keeper
         self._stage = stage
         self._slot = slot
-        program = keeper.program
-        self._pipes = None if program is None else HeldPipes(self.stdin, self.stdout, program, self._programs)
         self._exit: Exit | None = None
 
     def exit(self) -> Exit | None:
         """Tell how the program ended, or None; see `Box.exit`.
 
-        Ends a program that exceeds what the kernel doesn't bound. Raises SandboxError when bwrap was killed or the
+        Ends a program that used up its CPU time. Raises SandboxError when bwrap was killed or the
         machine ran out of memory.
         """
         if self._exit is None and self._closed:
@@ -173,8 +159,6 @@ class BubblewrapBox(ChildBox):
                 return Exit(None, None)
             if found is None:
                 self._end_excess()
-                if self._pipes is not None and self.stdin >= 0:
-                    self._pipes.look()
                 return None
             self._exit = self._judge(self._keeper.exit_code(), found.si_code == os.CLD_EXITED)
         return self._exit
@@ -196,14 +180,6 @@ class BubblewrapBox(ChildBox):
             self._stage.remove()
         return self._exit or Exit(None, None)
 
-    def family(self) -> list[int]:
-        """Return all live processes of the box, in no order, with the first of its namespaces."""
-        return Watch(lambda: [self._keeper.init], self._limits).pids()
-
-    def _programs(self) -> list[int]:
-        """Return the live processes of the program: all but the box's first."""
-        return [pid for pid in self.family() if pid != self._keeper.init]
-
     def _kill_all(self) -> None:
         if self._group is not None:
             with contextlib.suppress(OSError):
@@ -222,10 +198,10 @@ class BubblewrapBox(ChildBox):
         return caused(ended, counted, self._excess, self._used_up(margin_s=1.0))
 
 
-def _limited(entry: Callable[[], None], limits: Limits, fork_limit: int | None) -> Callable[[], None]:
+def _limited(entry: Callable[[], None], limits: Limits, rough: bool, forks: int | None) -> Callable[[], None]:
     """Add resource limits to an entry: from outside, root without CAP_SYS_RESOURCE can't set them."""
-    wanted = launch.rlimits(limits, fork_limit)
-    set_rlimits = launch.set_rlimits({**wanted, "memlock": (LOCKED_BYTES, LOCKED_BYTES), "msgqueue": (0, 0)})
+    wanted = {**launch.rlimits(limits, rough, forks), "memlock": (LOCKED_BYTES, LOCKED_BYTES), "msgqueue": (0, 0)}
+    set_rlimits = launch.set_rlimits(wanted)
 
     def enter() -> None:
         entry()

@@ -64,7 +64,10 @@ class Keeper:
     # -- starting
 
     def confine(self, group: Cgroup | None, fork_limit: int | None) -> None:
-        """Put the first process of the namespaces under its limits. Raises SandboxError, OSError."""
+        """Put the first process of the namespaces into its group, or under a limit of processes.
+
+        Since Linux 5.14 each user namespace counts its processes on its own. Raises SandboxError, OSError.
+        """
         deadline = time.monotonic() + START_S
         while self.init == 0:
             if not self._read_status(deadline):

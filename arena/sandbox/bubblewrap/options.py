@@ -8,7 +8,6 @@ import os
 from pathlib import Path
 
 from arena.sandbox import bundle
-from arena.sandbox.box import Program
 from arena.sandbox.bubblewrap import toolchain
 from arena.sandbox.bubblewrap.stage import FolderStage, MountStage
 from arena.sandbox.limits import Limits
@@ -106,14 +105,13 @@ def _top_level() -> tuple[str, ...]:
     return tuple(words)
 
 
-def environment(program: Program, trees: list[Path], limits: Limits) -> list[str]:
+def environment(trees: list[Path], limits: Limits) -> list[str]:
     """Return the options that set the environment."""
-    own = list(program.env)
+    variables = launch.environment(toolchain.search_path(trees), "/tmp", "/tmp")
     if toolchain.has_java():
         # The filter refuses sysinfo(2), which sizes the heap, and flock(2), whose failure the JVM reports on stdout.
-        own.insert(0, ("JDK_JAVA_OPTIONS", f"-XX:MaxRAM={limits.memory_mb}m -XX:-UsePerfData"))
-    env = launch.environment(toolchain.search_path(trees), "/tmp", "/tmp", own)
+        variables["JDK_JAVA_OPTIONS"] = f"-XX:MaxRAM={limits.memory_mb}m -XX:-UsePerfData"
     words = ["--clearenv"]
-    for name, value in env.items():
+    for name, value in variables.items():
         words += ["--setenv", name, value]
     return words

@@ -47,9 +47,9 @@ class DockerSandbox(Sandbox):
         runtime: such as runsc, None for the engine's default. image: for all programs, None for the one that fits each.
         Raises TroubleError, in one line with the command that mends it, where no box can be had.
         """
-        groups, lacking = cgroup.hierarchy(), cgroup.lacking()
-        if groups is None or lacking is not None:
-            raise TroubleError(lacking or Trouble("there are no control groups"))
+        groups = cgroup.hierarchy()
+        if groups is None:
+            raise TroubleError(cgroup.lacking() or Trouble("there are no control groups"))
         self._groups = groups
         self._scratch = scratch.absolute()
         self._runtime = runtime

@@ -7,7 +7,6 @@ function.
 import os
 import shutil
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from arena.sandbox.trouble import Remedy, Trouble, TroubleError
@@ -22,10 +21,8 @@ def connect(timeout_s: float) -> Any:
 
     Raises TroubleError, with the command that mends it, if no engine answers.
     """
-    try:
-        import docker
-    except ImportError as problem:
-        raise TroubleError(Trouble("Python's docker package is missing", Remedy.INSTALL_CLIENT)) from problem
+    import docker  # takes 0.2 s, which only runs in Docker have to pay
+
     try:
         settings = docker.utils.kwargs_from_env()
         address = docker.utils.parse_host(settings.get("base_url"))
@@ -43,26 +40,16 @@ def connect(timeout_s: float) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """Hold what decides how a missing engine is had.
-
-    host: DOCKER_HOST, "" where it is unset. installed: whether this machine has an engine's program. group: the name of
-    the group that may use the socket, None where it can't be told.
-    """
+    """Hold DOCKER_HOST, "" where it is unset, and whether this machine has an engine's program."""
 
     host: str = ""
     installed: bool = False
-    group: str | None = "docker"
 
 
 def situation() -> Situation:
     """Look at the environment and at this machine."""
-    host = os.environ.get("DOCKER_HOST", "")
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"  # dockerd is where an ordinary user's PATH doesn't lead
-    try:
-        group = Path(host.removeprefix("unix://") or SOCKET).group()
-    except (OSError, KeyError, ValueError):
-        group = None
-    return Situation(host, shutil.which("dockerd", path=path) is not None, group)
+    return Situation(os.environ.get("DOCKER_HOST", ""), shutil.which("dockerd", path=path) is not None)
 
 
 def in_one_line(problem: BaseException) -> str:
@@ -86,10 +73,10 @@ def unreachable(problem: BaseException, here: Situation) -> Trouble:
     text = str(problem)
     denied = "Permission denied" in text
     absent = "No such file" in text or "Connection refused" in text
-    if denied and (not here.host or here.group == "docker"):  # another group may be that of a user's own engine
+    if denied:
         return Trouble(f"no permission for the Docker engine at {here.host or SOCKET}", Remedy.BE_ROOT)
     if here.host:
-        why = "no permission" if denied else "nobody answers there" if absent else in_one_line(problem)
+        why = "nobody answers there" if absent else in_one_line(problem)
         return Trouble(f"DOCKER_HOST={here.host} leads to no Docker engine ({why})", Remedy.UNSET_HOST)
     if absent and not here.installed:
         return Trouble(f"Docker isn't installed, and no engine is at {SOCKET}", Remedy.INSTALL_DOCKER)

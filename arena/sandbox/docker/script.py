@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from arena.sandbox.box import Exit, Program, ProgramError
 from arena.sandbox.bundle import cwd_inside
 from arena.sandbox.limits import Limits
-from arena.sandbox.linux import launch
 
 SCRIPT_BYTES = 100_000  # Linux itself takes no word of more than 131,072
 JAVA_OPTIONS = "JDK_JAVA_OPTIONS"  # read by the java launcher since JDK 9
@@ -27,27 +26,19 @@ def start_script(program: Program, words: Sequence[str], limits: Limits) -> str:
     lines.append("unset HOSTNAME PWD OLDPWD")  # the engine's and the shell's
     if words[0] == "java":
         lines.append(f"export {JAVA_OPTIONS}=-XX:MaxRAM={limits.memory_mb}m")
-    for name, value in program.env:
-        if not name.isidentifier() or not name.isascii():
-            raise ProgramError(f"{name!r} can't be the name of an environment variable in a container")
-        if name not in launch.PRIVATE:
-            # `command`: a shell that gives the name a meaning of its own (OPTIND) may refuse a value, and would end.
-            lines.append(
-                f"command export {name}={shlex.quote(value)} 2>/dev/null || {{ echo env {name} >&3; exit 127; }}"
-            )
     first = shlex.quote(words[0])
     lines.append(f"command -v {first} >/dev/null 2>&1 || {{ echo missing >&3; exit 127; }}")
     lines.append("echo go >&3")
     lines.append(f"exec {' '.join(map(shlex.quote, words))} 3>&-")
     script = "\n".join(lines) + "\n"
     if "\0" in script:
-        raise ProgramError(f"{words[0]!r}: its command, folder or environment holds a NUL byte")
+        raise ProgramError(f"{words[0]!r}: its command or folder holds a NUL byte")
     try:
         size = len(os.fsencode(script))
     except UnicodeEncodeError as problem:  # half of a surrogate pair, as JSON can write it
-        raise ProgramError(f"{words[0]!r}: its command, folder or environment is no text") from problem
+        raise ProgramError(f"{words[0]!r}: its command or folder is no text") from problem
     if size > SCRIPT_BYTES:
-        raise ProgramError(f"{words[0]!r:.80}: its command and environment are over {SCRIPT_BYTES} bytes long")
+        raise ProgramError(f"{words[0]!r:.80}: its command is over {SCRIPT_BYTES} bytes long")
     return script
 
 
@@ -57,8 +48,6 @@ def refused(word: str, program: Program, words: Sequence[str], image: str) -> Pr
         return ProgramError(f"{words[0]}: no such program in the image {image}")
     if word == "cwd":
         return ProgramError(f"{program.cwd}: can't be the working folder")
-    if word.startswith("env "):
-        return ProgramError(f"the environment variable {word[4:]} can't have its value in a container")
     return None
 
 

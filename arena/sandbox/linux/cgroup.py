@@ -9,9 +9,11 @@ one more in each v1 hierarchy that holds a controller which the v2 tree doesn't:
     v2 alone      one directory; the controllers are switched on for its siblings, and since v2 keeps processes out of
                   a group that has such children, this process first moves, with all in its group, to a leaf beside them
     hybrid, root  memory, pids and cpu are v1: directories below this process's own there, and one in the bare v2 tree
-    neither       no groups; `lacking` says why, and the command that mends it
+    else          no groups; `lacking` says why, and the command that mends it
 
-Without systemd's delegation root uses the top of the v2 tree. v1's freezer isn't used: a process that it has frozen
+Groups hold all limits, freeze and kill (Linux 5.14), or there are none: a box with half of them would be one more kind.
+
+Root uses the top of the v2 tree. v1's freezer isn't used: a process that it has frozen
 can't be killed.
 
 A group's name, "arena.OWNER.RANDOM", tells which process made it (owner.py), so that `sweep` knows the groups of the
@@ -62,7 +64,7 @@ class Layout:
 class Hierarchy:
     """Make groups below `unified`, the v2 directory, and below those of `others`, which maps v1 controllers.
 
-    `controllers` says what its groups can do, out of memory, pids, cpu and freeze; `tops` are all mounted trees.
+    `controllers` says which of CONTROLLERS its groups have; `tops` are all mounted trees.
     """
 
     unified: Path
@@ -73,17 +75,17 @@ class Hierarchy:
     def describe(self) -> str:
         """Say in one line what it is and what it can do."""
         kind = "cgroups v1 beside a v2 tree" if self.others else "cgroups v2"
-        able = [name for name in (*CONTROLLERS, "freeze") if name in self.controllers]
-        missing = [name for name in (*CONTROLLERS, "freeze") if name not in self.controllers]
-        return f"{kind}: {', '.join(able) or 'CPU time alone'}" + (f" (without {', '.join(missing)})" * bool(missing))
+        return f"{kind}: {', '.join(name for name in CONTROLLERS if name in self.controllers) or 'CPU time alone'}"
 
     def lacking(self) -> Trouble | None:
-        """Return None where its groups can hold every limit and freeze, else what is lacking and what mends it."""
-        if self.controllers == {*CONTROLLERS, "freeze"}:
+        """Return None where its groups hold all limits, else what is lacking, and the command that mends it."""
+        missing = [name for name in CONTROLLERS if name not in self.controllers]
+        if not missing:
             return None
+        text = f"{self.describe()}, without {', '.join(missing)}"
         if os.geteuid() == 0 or self.others:
-            return Trouble(self.describe(), None if "memory" in self.controllers else Remedy.ACCOUNT_MEMORY)
-        return Trouble(self.describe(), Remedy.DELEGATE_ALL)
+            return Trouble(text, Remedy.ACCOUNT_MEMORY if "memory" in missing else None)
+        return Trouble(text, Remedy.DELEGATE_ALL)
 
     def make(self, limits: Limits) -> Cgroup:
         """Make an empty group under these limits. Raises SandboxError; then nothing is left."""
@@ -96,9 +98,9 @@ class Hierarchy:
             for folder in folders:
                 with contextlib.suppress(FileExistsError):  # two v1 controllers may be mounted together
                     folder.mkdir()
-            for controller in self.controllers - {"freeze"}:
+            for controller in self.controllers:
                 _limit(controller, others.get(controller), unified, limits)
-            return Cgroup(name, unified, others, self.controllers)
+            return Cgroup(name, unified, others)
         except OSError as error:
             for folder in folders:
                 with contextlib.suppress(OSError):
@@ -121,7 +123,7 @@ class Hierarchy:
 
 @functools.cache
 def hierarchy() -> Hierarchy | None:
-    """Return what this process can make groups in, None where it can't; see `lacking`. Never raises.
+    """Return what this process can make groups in that hold all limits, None where it can't. Never raises.
 
     Found once, by making a group. On a v2 host this moves the process, so call it before starting others.
     """
@@ -129,9 +131,8 @@ def hierarchy() -> Hierarchy | None:
 
 
 def lacking() -> Trouble | None:
-    """Return None where groups can hold every limit and freeze, else what is lacking, and the command that mends it."""
-    groups, trouble = _found()
-    return trouble if groups is None else groups.lacking()
+    """Return None where groups can be made, else what is lacking, and the command that mends it."""
+    return _found()[1]
 
 
 def sweep() -> int:
@@ -151,7 +152,7 @@ def detect(proc: Path = Path("/proc")) -> tuple[Hierarchy | None, Trouble | None
     `proc` holds self/mountinfo and self/cgroup.
     """
     if sys.platform != "linux":
-        return None, Trouble("control groups are Linux's; limits are approximate here")
+        return None, Trouble("control groups are Linux's")
     try:
         layout = read_layout(proc)
         if layout.v2 is None or layout.v2_top is None:
@@ -160,7 +161,8 @@ def detect(proc: Path = Path("/proc")) -> tuple[Hierarchy | None, Trouble | None
         found.make(Limits()).remove()
     except (OSError, SandboxError) as error:
         return None, _explain(error)
-    return found, None
+    lacking = found.lacking()
+    return (found, None) if lacking is None else (None, lacking)
 
 
 def read_layout(proc: Path = Path("/proc")) -> Layout:
@@ -194,15 +196,13 @@ def prepare(layout: Layout) -> Hierarchy:
     base = layout.v2.parent if layout.v2.name == LEAF else layout.v2
     known = (base / "cgroup.controllers").read_text().split()
     if set(known) & set(CONTROLLERS):
-        if os.geteuid() == 0 and base == layout.v2 and not _delegated(base):
+        if os.geteuid() == 0 and base == layout.v2:
             base = layout.v2_top
         _enable(base)
     on = (base / "cgroup.subtree_control").read_text().split()
     others = {name: path for name, path in layout.v1.items() if name not in on and os.access(path, os.W_OK)}
-    able = {name for name in CONTROLLERS if name in on or name in others}
-    if (base / "cgroup.freeze").exists() or _children_freeze(base):
-        able.add("freeze")
-    return Hierarchy(base, others, frozenset(able), layout.tops)
+    able = frozenset(name for name in CONTROLLERS if name in on or name in others)
+    return Hierarchy(base, others, able, layout.tops)
 
 
 def _enable(base: Path) -> None:
@@ -230,30 +230,13 @@ def _move_to_leaf(base: Path) -> None:
                 write(leaf / "cgroup.procs", pid)
 
 
-def _delegated(folder: Path) -> bool:
-    """Tell whether systemd has given the directory to us (Delegate=yes)."""
-    for name in ("user.delegate", "trusted.delegate"):
-        with contextlib.suppress(OSError):
-            if os.getxattr(folder, name) == b"1":
-                return True
-    return False
-
-
-def _children_freeze(base: Path) -> bool:
-    """Tell whether groups below have cgroup.freeze, which the top of the tree itself lacks."""
-    probe = base / _new_name()
-    probe.mkdir()
-    try:
-        return (probe / "cgroup.freeze").exists()
-    finally:
-        probe.rmdir()
-
-
 def _explain(error: Exception) -> Trouble:
     cause = error.__cause__ if isinstance(error, SandboxError) else error
     number = cause.errno if isinstance(cause, OSError) else None
     if number == errno.EROFS:
         return Trouble("the cgroup tree is read-only, as in a container", Remedy.WRITABLE_GROUPS)
+    if isinstance(cause, OSError) and str(cause.filename).endswith(("cgroup.freeze", "cgroup.kill")):
+        return Trouble("control groups need Linux 5.14 or newer")
     if number in (errno.EACCES, errno.EPERM):
         return Trouble("this process may not make cgroups", Remedy.DELEGATE)
     return Trouble(str(error), Remedy.DELEGATE)

@@ -5,7 +5,6 @@ Linux only; must not know where groups are made nor under which limits (cgroup.p
 
 import contextlib
 import os
-import signal
 import time
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from arena.sandbox.box import CLOSE_MS, Counted, SandboxError
 
 POLL_S = 0.0005  # between two looks; a killed group is empty after 0.7 ms on an idle machine
 HIT_BYTES = 1 << 20  # a charge that fails at the limit leaves less unused: at most some contiguous pages
-KILL_PASSES = 20  # a process forked during a pass is found in the next; the group's size is limited
 
 _stubborn: list[tuple[Path, ...]] = []  # groups of this process that couldn't be removed when their box closed
 
@@ -21,14 +19,14 @@ _stubborn: list[tuple[Path, ...]] = []  # groups of this process that couldn't b
 class Cgroup:
     """Hold the group of one box. `joins` are open descriptors of its cgroup.procs files, until `seal` or `remove`."""
 
-    def __init__(self, name: str, unified: Path, others: dict[str, Path], controllers: frozenset[str]) -> None:
+    def __init__(self, name: str, unified: Path, others: dict[str, Path]) -> None:
         """Open the files of directories that exist; raises OSError."""
         self.name = name
         self.joins: tuple[int, ...] = ()
         self._unified = unified
         self._folders = (unified, *dict.fromkeys(others.values()))
-        self._memory = others.get("memory", unified) if "memory" in controllers else None
-        self._pids = others.get("pids", unified) if "pids" in controllers else None
+        self._memory = others.get("memory", unified)
+        self._pids = others.get("pids", unified)
         self._v1_memory = "memory" in others
         self._frozen = False
         self._descriptors: list[int] = []
@@ -36,10 +34,8 @@ class Cgroup:
         try:
             self._cpu = self._open("cpu.stat", os.O_RDONLY)
             self._events = self._open("cgroup.events", os.O_RDONLY)
-            if "freeze" in controllers:
-                self._freeze = self._open("cgroup.freeze", os.O_WRONLY)
-            with contextlib.suppress(FileNotFoundError):  # before Linux 5.14
-                self._kill = self._open("cgroup.kill", os.O_WRONLY)
+            self._freeze = self._open("cgroup.freeze", os.O_WRONLY)
+            self._kill = self._open("cgroup.kill", os.O_WRONLY)
             for folder in self._folders:
                 self.joins += (os.open(folder / "cgroup.procs", os.O_RDWR | os.O_CLOEXEC),)
         except OSError:
@@ -70,8 +66,6 @@ class Cgroup:
 
     def peak_bytes(self) -> int | None:
         """Return the most memory that the group has had at a time, None where the kernel doesn't tell."""
-        if self._memory is None:
-            return None
         file = "memory.max_usage_in_bytes" if self._v1_memory else "memory.peak"  # the latter since Linux 5.19
         return _number(self._memory / file) or None
 
@@ -83,8 +77,8 @@ class Cgroup:
             return []
 
     def freeze(self) -> None:
-        """Stop all processes of the group, soon; nothing where the kernel can't (before 5.2). Idempotent."""
-        if not self._frozen and self._freeze >= 0:
+        """Stop all processes of the group, soon. Idempotent."""
+        if not self._frozen:
             self._set_frozen(True)
 
     def thaw(self) -> None:
@@ -94,10 +88,7 @@ class Cgroup:
 
     def kill(self) -> None:
         """Send SIGKILL to all processes of the group, frozen ones too."""
-        if self._kill >= 0:
-            os.pwrite(self._kill, b"1", 0)
-        else:
-            kill_members(self._unified)
+        os.pwrite(self._kill, b"1", 0)
 
     def populated(self) -> bool:
         """Tell whether a process lives in the group; zombies don't count."""
@@ -113,7 +104,7 @@ class Cgroup:
     def counted(self) -> Counted:
         """Return how many processes the group's own limit of memory has cost, and how many forks were refused."""
         kills, hits = self._memory_events()
-        refused = 0 if self._pids is None else _counter(self._pids / "pids.events", b"max")
+        refused = _counter(self._pids / "pids.events", b"max")
         found = (("memory_mb", kills if hits else 0), ("processes", refused))
         return tuple((field, count) for field, count in found if count)
 
@@ -138,8 +129,6 @@ class Cgroup:
     def _memory_events(self) -> tuple[int, int]:
         """Return how many processes a lack of memory cost, and how often the group's own limit was hit."""
         folder = self._memory
-        if folder is None:
-            return 0, 0
         if self._v1_memory:
             kills = _counter(folder / "memory.oom_control", b"oom_kill")
             # memory.failcnt stays 0 on Linux 6.18, so the peak tells whether the limit was hit. memsw's peak also
@@ -208,27 +197,13 @@ def _number(path: Path) -> int:
 # --- the end of groups ------------------------------------------------------------------------------------------------
 
 
-def _members(folder: Path) -> list[int]:
-    """Return the processes of a directory and of those below it."""
-    pids = []
-    for inner, _, _ in os.walk(folder):
-        with contextlib.suppress(OSError):
-            pids += [int(word) for word in Path(inner, "cgroup.procs").read_bytes().split()]
-    return pids
-
-
 def kill_members(folder: Path) -> None:
-    """Kill all that live in a directory and in those below it; never raises."""
+    """Kill all that live in a directory of the v2 tree and in those below it; never raises.
+
+    A directory of a v1 tree has the same processes as the v2 directory of its name.
+    """
     with contextlib.suppress(OSError):
         write(folder / "cgroup.kill", "1")
-        return
-    for _ in range(KILL_PASSES):  # v1, or before Linux 5.14
-        pids = [pid for pid in _members(folder) if pid > 0]  # 0: of another pid namespace
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        if not pids:
-            return
 
 
 def remove(folders: tuple[Path, ...], deadline: float) -> bool:
@@ -246,22 +221,8 @@ def remove(folders: tuple[Path, ...], deadline: float) -> bool:
 
 
 def _remove_one(folder: Path) -> bool:
-    try:
-        folder.rmdir()
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return _remove_deep(folder)
-    return True
-
-
-def _remove_deep(folder: Path) -> bool:
-    """Remove a group that a program of the same user made groups in."""
+    """Remove a directory, with those that a program of the same user made in it; tell whether it is gone."""
     for inner, _, _ in os.walk(folder, topdown=False):
-        try:
+        with contextlib.suppress(OSError):
             os.rmdir(inner)
-        except FileNotFoundError:
-            continue
-        except OSError:
-            return False
-    return True
+    return not folder.exists()

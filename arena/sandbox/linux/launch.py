@@ -9,7 +9,7 @@ import functools
 import os
 import resource
 import signal
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from arena.sandbox.limits import Limits
 
@@ -20,21 +20,22 @@ ENVIRONMENT = {
     "PYTHONUNBUFFERED": "1",  # a forgotten flush is a beginner's commonest time-out; costs a second write per print
     "PYTHONDONTWRITEBYTECODE": "1",  # the bot's folder isn't ours to write to
 }
-PRIVATE = ("HOME", "TMPDIR")  # a program's own variables don't replace these
 
+ROUGHLY = 4  # times the limit of memory: a JVM and threads reserve more than they use, and RLIMIT_DATA counts that
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 
 
-def environment(path: str, home: str, tmp: str, own: Iterable[tuple[str, str]] = ()) -> dict[str, str]:
-    """Return a program's environment: what all share, the program's `own` variables, and its private folders."""
-    return {"PATH": path, **ENVIRONMENT, **dict(own), "HOME": home, "TMPDIR": tmp}
+def environment(path: str, home: str, tmp: str) -> dict[str, str]:
+    """Return a program's environment: what all share, and its private folders."""
+    return {"PATH": path, **ENVIRONMENT, "HOME": home, "TMPDIR": tmp}
 
 
-def rlimits(limits: Limits, forks: int | None = None) -> dict[str, tuple[int, int]]:
+def rlimits(limits: Limits, rough: bool = False, forks: int | None = None) -> dict[str, tuple[int, int]]:
     """Return soft and hard resource limits by the names of getrlimit(2) in lower case, which are Docker's too.
 
-    They hold for each process. `forks` bounds the threads of the user, None leaves them alone.
+    They hold for each process. Two stand in for a control group: a `rough` one of memory, and `forks`, which bounds the
+    threads of the user.
     """
     size = limits.file_size_mb * 1024 * 1024
     wanted = {
@@ -43,6 +44,8 @@ def rlimits(limits: Limits, forks: int | None = None) -> dict[str, tuple[int, in
         "fsize": (size, size),
         "cpu": (limits.cpu_s, limits.cpu_s + 1),  # SIGXCPU, a second later SIGKILL
     }
+    data = ROUGHLY * limits.memory_mb * 1024 * 1024
+    wanted |= {"data": (data, data)} if rough else {}
     return wanted if forks is None else {**wanted, "nproc": (forks, forks)}
 
 

@@ -57,16 +57,10 @@ def _start_time(pid: int) -> int:
 
 
 def _namespace() -> int:
-    """Return the number of this process's pid namespace; 0 where there are none (macOS)."""
-    try:
-        return os.stat("/proc/self/ns/pid").st_ino
-    except OSError:
-        return 0
+    """Return the number of this process's pid namespace."""
+    return os.stat("/proc/self/ns/pid").st_ino
 
 
 def _boot() -> str:
-    """Return the kernel's random name of this boot; "-" where it has none (macOS)."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return "-"
+    """Return the kernel's random name of this boot."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -372,14 +372,14 @@ def test_an_interpreter_of_this_machine_is_looked_up_in_the_image(
 def test_a_script_runs_by_its_own_first_line_whatever_this_machine_calls_the_interpreter(
     sandbox: DockerSandbox, folder: Path
 ) -> None:
-    """Source: as above, end to end; its own files and a working folder below them, and its own variables."""
+    """Source: as above, end to end; its own files and a working folder below them."""
     (folder / "in").mkdir()
     script = folder / "in" / "bot.py"
-    script.write_text(f"#!{sys.executable} -SI\nimport os; print(os.getcwd(), os.environ['A'])\n")
+    script.write_text(f"#!{sys.executable} -SI\nimport os; print(os.getcwd())\n")
     script.chmod(0o755)
-    program = Program((str(script),), folder / "in", (("A", "it's $HOME"),), files=folder)
+    program = Program((str(script),), folder / "in", files=folder)
     with running(sandbox, program) as box:
-        assert read_line(box.stdout) == b"/bot/in it's $HOME\n"
+        assert read_line(box.stdout) == b"/bot/in\n"
 
 
 # --- limits -----------------------------------------------------------------------------------------------------------
@@ -702,35 +702,13 @@ def test_ends_that_a_program_forges_dont_hold_the_referee_up(sandbox: DockerSand
             assert time.monotonic() - begin < 2.0  # far from the referee's 5 s, and no wait but the engine's own
 
 
-HOSTILE: list[tuple[tuple[str, ...], tuple[tuple[str, str], ...]]] = [
-    (("true",), (("OPTIND", "x"),)),  # to which a shell gives a meaning
-    (("true",), (("A", "\ud800"),)),  # half of a surrogate pair: JSON can write it
-    (("true",), (("A", "\0"),)),
-    (("true",), (("A", "x" * 200_000),)),
-    (("true", "x" * 200_000), ()),
-    (("./\ud800",), ()),
-    (("./a\0b",), ()),
-    (("",), ()),
-]
-
-
-@pytest.mark.parametrize(("argv", "env"), HOSTILE)
-def test_a_command_or_environment_that_cant_be_had_is_the_programs_fault(
-    sandbox: DockerSandbox,
-    folder: Path,
-    argv: tuple[str, ...],
-    env: tuple[tuple[str, str], ...],
+@pytest.mark.parametrize("argv", [("true", "x" * 200_000), ("./\ud800",), ("./a\0b",), ("",)])
+def test_a_command_that_cant_be_had_is_the_programs_fault(
+    sandbox: DockerSandbox, folder: Path, argv: tuple[str, ...]
 ) -> None:
     """Source: box.py: whose fault a failed start is, is its type; a SandboxError would void the match."""
     with pytest.raises(ProgramError):
-        sandbox.start(Program(argv, folder, env), Limits())
-
-
-def test_variables_named_like_the_shells_words_are_passed_on(sandbox: DockerSandbox, folder: Path) -> None:
-    """Source: the contract of isolating boxes: a program's own variables."""
-    program = Program(("sh", "-c", "echo $go$missing$cwd"), folder, (("go", "1"), ("missing", "2"), ("cwd", "3")))
-    with running(sandbox, program) as box:
-        assert read_line(box.stdout) == b"123\n"
+        sandbox.start(Program(argv, folder), Limits())
 
 
 def test_a_link_of_a_program_gives_away_no_line_of_this_machines_files(tmp_path: Path, folder: Path) -> None:
