@@ -28,6 +28,9 @@ THEIR_ERRNOS = {
 }
 
 
+WORDS = {"memory_mb": "memory", "processes": "processes", "cores": "cores", "tmp_mb": "/tmp"}
+
+
 class ChildSandbox(Sandbox):
     """Hold the folder and the control groups of boxes; `scratch` is made when missing.
 
@@ -48,9 +51,11 @@ class ChildSandbox(Sandbox):
         reap_late()
 
     @property
-    def _exactness(self) -> str:
-        """Say how limits are held."""
-        return "limits by control groups" if self._groups else "approximate limits: memory, processes; none of cores"
+    def _limits_told(self) -> str:
+        """Say how limits are held, and which aren't."""
+        how = "limits by control groups" if self._groups else "approximate limits"
+        none = [word for field, word in WORDS.items() if field in self.unenforced]
+        return f"{how}; none of {', '.join(none)}" if none else how
 
 
 class ChildBox(GroupedBox):

@@ -74,15 +74,16 @@ class ProcessSandbox(ChildSandbox):
     @property
     def note(self) -> str:
         """One line: what it is and what it blocks."""
-        limits = self._exactness if sys.platform == "linux" else "none of memory, processes or cores"
-        return f"process: it keeps nothing from the bots: only for code you trust; {limits}; none of /tmp"
+        return f"process: it keeps nothing from the bots: only for code you trust; {self._limits_told}"
 
     @property
     def unenforced(self) -> frozenset[str]:
-        """Its /tmp is everybody's."""
+        """Its /tmp is everybody's; without control groups nobody bounds root's processes."""
         if sys.platform != "linux":
             return frozenset({"tmp_mb", "cores", "memory_mb", "processes"})
-        return frozenset({"tmp_mb", "cores"} if self._groups is None else {"tmp_mb"})
+        if self._groups is not None:
+            return frozenset({"tmp_mb"})
+        return frozenset({"tmp_mb", "cores", "processes"} if os.getuid() == 0 else {"tmp_mb", "cores"})
 
     @property
     def tells_waits(self) -> bool:

@@ -70,8 +70,8 @@ class BubblewrapSandbox(ChildSandbox):
 
     @property
     def note(self) -> str:
-        """One line: what it blocks, and which limits are approximate."""
-        limits = self._exactness + ("; only for your own bots" if self._groups is None else "")
+        """One line: what it blocks, and how limits are held."""
+        limits = self._limits_told + ("; only for your own bots" if self._groups is None else "")
         return f"bubblewrap: no network, other processes, files of the host or dangerous system calls; {limits}"
 
     @property

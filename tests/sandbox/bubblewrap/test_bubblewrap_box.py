@@ -437,7 +437,7 @@ def test_a_limit_of_all_processes_together_is_a_groups(
 def test_limits_that_nothing_enforces_are_told(tmp_path: Path) -> None:
     """Approximate limits are called so; only control groups share out cores."""
     ungrouped = BubblewrapSandbox(tmp_path, None)
-    assert ungrouped.note.endswith("; approximate limits: memory, processes; none of cores; only for your own bots")
+    assert ungrouped.note.endswith("; approximate limits; none of cores; only for your own bots")
     assert ungrouped.unenforced == {"cores"}
 
 
