@@ -31,6 +31,7 @@ from arena.coup import (
     seat_counts,
     sections,
     toml,
+    why_idle,
 )
 
 _FILE = 'base = "classroom"\nforced_coup = "off"\nexchange_draw = 1'
@@ -54,10 +55,12 @@ def sheet(rules: Ruleset) -> RenderableType:
         Text(),
         _actions(rules),
         *_sentences(rules, seats),
+        *_from_kin(rules),
         *_section("What differs from the base game"),
         *(_difference(field, rules) for field in others),
         *([] if others else [Text("Nothing: this is the base game.")]),
         Text(),
+        *([Text("What a field means: arena rules --fields", style="dim")] if others else []),
         _documents(),
     )
 
@@ -76,8 +79,9 @@ def fields() -> RenderableType:
 def _silence(rules: Ruleset) -> Iterator[Text]:
     own = document(rules)
     if own not in (None, "rulebook"):
-        filling = "its program or the rulebook" if own == "treason" else "the rulebook"
-        yield Text(f"Where the document {own} says nothing, {filling} holds.")
+        program = "its program holds, else the rulebook"
+        filling = program if own == "treason" else "the rulebook holds"
+        yield Text(f"Where the document {own} says nothing, {filling}.")
 
 
 # ---------------------------------------------------------------- the table of actions
@@ -124,7 +128,7 @@ def _blockers(row: ActionRule, rules: Ruleset) -> str:
     # rulebook:226 bans blocks of foreign aid alone: an ally may block an attack where anyone may.
     other_side = rules.reformation and row.action is Action.FOREIGN_AID
     who = "the other side" if other_side else "anyone" if row.blocked_by is Blockers.ANYONE else "the target"
-    return f"{who} as {' or '.join(row.block_roles)}"
+    return f"{who} as {' or '.join(row.block_roles)}{'; see Blocks' if other_side else ''}"
 
 
 # ---------------------------------------------------------------- sentences, deck, differences
@@ -138,8 +142,8 @@ def _deck(rules: Ruleset, seats: list[int]) -> Table:
     for (copies, limit), counts in groups.items():
         cards = copies * len(rules.roles)
         left = [len(rules.roles) - count if rules.draft else cards - rules.hand * count for count in counts]
-        rows.append([_span(counts), str(cards), str(copies), _span(left), counted(limit, "turn")])
-    return table(["players", "cards", "of each role", "court deck", "a draw after"], rows)
+        rows.append([_span(counts), str(cards), str(copies), ", ".join(map(str, left)), counted(limit, "turn")])
+    return table(["players", "cards", "of each role", "court deck left", "ends after"], rows)
 
 
 def _sentences(rules: Ruleset, seats: list[int]) -> Iterator[RenderableType]:
@@ -172,10 +176,22 @@ def cited(source: str, rules: Ruleset | None = None) -> str:
     return "; ".join(heard or parts)
 
 
-def _difference(field: FieldRule, rules: Ruleset) -> Table:
+def _difference(field: FieldRule, rules: Ruleset, base: Ruleset = COUP) -> Table:
     value = getattr(rules, field.name)
     source = cited(field.source_of(value), rules)
-    return _item(f"{field.name} = {toml(value)} ({source}); the base game has {toml(field.effective(COUP))}")
+    called = "the base game" if base is COUP else base.name
+    return _item(f"{field.name} = {toml(value)} ({source}); {called} has {toml(field.effective(base))}")
+
+
+def _from_kin(rules: Ruleset) -> Iterator[RenderableType]:
+    """Yield what differs from the preset whose variant this one is by its name, as treason-site is one of treason."""
+    kin = PRESETS.get(rules.name.partition("-")[0])
+    if kin is None or kin == rules or rules != PRESETS.get(rules.name):
+        return
+    yield from _section(f"What differs from {kin.name}")
+    for field in differences(rules, kin):
+        if why_idle(rules, field.name) is None:
+            yield _difference(field, rules, kin)
 
 
 # ---------------------------------------------------------------- fields

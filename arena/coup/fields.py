@@ -192,7 +192,7 @@ FIELDS: tuple[FieldRule, ...] = (
             ),
             Option(
                 Blockers.ANYONE,
-                "Anyone may block an assassination or a steal.",
+                "Any living player but the one in turn may block an assassination or a steal.",
                 "classroom:28",
             ),
         ),
@@ -203,7 +203,9 @@ FIELDS: tuple[FieldRule, ...] = (
         "rulebook:156",
         (
             Option(
-                BlockChallengers.ANYONE, "Anyone may challenge a block.", "rulebook:156; blog:51; andy:15; treason:29"
+                BlockChallengers.ANYONE,
+                "Any living player but the blocker may challenge a block.",
+                "rulebook:156; blog:51; andy:15; treason:29",
             ),
             Option(
                 BlockChallengers.ACTOR,
@@ -219,13 +221,13 @@ FIELDS: tuple[FieldRule, ...] = (
         (
             Option(
                 Proof.CHOOSE,
-                "A challenged player who has the claimed card shows it or declines. Who declines, or doesn't have it, "
-                "loses the challenge.",
+                "A challenged player who has the claimed card shows it, and the challenge fails, or declines. If it "
+                "declines or doesn't have the card, the challenge succeeds; others don't learn which it was.",
                 "rulebook:159",
             ),
             Option(
                 Proof.AUTOMATIC,
-                "A challenged player who has the claimed card must show it. Who doesn't have it loses the challenge.",
+                "A challenged player who has the claimed card must show it, and the challenge fails; else it succeeds.",
                 "treason:24, 26",
             ),
         ),
@@ -366,7 +368,7 @@ FIELDS: tuple[FieldRule, ...] = (
             ),
             Option(
                 AllegianceStart.ASSIGNED,
-                "The allegiance of seat 0 is drawn; clockwise from there they alternate.",
+                "The allegiance of seat 0 is random; clockwise from there they alternate.",
                 "treason:41; treason's program",
             ),
         ),
@@ -379,12 +381,14 @@ FIELDS: tuple[FieldRule, ...] = (
         (
             Option(
                 True,
-                "A challenged embezzler without a duke may concede, too, or shows all cards, which are then replaced.",
+                "A challenged embezzler without a duke may concede, too, or shows everybody all its cards, which are "
+                "then replaced.",
                 "rulebook:235",
             ),
             Option(
                 False,
-                "A challenged embezzler without a duke shows all cards, which are then replaced.",
+                "A challenged embezzler without a duke can't concede: it shows everybody all its cards, which are then "
+                "replaced.",
                 "treason's program",
             ),
         ),
@@ -501,6 +505,6 @@ def why_idle(rules: Ruleset, name: str) -> str | None:
     return None
 
 
-def differences(rules: Ruleset) -> list[FieldRule]:
-    """Return the fields, other than the name, whose values differ from the base game's."""
-    return [rule for rule in FIELDS if rule.name != "name" and getattr(rules, rule.name) != rule.default]
+def differences(rules: Ruleset, base: Ruleset = _BASE) -> list[FieldRule]:
+    """Return the fields, other than the name, whose values differ from those of `base`, by default the base game."""
+    return [rule for rule in FIELDS if rule.name != "name" and getattr(rules, rule.name) != getattr(base, rule.name)]

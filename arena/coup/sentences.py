@@ -15,6 +15,7 @@ from arena.coup.rules import (
     BlockAfterChallenge,
     BlockChallengers,
     Blockers,
+    ExaminePick,
     ExchangeReturn,
     FirstPlayer,
     Proof,
@@ -84,6 +85,10 @@ def _may_concede(rules: Ruleset) -> bool:
     return rules.reformation and rules.embezzle_concede and rules.prove is Proof.CHOOSE
 
 
+def _never_after_a_challenge(rules: Ruleset) -> bool:
+    return rules.block_after_failed_challenge is BlockAfterChallenge.NEVER
+
+
 def _must_prove(rules: Ruleset) -> bool:
     """Return whether nobody is asked to concede though the field would allow it, and so isn't spoken of."""
     return rules.reformation and rules.embezzle_concede and rules.prove is Proof.AUTOMATIC
@@ -106,17 +111,18 @@ def _answers(rules: Ruleset) -> str:
     free = _named(rules, lambda row: not row.claim and bool(row.block_roles))
     claimed = _named(rules, lambda row: bool(row.claim) and not row.block_roles)
     both = _named(rules, lambda row: bool(row.claim) and bool(row.block_roles))
+    then = "or, if nobody challenges," if _never_after_a_challenge(rules) else "and then"
     return (
         f"Nobody can answer {words(silent, 'or')}. To {words(free)} there can be a block only, to {words(claimed)} a "
-        f"challenge only, to {words(both)} a challenge and then a block."
+        f"challenge only, to {words(both)} a challenge {then} a block."
     )
 
 
 def _banned(rules: Ruleset) -> str:
     banned = _named(rules, lambda row: row.targeted and not row.own_side)
     return (
-        "While players of both sides live, a player's own side can't be the target of "
-        f"{words(banned, 'or')}, and doesn't block foreign aid."
+        f"While players of both sides live, only the other side can be the target of {words(banned, 'or')}, and only "
+        "the other side may block foreign aid."
     )
 
 
@@ -132,16 +138,51 @@ def _of_several(rules: Ruleset) -> str:
     first = "the target goes first, then " if _attacks_by_anyone(rules) else ""
     return (
         f"All who may block are asked at once. Of several who block, {first}the first clockwise from the player in "
-        "turn counts. There is only one block of an action."
+        "turn counts; what the others answer is never told. There is only one block of an action."
     )
 
 
 def _shown(rules: Ruleset) -> str:
     card = "is kept or replaced" if rules.shown_card is ShownCard.MAY_KEEP else "is replaced"
     return (
-        f"A shown card {card} first; then the challenger loses an influence; then the action goes on, or the block "
-        "stands."
+        f"When a challenge fails, the shown card {card} first; then the challenger loses an influence; then the action "
+        "goes on, or the block stands."
     )
+
+
+def _order(rules: Ruleset) -> str:
+    if _never_after_a_challenge(rules):
+        steps = (
+            "the challenge of the claim; if nobody challenged, the block, and the challenge of the block; the effect"
+        )
+    else:
+        steps = "the challenge of the claim, the block, the challenge of the block, the effect"
+    return (
+        f"Then come, in this order: {steps}. Then the turn is over. An action has its effect unless the challenge of "
+        "its claim succeeds or a block stands."
+    )
+
+
+def _one_card(rules: Ruleset) -> str:
+    unasked = ", and it isn't asked" if rules.examine_pick is ExaminePick.TARGET else ""
+    return (
+        f"Of a target with one card, that card is examined{unasked}. A target whose challenge failed is examined on "
+        "what it has left."
+    )
+
+
+def _embezzler_with_duke(rules: Ruleset) -> str:
+    """Only where others could have conceded, a concession tells nothing."""
+    loses = "it loses an influence of its choice, and the coins stay in the reserve."
+    if _may_concede(rules):
+        return f"A challenged embezzler who does have a duke must concede: {loses}"
+    return f"A challenged embezzler who does have a duke is caught: {loses} So all know that it had a duke."
+
+
+def _odd_table(rules: Ruleset) -> str:
+    drawn = rules.allegiance_start is AllegianceStart.ASSIGNED
+    two = "seat 0 and the last seat" if drawn else "the starter and the player before it"
+    return f"With an odd number of players, {two} are on the same side."
 
 
 # ---------------------------------------------------------------- the sentences
@@ -183,12 +224,7 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
                 _reformation,
             ),
             Sentence("paid", "The cost is paid at once, before anybody answers.", "rulebook:95, 110, 167"),
-            Sentence(
-                "order",
-                "Then come, in this order: the challenge of the claim, the block, the challenge of the block, the "
-                "effect. Then the turn is over. What is neither challenged nor blocked succeeds.",
-                "rulebook:76; ours:order",
-            ),
+            Sentence("order", _order, "rulebook:76; ours:order"),
             Sentence("answers", _answers, "rulebook:94, 95, 154; ours:windows"),
             Sentence(
                 "one_of_two",
@@ -215,9 +251,9 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             ),
             Sentence(
                 "first_challenge",
-                "All who may challenge are asked at once, and none knows the others' answers. Of several who "
-                "challenge, the first clockwise from the claimant counts. There is only one challenge of a claim, "
-                "and none later.",
+                "All who may challenge are asked at once. Of several who challenge, the first clockwise from the "
+                "claimant counts; what the others answer is never told. There is only one challenge of a claim, and "
+                "none later.",
                 "rulebook:157; ours:one_challenge, ours:no_later_challenge",
             ),
             "prove",
@@ -238,7 +274,7 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             ),
             Sentence(
                 "refund",
-                "If the claim of an action isn't shown to be true, the action fails: what was paid comes back first, "
+                "When the challenge of an action's claim succeeds, the action fails: what was paid comes back first, "
                 "then the claimant loses an influence, and the turn is over.",
                 "rulebook:161, 167; ours:order_of_a_won_challenge",
             ),
@@ -250,13 +286,14 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             "attacks_blocked_by",
             Sentence(
                 "aid_blocked",
-                "Anyone may block foreign aid.",
+                "Any other living player may block foreign aid.",
                 "rulebook:133",
                 lambda rules: not rules.reformation,
             ),
             Sentence(
                 "aid_blocked_by_side",
-                "Anyone of the other side may block foreign aid; anyone at all once all who live are on one side.",
+                "Any living player of the other side may block foreign aid; any other living player while all are on "
+                "one side.",
                 "rulebook:133, 226; ours:bans_are_closed",
                 _reformation,
             ),
@@ -277,17 +314,17 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             ),
             Sentence(
                 "block_stands",
-                "A block that nobody challenges, or that is shown to be true, ends the action without effect. What was "
-                "paid stays spent. Who challenged it in vain loses an influence.",
+                "A block stands if nobody challenges it or the challenge fails: it ends the action without effect. "
+                "What was paid stays spent. Who challenged it loses an influence.",
                 "rulebook:129, 143, 159, 161",
             ),
             Sentence(
                 "block_falls",
                 lambda rules: (
-                    "If the block isn't shown to be true, the blocker loses an influence, and the action takes effect "
-                    "as if it had not been blocked"
+                    "When the challenge of a block succeeds, the blocker loses an influence, and the action takes "
+                    "effect as if it had not been blocked"
                     f"{', on its target, whoever blocked' if _attacks_by_anyone(rules) else ''}. So a target "
-                    "that is caught bluffing the contessa loses two influences."
+                    "that is caught bluffing the contessa loses two influences, or its last."
                 ),
                 "rulebook:161, 174; classroom:31; ours:one_block, ours:one_target",
             ),
@@ -296,7 +333,12 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
     (
         "Influence",
         (
-            Sentence("influence", "Each card that a player has face down is an influence.", "rulebook:61"),
+            Sentence(
+                "influence",
+                "A player's cards are those that it has face down; each is an influence. A card turned up "
+                "counts no more, and never goes back to the deck.",
+                "rulebook:61, 63",
+            ),
             Sentence(
                 "loser_picks",
                 "Who loses an influence, in whatever way, picks which of its cards it turns face up for good.",
@@ -326,8 +368,8 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             ),
             Sentence(
                 "exchange",
-                "An exchange draws first. Of all its cards the player then keeps as many as it has influence; the "
-                "others go back to the court deck, which is shuffled. Nobody else sees any of them.",
+                "An exchange draws first. Of its own and the drawn cards the player keeps as many as it has influence; "
+                "the others go back to the court deck, which is shuffled. Nobody else sees any of them.",
                 "rulebook:122; ours:keep_the_count",
             ),
             Sentence(
@@ -339,17 +381,11 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             "exchange_return",
             "inquisitor",
             "examine_pick",
-            Sentence(
-                "one_card",
-                "Of a target with one card, that card is examined, and it isn't asked. A target that challenged in "
-                "vain is examined on what it has left.",
-                "rulebook:250; ours:examine_last_card",
-                _inquisitor,
-            ),
+            Sentence("one_card", _one_card, "rulebook:250; ours:examine_last_card", _inquisitor),
             Sentence(
                 "examined",
                 "Only the examiner sees the card, and its owner learns which it was. The examiner hands it back or has "
-                "it replaced; everybody sees which of both.",
+                "it replaced, and everybody sees which it does; the new card is seen by its owner only.",
                 "rulebook:250",
                 _inquisitor,
             ),
@@ -374,14 +410,14 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             ),
             Sentence(
                 "one_side",
-                "Once all who live are on one side, nothing is banned.",
-                "rulebook:226; treason:55",
+                "While all who live are on one side, nothing is banned. A conversion may make two sides again.",
+                "rulebook:226; treason:55; ours:sides_counted_anew",
                 _reformation,
             ),
             Sentence(
                 "ban_time",
-                "What counts is who is alive and on which side when an action is taken, and when a block of foreign "
-                "aid is asked. What changes later in a turn changes nothing for them.",
+                "Whom an action may target, and who may block foreign aid, is settled when the action is taken: who "
+                "goes out later in the turn changes neither.",
                 "ours:sides_counted_anew",
                 _reformation,
             ),
@@ -393,7 +429,8 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             ),
             Sentence(
                 "reserve",
-                "The reserve begins empty. The cost of a conversion goes there. What is left when a game ends is gone.",
+                "The reserve begins empty. Only the cost of conversions goes there, and only embezzling empties it. "
+                "What is left when a game ends is gone.",
                 "rulebook:231; ours:reserve_ends",
                 _reformation,
             ),
@@ -406,15 +443,15 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             ),
             Sentence(
                 "embezzle_duke",
-                "A challenged embezzler who does have a duke must concede: it loses an influence of its choice, and "
-                "the coins stay in the reserve.",
+                _embezzler_with_duke,
                 "rulebook:235; treason:53; ours:embezzle_conceded",
                 _reformation,
             ),
             "embezzle_concede",
             Sentence(
                 "embezzle_proof",
-                "A challenged embezzler without a duke shows all cards, which are then replaced. Nobody is asked.",
+                "A challenged embezzler without a duke shows everybody all its cards, which are then replaced. Nobody "
+                "is asked.",
                 "rulebook:237; treason:24",
                 _must_prove,
             ),
@@ -427,8 +464,8 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             ),
             Sentence(
                 "embezzle_shown",
-                "If the cards are shown, they go back together, the deck is shuffled once, and as many are drawn. Then "
-                "the challenger loses an influence; then the embezzler takes the reserve.",
+                "If the cards are shown, the challenge fails: they go back together, the deck is shuffled once, and as "
+                "many are drawn. Then the challenger loses an influence; then the embezzler takes the reserve.",
                 "rulebook:237; ours:embezzle_shown",
                 _reformation,
             ),
@@ -452,8 +489,8 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             ),
             Sentence(
                 "hidden",
-                "Each player sees only its own cards. Coins, cards that are face up, and how many cards a player has, "
-                "are public.",
+                "Each player sees only its own cards. Coins, cards that are face up, and how many a player has face "
+                "down, are public.",
                 "rulebook:45, 47, 63",
             ),
             "first_player",
@@ -465,12 +502,7 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
                 "rulebook:41; treason:9; ours:treasury",
             ),
             "allegiance_start",
-            Sentence(
-                "odd_table",
-                "With an odd number of players, the first and the last in that order are on one side.",
-                "rulebook:222; ours:odd_tables",
-                _reformation,
-            ),
+            Sentence("odd_table", _odd_table, "rulebook:222; ours:odd_tables", _reformation),
         ),
     ),
     (
@@ -497,26 +529,26 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             ),
             Sentence(
                 "block_after",
-                "rulebook:172, andy:33 and treason:31 say that a target which challenges an assassin in vain loses two "
-                "influences. It is read so: the second is lost unless a block saves it. For rulebook:172 counts the "
-                "assassination that succeeds, and by rulebook:76 challenges come before blocks; by andy:27 the card is "
-                "lost if the target doesn't block; treason's program lets it block then, though by treason:29 a player "
-                "blocks an action that isn't challenged.",
+                "A target whose challenge of an assassin fails loses one influence for that, and a second one unless a "
+                "block saves it. rulebook:172, andy:33 and treason:31 say that it loses two; but rulebook:172 "
+                "counts the assassination that succeeds, by rulebook:76 challenges come before blocks, and by andy:27 "
+                "the card is lost if the target doesn't block. treason's program lets it block, though by treason:29 a "
+                "player blocks an action that isn't challenged.",
                 "rulebook:76, 172; andy:27, 33; treason:29, 31; treason's program",
                 lambda rules: rules.block_after_failed_challenge is BlockAfterChallenge.YES,
             ),
             Sentence(
                 "block_never",
-                "treason:31 says that a target which challenges an assassin in vain loses two influences, and "
-                "treason:29 that a player blocks an action that isn't challenged. So after a failed challenge nobody "
-                "may block, not even a target that didn't challenge.",
+                "After a failed challenge not even a target that didn't challenge may block: by treason:31 a target "
+                "whose challenge of an assassin fails loses two influences, and by treason:29 a player blocks an "
+                "action that isn't challenged.",
                 "treason:29, 31",
                 lambda rules: rules.block_after_failed_challenge is BlockAfterChallenge.NEVER,
             ),
             Sentence(
                 "block_not_by_challenger",
-                "blog:59 says that a target which challenges an assassin in vain loses both cards. So it can't block "
-                "any more. A target that didn't challenge still can: blog:59 doesn't speak of it.",
+                "A target whose challenge of an assassin fails can't block any more, since by blog:59 it loses both "
+                "cards. A target that didn't challenge still can: blog:59 doesn't speak of it.",
                 "blog:59",
                 lambda rules: rules.block_after_failed_challenge is BlockAfterChallenge.NOT_CHALLENGER,
             ),
@@ -542,10 +574,20 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             ),
             Sentence(
                 "forfeit",
-                "A bot that can't go on forfeits: its cards are turned up and its coins go to the treasury. Its own "
-                "action or block is cancelled, as is an action on it, and what was paid stays spent. If all who are "
-                "left forfeit at once, they share a draw.",
-                "ours:forfeit, ours:forfeits_together",
+                "A bot that breaks down, or makes too many faults, forfeits: its cards are turned up and its coins go "
+                "to the treasury. Its own turn, or an action on it, ends without effect; what was paid stays spent.",
+                "ours:forfeit",
+            ),
+            Sentence(
+                "forfeit_elsewhere",
+                "Other actions go on, with the others' answers. If the bot was to lose an influence, all is as if it "
+                "had; if it was to prove a block, the action takes effect, and the challenger loses nothing.",
+                "ours:forfeit",
+            ),
+            Sentence(
+                "forfeits_together",
+                "If all who are left forfeit at once, they share a draw.",
+                "ours:forfeits_together",
             ),
         ),
     ),

@@ -229,7 +229,10 @@ QUOTED: dict[str, dict[str, str]] = {
         "rulebook:174": "bluff about having the Contessa",
         "classroom:31": "the action goes through as normal",
     },
-    "influence": {"rulebook:61": "Facedown cards in front of a player represent"},
+    "influence": {
+        "rulebook:61": "Facedown cards in front of a player represent",
+        "rulebook:63": "no longer provide influence",
+    },
     "loser_picks": {"rulebook:63": "Revealed cards remain face up", "rulebook:65": "Each player always chooses which"},
     "exiled": {"rulebook:78": "return all their coins to the Treasury"},
     "end": {"rulebook:80": "when there is only one player left", "rulebook:182": "There is no second place"},
