@@ -4,6 +4,7 @@ Hosts are folders with the kernel's files in them.
 """
 
 import contextlib
+import json
 import os
 import re
 import socket
@@ -230,3 +231,42 @@ def test_a_hanging_engine_costs_the_doctor_seconds(place: Place) -> None:
     assert "it doesn't answer (time-out)" in rows["docker"]["text"]
     assert rows["docker"]["mend"] == "unset DOCKER_HOST"
     assert took < 15
+
+
+NO_GROUPS = """
+awk '/ - cgroup2? /{ print $5 }' /proc/self/mountinfo | sort -r | while read -r place; do umount --lazy "$place"; done
+exec "$@"
+"""
+
+
+@pytest.mark.boxes
+@pytest.mark.needs("root", None if os.getuid() == 0 else "only root can hide the control groups from a process")
+def test_without_control_groups_no_box_is_for_strangers(needs: Needs) -> None:
+    """bubblewrap works all the same, for one's own bots; Docker's boxes don't."""
+    needs("bubblewrap", why_not("bubblewrap"))
+    ran = subprocess.run(
+        [
+            "unshare",
+            "--mount",
+            "sh",
+            "-c",
+            NO_GROUPS,
+            "sh",
+            sys.executable,
+            "-P",
+            "-m",
+            "arena.cli",
+            "doctor",
+            "--json",
+        ],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        timeout=60,
+    )
+    told = json.loads(ran.stdout)
+    rows = {row["what"]: row for row in told["findings"]}
+    assert told["boxes"]["bubblewrap"] is None
+    assert told["boxes"]["docker"] is not None
+    assert rows["strangers' bots"]["level"] == "warn"
+    assert rows["control groups"]["level"] == "warn"
+    assert "mount -t cgroup2" in rows["control groups"]["mend"]
