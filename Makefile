@@ -13,7 +13,7 @@ PYTEST := $(BIN)/python -m pytest
 PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder tests/test_docs.py tests/test_boundaries.py
 
-.PHONY: run quick test test-boxes attack setup check lint bench soak soak-boxes format clean
+.PHONY: run quick test test-boxes attack setup check lint bench soak soak-boxes soak-numbers format clean
 
 # $(call tests,SELECTION): side by side what may be, then alone what measures time. Exit status 5: none was selected.
 define tests
@@ -63,6 +63,10 @@ soak: $(VENV)/.dev
 # 1,000 matches in each box that works here, and what they leave: about half an hour.
 soak-boxes: $(VENV)/.dev
 	ARENA_SOAK_MATCHES=1000 $(PYTEST) --timeout 0 tests/run/test_soak.py --no-header
+
+# 24,000 games of the sample bots as the truth, and shorter runs cut from them: a quarter of an hour, the second time a minute.
+soak-numbers: $(VENV)/.dev
+	$(BIN)/python -m tests.bench.real arena-runs/truth
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

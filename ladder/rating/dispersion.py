@@ -55,13 +55,19 @@ def dispersion(found: Posterior, matches: Matches, bots: int) -> Dispersion:
     # A win that is expected once in many matches makes a sum of squares that says little of the matches' variance.
     variance = matches.per_bot(np.diagonal(found.curvatures, axis1=1, axis2=2), bots) / np.maximum(played, 1)
     sums *= (2 * variance / (2 * variance + 1))[:, None]
-    prior = min(PRIOR, max(1, independent_results(len(matches.tables), bots, matches.tables.shape[1])))
+    left = max(1, independent_results(len(matches.tables), bots, matches.tables.shape[1]))
+    prior = min(PRIOR, left)
     count, meets, square, squares, met = (sums + prior * sums.sum(0) / max(sums[:, 0].sum(), 1e-9)).T
     both = count * square - meets**2
     told = both > 1e-9 * count * square  # else the tables can't tell v from w
-    opponents = np.where(told, (met * count - squares * meets) / np.where(told, both, 1.0), 0.0).clip(min=0.0)
-    games = ((squares - opponents * meets) / np.maximum(count, 1e-9)).clip(min=LEAST_GAMES)
-    return Dispersion(games + opponents * unequal / np.maximum(played, 1), prior + np.maximum(played - bots, 0))
+    opponents = np.where(told, (met * count - squares * meets) / np.where(told, both, 1.0), 0.0)
+    most = (squares - LEAST_GAMES * count).clip(min=0.0) / np.maximum(meets, 1e-9)
+    opponents = opponents.clip(0.0, most)
+    games = (squares - opponents * meets) / np.maximum(count, 1e-9)
+    games = games.clip(min=LEAST_GAMES)
+    # The variance of a weighted mean of a bot's own squares and everyone's (Satterthwaite).
+    freedom = (played + prior) ** 2 / (played + prior**2 / left)
+    return Dispersion(games + opponents * unequal / np.maximum(played, 1), freedom)
 
 
 def _residuals(found: Posterior, matches: Matches) -> Floats:

@@ -26,7 +26,7 @@ from ladder.rating.star import MU, NOISE, SIGMA, star
 
 __all__ = ["strengths"]
 
-WIDE = 2.0  # the prior of log-strengths: a field of beginners' and good bots
+WIDE = 3.0  # the prior of log-strengths: wider than any field, so that it pulls no share towards the fair one
 NORMAL = 0.65  # units of a normal performance in one of log-strength
 UPPER = 0.975  # a two-sided interval of 95 %
 

@@ -17,7 +17,7 @@ from arena.referee import Timing
 from arena.run import keyed_shuffle
 from arena.sandbox import ISOLATING, why_not
 from ladder.schedule import plan
-from tests.bench import boxes, engine, pipes
+from tests.bench import boxes, engine, numbers, pipes
 
 ROOT = Path(__file__).parents[2]
 
@@ -229,6 +229,30 @@ def start_rows() -> Iterator[Row]:
     yield Row("arena --help, s (median of 10)", f"{found:.3f}", "goal 0.2", found / 0.2, "< 1")
 
 
+def numbers_rows() -> Iterator[Row]:
+    """Hold simulated runs against the truth: how often intervals hold it, and how far estimates are from it."""
+    ours = 0.0
+    for spread in (0.7, 1.9):
+        for bots, games, worlds, runs in ((8, 480, 10, 20), (8, 4800, 10, 8), (40, 480, 4, 8), (40, 4800, 4, 3)):
+            tally, differ = numbers.simulated(bots, spread, games, worlds, runs)
+            name = f"{bots} bots of SD {spread}, {games} games"
+            against = f"goal .95; shares differ by {differ:.2f}"
+            for figure in ("rating", "share"):
+                held = tally.mean(figure)
+                yield Row(f"{name}: {figure}s in their interval", f"{held:.3f}", against, held / 0.95, ".98-1.02")
+            held, width = tally.mean("ranks"), tally.mean("width")
+            yield Row(f"{name}: ranks among theirs", f"{held:.3f}", f"goal .95; {width:.1f} ranks", held / 0.95, ">= 1")
+            apart = tally.root("twins")
+            yield Row(f"{name}: equal bots apart, in errors", f"{apart:.2f}", "goal 1", apart, ".9-1.1")
+            if (bots, games, spread) == (8, 480, 1.9):
+                ours = tally.root("error")
+    before = numbers.error_of_twenty_matches(8, 1.9, 10, 20)
+    against = f"random tables, 20 x 24: {100 * before:.1f}"
+    yield Row("8 bots, 480 games: error of a share, points", f"{100 * ours:.1f}", against, ours / before, "<= .55")
+    seconds = numbers.seconds_to_rate(60, 100_000)
+    yield Row("100,000 games of 60 bots: to rate them, CPU-s", f"{seconds:.1f}", "goal 10", seconds / 10, "< 1")
+
+
 BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "engine": engine_rows,
     "pipes": pipes_rows,
@@ -237,6 +261,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "load": load_rows,
     "schedule": schedule_rows,
     "memory": memory_rows,
+    "numbers": numbers_rows,
     "start": start_rows,
 }
 

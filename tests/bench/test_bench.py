@@ -3,9 +3,11 @@
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tests.bench import engine, pipes
+from ladder.results import GameResult
+from tests.bench import engine, numbers, pipes, real
 from tests.bench.flat import memory_mb
 
 needs_cc = pytest.mark.needs("cc", None if shutil.which("cc") else "there is no C compiler: apt install gcc libc6-dev")
@@ -14,6 +16,44 @@ needs_cc = pytest.mark.needs("cc", None if shutil.which("cc") else "there is no 
 def test_the_engine_benchmark_plays() -> None:
     """Makefile: bench."""
     assert engine.decisions_per_second(3, 0.05) > 0
+
+
+def test_the_benchmark_of_numbers_holds_runs_against_the_truth() -> None:
+    """Makefile: bench."""
+    tally, differ = numbers.simulated(8, 1.9, 480, worlds=1, runs=2)
+    for figure in ("rating", "share", "ranks"):
+        assert 0.5 < tally.mean(figure) <= 1
+    assert 0 < tally.root("error") < 0.1
+    assert 0 < differ < 0.5
+
+
+def test_equal_bots_of_a_world_have_equal_chances() -> None:
+    """Else they would be no measure of the errors."""
+    world = numbers.World(8, 1.9, 0)
+    assert world.chances((0, 4, 5, 6))[0] == pytest.approx(world.chances((1, 4, 5, 6))[0])
+    assert world.chances((0, 1, 5, 6))[0] == pytest.approx(world.chances((0, 1, 5, 6))[1])
+    assert world.chances((0, 2, 5, 6))[0] != pytest.approx(world.chances((0, 2, 5, 7))[0])
+
+
+def test_runs_are_cut_from_the_matches_of_a_long_one(tmp_path: Path) -> None:
+    """Each table's own; none comes twice while there are others."""
+    world = numbers.World(8, 1.9, 0)
+    lines = []
+    names = ["honest", "twin", *"abcdef"]
+    for outcome in world.play(numbers.balanced(8, 400, 0), np.random.default_rng(0)):
+        seats = tuple(names[bot] for bot in outcome.winners + outcome.losers)
+        lines.append(
+            GameResult(outcome.match, len(lines) % 12, seats, 0, "last_standing", (0,), (), 9, (), ()).to_line()
+        )
+    (tmp_path / "results.jsonl").write_text("".join(lines))
+    found, matches = real.read(tmp_path)
+    assert found == sorted(names)
+    assert sum(map(len, matches.values())) == 400
+    true = real.truth(found, matches)
+    assert sum(true.shares) == pytest.approx(2)
+    (run,) = real.cut(matches, 8, 480, 1, numbers.balanced)
+    assert len(run) == 480
+    assert len({game.match for game in run}) == 40
 
 
 @needs_cc
