@@ -9,8 +9,8 @@ BIN := $(VENV)/bin
 # Without it each of the tests' thousand processes would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest
-# A file's tests stay in one process: what they share is made once.
-PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# tests/conftest.py says which tests stay in one process; --dist would have no effect.
+PARALLEL = -n $(WORKERS) --no-loadscope-reorder
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder tests/test_docs.py tests/test_boundaries.py
 
 .PHONY: run quick test test-boxes attack setup check lint bench soak soak-boxes soak-numbers format clean

@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import stat
 import struct
 import subprocess
@@ -23,7 +24,7 @@ import pytest
 from arena.cli import cli
 from arena.sandbox import ProcessSandbox
 from arena.sandbox.linux import cgroup
-from tests.place import LOOK_SEED, Place
+from tests.place import LOOK_SEED, Place, Ran
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = sorted(str(path) for path in (ROOT / "sample_bots").glob("*.py"))
@@ -79,12 +80,47 @@ def untimed_records(folder: Path) -> dict[str, list[dict[str, Any]]]:
     }
 
 
+Shared = tuple[Place, Ran]  # a run that stays as it is, in `out` of its place, and what it said
+
+
+@pytest.fixture(scope="module")
+def duel(places: Callable[[], Place]) -> Shared:
+    """Give a run of two bots under a seed, with as many matches as intervals take, and --json."""
+    place = places()
+    arguments = ("--games", 64, "--match-games", 2, "--seed", 7, "--json", "--out", "out")
+    return place, place.run("run", *place.bots(2), *arguments)
+
+
+@pytest.fixture(scope="module")
+def three(places: Callable[[], Place]) -> Shared:
+    """Give a run of three bots by two workers; its folder lies in folders that it made."""
+    place = places()
+    arguments = ("--games", 12, "--match-games", 3, "--jobs", 2, "--out", "deep/er/out")
+    return place, place.run("run", *place.bots(3), *arguments)
+
+
+ODD_NAMES = [f"[red]{'x' * 30}", "[bold]", ":dog: %s {0}", f"Zoë ± 中文{'y' * 26}"]  # two of 35 characters
+
+
+@pytest.fixture(scope="module")
+def odd(places: Callable[[], Place]) -> Shared:
+    """Give a run of bots with odd and long names, beside a narrow terminal; its pairs meet often enough for duels."""
+    place = places()
+    bots = [f"{name}={place.bot('a.py')}" for name in ODD_NAMES]
+    return place, place.run("run", *bots, "--games", 40, "--match-games", 4, "--out", "[bold]:cat:", COLUMNS="1")
+
+
+def copied(shared: Shared, place: Place) -> Path:
+    """Return a copy of the run of two bots, as `out` of another place; its bots stay where they are."""
+    return Path(shutil.copytree(shared[0].folder / "out", place.folder / "out"))
+
+
 # --- what is printed --------------------------------------------------------------------------------------------------
 
 
-def test_json_is_one_object_on_stdout_with_the_promised_fields(place: Place) -> None:
+def test_json_is_one_object_on_stdout_with_the_promised_fields(duel: Shared) -> None:
     """Source: the command's promise to programs (--json); `given_up` lists the matches that were void too often."""
-    ran = place.run("run", *place.bots(2), "--games", 64, "--match-games", 2, "--seed", 7, "--json", "--out", "out")
+    place, ran = duel
     assert ran.code == 0
     assert "seed 7: a bot that knows or guesses it can compute all cards" in ran.err
     assert ran.out.count("\n") == 1
@@ -134,11 +170,11 @@ def test_json_is_one_object_on_stdout_with_the_promised_fields(place: Place) -> 
 
 def test_json_is_printed_where_something_failed_too(place: Place) -> None:
     """One object with the reason, which stderr has too: before a game, and where a failure stopped the run."""
-    ran = place.run("run", "gone.py", "--json")
+    ran = place.call("run", "gone.py", "--json")
     assert ran.code == 2
     assert ran.json == {"version": 2, "error": "\n".join(ran.told).removeprefix("arena: ")}
     assert "gone.py does not exist" in ran.json["error"]
-    arguments = [*place.bots(2), "--games", 40, "--match-games", 2, "--jobs", 1, "--json", "--out", "out"]
+    arguments = [*place.bots(2), "--games", 40, "--match-games", 2, "--json", "--out", "out"]
     ran = place.run("run", *arguments, file_bytes=4096)
     assert ran.code == 1
     assert ran.json["error"] == "\n".join(ran.told).removeprefix("arena: ")
@@ -146,13 +182,17 @@ def test_json_is_printed_where_something_failed_too(place: Place) -> None:
     assert ran.json["games"] > 0
 
 
-def test_json_follows_its_schema(place: Place) -> None:
-    """Source: arena run --json-schema. The fields and their types, also of a run that didn't begin."""
-    schema = json.loads(place.run("run", "--json-schema").out)
+def test_json_follows_its_schema(place: Place, duel: Shared) -> None:
+    """Source: arena run --json-schema. The fields and their types, with and without intervals and faults.
+
+    Also of a run that didn't begin.
+    """
+    schema = json.loads(place.call("run", "--json-schema").out)
     bad = scripted(place, "bad.py", "print(7, flush=True)")
-    played = place.run("run", *place.bots(1), bad, "--games", 20, "--match-games", 2, "--json").json
-    conforms(played, schema["$defs"]["Answer"], schema["$defs"])
-    conforms(place.run("run", "gone.py", "--json").json, schema["$defs"]["Refused"], schema["$defs"])
+    played = place.run("run", *place.bots(1), bad, *SMALL, "--json").json
+    for answer in (played, duel[1].json):
+        conforms(answer, schema["$defs"]["Answer"], schema["$defs"])
+    conforms(place.call("run", "gone.py", "--json").json, schema["$defs"]["Refused"], schema["$defs"])
     assert [part["$ref"].split("/")[-1] for part in schema["anyOf"]] == ["Answer", "Refused"]
     for wrong in ({"version": 1}, {"games": "1"}, {"standings": [{}]}, {"more": 1}):
         with pytest.raises(AssertionError):
@@ -185,9 +225,9 @@ def conforms(value: Any, schema: dict[str, Any], parts: dict[str, Any]) -> None:
     return None
 
 
-def test_tables_are_data_and_all_else_goes_to_stderr(place: Place) -> None:
+def test_tables_are_data_and_all_else_goes_to_stderr(three: Shared) -> None:
     """So that `arena run ... > standings.txt` holds the standings alone."""
-    ran = place.run("run", *place.bots(3), "--games", 12, "--match-games", 3, "--out", "out")
+    ran = three[1]
     assert ran.code == 0
     assert "12 games of coup: 4 rounds of 1 match, 3 games each, at 3 seats" in ran.err
     assert "only for code you trust" in ran.err
@@ -202,17 +242,15 @@ def test_tables_are_data_and_all_else_goes_to_stderr(place: Place) -> None:
     assert "fair share 33.3 %; win share: as if" in ran.out
     assert "own ms: the median of a bot's own time for a decision" in ran.out
     assert "too few matches for intervals; it takes about --games" in ran.out
-    assert rest[-1] == "records out/records/, standard error out/logs/; arena verify out"
+    assert rest[-1] == "records deep/er/out/records/, standard error deep/er/out/logs/; arena verify deep/er/out"
     assert "\x1b" not in ran.out + ran.err, "no colours in a pipe"
 
 
-def test_names_with_markup_and_odd_characters_are_printed_as_they_are(place: Place) -> None:
+def test_names_with_markup_and_odd_characters_are_printed_as_they_are(odd: Shared) -> None:
     """A bot's name is the author's: it must neither colour the table nor break it."""
-    names = ["[red]x", "[bold]", ":dog: %s {0}", "Zoë ± 中文"]
-    bots = [f"{name}={place.bot('a.py')}" for name in names]
-    ran = place.run("run", *bots, "--games", 40, "--match-games", 4, "--out", "[bold]:cat:")
+    place, ran = odd
     assert ran.code == 0
-    for name in names:
+    for name in ODD_NAMES:
         shown = [line for line in ran.out.splitlines() if re.sub(r"^\d+(-\d+)? +", "", line).startswith(f"{name} ")]
         assert len(shown) == 3, f"{name}: standings, times and duels"
     assert "records [bold]:cat:/records/" in ran.out
@@ -233,20 +271,20 @@ def test_the_standings_fit_a_terminal_of_eighty_columns(place: Place) -> None:
 def test_a_stdout_that_knows_ascii_only_gets_escapes(place: Place) -> None:
     """Source: LC_ALL=C on older systems, and PYTHONIOENCODING."""
     bots = [f"Zoë={place.bot('a.py')}", place.bot("b.py")]
-    ran = place.run("run", *bots, *SMALL, PYTHONIOENCODING="ascii")
+    ran = place.run("run", *bots, *SMALL, "--out", "out", PYTHONIOENCODING="ascii")
     assert ran.code == 0
     assert r"Zo\xeb" in ran.out
-    ran = place.run("run", *bots, *SMALL, "--json", PYTHONIOENCODING="ascii")
+    ran = place.run("run", "--resume", "out", "--json", PYTHONIOENCODING="ascii")
     assert {row["bot"] for row in ran.json["standings"]} == {"Zoë", "b"}
 
 
-def test_a_pipe_gets_whole_lines_whatever_the_width_of_the_terminal(place: Place) -> None:
-    """A file or a pipe has no width to fit; the names of eight bots would not fit into a narrow terminal."""
-    bots = [place.bot(f"{letter * 35}.py").name for letter in "abcdefgh"]
-    ran = place.run("run", *bots, "--games", 80, "--match-games", 8, "--seats", 8, COLUMNS="1")
+def test_a_pipe_gets_whole_lines_whatever_the_width_of_the_terminal(odd: Shared) -> None:
+    """A file or a pipe has no width to fit; names of 35 characters would not fit into a narrow terminal."""
+    ran = odd[1]
     assert ran.code == 0
-    for letter in "abcdefgh":
-        assert len(re.findall(rf"^(?:\d+(?:-\d+)? +)?{letter * 35} ", ran.out, re.MULTILINE)) == 3
+    rows = [line for line in ran.out.splitlines() if re.match(rf"[1-4-]+ +{re.escape(ODD_NAMES[0])} ", line)]
+    assert len(rows) == 2, "standings and duels"
+    assert len(rows[0]) > 80
     assert "…" not in ran.out
 
 
@@ -259,7 +297,7 @@ def test_a_terminal_shows_live_standings_and_then_the_result(place: Place) -> No
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(place.tmp), "TERM": "xterm"}
         environment.pop("COLUMNS", None)
         command = [sys.executable, "-P", "-m", "arena.cli", "run", *place.bots(2), *map(str, SMALL), "--out", folder]
-        command += ["--sandbox", "process"]
+        command += ["--sandbox", "process", "--jobs", "1"]
         with subprocess.Popen(
             command, cwd=place.folder, env=environment, stdin=theirs, stdout=theirs, stderr=theirs
         ) as process:
@@ -508,23 +546,22 @@ def test_standard_error_is_that_of_the_process_and_of_the_game(place: Place) -> 
 # --- the folder -------------------------------------------------------------------------------------------------------
 
 
-def test_the_folder_holds_what_is_promised_for_its_owner_alone(place: Place) -> None:
+def test_the_folder_holds_what_is_promised_for_its_owner_alone(three: Shared) -> None:
     """Records tell hidden cards, so nobody else may read them: mode 0700."""
-    assert place.run("run", *place.bots(2), *SMALL, "--out", "deep/er/out").code == 0
+    place, _ = three
     out = place.folder / "deep/er/out"
     assert stat.S_IMODE(out.stat().st_mode) == 0o700
     assert sorted(path.name for path in out.iterdir()) == ["logs", "records", "results.jsonl", "run.json"]
     assert sorted(path.name for path in (out / "records").iterdir()) == [f"{n:06d}.jsonl" for n in range(4)]
     assert sorted(path.name for path in (out / "logs").iterdir()) == [
-        f"{n:06d}-{bot}-1.txt" for n in range(4) for bot in "ab"
+        f"{n:06d}-{bot}-1.txt" for n in range(4) for bot in "abc"
     ]
     place.demand_nothing_left()
 
 
-def test_results_have_one_line_a_game_in_match_order(place: Place) -> None:
+def test_results_have_one_line_a_game_in_match_order(three: Shared) -> None:
     """Source: the command's promise to programs (results.jsonl)."""
-    assert place.run("run", *place.bots(3), "--games", 12, "--match-games", 3, "--out", "out", "--jobs", 2).code == 0
-    lines = results(place.folder / "out")
+    lines = results(three[0].folder / "deep/er/out")
     assert [(line["match"], line["game"]) for line in lines] == [(m, g) for m in range(4) for g in range(3)]
     for line in lines:
         assert sorted(line) == sorted(LINE)
@@ -539,14 +576,20 @@ def test_results_have_one_line_a_game_in_match_order(place: Place) -> None:
 
 
 def test_a_run_without_out_goes_to_a_folder_of_its_own(place: Place) -> None:
-    """Two that begin in one second must not stop each other."""
+    """Two that begin in one second must not stop each other. Without --seed each has a random key, in run.json."""
     place.bots(2)
-    arguments = ("run", "a.py", "b.py", "--games", 2, "--match-games", 2, "--json")
-    names = [place.run(*arguments).json["run"] for _ in range(2)]
-    assert len(set(names)) == 2
-    for name in names:
+    names, keys = set(), set()
+    for _ in range(2):
+        ran = place.run("run", "a.py", "b.py", "--games", 2, "--match-games", 2, "--json")
+        assert "seed" not in ran.err
+        name = ran.json["run"]
         assert re.fullmatch(r"arena-runs/\d{4}-\d\d-\d\d-\d{6}(-\d+)?", name)
         assert (place.folder / name / "results.jsonl").is_file()
+        config = json.loads((place.folder / name / "run.json").read_text())
+        assert config["seed"] is None
+        names.add(name)
+        keys.add(config["key"])
+    assert (len(names), len(keys)) == (2, 2)
 
 
 def test_a_given_seed_repeats_the_run_whatever_the_number_of_jobs(place: Place) -> None:
@@ -563,50 +606,22 @@ def test_a_given_seed_repeats_the_run_whatever_the_number_of_jobs(place: Place) 
 
 def test_sample_bots_repeat_their_games_under_a_seed(place: Place) -> None:
     """All of them draw from the seed that the arena gives them, and none commits a fault."""
-    found = []
-    for jobs in (1, 2):
-        ran = place.run(
-            "run",
-            *SAMPLES,
-            "--games",
-            7,
-            "--match-games",
-            4,
-            "--seed",
-            1,
-            "--jobs",
-            jobs,
-            "--out",
-            f"o{jobs}",
-            "--json",
-        )
-        assert ran.code == 0
-        assert {count for row in ran.json["standings"] for count in row["faults"].values()} == {0}
-        found.append((place.folder / f"o{jobs}" / "results.jsonl").read_bytes())
-    assert found[0] == found[1]
+    ran = place.run("run", *SAMPLES, "--games", 7, "--match-games", 4, "--out", "one", "--json")
+    place.twin("one", "two")
+    again = place.run("run", "--resume", "two", "--jobs", 2)
+    assert (ran.code, again.code) == (0, 0)
+    assert {count for row in ran.json["standings"] for count in row["faults"].values()} == {0}
+    one, two = place.folder / "one", place.folder / "two"
+    assert (one / "results.jsonl").read_bytes() == (two / "results.jsonl").read_bytes()
 
 
-def test_runs_without_a_seed_differ(place: Place) -> None:
-    """Without --seed the key is random, and run.json keeps it."""
-    bots = place.bots(2)
-    keys = set()
-    for name in ("x", "y"):
-        ran = place.run("run", *bots, "--games", 2, "--match-games", 2, "--out", name)
-        assert ran.code == 0
-        assert "seed" not in ran.err
-        config = json.loads((place.folder / name / "run.json").read_text())
-        assert config["seed"] is None
-        keys.add(config["key"])
-    assert len(keys) == 2
-
-
-def test_a_complete_run_resumes_to_the_same_standings_without_a_game(place: Place) -> None:
+def test_a_complete_run_resumes_to_the_same_standings_without_a_game(duel: Shared) -> None:
     """--resume only reads where nothing is left to play."""
-    first = place.run("run", *place.bots(2), *SMALL, "--out", "out", "--json").json
+    place, first = duel
     before = (place.folder / "out" / "results.jsonl").read_bytes()
     again = place.run("run", "--resume", "out", "--json")
-    assert "4 of 4 matches are complete already" in again.err
-    assert again.json["standings"] == first["standings"]
+    assert "32 of 32 matches are complete already" in again.err
+    assert again.json["standings"] == first.json["standings"]
     assert (place.folder / "out" / "results.jsonl").read_bytes() == before
 
 
@@ -735,13 +750,13 @@ def test_bots_that_are_named_like_modules_do_not_disturb_the_arena(place: Place)
 # --- verify -----------------------------------------------------------------------------------------------------------
 
 
-def test_verify_replays_a_run_and_a_single_record(place: Place) -> None:
+def test_verify_replays_a_run_and_a_single_record(duel: Shared) -> None:
     """Every move legal, every event and result the same: one line and exit 0."""
-    assert place.run("run", *place.bots(2), *SMALL, "--out", "out").code == 0
+    place, _ = duel
     whole = place.run("verify", "out")
     assert (whole.code, whole.err) == (0, "")
-    assert whole.out == "8 games in 4 records: every move legal, every event and result the same\n"
-    assert place.run("verify", "out/records/000002.jsonl").out.startswith("2 games in 1 records")
+    assert whole.out == "64 games in 32 records: every move legal, every event and result the same\n"
+    assert place.call("verify", "out/records/000002.jsonl").out.startswith("2 games in 1 records")
 
 
 def test_verify_says_that_faults_are_beyond_it(place: Place) -> None:
@@ -750,28 +765,27 @@ def test_verify_says_that_faults_are_beyond_it(place: Place) -> None:
     bot = place.folder / two
     bot.write_text(bot.read_text().replace('"choice": choice', '"choice": choice if message["id"] % 9 else 999'))
     assert place.run("run", one, two, *SMALL, "--out", "out").code == 0
-    ran = place.run("verify", "out")
+    ran = place.call("verify", "out")
     assert ran.code == 0
     assert re.search(r"\n\d+ faults of bots stand in them: no replay can show that they happened\n$", ran.out)
 
 
-def test_verify_tells_results_that_are_not_what_the_records_say(place: Place) -> None:
+def test_verify_tells_results_that_are_not_what_the_records_say(place: Place, duel: Shared) -> None:
     """Exit 1, and the way to write them anew; which --resume then does."""
-    assert place.run("run", *place.bots(2), *SMALL, "--out", "out").code == 0
-    listed = place.folder / "out" / "results.jsonl"
+    listed = copied(duel, place) / "results.jsonl"
     text = listed.read_text()
     listed.write_text(text.replace('"turns":', '"turns":1', 1))
-    ran = place.run("verify", "out")
+    ran = place.call("verify", "out")
     assert ran.code == 1
     assert ran.told == ["arena: out/results.jsonl is not what the records say; arena run --resume out writes it anew"]
     assert place.run("run", "--resume", "out").code == 0
     assert listed.read_text() == text
-    assert place.run("verify", "out").code == 0
+    assert place.call("verify", "out").code == 0
 
 
 def test_help_and_version_are_printed(place: Place) -> None:
     """On stdout, exit 0."""
-    ran = place.run("run", "--help")
+    ran = place.call("run", "--help")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("Usage: arena run [OPTIONS] BOT...")
     assert place.run("--version").out.startswith("arena ")

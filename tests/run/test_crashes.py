@@ -24,7 +24,6 @@ pytestmark = pytest.mark.needs("linux", None if sys.platform == "linux" else "it
 RUN_KILLS = 10
 WORKER_KILLS = 10
 ARGUMENTS = ("--seats", 2, "--match-games", 2, "--jobs", 2)
-SEED = ("--seed", 11)  # of the runs that are compared
 MATCHES = 36  # whole rounds, and long enough for all kills of a test
 # Answers what it is asked before the run, and then no more.
 FALLS_SILENT = """import json, sys
@@ -72,13 +71,25 @@ def workers(process: "subprocess.Popen[str]") -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(places: Callable[[], Place]) -> tuple[Place, Path]:
-    """Give a run that nothing disturbed, and its place."""
+def begun(places: Callable[[], Place]) -> Place:
+    """Give a place with a run, `killed`, that was killed soon after it began."""
     place = places()
-    ran = place.run("run", *place.bots(3), "--games", 2 * MATCHES, *ARGUMENTS, *SEED, "--out", "calm")
-    assert ran.code == 0
-    assert complete(place.folder / "calm") == MATCHES
-    return place, place.folder / "calm"
+    process = place.start("run", *place.bots(3), "--games", 2 * MATCHES, *ARGUMENTS, "--out", "killed")
+    place.wait((place.folder / "killed" / "run.json").exists, process=process)
+    time.sleep(random.Random(20239).uniform(0, 0.4))
+    process.kill()
+    place.end(process)
+    place.wait(lambda: not place.processes(), 10)
+    return place
+
+
+@pytest.fixture(scope="module")
+def calm(begun: Place) -> Path:
+    """Give a run of the same key that nothing disturbed."""
+    begun.twin("killed", "calm")
+    assert begun.run("run", "--resume", "calm", "--jobs", 2).code == 0
+    assert complete(begun.folder / "calm") == MATCHES
+    return begun.folder / "calm"
 
 
 def demand_the_same(found: Path, calm: Path) -> None:
@@ -90,18 +101,14 @@ def demand_the_same(found: Path, calm: Path) -> None:
     assert sorted(path.name for path in found.iterdir()) == ["logs", "records", "results.jsonl", "run.json"]
 
 
-def test_a_run_that_is_killed_ten_times_ends_like_one_that_is_not(undisturbed: tuple[Place, Path]) -> None:
+def test_a_run_that_is_killed_ten_times_ends_like_one_that_is_not(begun: Place, calm: Path) -> None:
     """kill -9 of the run at random moments of its whole life; each time --resume goes on with what is complete."""
-    place, calm = undisturbed
+    place = begun
     chance = random.Random(20240)
     out = place.folder / "killed"
-    before = 0
-    for kill in range(RUN_KILLS):
-        if kill == 0:
-            process = place.start("run", *place.bots(3), "--games", 2 * MATCHES, *ARGUMENTS, *SEED, "--out", "killed")
-            place.wait((out / "run.json").exists, process=process)
-        else:
-            process = place.start("run", "--resume", "killed", "--jobs", 2)
+    before = complete(out)
+    for kill in range(1, RUN_KILLS):
+        process = place.start("run", "--resume", "killed", "--jobs", 2)
         # Half of the kills come while it starts, the others while matches end one after the other.
         if kill % 2:
             place.wait(lambda: complete(out) > before, process=process)  # noqa: B023
@@ -120,12 +127,13 @@ def test_a_run_that_is_killed_ten_times_ends_like_one_that_is_not(undisturbed: t
     place.demand_nothing_left()
 
 
-def test_workers_that_are_killed_cost_only_time(undisturbed: tuple[Place, Path]) -> None:
+def test_workers_that_are_killed_cost_only_time(begun: Place, calm: Path) -> None:
     """kill -9 of a worker at random moments: its match is played again, and no other is touched."""
-    place, calm = undisturbed
+    place = begun
     chance = random.Random(20241)
     out = place.folder / "hurt"
-    process = place.start("run", *place.bots(3), "--games", 2 * MATCHES, *ARGUMENTS, *SEED, "--out", "hurt", "--json")
+    place.twin("killed", "hurt")
+    process = place.start("run", "--resume", "hurt", "--jobs", 2, "--json")
     killed: set[int] = set()
     for _ in range(WORKER_KILLS):
         alive = place.wait(lambda: [pid for pid in workers(process) if pid not in killed], process=process)
