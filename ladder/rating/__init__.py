@@ -1,7 +1,8 @@
 """How strong the bots are, from who won which matches: all games at once, in any order.
 
 Must not know where results are stored, what a table of standings looks like, or the rules of the game. numpy and scipy
-take longer to import than `arena --help` may take to answer: so they are imported when something is rated.
+take longer to import than `arena --help` may take to answer: so numpy is imported when something is rated, and scipy
+when there are matches enough for intervals.
 """
 
 from collections.abc import Sequence

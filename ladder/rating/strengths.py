@@ -15,11 +15,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import stdtrit
 
 from ladder.rating.dispersion import Dispersion, dispersion
 from ladder.rating.estimate import Estimate, Outcome, Strength, least_matches
-from ladder.rating.matches import Matches, matches_of
+from ladder.rating.matches import Floats, Matches, matches_of
 from ladder.rating.plackett_luce import field_chances, plackett_luce
 from ladder.rating.posterior import Posterior, posterior
 from ladder.rating.star import MU, NOISE, SIGMA, star
@@ -72,16 +71,23 @@ def _ratings(found: Posterior, spread: Dispersion, known: bool) -> tuple[list[Es
     mu = MU + NOISE * found.strengths
     covariance = NOISE**2 * found.covariance(spread.values)
     variance = np.diag(covariance)
-    width = stdtrit(spread.freedom, UPPER) * np.sqrt(variance)
     if not known:
         return [Estimate(float(value)) for value in mu], [(1, bots)] * bots
+    width = _quantile(spread.freedom) * np.sqrt(variance)
     error = np.sqrt((variance[:, None] + variance - 2 * covariance).clip(min=0.0))
-    far = stdtrit(np.minimum.outer(spread.freedom, spread.freedom), UPPER) * error
+    far = _quantile(np.minimum.outer(spread.freedom, spread.freedom)) * error
     better = mu[:, None] - mu > far
     return (
         [Estimate(*map(float, (value, value - half, value + half))) for value, half in zip(mu, width, strict=True)],
         [(1 + int(better[:, bot].sum()), bots - int(better[bot].sum())) for bot in range(bots)],
     )
+
+
+def _quantile(freedom: Floats) -> Floats:
+    """Return Student's quantile at UPPER."""
+    from scipy.special import stdtrit  # takes half a second, which a run that is too short for intervals saves
+
+    return np.asarray(stdtrit(freedom, UPPER))
 
 
 def _adjusted(found: Posterior, spread: Dispersion, known: bool, seats: int) -> list[Estimate]:
@@ -90,7 +96,7 @@ def _adjusted(found: Posterior, spread: Dispersion, known: bool, seats: int) -> 
     if not known:
         return [Estimate(float(each)) for each in value]
     variance = ((slopes @ found.covariance(spread.values)) * slopes).sum(1)
-    ratio = stdtrit(spread.freedom, UPPER) ** 2 * variance / (value * (1 - value))
+    ratio = _quantile(spread.freedom) ** 2 * variance / (value * (1 - value))
     centre = (value + ratio / 2) / (1 + ratio)
     half = np.sqrt(ratio * value * (1 - value) + ratio**2 / 4) / (1 + ratio)
     return [Estimate(*map(float, each)) for each in zip(value, centre - half, centre + half, strict=True)]
