@@ -129,9 +129,9 @@ def test_the_spec_says_what_docker_boxes_are_made_of() -> None:
 
 
 def test_the_map_of_the_rooms_has_each_room_once() -> None:
-    """CONTRIBUTING's, and ROOMS."""
+    """CONTRIBUTING's, and ROOMS; a file that is a room by itself inside another is that room's business."""
     listed = re.findall(r"^\| `([a-z._]+)` \|", section("The rooms"), re.MULTILINE)
-    assert sorted(listed) == sorted(ROOMS)
+    assert sorted(listed) == sorted(room for room in ROOMS if not room.startswith("ladder.rating."))
 
 
 def test_every_place_where_things_are_added_exists() -> None:

@@ -74,19 +74,15 @@ def _star(away: Floats, below: Floats, density: Floats, tables: Ints, wins: Floa
     lost = weights.sum(1, keepdims=True) - weights  # (M, k, grid): where the winner stood in the games that k lost
     score = (weights * others - lost * hazard).sum(2)
 
-    # The means and the covariances of the hazards of two losers, given that a third bot won.
+    # Covariances of hazards, given who won; what stands for the winner as a loser cancels out or is on the diagonal.
     means = np.einsum("miq,mjq->mij", weights, hazard) / np.maximum(wins, 1e-300)[:, :, None]
-    off = ~np.eye(seats, dtype=bool)
-    means *= off
     curvature = np.einsum("miq,mjq->mij", weights * others, hazard)
     curvature -= wins[:, :, None] * means.sum(2, keepdims=True) * means
     curvature -= np.einsum("miq,mjq->mij", weights, hazard * (away[tables] + hazard))
-    curvature *= off
     curvature = curvature + curvature.transpose(0, 2, 1)
     pair = np.einsum("miq,mjq->mij", hazard * weights.sum(1, keepdims=True), hazard)
     first = np.einsum("miq,mjq->mij", hazard * weights, hazard)
     pair -= first + first.transpose(0, 2, 1) + np.einsum("mi,mij,mil->mjl", wins, means, means)
-    pair *= off
     curvature -= pair
     diagonal = np.arange(seats)
     curvature[:, diagonal, diagonal] = 0.0
