@@ -23,7 +23,7 @@ from tests.place import Place
 Ran = Any
 
 BAD_BOTS = Path(__file__).parents[1] / "bad_bots"
-PROCESS = ("--sandbox", "process")
+PLAIN = ("--sandbox", "process", "--jobs", "1")
 TINY = ("--games", 4, "--match-games", 2)
 
 
@@ -183,7 +183,7 @@ def test_wrong_use_is_told_with_what_is_allowed(
 # --- the folder -------------------------------------------------------------------------------------------------------
 
 
-def test_an_existing_folder_is_never_written_to(place: Place) -> None:
+def test_an_existing_folder_is_never_written_to(place: Place, played: Path) -> None:
     """Neither an empty folder nor a file nor a dangling link; a run's own folder can be resumed, which is said."""
     place.bots(2)
     (place.folder / "empty").mkdir()
@@ -191,8 +191,13 @@ def test_an_existing_folder_is_never_written_to(place: Place) -> None:
     for name in ("empty", "a.py", "link", "."):
         refused(place.call("run", "a.py", "b.py", *TINY, "--out", name), f"{name} exists; name another --out")
     assert list((place.folder / "empty").iterdir()) == []
-    assert place.run("run", "a.py", "b.py", *TINY, "--out", "out").code == 0
+    before = tree(played)
     refused(place.call("run", "a.py", "b.py", *TINY, "--out", "out"), "or go on with --resume out")
+    assert tree(played) == before
+
+
+def tree(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize("out", ["a.py/out", "a.py/deep/out", "/proc/none/out", "n" * 300])
@@ -212,10 +217,7 @@ def test_a_folder_without_permission_is_named(place: Place) -> None:
 def test_a_full_disk_ends_the_run_and_keeps_what_is_complete(place: Place) -> None:
     """A limit on the size of files stands for the full disk: the records stay below it, the list of results doesn't."""
     limit = 4096
-    arguments = [*place.bots(2), "--games", "40", "--match-games", "2", "--seed", "3", "--jobs", "1", "--out", "out"]
-    assert place.run("run", *arguments[:-1], "whole").code == 0
-    whole = place.folder / "whole"
-    assert (whole / "results.jsonl").stat().st_size > limit * 5 // 4
+    arguments = [*place.bots(2), "--games", "40", "--match-games", "2", "--out", "out"]
     ran = place.run("run", *arguments, file_bytes=limit)
     assert ran.code == 1
     assert "the results can't be written: " in ran.told[0]
@@ -225,8 +227,14 @@ def test_a_full_disk_ends_the_run_and_keeps_what_is_complete(place: Place) -> No
     assert 0 < len(kept) < 20
     assert all(path.suffix == ".jsonl" for path in kept), "half a record is never left under a record's name"
     place.demand_nothing_left()
-    assert place.run("run", "--resume", "out").code == 0
-    assert (place.folder / "out" / "results.jsonl").read_bytes() == (whole / "results.jsonl").read_bytes()
+    before = {path: path.read_bytes() for path in kept}
+    place.twin("out", "whole")
+    for name in ("out", "whole"):
+        assert place.run("run", "--resume", name).code == 0
+    assert {path: path.read_bytes() for path in kept} == before
+    found, whole = (place.folder / name / "results.jsonl" for name in ("out", "whole"))
+    assert found.stat().st_size > limit
+    assert found.read_bytes() == whole.read_bytes()
 
 
 @pytest.mark.needs("/dev/full", None if Path("/dev/full").exists() else "the system has no such file")
@@ -247,7 +255,7 @@ def test_a_full_stdout_is_told_and_the_results_are_kept(place: Place, flags: tup
                 *flags,
                 "--out",
                 "out",
-                *PROCESS,
+                *PLAIN,
             ],
             cwd=place.folder,
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TMPDIR": str(place.tmp)},
@@ -269,7 +277,7 @@ def test_a_reader_that_has_gone_ends_the_run_without_noise(place: Place) -> None
     reading, writing = os.pipe()
     os.close(reading)
     process = subprocess.run(
-        [sys.executable, "-m", "arena.cli", "run", "a.py", "b.py", *map(str, TINY), "--out", "out", *PROCESS],
+        [sys.executable, "-m", "arena.cli", "run", "a.py", "b.py", *map(str, TINY), "--out", "out", *PLAIN],
         cwd=place.folder,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TMPDIR": str(place.tmp)},
         stdout=writing,
@@ -322,13 +330,13 @@ def test_resume_takes_nothing_that_would_change_the_run(place: Place, played: Pa
 
 def test_a_bot_that_changed_since_is_not_resumed_with(place: Place) -> None:
     """A file that was edited, and one that is gone; put back, the run goes on."""
-    assert place.run("run", *place.bots(2), *TINY, "--out", "out").code == 0
+    assert place.run("run", *place.bots(2), "--games", 2, "--match-games", 2, "--out", "out").code == 0
     bot = place.folder / "b.py"
     text = bot.read_text()
     bot.write_text(text + "\n")
-    refused(place.run("run", "--resume", "out"), '"b" has changed since the run began', "Start a new run")
+    refused(place.call("run", "--resume", "out"), '"b" has changed since the run began', "Start a new run")
     bot.unlink()
-    refused(place.run("run", "--resume", "out"), '"b" has changed since the run began')
+    refused(place.call("run", "--resume", "out"), '"b" has changed since the run began')
     bot.write_text(text)
     assert place.run("run", "--resume", "out").code == 0
 
@@ -422,7 +430,7 @@ def test_a_run_that_is_being_played_is_not_resumed(place: Place) -> None:
     """Two arenas in one folder would count matches twice and remove each other's files."""
     process = place.start("run", *place.bots(2), "--games", 10_000, "--match-games", 2, "--out", "out")
     place.wait((place.folder / "out" / "records" / "000000.jsonl").exists, process=process)
-    refused(place.run("run", "--resume", "out"), "out is being played by another arena", "wait for its end")
+    refused(place.call("run", "--resume", "out"), "out is being played by another arena", "wait for its end")
     process.send_signal(signal.SIGTERM)
     assert place.end(process).code == 130
     place.demand_nothing_left()

@@ -180,22 +180,6 @@ def test_a_limit_that_the_sandbox_cannot_enforce_is_refused(place: Place) -> Non
     assert not (place.folder / "out").exists()
 
 
-@pytest.mark.parametrize(
-    ("flags", "expected"),
-    [
-        (("--clock", "wall"), "clock: wall time; "),
-        (("--clock", "wall", "--ponder"), "clock: wall time; bots may compute while others think"),
-        (("--clock", "own"), "clock: a bot's own time (the host's load isn't charged); "),
-    ],
-)
-def test_a_run_says_what_the_bots_are_charged(place: Place, flags: tuple[str, ...], expected: str) -> None:
-    """No clock is replaced by another silently."""
-    ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "process", *flags)
-    assert ran.code == 0, ran.err
-    (told,) = [line for line in ran.err.splitlines() if line.startswith("clock: ")]
-    assert told.startswith(expected)
-
-
 def test_who_imports_a_file_that_is_not_in_its_box_is_told(place: Place, bubblewrap: None) -> None:
     """A file given alone is alone; as a plain process it still finds what lies beside it."""
     (place.folder / "brain.py").write_text("")
@@ -346,14 +330,26 @@ def test_a_preset_has_no_limits_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "own", "ponder"),
-    [((), None, False), (("--clock", "auto", "--ponder"), None, True), (("--clock", "wall"), False, False)],
+    ("flags", "own", "ponder", "said"),
+    [
+        ((), None, False, "clock: "),
+        (("--clock", "auto", "--ponder"), None, True, "clock: "),
+        (("--clock", "wall"), False, False, "clock: wall time; "),
+        (("--clock", "wall", "--ponder"), False, True, "clock: wall time; bots may compute while others think"),
+        (("--clock", "own"), True, False, "clock: a bot's own time (the host's load isn't charged); "),
+    ],
 )
 def test_the_clock_is_the_sandboxs_unless_another_is_asked_for(
-    place: Place, tmp_path: Path, flags: tuple[str, ...], own: bool | None, ponder: bool
+    place: Place, tmp_path: Path, flags: tuple[str, ...], own: bool | None, ponder: bool, said: str
 ) -> None:
-    """auto: own time where the kernel tells it; run.json keeps what was found, so that --resume keeps it."""
-    assert place.run("run", *place.bots(2), *TINY, *flags, "--out", "out").code == 0
+    """auto: own time where the kernel tells it; run.json keeps what was found, so that --resume keeps it.
+
+    No clock is replaced by another silently.
+    """
+    ran = place.run("run", *place.bots(2), "--games", 2, "--match-games", 2, *flags, "--out", "out")
+    assert ran.code == 0, ran.err
+    (told,) = [line for line in ran.err.splitlines() if line.startswith("clock: ")]
+    assert told.startswith(said)
     timing = config_of(place, "out")["terms"]["timing"]
     tells = make(Choice("process"), tmp_path / "scratch").tells_waits
     assert timing["own"] == (tells if own is None else own)
@@ -376,10 +372,10 @@ def tiny_disk(tmp_path: Path, needs: Needs) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True, timeout=60)
 
 
-def fill(disk: Path) -> None:
-    """Leave room for a file or two, without which Python takes another temporary folder."""
+def fill(disk: Path, but: int = 8 << 10) -> None:
+    """Leave so many bytes: by default a file or two, without which Python takes another temporary folder."""
     room = os.statvfs(disk)
-    (disk / "filler").write_bytes(bytes((room.f_bavail - 2) * room.f_bsize))
+    (disk / "filler").write_bytes(bytes(room.f_bavail * room.f_bsize - but))
 
 
 @pytest.mark.parametrize("name", ["process", "bubblewrap"])
@@ -408,7 +404,8 @@ def test_a_full_disk_under_the_temporary_folder_is_one_clear_message(
 def test_a_full_disk_under_the_results_keeps_what_is_complete(place: Place, tiny_disk: Path) -> None:
     """Exit 1, with the way to go on."""
     out = tiny_disk / "out"
-    ran = place.run("run", *place.bots(2), "--games", 4000, "--match-games", 20, "--out", out)
+    fill(tiny_disk, 40 << 10)
+    ran = place.run("run", *place.bots(2), "--games", 400, "--match-games", 20, "--out", out)
     assert ran.code == 1
     assert "the results can't be written: " in ran.told[0]
     assert "No space left on device" in ran.told[0]
