@@ -31,7 +31,7 @@ NO_NODE = None if shutil.which("node") else "it isn't installed"
 # Tests that run in one process of pytest-xdist, in order, by what their ids match; the others run anywhere.
 TOGETHER = (
     # Their tests share runs, which each process would play anew.
-    re.compile(r"(cli/test_run|cli/test_bad_input|run/test_crashes)\.py::"),
+    re.compile(r"(cli/test_run|cli/test_bad_input|cli/test_check|run/test_crashes)\.py::"),
     # A box and its probes are made once for each tier.
     re.compile(r"red_team/test_attacks\.py::.*-(bubblewrap|docker)-"),
     # Plain programs that attack are one user's, and one of them kills all that this user has.
