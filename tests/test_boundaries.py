@@ -91,6 +91,7 @@ HEAVY = {
     "pydantic",
     "rich",
     "scipy",
+    "trueskill",
 }  # each takes longer to import than `arena --help` may take in all
 
 

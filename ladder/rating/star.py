@@ -9,6 +9,7 @@ games. Here the integral is computed, for all games at once: nothing is approxim
 that wanders by tau a game, when the games have no order, is one that is off by tau in each game.
 
 TrueSkill's own way to rate a free-for-all, a chain of neighbours in the ranking, would say that the losers are equal.
+At two seats chain and star are one, and the trueskill package's numbers are these: tests hold them against each other.
 
 Source: Herbrich, Minka, Graepel, TrueSkill (2007), with the factors of a star in place of the chain.
 """
@@ -16,16 +17,20 @@ Source: Herbrich, Minka, Graepel, TrueSkill (2007), with the factors of a star i
 import math
 
 import numpy as np
+import trueskill
 
 from ladder.rating.matches import Floats, Ints, Matches
 
-__all__ = ["MU", "NOISE", "SIGMA", "star"]
+__all__ = ["MODEL", "NOISE", "star"]
 
-MU = 25.0  # TrueSkill's usual start
-SIGMA = MU / 2  # usual: MU / 3, which pulls the best of a wide field down: its intervals hold in 92 % of runs
-BETA = MU / 3  # twice the usual: Coup is mostly luck
-TAU = 0.01  # usual: MU / 300; with a skill that wanders so much, more games wouldn't tell more
-NOISE = math.hypot(BETA, TAU)
+MODEL = trueskill.TrueSkill(
+    mu=25.0,
+    sigma=25 / 2,  # usual: mu / 3, which pulls the best of a wide field down: its intervals hold in 92 % of runs
+    beta=25 / 3,  # twice the usual: Coup is mostly luck
+    tau=0.01,  # usual: mu / 300; with a skill that wanders so much, more games wouldn't tell more
+    draw_probability=0.0,
+)
+NOISE = math.hypot(MODEL.beta, MODEL.tau)
 """The standard deviation of a performance, in TrueSkill's units."""
 
 STEP = 1 / 3  # of the integral; a normal product of 10 seats is exact to 1e-12 with it

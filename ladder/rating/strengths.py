@@ -21,7 +21,7 @@ from ladder.rating.estimate import Estimate, Outcome, Strength, least_matches
 from ladder.rating.matches import Floats, Matches, matches_of
 from ladder.rating.plackett_luce import field_chances, plackett_luce
 from ladder.rating.posterior import Posterior, posterior
-from ladder.rating.star import MU, NOISE, SIGMA, star
+from ladder.rating.star import MODEL, NOISE, star
 
 __all__ = ["strengths"]
 
@@ -36,7 +36,7 @@ def strengths(outcomes: Sequence[Outcome], bots: int) -> tuple[Strength, ...]:
     A bot without a game has a newcomer's rating and no interval. Raises ValueError as `matches_of` does.
     """
     matches = matches_of(outcomes, bots)
-    found = [Strength(Estimate(MU), (1, bots), None, None, 0, 0)] * bots
+    found = [Strength(Estimate(MODEL.mu), (1, bots), None, None, 0, 0)] * bots
     present = np.unique(matches.tables)
     if len(present):
         rated = _rate(replace(matches, tables=np.searchsorted(present, matches.tables)), len(present))
@@ -50,7 +50,7 @@ def strengths(outcomes: Sequence[Outcome], bots: int) -> tuple[Strength, ...]:
 def _rate(matches: Matches, bots: int) -> list[Strength]:
     """Return the strengths of bots all of which have played."""
     shares = posterior(plackett_luce, matches, bots, WIDE)
-    ratings = posterior(star, matches, bots, SIGMA / NOISE, NORMAL * shares.strengths)
+    ratings = posterior(star, matches, bots, MODEL.sigma / NOISE, NORMAL * shares.strengths)
     spread = dispersion(shares, matches, bots)
     played, seats = len(matches.tables), matches.tables.shape[1]
     known = played >= least_matches(bots, seats)
@@ -68,7 +68,7 @@ def _rate(matches: Matches, bots: int) -> list[Strength]:
 def _ratings(found: Posterior, spread: Dispersion, known: bool) -> tuple[list[Estimate], list[tuple[int, int]]]:
     """Return each bot's rating, and its ranks."""
     bots = len(found.strengths)
-    mu = MU + NOISE * found.strengths
+    mu = MODEL.mu + NOISE * found.strengths
     covariance = NOISE**2 * found.covariance(spread.values)
     variance = np.diag(covariance)
     if not known:

@@ -1,14 +1,17 @@
 """The models' derivatives, by differences: a wrong one would make no peak wrong, but every interval."""
 
+import math
 from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
 import pytest
+import trueskill
 
+from ladder.rating import Outcome, fit
 from ladder.rating.matches import Floats, Matches
 from ladder.rating.plackett_luce import chances, field_chances, plackett_luce
-from ladder.rating.star import star
+from ladder.rating.star import MODEL, star
 
 BOTS = 6
 STEP = 1e-5
@@ -46,6 +49,38 @@ def test_a_models_derivatives_are_those_of_its_likelihood(
     second = np.zeros((BOTS, BOTS))
     np.add.at(second, (played.tables[:, :, None], played.tables[:, None, :]), curvatures)
     assert -second == pytest.approx(slopes(lambda at: played.per_bot(model(at, played)[1], BOTS)), abs=1e-6)
+
+
+def duels(games: int) -> Matches:
+    """Return matches of one game between two, whose winners are drawn."""
+    draw = np.random.default_rng(2)
+    tables = np.array([sorted(draw.choice(BOTS, 2, replace=False)) for _ in range(games)])
+    ahead = STRENGTHS[tables[:, 0]] - STRENGTHS[tables[:, 1]]
+    first = ahead + draw.normal(0, 2**0.5, games) > 0
+    wins = np.stack([first, ~first], axis=1).astype(float)
+    return Matches(tables, wins, wins.sum(1))
+
+
+def test_at_two_seats_the_chance_to_win_is_that_of_the_trueskill_package() -> None:
+    """Its normal distribution of the difference of two performances, which it computes to seven digits."""
+    played = duels(40)
+    winners = played.tables[played.wins > 0]
+    losers = played.tables[played.wins == 0]
+    ahead = (STRENGTHS[winners] - STRENGTHS[losers]) / 2**0.5
+    assert star(STRENGTHS, played)[0] == pytest.approx(sum(math.log(MODEL.cdf(each)) for each in ahead), abs=1e-6)
+
+
+def test_at_two_seats_the_ratings_are_those_of_the_trueskill_package() -> None:
+    """It takes the games one by one, so their order tells; of 3,000 games it tells less than an error."""
+    played = duels(3000)
+    one_by_one = [MODEL.create_rating() for _ in range(BOTS)]
+    outcomes = []
+    for game, (table, wins) in enumerate(zip(played.tables, played.wins, strict=True)):
+        winner, loser = table if wins[0] else table[::-1]
+        one_by_one[winner], one_by_one[loser] = trueskill.rate_1vs1(one_by_one[winner], one_by_one[loser], env=MODEL)
+        outcomes.append(Outcome(game, (int(winner),), (int(loser),)))
+    ours = [strength.rating.value for strength in fit(outcomes, BOTS)]
+    assert ours == pytest.approx([rating.mu for rating in one_by_one], abs=max(rating.sigma for rating in one_by_one))
 
 
 @pytest.mark.parametrize("seats", [2, 3, 4, 6])
