@@ -104,7 +104,7 @@ GAMES = [
         for seats in seat_counts(rules)
         for seed in range(2)
     ),
-    *((2 + seed % 9, seed, 0.01 if seed % 4 == 3 else 0.0, f"random {seed}") for seed in range(600, 645)),
+    *((2 + seed % 9, seed, 0.01 if seed % 4 == 3 else 0.0, f"random {seed}") for seed in range(612, 657)),
     *((2, seed, 0.02 * (seed % 2), f"random {seed}") for seed in range(700, 710)),  # half of them with a draft
     *((4, seed, 0.05, name) for name in ("reformation-inquisitor", "andy") for seed in range(10, 15)),
 ]
