@@ -476,10 +476,10 @@ def test_csv_has_the_standings_and_who_beats_whom(place: Place) -> None:
 def test_who_beats_whom_is_a_table_up_to_twelve_bots(place: Place, count: int, matrix: bool) -> None:
     """More columns fit no terminal; what has them is named."""
     bots = [f"b{number}={place.bot('a.py')}" for number in range(count)]
-    ran = place.run("run", *bots, "--games", 1, "--match-games", 4, "--out", "out")
+    ran = place.run("run", *bots, "--games", 1, "--match-games", 2, "--seats", 2, "--out", "out")
     assert ran.code == 0
-    # 11 matches for each of 66 pairs, 6 pairs at a table, 4 games a match
-    assert ("who beats whom: no pair has met in 10 matches; it takes about --games 484" in ran.out) == matrix
+    # 11 matches for each of 66 pairs, 2 games a match
+    assert ("who beats whom: no pair has met in 10 matches; it takes about --games 1452" in ran.out) == matrix
     assert ("who beats whom: --csv or --json with --resume" in ran.out) != matrix
 
 
@@ -496,7 +496,7 @@ def test_duels_are_told_with_their_matches(place: Place) -> None:
 
 def test_a_line_tells_how_often_each_seat_wins(place: Place) -> None:
     """Beside what chance alone may do: sqrt(1/4 / 20) * 1.96 for 20 games of two."""
-    ran = place.run("run", *place.bots(2), "--games", 20, "--match-games", 2, "--out", "out")
+    ran = place.run("run", *place.bots(2), "--games", 20, "--match-games", 20, "--out", "out")
     (line,) = [line for line in ran.out.splitlines() if line.startswith("seats, first to last: ")]
     found = re.fullmatch(r"seats, first to last: ([0-9.]+)%, ([0-9.]+)% of games won; chance: ± 21.9%", line)
     assert found is not None
@@ -504,8 +504,8 @@ def test_a_line_tells_how_often_each_seat_wins(place: Place) -> None:
 
 
 def test_who_holds_a_run_up_is_said_while_it_goes_on(place: Place) -> None:
-    """Source: arena/run/progress.py, NOTICED_S. A bot that sleeps, in the lines of progress; each timeout is 1 s."""
-    sleeps = scripted(place, "sleeps.py", "time.sleep(3)")
+    """Source: arena/run/progress.py, NOTICED_S. A bot that sleeps, in the lines of progress; two timeouts a match."""
+    sleeps = scripted(place, "sleeps.py", "time.sleep(60)")
     other = place.bots(1)
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
@@ -523,7 +523,7 @@ def test_who_holds_a_run_up_is_said_while_it_goes_on(place: Place) -> None:
         "--clock",
         "wall",
     ]
-    command += ["--limit-ms", "1000", "--bank-ms", "0", "--games", "4", "--match-games", "2", "--jobs", "1"]
+    command += ["--strict", "--limit-ms", "1060", "--bank-ms", "0", "--games", "4", "--match-games", "2", "--jobs", "1"]
     with subprocess.Popen(
         command, cwd=place.folder, env=environment, stdin=theirs, stdout=subprocess.DEVNULL, stderr=theirs
     ) as process:
@@ -531,7 +531,7 @@ def test_who_holds_a_run_up_is_said_while_it_goes_on(place: Place) -> None:
         shown = read_terminal(ours)
         assert process.wait(60) == 0
     os.close(ours)
-    assert re.search(r"held up by sleeps: \d timeouts, 1\.0 s each", shown)
+    assert re.search(r"held up by sleeps: \d timeouts, 1\.1 s each", shown)
 
 
 def test_standard_error_is_that_of_the_process_and_of_the_game(place: Place) -> None:
@@ -606,7 +606,7 @@ def test_a_given_seed_repeats_the_run_whatever_the_number_of_jobs(place: Place) 
 
 def test_sample_bots_repeat_their_games_under_a_seed(place: Place) -> None:
     """All of them draw from the seed that the arena gives them, and none commits a fault."""
-    ran = place.run("run", *SAMPLES, "--games", 7, "--match-games", 4, "--out", "one", "--json")
+    ran = place.run("run", *SAMPLES, "--seats", 7, "--games", 7, "--match-games", 7, "--out", "one", "--json")
     place.twin("one", "two")
     again = place.run("run", "--resume", "two", "--jobs", 2)
     assert (ran.code, again.code) == (0, 0)
