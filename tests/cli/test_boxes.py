@@ -100,7 +100,7 @@ def test_a_bot_that_eats_memory_is_told_its_limit(place: Place, needs: Needs, na
 def test_a_run_that_is_stopped_leaves_nothing_and_goes_on_in_its_sandbox(place: Place, needs: Needs, name: str) -> None:
     """Ctrl-C during a match, then --resume, which takes the sandbox from run.json and says so."""
     needs(name, why_not(name))
-    flags = ("--games", 40, "--match-games", 2, "--jobs", 1, "--sandbox", name, "--out", "out")
+    flags = ("--games", 20, "--match-games", 2, "--jobs", 1, "--sandbox", name, "--out", "out")
     process = place.start("run", *place.bots(2), *flags)
     place.wait((place.folder / "out" / "records" / "000000.jsonl").exists, process=process)
     process.send_signal(signal.SIGINT)
@@ -109,7 +109,7 @@ def test_a_run_that_is_stopped_leaves_nothing_and_goes_on_in_its_sandbox(place: 
     ran = place.run("run", "--resume", "out", "--json")
     assert ran.code == 0, ran.err
     assert f"sandbox: {name}: " in ran.err
-    assert ran.json["games"] == 40
+    assert ran.json["games"] == 20
     place.demand_nothing_left()
 
 
