@@ -5,7 +5,7 @@
 
 The second bound keeps a bot from gaining time by threads that keep one another waiting. The kernel counts waits for
 each task (arena/sandbox/linux/tasks.py). It doesn't count what a hypervisor takes from a core, which may be more: a
-task that hasn't slept between two readings was kept waiting whenever it didn't run.
+task that is ready at two readings, and hasn't slept between them, was kept waiting whenever it didn't run.
 
 Nothing is read for a line that is answered in the first millisecond, which is charged by the wall: a reading costs as
 much as a fast bot's whole answer. `mark` takes the first reading of a line. What a bot waited before it isn't lost: it
@@ -25,7 +25,7 @@ MOST_WALL = 10  # times what a line may take of its share of cores: 4 burning pr
 LEAST_WALL_S = 5.0  # but at least so long: a limit of a millisecond says nothing about the host
 _LEAST_STEP_S = 0.001  # between two readings; the poll knows no less
 _NEW = Spent(0, 0)  # what a task had spent before it was there
-_AGAIN_S = 0.005  # until a task that is ready is looked at again; the kernel's own accounts lag by 4 ms
+_AGAIN_S = 0.005  # until a line that took its time by the wall is looked at again; the kernel's accounts lag by 4 ms
 
 
 class _Mark(NamedTuple):
@@ -120,7 +120,7 @@ class Meter:
         left = self.allowed_s - self.own_s
         if left > 0:
             self._moved_ns = -1
-            self.look_at = now + max(_LEAST_STEP_S, left)
+            self.look_at = now + max(_LEAST_STEP_S, min(left, _AGAIN_S))
         elif self._mark is not None and self._still_ready(tasks):
             self.look_at = now + _AGAIN_S
         else:
@@ -178,14 +178,11 @@ def _waited_ns(before: dict[int, Spent], after: dict[int, Spent]) -> int:
 
 
 def _lost_ns(before: dict[int, Spent], after: dict[int, Spent], wall_ns: int) -> int:
-    """Return the longest time in which one task was kept from a core between two readings, `wall_ns` apart.
-
-    A task that is asleep now, and went to sleep once since it was ready, has said all that it had to say.
-    """
+    """Return the longest time in which one task was kept from a core between two readings, `wall_ns` apart."""
     longest = 0
     for task, spent in after.items():
         then = before.get(task, _NEW)
-        awake = then.ready and spent.sleeps - then.sleeps == (not spent.ready)
+        awake = then.ready and spent.ready and spent.sleeps == then.sleeps
         lost = wall_ns - (spent.ran_ns - then.ran_ns) if awake else spent.waited_ns - then.waited_ns
         longest = max(longest, lost)
     return longest

@@ -528,33 +528,57 @@ def test_time_without_a_core_is_not_charged(
 
 
 @pytest.mark.parametrize(
-    ("sleeps", "ready", "own_s"),
+    ("sleeps", "ready", "expected"),
     [
-        pytest.param(0, True, 0.25, id="it never slept"),
-        pytest.param(1, False, 0.25, id="it sleeps since it has answered"),
-        pytest.param(1, True, 2.5, id="it slept before it answered"),
-        pytest.param(2, False, 2.5, id="it slept before it answered, and since"),
+        pytest.param(0, True, [], id="it never sleeps"),
+        pytest.param(1, True, ["timeout"], id="it slept"),
+        pytest.param(1, False, ["timeout"], id="it sleeps"),
+        pytest.param(0, False, ["timeout"], id="it went to sleep just now"),
     ],
 )
-def test_what_a_hypervisor_takes_is_not_charged_to_a_bot_that_did_not_sleep(
-    sleeps: int, ready: bool, own_s: float
+def test_what_a_hypervisor_takes_is_not_charged_to_a_bot_that_does_not_sleep(
+    sleeps: int, ready: bool, expected: list[str]
 ) -> None:
-    """Nobody counts it as a wait: 250 ms were computed in 2.5 s."""
+    """Nobody counts it as a wait: 250 ms were computed in 3 s, of which 1 s is free."""
     clock = Clock()
 
     def computes(peer: Peer, request: Request) -> bytes:
         if request["id"] == 1:
             peer.ready = True
-            clock.pass_by(peer, 0.25 - 1 / 128)
-            peer.burn(0.25 - 1 / 128)
+            clock.pass_by(peer, 1 / 128)
             clock.settle(peer)
-            clock.pass_by(peer, 2.25)
-            peer.sleeps, peer.ready = sleeps, ready
+            peer.burn(0.25)
+            for _ in range(12):
+                peer.sleeps, peer.ready = peer.sleeps + sleeps, ready
+                clock.pass_by(peer, 0.25)
         return reply(request)
 
-    record = play(bot(computes), bot(first), clock=clock, own=True)
-    assert codes(record) == []
-    assert record.games[0].times[0] == pytest.approx(own_s * 1_000_000, abs=8000)
+    record = play(bot(computes), bot(first), clock=clock, own=True, limit_ms=1000, bank_ms=0)
+    assert codes(record) == expected
+
+
+def test_tasks_that_sleep_in_turns_gain_nothing() -> None:
+    """Each is ready when it is read, sleeps, and is asleep at the next reading."""
+    clock = Clock()
+
+    class InTurns(Watched):
+        turn = 0
+
+        def spent(self) -> dict[int, Spent] | None:
+            self.turn += 1
+            return {
+                task: Spent(0, 0, sleeps=(self.turn + task) // 2, ready=(self.turn + task) % 2 == 0) for task in (0, 1)
+            }
+
+    record = play(
+        bot(takes(clock, 2.5)),
+        bot(first),
+        clock=clock,
+        own=True,
+        bank_ms=0,
+        wrap=lambda _, box: InTurns(box, []),
+    )
+    assert "timeout" in codes(record)
 
 
 def test_what_a_bot_waited_before_the_first_reading_is_not_charged() -> None:

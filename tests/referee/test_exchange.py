@@ -125,9 +125,17 @@ def test_an_answer_that_is_read_after_its_deadline_counts_only_if_the_referee_ov
         assert reply == TimedOut(WALL_S)
 
 
-@pytest.mark.parametrize(("waited_s", "own_s"), [(0.0, 1.75), (1.5, 0.25), (2.0, 0.0)])
+@pytest.mark.parametrize(
+    ("polled_s", "waited_s", "own_s"),
+    [
+        pytest.param(1 / 64, 0.0, 1 + 1 / 64, id="the answer came while it polled"),
+        pytest.param(1 / 64, 1 / 128, 1 + 1 / 128, id="it got no core"),
+        pytest.param(2.0, 0.0, 1.02, id="it was stopped: a poll takes 20 ms"),
+        pytest.param(2.0, 4.0, 0.0, id="never less than nothing"),
+    ],
+)
 def test_what_the_referee_waited_before_it_read_an_answer_is_not_charged(
-    box: PipeBox, seat: Seat, clock: Readings, waited_s: float, own_s: float
+    box: PipeBox, seat: Seat, clock: Readings, polled_s: float, waited_s: float, own_s: float
 ) -> None:
     """By own time. The answer came while the referee was in its poll, and got no core to read it."""
     waits_ns = [0]
@@ -135,13 +143,13 @@ def test_what_the_referee_waited_before_it_read_an_answer_is_not_charged(
     table.add(seat)
 
     def starves() -> None:
-        clock.passes(1.75)
+        clock.passes(polled_s)
         waits_ns[0] = round(waited_s * 1e9)
 
-    clock.on = {3: lambda: box.says(choice(1)), 4: starves}
+    clock.on = {4: lambda: clock.passes(1.0), 5: lambda: box.says(choice(1)), 6: starves}
     reply = exchange(table, seat, clock)
     assert chosen(reply) == 1
-    assert reply.own_s == own_s
+    assert reply.own_s == pytest.approx(own_s)
 
 
 def test_what_the_referee_did_before_it_polled_is_not_charged(box: PipeBox, seat: Seat, clock: Readings) -> None:
