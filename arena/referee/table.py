@@ -80,6 +80,7 @@ class Table:
         self._now = 0.0  # the clock after the last poll
         self._busy_s = 0.0  # from the end of one poll to the begin of the next: an answer may have lain there since
         self._due = 0.0  # when the poll ends at the latest
+        self._overslept: set[Seat] = set()  # whose answers were read after that
         self._polled_ns = 0  # the referee's waits when it last began to poll, or sent the lines
         self._poll = select.poll()
         self._by_descriptor: dict[int, tuple[Seat, Meter, str]] = {}
@@ -106,6 +107,7 @@ class Table:
         A seat that is gone is sent nothing. Raises SandboxError if the host stood still.
         """
         self._look(0)
+        self._overslept.clear()
         asked = []
         for seat, number, line, allowed_s in asks:
             meter = self._meters[seat]
@@ -188,7 +190,7 @@ class Table:
                 return self._gone(seat, meter)
             return self._timed_out(seat, meter)
         late_s = meter.own_s - meter.allowed_s
-        if late_s > 0 and (late_s < _OVERSLEPT_S or self._charges_own):  # own time has no part of the referee's
+        if late_s > 0 and (late_s < _OVERSLEPT_S or seat not in self._overslept or meter.cpu_s > meter.allowed_s):
             return self._timed_out(seat, meter)
         if isinstance(answer, _WRONG):
             return Unreadable(answer, seat.line, meter.own_s)
@@ -282,13 +284,13 @@ class Table:
         """Read once what a seat said, and end the charge of the line that it answered."""
         seat.receive()
         if not seat.waiting and not meter.settled:
+            if now - self._due > _OVERSLEPT_S:
+                self._overslept.add(seat)
             meter.settle(now, self._late_ns() if now - meter.asked_at > _SLOW_S else 0)
 
     def _late_ns(self) -> int:
-        """Return how long an answer may have lain unread: the referee was busy before its poll, or left it late."""
-        if not self._charges_own:
-            return 0
-        return max(self._waited_ns() - self._polled_ns, int((self._now - self._due) * 1e9)) + int(self._busy_s * 1e9)
+        """Return how long an answer may have lain unread: the referee was busy before its poll, or got no core."""
+        return self._waited_ns() - self._polled_ns + int(self._busy_s * 1e9) if self._charges_own else 0
 
     def _watch_input(self, seat: Seat, meter: Meter) -> None:
         if seat.box.stdin not in self._by_descriptor:
