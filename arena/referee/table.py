@@ -79,7 +79,7 @@ class Table:
         self._cores = cores
         self._now = 0.0  # the clock after the last poll
         self._busy_s = 0.0  # from the end of one poll to the begin of the next: an answer may have lain there since
-        self._due = 0.0  # when the poll ends at the latest
+        self._due = 0.0  # when a poll ends at the latest, if the referee is nowhere held up
         self._overslept: set[Seat] = set()  # whose answers were read after that
         self._polled_ns = 0  # the referee's waits when it last began to poll, or sent the lines
         self._poll = select.poll()
@@ -141,8 +141,8 @@ class Table:
             now = self._clock()
             left = min(meter.look_at for _, meter in waiting) - now
             nap = 0.0 if left < 0 else min(left, pause)
-            self._due = now + nap
             before = self._now
+            self._due = before + nap
             if self._charges_own and pause == _TICK_S:
                 self._polled_ns = self._waited_ns()
                 self._busy_s = now - before
