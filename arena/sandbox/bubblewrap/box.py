@@ -44,6 +44,7 @@ from arena.sandbox import bundle
 from arena.sandbox.box import CLOSE_MS, Exit, Program, ProgramError, SandboxError
 from arena.sandbox.bubblewrap import options, toolchain
 from arena.sandbox.bubblewrap.command import check, check_format, command_inside
+from arena.sandbox.bubblewrap.held import HeldPipes
 from arena.sandbox.bubblewrap.keeper import Keeper, spawn
 from arena.sandbox.bubblewrap.stage import FolderStage, MountStage
 from arena.sandbox.cause import caused
@@ -143,6 +144,8 @@ class BubblewrapBox(ChildBox):
         self._stage = stage
         self._slot = slot
         self._exit: Exit | None = None
+        program = keeper.program
+        self._pipes = None if program is None else HeldPipes(self.stdin, self.stdout, program, self._programs)
 
     def exit(self) -> Exit | None:
         """Tell how the program ended, or None; see `Box.exit`.
@@ -159,6 +162,8 @@ class BubblewrapBox(ChildBox):
                 return Exit(None, None)
             if found is None:
                 self._end_excess()
+                if self._pipes is not None and self.stdin >= 0:
+                    self._pipes.look()
                 return None
             self._exit = self._judge(self._keeper.exit_code(), found.si_code == os.CLD_EXITED)
         return self._exit
@@ -179,6 +184,10 @@ class BubblewrapBox(ChildBox):
                 self._group.remove(max(0.0, deadline - time.monotonic()))
             self._stage.remove()
         return self._exit or Exit(None, None)
+
+    def _programs(self) -> list[int]:
+        """Return the live processes of the program: all but the box's first."""
+        return [pid for pid in Watch(lambda: [self._keeper.init]).pids() if pid != self._keeper.init]
 
     def _kill_all(self) -> None:
         if self._group is not None:
