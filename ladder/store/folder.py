@@ -27,6 +27,7 @@ from ladder.results import GameResult
 from ladder.store.exchange import KeptExchange, first_few
 from ladder.store.logs import Logs, safe
 from ladder.store.store import PlayedMatch, VoidMatch
+from ladder.store.write import write
 
 _RECORD = "{:06d}.jsonl"
 
@@ -70,7 +71,7 @@ class RunFolder:
             self.records.mkdir()
             self.logs.mkdir()
             fill()
-            _write(self.path / "run.json", json.dumps(config, indent=2) + "\n")
+            write(self.path / "run.json", json.dumps(config, indent=2) + "\n")
         except OSError as problem:
             raise FolderError(f"{self.path} can't be made: {problem.strerror}; name another --out") from None
 
@@ -143,7 +144,7 @@ class RunFolder:
                 leftover.unlink()
         self._take_in()
         self._next = 0
-        _write(self.path / "results.jsonl", self._in_order())
+        write(self.path / "results.jsonl", self._in_order())
 
     def todo(self, matches: Iterable[int]) -> list[int]:
         """Return those of the matches that aren't kept, in the same order."""
@@ -160,7 +161,7 @@ class RunFolder:
             for bot, number, data in played.logs:
                 self._logs.add(played.match, bot, number, data)
             self._keep_exchanges(played)
-            _write(self.record(played.match), played.record)
+            write(self.record(played.match), played.record)
             self._results[played.match] = played.results
         with (self.path / "results.jsonl").open("a", encoding="utf-8") as out:
             out.write(self._in_order())
@@ -188,7 +189,7 @@ class RunFolder:
     def finish(self) -> None:
         """Bring results.jsonl up to all kept matches, over the gaps. Raises OSError, FolderError as `load` does."""
         self._take_in()  # Ctrl-C may have come between the writing of a record and the noting of its results
-        _write(self.path / "results.jsonl", "".join(self._lines(match) for match in sorted(self._results)))
+        write(self.path / "results.jsonl", "".join(self._lines(match) for match in sorted(self._results)))
 
     def record(self, match: int) -> Path:
         """Return where the record of a match is or will be."""
@@ -229,7 +230,7 @@ class RunFolder:
             if after != before:
                 file = self.exchanges_file(bot)
                 file.parent.mkdir(exist_ok=True)
-                _write(file, "".join(exchange.to_line() for exchange in after))
+                write(file, "".join(exchange.to_line() for exchange in after))
                 self._faulty[bot] = after
 
     def _take_in(self) -> None:
@@ -259,19 +260,3 @@ class RunFolder:
 
     def _lines(self, match: int) -> str:
         return "".join(result.to_line() for result in self._results[match])
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file so that after a crash it is there whole or not at all."""
-    beside = path.with_name(path.name + ".tmp")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)  # never the group's
-    with open(descriptor, "w", encoding="utf-8") as out:
-        out.write(text)
-        out.flush()
-        os.fsync(out.fileno())
-    beside.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

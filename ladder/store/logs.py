@@ -11,10 +11,13 @@ import re
 from bisect import insort
 from pathlib import Path
 
+from ladder.store.write import write
+
 KEPT_BYTES = 2 << 20  # a bot: 32 processes that write all that is kept of one, or 512 that write little
 _BLOCK = 4096  # what a file takes on a disk at least
 _NAME = re.compile(r"(\d{6,})-(.+)-(\d+)\.txt")
 _LEFT_OUT = "{} kB in {} files left out: the first and the last are kept\n"
+_LEFT_OUT_BEFORE = re.compile(rb"([0-9]{1,18}) kB in ([0-9]{1,18}) files ")
 
 _Log = tuple[int, int, int]  # match, process, bytes
 
@@ -60,9 +63,10 @@ class Logs:
     def _note(self, name: str, logs: list[_Log]) -> None:
         """Add to what is told of a bot's left out files."""
         path = self._folder / f"{name}.left-out.txt"
-        before = [int(word) for word in path.read_text().split() if word.isdecimal()] if path.exists() else [0, 0]
-        kilobytes = before[0] + sum(-(-size // 1000) for _, _, size in logs)  # rounded up
-        path.write_text(_LEFT_OUT.format(kilobytes, before[1] + len(logs)))
+        before = _LEFT_OUT_BEFORE.match(path.read_bytes()) if path.is_file() else None  # else nothing is left out yet
+        kilobytes, files = (int(before[1]), int(before[2])) if before else (0, 0)
+        kilobytes += sum(-(-size // 1000) for _, _, size in logs)  # rounded up
+        write(path, _LEFT_OUT.format(kilobytes, files + len(logs)))
 
     def _files(self) -> dict[str, list[_Log]]:
         """Return the files by bot; those of earlier sessions are looked for once."""

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from ladder.store import Logs
 
 BLOCK = 4096
@@ -53,6 +55,29 @@ def test_a_later_session_counts_what_is_there(tmp_path: Path) -> None:
         Logs(tmp_path, 10 * BLOCK).add(match, "a", 1, b"x" * BLOCK)
     assert sorted(sizes(tmp_path, "a")) == [0, 1, 2, 3, 4, 95, 96, 97, 98, 99]
     assert (tmp_path / "a.left-out.txt").read_text().startswith("450 kB in 90 files")
+
+
+@pytest.mark.parametrize("left", [b"", b"450 kB in", b"\xff\x00"])
+def test_a_count_that_cannot_be_read_counts_as_none(tmp_path: Path, left: bytes) -> None:
+    """A killed arena or a full disk may leave such a file; the next match is kept all the same."""
+    logs = Logs(tmp_path, 2 * BLOCK)
+    (tmp_path / "a.left-out.txt").write_bytes(left)
+    for match in range(3):
+        logs.add(match, "a", 1, b"x" * BLOCK)
+    told = (tmp_path / "a.left-out.txt").read_text()
+    assert told == "5 kB in 1 files left out: the first and the last are kept\n"
+
+
+def test_the_count_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    """It is another file afterwards, so no moment finds it half written."""
+    logs = Logs(tmp_path, 2 * BLOCK)
+    for match in range(3):
+        logs.add(match, "a", 1, b"x" * BLOCK)
+    before = tmp_path / "before.txt"
+    before.hardlink_to(tmp_path / "a.left-out.txt")
+    logs.add(3, "a", 1, b"x" * BLOCK)
+    assert before.read_text().startswith("5 kB in 1 files")
+    assert (tmp_path / "a.left-out.txt").read_text().startswith("10 kB in 2 files")
 
 
 def test_a_match_that_is_kept_again_is_counted_once(tmp_path: Path) -> None:
