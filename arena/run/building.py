@@ -33,13 +33,11 @@ class Building:
     def build(self, config: RunConfig, box: Sandbox) -> RunConfig:
         """Return the config with its bots built: in the box if the box isolates, else in their own folders.
 
-        Raises BotError if a build fails, FolderError if something else has the builds' place.
+        Raises BotError if a build fails, FolderError if something else, or another arena, has the builds' place.
         """
         if not config.sandbox.isolates:
             return replace(config, bots=tuple(build_all(config.bots, BUILD_S)))
-        self._clear()
-        self.path.mkdir(parents=True)
-        self._lock = locked(self.path)
+        self._take()
         try:
             bots = build_in_box(config.bots, box, programs_of(config.sandbox.name), self._bots, self._logs, BUILD_S)
         except BaseException:
@@ -53,18 +51,21 @@ class Building:
         config = replace(config, bots=tuple(relocated(bot, self._bots, inside) for bot in config.bots))
 
         def fill() -> None:
-            if self.path.exists():
+            if self._lock is not None:
                 self._bots.rename(inside)
                 for log in self._logs.iterdir():
                     log.rename(folder.logs / log.name)
 
         folder.create(config.to_json(), fill)
-        self._clear()
+        if self._lock is not None:
+            remove_tree(self.path)
         self._unlock()
         return config
 
     def discard(self) -> None:
         """Remove what was built for a run that doesn't begin; the logs stay for the author."""
+        if self._lock is None:
+            return  # nothing was built: what is there is another's
         remove_tree(self._bots)
         with suppress(OSError):
             self.path.rmdir()  # without logs
@@ -73,26 +74,31 @@ class Building:
     def remove_dead(self) -> None:
         """Remove what arenas that were killed in a build left beside this run's folder."""
         for path in self.path.parent.glob("*.building"):
-            if _of_builds(path) and (path / "bots").is_dir():
-                lock = locked(path)
-                if lock is not None:
-                    remove_tree(path)
-                    os.close(lock)
+            with suppress(OSError):  # it vanished, or can't be looked into
+                if _of_builds(path) and (path / "bots").is_dir():
+                    lock = locked(path)
+                    if lock is not None:
+                        remove_tree(path)
+                        os.close(lock)
 
     def _unlock(self) -> None:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
-    def _clear(self) -> None:
-        """Remove what an earlier build left. Raises FolderError if it isn't that."""
-        if _of_builds(self.path):
-            remove_tree(self.path)
-        elif os.path.lexists(self.path):
+    def _take(self) -> None:
+        """Make the folder and lock it, without what an earlier build left. Raises FolderError if it isn't ours now."""
+        if os.path.lexists(self.path) and not _of_builds(self.path):
             raise FolderError(f"{self.path} exists, where bots would be built; remove it, or name another --out")
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._lock = locked(self.path)
+        if self._lock is None:
+            raise FolderError(f"another arena builds into {self.path} now; wait for it, or name another --out")
+        remove_tree(self._bots)
+        remove_tree(self._logs)
 
 
 def _of_builds(path: Path) -> bool:
-    """Tell whether a folder holds nothing but what builds make."""
-    ours = path.is_dir() and not path.is_symlink()
+    """Tell whether a folder is this user's and holds nothing but what builds make. Raises OSError."""
+    ours = path.is_dir() and not path.is_symlink() and path.stat().st_uid == os.getuid()
     return ours and not {found.name for found in path.iterdir()} - {"bots", "logs"}

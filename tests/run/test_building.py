@@ -1,0 +1,104 @@
+"""The folder beside a run's own, where bots are built: whose it is, and who may remove it.
+
+Source: the docstring of arena/run/building.py. Builds themselves are in tests/bots/test_building.py.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from arena.run import Building, RunConfig, record_results
+from arena.sandbox import Choice, locked, make
+from ladder.store import FolderError, RunFolder
+
+NOBODY = 65534
+CONFIG = RunConfig((), seats=2, games=2, match_games=2, key=bytes(32), sandbox=Choice("bubblewrap"))
+REMOVES = """
+import os, sys
+from pathlib import Path
+from arena.run import Building
+folder = sys.argv[1]
+if os.geteuid() == 0:
+    os.chroot(folder)
+    os.setuid(65534)
+    folder = "/"
+Building(Path(folder, "out")).remove_dead()
+"""
+
+
+def left_by(run: Path) -> Path:
+    """Make what an arena leaves in the middle of a build."""
+    left = run.with_name(f"{run.name}.building")
+    (left / "bots" / "00-cbot").mkdir(parents=True)
+    (left / "logs").mkdir()
+    (left / "logs" / "build-cbot.log").write_text("gcc")
+    return left
+
+
+@pytest.fixture
+def in_use(tmp_path: Path) -> Iterator[Path]:
+    """Give a folder in which another arena builds."""
+    left = left_by(tmp_path / "out")
+    lock = locked(left)
+    assert lock is not None
+    yield left
+    os.close(lock)
+
+
+def build(building: Building, scratch: Path) -> None:
+    """Take the place of the builds; there is no bot to build."""
+    with closing(make(Choice("process"), scratch)) as box:
+        building.build(CONFIG, box)
+
+
+def test_where_another_arena_builds_a_run_is_refused_and_touches_nothing(tmp_path: Path, in_use: Path) -> None:
+    """Neither the refusal nor what is done after it removes the other's builds."""
+    building = Building(tmp_path / "out")
+    building.remove_dead()
+    with pytest.raises(FolderError, match=r"another arena builds into .*/out\.building now; wait for it, or name"):
+        build(building, tmp_path)
+    building.discard()
+    assert (in_use / "bots" / "00-cbot").is_dir()
+    assert (in_use / "logs" / "build-cbot.log").exists()
+
+
+def test_a_run_that_builds_nothing_leaves_the_builds_of_another_arena(tmp_path: Path, in_use: Path) -> None:
+    """They would be moved into its folder, or removed."""
+    folder = RunFolder(tmp_path / "out", record_results)
+    Building(folder.path).settle(CONFIG, folder)
+    assert (in_use / "bots" / "00-cbot").is_dir()
+    assert (in_use / "logs" / "build-cbot.log").exists()
+    assert not (folder.path / "bots").exists()
+
+
+def test_what_a_dead_arena_left_is_removed_before_a_build_there(tmp_path: Path) -> None:
+    """The folder is then locked; what it lacks at the end is removed with it."""
+    left = left_by(tmp_path / "out")
+    building = Building(tmp_path / "out")
+    build(building, tmp_path)
+    assert list(left.iterdir()) == []
+    assert locked(left) is None
+    building.discard()
+    assert not left.exists()
+
+
+def test_a_folder_that_cannot_be_looked_into_stops_no_run_beside_it(tmp_path: Path) -> None:
+    """It is another user's, or its owner shut it; what is dead and ours is removed all the same."""
+    shut, dead = left_by(tmp_path / "shut"), left_by(tmp_path / "dead")
+    if os.geteuid() == 0:  # who may look into everything, so nobody removes
+        tmp_path.chmod(0o777)
+        shut.chmod(0o700)
+        for path in (dead, *dead.rglob("*")):
+            os.chown(path, NOBODY, -1)
+    else:
+        shut.chmod(0)
+    removes = subprocess.run([sys.executable, "-c", REMOVES, tmp_path], capture_output=True, text=True, check=False)
+    shut.chmod(0o700)
+    assert removes.returncode == 0, removes.stderr
+    assert (shut / "bots").is_dir()
+    assert not dead.exists()
