@@ -20,7 +20,7 @@ _SLEEPS = b"\nvoluntary_ctxt_switches:\t"
 def told() -> bool:
     """Tell whether this kernel tells it: one that doesn't count says 0, also of this thread, which has run."""
     try:
-        return int(_read("/proc/thread-self/schedstat").split()[0]) > 0
+        return int(_read(_THIS).split()[0]) > 0
     except (OSError, ValueError, IndexError):
         return False
 
