@@ -6,4 +6,4 @@ progress and notes to stderr. The packages are imported inside the commands, so 
 
 from arena.cli.main import cli, main
 
-__all__ = ["cli", "main", "sheet"]
+__all__ = ["cli", "main", "report", "sheet"]

@@ -46,7 +46,9 @@ class Row(_Part):
     ranks_95: tuple[int, int] = Field(description="the best and the worst rank that the games allow")
     rating: float = Field(description="TrueSkill, from all games at once; the mean of the field is 25")
     rating_95: Interval = Field(description="95 % interval; null where the run has too few matches")
-    win_share_adjusted: Share | None = Field(description="as if the bot met all others equally often")
+    win_share_adjusted: Share | None = Field(
+        description="as if the bot met all others equally often; without an interval a prior pulls it to the fair share"
+    )
     win_share_adjusted_95: Interval = Field(description="95 % interval; null where the run has too few matches")
     win_share: Share | None = Field(description="of the games that it played")
     wins: float

@@ -27,6 +27,7 @@ _STDERR_LINES = 6  # of a faulty bot's standard error in its example
 _STDERR_SHOWN = 160  # characters of each
 _LINE_SHOWN = 400  # characters of a request or an answer
 _HOLDERS = 3  # bots that are named while they hold a run up
+_CHANCE_GAMES = 30  # from which a seat's chance means something
 _MATRIX = 12  # bots up to which the terminal shows who beats whom
 _NAME_WIDTH = 10  # columns for a name in a narrow terminal; longer names wrap
 
@@ -107,7 +108,7 @@ def standings(run: Run, board: Board) -> Table:
                 span(found.ranks),
                 row.bot,
                 _rated(found.rating),
-                _percent(None if found.adjusted is None else found.adjusted.value),
+                _percent(found.adjusted.value if found.adjusted and found.adjusted.low is not None else None),
                 _interval(found.adjusted),
                 _percent(found.share),
                 f"{found.games}/{found.matches}",
@@ -162,27 +163,32 @@ def span(numbers: Sequence[int]) -> str:
 
 def notes(run: Run, board: Board) -> list[str]:
     """Return what a reader of the standings has to know."""
-    lines = [
-        f"fair share {100 / run.config.seats:.3g} %; win share: as if each bot met all others equally often",
-        "rank, ± 95 % and 95 % hold the true value in 95 of 100 such runs, ranks in more",
-        "rating: TrueSkill, from all games at once; a match counts as one observation",
-        seats_line(board),
-    ]
+    known = any(row.strength.rating.low is not None for row in board.standings)  # a bot without a game never has one
+    fair = f"fair share {100 / run.config.seats:.3g} %"
+    lines = [f"{fair}; win share: as if each bot met all others equally often" if known else fair]
+    if known:
+        lines.append("rank, ± 95 % and 95 % hold the true value in 95 of 100 such runs, ranks in more")
+    lines.append("rating: TrueSkill, from all games at once; a match counts as one observation")
     if _timed(run, board):
-        lines.insert(3, f"{_clock(run)} ms: the median of a bot's {_clock(run)} time for a decision")
-    if any(row.strength.rating.low is None for row in board.standings):
+        session = " in this session" if run.progress.resumed else ""
+        lines.append(f"{_clock(run)} ms: the median of a bot's {_clock(run)} time for a decision{session}")
+    lines.append(seats_line(board))
+    if not known:
         games = least_matches(len(board.standings), run.config.seats) * run.config.match_games
-        lines.append(f"too few matches for intervals; it takes about --games {games}")
+        lines.append(f"too few matches for win share and intervals; it takes about --games {games}")
     if len(board.standings) > _MATRIX:
         lines.append("who beats whom: --csv or --json with --resume")
     return lines
 
 
 def seats_line(board: Board) -> str:
-    """Return in one line how often each seat wins, and how far chance alone may move that."""
+    """Return in one line how often each seat wins, and, from _CHANCE_GAMES on, how far chance alone may move that."""
     shares = [wins / board.games for wins in board.seats]
+    line = f"seats, first to last: {', '.join(f'{share:.1%}' for share in shares)} of games won"
+    if board.games < _CHANCE_GAMES:
+        return line
     chance = 1.96 * math.sqrt((1 - 1 / len(shares)) / len(shares) / board.games)
-    return f"seats, first to last: {', '.join(f'{share:.1%}' for share in shares)} of games won; chance: ± {chance:.1%}"
+    return f"{line}; chance: ± {chance:.1%}"
 
 
 def times(progress: Progress, board: Board) -> Iterator[RenderableType]:

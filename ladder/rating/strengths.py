@@ -1,9 +1,10 @@
 """What a run says about each bot: rating, ranks and share of wins, with intervals that hold the truth in 95 % of runs.
 
 The rating is TrueSkill's, from all games at once (`star`). The share is what the Plackett-Luce fit expects of the bot
-at all possible tables. That fit gives each bot as many wins as it had, at its tables; so it changes a share by
-nothing but who was met. The errors of both are those of independent games, times the root of how much more the
-matches differ (`dispersion`).
+at all possible tables. But for a weak prior, that fit gives each bot as many wins as it had, at its tables; so it
+changes a share by who was met, and, with few games, by the prior's pull towards the fair share: two wins of two are
+0.93. A game that all forfeited counts in the plain share and not in this one. The errors of both are those of
+independent games, times the root of how much more the matches differ (`dispersion`).
 
 A bot may have all ranks but those of the bots that are surely better or worse: where the difference of two ratings is
 beyond its own 95 % interval. Nothing is added for the number of pairs, since a rank is missed only where more bots are
@@ -25,7 +26,7 @@ from ladder.rating.star import MODEL, NOISE, star
 
 __all__ = ["strengths"]
 
-WIDE = 3.0  # the prior of log-strengths: wider than any field, so that it pulls no share towards the fair one
+WIDE = 3.0  # the prior of log-strengths: wider than any field, so that it pulls a share only where games are few
 NORMAL = 0.65  # units of a normal performance in one of log-strength
 UPPER = 0.975  # a two-sided interval of 95 %
 

@@ -1,0 +1,85 @@
+"""What stands below the standings, and where a cell stays empty. Source: the docstrings of arena/cli/report.py."""
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from arena.bots import Bot
+from arena.cli import report
+from arena.run import Run, RunConfig
+from ladder.board import Board, board
+from ladder.results import GameResult
+from ladder.store import PlayedMatch
+from tests.ladder.store.memory import MemoryStore
+
+ENOUGH = 33  # matches of two or three bots at two seats, so that they have intervals
+HOLDS = "rank, ± 95 % and 95 % hold the true value in 95 of 100 such runs, ranks in more"
+
+
+def game(match: int) -> GameResult:
+    """Return a game of a and b; each wins every second one, from the same seat."""
+    seats = ("a", "b") if match % 2 else ("b", "a")
+    return GameResult(match, 0, seats, 0, "last_standing", (0,), ((1, 3),), 3, (), ())
+
+
+def played(bots: str, matches: int) -> tuple[Run, Board]:
+    """Return a run of which so many matches are played, of which each gave one game of a and b."""
+    here = Path("/bots")
+    entries = tuple(Bot(name, here / name, ("x",), here, None, "0" * 64) for name in bots)
+    run = Run(RunConfig(entries, seats=2, games=2 * ENOUGH, match_games=2, key=bytes(32)), MemoryStore())
+    return run, board(bots, map(game, range(matches)))
+
+
+def row(run: Run, found: Board, bot: str) -> list[str]:
+    """Return the cells of a bot's row in the standings."""
+    out = StringIO()
+    Console(file=out, width=120, color_system=None).print(report.standings(run, found))
+    (cells,) = [line.split() for line in out.getvalue().splitlines() if line.split()[1:2] == [bot]]
+    return cells
+
+
+def test_what_intervals_mean_is_said_only_where_there_are_some() -> None:
+    """And what is missing, only where there are none."""
+    few, many = (report.notes(*played("ab", matches)) for matches in (1, ENOUGH))
+    assert HOLDS not in few
+    assert few[0] == "fair share 50 %"
+    assert few[-1] == "too few matches for win share and intervals; it takes about --games 62"
+    assert HOLDS in many
+    assert many[0] == "fair share 50 %; win share: as if each bot met all others equally often"
+    assert not any("too few" in line for line in many)
+
+
+def test_a_bot_without_a_game_takes_nothing_from_the_others() -> None:
+    """As in a run that was interrupted before the first match of that bot."""
+    run, found = played("abc", ENOUGH)
+    notes = report.notes(run, found)
+    assert HOLDS in notes
+    assert not any("too few" in line for line in notes)
+    assert row(run, found, "c") == ["1-3", "c", "25.0", "-", "-", "-", "0/0", "0"]
+    assert row(run, found, "a")[5].endswith("%"), "the adjusted share"
+
+
+def test_an_adjusted_share_without_an_interval_is_not_shown() -> None:
+    """After one game of two bots it is the prior's pull: the plain share stands alone."""
+    run, found = played("ab", 1)
+    assert row(run, found, "b")[2:] == [row(run, found, "b")[2], "-", "-", "100.0%", "1/1", "0"]
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_times_are_said_to_be_of_this_session_where_it_did_not_play_all(resumed: bool) -> None:
+    """Times aren't kept, so those of matches that were kept before aren't known."""
+    run, found = played("ab", 2)
+    if resumed:
+        run.store.keep(PlayedMatch(0, "record", (game(0),)))
+        run = Run(run.config, run.store)
+    run.progress.times["a"].add([1000])
+    (line,) = [line for line in report.notes(run, found) if line.startswith("wall ms: ")]
+    assert line == "wall ms: the median of a bot's wall time for a decision" + (" in this session" if resumed else "")
+
+
+def test_how_far_chance_moves_the_seats_is_said_from_thirty_games_on() -> None:
+    """With 2 games it would be ± 69.3 %, which says nothing."""
+    assert report.seats_line(played("ab", 29)[1]) == "seats, first to last: 100.0%, 0.0% of games won"
+    assert report.seats_line(played("ab", 30)[1]).endswith(" of games won; chance: ± 17.9%")
