@@ -306,7 +306,7 @@ def test_a_terminal_shows_live_standings_and_then_the_result(place: Place) -> No
         assert "of 4 matches" in shown, "the live table"
         assert "games/s" in shown
         assert "Traceback" not in shown
-        assert len(re.findall(r"1-2   [ab] +\d+\.\d +\d+\.\d% +- +\d+\.\d% +8/4 +0 +\d+\.\d\r", shown)) == 2
+        assert len(re.findall(r"1-2   [ab] +\d+\.\d +- +- +\d+\.\d% +8/4 +0 +\d+\.\d\r", shown)) == 2
 
 
 def read_terminal(descriptor: int) -> str:
