@@ -69,10 +69,25 @@ def check_commands(bots: Sequence[Bot], programs: Programs) -> None:
         with reading(bot.path):
             own = _bot(bot.path, programs)
         if (_plain(own.argv), own.cwd, own.path) != (_plain(bot.argv), bot.cwd, bot.path):
+            if _moved(bot, own, programs):
+                raise BotError(
+                    f'"{bot.name}": its files say {shown(os.path.basename(own.argv[0]))}, which is now '
+                    f"{shown(own.argv[0])}, and was {shown(bot.argv[0])} when the run began (run.json).\n"
+                    f"Put {shown(os.path.dirname(bot.argv[0]))} first in PATH, or start a new run."
+                )
             raise BotError(
                 f'"{bot.name}" would be started by: {shown(shlex.join(bot.argv))}\n'
                 f"Its files say: {shown(shlex.join(own.argv))}; start a new run."
             )
+
+
+def _moved(bot: Bot, own: Bot, programs: Programs) -> bool:
+    """Tell whether a bot's files mean the same command as before once its program's folder is first in PATH."""
+    path = os.environ.get("PATH", os.defpath) if programs.path is None else programs.path
+    first = replace(programs, path=os.pathsep.join([os.path.dirname(bot.argv[0]), path]))
+    with reading(bot.path):
+        before = _bot(bot.path, first)
+    return own.argv[1:] == bot.argv[1:] and (before.argv, before.cwd, before.path) == (bot.argv, bot.cwd, bot.path)
 
 
 def _plain(argv: tuple[str, ...]) -> tuple[str, ...]:

@@ -12,7 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import MAX_BYTES, MAX_FILES, Bot, BotError, build, build_all, changed, check_unchanged, load
+from arena.bots import (
+    MAX_BYTES,
+    MAX_FILES,
+    Bot,
+    BotError,
+    build,
+    build_all,
+    changed,
+    check_commands,
+    check_unchanged,
+    load,
+)
 from arena.sandbox import Programs
 
 RUN = 'run = ["sh", "bot.sh"]\n'
@@ -688,3 +699,43 @@ def test_reading_this_module_does_not_import_pydantic() -> None:
     """`arena --help` answers in 0.2 s, so no command is imported that is not called."""
     code = "import arena.bots, sys; sys.exit('pydantic' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=LIMIT_S)
+
+
+# --- the command of a run that goes on --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two_places(tmp_path: Path) -> tuple[Path, Path]:
+    """Give two folders with a program called python3."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    for place in (old, new):
+        write(place / "python3", "#!/bin/sh\n", executable=True)
+    return old, new
+
+
+def test_a_program_that_path_now_finds_elsewhere_is_told_with_both_places(
+    tmp_path: Path, two_places: tuple[Path, Path]
+) -> None:
+    """Nobody changed the list of bots then; PATH has the old place no more, or later."""
+    old, new = two_places
+    bots, _ = load([str(folder(tmp_path / "b", 'run = ["python3", "bot.sh"]\n'))], Programs(path=str(old)))
+    check_commands(bots, Programs(path=f"{old}:{new}"))
+    with pytest.raises(BotError) as refused:
+        check_commands(bots, Programs(path=f"{new}:{old}"))
+    assert str(refused.value) == (
+        f'"b": its files say python3, which is now {new}/python3, '
+        f"and was {old}/python3 when the run began (run.json).\n"
+        f"Put {old} first in PATH, or start a new run."
+    )
+
+
+def test_no_place_on_path_is_advised_that_would_not_help(tmp_path: Path, two_places: tuple[Path, Path]) -> None:
+    """The files name one program, or the old one is gone, or the rest of the command is another."""
+    old, new = two_places
+    named, _ = load([str(folder(tmp_path / "named", f'run = ["{new}/python3", "bot.sh"]\n'))])
+    found, _ = load([str(folder(tmp_path / "found", 'run = ["python3", "bot.sh"]\n'))], Programs(path=str(new)))
+    for bot, program, rest in ((named[0], old, "bot.sh"), (found[0], tmp_path, "bot.sh"), (found[0], old, "-c")):
+        changed_list = [replace(bot, argv=(f"{program}/python3", rest))]
+        with pytest.raises(BotError, match="would be started by") as refused:
+            check_commands(changed_list, Programs(path=str(new)))
+        assert "PATH" not in str(refused.value)
