@@ -1,6 +1,6 @@
 """Tests of what the kernel tells of tasks, on real ones."""
 
-import os
+import json
 import subprocess
 import sys
 import time
@@ -9,9 +9,30 @@ from pathlib import Path
 
 import pytest
 
+from arena.sandbox import Spent
 from arena.sandbox.linux import tasks
 
 BURN_S = 0.05
+READS = f"""
+import json, os, time
+from arena.sandbox.linux import tasks
+
+
+def tell():
+    told.append(tasks.spent([os.getpid()])[os.getpid()])
+
+
+told = []
+tell()
+end = time.thread_time() + {BURN_S}
+while time.thread_time() < end:
+    pass
+tell()
+time.sleep(0.001)
+tell()
+for spent in told:
+    print(json.dumps(spent))
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -20,15 +41,9 @@ def told(needs: Callable[[str, str | None], None]) -> None:
 
 
 def test_a_thread_that_sleeps_is_counted_and_one_that_computes_is_not() -> None:
-    """/proc/PID/status."""
-    here = os.getpid()
-    first = tasks.spent([here])[here]
-    end = time.thread_time() + BURN_S
-    while time.thread_time() < end:
-        pass
-    second = tasks.spent([here])[here]
-    time.sleep(0.001)
-    third = tasks.spent([here])[here]
+    """/proc/PID/status. In a process of one thread: threads of Python sleep while they wait for one another."""
+    done = subprocess.run([sys.executable, "-c", READS], capture_output=True, text=True, check=True)
+    first, second, third = (Spent(*json.loads(line)) for line in done.stdout.splitlines())
     assert first.ready
     assert second.ready
     assert second.sleeps == first.sleeps
