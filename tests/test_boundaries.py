@@ -86,11 +86,17 @@ IMPURE |= {"shutil", "signal", "socket", "subprocess", "sys", "tempfile", "threa
 PURE = ("arena.coup", "ladder.board", "ladder.rating", "ladder.results", "ladder.schedule")
 
 HEAVY = {
+    "alembic",
+    "dask",
+    "distributed",
     "docker",
     "numpy",
+    "prometheus_client",
+    "psycopg",
     "pydantic",
     "rich",
     "scipy",
+    "sqlalchemy",
     "trueskill",
 }  # each takes longer to import than `arena --help` may take in all
 
