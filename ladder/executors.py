@@ -28,7 +28,7 @@ from concurrent.futures import Executor, Future
 from multiprocessing.connection import Connection
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["WorkerDiedError", "Workers", "shares_of_cores"]
+__all__ = ["ExecutorLostError", "Pool", "RefusedError", "WorkerDiedError", "Workers", "shares_of_cores"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -42,7 +42,31 @@ class WorkerDiedError(Exception):
     """The worker process ended in the middle of a call."""
 
 
-class Workers(Executor):
+class RefusedError(Exception):
+    """Say in one line why this worker's machine runs no such call: nothing of it was begun, another worker may."""
+
+
+class ExecutorLostError(Exception):
+    """Say in one line that calls can't be brought to the workers, or their results back; they may have been run."""
+
+
+class Pool(Executor):
+    """An executor over workers that may come and go, and may refuse."""
+
+    def width(self) -> int:
+        """Return how many calls the workers run at once, 0 as long as there are none."""
+        raise NotImplementedError
+
+    def refused(self) -> dict[str, str]:
+        """Return the workers that get no calls, and why."""
+        return {}
+
+    def trouble(self) -> str | None:
+        """Say in one line why the width is 0, None if it isn't."""
+        return None
+
+
+class Workers(Pool):
     """An executor over `jobs` worker processes. Calls, arguments and results must pickle. Use it as a context manager.
 
     Each worker calls `initializer(*initargs)` before its first call. One that can't counts as dead.
@@ -64,6 +88,10 @@ class Workers(Executor):
         ]
         for thread in self._threads:
             thread.start()
+
+    def width(self) -> int:
+        """Return the number of workers: one that died is replaced."""
+        return len(self._threads)
 
     @property
     def pids(self) -> tuple[int, ...]:

@@ -5,11 +5,20 @@
     <digest>-<file>    a folder that holds nothing but the bare file of an archive, executable: a digest of a bare file
                        covers its bytes alone
 
+    new-..., gone-...  a copy that is being made or removed
+
 A link has the bot's name besides, because two bots of a run may have the same files and stand beside different ones.
+
+A copy is locked (shared) while it is held, and `trim` removes only copies that it can lock alone. The folder's time of
+change is when it was last held.
 """
 
+import fcntl
 import os
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -17,9 +26,12 @@ from arena.bots.archive import unpack
 from arena.bots.bot import Bot
 from arena.bots.digest import MAX_BYTES, MAX_FILES, digest_of
 from arena.bots.portable import NotHereError, PortableBot
-from arena.sandbox import remove_tree
+from arena.sandbox import locked, remove_tree
 
 __all__ = ["BotCache"]
+
+_MAKING = ("new-", "gone-")
+_STALE_S = 3_600  # a copy is made or removed in seconds; what is older is a killed process's
 
 
 class BotCache:
@@ -62,7 +74,55 @@ class BotCache:
         files = _files(bot, self._copy(bot))
         if files.exists():
             return files
-        raise NotHereError(f'the bot "{bot.name}" isn\'t in the cache of this machine: {bot.digest}')
+        raise _not_here(bot)
+
+    @contextmanager
+    def held(self, bot: PortableBot) -> Iterator[None]:
+        """Keep a bot's files here for a while. Raises NotHereError, with the digest, if they aren't."""
+        self.place(bot)
+        if self._link(bot.digest, bot.name).is_symlink():
+            yield
+            return
+        copy = self._copy(bot)
+        try:
+            descriptor = os.open(copy, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
+            raise _not_here(bot) from None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+            if not _is(copy, descriptor):  # it was removed before it was locked
+                raise _not_here(bot)
+            os.utime(descriptor)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def trim(self, most_bytes: int) -> None:
+        """Remove copies, those first that were held longest ago, until the others take no more than `most_bytes`.
+
+        One that is held stays. So does what another process makes or removes at the moment.
+        """
+        copies = []
+        for path in self._folder.iterdir():
+            with suppress(OSError):  # another process has just removed it
+                if path.is_symlink():
+                    continue
+                found = path.stat()
+                if not path.name.startswith(_MAKING):
+                    copies.append((found.st_mtime_ns, path, _size(path)))
+                elif time.time() - found.st_mtime > _STALE_S:
+                    remove_tree(path)
+        left = sum(size for _, _, size in copies)
+        for _, path, size in sorted(copies):
+            if left <= most_bytes:
+                return
+            lock = locked(path)
+            if lock is not None:
+                with suppress(OSError):
+                    grave = path.rename(Path(tempfile.mkdtemp(prefix="gone-", dir=self._folder)) / path.name)
+                    remove_tree(grave.parent)
+                    left -= size
+                os.close(lock)
 
     def _copy(self, bot: PortableBot) -> Path:
         return self._folder / (bot.digest if bot.file is None else f"{bot.digest}-{bot.file}")
@@ -74,3 +134,18 @@ class BotCache:
 def _files(bot: PortableBot, folder: Path) -> Path:
     """Return the bot's own file or folder, of the folder that its archive was unpacked to."""
     return folder if bot.file is None else folder / bot.file
+
+
+def _is(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except OSError:
+        return False
+
+
+def _size(folder: Path) -> int:
+    return sum(os.lstat(os.path.join(where, name)).st_size for where, _, names in os.walk(folder) for name in names)
+
+
+def _not_here(bot: PortableBot) -> NotHereError:
+    return NotHereError(f'the bot "{bot.name}" isn\'t in the cache of this machine: {bot.digest}')

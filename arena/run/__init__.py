@@ -7,6 +7,7 @@ from arena.run.building import Building
 from arena.run.config import RunConfig, keyed_shuffle, program, seed_key
 from arena.run.job import Job, Played
 from arena.run.looking import Unfit, look_at_all
+from arena.run.parcel import MissingError, Parcel, cache_folder, check_machine, play_parcel
 from arena.run.progress import Progress
 from arena.run.results import game_results, record_results
 from arena.run.rules_file import RulesetError, load, load_limits
@@ -18,7 +19,9 @@ __all__ = [
     "Building",
     "HostError",
     "Job",
+    "MissingError",
     "NoRoomError",
+    "Parcel",
     "Played",
     "Progress",
     "RulesetError",
@@ -28,6 +31,8 @@ __all__ = [
     "Unfit",
     "Worker",
     "begin",
+    "cache_folder",
+    "check_machine",
     "clean_up",
     "game_results",
     "keyed_shuffle",
@@ -36,6 +41,7 @@ __all__ = [
     "local_workers",
     "look_at_all",
     "play",
+    "play_parcel",
     "program",
     "record_results",
     "seed_key",

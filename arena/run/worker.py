@@ -37,7 +37,7 @@ from arena.sandbox import (
 )
 from ladder.store import KeptExchange, PlayedMatch
 
-__all__ = ["NoRoomError", "Worker", "begin", "play"]
+__all__ = ["NoRoomError", "Worker", "begin", "begun", "play"]
 
 
 class NoRoomError(Exception):
@@ -48,7 +48,7 @@ class Worker:
     """Plays jobs with the bots of a cache."""
 
     def __init__(self, cache: BotCache) -> None:
-        self._cache = cache
+        self.cache = cache
         self._ends = ExitStack()
         self._scratch: Path | None = None
 
@@ -57,7 +57,7 @@ class Worker:
         if self._scratch is None:
             self._scratch = self._make_scratch()
         try:
-            bots = [bot.at(self._cache.place(bot), programs_of(job.choice.name)) for bot in job.bots]
+            bots = [bot.at(self.cache.place(bot), programs_of(job.choice.name)) for bot in job.bots]
             with _folder(self._scratch, job.spec.match) as folder, _sandbox(job.choice, folder) as sandbox:
                 return _played(job, bots, sandbox)
         except (ArenaError, NotHereError, SandboxError, OSError) as problem:
@@ -139,6 +139,11 @@ def begin(cache: Path) -> None:
         sweep_all()
     _worker = Worker(BotCache(cache))
     atexit.register(_worker.close)  # SIGTERM raises SystemExit in a worker
+
+
+def begun() -> Worker | None:
+    """Return this process's worker, None if it isn't one yet."""
+    return _worker
 
 
 def play(job: Job) -> Played:

@@ -4,6 +4,7 @@ import io
 import os
 import pickle
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -204,3 +205,72 @@ def test_a_bot_whose_name_leads_elsewhere_is_no_bot(tmp_path: Path, change: dict
     """Names and digests become names in the cache."""
     with pytest.raises(ValueError, match="name no bot"):
         replace(portable(file_bot(tmp_path / "bot"), Programs()), **change)
+
+
+# --- a cache that has a bound -----------------------------------------------------------------------------------------
+
+
+def kept(tmp_path: Path, cache: BotCache, *names: str) -> list[PortableBot]:
+    """Put bots of 1,000 bytes into a cache, one after the other."""
+    made = []
+    for number, name in enumerate(names):
+        (tmp_path / name).mkdir()
+        bot = folder_bot(tmp_path / name / "bot")
+        (bot.path / "data" / "weights").write_bytes(bytes([number]) * 1_000)
+        bot = load([str(bot.path)])[0][0]
+        made.append(portable(bot, Programs()))
+        cache.put(made[-1], archive_of(bot))
+    return made
+
+
+def has(cache: BotCache, bot: PortableBot) -> bool:
+    try:
+        cache.place(bot)
+    except NotHereError:
+        return False
+    return True
+
+
+def test_a_cache_keeps_what_was_used_last(tmp_path: Path) -> None:
+    """To play a bot counts as its use: the one that came second goes, not the first."""
+    cache = cache_in(tmp_path / "cache")
+    one, two, three = kept(tmp_path, cache, "one", "two", "three")
+    with cache.held(one):
+        pass
+    cache.trim(2_500)
+    assert [has(cache, bot) for bot in (one, two, three)] == [True, False, True]
+    cache.trim(0)
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_cache_keeps_what_is_being_played_whatever_its_bound(tmp_path: Path) -> None:
+    """Also if another process trims; here another lock of this one, which the kernel treats alike."""
+    cache = cache_in(tmp_path / "cache")
+    one, two = kept(tmp_path, cache, "one", "two")
+    with cache.held(one):
+        BotCache(tmp_path / "cache").trim(0)
+        assert [has(cache, bot) for bot in (one, two)] == [True, False]
+        assert (cache.place(one) / "data" / "weights").stat().st_size == 1_000
+    with pytest.raises(NotHereError, match=two.digest), cache.held(two):
+        pass
+
+
+def test_a_cache_removes_what_a_killed_process_was_making(tmp_path: Path) -> None:
+    """An hour later; until then it may be a living one's. Links stay: they take no room."""
+    cache = cache_in(tmp_path / "cache")
+    bot = file_bot(tmp_path / "linked")
+    cache.link(bot)
+    for name, age_s in (("new-a", 7_200), ("gone-b", 7_200), ("new-c", 0)):
+        (tmp_path / "cache" / name).mkdir()
+        then = time.time() - age_s
+        os.utime(tmp_path / "cache" / name, (then, then))
+    cache.trim(0)
+    assert {path.name for path in (tmp_path / "cache").iterdir()} == {"new-c", f"{bot.digest}.{bot.name}"}
+
+
+def test_an_error_of_whoever_holds_a_bot_is_not_the_caches(tmp_path: Path) -> None:
+    """A full disk in a match stays one."""
+    cache = cache_in(tmp_path / "cache")
+    (one,) = kept(tmp_path, cache, "one")
+    with pytest.raises(OSError, match="full"), cache.held(one):
+        raise OSError("full")

@@ -1,0 +1,131 @@
+"""A parcel is a job that any worker of any machine can play, or refuse with a reason that travels back.
+
+Source: the docstring of arena/run/parcel.py. Workers are real processes, with a cache of their own by ARENA_CACHE.
+"""
+
+import io
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from arena.bots import load, pack, portable
+from arena.referee import ArenaError
+from arena.run import Job, MissingError, Parcel, Played, RunConfig, check_machine, play_parcel
+from arena.sandbox import Choice, Programs, why_no_strangers
+from ladder.executors import RefusedError, Workers
+from tests.place import BOT
+
+LIMIT_S = 30
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the folder that workers which begin now keep bots in; it doesn't exist yet."""
+    folder = tmp_path / "home" / "cache"
+    monkeypatch.setenv("ARENA_CACHE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def workers(cache: Path) -> Iterator[Workers]:
+    with Workers(1) as pool:
+        yield pool
+        pool.shutdown(cancel_futures=True)
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Parcel:
+    """Give a parcel with the archives of its two bots, whose files are gone by now."""
+    bots = []
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.py").write_text(BOT + f"# {name}\n")
+        bots += load([str(tmp_path / f"{name}.py")])[0]
+    config = RunConfig(tuple(bots), seats=2, games=4, match_games=4, key=bytes(32))
+    travelling = tuple(portable(bot, Programs()) for bot in bots)
+    archives = []
+    for bot in bots:
+        archive = io.BytesIO()
+        pack(bot.path, archive)
+        archives.append(archive.getvalue())
+        bot.path.unlink()
+    job = Job(config.spec(0, (0, 1)), travelling, config.sandbox)
+    return Parcel(job, archives=tuple(zip(travelling, archives, strict=True)))
+
+
+def outcome(workers: Workers, parcel: Parcel) -> Played | BaseException:
+    future = workers.submit(play_parcel, parcel)
+    return future.exception(LIMIT_S) or future.result()
+
+
+def test_a_worker_asks_once_for_the_bots_that_it_lacks(workers: Workers, full: Parcel) -> None:
+    """The job alone, then with what was missing, then alone for ever."""
+    alone = replace(full, archives=())
+    one, two = full.job.bots
+    missing = outcome(workers, alone)
+    assert isinstance(missing, MissingError)
+    assert missing.digests == (one.digest, two.digest)
+    assert str(missing) == f"the cache of this machine lacks {one.digest}, {two.digest}"
+    missing = outcome(workers, replace(full, archives=full.archives[:1]))
+    assert isinstance(missing, MissingError)
+    assert missing.digests == (two.digest,)
+    played = outcome(workers, replace(full, archives=full.archives[1:]))
+    assert isinstance(played, Played)
+    assert [result.faults for result in played.match.results] == [()] * 4
+    again = outcome(workers, alone)
+    assert isinstance(again, Played)
+    assert again.match.results == played.match.results
+
+
+def test_bots_stay_for_later_workers(full: Parcel, cache: Path) -> None:
+    """The cache is the machine's, not the process's; nobody else may look into it."""
+    for archives in (full.archives, ()):
+        with Workers(1) as pool:
+            assert isinstance(outcome(pool, replace(full, archives=archives)), Played)
+    assert cache.stat().st_mode & 0o777 == 0o700
+
+
+def test_an_archive_of_other_files_voids_the_match(workers: Workers, full: Parcel) -> None:
+    """Whoever sent it: a bot must not play as another version."""
+    (one, _), (_, wrong) = full.archives
+    problem = outcome(workers, replace(full, archives=((one, wrong),)))
+    assert isinstance(problem, ArenaError)
+    assert one.digest in str(problem)
+    problem = outcome(workers, replace(full, archives=((one, b"nothing"),)))
+    assert isinstance(problem, ArenaError)
+
+
+def test_a_worker_of_another_version_refuses(workers: Workers, full: Parcel) -> None:
+    """It would play other games."""
+    problem = outcome(workers, replace(full, arena="0.0.1"))
+    assert isinstance(problem, RefusedError)
+    assert str(problem) == f"it has version {full.arena} of the arena, not 0.0.1"
+
+
+def test_a_worker_without_the_sandbox_refuses(workers: Workers, full: Parcel) -> None:
+    """Here a runtime of Docker's that no machine has, or no Docker at all."""
+    choice = Choice("docker", runtime="nobodys")
+    problem = outcome(workers, replace(full, job=replace(full.job, choice=choice)))
+    assert isinstance(problem, RefusedError)
+    assert str(problem) == f"strangers' bots can't play there in docker: {why_no_strangers(choice)}"
+
+
+def test_a_worker_without_a_folder_for_bots_refuses(full: Parcel, cache: Path, tmp_path: Path) -> None:
+    """And says how it can get one."""
+    (tmp_path / "home").write_text("a file")
+    with Workers(1) as pool:
+        problem = outcome(pool, full)
+    assert isinstance(problem, RefusedError)
+    assert "set ARENA_CACHE" in str(problem)
+
+
+def test_authors_that_are_trusted_need_no_box(full: Parcel) -> None:
+    """The plain process is for them; it says so itself."""
+    check_machine(full.arena, Choice("process"))
+    assert why_no_strangers(Choice("process")) is not None
+
+
+def test_a_worker_says_how_many_calls_it_runs_at_once(workers: Workers) -> None:
+    """As a cluster does, whose width changes."""
+    assert (workers.width(), workers.refused(), workers.trouble()) == (1, {}, None)
