@@ -3,7 +3,7 @@
 from ladder.store.exchange import FEW, KeptExchange, first_few
 from ladder.store.folder import FolderError, RunFolder
 from ladder.store.logs import Logs
-from ladder.store.store import PlayedMatch, Store, VoidMatch
+from ladder.store.store import PlayedMatch, Spent, Store, VoidMatch
 
 __all__ = [
     "FEW",
@@ -12,6 +12,7 @@ __all__ = [
     "Logs",
     "PlayedMatch",
     "RunFolder",
+    "Spent",
     "Store",
     "VoidMatch",
     "first_few",

@@ -11,7 +11,17 @@ from typing import Protocol
 from ladder.results import GameResult
 from ladder.store.exchange import KeptExchange
 
-__all__ = ["PlayedMatch", "Store", "VoidMatch"]
+__all__ = ["PlayedMatch", "Spent", "Store", "VoidMatch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Hold what a bot took in a match: requests, microseconds of all of them and of the slowest, bytes of memory."""
+
+    requests: int = 0
+    time_us: int = 0
+    slowest_us: int = 0
+    peak_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +30,7 @@ class PlayedMatch:
 
     record: the text from which the match can be replayed. results: one a game, in the order of play.
     logs: (bot, process number, standard error) of each process. exchanges: the first faulty one of each bot and kind.
+    spent: what each bot took, where it is known.
     """
 
     match: int
@@ -27,6 +38,7 @@ class PlayedMatch:
     results: tuple[GameResult, ...]
     logs: tuple[tuple[str, int, bytes], ...] = ()
     exchanges: tuple[KeptExchange, ...] = ()
+    spent: tuple[tuple[str, Spent], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,52 @@
+"""What people, and the ladder itself, decided: facts with who, when and why. None is ever changed or removed."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, insert, select
+
+from ladder.store.database.tables import acts
+
+__all__ = ["Act", "acts_of", "note_act"]
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One decision.
+
+    what: activate, disable (by a person), bench (by the ladder), void, unvoid, freeze, unfreeze, final, reveal.
+    """
+
+    who: str
+    what: str
+    why: str
+    at: float
+    bot: int | None = None
+    version: int | None = None
+    match: int | None = None
+    id: int = 0
+
+
+_COLUMNS = (acts.c.who, acts.c.what, acts.c.why, acts.c.at, acts.c.bot, acts.c.version, acts.c.match, acts.c.id)
+
+
+def note_act(connection: Connection, act: Act) -> None:
+    """Write an act."""
+    connection.execute(
+        insert(acts).values(
+            who=act.who, what=act.what, why=act.why, at=act.at, bot=act.bot, version=act.version, match=act.match
+        )
+    )
+
+
+def acts_of(
+    connection: Connection, bot: int | None = None, match: int | None = None, what: tuple[str, ...] = ()
+) -> list[Act]:
+    """Return acts in order of time: of a bot, of a match, of these kinds, or all."""
+    query = select(*_COLUMNS).order_by(acts.c.id)
+    if bot is not None:
+        query = query.where(acts.c.bot == bot)
+    if match is not None:
+        query = query.where(acts.c.match == match)
+    if what:
+        query = query.where(acts.c.what.in_(what))
+    return [Act(*row) for row in connection.execute(query)]

@@ -1,0 +1,24 @@
+"""What the newest fold over all results said, and the last fold of each day before: JSON, for pages and trends."""
+
+from sqlalchemy import Connection, delete, insert, select
+
+from ladder.store.database.tables import boards
+
+__all__ = ["get_board", "last_board", "put_board"]
+
+
+def put_board(connection: Connection, day: str, at: float, data: str) -> None:
+    """Write the board of a day (such as 2026-11-22, UTC) in place of an earlier one of it."""
+    connection.execute(delete(boards).where(boards.c.day == day))
+    connection.execute(insert(boards).values(day=day, at=at, data=data))
+
+
+def get_board(connection: Connection, day: str) -> str | None:
+    """Return the newest board of that day or one before it, None if there is none."""
+    query = select(boards.c.data).where(boards.c.day <= day).order_by(boards.c.day.desc()).limit(1)
+    return connection.scalar(query)
+
+
+def last_board(connection: Connection) -> str | None:
+    """Return the newest board, None if there is none yet."""
+    return connection.scalar(select(boards.c.data).order_by(boards.c.day.desc()).limit(1))

@@ -1,0 +1,137 @@
+"""A ladder's database, SQLite or PostgreSQL, and the two ways to use it: `read` and `write`.
+
+One transaction writes at a time, in both databases: SQLite's BEGIN IMMEDIATE, PostgreSQL's advisory lock. So whoever
+writes sees all that was written before, any number of runners may share a database, and no rule of the ladder has to
+think of two that write at once. (Measured: some 500 commits a second; a ladder has ten.)
+
+`write` takes a function, because it may have to be called again: a database that restarts is waited for. If the answer
+to a commit was lost, the function is called although it took effect; so each is written to be called twice.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
+
+__all__ = ["Database", "DatabaseError"]
+
+T = TypeVar("T")
+
+_LOCK = 0x636F7570  # of PostgreSQL's advisory locks: any number that others don't take
+_BUSY_MS = 60_000  # how long SQLite waits for another writer; the longest transaction is a second
+_PATIENCE_S = 120.0  # how long a database may be away: a restart of PostgreSQL takes some seconds
+_PAUSE_S = 0.5
+
+
+class DatabaseError(Exception):
+    """Say in one line why the database can't be used, and what to do."""
+
+
+class Database:
+    """A ladder's database. Its URL is SQLAlchemy's, such as sqlite:////home/ada/spring/ladder.db."""
+
+    def __init__(self, url: str, patience_s: float = _PATIENCE_S) -> None:
+        self.url = url
+        self._patience_s = patience_s
+        try:
+            self.engine = _engine(url)
+        except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as problem:
+            raise DatabaseError(
+                f"{url!r} is no database that can be opened: {problem}; "
+                "write sqlite:///PATH or postgresql+psycopg://USER@HOST/NAME"
+            ) from None
+
+    @property
+    def sqlite(self) -> Path | None:
+        """Return the file of an SQLite database, None for PostgreSQL."""
+        found = make_url(self.url)
+        return Path(found.database or "") if found.get_backend_name() == "sqlite" else None
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Give a connection whose reads see one state of the database. Raises DatabaseError."""
+        try:
+            with self.engine.connect() as connection:
+                if self.sqlite is None:
+                    connection = connection.execution_options(isolation_level="REPEATABLE READ")
+                with connection.begin():
+                    yield connection
+        except DBAPIError as problem:
+            raise DatabaseError(_told(problem)) from problem
+
+    def write(self, act: Callable[[Connection], T]) -> T:
+        """Call a function in a transaction, and return what it returns; nobody else writes meanwhile.
+
+        A database that is away or busy is waited for, and the function then called again. Raises DatabaseError if it
+        stays away, or takes no more; nothing is written then.
+        """
+        deadline = time.monotonic() + self._patience_s
+        while True:
+            try:
+                with self.engine.connect() as connection:
+                    if self.sqlite is None:
+                        with connection.begin():
+                            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+                            return act(connection)
+                    connection = connection.execution_options(coup_writes=True)
+                    with connection.begin():
+                        return act(connection)
+            except (OperationalError, InterfaceError) as problem:
+                if not _may_return(problem) or time.monotonic() > deadline:
+                    raise DatabaseError(_told(problem)) from problem
+                time.sleep(_PAUSE_S)
+            except DBAPIError as problem:
+                if not problem.connection_invalidated or time.monotonic() > deadline:
+                    raise
+                time.sleep(_PAUSE_S)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+
+def _engine(url: str) -> Engine:
+    if make_url(url).get_backend_name() != "sqlite":
+        return create_engine(url, pool_pre_ping=True)
+    engine = create_engine(url)
+
+    @event.listens_for(engine, "connect")
+    def connected(connection: Any, _: object) -> None:
+        connection.isolation_level = None  # the driver begins no transactions: `began` does
+        cursor = connection.cursor()
+        for pragma in (
+            f"busy_timeout = {_BUSY_MS}",  # first: the next one may have to wait
+            "journal_mode = WAL",
+            "synchronous = FULL",  # a commit is on the disk when it returns
+            "foreign_keys = ON",
+            "cache_size = -65536",
+        ):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def began(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("coup_writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def _may_return(problem: DBAPIError) -> bool:
+    """Tell whether a database that failed may be there again soon."""
+    said = str(problem.orig).lower()
+    if "sqlite" in type(problem.orig).__module__:
+        return "locked" in said or "busy" in said
+    return "password" not in said and "does not exist" not in said
+
+
+def _told(problem: DBAPIError) -> str:
+    said = str(problem.orig).strip().splitlines()[0] if str(problem.orig).strip() else type(problem.orig).__name__
+    if "full" in said:
+        return f"the database can't be written: {said}; make room on its disk, and start again"
+    return f"the database can't be used: {said}"

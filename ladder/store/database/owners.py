@@ -1,0 +1,59 @@
+"""The people who own bots."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, insert, select, update
+
+from ladder.store.database.tables import owners
+
+__all__ = ["Owner", "all_owners", "find_owner", "put_owners"]
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A person: `login` is what the teacher and the commands call them, `pseudonym` what tables for everybody show."""
+
+    login: str
+    name: str
+    pseudonym: str
+    email: str | None = None
+    section: str | None = None
+    staff: bool = False
+    id: int = 0
+
+
+_COLUMNS = (
+    owners.c.login, owners.c.name, owners.c.pseudonym, owners.c.email, owners.c.section, owners.c.staff, owners.c.id,
+)  # fmt: skip
+
+
+def put_owners(connection: Connection, people: Iterable[Owner], at: float) -> tuple[int, int]:
+    """Add owners, and bring those whose login is known up to date; return how many of each.
+
+    A known owner keeps the pseudonym: it stands in tables that people have seen.
+    """
+    added = changed = 0
+    for person in people:
+        known = find_owner(connection, person.login)
+        values = {
+            "name": person.name, "email": person.email, "section": person.section, "staff": person.staff,
+        }  # fmt: skip
+        if known is None:
+            connection.execute(insert(owners).values(login=person.login, pseudonym=person.pseudonym, at=at, **values))
+            added += 1
+        elif any(getattr(known, name) != value for name, value in values.items()):
+            connection.execute(update(owners).where(owners.c.id == known.id).values(**values))
+            changed += 1
+    return added, changed
+
+
+def find_owner(connection: Connection, login: str) -> Owner | None:
+    """Return the owner of a login, None if there is none."""
+    row = connection.execute(select(*_COLUMNS).where(owners.c.login == login)).one_or_none()
+    return None if row is None else Owner(*row)
+
+
+def all_owners(connection: Connection) -> list[Owner]:
+    """Return all owners, in order of login."""
+    return [Owner(*row) for row in connection.execute(select(*_COLUMNS).order_by(owners.c.login))]

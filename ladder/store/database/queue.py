@@ -1,0 +1,171 @@
+"""The matches that are to be played: put in, leased to a runner, given back, ended. The database is the queue.
+
+A match ends once, by one cause: it was played, it was given up after ATTEMPTS attempts that hosts failed, or it was
+cancelled before it was played. A runner that dies, or leaves, costs no attempt.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, and_, func, insert, select, update
+
+from ladder.store.database.tables import match_bots, matches, versions, voids
+
+__all__ = [
+    "ATTEMPTS",
+    "CANCELLED",
+    "CHALLENGE",
+    "ENDED",
+    "FINAL",
+    "GIVEN_UP",
+    "LEASED",
+    "PLAYED",
+    "QUALIFYING",
+    "RATED",
+    "WAITING",
+    "QueuedMatch",
+    "cancel",
+    "claim",
+    "count_todo",
+    "fail",
+    "put_matches",
+    "release",
+    "release_all",
+    "table_of",
+]
+
+ATTEMPTS = 3
+RATED, QUALIFYING, CHALLENGE, FINAL = "rated", "qualifying", "challenge", "final"
+WAITING, LEASED, ENDED = "queued", "leased", "ended"
+PLAYED, GIVEN_UP, CANCELLED = "played", "given_up", "cancelled"
+_FIRST = {CHALLENGE: 0, FINAL: 1, RATED: 2, QUALIFYING: 3}  # who waits for a challenge waits in front of a screen
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedMatch:
+    """A match that is to be played. `versions` are its table, in the order of its spec."""
+
+    id: int
+    kind: str
+    versions: tuple[int, ...]
+    final: int | None = None
+    place: int | None = None
+    attempts: int = 0
+
+
+def put_matches(
+    connection: Connection,
+    kind: str,
+    tables: Sequence[Sequence[int]],
+    at: float,
+    round: int | None = None,
+    final: int | None = None,
+    by: int | None = None,
+) -> list[int]:
+    """Queue matches, a table of versions each; return their ids, which grow in the order given."""
+    ids = []
+    for place, table in enumerate(tables):
+        values = {
+            "kind": kind, "round": round, "final": final, "place": None if final is None else place, "by": by,
+            "state": WAITING, "attempts": 0, "rates": False, "at": at,
+        }  # fmt: skip
+        id = connection.execute(insert(matches).values(values).returning(matches.c.id)).scalar_one()
+        put_table(connection, id, table)
+        ids.append(id)
+    return ids
+
+
+def put_table(connection: Connection, match: int, table: Sequence[int]) -> None:
+    """Write who sits at a match's table."""
+    nothing = {"games": 0, "wins": 0.0, "forfeits": 0, "faults": 0, "requests": 0, "time_us": 0, "slowest_us": 0}
+    rows = [{"match": match, "place": place, "version": version, **nothing} for place, version in enumerate(table)]
+    connection.execute(insert(match_bots), rows)
+
+
+def table_of(connection: Connection, match: int) -> tuple[int, ...]:
+    """Return the versions at a match's table, in the order of its spec."""
+    query = select(match_bots.c.version).where(match_bots.c.match == match).order_by(match_bots.c.place)
+    return tuple(connection.scalars(query))
+
+
+def claim(
+    connection: Connection, runner: str, holding: Collection[int], kinds: Iterable[str] = tuple(_FIRST)
+) -> QueuedMatch | None:
+    """Lease the next match to a runner, None if there is none: challenges first, then in order of id.
+
+    `holding` are the matches that it plays now. One that is leased to it and isn't among them was leased in a
+    transaction whose answer was lost.
+    """
+    columns = (matches.c.id, matches.c.kind, matches.c.final, matches.c.place, matches.c.attempts)
+    lost = and_(matches.c.state == LEASED, matches.c.runner == runner, matches.c.id.not_in(list(holding)))
+    in_order = sorted(kinds, key=_FIRST.__getitem__)
+    wishes = [
+        lost,
+        *(and_(matches.c.state == WAITING, matches.c.kind == kind) for kind in in_order),
+    ]
+    for wish in wishes:
+        row = connection.execute(select(*columns).where(wish).order_by(matches.c.id).limit(1)).one_or_none()
+        if row is not None:
+            id, kind, final, place, attempts = row
+            connection.execute(update(matches).where(matches.c.id == id).values(state=LEASED, runner=runner))
+            return QueuedMatch(id, kind, table_of(connection, id), final, place, attempts)
+    return None
+
+
+def fail(connection: Connection, match: int, runner: str, reason: str, at: float) -> bool:
+    """Note that an attempt failed through the host; return whether the match is given up, else it is queued again.
+
+    Nothing happens to a match that isn't leased to the runner any more.
+    """
+    row = connection.execute(select(matches.c.state, matches.c.runner, matches.c.attempts).where(matches.c.id == match))
+    state, holder, attempts = row.one()
+    if state != LEASED or holder != runner:
+        return False
+    connection.execute(insert(voids).values(match=match, runner=runner, at=at, reason=reason))
+    attempts += 1
+    values = {"attempts": attempts, "state": WAITING, "runner": None}
+    if attempts >= ATTEMPTS:
+        values |= {"state": ENDED, "cause": GIVEN_UP, "reason": reason, "ended_at": at}
+    connection.execute(update(matches).where(matches.c.id == match).values(**values))
+    return bool(attempts >= ATTEMPTS)
+
+
+def release(connection: Connection, match: int, runner: str) -> None:
+    """Queue a match again that is leased to the runner; that costs no attempt."""
+    mine = and_(matches.c.id == match, matches.c.state == LEASED, matches.c.runner == runner)
+    connection.execute(update(matches).where(mine).values(state=WAITING, runner=None))
+
+
+def release_all(connection: Connection, runner: str) -> None:
+    """Queue all again that a runner has: matches and examinations."""
+    connection.execute(
+        update(matches).where(matches.c.state == LEASED, matches.c.runner == runner).values(state=WAITING, runner=None)
+    )
+    connection.execute(
+        update(versions)
+        .where(versions.c.state == "examined", versions.c.runner == runner)
+        .values(state="queued", runner=None)
+    )
+
+
+def cancel(
+    connection: Connection, reason: str, at: float, version: int | None = None, kinds: Sequence[str] = ()
+) -> int:
+    """End matches that haven't begun: those of a version, of these kinds, or both; return how many."""
+    query = update(matches).where(matches.c.state == WAITING)
+    if version is not None:
+        query = query.where(matches.c.id.in_(select(match_bots.c.match).where(match_bots.c.version == version)))
+    if kinds:
+        query = query.where(matches.c.kind.in_(kinds))
+    done = connection.execute(query.values(state=ENDED, cause=CANCELLED, reason=reason, ended_at=at))
+    return int(done.rowcount)
+
+
+def count_todo(connection: Connection, kinds: Sequence[str] = (RATED,)) -> dict[str, int]:
+    """Count the matches of these kinds that have yet to end, by state."""
+    query = (
+        select(matches.c.state, func.count())
+        .where(matches.c.state.in_((WAITING, LEASED)), matches.c.kind.in_(kinds))
+        .group_by(matches.c.state)
+    )
+    return {row[0]: row[1] for row in connection.execute(query)}

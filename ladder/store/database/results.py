@@ -1,0 +1,264 @@
+"""What matches ended with: written once, in one transaction a match, and read back."""
+
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, and_, delete, insert, select, update
+
+from ladder.results import GameResult
+from ladder.store.database.queue import ENDED, FINAL, PLAYED, RATED
+from ladder.store.database.tables import (
+    bots,
+    exchanges,
+    faults,
+    games,
+    logs,
+    match_bots,
+    matches,
+    records,
+    versions,
+    voids,
+)
+from ladder.store.exchange import FEW, KeptExchange
+from ladder.store.store import PlayedMatch, Spent
+
+__all__ = [
+    "Seat",
+    "exchanges_of",
+    "get_log",
+    "get_record",
+    "keep_match",
+    "match_results",
+    "rated_seats",
+    "set_rates",
+    "void_attempts",
+]
+
+_RATING = (RATED, FINAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A version's part in a match that rates: how many games it won, a draw among j as 1/j."""
+
+    match: int
+    version: int
+    games: int
+    wins: float
+
+
+def keep_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
+    """Write a match that was played; return False if it has ended already: the first end counts.
+
+    Whoever played it, and whether its lease had gone to another by then, doesn't matter: it is the same match.
+    """
+    match = played.match
+    state, kind = connection.execute(select(matches.c.state, matches.c.kind).where(matches.c.id == match)).one()
+    if state == ENDED:
+        return False
+    spent = dict(played.spent)
+    table = _labels(connection, match)
+    place = {label: number for number, (label, _) in enumerate(table)}
+    version = dict(table)
+    _write_games(connection, played.results, place, version)
+    for label, seat in place.items():
+        mine = [result for result in played.results if label in result.seats]
+        took = spent.get(label, Spent())
+        connection.execute(
+            update(match_bots)
+            .where(match_bots.c.match == match, match_bots.c.place == seat)
+            .values(
+                games=len(mine),
+                wins=sum(1 / len(result.survivors) for result in mine if result.seats.index(label) in result.survivors),
+                forfeits=sum(result.seats.index(label) in result.forfeits for result in mine),
+                faults=sum(
+                    count for result in mine for at_seat, _, count in result.faults if result.seats[at_seat] == label
+                ),
+                requests=took.requests,
+                time_us=took.time_us,
+                slowest_us=took.slowest_us,
+                peak_bytes=took.peak_bytes,
+            )
+        )
+    connection.execute(insert(records).values(match=match, data=zlib.compress(played.record.encode())))
+    rows = [
+        {"match": match, "place": place[label], "number": number, "data": zlib.compress(data)}
+        for label, number, data in played.logs
+        if data
+    ]
+    if rows:
+        connection.execute(insert(logs), rows)
+    _keep_exchanges(connection, played.exchanges, version)
+    connection.execute(
+        update(matches)
+        .where(matches.c.id == match)
+        .values(state=ENDED, cause=PLAYED, rates=kind in _RATING, runner=None, ended_at=at)
+    )
+    return True
+
+
+def _labels(connection: Connection, match: int) -> list[tuple[str, int]]:
+    """Return (label, id) of the versions at a table."""
+    query = (
+        select(bots.c.name, versions.c.number, versions.c.id)
+        .select_from(
+            match_bots.join(versions, versions.c.id == match_bots.c.version).join(bots, bots.c.id == versions.c.bot)
+        )
+        .where(match_bots.c.match == match)
+        .order_by(match_bots.c.place)
+    )
+    return [(f"{name}@{number}", id) for name, number, id in connection.execute(query)]
+
+
+def _write_games(
+    connection: Connection, results: Sequence[GameResult], place: Mapping[str, int], version: Mapping[str, int]
+) -> None:
+    connection.execute(
+        insert(games),
+        [
+            {
+                "match": result.match,
+                "game": result.game,
+                "seats": _digits([place[label] for label in result.seats]),
+                "winner": result.winner,
+                "reason": result.reason,
+                "survivors": _digits(result.survivors),
+                "eliminated": " ".join(f"{seat}:{turn}" for seat, turn in result.eliminated),
+                "turns": result.turns,
+                "forfeits": _digits(result.forfeits),
+            }
+            for result in results
+        ],
+    )
+    rows = [
+        {
+            "match": result.match,
+            "game": result.game,
+            "seat": seat,
+            "number": number,
+            "version": version[result.seats[seat]],
+            "code": code,
+            "count": count,
+        }
+        for result in results
+        for number, (seat, code, count) in enumerate(result.faults)
+    ]
+    if rows:
+        connection.execute(insert(faults), rows)
+
+
+def _keep_exchanges(connection: Connection, found: Sequence[KeptExchange], version: Mapping[str, int]) -> None:
+    """Keep the faulty exchanges of which the version has fewer than FEW in matches before this one."""
+    kept: Counter[tuple[int, str]] = Counter()
+    for number, exchange in enumerate(found):
+        key = (version[exchange.bot], exchange.code)
+        mine = and_(exchanges.c.version == key[0], exchanges.c.code == key[1])
+        before = len(
+            connection.execute(select(exchanges.c.match).where(mine, exchanges.c.match < exchange.match)).all()
+        )
+        if before + kept[key] < FEW:
+            kept[key] += 1
+            connection.execute(
+                insert(exchanges).values(
+                    match=exchange.match, number=number, version=key[0], code=key[1], data=exchange.to_line()
+                )
+            )
+            place = (
+                select(exchanges.c.match, exchanges.c.number)
+                .where(mine)
+                .order_by(exchanges.c.match, exchanges.c.number)
+            )
+            for late_match, late_number in connection.execute(place).all()[FEW:]:  # a later match's came before
+                connection.execute(
+                    delete(exchanges).where(exchanges.c.match == late_match, exchanges.c.number == late_number)
+                )
+
+
+def _digits(places: Sequence[int]) -> str:
+    return "".join(map(str, places))  # a table has ten seats at most: 0 to 9
+
+
+def match_results(connection: Connection, match: int) -> tuple[GameResult, ...]:
+    """Return the results of a match that was played, without the games of none. Raises KeyError if it wasn't."""
+    table = [label for label, _ in _labels(connection, match)]
+    told: dict[int, list[tuple[int, str, int]]] = {}
+    fault_rows = select(faults.c.game, faults.c.seat, faults.c.code, faults.c.count)
+    for game, seat, code, count in connection.execute(
+        fault_rows.where(faults.c.match == match).order_by(faults.c.game, faults.c.number)
+    ):
+        told.setdefault(game, []).append((seat, code, count))
+    found = tuple(
+        GameResult(
+            match=match,
+            game=row.game,
+            seats=tuple(table[int(place)] for place in row.seats),
+            winner=row.winner,
+            reason=row.reason,
+            survivors=tuple(map(int, row.survivors)),
+            eliminated=tuple(
+                (int(seat), int(turn)) for seat, _, turn in (e.partition(":") for e in row.eliminated.split())
+            ),
+            turns=row.turns,
+            forfeits=tuple(map(int, row.forfeits)),
+            faults=tuple(told.get(row.game, ())),
+        )
+        for row in connection.execute(select(games).where(games.c.match == match).order_by(games.c.game))
+    )
+    if not found:
+        raise KeyError(match)
+    return found
+
+
+def rated_seats(connection: Connection, after: int = 0, kind: str = RATED, final: int | None = None) -> Iterator[Seat]:
+    """Yield the seats of all matches of a kind that rate, of ids beyond `after`, in order of match."""
+    query = (
+        select(match_bots.c.match, match_bots.c.version, match_bots.c.games, match_bots.c.wins)
+        .join(matches, matches.c.id == match_bots.c.match)
+        .where(matches.c.rates, matches.c.kind == kind, matches.c.id > after)
+        .order_by(matches.c.id, match_bots.c.place)
+    )
+    if final is not None:
+        query = query.where(matches.c.final == final)
+    for row in connection.execute(query):
+        yield Seat(*row)
+
+
+def set_rates(connection: Connection, match: int, rates: bool) -> None:
+    """Let a match that was played rate, or not. The act that says so is the caller's to note."""
+    connection.execute(
+        update(matches)
+        .where(matches.c.id == match, matches.c.cause == PLAYED, matches.c.kind.in_(_RATING))
+        .values(rates=rates)
+    )
+
+
+def get_record(connection: Connection, match: int) -> str | None:
+    """Return the record of a match, None if there is none: it wasn't played, or the record's time was over."""
+    data = connection.scalar(select(records.c.data).where(records.c.match == match))
+    return None if data is None else zlib.decompress(data).decode()
+
+
+def get_log(connection: Connection, match: int, version: int) -> list[tuple[int, bytes]]:
+    """Return (process number, standard error) of a version's processes in a match."""
+    query = (
+        select(logs.c.number, logs.c.data)
+        .join(match_bots, and_(match_bots.c.match == logs.c.match, match_bots.c.place == logs.c.place))
+        .where(logs.c.match == match, match_bots.c.version == version)
+        .order_by(logs.c.number)
+    )
+    return [(number, zlib.decompress(data)) for number, data in connection.execute(query)]
+
+
+def exchanges_of(connection: Connection, version: int) -> list[KeptExchange]:
+    """Return the first faulty exchanges of each kind of a version, in order of match."""
+    query = select(exchanges.c.data).where(exchanges.c.version == version)
+    rows = connection.scalars(query.order_by(exchanges.c.match, exchanges.c.number))
+    return [KeptExchange.from_line(line) for line in rows]
+
+
+def void_attempts(connection: Connection, match: int) -> list[tuple[float, str]]:
+    """Return (when, why) of a match's attempts that the host failed."""
+    query = select(voids.c.at, voids.c.reason).where(voids.c.match == match).order_by(voids.c.id)
+    return [(at, reason) for at, reason in connection.execute(query)]

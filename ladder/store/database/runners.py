@@ -1,0 +1,125 @@
+"""The processes that play a ladder's matches, and which of them have died.
+
+A runner that lives lets its `beat` grow. Another one that saw no new beat for some time, by its own steady clock, takes
+it for dead; clocks that are set back don't matter. On the same machine the kernel tells at once.
+"""
+
+import os
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Connection, insert, select, update
+
+from ladder.store.database.queue import release_all
+from ladder.store.database.tables import runners
+
+__all__ = ["Runner", "Watch", "beat", "join", "leave", "living"]
+
+SILENT_S = 60.0  # without a beat; a database that restarts is away for less
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """A process that plays."""
+
+    id: str
+    host: str
+    pid: int
+    started: str
+    beat: int
+    width: int
+
+
+_COLUMNS = (runners.c.id, runners.c.host, runners.c.pid, runners.c.started, runners.c.beat, runners.c.width)
+
+
+def join(connection: Connection, width: int, at: float, id: str | None = None) -> str:
+    """Make this process a runner; return its id. With an `id` that is known: let it take part again."""
+    id = id or uuid.uuid4().hex
+    values = {
+        "host": _host(), "pid": os.getpid(), "started": _started(os.getpid()), "beat": 0, "width": width, "at": at,
+        "ended": False,
+    }  # fmt: skip
+    if connection.scalar(select(runners.c.id).where(runners.c.id == id)) is None:
+        connection.execute(insert(runners).values(id=id, **values))
+    return id
+
+
+def beat(connection: Connection, id: str, width: int) -> bool:
+    """Say that a runner lives; return False if it was taken for dead and its matches were given away."""
+    done = connection.execute(
+        update(runners)
+        .where(runners.c.id == id, runners.c.ended.is_(False))
+        .values(beat=runners.c.beat + 1, width=width)
+    )
+    return bool(done.rowcount)
+
+
+def leave(connection: Connection, id: str) -> None:
+    """End a runner, and let others play what it was playing."""
+    connection.execute(update(runners).where(runners.c.id == id).values(ended=True))
+    release_all(connection, id)
+
+
+def living(connection: Connection) -> list[Runner]:
+    """Return the runners that haven't ended; some of them may be dead."""
+    query = select(*_COLUMNS).where(runners.c.ended.is_(False)).order_by(runners.c.at)
+    return [Runner(*row) for row in connection.execute(query)]
+
+
+class Watch:
+    """What a runner saw of the others' beats."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._seen: dict[str, tuple[int, float]] = {}  # beat, and when it was new
+
+    def dead(self, found: list[Runner], own: str | None = None) -> list[str]:
+        """Return which of the living runners are dead."""
+        now = self._clock()
+        dead = []
+        for runner in found:
+            if runner.id == own:
+                continue
+            last, since = self._seen.get(runner.id, (-1, now))
+            if runner.beat != last:
+                self._seen[runner.id] = (runner.beat, now)
+                since = now
+            if gone(runner) or now - since > SILENT_S:
+                dead.append(runner.id)
+        return dead
+
+
+def gone(runner: Runner) -> bool:
+    """Tell whether a runner of this machine is no more; of another machine nothing is known."""
+    return runner.host == _host() and _started(runner.pid) != runner.started
+
+
+def _host() -> str:
+    """Return a name of this machine since it was started, and of this process namespace."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{os.uname().nodename} {boot} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return os.uname().nodename
+
+
+def _started(pid: int) -> str:
+    """Return when a process began, in the kernel's ticks; "" if there is none, or it is dead already."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+        return "" if fields[0] in "ZX" else fields[19]
+    except FileNotFoundError:
+        if os.path.isdir("/proc/self"):
+            return ""
+    except OSError:
+        pass
+    try:
+        os.kill(pid, 0)  # no /proc: macOS
+    except ProcessLookupError:
+        return ""
+    except PermissionError:
+        pass
+    return "?"

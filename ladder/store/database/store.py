@@ -1,0 +1,73 @@
+"""A ladder's database as a store: its matches, by their ids."""
+
+import time
+from collections.abc import Callable, Iterable
+
+from sqlalchemy import insert, select
+
+from ladder.results import GameResult
+from ladder.store.database.connection import Database
+from ladder.store.database.queue import ENDED, PLAYED
+from ladder.store.database.results import exchanges_of, keep_match, match_results
+from ladder.store.database.tables import matches, voids
+from ladder.store.database.versions import ids_of_labels
+from ladder.store.exchange import KeptExchange
+from ladder.store.store import PlayedMatch, VoidMatch
+
+__all__ = ["LadderStore"]
+
+
+class LadderStore:
+    """Does for a database what `Store` says, and raises DatabaseError where that isn't possible."""
+
+    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._clock = clock
+
+    def todo(self, asked: Iterable[int]) -> list[int]:
+        """Return those of the matches that haven't ended, in the same order."""
+        wanted = list(asked)
+        with self._database.read() as connection:
+            query = select(matches.c.id).where(matches.c.id.in_(wanted), matches.c.state != ENDED)
+            open_ones = set(connection.scalars(query))
+        return [match for match in wanted if match in open_ones]
+
+    def keep(self, played: PlayedMatch) -> None:
+        """Keep a match, once, whole or not at all."""
+        self._database.write(lambda connection: keep_match(connection, played, self._clock()))
+
+    def void(self, void: VoidMatch) -> None:
+        """Note that an attempt at a match was void. The queue counts attempts: this doesn't."""
+        values = {"match": void.match, "runner": "", "at": self._clock(), "reason": void.reason}
+        self._database.write(lambda connection: connection.execute(insert(voids).values(values)))
+
+    def kept(self) -> list[int]:
+        """Return the matches that were played, in order of id."""
+        with self._database.read() as connection:
+            return list(
+                connection.scalars(select(matches.c.id).where(matches.c.cause == PLAYED).order_by(matches.c.id))
+            )
+
+    def results(self, match: int) -> tuple[GameResult, ...]:
+        """Return the results of a match that was played. Raises KeyError for any other."""
+        with self._database.read() as connection:
+            return match_results(connection, match)
+
+    def exchanges(self, bot: str) -> list[KeptExchange]:
+        """Return the first faulty exchanges of each kind of a version, by its label."""
+        with self._database.read() as connection:
+            return exchanges_of(connection, ids_of_labels(connection, [bot])[bot])
+
+    def voids(self) -> list[VoidMatch]:
+        """Return the void attempts of all times."""
+        query = select(voids.c.match, voids.c.reason, matches.c.cause).join(matches, matches.c.id == voids.c.match)
+        with self._database.read() as connection:
+            rows = connection.execute(query.order_by(voids.c.id)).all()
+        last = {match: number for number, (match, _, _) in enumerate(rows)}
+        return [
+            VoidMatch(match, reason, cause == "given_up" and last[match] == number)
+            for number, (match, reason, cause) in enumerate(rows)
+        ]
+
+    def finish(self) -> None:
+        """Do nothing: whatever is written is on the disk."""

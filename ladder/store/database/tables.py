@@ -1,0 +1,284 @@
+"""The tables of a ladder's database.
+
+Results are facts: rows of them are written once, when a match ends, and never changed. What people decide is a fact,
+too: a row of `acts`. Four columns repeat what facts say, because each page asks for them: `bots.active`,
+`versions.state`, `matches.rates` and `match_bots`' sums. Whoever writes the fact writes them in the same transaction.
+
+Times are seconds since 1970, UTC. Nothing is ordered by them: clocks are set back. Ids only grow.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+__all__ = [
+    "TABLES",
+    "acts",
+    "boards",
+    "bots",
+    "exchanges",
+    "faults",
+    "files",
+    "finals",
+    "games",
+    "logs",
+    "match_bots",
+    "matches",
+    "owners",
+    "records",
+    "runners",
+    "settings",
+    "steps",
+    "versions",
+    "voids",
+]
+
+TABLES = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+# What `init` was asked for, as JSON: the terms of play, the key, the ladder's name. A row is never changed.
+settings = Table(
+    "settings",
+    TABLES,
+    Column("name", String(40), primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+owners = Table(
+    "owners",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("login", String(100), nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("email", Text),
+    Column("section", Text),
+    Column("pseudonym", String(100), nullable=False, unique=True),
+    Column("staff", Boolean, nullable=False),
+    Column("at", Float, nullable=False),
+)
+
+bots = Table(
+    "bots",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("owner", ForeignKey("owners.id"), nullable=False, index=True),
+    Column("name", String(100), nullable=False, unique=True),
+    Column("reference", Boolean, nullable=False),
+    Column("active", Integer),  # the version that plays; no foreign key, which would close a circle
+    Column("at", Float, nullable=False),
+)
+
+# Numbers of a bot's versions count from 1. `digest` is of what was submitted, `built` of what is played.
+versions = Table(
+    "versions",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("bot", ForeignKey("bots.id"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("file", Text),  # of a bare file: its name
+    Column("built", String(64)),
+    Column("words", Text),  # the command that starts it, as JSON, from the examination
+    Column("state", String(10), nullable=False, index=True),  # queued, examined (at the moment), fit, unfit
+    Column("runner", String(40)),  # that examines it
+    Column("attempts", Integer, nullable=False),  # at an examination that failed through the host
+    Column("reason", Text),  # why it is unfit
+    Column("at", Float, nullable=False),
+    Column("examined_at", Float),
+    UniqueConstraint("bot", "number"),
+)
+
+# Compressed archives of bots, by the digest of what they hold and a bare file's name.
+files = Table(
+    "files",
+    TABLES,
+    Column("digest", String(64), primary_key=True),
+    Column("file", String(255), primary_key=True),  # "" for a folder
+    Column("data", LargeBinary, nullable=False),
+)
+
+steps = Table(
+    "steps",
+    TABLES,
+    Column("version", ForeignKey("versions.id"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("data", Text, nullable=False),  # JSON
+)
+
+acts = Table(
+    "acts",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("at", Float, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("what", String(20), nullable=False),
+    Column("bot", ForeignKey("bots.id"), index=True),
+    Column("version", ForeignKey("versions.id")),
+    Column("match", ForeignKey("matches.id")),
+    Column("why", Text, nullable=False),
+)
+
+# A process that plays. `beat` grows while it lives; others take its matches when it doesn't for a while.
+runners = Table(
+    "runners",
+    TABLES,
+    Column("id", String(40), primary_key=True),
+    Column("host", Text, nullable=False),  # with the boot's id: process numbers mean nothing beyond it
+    Column("pid", Integer, nullable=False),
+    Column("started", Text, nullable=False),  # the process's start, as its kernel tells it
+    Column("beat", Integer, nullable=False),
+    Column("width", Integer, nullable=False),  # matches side by side
+    Column("at", Float, nullable=False),
+    Column("ended", Boolean, nullable=False),
+)
+
+finals = Table(
+    "finals",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(100), nullable=False, unique=True),
+    Column("commitment", String(64), nullable=False),  # SHA-256 of the key
+    Column("key", String(64), nullable=False),  # to be shown once `revealed`
+    Column("versions", Text, nullable=False),  # JSON: ids in the order of the plan
+    Column("games", Integer, nullable=False),
+    Column("revealed", Boolean, nullable=False),
+    Column("at", Float, nullable=False),
+)
+
+# state: queued, leased, ended. cause, of one that ended: played, given_up, cancelled.
+matches = Table(
+    "matches",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("kind", String(10), nullable=False),  # rated, qualifying, challenge, final
+    Column("round", Integer),
+    Column("final", ForeignKey("finals.id")),
+    Column("place", Integer),  # in the final's plan
+    Column("by", ForeignKey("owners.id")),  # who asked for a challenge
+    Column("state", String(10), nullable=False),
+    Column("runner", String(40)),
+    Column("attempts", Integer, nullable=False),
+    Column("cause", String(10)),
+    Column("reason", Text),
+    Column("rates", Boolean, nullable=False),  # it was played, its kind rates, and nobody voided it
+    Column("at", Float, nullable=False),
+    Column("ended_at", Float),
+    Index("ix_matches_todo", "state", "kind", "id"),
+    Index("ix_matches_rates", "rates", "kind", "id"),
+    Index("ix_matches_final", "final", "place"),
+)
+
+# One row for each seat of the table. `place` is the bot's among those of the match's spec.
+match_bots = Table(
+    "match_bots",
+    TABLES,
+    Column("match", ForeignKey("matches.id"), primary_key=True),
+    Column("place", Integer, primary_key=True),
+    Column("version", ForeignKey("versions.id"), nullable=False),
+    Column("games", Integer, nullable=False),
+    Column("wins", Float, nullable=False),  # a draw among j is 1/j
+    Column("forfeits", Integer, nullable=False),
+    Column("faults", Integer, nullable=False),
+    Column("requests", Integer, nullable=False),
+    Column("time_us", BigInteger, nullable=False),  # of its own, for all requests
+    Column("slowest_us", BigInteger, nullable=False),
+    Column("peak_bytes", BigInteger),
+    Index("ix_match_bots_version", "version", "match"),
+    sqlite_with_rowid=False,
+)
+
+# Seats as places of the match's table: "2031" says that place 2 had seat 0.
+games = Table(
+    "games",
+    TABLES,
+    Column("match", ForeignKey("matches.id"), primary_key=True),
+    Column("game", Integer, primary_key=True),
+    Column("seats", String(10), nullable=False),
+    Column("winner", Integer),
+    Column("reason", String(20), nullable=False),
+    Column("survivors", String(10), nullable=False),
+    Column("eliminated", Text, nullable=False),  # "seat:turn seat:turn"
+    Column("turns", Integer, nullable=False),
+    Column("forfeits", String(10), nullable=False),
+    sqlite_with_rowid=False,
+)
+
+faults = Table(
+    "faults",
+    TABLES,
+    Column("match", ForeignKey("matches.id"), primary_key=True),
+    Column("game", Integer, primary_key=True),
+    Column("seat", Integer, primary_key=True),
+    Column("number", Integer, primary_key=True),  # in the game's list
+    Column("version", ForeignKey("versions.id"), nullable=False),
+    Column("code", String(40), nullable=False),
+    Column("count", Integer, nullable=False),
+    Index("ix_faults_version", "version", "code"),
+    sqlite_with_rowid=False,
+)
+
+# The first few faulty exchanges of each kind of a version, as a store keeps them.
+exchanges = Table(
+    "exchanges",
+    TABLES,
+    Column("match", ForeignKey("matches.id"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("version", ForeignKey("versions.id"), nullable=False),
+    Column("code", String(40), nullable=False),
+    Column("data", Text, nullable=False),  # a line of KeptExchange
+    Index("ix_exchanges_version", "version", "code"),
+)
+
+records = Table(
+    "records",
+    TABLES,
+    Column("match", ForeignKey("matches.id"), primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+)
+
+logs = Table(
+    "logs",
+    TABLES,
+    Column("match", ForeignKey("matches.id"), primary_key=True),
+    Column("place", Integer, primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+)
+
+# An attempt at a match that the host failed.
+voids = Table(
+    "voids",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("match", ForeignKey("matches.id"), nullable=False, index=True),
+    Column("runner", String(40), nullable=False),
+    Column("at", Float, nullable=False),
+    Column("reason", Text, nullable=False),
+)
+
+# What the newest fold over the results said, as JSON; and of each day the last, for trends.
+boards = Table(
+    "boards",
+    TABLES,
+    Column("day", String(10), primary_key=True),
+    Column("at", Float, nullable=False),
+    Column("data", Text, nullable=False),
+)

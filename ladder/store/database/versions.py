@@ -1,0 +1,298 @@
+"""Bots and their versions: submitted, examined, fit or unfit; one version of a bot plays at a time."""
+
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Select, and_, func, insert, select, update
+
+from ladder.store.database.acts import Act, note_act
+from ladder.store.database.tables import acts, bots, files, owners, steps, versions
+
+__all__ = [
+    "EXAMINED",
+    "FIT",
+    "QUEUED",
+    "UNFIT",
+    "KnownBot",
+    "Version",
+    "activate",
+    "active_at",
+    "active_versions",
+    "add_version",
+    "all_bots",
+    "claim_exam",
+    "end_exam",
+    "find_bot",
+    "find_version",
+    "get_file",
+    "get_steps",
+    "ids_of_labels",
+    "put_bot",
+    "put_file",
+    "release_exam",
+    "rest",
+    "submitted_since",
+    "versions_of",
+]
+
+QUEUED, EXAMINED, FIT, UNFIT = "queued", "examined", "fit", "unfit"
+EXAM_ATTEMPTS = 3  # that this many hosts failed: the version is unfit then, and says so
+
+
+@dataclass(frozen=True, slots=True)
+class KnownBot:
+    """A bot, with its owner's login and pseudonym. `active` is the id of the version that plays."""
+
+    id: int
+    name: str
+    owner: int
+    login: str
+    pseudonym: str
+    reference: bool
+    active: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a bot. `label` is what results call it: "honest@3". `words` start it, once it was examined."""
+
+    id: int
+    bot: int
+    name: str
+    number: int
+    owner: int
+    reference: bool
+    digest: str
+    file: str | None
+    built: str | None
+    words: tuple[str, ...] | None
+    state: str
+    attempts: int
+    reason: str | None
+    at: float
+    examined_at: float | None
+
+    @property
+    def label(self) -> str:
+        """Return the version's name in results."""
+        return f"{self.name}@{self.number}"
+
+
+_BOT = select(
+    bots.c.id, bots.c.name, bots.c.owner, owners.c.login, owners.c.pseudonym, bots.c.reference, bots.c.active
+).join(owners, owners.c.id == bots.c.owner)
+
+_VERSION = select(
+    versions.c.id, versions.c.bot, bots.c.name, versions.c.number, bots.c.owner, bots.c.reference, versions.c.digest,
+    versions.c.file, versions.c.built, versions.c.words, versions.c.state, versions.c.attempts, versions.c.reason,
+    versions.c.at, versions.c.examined_at,
+).join(bots, bots.c.id == versions.c.bot)  # fmt: skip
+
+
+def _versions(connection: Connection, query: Select[tuple[object, ...]]) -> list[Version]:
+    found = []
+    for row in connection.execute(query).mappings():
+        words = row["words"]
+        found.append(Version(**{**row, "words": None if words is None else tuple(json.loads(words))}))
+    return found
+
+
+# --- bots -------------------------------------------------------------------------------------------------------------
+
+
+def put_bot(connection: Connection, name: str, owner: int, at: float, reference: bool = False) -> int:
+    """Return the id of a bot, which is made if there is none of the name. Whose it is, is the caller's to check."""
+    known = find_bot(connection, name)
+    if known is not None:
+        return known.id
+    made = insert(bots).values(name=name, owner=owner, at=at, reference=reference).returning(bots.c.id)
+    return int(connection.execute(made).scalar_one())
+
+
+def find_bot(connection: Connection, name: str) -> KnownBot | None:
+    """Return the bot of a name, None if there is none."""
+    row = connection.execute(_BOT.where(bots.c.name == name)).one_or_none()
+    return None if row is None else KnownBot(*row)
+
+
+def all_bots(connection: Connection) -> list[KnownBot]:
+    """Return all bots, in order of name."""
+    return [KnownBot(*row) for row in connection.execute(_BOT.order_by(bots.c.name))]
+
+
+# --- versions ---------------------------------------------------------------------------------------------------------
+
+
+def add_version(connection: Connection, bot: int, digest: str, file: str | None, at: float) -> int:
+    """Add a bot's next version, to be examined; return its id. Its file is there already."""
+    last = connection.scalar(select(func.max(versions.c.number)).where(versions.c.bot == bot)) or 0
+    values = {"bot": bot, "number": last + 1, "digest": digest, "file": file, "state": QUEUED, "attempts": 0, "at": at}
+    return int(connection.execute(insert(versions).values(values).returning(versions.c.id)).scalar_one())
+
+
+def find_version(connection: Connection, id: int) -> Version:
+    """Return a version. Raises KeyError if there is none of the id."""
+    found = _versions(connection, _VERSION.where(versions.c.id == id))
+    if not found:
+        raise KeyError(id)
+    return found[0]
+
+
+def versions_of(connection: Connection, bot: int) -> list[Version]:
+    """Return a bot's versions, in order of number."""
+    return _versions(connection, _VERSION.where(versions.c.bot == bot).order_by(versions.c.number))
+
+
+def active_versions(connection: Connection) -> list[Version]:
+    """Return the versions that play, in order of id."""
+    return _versions(connection, _VERSION.where(bots.c.active == versions.c.id).order_by(versions.c.id))
+
+
+def ids_of_labels(connection: Connection, labels: Sequence[str]) -> dict[str, int]:
+    """Return the ids of versions by their labels. Raises KeyError for a label of none."""
+    found = {}
+    for label in labels:
+        name, _, number = label.rpartition("@")
+        query = (
+            select(versions.c.id)
+            .join(bots, bots.c.id == versions.c.bot)
+            .where(bots.c.name == name, versions.c.number == int(number))
+        )
+        id = connection.scalar(query)
+        if id is None:
+            raise KeyError(label)
+        found[label] = id
+    return found
+
+
+def submitted_since(connection: Connection, owner: int, at: float) -> int:
+    """Count the versions that an owner submitted from a time on; a reference bot's don't count."""
+    query = select(func.count()).select_from(versions.join(bots, bots.c.id == versions.c.bot))
+    found = connection.scalar(query.where(bots.c.owner == owner, versions.c.at >= at, bots.c.reference.is_(False)))
+    return int(found or 0)
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def put_file(connection: Connection, digest: str, file: str | None, archive: bytes) -> None:
+    """Keep the archive of a bot's files, once."""
+    key = {"digest": digest, "file": file or ""}
+    known = select(files.c.digest).where(files.c.digest == digest, files.c.file == key["file"])
+    if connection.execute(known).first() is None:
+        connection.execute(insert(files).values(**key, data=zlib.compress(archive)))
+
+
+def get_file(connection: Connection, digest: str, file: str | None) -> bytes:
+    """Return the archive of a bot's files. Raises KeyError if they aren't kept."""
+    data = connection.scalar(select(files.c.data).where(files.c.digest == digest, files.c.file == (file or "")))
+    if data is None:
+        raise KeyError(digest)
+    return zlib.decompress(data)
+
+
+# --- examinations -----------------------------------------------------------------------------------------------------
+
+
+def claim_exam(connection: Connection, runner: str, holding: Sequence[int]) -> Version | None:
+    """Give a runner the version that is next to be examined, None if there is none.
+
+    `holding` are those that it examines now. One that is its own and isn't among them was given in a transaction whose
+    answer was lost.
+    """
+    lost = and_(versions.c.state == EXAMINED, versions.c.runner == runner, versions.c.id.not_in(holding))
+    for which in (lost, versions.c.state == QUEUED):
+        found = _versions(connection, _VERSION.where(which).order_by(versions.c.id).limit(1))
+        if found:
+            connection.execute(
+                update(versions).where(versions.c.id == found[0].id).values(state=EXAMINED, runner=runner)
+            )
+            return found[0]
+    return None
+
+
+def release_exam(connection: Connection, version: int, failed: str | None) -> bool:
+    """Let a version be examined again; return whether it is given up as unfit, for `failed`: how the host failed."""
+    state, attempts = connection.execute(
+        select(versions.c.state, versions.c.attempts).where(versions.c.id == version)
+    ).one()
+    if state != EXAMINED:
+        return False
+    attempts += failed is not None
+    given_up = attempts >= EXAM_ATTEMPTS
+    values = {"state": UNFIT if given_up else QUEUED, "runner": None, "attempts": attempts}
+    if given_up:
+        values["reason"] = f"it could not be examined: {failed}"
+    connection.execute(update(versions).where(versions.c.id == version).values(**values))
+    return bool(given_up)
+
+
+def end_exam(
+    connection: Connection,
+    version: int,
+    told: Sequence[str],
+    reason: str | None,
+    words: Sequence[str] | None,
+    built: str | None,
+    at: float,
+) -> bool:
+    """Write what an examination found, once: `told` are its steps. Without a `reason` the version is fit, and plays.
+
+    Returns whether this call wrote it.
+    """
+    found = find_version(connection, version)
+    if found.state not in (QUEUED, EXAMINED):
+        return False
+    rows = [{"version": version, "number": number, "data": data} for number, data in enumerate(told, 1)]
+    if rows:
+        connection.execute(insert(steps), rows)
+    connection.execute(
+        update(versions)
+        .where(versions.c.id == version)
+        .values(
+            state=FIT if reason is None else UNFIT,
+            runner=None,
+            reason=reason,
+            words=None if words is None else json.dumps(list(words)),
+            built=built,
+            examined_at=at,
+        )
+    )
+    return True
+
+
+def get_steps(connection: Connection, version: int) -> list[str]:
+    """Return the steps of a version's examination, as they were written."""
+    return list(connection.scalars(select(steps.c.data).where(steps.c.version == version).order_by(steps.c.number)))
+
+
+# --- who plays --------------------------------------------------------------------------------------------------------
+
+
+def activate(connection: Connection, version: Version, who: str, why: str, at: float) -> None:
+    """Let a fit version play, in place of the one that did."""
+    note_act(connection, Act(who, "activate", why, at, bot=version.bot, version=version.id))
+    connection.execute(update(bots).where(bots.c.id == version.bot).values(active=version.id))
+
+
+def rest(connection: Connection, bot: int, what: str, who: str, why: str, at: float) -> None:
+    """Let no version of a bot play any more; `what` is disable or bench."""
+    active = connection.scalar(select(bots.c.active).where(bots.c.id == bot))
+    note_act(connection, Act(who, what, why, at, bot=bot, version=active))
+    connection.execute(update(bots).where(bots.c.id == bot).values(active=None))
+
+
+def active_at(connection: Connection, at: float) -> dict[int, int]:
+    """Return which version of each bot played at a time, by bot."""
+    playing: dict[int, int] = {}
+    query = select(acts.c.what, acts.c.bot, acts.c.version).where(
+        acts.c.what.in_(("activate", "disable", "bench")), acts.c.at <= at
+    )
+    for what, bot, version in connection.execute(query.order_by(acts.c.id)):
+        if what == "activate":
+            playing[bot] = version
+        else:
+            playing.pop(bot, None)
+    return playing
