@@ -7,6 +7,7 @@ refuses to look for such a sandbox on behalf of a test without the marker.
 """
 
 import ctypes
+import itertools
 import os
 import random
 import re
@@ -21,6 +22,7 @@ from hypothesis import HealthCheck, settings
 from arena.coup import COUP, FIELDS, PRESETS, Ruleset, changed, plain
 from arena.sandbox import ISOLATING, PR_SET_CHILD_SUBREAPER, become_subreaper, why_not
 from tests.place import Place
+from tests.postgres import Postgres, postgres, why_no_postgres
 
 # How long an example takes depends on what else the machine does.
 settings.register_profile("arena", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -39,6 +41,8 @@ TOGETHER = (
     # They stop and kill an engine of their own.
     re.compile(r"test_docker_box\.py::test_(a_daemon)_that"),
 )
+
+DATABASES = itertools.count()
 
 RUNNING = pytest.StashKey[pytest.Item]()
 
@@ -130,6 +134,20 @@ def nobodys_reaper() -> Iterator[None]:
     if become_subreaper.cache_info().currsize:
         become_subreaper.cache_clear()
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Postgres]:
+    """Give a PostgreSQL server, or skip."""
+    demand("postgresql", why_no_postgres())
+    with postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres_server: Postgres) -> str:
+    """Give the URL of an empty database of its own."""
+    return postgres_server.create(f"test{next(DATABASES)}")
 
 
 @pytest.fixture(scope="session")

@@ -78,6 +78,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "ladder.executors": (),
     "ladder.runner": ("ladder.executors",),
     "ladder.store": ("ladder.results",),
+    "ladder.store.database": ("ladder.results",),
 }
 
 # What makes a result depend on when and where it is computed, or talks to the world.

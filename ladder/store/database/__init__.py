@@ -26,6 +26,7 @@ from ladder.store.database.queue import (
     count_todo,
     fail,
     put_matches,
+    put_table,
     release,
     release_all,
     table_of,
@@ -45,6 +46,7 @@ from ladder.store.database.runners import Runner, Watch, beat, join, leave, livi
 from ladder.store.database.schema import NEWEST, prepare
 from ladder.store.database.settings import get_settings, put_settings
 from ladder.store.database.store import LadderStore
+from ladder.store.database.tables import TABLES
 from ladder.store.database.versions import (
     EXAMINED,
     FIT,
@@ -87,6 +89,7 @@ __all__ = [
     "QUALIFYING",
     "QUEUED",
     "RATED",
+    "TABLES",
     "UNFIT",
     "WAITING",
     "Act",
@@ -139,6 +142,7 @@ __all__ = [
     "put_matches",
     "put_owners",
     "put_settings",
+    "put_table",
     "rated_seats",
     "release",
     "release_all",

@@ -29,6 +29,7 @@ __all__ = [
     "count_todo",
     "fail",
     "put_matches",
+    "put_table",
     "release",
     "release_all",
     "table_of",
@@ -121,13 +122,14 @@ def fail(connection: Connection, match: int, runner: str, reason: str, at: float
     state, holder, attempts = row.one()
     if state != LEASED or holder != runner:
         return False
-    connection.execute(insert(voids).values(match=match, runner=runner, at=at, reason=reason))
     attempts += 1
+    given_up = attempts >= ATTEMPTS
+    connection.execute(insert(voids).values(match=match, runner=runner, at=at, reason=reason, given_up=given_up))
     values = {"attempts": attempts, "state": WAITING, "runner": None}
-    if attempts >= ATTEMPTS:
+    if given_up:
         values |= {"state": ENDED, "cause": GIVEN_UP, "reason": reason, "ended_at": at}
     connection.execute(update(matches).where(matches.c.id == match).values(**values))
-    return bool(attempts >= ATTEMPTS)
+    return bool(given_up)
 
 
 def release(connection: Connection, match: int, runner: str) -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, and_, delete, insert, select, update
+from sqlalchemy import Connection, and_, delete, func, insert, select, update
 
 from ladder.results import GameResult
 from ladder.store.database.queue import ENDED, FINAL, PLAYED, RATED
@@ -41,8 +41,12 @@ _RATING = (RATED, FINAL)
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A version's part in a match that rates: how many games it won, a draw among j as 1/j."""
+    """A version's part in a match that rates: how many games it won, a draw among j as 1/j.
 
+    ended: the number of the match among all that were played, by the order of their ends.
+    """
+
+    ended: int
     match: int
     version: int
     games: int
@@ -91,10 +95,11 @@ def keep_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
     if rows:
         connection.execute(insert(logs), rows)
     _keep_exchanges(connection, played.exchanges, version)
+    last = connection.scalar(select(func.max(matches.c.ended))) or 0
     connection.execute(
         update(matches)
         .where(matches.c.id == match)
-        .values(state=ENDED, cause=PLAYED, rates=kind in _RATING, runner=None, ended_at=at)
+        .values(state=ENDED, cause=PLAYED, rates=kind in _RATING, runner=None, ended=last + 1, ended_at=at)
     )
     return True
 
@@ -212,12 +217,12 @@ def match_results(connection: Connection, match: int) -> tuple[GameResult, ...]:
 
 
 def rated_seats(connection: Connection, after: int = 0, kind: str = RATED, final: int | None = None) -> Iterator[Seat]:
-    """Yield the seats of all matches of a kind that rate, of ids beyond `after`, in order of match."""
+    """Yield the seats of all matches of a kind that rate, in the order of their ends, from the one after `after`."""
     query = (
-        select(match_bots.c.match, match_bots.c.version, match_bots.c.games, match_bots.c.wins)
+        select(matches.c.ended, match_bots.c.match, match_bots.c.version, match_bots.c.games, match_bots.c.wins)
         .join(matches, matches.c.id == match_bots.c.match)
-        .where(matches.c.rates, matches.c.kind == kind, matches.c.id > after)
-        .order_by(matches.c.id, match_bots.c.place)
+        .where(matches.c.rates, matches.c.kind == kind, matches.c.ended > after)
+        .order_by(matches.c.ended, match_bots.c.place)
     )
     if final is not None:
         query = query.where(matches.c.final == final)

@@ -38,14 +38,16 @@ class LadderStore:
 
     def void(self, void: VoidMatch) -> None:
         """Note that an attempt at a match was void. The queue counts attempts: this doesn't."""
-        values = {"match": void.match, "runner": "", "at": self._clock(), "reason": void.reason}
+        values = {"match": void.match, "runner": "", "at": self._clock(), "reason": void.reason} | {
+            "given_up": void.given_up
+        }
         self._database.write(lambda connection: connection.execute(insert(voids).values(values)))
 
     def kept(self) -> list[int]:
-        """Return the matches that were played, in order of id."""
+        """Return the matches that were played, in the order in which they ended."""
         with self._database.read() as connection:
             return list(
-                connection.scalars(select(matches.c.id).where(matches.c.cause == PLAYED).order_by(matches.c.id))
+                connection.scalars(select(matches.c.id).where(matches.c.cause == PLAYED).order_by(matches.c.ended))
             )
 
     def results(self, match: int) -> tuple[GameResult, ...]:
@@ -60,14 +62,9 @@ class LadderStore:
 
     def voids(self) -> list[VoidMatch]:
         """Return the void attempts of all times."""
-        query = select(voids.c.match, voids.c.reason, matches.c.cause).join(matches, matches.c.id == voids.c.match)
+        query = select(voids.c.match, voids.c.reason, voids.c.given_up).order_by(voids.c.id)
         with self._database.read() as connection:
-            rows = connection.execute(query.order_by(voids.c.id)).all()
-        last = {match: number for number, (match, _, _) in enumerate(rows)}
-        return [
-            VoidMatch(match, reason, cause == "given_up" and last[match] == number)
-            for number, (match, reason, cause) in enumerate(rows)
-        ]
+            return [VoidMatch(*row) for row in connection.execute(query)]
 
     def finish(self) -> None:
         """Do nothing: whatever is written is on the disk."""

@@ -180,9 +180,10 @@ matches = Table(
     Column("reason", Text),
     Column("rates", Boolean, nullable=False),  # it was played, its kind rates, and nobody voided it
     Column("at", Float, nullable=False),
+    Column("ended", Integer, unique=True),  # of those that were played: counts from 1 in the order of their ends
     Column("ended_at", Float),
     Index("ix_matches_todo", "state", "kind", "id"),
-    Index("ix_matches_rates", "rates", "kind", "id"),
+    Index("ix_matches_rates", "rates", "kind", "ended"),
     Index("ix_matches_final", "final", "place"),
 )
 
@@ -272,6 +273,7 @@ voids = Table(
     Column("runner", String(40), nullable=False),
     Column("at", Float, nullable=False),
     Column("reason", Text, nullable=False),
+    Column("given_up", Boolean, nullable=False),  # it was the last attempt
 )
 
 # What the newest fold over the results said, as JSON; and of each day the last, for trends.

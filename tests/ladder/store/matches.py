@@ -10,7 +10,7 @@ def results_of(record: str) -> tuple[GameResult, ...]:
     if mark == "broken":
         raise FolderError("the record is cut off")
     return tuple(
-        GameResult(int(match), game, ("a", "b"), 0, letter, (0,), ((1, 3),), 3, (), ())
+        GameResult(int(match), game, ("a@1", "b@1"), 0, letter, (0,), ((1, 3),), 3, (), ())
         for game, letter in enumerate(mark)
     )
 
@@ -26,6 +26,6 @@ def match_of(
     return PlayedMatch(number, record, results_of(record), logs, exchanges)
 
 
-def exchange_of(match: int, code: str = "bad_json", got: bytes | None = b"oops", bot: str = "a") -> KeptExchange:
+def exchange_of(match: int, code: str = "bad_json", got: bytes | None = b"oops", bot: str = "a@1") -> KeptExchange:
     """Return a faulty exchange of the match's first game."""
     return KeptExchange(match, bot, code, 0, 3, b'{"type":"request"}', got)

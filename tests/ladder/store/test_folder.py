@@ -244,9 +244,9 @@ def test_faulty_exchanges_are_there_in_a_later_session_and_safe_to_print(tmp_pat
     folder.keep(match_of(1))
     assert not (folder.path / "faults").exists()
     folder.keep(match_of(0, exchanges=(exchange_of(0, got=b"\x1b[2J"),)))
-    assert list(loaded(folder).exchanges("a")) == [exchange_of(0, got=b"\x1b[2J")]
-    assert [path.name for path in (folder.path / "faults").iterdir()] == ["a.jsonl"]
-    assert folder.exchanges_file("a").read_text().rstrip("\n").isprintable()
+    assert list(loaded(folder).exchanges("a@1")) == [exchange_of(0, got=b"\x1b[2J")]
+    assert [path.name for path in (folder.path / "faults").iterdir()] == ["a%000401.jsonl"]
+    assert folder.exchanges_file("a@1").read_text().rstrip("\n").isprintable()
 
 
 def test_what_a_match_left_that_was_not_kept_counts_for_nothing_and_is_replaced(tmp_path: Path) -> None:
@@ -256,14 +256,14 @@ def test_what_a_match_left_that_was_not_kept_counts_for_nothing_and_is_replaced(
         folder.keep(match_of(match, exchanges=(exchange_of(match),)))
     folder.record(1).unlink()
     later = loaded(folder)
-    assert list(later.exchanges("a")) == [exchange_of(0), exchange_of(2)]
+    assert list(later.exchanges("a@1")) == [exchange_of(0), exchange_of(2)]
     later.keep(match_of(1, exchanges=(exchange_of(1, got=b"again"),)))
-    assert list(later.exchanges("a")) == [exchange_of(0), exchange_of(1, got=b"again"), exchange_of(2)]
+    assert list(later.exchanges("a@1")) == [exchange_of(0), exchange_of(1, got=b"again"), exchange_of(2)]
     folder.record(1).unlink()
     later = loaded(folder)
     later.keep(match_of(1))
-    assert list(later.exchanges("a")) == [exchange_of(0), exchange_of(2)]
-    assert folder.exchanges_file("a").read_text().count("\n") == 2
+    assert list(later.exchanges("a@1")) == [exchange_of(0), exchange_of(2)]
+    assert folder.exchanges_file("a@1").read_text().count("\n") == 2
 
 
 @pytest.mark.parametrize("text", ["{", "7", "{}", '{"match":0}', "\xff"])
@@ -271,9 +271,9 @@ def test_a_file_of_exchanges_that_was_changed_is_named(tmp_path: Path, text: str
     """With the way out."""
     folder = fresh(tmp_path)
     folder.keep(match_of(0, exchanges=(exchange_of(0),)))
-    folder.exchanges_file("a").write_bytes(text.encode("latin-1"))
-    with pytest.raises(FolderError, match=r"faults/a\.jsonl was changed: .*; remove it, and go on"):
-        loaded(folder).exchanges("a")
+    folder.exchanges_file("a@1").write_bytes(text.encode("latin-1"))
+    with pytest.raises(FolderError, match=r"faults/a%000401\.jsonl was changed: .*; remove it, and go on"):
+        loaded(folder).exchanges("a@1")
 
 
 def test_only_one_plays_in_a_folder(tmp_path: Path) -> None:

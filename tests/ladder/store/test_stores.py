@@ -1,12 +1,15 @@
 """What every store promises. A new one is tried here by its line of STORES."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from itertools import permutations
 from pathlib import Path
 
 import pytest
 
 from ladder.store import FEW, RunFolder, Store, VoidMatch
+from ladder.store.database import LadderStore
+from tests.ladder.store.databases import ladder, numbered
 from tests.ladder.store.matches import exchange_of, match_of, results_of
 from tests.ladder.store.memory import MemoryStore
 
@@ -17,14 +20,23 @@ def folder(path: Path) -> RunFolder:
     return store
 
 
-STORES: dict[str, Callable[[Path], Store]] = {"folder": folder, "memory": lambda path: MemoryStore()}
+STORES: dict[str, Callable[[Path], Store]] = {
+    "folder": folder,
+    "memory": lambda path: MemoryStore(),
+}
 
-every_store = pytest.mark.parametrize("name", STORES)
+every_store = pytest.mark.parametrize("name", [*STORES, "sqlite", "postgresql"])
 
 
 @pytest.fixture
-def store(name: str, tmp_path: Path) -> Store:
-    return STORES[name](tmp_path)
+def store(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
+    if name in STORES:
+        yield STORES[name](tmp_path)
+        return
+    url = request.getfixturevalue("postgres_url") if name == "postgresql" else f"sqlite:///{tmp_path}/ladder.db"
+    with closing(ladder(url)) as database:
+        numbered(database, range(6))
+        yield LadderStore(database)
 
 
 @every_store
@@ -98,11 +110,11 @@ def test_the_first_faulty_exchanges_of_each_kind_and_bot_are_kept(store: Store, 
     """Whatever match ends first; a kind that comes late has its examples, too."""
     for match in order:
         rare = (exchange_of(match, "timeout", None),) if match == FEW + 1 else ()
-        store.keep(match_of(match, exchanges=(exchange_of(match), *rare, exchange_of(match, bot="b"))))
+        store.keep(match_of(match, exchanges=(exchange_of(match), *rare, exchange_of(match, bot="b@1"))))
     common = [exchange_of(match) for match in range(FEW)]
-    assert list(store.exchanges("a")) == [*common, exchange_of(FEW + 1, "timeout", None)]
-    assert list(store.exchanges("b")) == [exchange_of(match, bot="b") for match in range(FEW)]
-    assert list(store.exchanges("c")) == []
+    assert list(store.exchanges("a@1")) == [*common, exchange_of(FEW + 1, "timeout", None)]
+    assert list(store.exchanges("b@1")) == [exchange_of(match, bot="b@1") for match in range(FEW)]
+    assert list(store.exchanges("c@1")) == []
 
 
 @every_store
@@ -110,7 +122,7 @@ def test_a_match_that_comes_twice_has_its_faulty_exchanges_once(store: Store) ->
     """The first counts, as for its results."""
     store.keep(match_of(0, exchanges=(exchange_of(0),)))
     store.keep(match_of(0, exchanges=(exchange_of(0, got=b"other"), exchange_of(0, "timeout"))))
-    assert list(store.exchanges("a")) == [exchange_of(0)]
+    assert list(store.exchanges("a@1")) == [exchange_of(0)]
 
 
 @every_store
@@ -118,4 +130,4 @@ def test_a_match_that_comes_twice_has_its_faulty_exchanges_once(store: Store) ->
 def test_an_exchange_is_kept_as_it_crossed_the_pipe(store: Store, got: bytes | None) -> None:
     """Byte for byte, whatever a bot sent."""
     store.keep(match_of(0, exchanges=(exchange_of(0, got=got),)))
-    assert list(store.exchanges("a")) == [exchange_of(0, got=got)]
+    assert list(store.exchanges("a@1")) == [exchange_of(0, got=got)]

@@ -98,14 +98,16 @@ def upgrade() -> None:
         sa.Column("reason", sa.Text(), nullable=True),
         sa.Column("rates", sa.Boolean(), nullable=False),
         sa.Column("at", sa.Float(), nullable=False),
+        sa.Column("ended", sa.Integer(), nullable=True),
         sa.Column("ended_at", sa.Float(), nullable=True),
         sa.ForeignKeyConstraint(["by"], ["owners.id"], name=op.f("fk_matches_by")),
         sa.ForeignKeyConstraint(["final"], ["finals.id"], name=op.f("fk_matches_final")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_matches")),
+        sa.UniqueConstraint("ended", name=op.f("uq_matches_ended")),
     )
     with op.batch_alter_table("matches", schema=None) as batch_op:
         batch_op.create_index("ix_matches_final", ["final", "place"], unique=False)
-        batch_op.create_index("ix_matches_rates", ["rates", "kind", "id"], unique=False)
+        batch_op.create_index("ix_matches_rates", ["rates", "kind", "ended"], unique=False)
         batch_op.create_index("ix_matches_todo", ["state", "kind", "id"], unique=False)
 
     op.create_table(
@@ -168,6 +170,7 @@ def upgrade() -> None:
         sa.Column("runner", sa.String(length=40), nullable=False),
         sa.Column("at", sa.Float(), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("given_up", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(["match"], ["matches.id"], name=op.f("fk_voids_match")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_voids")),
     )

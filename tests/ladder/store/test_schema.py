@@ -1,0 +1,54 @@
+"""The schema of a ladder's database: new ones, old ones, and those of others."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import text
+
+from ladder.store.database import TABLES, Database, DatabaseError, prepare
+from tests.ladder.store.databases import ladder
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "postgresql":
+        return str(request.getfixturevalue("postgres_url"))
+    return f"sqlite:///{tmp_path}/ladder.db"
+
+
+def test_the_revisions_make_the_tables(url: str) -> None:
+    """So nobody changes a table and forgets the revision."""
+    with closing(ladder(url)) as database, database.read() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), TABLES) == []
+
+
+def test_a_database_holds_one_ladder(url: str) -> None:
+    """And one that holds none isn't taken for an empty one."""
+    with closing(Database(url)) as database:
+        with pytest.raises(DatabaseError, match="holds no ladder; make one with arena ladder init"):
+            prepare(database)
+        prepare(database, new=True)
+        prepare(database)
+        with pytest.raises(DatabaseError, match="holds a ladder already"):
+            prepare(database, new=True)
+
+
+def test_the_database_of_a_newer_arena_is_refused(url: str) -> None:
+    """Nothing of it is changed."""
+    with closing(ladder(url)) as database:
+        database.write(lambda connection: connection.execute(text("UPDATE alembic_version SET version_num = '9999'")))
+        with pytest.raises(DatabaseError, match=r"newer arena \(revision 9999\): install that one"):
+            prepare(database)
+
+
+def test_what_is_no_database_is_named(tmp_path: Path) -> None:
+    """In one line, with what to write."""
+    with pytest.raises(DatabaseError, match="write sqlite:///PATH or postgresql"):
+        Database("spring.db")
+    (tmp_path / "ladder.db").write_text("no database at all, but a text that is long enough to be looked at" * 20)
+    with closing(Database(f"sqlite:///{tmp_path}/ladder.db", patience_s=0)) as database:
+        with pytest.raises(DatabaseError, match="file is not a database"):
+            prepare(database)
