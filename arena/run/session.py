@@ -13,7 +13,7 @@ from arena.run.progress import Progress
 from arena.run.worker import NoRoomError, begin, play
 from arena.sandbox import Choice, programs_of, remove_dead_scratch, scratch_folder, sweep, sweep_all
 from ladder.executors import Workers
-from ladder.runner import Completed, Idle, Voided, run
+from ladder.runner import Completed, Idle, Jobs, Voided, run
 from ladder.store import Store, VoidMatch
 
 __all__ = ["HostError", "Run", "clean_up", "local_workers"]
@@ -91,7 +91,7 @@ class Run:
         lost = 0
         checked = self._clock()
         try:
-            for event in run(self._jobs(), play, executor, width, (ArenaError,), pauses_s):
+            for event in run(Jobs(self._jobs(), pauses_s), play, executor, lambda: width, (ArenaError,)):
                 if self._clock() - checked > _CHECK_S:
                     check_unchanged(self.config.bots)
                     checked = self._clock()

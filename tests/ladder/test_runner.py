@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ladder.executors import WorkerDiedError
-from ladder.runner import DEATHS, VOIDS, Completed, Idle, Voided, run
+from ladder.runner import DEATHS, VOIDS, Completed, Idle, Jobs, Voided, run
 
 
 class HostError(Exception):
@@ -74,7 +74,7 @@ def played(play: Callable[[Job], str], names: Iterable[str], width: int = 2) -> 
     """Run jobs with names; return what became of them, in order, without the idle moments."""
     stage = Stage(play)
     told = []
-    for event in run((Job(name) for name in names), play, stage, width, (HostError,)):
+    for event in run(Jobs(Job(name) for name in names), play, stage, lambda: width, (HostError,)):
         match event:
             case Completed(job, result):
                 told.append((job.name, result))
@@ -113,7 +113,7 @@ def test_jobs_are_taken_from_the_plan_as_they_are_needed() -> None:
             yield Job(name)
 
     stage = Stage(script())
-    events = run(plan(), stage.play, stage, 2, (HostError,))
+    events = run(Jobs(plan()), stage.play, stage, lambda: 2, (HostError,))
     next(events)
     assert "".join(taken) in {"abc", "abcd"}
     assert len(list(events)) == 5
@@ -191,7 +191,7 @@ def begun(play: Callable[[Job], str], names: str, width: int, pauses_s: Sequence
 
     stage = Stage(noted)
     jobs = (Job(name) for name in names)
-    for _ in run(jobs, noted, stage, width, (HostError,), pauses_s, clock, clock.sleep):
+    for _ in run(Jobs(jobs, pauses_s, clock), noted, stage, lambda: width, (HostError,), clock.sleep):
         pass
     return times
 
@@ -221,7 +221,7 @@ def test_nothing_else_begins_while_a_void_match_pauses_and_all_places_are_filled
     """Other matches would fail for the same reason. Here two are played at a time."""
     clock = Clock()
     hand = ByHand()
-    events = run(map(Job, "abcde"), script(), hand, 2, (HostError,), (2.0,), clock, clock.sleep)
+    events = run(Jobs(map(Job, "abcde"), (2.0,), clock), script(), hand, lambda: 2, (HostError,), clock.sleep)
     assert isinstance(next(events), Idle)
     assert hand.began == "ab"
     hand.futures["a"].set_exception(HostError("x"))
@@ -269,7 +269,7 @@ def test_places_are_filled_after_a_pause_while_another_match_is_still_played() -
 
         jobs = [Job("a"), Job("b")]
         told = []
-        for event in run(jobs, play, threads, 2, (HostError,), (2.0,), clock, clock.sleep):
+        for event in run(Jobs(jobs, (2.0,), clock), play, threads, lambda: 2, (HostError,), clock.sleep):
             told.append(type(event).__name__)
             clock.now += 1 if isinstance(event, Idle) else 0
         assert told.count("Completed") == 2
@@ -286,7 +286,7 @@ def test_a_match_is_counted_before_the_next_event_is_waited_for() -> None:
     """A consumer that stops in the middle has seen each completed match that it was told of, and no other."""
     stage = Stage(script())
     jobs: Iterable[Job] = [Job(name) for name in "abcd"]
-    events = run(jobs, stage.play, stage, 1, (HostError,))
+    events = run(Jobs(jobs), stage.play, stage, lambda: 1, (HostError,))
     first = next(events)
     assert isinstance(first, Completed)
     assert first.result == "A"
@@ -298,7 +298,7 @@ def test_a_moment_without_news_is_told() -> None:
     """So that a live table moves, and Ctrl-C is heard, while a long match is played."""
     with ThreadPoolExecutor(1) as threads:
         gate: Future[str] = Future()
-        for event in run([Job("a")], lambda job: gate.result(20), threads, 1, (HostError,)):
+        for event in run(Jobs([Job("a")]), lambda job: gate.result(20), threads, lambda: 1, (HostError,)):
             if isinstance(event, Idle):
                 if not gate.done():
                     gate.set_result("done")

@@ -49,6 +49,8 @@ def test_what_is_no_database_is_named(tmp_path: Path) -> None:
     with pytest.raises(DatabaseError, match="write sqlite:///PATH or postgresql"):
         Database("spring.db")
     (tmp_path / "ladder.db").write_text("no database at all, but a text that is long enough to be looked at" * 20)
-    with closing(Database(f"sqlite:///{tmp_path}/ladder.db", patience_s=0)) as database:
-        with pytest.raises(DatabaseError, match="file is not a database"):
-            prepare(database)
+    with (
+        closing(Database(f"sqlite:///{tmp_path}/ladder.db", patience_s=0)) as database,
+        pytest.raises(DatabaseError, match="file is not a database"),
+    ):
+        prepare(database)
