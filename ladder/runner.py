@@ -57,7 +57,7 @@ class Source(Protocol[Job]):
     def take(self) -> Job | None:
         """Return the job that is to begin now, None if there is none or all must wait."""
 
-    def failed(self, job: Job, problem: Exception) -> bool:
+    def failed(self, job: Job, problem: BaseException) -> bool:
         """Take a job back that the host failed or whose worker died; return whether it is given up."""
 
     def completed(self, job: Job) -> None:
@@ -67,7 +67,7 @@ class Source(Protocol[Job]):
 class Jobs(Generic[Job]):
     """A source of given jobs. One that failed begins again before new ones, after a pause; too many failures end it.
 
-    `pauses_s` are the seconds to wait after a job's first, second, ... void, in which nothing else is begun: what failed
+    `pauses_s` are the seconds to wait after a job's first, second, ... void, in which nothing else begins: what failed
     may be coming back. After further ones there is no pause.
     """
 
@@ -95,7 +95,7 @@ class Jobs(Generic[Job]):
         # As long as a void job pauses, no new one begins: it would fail for the same reason.
         return None if self._again else next(self._new, None)
 
-    def failed(self, job: Job, problem: Exception) -> bool:
+    def failed(self, job: Job, problem: BaseException) -> bool:
         """Count a failure; return whether the job is given up."""
         died = isinstance(problem, WorkerDiedError)
         counts = self._counts.setdefault(id(job), [0, 0])
