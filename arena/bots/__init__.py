@@ -9,6 +9,7 @@ from arena.bots.build import build, build_all, build_in_box
 from arena.bots.cache import BotCache
 from arena.bots.digest import MAX_BYTES, MAX_FILES, changed, check_unchanged
 from arena.bots.errors import BotError, shown
+from arena.bots.intake import MOST_UNPACKED, MOST_UPLOAD, Bundle, intake
 from arena.bots.load import check_commands, load
 from arena.bots.portable import NotHereError, PortableBot, portable
 from arena.bots.toml_file import read_toml
@@ -16,10 +17,13 @@ from arena.bots.toml_file import read_toml
 __all__ = [
     "MAX_BYTES",
     "MAX_FILES",
+    "MOST_UNPACKED",
+    "MOST_UPLOAD",
     "ArchiveError",
     "Bot",
     "BotCache",
     "BotError",
+    "Bundle",
     "NotHereError",
     "PortableBot",
     "build",
@@ -28,6 +32,7 @@ __all__ = [
     "changed",
     "check_commands",
     "check_unchanged",
+    "intake",
     "load",
     "pack",
     "portable",

@@ -1,0 +1,438 @@
+"""What owners submit: files, folders, zips and tars, also hostile ones. Source: arena/bots/intake.py."""
+
+import bz2
+import errno
+import gzip
+import io
+import lzma
+import os
+import shutil
+import stat
+import struct
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from arena.bots import MOST_UNPACKED, MOST_UPLOAD, BotCache, BotError, Bundle, PortableBot, intake
+
+RUN = b'run = "python3 bot.py"\n'
+BOT = b"print('hello')\n"
+GOOD = {"bot.toml": RUN, "bot.py": BOT}
+FOLDER, LINK, HARD = tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE
+
+Row = tuple[str, bytes, bytes | str]  # a name, tarfile's kind, content or link
+
+
+def zipped(
+    files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED, modes: dict[str, int] | None = None, system: int = 3
+) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", method) as out:
+        for name, content in files.items():
+            entry = zipfile.ZipInfo(name)
+            entry.create_system = system
+            entry.compress_type = method
+            entry.external_attr = (modes or {}).get(name, 0o644 if system == 3 else 0) << 16
+            out.writestr(entry, content)
+    return made.getvalue()
+
+
+def tarred(*rows: Row, format: int = tarfile.GNU_FORMAT, mode: int = 0o644) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w", format=format) as out:
+        for name, kind, rest in rows:
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.mode, entry.mtime = kind, mode, 1.5  # a half: Python writes it as a pax header
+            if isinstance(rest, bytes):
+                entry.size = len(rest)
+                out.addfile(entry, io.BytesIO(rest))
+            else:
+                entry.linkname = rest
+                out.addfile(entry)
+    return made.getvalue()
+
+
+def files(names: dict[str, bytes]) -> list[Row]:
+    return [(name, tarfile.REGTYPE, content) for name, content in names.items()]
+
+
+def good_tar(*more: Row) -> bytes:
+    return tarred(*files(GOOD), *more)
+
+
+def submitted(folder: Path, data: bytes, name: str = "upload") -> Bundle:
+    """Take in bytes, and demand that nothing of them stays."""
+    path = folder / "temporary"
+    path.write_bytes(data)
+    return intake(path, name)
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "object":
+    """Demand that no temporary file is left, whatever was submitted, and that nothing was written elsewhere."""
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    yield
+    assert list(temporary.iterdir()) == []
+    assert not (tmp_path / "evil").exists()
+
+
+def held(bundle: Bundle, folder: Path) -> dict[str, bytes]:
+    """Return the files of a bundle, through a worker's cache, which compares the digest."""
+    cache = BotCache(Path(tempfile.mkdtemp(dir=folder)))
+    bot = PortableBot("bot", bundle.digest, ("python3",), bundle.file)
+    cache.put(bot, io.BytesIO(bundle.archive))
+    place = cache.place(bot)
+    if bundle.file is not None:
+        return {place.name: place.read_bytes()}
+    return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
+
+
+# --- what is taken ----------------------------------------------------------------------------------------------------
+
+
+def test_a_bot_is_the_same_whichever_way_it_is_submitted(tmp_path: Path) -> None:
+    """As a folder, its bot.toml, a zip or a tar of any compression, with a top folder or flat: bytes and digest."""
+    folder = tmp_path / "mybot"
+    (folder / "data").mkdir(parents=True)
+    for name, content in {**GOOD, "data/book": b"\0" * 100_000}.items():
+        (folder / name).write_bytes(content)
+    found = {intake(folder), intake(folder / "bot.toml")}
+    for kind in ("zip", "tar", "gztar", "bztar", "xztar"):
+        for how in ({"root_dir": folder}, {"root_dir": tmp_path, "base_dir": "mybot"}):
+            made = shutil.make_archive(str(tmp_path / "made" / "mybot"), kind, **how)
+            found.add(intake(Path(made)))
+            os.rename(made, tmp_path / "mislabelled.py")
+            found.add(intake(tmp_path / "mislabelled.py", "mybot"))
+    (bundle,) = found
+    assert (bundle.name, bundle.file) == ("mybot", None)
+    assert held(bundle, tmp_path) == {**GOOD, "data/book": b"\0" * 100_000}
+
+
+@pytest.mark.parametrize("name", ["zip", "tar"])
+def test_an_archive_that_holds_one_program_is_that_program(tmp_path: Path, name: str) -> None:
+    """Also in a folder, and beside what Finder and Python leave."""
+    beside = {"__MACOSX/._mine.py": b"x", "d/.DS_Store": b"x", "d/._mine.py": b"x", "d/__pycache__/mine.pyc": b"x"}
+    made = {"d/mine.py": BOT, **beside}
+    data = zipped(made) if name == "zip" else tarred(*files(made))
+    bundle = submitted(tmp_path, data, "week 3.zip")
+    assert (bundle.name, bundle.file) == ("mine", "mine.py")
+    assert bundle.digest == submitted(tmp_path, BOT, "mine.py").digest
+    assert held(bundle, tmp_path) == {"mine.py": BOT}
+
+
+def test_a_bots_name_is_its_manifests_then_its_folders_then_the_archives(tmp_path: Path) -> None:
+    """In NFC, as Macs decompose names."""
+    assert submitted(tmp_path, zipped({**GOOD, "bot.toml": b'name = "Ada 2"\n' + RUN}), "x.zip").name == "Ada 2"
+    assert submitted(tmp_path, zipped({f"top/{name}": content for name, content in GOOD.items()}), "x.zip").name == (
+        "top"
+    )
+    assert submitted(tmp_path, zipped(GOOD), "x.tar.gz").name == "x"
+    assert submitted(tmp_path, BOT, unicodedata.normalize("NFD", "Zoë.py")).name == "Zoë"
+
+
+def test_pax_headers_are_read(tmp_path: Path) -> None:
+    """As tar of macOS, Python and git write them: a long name, a name that is no ASCII, a long link."""
+    long = "d/" + "é" * 100 + "/" + "x" * 90
+    rows = [*files({**GOOD, long: b"1"}), ("link", LINK, long)]
+    for format in (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT):
+        bundle = submitted(tmp_path, tarred(*rows, format=format))
+        assert held(bundle, tmp_path)[long] == b"1" == held(bundle, tmp_path)["link"]
+
+
+@pytest.mark.needs("git", None if shutil.which("git") else "it isn't installed")
+def test_what_git_archive_writes_is_taken(tmp_path: Path) -> None:
+    """It begins with a header for all entries."""
+    for name, content in GOOD.items():
+        (tmp_path / name).write_bytes(content)
+    author = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    for words in (["init", "-q"], ["add", *GOOD], [*author, "commit", "-qm", "x"]):
+        subprocess.run(["git", "-C", tmp_path, *words], check=True, timeout=60)
+    for kind in ("tar", "tar.gz", "zip"):
+        done = subprocess.run(
+            ["git", "-C", tmp_path, "archive", "--prefix=a/", f"--format={kind}", "HEAD"],
+            stdout=subprocess.PIPE,
+            check=True,
+            timeout=60,
+        )
+        assert held(submitted(tmp_path, done.stdout), tmp_path) == GOOD
+
+
+def test_modes_become_harmless_and_programs_stay_programs(tmp_path: Path) -> None:
+    """Set-user-id, none at all, and none told, as from Windows: there what begins like a program is one."""
+    odd = {"bot.toml": 0o644, "bot.py": stat.S_IFREG | 0o6777, "data": stat.S_IFREG, "run": 0o100}
+    made = {**GOOD, "data": b"#!no", "run": b"x"}
+    rows = [(name, tarfile.REGTYPE, content) for name, content in made.items()]
+    for data, programs in (
+        (zipped(made, modes=odd), {"bot.py", "run"}),
+        (zipped(made, system=0), {"data"}),
+        (tarred(*rows, mode=0), set()),
+        (tarred(*rows, mode=0o7777), set(made)),
+    ):
+        with tarfile.open(fileobj=io.BytesIO(submitted(tmp_path, data).archive)) as archive:
+            modes = {entry.name: entry.mode for entry in archive}
+        assert modes == {name: 0o755 if name in programs else 0o644 for name in made}
+
+
+def test_links_that_stay_are_kept_and_hard_links_are_files(tmp_path: Path) -> None:
+    """A zip's link is an entry whose content is its text."""
+    zip = zipped({**GOOD, "d/up": b"../bot.py"}, modes={"d/up": stat.S_IFLNK | 0o777})
+    for data in (zip, good_tar(("d", FOLDER, ""), ("d/up", LINK, "../bot.py"))):
+        assert held(submitted(tmp_path, data), tmp_path) == {**GOOD, "d/up": BOT}
+    assert held(submitted(tmp_path, good_tar(("same", HARD, "bot.py"))), tmp_path) == {**GOOD, "same": BOT}
+
+
+def test_an_archive_in_the_archive_is_a_file_like_any_other(tmp_path: Path) -> None:
+    """It is never unpacked, so nothing that nests can grow, nor an archive that holds itself."""
+    nested = zipped({"big": bytes(1 << 20)})
+    assert held(submitted(tmp_path, zipped({**GOOD, "data.zip": nested})), tmp_path)["data.zip"] == nested
+    with pytest.raises(BotError, match="is an archive, too"):
+        submitted(tmp_path, zipped({"r/r.zip": nested}))
+
+
+@pytest.mark.parametrize("streams", [gzip.compress, bz2.compress, lzma.compress])
+def test_compressed_streams_may_follow_one_another(tmp_path: Path, streams: Callable[[bytes], bytes]) -> None:
+    """As pigz and pbzip2 write them."""
+    data = good_tar()
+    made = streams(data[:700]) + streams(data[700:]) + bytes(512)
+    assert held(submitted(tmp_path, made), tmp_path) == GOOD
+
+
+# --- what is refused --------------------------------------------------------------------------------------------------
+
+
+def changed(data: bytes, old: bytes, new: bytes) -> bytes:
+    assert data.count(old) >= 1
+    return data.replace(old, new)
+
+
+def end_changed(data: bytes, at: int, format: str, value: int) -> bytes:
+    """Change a field of a zip's end, which has no comment."""
+    block = bytearray(data)
+    struct.pack_into(format, block, len(data) - 22 + at, value)
+    return bytes(block)
+
+
+def rows_changed(data: bytes, at: int, format: str, value: int, signature: bytes = b"PK\1\2") -> bytes:
+    """Change a field of all rows of a zip's directory, or of what stands before each entry."""
+    block, start = bytearray(data), -1
+    while (start := data.find(signature, start + 1)) >= 0:
+        struct.pack_into(format, block, start + at, value)
+    return bytes(block)
+
+
+def overlapping(entries: int) -> bytes:
+    """Return a zip all of whose entries are the same bytes: 1 MB each, of 1 KB."""
+    packed = zlib.compressobj(9, zlib.DEFLATED, -15)
+    content = bytes(1 << 20)
+    data = packed.compress(content) + packed.flush()
+    fields = (20, 0, 8, 0, 0, zlib.crc32(content), len(data), len(content))
+    local = b"PK\3\4" + struct.pack("<5H3L2H", *fields, 1, 0) + b"x" + data
+    row = b"PK\1\2" + struct.pack("<6H3L5H2L", 20, *fields, 1, 0, 0, 0, 0, 0, 0) + b"x"
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, entries, entries, entries * len(row), len(local), 0)
+    return local + row * entries + end
+
+
+def pax(record: bytes, kind: bytes = tarfile.XHDTYPE, then: bytes | None = None) -> bytes:
+    """Return a tar whose first entry has a pax header of one record."""
+    return tarred(("header", kind, record))[: 512 * (1 + -(-len(record) // 512))] + (then or good_tar())
+
+
+def wide_xz() -> bytes:
+    """Return a tar that says that it takes 4 GB to decompress. Source: xz-file-format.txt 3.1 and 5.3.1."""
+    data = bytearray(lzma.compress(good_tar()))
+    assert data[14:16] == b"\x21\x01", "the filter LZMA2, whose next byte is the size of its dictionary"
+    data[16] = 40
+    size = 4 * (data[12] + 1)
+    data[12 + size - 4 : 12 + size] = struct.pack("<L", zlib.crc32(data[12 : 12 + size - 4]))
+    return bytes(data)
+
+
+UP = "leaves its folder"
+ZIP, TAR = zipped(GOOD), good_tar()
+REFUSED: dict[str, tuple[bytes, str]] = {
+    # names
+    "zip: up": (zipped({**GOOD, "../evil": b"x"}), UP),
+    "zip: up in the middle": (zipped({**GOOD, "a/../../evil": b"x"}), UP),
+    "zip: absolute": (zipped({**GOOD, "/evil": b"x"}), UP),
+    "zip: backslashes": (changed(zipped({**GOOD, "..|evil": b"x"}), b"..|evil", b"..\\evil"), "backslash"),
+    "zip: a drive": (zipped({**GOOD, "C:/evil": b"x"}), "a drive's letter"),
+    "zip: NUL": (changed(zipped({**GOOD, "a|evil": b"x"}), b"a|evil", b"a\0evil"), "NUL"),
+    "zip: an escape": (zipped({**GOOD, "\x1b[2J": b"x"}), r"can't be printed"),
+    "zip: bad UTF-8": (changed(zipped({**GOOD, "é": b"x"}), "é".encode(), b"\xff\xfe"), "a name is damaged"),
+    "zip: case twins": (zipped({**GOOD, "Bot.py": b"x"}), "one name on other machines"),
+    "zip: case twins of folders": (zipped({**GOOD, "d/a": b"x", "D/b": b"x"}), "one name on other machines"),
+    "zip: Unicode twins": (zipped({**GOOD, "\xe9": b"x", "e\u0301": b"x"}), "one name on other machines"),
+    "zip: two of one name": (zipped({**GOOD, "bot.pz": b"x"}).replace(b"bot.pz", b"bot.py"), "in it twice"),
+    "zip: a file and a folder of one name": (zipped({**GOOD, "bot.py/x": b"x"}), "in it twice, as two kinds"),
+    "zip: too long a name": (zipped({**GOOD, "x" * 256: b"x"}), "too long or too deep"),
+    "zip: too long a path": (zipped({**GOOD, "/".join(["x" * 200] * 20): b"x"}), "too long"),
+    "zip: too deep": (zipped({**GOOD, "d/" * 101 + "x": b"x"}), "too long or too deep"),
+    "zip: no name": (changed(zipped({**GOOD, "|": b"x"}), b"|", b"/"), "has content"),
+    "tar: up": (good_tar(("../evil", tarfile.REGTYPE, b"x")), UP),
+    "tar: up, in a pax header": (pax(b"16 path=../evil\n"), UP),
+    "tar: absolute": (good_tar(("/evil", tarfile.REGTYPE, b"x")), UP),
+    "tar: backslashes": (good_tar(("..\\evil", tarfile.REGTYPE, b"x")), "backslash"),
+    "tar: a drive": (good_tar(("c:evil", tarfile.REGTYPE, b"x")), "a drive's letter"),
+    "tar: case twins": (good_tar(("BOT.PY", tarfile.REGTYPE, b"x")), "one name on other machines"),
+    "tar: two of one name": (good_tar(("bot.py", tarfile.REGTYPE, b"x")), "in it twice"),
+    "tar: a newline": (good_tar(("a\nb", tarfile.REGTYPE, b"x")), "can't be printed"),
+    "tar: not UTF-8": (good_tar(("a\udcff", tarfile.REGTYPE, b"x")), "can't be printed"),
+    "tar: too deep": (good_tar(("d/" * 101 + "x", tarfile.REGTYPE, b"x")), "too long or too deep"),
+    # links and kinds
+    "zip: a link out": (zipped({**GOOD, "l": b"../../etc"}, modes={"l": stat.S_IFLNK}), "out of its folder"),
+    "zip: an absolute link": (zipped({**GOOD, "l": b"/etc/shadow"}, modes={"l": stat.S_IFLNK}), "out of its folder"),
+    "zip: a file through a link": (zipped({**GOOD, "l": b".", "l/x": b"x"}, modes={"l": stat.S_IFLNK}), "in it twice"),
+    "zip: a link with NUL": (zipped({**GOOD, "l": b"a\0b"}, modes={"l": stat.S_IFLNK}), "is damaged"),
+    "zip: a device": (zipped({**GOOD, "d": b""}, modes={"d": stat.S_IFCHR}), "neither a file nor a folder"),
+    "zip: a pipe": (zipped({**GOOD, "d": b""}, modes={"d": stat.S_IFIFO}), "neither a file nor a folder"),
+    "tar: a link out": (good_tar(("l", LINK, "../evil")), "out of its folder"),
+    "tar: a link out, in a pax header": (pax(b"20 linkpath=../evil\n", then=tarred(("l", LINK, "x"))), "out of its"),
+    "tar: an absolute link": (good_tar(("l", LINK, "/etc/shadow")), "out of its folder"),
+    "tar: a hard link out": (good_tar(("l", HARD, "../evil")), UP),
+    "tar: a hard link to what isn't there": (good_tar(("l", HARD, "etc")), "no file in it"),
+    "tar: a file through a link": (good_tar(("l", LINK, "."), ("l/x", tarfile.REGTYPE, b"x")), "in it twice"),
+    "tar: a device": (good_tar(("null", tarfile.CHRTYPE, "")), "is a device"),
+    "tar: a pipe": (good_tar(("fifo", tarfile.FIFOTYPE, "")), "a named pipe"),
+    "tar: a sparse file": (pax(b"24 GNU.sparse.major=1.0\n"[:24]), "damaged|sparse"),
+    "tar: a name for all entries": (pax(b"16 path=../evil\n", tarfile.XGLTYPE), "names one"),
+    "tar: a record longer than its header": (pax(b"999 path=x\n"), "damaged"),
+    "tar: a record without a length": (pax(b"path=x\n"), "damaged"),
+    "a folder named bot.toml": (zipped({"bot.toml/x": b"x", "bot.py": BOT}), "bot.toml is a folder"),
+    # size and count
+    "zip: a bomb that claims to be small": (
+        rows_changed(rows_changed(zipped({"big": bytes(1 << 24)}), 24, "<L", 10), 22, "<L", 10, b"PK\3\4"),
+        "isn't as long as it should be",
+    ),
+    "zip: entries that claim to be huge": (rows_changed(ZIP, 24, "<L", 0xFFFFFFF0), "isn't what the directory says"),
+    "zip: overlapping entries": (overlapping(1000), "overlap"),
+    "zip: many entries": (zipped({str(number): b"" for number in range(2001)}, zipfile.ZIP_STORED), "2000 files"),
+    "zip: claims few entries": (end_changed(end_changed(ZIP, 8, "<H", 1), 10, "<H", 1), "directory is damaged"),
+    "zip: claims many entries": (end_changed(end_changed(ZIP, 8, "<H", 9), 10, "<H", 9), "directory is damaged"),
+    "tar: many entries": (tarred(*((str(number), FOLDER, "") for number in range(2001))), "2000 files"),
+    "xz: that needs 4 GB of memory": (wide_xz(), "too much memory"),
+    "too large an upload": (bytes([35]) * (MOST_UPLOAD + 1), "more than 16 MB"),
+    # damage
+    "empty": (b"", "it is empty"),
+    "zip: empty": (zipped({}), "no file"),
+    "zip: encrypted": (rows_changed(rows_changed(ZIP, 8, "<H", 1), 6, "<H", 1, b"PK\3\4"), "is encrypted"),
+    "zip: bzip2": (zipped(GOOD, zipfile.ZIP_BZIP2), "compressed in a way"),
+    "zip: an unknown method": (rows_changed(rows_changed(ZIP, 10, "<H", 99), 8, "<H", 99, b"PK\3\4"), "in a way"),
+    "zip: another name before the entry": (ZIP.replace(b"bot.py", b"bot.px", 1), "isn't what the directory says"),
+    "zip: a wrong checksum": (rows_changed(rows_changed(ZIP, 16, "<L", 7), 14, "<L", 7, b"PK\3\4"), "checksum"),
+    "zip: a damaged file": (changed(zipped(GOOD, zipfile.ZIP_STORED), b"hello", b"hullo"), "checksum"),
+    "zip: cut off": (ZIP[:-1], "cut off"),
+    "zip: cut off in the middle": (ZIP[: len(ZIP) // 2], "cut off"),
+    "zip: garbage behind it": (ZIP + b"x", "something follows its end"),
+    "zip: another one before it": (ZIP + ZIP, "directory is damaged"),
+    "zip: something between entries": (changed(ZIP, b"PK\1\2", b"PK\1\2")[:-22] + ZIP[-22:-6] + b"\0" * 6, "damaged"),
+    "zip: of several disks": (end_changed(ZIP, 4, "<H", 1), "directory is damaged"),
+    "zip: zip64": (end_changed(ZIP, 16, "<L", 0xFFFFFFFF), "zip64"),
+    "tar: empty": (bytes(10_240), "no file"),
+    "tar: cut off in a file": (tarred(("big", tarfile.REGTYPE, bytes(5000)))[:3000], "cut off"),
+    "tar: without its end": (TAR[:2048], "cut off"),
+    "tar: a damaged header": (TAR[:1024] + b"?" + TAR[1025:], "a header is damaged"),
+    "tar: garbage behind it": (TAR + b"x", "something follows its end"),
+    "gzip: cut off": (gzip.compress(TAR)[:-9], "cut off"),
+    "bzip2: cut off": (bz2.compress(TAR)[:-9], "cut off"),
+    "xz: cut off": (lzma.compress(TAR)[:-9], "cut off"),
+    "gzip: damaged": (gzip.compress(TAR)[:-8] + bytes(8), "compressed data are damaged"),
+    "gzip: garbage behind it": (gzip.compress(TAR) + b"garbage", "compressed data are damaged"),
+    "gzip: no archive in it": (gzip.compress(BOT), "no archive"),
+    "7z": (b"7z\xbc\xaf\x27\x1c" + bytes(100), "7z"),
+    # no bot
+    "a folder without bot.toml": (zipped({"a.py": BOT, "b.py": BOT}), "no bot.toml"),
+    "a manifest that is wrong": (zipped({"bot.toml": b"run = 3"}), "wrong type"),
+    "a manifest that is a link to nothing": (tarred(("bot.toml", LINK, "x")), "leads to no file"),
+    "a name that no bot may have": (zipped({**GOOD, "bot.toml": b'name = "a/b"\n' + RUN}), "looks like a path"),
+}
+
+
+BIG = MOST_UNPACKED + (8 << 20)
+BOMBS: dict[str, Callable[[], bytes]] = {
+    "zip": lambda: zipped({**GOOD, "big": bytes(BIG)}),
+    "zip, many files": lambda: zipped(dict.fromkeys(map(str, range(80)), bytes(1 << 20))),
+    "gzip": lambda: gzip.compress(good_tar(("big", tarfile.REGTYPE, bytes(BIG)))),
+    "gzip of zeros": lambda: gzip.compress(good_tar()[:-1024] + bytes(2 * BIG)),
+    "bzip2": lambda: bz2.compress(good_tar(("big", tarfile.REGTYPE, bytes(BIG)))),
+    "xz": lambda: lzma.compress(good_tar(("big", tarfile.REGTYPE, bytes(BIG))), preset=0),
+    "hard links": lambda: gzip.compress(
+        good_tar(("x", tarfile.REGTYPE, bytes(1 << 20)), *((str(n), HARD, "x") for n in range(80)))
+    ),
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_what_is_small_and_holds_much_is_refused(tmp_path: Path, bomb: str) -> None:
+    """Before more than the bound is written."""
+    data = BOMBS[bomb]()
+    assert len(data) < MOST_UPLOAD
+    with pytest.raises(BotError, match="more than 64 MB, unpacked"):
+        submitted(tmp_path, data)
+
+
+@pytest.mark.parametrize(("data", "words"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_is_refused_is_told_in_two_lines(tmp_path: Path, data: bytes, words: str) -> None:
+    """What is wrong, and what to do."""
+    with pytest.raises(BotError, match=words) as refused:
+        submitted(tmp_path, data)
+    what, do = str(refused.value).split("\n")
+    assert what.isprintable()
+    assert what[-1] == "."
+    assert do
+
+
+def test_a_folder_that_holds_too_much_or_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    """A link out of it, a file that is only long, too many files; and what is no file."""
+    folder = tmp_path / "bot"
+    folder.mkdir()
+    for name, content in GOOD.items():
+        (folder / name).write_bytes(content)
+    assert held(intake(folder), tmp_path) == GOOD
+    (folder / "link").symlink_to("/etc/passwd")
+    with pytest.raises(BotError, match="out of its folder"):
+        intake(folder)
+    (folder / "link").unlink()
+    with (folder / "long").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(BotError, match="more than 64 MB"):
+        intake(folder)
+    (folder / "long").unlink()
+    for number in range(2001):
+        (folder / str(number)).touch()
+    with pytest.raises(BotError, match="2000 files"):
+        intake(folder)
+    os.mkfifo(tmp_path / "fifo")
+    for path, words in ((tmp_path / "fifo", "neither a file"), (tmp_path / "gone", "is gone|doesn't exist")):
+        with pytest.raises(BotError, match=words):
+            intake(path)
+
+
+def test_a_full_disk_is_not_the_bots_fault(tmp_path: Path) -> None:
+    """A temporary file that can't be written is this machine's OSError; a file that can't be read is the owner's."""
+    script = f"""
+import resource, signal, tempfile
+from pathlib import Path
+from arena.bots import BotError, intake
+tempfile.tempdir = {str(tmp_path / "tmp")!r}
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    intake(Path({str(tmp_path / "bot")!r}))
+except OSError as problem:
+    print(problem.errno)
+"""
+    (tmp_path / "bot").mkdir()
+    for name, content in {**GOOD, "data": bytes(5000)}.items():
+        (tmp_path / "bot" / name).write_bytes(content)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == (f"{errno.EFBIG}\n", "")
