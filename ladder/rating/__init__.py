@@ -6,10 +6,15 @@ when there are matches enough for intervals.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ladder.rating.estimate import Estimate, Outcome, Strength, least_matches
+from ladder.rating.estimate import Estimate, Field, Outcome, Strength, least_matches
 
-__all__ = ["Estimate", "Outcome", "Strength", "fit", "least_matches"]
+if TYPE_CHECKING:
+    from ladder.rating.matches import Matches
+    from ladder.rating.strengths import Fit, Start
+
+__all__ = ["Estimate", "Field", "Outcome", "Strength", "fit", "least_matches", "rate"]
 
 
 def fit(outcomes: Sequence[Outcome], bots: int) -> tuple[Strength, ...]:
@@ -21,3 +26,14 @@ def fit(outcomes: Sequence[Outcome], bots: int) -> tuple[Strength, ...]:
     from ladder.rating.strengths import strengths
 
     return strengths(outcomes, bots)
+
+
+def rate(matches: "Matches", field: Field, start: "Start | None" = None) -> "Fit":
+    """Return how strong each version of a ladder's field is. `fit` does the same for a run, where nothing is linked.
+
+    Pure: the same matches, in any order, give the same numbers, and so does any `start`: that of an earlier fit, in
+    which matches and versions may have been fewer, saves time. A version without a game has its predecessor's rating.
+    """
+    from ladder.rating.strengths import rate
+
+    return rate(matches, field, start)

@@ -20,11 +20,12 @@ Source: the method of moments for variance components; Searle, Casella, McCulloc
 """
 
 from dataclasses import dataclass
+from itertools import combinations, permutations
 
 import numpy as np
 
 from ladder.rating.estimate import independent_results
-from ladder.rating.matches import Floats, Ints, Matches
+from ladder.rating.matches import Floats, Matches
 from ladder.rating.posterior import Posterior
 
 __all__ = ["Dispersion", "dispersion"]
@@ -45,13 +46,8 @@ class Dispersion:
 
 def dispersion(found: Posterior, matches: Matches, bots: int) -> Dispersion:
     """Estimate each bot's dispersion. `found` is of Plackett-Luce: its curvatures are the variances of wins."""
-    residuals = _residuals(found, matches)
     played = np.bincount(matches.tables.ravel(), minlength=bots)
-    sums = np.zeros((bots, 5))
-    unequal = np.zeros(bots)
-    for bot in np.flatnonzero(played):
-        rows, seats = np.nonzero(matches.tables == bot)
-        sums[bot], unequal[bot] = _moments(residuals[rows, seats], matches.tables[rows], int(bot), bots)
+    sums, unequal = _moments(_residuals(found, matches), matches, bots)
     # A win that is expected once in many matches makes a sum of squares that says little of the matches' variance.
     variance = matches.per_bot(np.diagonal(found.curvatures, axis1=1, axis2=2), bots) / np.maximum(played, 1)
     sums *= (2 * variance / (2 * variance + 1))[:, None]
@@ -73,27 +69,43 @@ def dispersion(found: Posterior, matches: Matches, bots: int) -> Dispersion:
 def _residuals(found: Posterior, matches: Matches) -> Floats:
     """Return (M, k): r of each match and bot, made larger for what the match has pulled the fit to itself."""
     tables, curvatures = matches.tables, found.curvatures
-    pulled = curvatures @ found.inverse[tables[:, :, None], tables[:, None, :]] @ curvatures
+    errors = found.inverse[tables[:, :, None], tables[:, None, :]]
+    pulled = ((curvatures @ errors) * curvatures).sum(2)
     variance = np.diagonal(curvatures, axis1=1, axis2=2)
-    left = variance - np.diagonal(pulled, axis1=1, axis2=2)
-    residuals: Floats = found.scores / np.sqrt(np.maximum(np.maximum(left, LEAST_LEFT * variance), 1e-300))
+    left = np.maximum(variance - pulled, LEAST_LEFT * variance)
+    residuals: Floats = found.scores / np.sqrt(np.maximum(left, 1e-300))
     return residuals
 
 
-def _moments(residuals: Floats, tables: Ints, bot: int, bots: int) -> tuple[list[float], float]:
-    """Return m, tr C, tr C^2 and the two sums of squares of one bot's matches; and how unequally it met the others."""
-    opponents = np.zeros((len(tables), bots))
-    np.put_along_axis(opponents, tables, 1.0, 1)
-    opponents[:, bot] = 0.0
-    meetings = opponents.sum(0)
-    opponents -= opponents.mean(0)
-    together = opponents.T @ opponents
-    sums = [
-        float(len(tables)),
-        float(np.trace(together)),
-        float((together**2).sum()),
-        float(residuals @ residuals),
-        float(((residuals @ opponents) ** 2).sum()),
-    ]
-    others = np.delete(meetings, bot)
-    return sums, float(((others - others.mean()) ** 2).sum())
+def _moments(residuals: Floats, matches: Matches, bots: int) -> tuple[Floats, Floats]:
+    """Return (n, 5), m, tr C, tr C^2 and the two sums of squares of each bot, and how unequally it met the others.
+
+    O is 1 where it met j in a match; C = O'O - n n' / m. So the sums here are those of O'O, less what is expected.
+    """
+    tables, seats = matches.tables, matches.tables.shape[1]
+    played = np.bincount(tables.ravel(), minlength=bots).astype(np.float64)
+    pairs = list(permutations(range(seats), 2))
+    places = np.concatenate([tables[:, one] * bots + tables[:, other] for one, other in pairs])
+    owing = np.concatenate([residuals[:, one] for one, _ in pairs])
+    met = np.bincount(places, minlength=bots**2).reshape(bots, bots).astype(np.float64)  # n_j
+    owed = np.bincount(places, owing, bots**2).reshape(bots, bots)  # the sum of r where it met j
+    often: Floats = (met**2).sum(1)
+    together = often.copy()
+    trios = np.concatenate([tables[:, list(trio)] for trio in combinations(range(seats), 3)] or [tables[:0, :1]])
+    keys = (trios[:, 0] * bots + trios[:, trios.shape[1] // 2]) * bots + trios[:, -1]
+    _, first, count = np.unique(keys, return_index=True, return_counts=True)
+    for column in trios[first].T[:3]:
+        together += 2 * np.bincount(column, count.astype(np.float64) ** 2, bots)
+    at_table = met[tables[:, :, None], tables[:, None, :]].sum(2)  # n_j, summed over the opponents of a match
+    least = np.maximum(played, 1)
+    sums = np.stack(
+        [
+            played,
+            (seats - 1) * played - often / least,
+            together - 2 * matches.per_bot(at_table**2, bots) / least + (often / least) ** 2,
+            matches.per_bot(residuals**2, bots),
+            ((owed - met * (matches.per_bot(residuals, bots) / least)[:, None]) ** 2).sum(1),
+        ],
+        axis=1,
+    )
+    return sums, often - ((seats - 1) * played) ** 2 / max(1, bots - 1)

@@ -1,8 +1,9 @@
 """What a rating is made from, and what it says: outcomes of games go in, each bot's strength comes out."""
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
-__all__ = ["Estimate", "Outcome", "Strength", "independent_results", "least_matches"]
+__all__ = ["Estimate", "Field", "Outcome", "Strength", "independent_results", "least_matches"]
 
 LEAST_RESULTS = 30  # for intervals; simulated: with 17 they hold the truth in 85 to 90 % of runs
 
@@ -17,6 +18,19 @@ class Outcome:
     match: int
     winners: tuple[int, ...]
     losers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Say who is rated: the bots 0 to `bots` - 1. In a ladder, each version is a bot of its own."""
+
+    bots: int
+    predecessors: Mapping[int, int] = field(default_factory=dict)
+    """The version that a new one was made from: before its games, the new one is held for about as strong."""
+    anchors: Collection[int] = ()
+    """Their mean rating is 25, whoever else comes or goes. Where none has played it is the mean of the active bots."""
+    active: Collection[int] | None = None
+    """Who plays: ranks and adjusted shares are among these. None: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +49,15 @@ class Strength:
     rating: Estimate
     """In TrueSkill's units: the mean of the field is 25, and 5 to 6 units more are e times the wins. It ranks."""
     ranks: tuple[int, int]
-    """The best and the worst rank that the games allow, from 1. They hold the true rank in 95 % of runs or more."""
+    """The best and the worst rank that the games allow, from 1. They hold the true rank in 95 % of runs or more.
+
+    Of a bot that isn't active: the ranks that it would have if it were.
+    """
     adjusted: Estimate | None
-    """The share of games, 0 to 1, that it would win if it met all others equally often. None without a game."""
+    """The share of games, 0 to 1, that it would win if it met all other active bots equally often.
+
+    None where nothing is known of the bot, where it isn't active, and where the active bots are fewer than the seats.
+    """
     share: float | None
     """The share of its games, 0 to 1, that it won; a draw among j survivors is 1/j of a win. None without a game."""
     games: int

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ladder.rating.estimate import Outcome
 
-__all__ = ["Floats", "Ints", "Matches", "matches_of"]
+__all__ = ["Floats", "Ints", "Matches", "matches_of", "matches_of_rows"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,6 +28,44 @@ class Matches:
     def per_bot(self, values: Floats, bots: int) -> Floats:
         """Sum (M, k) values of the seats for each of the bots."""
         return np.bincount(self.tables.ravel(), values.ravel(), bots).astype(np.float64)
+
+
+def matches_of_rows(match: Ints, bot: Ints, wins: Floats, games: Floats, bots: int) -> Matches:
+    """Gather flat rows into matches, in order of match: one row for each match and bot, in any order.
+
+    `match` is any number of the match, `wins` how many of its `games` games the bot won, a draw among j being 1/j.
+    Raises ValueError where tables have different numbers of seats or fewer than 2, a bot stands in a match twice, the
+    rows of a match tell different numbers of games, there are more wins than games, or a bot is none of 0 to
+    `bots` - 1.
+    """
+    order = np.lexsort((bot, match))
+    match, tables = np.asarray(match)[order], np.asarray(bot, dtype=np.int64)[order]
+    _, starts, counts = np.unique(match, return_index=True, return_counts=True)
+    if not len(starts):
+        return Matches(np.zeros((0, 0), np.int64), np.zeros((0, 0)), np.zeros(0))
+    if len(sizes := np.unique(counts)) > 1:
+        raise ValueError(f"tables of {sizes.tolist()} seats: rate games of one number of seats")
+    shape = (len(starts), int(sizes[0]))
+    tables = tables.reshape(shape)
+    won = np.asarray(wins, dtype=np.float64)[order].reshape(shape)
+    played = np.asarray(games, dtype=np.float64)[order].reshape(shape)
+    wrong = (
+        (tables[:, 1:] == tables[:, :-1]).any(1)
+        | (tables[:, 0] < 0)
+        | (tables[:, -1] >= bots)
+        | (played != played[:, :1]).any(1)
+        | (won < 0).any(1)
+        | (won.sum(1) > played[:, 0] + 1e-6)
+        | (shape[1] < 2)
+    )
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            f"match {match[starts[row]]} of the bots {tables[row].tolist()}, which won {won[row].tolist()} of "
+            f"{played[row].tolist()} games: it needs 2 or more different bots of 0 to {bots - 1}, each with the same "
+            "games, and no more wins than games"
+        )
+    return Matches(tables, won, played[:, 0])
 
 
 def matches_of(outcomes: Sequence[Outcome], bots: int) -> Matches:

@@ -52,19 +52,19 @@ def field_chances(strengths: Floats, seats: int) -> tuple[Floats, Floats]:
     away = grid - strengths[:, None]
     below = np.exp(-np.exp(-away))
     density = np.exp(-away - np.exp(-away)) * STEP / math.comb(bots - 1, seats - 1)
-    found = np.zeros(bots)
-    slopes = np.zeros((bots, bots))
+    products = [np.ones_like(grid), *(np.zeros_like(grid) for _ in range(seats - 1))]  # of each degree, of all bots
     for bot in range(bots):
-        others = np.delete(np.arange(bots), bot)
-        products = [np.ones_like(grid), *(np.zeros_like(grid) for _ in range(seats - 1))]  # of each degree
-        for other in others:
-            for degree in range(seats - 1, 0, -1):
-                products[degree] = products[degree] + below[other] * products[degree - 1]
-        found[bot] = density[bot] @ products[-1]
-        without = np.ones_like(below)  # the products without one more bot
-        for degree in range(1, seats - 1):
-            without = products[degree] - below * without
-        slopes[bot] = -((np.exp(-away) * below * without) @ density[bot])
-        slopes[bot, bot] = 0.0
-        slopes[bot, bot] = -slopes[bot].sum()
+        for degree in range(seats - 1, 0, -1):
+            products[degree] = products[degree] + below[bot] * products[degree - 1]
+    without = [np.ones_like(below)]  # (n, grid), of each degree: the products without one bot
+    for degree in range(1, seats):
+        without.append(products[degree] - below * without[-1])
+    found = (density * without[-1]).sum(1)
+    # Without bot i either, the product of degree d is the sum over t of (-F_i)^t times that of degree d - t without j.
+    slopes = np.zeros((bots, bots))
+    falls = np.exp(-away) * below  # minus the slope of each bot's F
+    for power in range(seats - 1):
+        slopes -= (density * (-below) ** power) @ (falls * without[seats - 2 - power]).T
+    np.fill_diagonal(slopes, 0.0)
+    np.fill_diagonal(slopes, -slopes.sum(1))
     return found, slopes

@@ -35,7 +35,8 @@ NOISE = math.hypot(MODEL.beta, MODEL.tau)
 
 STEP = 1 / 3  # of the integral; a normal product of 10 seats is exact to 1e-12 with it
 REACH = 9.0  # beyond it the normal density is under 1e-17
-ROWS = 4096  # matches that are computed at once: 50 MB at 6 seats
+ROWS = 256  # matches that are computed at once: they stay in the processor's cache
+LEAST = 1e-280  # a chance to win that is less is no float soon; the prior keeps all chances much larger
 FAR = 37.0  # beyond it the normal tail is no float; the prior keeps skills much closer
 
 _erfc = np.vectorize(math.erfc, otypes=[float])
@@ -48,48 +49,54 @@ def star(strengths: Floats, matches: Matches) -> tuple[float, Floats, Floats]:
     """
     grid = np.arange(strengths.min() - REACH, strengths.max() + REACH, STEP)
     away = grid - strengths[:, None]
-    below = _log_normal(away)
-    density = -(away**2) / 2 - math.log(math.sqrt(2 * math.pi))
+    below = _normal(away)
+    hazard = np.exp(-(away**2) / 2) / math.sqrt(2 * math.pi) / below  # minus the slope of a loser's log-chance
+    slope = hazard * (hazard + away)
     chunks = [
-        _star(away, below, density, matches.tables[start : start + ROWS], matches.wins[start : start + ROWS])
+        _star(below, hazard, slope, matches.tables[start : start + ROWS], matches.wins[start : start + ROWS])
         for start in range(0, len(matches.tables), ROWS)
     ]
     likelihoods, scores, curvatures = zip(*chunks, strict=True)
     return math.fsum(likelihoods), np.concatenate(scores), np.concatenate(curvatures)
 
 
-def _log_normal(x: Floats) -> Floats:
-    """Return log Phi(x). To import scipy's function takes longer than all else that rates a small run."""
+def _normal(x: Floats) -> Floats:
+    """Return Phi(x). To import scipy's function takes longer than all else that rates a small run."""
     tail = _erfc(np.minimum(np.abs(x), FAR) / math.sqrt(2)) / 2
-    return np.asarray(np.where(x > 0, np.log1p(-tail), np.log(tail)))
+    return np.asarray(np.where(x > 0, 1 - tail, tail))
 
 
-def _star(away: Floats, below: Floats, density: Floats, tables: Ints, wins: Floats) -> tuple[float, Floats, Floats]:
-    """Do `star` for some matches; `away`, `below` and `density` are (bots, grid): x - s, log Phi and log phi of it."""
-    seats = tables.shape[1]
-    under = below[tables]
-    logs = density[tables] - under + under.sum(1, keepdims=True)  # (M, k, grid): the integrand where seat k wins
-    top = logs.max(2, keepdims=True)
-    weights = np.exp(logs - top)
-    totals = weights.sum(2)
-    likelihood = float((wins * (top[:, :, 0] + np.log(totals * STEP))).sum())
-    weights *= (wins / totals)[:, :, None]  # from here: where each winner stood, times its wins
-    hazard = np.exp(density[tables] - under)  # phi / Phi: minus the slope of a loser's log-chance
-    others = hazard.sum(1, keepdims=True) - hazard
-    lost = weights.sum(1, keepdims=True) - weights  # (M, k, grid): where the winner stood in the games that k lost
-    score = (weights * others - lost * hazard).sum(2)
+def _star(below: Floats, hazard: Floats, slope: Floats, tables: Ints, wins: Floats) -> tuple[float, Floats, Floats]:
+    """Do `star` for some matches; `below`, `hazard` and `slope` are (bots, grid): Phi, h = phi / Phi, h (h + x - s).
 
-    # Covariances of hazards, given who won; what stands for the winner as a loser cancels out or is on the diagonal.
-    means = np.einsum("miq,mjq->mij", weights, hazard) / np.maximum(wins, 1e-300)[:, :, None]
-    curvature = np.einsum("miq,mjq->mij", weights * others, hazard)
-    curvature -= wins[:, :, None] * means.sum(2, keepdims=True) * means
-    curvature -= np.einsum("miq,mjq->mij", weights, hazard * (away[tables] + hazard))
-    curvature = curvature + curvature.transpose(0, 2, 1)
-    pair = np.einsum("miq,mjq->mij", hazard * weights.sum(1, keepdims=True), hazard)
-    first = np.einsum("miq,mjq->mij", hazard * weights, hazard)
-    pair -= first + first.transpose(0, 2, 1) + np.einsum("mi,mij,mil->mjl", wins, means, means)
-    curvature -= pair
-    diagonal = np.arange(seats)
+    W_i, the chance of seat i to win, is the integral of P h_i, where P is the product of all Phi; and for i != j
+
+        d W_i / d s_j = - integral of P h_i h_j
+        d2 W_i / d s_i d s_j = - integral of P h_i h_j (x - s_i)
+        d2 W_i / d s_j d s_l = integral of P h_i h_j h_l
+
+    All else follows, since the chances are 1 together and depend on differences of strengths.
+    """
+    hazards, slopes = hazard[tables], slope[tables]
+    under = below[tables[:, 0]]
+    for seat in range(1, tables.shape[1]):
+        under = under * below[tables[:, seat]]
+    under *= STEP
+    weighted = hazards * under[:, None, :]
+    chance = np.maximum(weighted.sum(2), LEAST)
+    odds = wins / chance
+    falls = -weighted @ hazards.transpose(0, 2, 1)  # (M, i, j): d W_i / d s_j
+    diagonal = np.arange(tables.shape[1])
+    falls[:, diagonal, diagonal] = 0.0
+    falls[:, diagonal, diagonal] = -falls.sum(2)
+    score = (odds[:, None, :] @ falls)[:, 0]
+
+    won = (odds[:, None, :] @ hazards)[:, 0]
+    curvature = (falls * (odds / chance)[:, :, None]).transpose(0, 2, 1) @ falls
+    pairs = slopes @ weighted.transpose(0, 2, 1)
+    pairs *= odds[:, :, None]
+    curvature += pairs + pairs.transpose(0, 2, 1)
+    curvature -= (weighted * won[:, None, :]) @ hazards.transpose(0, 2, 1)
     curvature[:, diagonal, diagonal] = 0.0
     curvature[:, diagonal, diagonal] = -curvature.sum(2)
-    return likelihood, score, curvature
+    return float((wins * np.log(chance)).sum()), score, curvature

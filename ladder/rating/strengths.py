@@ -10,25 +10,73 @@ A bot may have all ranks but those of the bots that are surely better or worse: 
 beyond its own 95 % interval. Nothing is added for the number of pairs, since a rank is missed only where more bots are
 held for better than are better. Simulated: the true rank is among them in 97 % of runs or more, with 8 and 40 bots, in
 normal fields, among near twins, and among equals.
+
+A new version is linked to its predecessor: its strength is normal around the other's, with standard deviation LINK.
+Where a version is much better or worse than that, the link pulls its rating back for a while. So LINK is wide:
+simulated with 100 games of the new version, a width of .3 holds a jump of .4 in 93 % of runs, and of .8 in 63 %.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ladder.rating.dispersion import Dispersion, dispersion
-from ladder.rating.estimate import Estimate, Outcome, Strength, least_matches
-from ladder.rating.matches import Floats, Matches, matches_of
+from ladder.rating.estimate import Estimate, Field, Outcome, Strength, least_matches
+from ladder.rating.matches import Floats, Ints, Matches, matches_of
 from ladder.rating.plackett_luce import field_chances, plackett_luce
-from ladder.rating.posterior import Posterior, posterior
+from ladder.rating.posterior import Posterior, Prior, posterior
 from ladder.rating.star import MODEL, NOISE, star
 
-__all__ = ["strengths"]
+__all__ = ["Fit", "Shares", "Start", "rate", "strengths"]
 
 WIDE = 3.0  # the prior of log-strengths: wider than any field, so that it pulls a share only where games are few
+LINK = 0.6  # of log-strengths: between a version and its predecessor
 NORMAL = 0.65  # units of a normal performance in one of log-strength
 UPPER = 0.975  # a two-sided interval of 95 %
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where the peaks were: a fit of a few more matches starts there. NaN of a bot of which nothing was known."""
+
+    shares: Floats
+    """(n,), of Plackett-Luce."""
+    ratings: Floats
+    """(n,), of `star`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """The shares of the active bots of which something is known, as Plackett-Luce expects them, and their errors."""
+
+    bots: Ints
+    """(a,): which bots they are."""
+    values: Floats
+    """(a,)"""
+    covariance: Floats
+    """(a, a)"""
+    freedom: Floats
+    """(a,), of Student's t."""
+    known: bool
+    """Whether the matches are enough for intervals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What all matches say: of each bot, and what else is asked of them."""
+
+    strengths: tuple[Strength, ...]
+    field: Field
+    start: Start
+    present: Ints
+    """(p,): the bots that have played, and those that are linked to one that has."""
+    matches: Matches
+    """The bots in it are places in `present`."""
+    posterior: Posterior | None
+    """Of Plackett-Luce, of `present`; None without a match."""
+    shares: Shares
 
 
 def strengths(outcomes: Sequence[Outcome], bots: int) -> tuple[Strength, ...]:
@@ -36,51 +84,125 @@ def strengths(outcomes: Sequence[Outcome], bots: int) -> tuple[Strength, ...]:
 
     A bot without a game has a newcomer's rating and no interval. Raises ValueError as `matches_of` does.
     """
-    matches = matches_of(outcomes, bots)
-    found = [Strength(Estimate(MODEL.mu), (1, bots), None, None, 0, 0)] * bots
-    present = np.unique(matches.tables)
-    if len(present):
-        rated = _rate(replace(matches, tables=np.searchsorted(present, matches.tables)), len(present))
-        absent = bots - len(present)  # they may have any rank
-        for bot, strength in zip(present, rated, strict=True):
-            best, worst = strength.ranks
-            found[bot] = replace(strength, ranks=(best, worst + absent))
-    return tuple(found)
+    return rate(matches_of(outcomes, bots), Field(bots)).strengths
 
 
-def _rate(matches: Matches, bots: int) -> list[Strength]:
-    """Return the strengths of bots all of which have played."""
-    shares = posterior(plackett_luce, matches, bots, WIDE)
-    ratings = posterior(star, matches, bots, MODEL.sigma / NOISE, NORMAL * shares.strengths)
-    spread = dispersion(shares, matches, bots)
-    played, seats = len(matches.tables), matches.tables.shape[1]
-    known = played >= least_matches(bots, seats)
-    rating, ranks = _ratings(ratings, spread, known)
-    adjusted = _adjusted(shares, spread, known, seats)
-    met = np.bincount(matches.tables.ravel(), minlength=bots)
-    games = matches.per_bot(np.broadcast_to(matches.games[:, None], matches.tables.shape), bots)
-    plain = matches.per_bot(matches.wins, bots) / games
-    return [
-        Strength(rating[bot], ranks[bot], adjusted[bot], float(plain[bot]), int(games[bot]), int(met[bot]))
-        for bot in range(bots)
-    ]
+def rate(matches: Matches, field: Field, start: Start | None = None) -> Fit:
+    """Return how strong each bot of the field is; the matches may come in any order.
+
+    `start` is that of an earlier fit, in which bots may have been fewer: it saves time, and changes nothing.
+    A version without a game has its predecessor's rating; a bot without either has a newcomer's, and no interval.
+    """
+    bots = field.bots
+    active = np.zeros(bots, dtype=bool)
+    active[list(range(bots) if field.active is None else field.active)] = True
+    among = int(active.sum())
+    found = [Strength(Estimate(MODEL.mu), (1, among + (not each)), None, None, 0, 0) for each in active]
+    present, before = _present(matches, field)
+    nowhere = np.full(bots, np.nan)
+    if not len(present):
+        none = Shares(present, np.zeros(0), np.zeros((0, 0)), np.zeros(0), known=False)
+        return Fit(tuple(found), field, Start(nowhere, nowhere), present, matches, None, none)
+    matches = replace(matches, tables=np.searchsorted(present, matches.tables))
+    begin = Start(nowhere, nowhere) if start is None else start
+    shares, ratings = _peaks(matches, before, _begin(begin.shares, present), _begin(begin.ratings, present))
+    spread = dispersion(shares, matches, len(present))
+    seats = matches.tables.shape[1]
+    known = len(matches.tables) >= least_matches(len(present), seats)
+    played = matches.per_bot(np.broadcast_to(matches.games[:, None], matches.tables.shape), len(present))
+    anchors = np.isin(present, list(field.anchors)) & (played > 0)
+    weights = anchors if anchors.any() else active[present] if active[present].any() else np.ones(len(present))
+    weights = weights / weights.sum()
+    rating, ranks = _ratings(ratings, spread, weights, known, active[present], among)
+    table = _shares(shares, spread, weights, known, np.flatnonzero(active[present]), seats)
+    adjusted = dict(zip(table.bots.tolist(), _intervals(table), strict=True))
+    met = np.bincount(matches.tables.ravel(), minlength=len(present))
+    wins = matches.per_bot(matches.wins, len(present))
+    for place, bot in enumerate(present.tolist()):
+        games = int(played[place])
+        share = float(wins[place] / games) if games else None
+        found[bot] = Strength(rating[place], ranks[place], adjusted.get(place), share, games, int(met[place]))
+    shown = replace(table, bots=present[table.bots])
+    return Fit(
+        tuple(found),
+        field,
+        Start(_spread(shares.strengths, present, bots), _spread(ratings.strengths, present, bots)),
+        present,
+        matches,
+        shares,
+        shown,
+    )
 
 
-def _ratings(found: Posterior, spread: Dispersion, known: bool) -> tuple[list[Estimate], list[tuple[int, int]]]:
-    """Return each bot's rating, and its ranks."""
-    bots = len(found.strengths)
-    mu = MODEL.mu + NOISE * found.strengths
-    covariance = NOISE**2 * found.covariance(spread.values)
-    variance = np.diag(covariance)
+def _present(matches: Matches, field: Field) -> tuple[Ints, Ints]:
+    """Return the bots that have played or are linked to one that has, and the place of each one's predecessor, or -1.
+
+    Raises ValueError where versions precede one another in a circle.
+    """
+    before = np.full(field.bots, -1)
+    before[list(field.predecessors)] = list(field.predecessors.values())
+    first = np.arange(field.bots)  # the version that each began with
+    for _ in range(field.bots + 1):
+        further = np.where(before[first] >= 0, before[first], first)
+        if (further == first).all():
+            break
+        first = further
+    else:
+        raise ValueError("versions precede one another in a circle: each needs a predecessor that was made before it")
+    present = np.flatnonzero(np.isin(first, first[np.unique(matches.tables)]))
+    place = np.full(field.bots + 1, -1)
+    place[present] = np.arange(len(present))
+    return present, place[before[present]]
+
+
+def _begin(start: Floats, present: Ints) -> Floats:
+    """Return where the present bots were; NaN of those that are new."""
+    longer = np.full(max(len(start), int(present.max()) + 1), np.nan)
+    longer[: len(start)] = start
+    return longer[present]
+
+
+def _spread(values: Floats, present: Ints, bots: int) -> Floats:
+    found = np.full(bots, np.nan)
+    found[present] = values
+    return found
+
+
+def _peaks(matches: Matches, before: Ints, were: Floats, rated: Floats) -> tuple[Posterior, Posterior]:
+    """Return the posteriors of Plackett-Luce and of `star`. What is known of one is told to the other as its start."""
+    begin = were.copy()
+    for place in np.flatnonzero(np.isnan(begin)):
+        old = before[place]
+        while old >= 0 and np.isnan(were[old]):
+            old = before[old]
+        begin[place] = were[old] if old >= 0 else 0.0
+    shares = posterior(plackett_luce, matches, Prior(WIDE, LINK, before), begin)
+    moved = rated + NORMAL * (shares.strengths - were)
+    guess = np.where(np.isnan(moved), NORMAL * shares.strengths, moved)
+    return shares, posterior(star, matches, Prior(MODEL.sigma / NOISE, NORMAL * LINK, before), guess)
+
+
+def _ratings(
+    found: Posterior, spread: Dispersion, weights: Floats, known: bool, active: NDArray[np.bool_], among: int
+) -> tuple[list[Estimate], list[tuple[int, int]]]:
+    """Return each bot's rating, and its ranks among so many active ones, of which some may not be rated."""
+    mu = MODEL.mu + NOISE * (found.strengths - weights @ found.strengths)
+    last = np.where(active, among, among + 1)
     if not known:
-        return [Estimate(float(value)) for value in mu], [(1, bots)] * bots
-    width = _quantile(spread.freedom) * np.sqrt(variance)
-    error = np.sqrt((variance[:, None] + variance - 2 * covariance).clip(min=0.0))
-    far = _quantile(np.minimum.outer(spread.freedom, spread.freedom)) * error
-    better = mu[:, None] - mu > far
+        return [Estimate(float(value)) for value in mu], [(1, int(rank)) for rank in last]
+    others = np.flatnonzero(active)
+    quantile = _quantile(spread.freedom)
+    variance = NOISE**2 * found.variances(spread.values, weights).clip(min=0.0)
+    covariance = NOISE**2 * found.covariance(spread.values, weights, others)
+    error = np.sqrt((variance[:, None] + variance[others] - 2 * covariance).clip(min=0.0))
+    far = np.maximum.outer(quantile, quantile[others]) * error
+    ahead = mu[:, None] - mu[others]
+    width = quantile * np.sqrt(variance)
+    best = 1 + (-ahead > far).sum(1)
+    worst = last - (ahead > far).sum(1)
     return (
         [Estimate(*map(float, (value, value - half, value + half))) for value, half in zip(mu, width, strict=True)],
-        [(1 + int(better[:, bot].sum()), bots - int(better[bot].sum())) for bot in range(bots)],
+        list(zip(best.tolist(), worst.tolist(), strict=True)),
     )
 
 
@@ -91,13 +213,24 @@ def _quantile(freedom: Floats) -> Floats:
     return np.asarray(stdtrit(freedom, UPPER))
 
 
-def _adjusted(found: Posterior, spread: Dispersion, known: bool, seats: int) -> list[Estimate]:
-    """Return each bot's share, in Wilson's interval, which stays in [0, 1], for as many games as the variance is of."""
-    value, slopes = field_chances(found.strengths, seats)
+def _shares(found: Posterior, spread: Dispersion, weights: Floats, known: bool, active: Ints, seats: int) -> Shares:
+    """Return the shares of the active bots, with their errors where they are known. No bot's without a full table."""
+    if len(active) < seats:
+        active = active[:0]
+        return Shares(active, np.zeros(0), np.zeros((0, 0)), np.zeros(0), known)
+    values, slopes = field_chances(found.strengths[active], seats)
     if not known:
+        return Shares(active, values, np.zeros((len(active), len(active))), spread.freedom[active], known)
+    covariance = slopes @ found.covariance(spread.values, weights, active)[active] @ slopes.T
+    return Shares(active, values, covariance, spread.freedom[active], known)
+
+
+def _intervals(shares: Shares) -> list[Estimate]:
+    """Return each bot's share, in Wilson's interval, which stays in [0, 1], for as many games as the variance is of."""
+    value = shares.values
+    if not shares.known:
         return [Estimate(float(each)) for each in value]
-    variance = ((slopes @ found.covariance(spread.values)) * slopes).sum(1)
-    ratio = _quantile(spread.freedom) ** 2 * variance / (value * (1 - value))
+    ratio = _quantile(shares.freedom) ** 2 * np.diag(shares.covariance) / (value * (1 - value))
     centre = (value + ratio / 2) / (1 + ratio)
     half = np.sqrt(ratio * value * (1 - value) + ratio**2 / 4) / (1 + ratio)
     return [Estimate(*map(float, each)) for each in zip(value, centre - half, centre + half, strict=True)]
