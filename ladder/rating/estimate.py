@@ -28,7 +28,7 @@ class Field:
     predecessors: Mapping[int, int] = field(default_factory=dict)
     """The version that a new one was made from: before its games, the new one is held for about as strong."""
     anchors: Collection[int] = ()
-    """Their mean rating is 25, whoever else comes or goes. Where none has played it is the mean of the active bots."""
+    """Their mean rating is 25, whoever else comes or goes. Where none has played: that of the active bots that have."""
     active: Collection[int] | None = None
     """Who plays: ranks and adjusted shares are among these. None: all."""
 

@@ -110,9 +110,7 @@ def rate(matches: Matches, field: Field, start: Start | None = None) -> Fit:
     seats = matches.tables.shape[1]
     known = len(matches.tables) >= least_matches(len(present), seats)
     played = matches.per_bot(np.broadcast_to(matches.games[:, None], matches.tables.shape), len(present))
-    anchors = np.isin(present, list(field.anchors)) & (played > 0)
-    weights = anchors if anchors.any() else active[present] if active[present].any() else np.ones(len(present))
-    weights = weights / weights.sum()
+    weights = _scale(present, played > 0, active[present], field)
     rating, ranks = _ratings(ratings, spread, weights, known, active[present], among)
     table = _shares(shares, spread, weights, known, np.flatnonzero(active[present]), seats)
     adjusted = dict(zip(table.bots.tolist(), _intervals(table), strict=True))
@@ -153,6 +151,13 @@ def _present(matches: Matches, field: Field) -> tuple[Ints, Ints]:
     place = np.full(field.bots + 1, -1)
     place[present] = np.arange(len(present))
     return present, place[before[present]]
+
+
+def _scale(present: Ints, played: NDArray[np.bool_], active: NDArray[np.bool_], field: Field) -> Floats:
+    """Return the weights of the bots whose mean rating is 25; those that have not played would make it uncertain."""
+    anchors = np.isin(present, list(field.anchors))
+    held = next(each for each in (played & anchors, played & active, played) if each.any())
+    return np.asarray(held / held.sum())
 
 
 def _begin(start: Floats, present: Ints) -> Floats:

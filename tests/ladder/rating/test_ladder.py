@@ -1,0 +1,202 @@
+"""How strong the versions of a ladder are: with predecessors, anchors, bots that have left, and warm starts."""
+
+import random
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from ladder.rating import Estimate, Field, Outcome, Strength, fit, rate
+from ladder.rating.matches import Matches, matches_of_rows
+
+GAMES = 12
+STRENGTHS = (0.0, 0.3, 0.6, -0.5, 1.0, -0.2, 0.5, -1.0)
+
+Row = tuple[int, int, float, float]
+
+
+def rows(strengths: Sequence[float], tables: Sequence[Sequence[int]], seed: int = 1, first: int = 0) -> list[Row]:
+    """Return a row for each match and bot: match, bot, wins, games."""
+    chance = random.Random(seed)
+    found: list[Row] = []
+    for match, table in enumerate(tables, first):
+        won = chance.choices(table, [np.exp(strengths[bot]) for bot in table], k=GAMES)
+        found += [(match, bot, won.count(bot), GAMES) for bot in table]
+    return found
+
+
+def drawn(matches: int, bots: Sequence[int], seed: int = 2) -> list[list[int]]:
+    """Return tables of four."""
+    chance = random.Random(seed)
+    return [chance.sample(bots, 4) for _ in range(matches)]
+
+
+def matches(played: Sequence[Row], bots: int) -> Matches:
+    """Return rows as matches."""
+    match, bot, wins, games = zip(*played, strict=True)
+    return matches_of_rows(np.array(match), np.array(bot), np.array(wins, float), np.array(games, float), bots)
+
+
+def same(one: Sequence[Strength], other: Sequence[Strength], within: float = 1e-6) -> None:
+    """Hold all numbers of two fits against each other."""
+    for a, b in zip(one, other, strict=True):
+        assert (a.ranks, a.games, a.matches, a.share) == (b.ranks, b.games, b.matches, b.share)
+        for x, y in ((a.rating, b.rating), (a.adjusted, b.adjusted)):
+            assert (x is None) == (y is None)
+            if x is not None and y is not None:
+                assert (x.value, x.low, x.high) == pytest.approx((y.value, y.low, y.high), abs=within)
+
+
+def width(estimate: Estimate | None) -> float:
+    """Return how wide an interval is."""
+    assert estimate is not None
+    assert estimate.low is not None
+    assert estimate.high is not None
+    return estimate.high - estimate.low
+
+
+def test_rows_of_matches_are_rated_as_their_games_are() -> None:
+    """Also draws, whose survivors have a part of a win each, and games that nobody won."""
+    outcomes = [
+        Outcome(match, (table[game % 3],), tuple(bot for bot in table if bot != table[game % 3]))
+        for match, table in enumerate(drawn(40, range(8)))
+        for game in range(GAMES)
+    ]
+    outcomes += [Outcome(40, (0, 1), (2, 3)), Outcome(40, (), (0, 1, 2, 3))]
+    played: dict[tuple[int, int], list[float]] = {}
+    for outcome in outcomes:
+        for bot in outcome.winners + outcome.losers:
+            row = played.setdefault((outcome.match, bot), [0.0, 0.0])
+            row[0] += 1 / len(outcome.winners) if bot in outcome.winners else 0.0
+            row[1] += 1
+    same(rate(matches([(*key, *row) for key, row in played.items()], 8), Field(8)).strengths, fit(outcomes, 8))
+
+
+def test_the_order_of_the_rows_changes_nothing() -> None:
+    """Of matches and of the bots in them; with links, anchors and bots that have left."""
+    field = Field(8, {5: 0, 6: 5}, (1, 2), (1, 2, 3, 4, 6, 7))
+    played = rows(STRENGTHS, drawn(120, range(8)))
+    shuffled = random.Random(3).sample(played, len(played))
+    same(rate(matches(played, 8), field).strengths, rate(matches(shuffled, 8), field).strengths, 1e-9)
+
+
+def test_a_warm_start_changes_nothing() -> None:
+    """After more matches, in which there are new versions; and from a start that is far from the peak."""
+    field = Field(8, {5: 0, 6: 5}, (1, 2), (1, 2, 3, 4, 6, 7))
+    early = rows(STRENGTHS, drawn(100, range(6)))
+    late = early + rows(STRENGTHS, drawn(30, range(8)), 4, first=100)
+    begun = rate(matches(early, 6), Field(6, {5: 0})).start
+    cold = rate(matches(late, 8), field)
+    same(rate(matches(late, 8), field, begun).strengths, cold.strengths)
+    far = type(begun)(np.array([3.0, -3.0] * 4), np.array([-2.0, 2.0] * 4))
+    same(rate(matches(late, 8), field, far).strengths, cold.strengths)
+
+
+def test_a_new_version_without_games_has_its_predecessors_rating_and_a_wide_interval() -> None:
+    """A version of a version, too; and a bot that follows nobody is rated as a newcomer."""
+    played = rows(STRENGTHS, drawn(200, range(5)))
+    found = rate(matches(played, 8), Field(8, {5: 4, 6: 5})).strengths
+    old, new, newer, newcomer = found[4:]
+    assert new.rating.value == pytest.approx(old.rating.value)
+    assert newer.rating.value == pytest.approx(old.rating.value)
+    assert width(old.rating) < width(new.rating) / 3 < width(newer.rating) / 3
+    assert width(new.adjusted) > 1.3 * width(old.adjusted)  # whose opponents are as uncertain
+    assert (new.games, new.matches, new.share) == (0, 0, None)
+    assert new.ranks[0] == 1
+    assert newcomer == Strength(Estimate(25.0), (1, 8), None, None, 0, 0)
+
+
+def test_a_link_draws_a_new_version_to_its_predecessor_while_its_games_are_few() -> None:
+    """Five matches that it lost don't make the heir of the best bot the worst; two hundred do."""
+    lost = [(*STRENGTHS[:5], -1.5)]
+    for count, least, most in ((3, 0.2, 0.9), (300, 0.0, 0.1)):
+        new = [table if 5 in table else [5, *table[1:]] for table in drawn(count, range(6), 5)]
+        played = rows(lost[0], drawn(300, range(5))) + rows(lost[0], new, 6, first=300)
+        linked = rate(matches(played, 6), Field(6, {5: 4})).strengths
+        alone = rate(matches(played, 6), Field(6)).strengths
+        nearer = (linked[5].rating.value - alone[5].rating.value) / (linked[4].rating.value - alone[5].rating.value)
+        assert least <= nearer < most
+
+
+def test_anchors_keep_the_scale_when_the_field_changes() -> None:
+    """Their mean is 25. Strong newcomers lower the others' ratings where nothing holds the scale, and don't here."""
+    strong = (*STRENGTHS[:4], 3.0, 3.0, 3.0, 3.0)
+    before = rows(strong, drawn(150, range(4)))
+    after = before + rows(strong, drawn(300, range(8)), 7, first=150)
+    anchors = (0, 1)
+    for played, bots in ((before, 4), (after, 8)):
+        found = rate(matches(played, bots), Field(bots, anchors=anchors)).strengths
+        assert sum(found[anchor].rating.value for anchor in anchors) / 2 == pytest.approx(25)
+        assert found[2].rating.value == pytest.approx(27.5, abs=1.5)
+    assert rate(matches(after, 8), Field(8)).strengths[2].rating.value < 22
+
+
+def test_one_anchor_has_25_and_no_error_and_one_that_never_played_holds_nothing() -> None:
+    """Where no anchor has played, the mean of the active bots is 25."""
+    played = rows(STRENGTHS, drawn(100, range(7)))
+    anchor = rate(matches(played, 8), Field(8, anchors=(3,))).strengths[3].rating
+    assert (anchor.low, anchor.value, anchor.high) == pytest.approx((25, 25, 25))
+    found = rate(matches(played, 8), Field(8, anchors=(7,), active=(0, 1, 2, 3, 4))).strengths
+    assert sum(strength.rating.value for strength in found[:5]) / 5 == pytest.approx(25)
+
+
+def test_ranks_and_shares_are_among_the_active_bots() -> None:
+    """Who left has the ranks that it would have, and no share; its matches still rate the others."""
+    played = rows(STRENGTHS, drawn(800, range(8)))
+    everyone = rate(matches(played, 8), Field(8)).strengths
+    active = (0, 1, 3, 5, 6)
+    found = rate(matches(played, 8), Field(8, active=active)).strengths
+    assert [strength.adjusted is None for strength in found] == [bot not in active for bot in range(8)]
+    assert sum(strength.adjusted.value for strength in found if strength.adjusted) == pytest.approx(5 / 4)
+    best = max(active, key=lambda bot: STRENGTHS[bot])
+    assert found[best].ranks[0] == 1
+    assert everyone[best].ranks[0] > 1
+    assert found[4].ranks == (1, 1)
+    assert found[7].ranks == (6, 6)
+    for one, other in zip(found, everyone, strict=True):  # who left moves the scale, and no difference
+        assert one.rating.value - found[0].rating.value == pytest.approx(
+            other.rating.value - everyone[0].rating.value, abs=1e-9
+        )
+
+
+def test_no_share_is_told_where_the_active_bots_fill_no_table() -> None:
+    """Three bots at tables of four."""
+    found = rate(matches(rows(STRENGTHS, drawn(60, range(8))), 8), Field(8, active=(0, 1, 2))).strengths
+    assert {strength.adjusted for strength in found} == {None}
+    assert max(strength.ranks[1] for strength in found[:3]) <= 3
+
+
+def test_a_field_without_a_match_is_rated() -> None:
+    """Nothing is known of anybody."""
+    nothing = matches_of_rows(np.zeros(0, int), np.zeros(0, int), np.zeros(0), np.zeros(0), 3)
+    found = rate(nothing, Field(3, {2: 1}, (0,), (0, 2)))
+    assert [strength.ranks for strength in found.strengths] == [(1, 2), (1, 3), (1, 2)]
+    assert {strength.rating for strength in found.strengths} == {Estimate(25.0)}
+    later = matches(rows(STRENGTHS, drawn(20, range(4))), 4)
+    same(rate(later, Field(4), found.start).strengths, rate(later, Field(4)).strengths)
+
+
+def test_versions_that_precede_one_another_in_a_circle_are_refused() -> None:
+    """No strength could be held for near another's."""
+    with pytest.raises(ValueError, match="in a circle"):
+        rate(matches(rows(STRENGTHS, drawn(20, range(8))), 8), Field(8, {0: 1, 1: 2, 2: 0}))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        ([(1, 0, 5.0, 12.0), (1, 1, 7.0, 12.0), (1, 2, 0.0, 12.0)], "one number of seats"),
+        ([(1, 0, 5.0, 12.0), (1, 0, 7.0, 12.0)], "match 1 of the bots"),
+        ([(1, 0, 5.0, 12.0), (1, 9, 7.0, 12.0)], "bots of 0 to 7"),
+        ([(1, 0, 5.0, 12.0), (1, 1, 7.0, 11.0)], "the same games"),
+        ([(1, 0, 6.0, 12.0), (1, 1, 7.0, 12.0)], "no more wins than games"),
+        ([(1, 0, -1.0, 12.0), (1, 1, 7.0, 12.0)], "match 1 of the bots"),
+    ],
+)
+def test_rows_that_cannot_be_rated_are_refused(wrong: list[Row], what: str) -> None:
+    """The message says which match, and what is needed."""
+    good = [(0, 2, 5.0, 12.0), (0, 3, 7.0, 12.0)]
+    with pytest.raises(ValueError, match=what):
+        matches(good + wrong, 8)
+    with pytest.raises(ValueError, match="2 or more different bots"):
+        matches([(0, 1, 1.0, 1.0)], 8)
