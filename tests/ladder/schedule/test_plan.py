@@ -1,13 +1,13 @@
-"""Tables and seats: every bot plays equally often, with all others, in every seat, and never against itself."""
+"""The tables of a run: every bot plays equally often, with all others, and never against itself or its owner's."""
 
 import random
 from collections import Counter
-from collections.abc import Sequence
 from itertools import combinations
 
 import pytest
 
-from ladder.schedule import Plan, Shuffle, plan, seatings
+from ladder.schedule import Plan, plan
+from tests.ladder.schedule.shuffles import labelled
 
 # bots, seats, matches per round, matches per bot and round: seats / gcd(bots, seats) permutations cut into tables
 ROUNDS = [
@@ -22,15 +22,6 @@ ROUNDS = [
     (11, 10, 11, 10),
     (16, 6, 8, 3),
 ]
-
-
-def labelled(seed: str) -> Shuffle:
-    """A shuffle for tests: one stream for each label."""
-
-    def shuffle(items: Sequence[int], label: str) -> tuple[int, ...]:
-        return tuple(random.Random(f"{seed}/{label}").sample(items, len(items)))
-
-    return shuffle
 
 
 @pytest.mark.parametrize(("bots", "seats", "matches", "per_bot"), ROUNDS)
@@ -161,38 +152,47 @@ def test_a_plan_that_cannot_be_says_what_is_allowed(
         plan(bots, seats, games, match_games, labelled("wrong"))
 
 
-@pytest.mark.parametrize(("seats", "games"), [(2, 24), (3, 24), (4, 24), (6, 24), (10, 30), (5, 5)])
-def test_every_bot_sits_in_every_seat_equally_often(seats: int, games: int) -> None:
-    """Design section 4: every K games take a random cyclic order and play its K rotations."""
-    rows = seatings(seats, games, labelled("seats"))
-    assert len(rows) == games
-    assert all(sorted(row) == list(range(seats)) for row in rows)
-    for first in range(0, games, seats):
-        block = rows[first : first + seats]
-        for seat in range(seats):
-            assert sorted(row[seat] for row in block) == list(range(seats))
-        neighbours = {frozenset((row[i], row[(i + 1) % seats]) for i in range(seats)) for row in block}
-        assert len(neighbours) == 1, "a block is the rotations of one cyclic order"
+def owners_at_random(draw: random.Random, bots: int, seats: int) -> list[int]:
+    """Return an owner for each bot, each of at most as many bots as may play equally often."""
+    owners: list[int] = []
+    while len(owners) < bots:
+        owners += [len(owners)] * min(draw.randint(1, bots // seats), bots - len(owners))
+    return draw.sample(owners, bots)
 
 
-def test_neighbours_change_between_the_blocks_of_a_match() -> None:
-    """6 blocks at 4 seats with the 6 cyclic orders equally likely: all the same once in 7,776."""
-    rows = seatings(4, 24, labelled("neighbours"))
-    after_first = {row[(row.index(0) + 1) % 4] for row in rows}
-    assert len(after_first) > 1
+@pytest.mark.parametrize("seats", range(2, 11))
+def test_two_bots_of_one_owner_never_meet_and_all_play_equally_often(seats: int) -> None:
+    """Also where owners have as many bots as there is room for, and tables hold parts of two permutations."""
+    draw = random.Random(seats)
+    for _ in range(150):
+        bots = draw.randint(seats, 4 * seats + 1)
+        owners = owners_at_random(draw, bots, seats)
+        planned = plan(bots, seats, bots * seats, seats, labelled(str(draw.random())), owners)
+        for table in planned.tables:
+            assert len({owners[bot] for bot in table.bots}) == len(table.bots) == seats
+        played = Counter(bot for table in planned.tables for bot in table.bots)
+        assert played == dict.fromkeys(range(bots), planned.matches_per_bot)
 
 
-def test_a_bot_does_not_move_seat_by_seat() -> None:
-    """In steps of one, a bot's seat would be bound to the time in the match."""
-    rows = seatings(4, 400, labelled("steps"))
-    steps = Counter((rows[g + 1].index(0) - rows[g].index(0)) % 4 for g in range(len(rows) - 1) if (g + 1) % 4)
-    assert set(steps) == {1, 2, 3}
-    # 300 steps, 100 of each expected
-    assert max(steps.values()) < 140
+def test_pairs_of_different_owners_meet_about_equally_often() -> None:
+    """24 bots of 12 owners: 22 opponents each, 80 matches with 3 of them."""
+    tables = plan(24, 4, 480 * 4, 4, labelled("pairs"), [bot // 2 for bot in range(24)]).tables
+    met = Counter(frozenset(pair) for table in tables for pair in combinations(table.bots, 2))
+    times = [met[frozenset(pair)] for pair in combinations(range(24), 2) if pair[0] // 2 != pair[1] // 2]
+    assert (min(times), max(times)) in {(10, 12), (9, 12), (10, 13), (9, 13)}
 
 
-@pytest.mark.parametrize("games", [0, -4, 6])
-def test_seatings_refuse_games_that_are_no_multiple_of_the_seats(games: int) -> None:
-    """A cut block would seat some bots more often than others."""
-    with pytest.raises(ValueError, match="positive multiple of 4"):
-        seatings(4, games, labelled("wrong"))
+def test_an_owner_for_each_bot_changes_nothing() -> None:
+    """It is what a plan without owners is."""
+    alone = plan(9, 4, 500, 4, labelled("alone"), range(9))
+    assert alone == plan(9, 4, 500, 4, labelled("alone"))
+
+
+@pytest.mark.parametrize(
+    ("owners", "allowed"),
+    [([1, 1, 2, 3, 4, 5, 6], "2 of 7 bots have owner 1: at 4 seats at most 1 may"), ([1, 2, 3], "3 owners for 7 bots")],
+)
+def test_owners_with_too_many_bots_for_equal_matches_are_told(owners: list[int], allowed: str) -> None:
+    """Where one owner has more than one bot in four, some would sit out or meet."""
+    with pytest.raises(ValueError, match=allowed):
+        plan(7, 4, 100, 4, labelled("wrong"), owners)

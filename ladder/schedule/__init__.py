@@ -1,0 +1,15 @@
+"""Who plays whom, and in which seats. Pure: bots are numbers, and randomness is a shuffle handed in.
+
+A run plays a plan: all its tables are known before the first game. A ladder, whose field changes, asks for one round
+after another. Both deal bots to tables at random and then balance how often pairs meet (`ladder.schedule.tables`).
+
+A match's opponents do not depend on ratings: tables that follow the ratings converge to a wrong order where strength is
+not transitive (simulated: Kendall tau .70 to .78 against .955 after 24,000 games).
+"""
+
+from ladder.schedule.plan import Plan, Table, plan
+from ladder.schedule.rounds import Entrant, next_round, why_no_round
+from ladder.schedule.seats import seatings
+from ladder.schedule.tables import Shuffle
+
+__all__ = ["Entrant", "Plan", "Shuffle", "Table", "next_round", "plan", "seatings", "why_no_round"]

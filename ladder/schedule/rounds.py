@@ -1,0 +1,150 @@
+"""Who plays whom in a ladder: one round after another, each dealt from those that are active then.
+
+In a round every active version plays once, and then there are more places to fill:
+
+1. New versions play a second time, until they have played NEW_GAMES games. There are never more such places than
+   versions that are not new: where most are new, none is behind.
+2. What is left at the last table goes to the reference bots, once each; then to those that play least this round, and
+   among them to those that have played the fewest games.
+
+So no version sits out a round. Versions that are neither new nor references play once, some of them twice, and those
+that stay in the ladder from the same day on are never more than 2 matches apart. The exception is an owner with as many
+bots as there are tables, or more. No two of them may meet: so each of them plays once, at a table of its own, and all
+other places go to the others in turn.
+
+Then bots change places, so that each meets all others about equally often. What counts is the part of its own matches:
+so a meeting weighs by the square of how many times as many games the oldest version has played. By the bare count, two
+new versions would hardly ever meet, since they are just those that the old ones have met least.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from operator import mul
+
+from ladder.schedule.tables import Shuffle, apart, change_places, deal
+
+__all__ = ["Entrant", "next_round", "why_no_round"]
+
+NEW_GAMES = 100  # after them a version that was linked to its predecessor is off by .23 in log-strength (simulated)
+_PART = 160  # places, among which bots change theirs: in larger fields the time would grow with the square of the bots
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """An active version."""
+
+    version: int
+    owner: int
+    games: int
+    """How many rated games it has played; those that are scheduled and not yet played may be counted too."""
+    reference: bool = False
+    """Whether it is an anchor of the scale. Reference bots may meet each other, whoever owns them."""
+
+
+def next_round(
+    field: Sequence[Entrant], seats: int, met: Mapping[int, Mapping[int, int]], shuffle: Shuffle, label: str
+) -> tuple[tuple[int, ...], ...]:
+    """Return the versions at the tables of a ladder's next round; nothing where `why_no_round` says why.
+
+    `met`: how many matches two versions have had with one another, under either order of the two; a pair that isn't
+    there has had none, and pairs with a version that isn't active don't matter. `label` is the round's
+    own: with the same label, the same field, in any order, gives the same tables.
+    """
+    if why_no_round(field, seats) is not None:
+        return ()
+    field = sorted(field, key=lambda entrant: (entrant.games, entrant.version))
+    owners = _owners(field)
+    places = _places(field, owners, seats, shuffle(range(len(field)), f"{label}/fill"))
+    order = [places[place] for place in shuffle(range(len(places)), f"{label}/deal")]
+    tables = deal(order, owners, seats)
+    parts = -(-len(places) // _PART)
+    return tuple(table for part in range(parts) for table in _balanced(tables[part::parts], field, owners, met))
+
+
+def why_no_round(field: Sequence[Entrant], seats: int) -> str | None:
+    """Return why these can't fill a table, in words for an organiser, or None where they can."""
+    references = sum(entrant.reference for entrant in field)
+    owners = len({entrant.owner for entrant in field if not entrant.reference})
+    missing = seats - owners - references
+    if missing <= 0:
+        return None
+    return (
+        f"{_number(owners, 'owner')} with an active bot and {_number(references, 'reference bot')} "
+        f"for tables of {seats} seats: "
+        f"two bots of one owner never meet, so {missing} more {'is' if missing == 1 else 'are'} needed"
+    )
+
+
+def _owners(field: Sequence[Entrant]) -> list[int]:
+    """Return a number for each entrant, by which those are known that may not meet."""
+    numbers: dict[tuple[bool, int], int] = {}
+    for entrant in field:
+        numbers.setdefault(_owner(entrant), len(numbers))
+    return [numbers[_owner(entrant)] for entrant in field]
+
+
+def _owner(entrant: Entrant) -> tuple[bool, int]:
+    return entrant.reference, entrant.version if entrant.reference else entrant.owner
+
+
+def _places(field: Sequence[Entrant], owners: Sequence[int], seats: int, order: Sequence[int]) -> list[int]:
+    """Return who plays, as often as each does: enough for full tables, and no owner more often than there are tables.
+
+    `field` is sorted by games. `order` decides between those that have played equally many.
+    """
+    by_games = sorted(order, key=lambda bot: field[bot].games)
+    new = [bot for bot in by_games if field[bot].games < NEW_GAMES and not field[bot].reference]
+    old = sum(not entrant.reference for entrant in field) - len(new)
+    places = list(by_games)
+    of_owner = Counter(owners)
+    tables = max(-(-len(field) // seats), *of_owner.values())
+
+    def add(bots: Sequence[int], most: int) -> None:
+        for bot in bots:
+            if len(places) < most and of_owner[owners[bot]] < tables:
+                places.append(bot)
+                of_owner[owners[bot]] += 1
+
+    add(new, len(places) + old)
+    tables = max(tables, -(-len(places) // seats))
+    add([bot for bot in by_games if field[bot].reference], tables * seats)
+    while len(places) < tables * seats:
+        times = Counter(places)
+        least = min(times[bot] for bot in by_games if of_owner[owners[bot]] < tables)
+        add([bot for bot in by_games if times[bot] == least], tables * seats)
+    return places
+
+
+def _balanced(
+    tables: Sequence[Sequence[int]],
+    field: Sequence[Entrant],
+    owners: Sequence[int],
+    met: Mapping[int, Mapping[int, int]],
+) -> Iterator[tuple[int, ...]]:
+    """Yield the versions at some tables, after their bots have changed places."""
+    bots = sorted({bot for table in tables for bot in table})
+    numbers = {bot: number for number, bot in enumerate(bots)}
+    counted = _weighed([field[bot] for bot in bots], met)
+    apart(counted, [owners[bot] for bot in bots])
+    numbered = [[numbers[bot] for bot in table] for table in tables]
+    change_places(numbered, 0, counted)
+    for table in numbered:
+        yield tuple(field[bots[number]].version for number in table)
+
+
+def _weighed(field: Sequence[Entrant], met: Mapping[int, Mapping[int, int]]) -> list[list[int]]:
+    """Return how often each has met each other one, by what that weighs in the matches of the two."""
+    most = max(entrant.games for entrant in field)
+    weights = [(most // max(1, entrant.games)) ** 2 for entrant in field]
+    both = {weight: [weight + other for other in weights] for weight in set(weights)}
+    versions = [entrant.version for entrant in field]
+    return [
+        list(map(mul, map(met.get(version, {}).get, versions, repeat(0)), both[weight]))
+        for version, weight in zip(versions, weights, strict=True)
+    ]
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count or 'no'} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,15 @@
+"""Randomness for tests."""
+
+import random
+from collections.abc import Sequence
+
+from ladder.schedule import Shuffle
+
+
+def labelled(seed: str) -> Shuffle:
+    """A shuffle for tests: one stream for each label."""
+
+    def shuffle(items: Sequence[int], label: str) -> tuple[int, ...]:
+        return tuple(random.Random(f"{seed}/{label}").sample(items, len(items)))
+
+    return shuffle

@@ -1,0 +1,232 @@
+"""The rounds of a ladder: everybody plays, nobody meets its owner's other bots, and pairs meet about equally often."""
+
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import combinations, permutations
+
+import pytest
+
+from ladder.schedule import Entrant, next_round, why_no_round
+from tests.ladder.schedule.shuffles import labelled
+
+GAMES = 12  # a match
+OLD = 1000  # games after which nothing is new
+
+
+class Ladder:
+    """Plays rounds among its field."""
+
+    def __init__(self, seats: int, field: Iterable[Entrant]) -> None:
+        self.seats = seats
+        self.owners: dict[int, tuple[int, bool]] = {}
+        self.games: Counter[int] = Counter()
+        self.matches: Counter[int] = Counter()
+        self.met: defaultdict[int, Counter[int]] = defaultdict(Counter)
+        self.rounds = 0
+        self.join(field)
+
+    def join(self, field: Iterable[Entrant]) -> None:
+        for entrant in field:
+            self.owners[entrant.version] = (entrant.owner, entrant.reference)
+            self.games[entrant.version] = entrant.games
+
+    def field(self) -> list[Entrant]:
+        return [Entrant(version, owner, self.games[version], ref) for version, (owner, ref) in self.owners.items()]
+
+    def play(self, rounds: int) -> list[tuple[tuple[int, ...], ...]]:
+        """Return the tables of each round."""
+        return [self._one() for _ in range(rounds)]
+
+    def _one(self) -> tuple[tuple[int, ...], ...]:
+        tables = next_round(self.field(), self.seats, self.met, labelled("ladder"), str(self.rounds))
+        for table in tables:
+            self.matches.update(table)
+            self.games.update(dict.fromkeys(table, GAMES))
+            for one, other in permutations(table, 2):
+                self.met[one][other] += 1
+        self.rounds += 1
+        return tables
+
+    def meetings(self, ones: Sequence[int], others: Sequence[int]) -> list[int]:
+        """Return how often each pair has met that may."""
+        pairs = {frozenset((one, other)) for one in ones for other in others if one != other}
+        return [self.met[min(pair)][max(pair)] for pair in pairs if len({self.owners[bot][0] for bot in pair}) == 2]
+
+
+def alone(bots: int, games: int = OLD, first: int = 0) -> list[Entrant]:
+    """Return versions with an owner each."""
+    return [Entrant(bot, bot, games) for bot in range(first, first + bots)]
+
+
+def staff(bots: int, games: int = OLD) -> list[Entrant]:
+    """Return reference bots."""
+    return [Entrant(900 + bot, 99, games, reference=True) for bot in range(bots)]
+
+
+def times(tables: Iterable[Sequence[int]]) -> Counter[int]:
+    return Counter(version for table in tables for version in table)
+
+
+def twice(field: list[Entrant]) -> list[int]:
+    """Return the versions that play two matches in a round of tables of four, if no other plays more than one."""
+    played = times(next_round(field, 4, {}, labelled("twice"), "1"))
+    assert set(played.values()) == {1, 2}
+    return sorted(version for version in played if played[version] == 2)
+
+
+def fields(seed: int) -> tuple[int, list[Entrant]]:
+    """Return seats and a field that can fill a table: owners of many bots and of few, new ones, reference bots."""
+    draw = random.Random(seed)
+    seats, most = draw.randint(2, 10), draw.choice([1, 2, 3, 8])
+    found = staff(draw.choice([0, 1, 4]))
+    for owner in range(draw.randint(max(1, seats - len(found)), 40)):
+        for _ in range(draw.randint(1, most)):
+            found.append(Entrant(len(found), owner, draw.choice([0, 60, 100, 5000])))
+    return seats, found
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_every_version_plays_in_every_round_at_full_tables(seed: int) -> None:
+    """None twice at a table; two of one owner never; reference bots count as if each had an owner of its own."""
+    seats, field = fields(seed)
+    owner = {entrant.version: -entrant.version if entrant.reference else entrant.owner for entrant in field}
+    tables = next_round(field, seats, {}, labelled(str(seed)), "1")
+    assert set(times(tables)) == set(owner)
+    for table in tables:
+        assert len({owner[version] for version in table}) == len(table) == seats
+
+
+def test_reference_bots_meet_each_other_although_staff_owns_them_all() -> None:
+    """They are the fixed points of the scale, and must be held against one another too."""
+    (table,) = next_round(staff(4), 4, {}, labelled("staff"), "1")
+    assert sorted(table) == [900, 901, 902, 903]
+
+
+def test_a_new_version_plays_twice_a_round_for_its_first_100_games() -> None:
+    """Nine matches of 12 games are 108."""
+    ladder = Ladder(4, [*alone(23), *alone(1, games=0, first=50)])
+    played = [times(tables)[50] for tables in ladder.play(8)]
+    assert played == [2, 2, 2, 2, 2, 1, 1, 1]
+
+
+def test_where_most_are_new_there_are_no_more_extra_places_than_versions_that_are_not() -> None:
+    """At a ladder's start extra places would make rounds longer and put nobody ahead."""
+    assert set(times(next_round(alone(24, games=0), 4, {}, labelled("new"), "1")).values()) == {1}
+    some = times(next_round([*alone(8, games=0), *alone(4, first=50)], 4, {}, labelled("new"), "1"))
+    assert sorted(some[bot] for bot in range(8)) == [1] * 4 + [2] * 4
+
+
+def test_places_that_are_left_go_to_reference_bots_and_then_to_those_with_the_fewest_games() -> None:
+    """11 versions leave one place of 12, and 9 leave three."""
+    assert twice([*alone(9), *staff(2)])[-1] in (900, 901)
+    assert twice([*alone(9), *staff(2, games=9000)])[-1] in (900, 901)
+    assert twice([*alone(7), *staff(1, games=9000), Entrant(50, 50, 0)]) in [[bot, 50, 900] for bot in range(7)]
+    assert twice([Entrant(bot, bot, OLD + 100 * bot) for bot in range(9)]) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("bots", "references", "seats"), [(5, 0, 4), (9, 0, 4), (23, 0, 4), (7, 3, 4), (11, 0, 10), (25, 2, 6), (9, 0, 2)]
+)
+def test_equal_versions_are_never_more_than_two_matches_apart(bots: int, references: int, seats: int) -> None:
+    """From their first round on, new ones first; at every moment between two rounds."""
+    ladder = Ladder(seats, [*alone(bots, games=0), *staff(references)])
+    for _ in range(60):
+        ladder.play(1)
+        played = [ladder.matches[bot] for bot in range(bots)]
+        assert ladder.rounds <= min(played) <= max(played) <= min(played) + 2
+
+
+def test_an_owner_with_more_bots_than_tables_gets_a_table_for_each() -> None:
+    """5 bots of one owner, 3 of others, and 4 seats: the 3 play 5 times, or bots of one owner would meet."""
+    field = [*[Entrant(bot, 77, OLD) for bot in range(5)], *alone(3, first=50)]
+    tables = next_round(field, 4, {}, labelled("many"), "1")
+    assert len(tables) == 5
+    assert times(tables) == {**dict.fromkeys(range(5), 1), 50: 5, 51: 5, 52: 5}
+
+
+@pytest.mark.parametrize(
+    ("field", "seats", "reason"),
+    [
+        ([], 4, "no owners with an active bot and no reference bots for tables of 4 seats: .* 4 more are needed"),
+        (alone(3), 4, "3 owners with an active bot and no reference bots for tables of 4 seats: .* 1 more is needed"),
+        (
+            [Entrant(bot, 1, 0) for bot in range(9)] + staff(1),
+            4,
+            "1 owner with an active bot and 1 reference bot for tables of 4 seats: .* 2 more are needed",
+        ),
+    ],
+)
+def test_a_field_that_fills_no_table_says_why(field: list[Entrant], seats: int, reason: str) -> None:
+    """The organiser reads it; the round is empty."""
+    found = why_no_round(field, seats)
+    assert found is not None
+    assert re.fullmatch(reason, found)
+    assert next_round(field, seats, {}, labelled("none"), "1") == ()
+
+
+def test_a_field_that_fills_a_table_needs_no_reason() -> None:
+    """Two owners and two reference bots are four."""
+    assert why_no_round([*alone(2), *staff(2)], 4) is None
+
+
+@pytest.mark.parametrize(
+    ("bots", "seats", "rounds", "least", "most"), [(8, 4, 20, 8, 9), (24, 4, 80, 9, 12), (60, 4, 106, 3, 8)]
+)
+def test_pairs_meet_about_equally_often(bots: int, seats: int, rounds: int, least: int, most: int) -> None:
+    """As in a plan; at random they meet 3 to 13, 2 to 20 and 0 to 16 times."""
+    ladder = Ladder(seats, alone(bots))
+    ladder.play(rounds)
+    found = ladder.meetings(range(bots), range(bots))
+    assert least <= min(found) <= max(found) <= most
+
+
+def test_pairs_meet_about_equally_often_in_a_field_too_large_to_change_places_as_a_whole() -> None:
+    """300 bots, 100 rounds: a pair meets once; at random the one that met most, 7 or 8 times."""
+    ladder = Ladder(4, alone(300))
+    ladder.play(100)
+    assert max(ladder.meetings(range(300), range(300))) <= 4
+
+
+def test_pairs_of_different_owners_meet_about_equally_often() -> None:
+    """24 bots of 12 owners, of which each has 22 opponents."""
+    ladder = Ladder(4, [Entrant(bot, bot // 2, OLD) for bot in range(24)])
+    ladder.play(80)
+    found = ladder.meetings(range(24), range(24))
+    assert 9 <= min(found) <= max(found) <= 13
+
+
+@pytest.mark.parametrize("late", [2, 5, 12])
+def test_new_versions_meet_one_another_and_the_old_ones_about_equally_often(late: int) -> None:
+    """By the bare count of meetings two that are new would avoid each other for a hundred rounds."""
+    ladder = Ladder(4, alone(24))
+    ladder.play(200)
+    new, old = range(50, 50 + late), range(24)
+    ladder.join(alone(late, games=0, first=50))
+    ladder.play(20)
+    among, across = ladder.meetings(new, new), ladder.meetings(new, old)
+    assert 0.75 < (sum(among) / len(among)) / (sum(across) / len(across)) < 1.35
+    assert min(across) >= 1
+
+
+def test_the_order_of_the_field_and_versions_that_are_gone_change_nothing() -> None:
+    """A round is a function of what is so, not of how a database lists it."""
+    ladder = Ladder(4, [*alone(21), *staff(2), *alone(3, games=0, first=50)])
+    ladder.play(5)
+    field = ladder.field()
+    tables = next_round(field, 4, ladder.met, labelled("x"), "9")
+    met = {**ladder.met, 500: {501: 40, 1: 9}}
+    assert next_round(random.Random(1).sample(field, len(field)), 4, met, labelled("x"), "9") == tables
+    assert next_round(field, 4, ladder.met, labelled("x"), "10") != tables
+    assert next_round(field, 4, ladder.met, labelled("y"), "9") != tables
+
+
+def test_a_round_follows_no_ranks_and_no_names() -> None:
+    """Over many labels each pair is as likely as any other to meet in a first round: 3 in 11."""
+    met: Counter[frozenset[int]] = Counter()
+    for label in range(400):
+        for table in next_round(alone(12), 4, {}, labelled("even"), str(label)):
+            met.update(map(frozenset, combinations(table, 2)))
+    assert len(met) == 66
+    assert 70 < min(met.values()) <= max(met.values()) < 150  # 109 expected, SD 9
