@@ -5,6 +5,7 @@ Must not know click, and prints nothing.
 
 from arena.run.building import Building
 from arena.run.config import RunConfig, keyed_shuffle, program, seed_key
+from arena.run.executor import open_executor
 from arena.run.job import Job, Played
 from arena.run.looking import Unfit, look_at_all
 from arena.run.parcel import MissingError, Parcel, cache_folder, check_machine, play_parcel
@@ -40,6 +41,7 @@ __all__ = [
     "load_limits",
     "local_workers",
     "look_at_all",
+    "open_executor",
     "play",
     "play_parcel",
     "program",

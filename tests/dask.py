@@ -1,0 +1,96 @@
+"""A Dask cluster of real processes: `dask scheduler` and `dask worker`, as docs/cluster.md starts them."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+LIMIT_S = 30
+
+
+def free_port() -> int:
+    """Return a port that nobody listens at now."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+    return port
+
+
+class Cluster:
+    """A scheduler and workers, with all their files below a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.folder.mkdir(exist_ok=True)
+        (self.folder / "tmp").mkdir()
+        self._port = free_port()
+        self._tls = False
+        self._started: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def address(self) -> str:
+        """Return what workers and executors are told."""
+        return f"{'tls' if self._tls else 'tcp'}://127.0.0.1:{self._port}"
+
+    def start_scheduler(self, tls: bool = False, allowed_failures: int = 3) -> "subprocess.Popen[bytes]":
+        """Start the scheduler, always at the same address, and wait until it listens."""
+        self._tls = tls
+        failures = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": str(allowed_failures)}
+        protocol = ("--protocol", "tls") if tls else ()
+        words = ("--host", "127.0.0.1", "--port", str(self._port), *protocol)
+        process = self._start("scheduler", *words, environment=failures)
+        deadline = time.monotonic() + LIMIT_S
+        while True:
+            assert process.poll() is None, self.log()
+            assert time.monotonic() < deadline, self.log()
+            with socket.socket() as trial:
+                if trial.connect_ex(("127.0.0.1", self._port)) == 0:
+                    return process
+            time.sleep(0.02)
+
+    def start_worker(
+        self, *words: str, cwd: Path | None = None, root: Path = ROOT, **environment: str
+    ) -> "subprocess.Popen[bytes]":
+        """Start a worker with one thread and without a nanny, and don't wait for it. `root`: where its arena lies."""
+        local = ("--local-directory", str(self.folder / "tmp"))
+        words = (self.address, "--nthreads", "1", "--memory-limit", "0", "--no-nanny", *local, *words)
+        return self._start("worker", *words, cwd=cwd, environment={"PYTHONPATH": str(root), **environment})
+
+    def make_certificates(self) -> tuple[Path, Path, Path]:
+        """Run the commands of docs/cluster.md; return the files of the authority, the certificate, and its key."""
+        text = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
+        (block,) = [each for each in re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S) if "openssl" in each]
+        subprocess.run(["sh", "-ec", block], cwd=self.folder, check=True, capture_output=True, timeout=LIMIT_S)
+        return self.folder / "ca.pem", self.folder / "cert.pem", self.folder / "key.pem"
+
+    def log(self) -> str:
+        """Return what all processes have written."""
+        return "\n".join(path.read_text() for path in sorted(self.folder.glob("*.log")))
+
+    def close(self) -> None:
+        """Kill what still runs."""
+        for process in self._started:
+            process.kill()
+        for process in self._started:
+            process.wait(LIMIT_S)
+
+    def _start(
+        self, what: str, *words: str, environment: dict[str, str], cwd: Path | None = None
+    ) -> "subprocess.Popen[bytes]":
+        names = ("ca-file", "ca.pem"), ("cert", "cert.pem"), ("key", "key.pem")
+        tls = [f"--tls-{name}={self.folder / file}" for name, file in names] if self._tls else []
+        with (self.folder / f"{len(self._started)}-{what}.log").open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-m", f"distributed.cli.dask_{what}", *words, "--no-dashboard", *tls],
+                cwd=cwd or self.folder,
+                env={**os.environ, "TMPDIR": str(self.folder / "tmp"), **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        self._started.append(process)
+        return process
