@@ -51,6 +51,18 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "ladder.schedule",
         "ladder.store",
     ),
+    "arena.ladder": (
+        "arena",
+        "arena.advice",
+        "arena.bots",
+        "arena.check",
+        "arena.referee",
+        "arena.run",
+        "arena.sandbox",
+        "ladder.executors",
+        "ladder.schedule",
+        "ladder.store",
+    ),
     "arena.cli": (
         "arena",
         "arena.advice",

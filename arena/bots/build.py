@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO
 
 from arena.bots.archive import ArchiveError, unpack
 from arena.bots.bot import Bot, relocated
@@ -90,6 +90,16 @@ def _check_built(bot: Bot) -> None:
         )
 
 
+def _file_name(bot: Bot) -> str:
+    return "".join(c if c.isalnum() or c in "-_." else "_" for c in bot.name)
+
+
+def _log(bot: Bot, logs: Path) -> BinaryIO:
+    """Open the log of a bot's build; its folder is made when needed."""
+    logs.mkdir(parents=True, exist_ok=True)
+    return (logs / f"build-{_file_name(bot)}.log").open("w+b")
+
+
 def _tail(output: IO[bytes]) -> str:
     """Return the last lines of a build's output, each on a line of its own below a message."""
     size = output.seek(0, os.SEEK_END)
@@ -114,16 +124,22 @@ def build_all(bots: Sequence[Bot], timeout_s: float) -> list[Bot]:
     return [digested(bot) for bot in bots] if to_build else list(bots)
 
 
-def build(bot: Bot, timeout_s: float) -> Bot:
-    """Build one bot where it stands, if it has a build command; return it with its digest then. Raises BotError."""
-    return build_all([bot], timeout_s)[0]
+def build(bot: Bot, timeout_s: float, logs: Path | None = None) -> Bot:
+    """Build one bot where it stands, if it has a build command; return it with its digest then.
+
+    logs: the folder for the build's log, made when needed; None for no log. Raises BotError.
+    """
+    if bot.build is None:
+        return bot
+    _build_as_user(bot, timeout_s, logs)
+    return digested(bot)
 
 
-def _build_as_user(bot: Bot, timeout_s: float) -> None:
+def _build_as_user(bot: Bot, timeout_s: float, logs: Path | None = None) -> None:
     command = _command(bot, Programs())
     by_hand = f"\nTry it by hand in {shown(bot.cwd)}: {shown(shlex.join(bot.build or ()))}"
     # A file takes any output from any number of processes; a pipe would have to be drained until the last one leaves.
-    with tempfile.TemporaryFile() as output:
+    with tempfile.TemporaryFile() if logs is None else _log(bot, logs) as output:
         try:
             code = _run_as_user(command, bot.cwd, output, timeout_s)
         except subprocess.TimeoutExpired:
@@ -166,20 +182,21 @@ def build_in_box(
     """
     built: dict[Path, Path] = {}
     for number, bot in _to_build(bots):
-        logs.mkdir(parents=True, exist_ok=True)
         into.mkdir(parents=True, exist_ok=True)
-        name = "".join(c if c.isalnum() or c in "-_." else "_" for c in bot.name)
-        folder = built[bot.path] = into / f"{number:02d}-{name}"
-        _build_in_box(bot, sandbox, programs, folder, logs / f"build-{name}.log", timeout_s)
+        folder = built[bot.path] = into / f"{number:02d}-{_file_name(bot)}"
+        with _log(bot, logs) as log:
+            _build_in_box(bot, sandbox, programs, folder, log, timeout_s)
         _check_built(relocated(bot, bot.path, folder))
     return [bot if bot.build is None else digested(relocated(bot, bot.path, built[bot.path])) for bot in bots]
 
 
-def _build_in_box(bot: Bot, sandbox: Sandbox, programs: Programs, folder: Path, log: Path, timeout_s: float) -> None:
+def _build_in_box(
+    bot: Bot, sandbox: Sandbox, programs: Programs, folder: Path, told: BinaryIO, timeout_s: float
+) -> None:
     """Build one bot into `folder`, which isn't there yet."""
     moved = relocated(replace(bot, argv=tuple(_command(bot, programs))), bot.path, Path("/tmp/build"))
     program = Program(("sh", "-c", _SCRIPT, "build", *moved.argv), bot.path, files=bot.path)
-    with log.open("w+b") as told, tempfile.TemporaryFile(dir=folder.parent) as archive:
+    with tempfile.TemporaryFile(dir=folder.parent) as archive:
         try:
             box = sandbox.start(program, BUILD_LIMITS)
         except ProgramError as problem:
@@ -190,7 +207,7 @@ def _build_in_box(bot: Bot, sandbox: Sandbox, programs: Programs, folder: Path, 
             box.close()
         why = _failure(ended)
         if why is not None:
-            raise BotError(f'"{bot.name}": the build {why}.\nThe whole log: {shown(log)}{_tail(told)}')
+            raise BotError(f'"{bot.name}": the build {why}.\nThe whole log: {shown(told.name)}{_tail(told)}')
         archive.seek(0)
         try:
             _unpack_beside(archive, folder)

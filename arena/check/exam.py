@@ -43,7 +43,9 @@ class Exam:
 
     `hello_s` and `patience` are how long the examiner waits. `seats` are those of a table, None for few. `clock`
     returns seconds; if it raises, the examination ends. Boxes are started and closed under the `lock`. `silence_fails`:
-    a match would wait no longer for a request's answer than the quick look does.
+    a match would wait no longer for a request's answer than the quick look does. `build_s`: how long a build may take.
+    `leave_s`: how long a process may run on after its input ended. `enough_s`: of one process's answers, after which no
+    further game begins.
     """
 
     sandbox: Sandbox
@@ -55,6 +57,9 @@ class Exam:
     patience: Patience = PATIENCE
     seats: int | None = None
     silence_fails: bool = True
+    build_s: float = BUILD_S
+    leave_s: float = LEAVE_S
+    enough_s: float = math.inf
     clock: Callable[[], float] = time.monotonic
     lock: AbstractContextManager[object] = field(default_factory=nullcontext)
 
@@ -157,11 +162,12 @@ class Examination:
             if exam.choice.isolates:
                 programs = programs_of(exam.choice.name)
                 folder, logs = exam.scratch / "bots", exam.scratch / "logs"
-                self.bot = build_in_box([self.bot], exam.sandbox, programs, folder, logs, BUILD_S)[0]
+                self.bot = build_in_box([self.bot], exam.sandbox, programs, folder, logs, exam.build_s)[0]
             else:
-                self.bot = build(self.bot, BUILD_S)
+                self.bot = build(self.bot, exam.build_s, exam.scratch / "logs")
         except BotError as problem:
             raise _FailedError(_of_error(self.step, problem)) from None
+        self.beside = _beside(self.bot)
         return self.ok(f"{' '.join(self.bot.build or ())} took {time.monotonic() - began:.1f} s")
 
     # -- processes
@@ -201,7 +207,7 @@ class Examination:
             first = list(table.tally.choices)
             yield self.ok(f"{_requests(len(first))} answered with legal moves")
             self.step = "more games"
-            while (len(table.tally.choices) < _REQUESTS and table.tally.games < _MOST_GAMES) or table.tally.games < 2:
+            while self.wants_more(table):
                 table.play()
             yield self.ok(f"{table.tally.games} games in one process, {_requests(len(table.tally.choices))}")
             self.step = "unknown things"
@@ -212,6 +218,16 @@ class Examination:
         yield self.strays(table.talk)
         self.step = "same bot_seed"
         yield self.again(first)
+
+    def wants_more(self, table: Table) -> bool:
+        """Tell whether a process is to play another game: up to so many requests, and two games at least."""
+        tally = table.tally
+        few = len(tally.choices) < _REQUESTS and tally.games < _MOST_GAMES and not self.slow(table)
+        return few or tally.games < 2
+
+    def slow(self, table: Table) -> bool:
+        """Tell whether a process has taken so long that no further game begins."""
+        return sum(table.talk.times) > self.exam.enough_s
 
     def unknown(self, table: Table) -> Iterator[Step]:
         """Send what a later version of the protocol may have, and an error."""
@@ -230,11 +246,11 @@ class Examination:
     def leaving(self, talk: Talk) -> Step:
         """End the input, and see whether the process ends."""
         talk.send(encode({"type": "match_over"}))
-        ended = talk.leaves(LEAVE_S)
+        ended = talk.leaves(self.exam.leave_s)
         if ended is None:
             help = "leave when standard input ends: a loop over its lines ends by itself; end threads and children, too"
             return self.found(
-                Outcome.FAILED, f"it still runs {LEAVE_S * 1000:.0f} ms after its input ended", help, talk
+                Outcome.FAILED, f"it still runs {self.exam.leave_s * 1000:.0f} ms after its input ended", help, talk
             )
         return self.ok("it leaves")
 
@@ -266,7 +282,9 @@ class Examination:
             with self.process(rules) as table:
                 table.greet(self.exam.hello_s)
                 tally = table.tally
-                while (left := kinds(rules) - tally.asked.keys()) and tally.games < _MOST_GAMES:
+                while (
+                    (left := kinds(rules) - tally.asked.keys()) and tally.games < _MOST_GAMES and not self.slow(table)
+                ):
                     table.play(left, override=True)
             names.append(rules.name)
             for kind, count in tally.asked.items():

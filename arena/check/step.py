@@ -1,6 +1,7 @@
 """One step of an examination: what was looked at, and what came of it."""
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 
@@ -30,3 +31,30 @@ class Step:
     stderr: tuple[bytes, ...] = ()
     help: str | None = None
     rows: tuple[tuple[str, ...], ...] = ()
+
+    def to_text(self) -> str:
+        """Return the step as JSON in ASCII; bytes that aren't UTF-8 are half surrogates in it."""
+        fields = asdict(self)
+        fields |= {name: None if fields[name] is None else _text(fields[name]) for name in ("sent", "got")}
+        return json.dumps(fields | {"stderr": [_text(line) for line in self.stderr]}, separators=(",", ":"))
+
+    @classmethod
+    def from_text(cls, text: str) -> "Step":
+        """Return the step that `to_text` wrote. Raises ValueError for any other text."""
+        try:
+            fields = json.loads(text)
+            fields |= {name: None if fields[name] is None else _bytes(fields[name]) for name in ("sent", "got")}
+            fields["outcome"] = Outcome(fields["outcome"])
+            fields["stderr"] = tuple(_bytes(line) for line in fields["stderr"])
+            fields["rows"] = tuple(tuple(row) for row in fields["rows"])
+            return cls(**fields)
+        except (AttributeError, KeyError, TypeError, RecursionError) as problem:
+            raise ValueError(f"no step: {problem!r}") from None
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors="surrogateescape")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogateescape")

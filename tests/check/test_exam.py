@@ -283,3 +283,59 @@ def test_the_quick_look_tells_of_a_bot_that_says_nothing_after_its_hello(tmp_pat
         exam = Exam(InsideSandbox({found.argv[0]: script}), Choice("process"), tmp_path, patience=Patience(2.1, 0.0))
         assert quick_look(found, exam, partial(mute.append, True)).outcome is outcome
         assert len(mute) == told
+
+
+def test_a_step_comes_back_from_its_text() -> None:
+    """Whatever bytes a bot wrote, and half surrogates of a file's name; other texts are refused."""
+    for got in (None, b"", bytes(range(256)), "é\u2028".encode()):
+        step = Step(
+            3, "hello", Outcome.TOLD, "a\udcff\0", got, got, (b"\xff\xfe", b""), "do\nthis", (("a", "b"), ("c",))
+        )
+        text = step.to_text()
+        assert text.isascii()
+        assert "\n" not in text
+        assert Step.from_text(text) == step
+        assert Step.from_text(text + "\n") == step
+    for wrong in ("", "[]", "{}", '{"number":1}', text.replace("told", "odd"), "[" * 100_000):
+        with pytest.raises(ValueError, match=r"no step|Expecting|is not a valid"):
+            Step.from_text(wrong)
+
+
+def test_a_bot_that_is_slow_to_answer_is_asked_less_where_the_examiner_says_so(tmp_path: Path) -> None:
+    """A ladder's workers have others to examine. Every kind is asked that comes up in the games that are played."""
+    file = tmp_path / "bot.py"
+    file.write_text("")
+    argv = load([str(file)])[0][0].argv
+    ticks = count()  # each look at the clock takes a tenth of a second
+
+    def asked(enough_s: float) -> tuple[int, str]:
+        exam = Exam(
+            InsideSandbox({argv[0]: bot()}),
+            Choice("process"),
+            tmp_path / "scratch",
+            rules=(PRESETS["coup"],),
+            hello_s=1e9,
+            patience=Patience(1e9, 0.0),
+            clock=lambda: next(ticks) / 10,
+            leave_s=1e9,
+            enough_s=enough_s,
+        )
+        steps = {step.name: step for step in examine(str(file), exam)}
+        assert {step.outcome for step in steps.values()} <= {Outcome.OK, Outcome.TOLD}
+        return int(steps["more games"].detail.split()[0]), steps["all requests"].detail
+
+    games, everything = asked(1e9)
+    assert games > 2
+    assert "never asked" not in everything
+    assert asked(0.1)[0] == 2
+
+
+def test_what_a_build_made_beside_the_bot_is_not_what_the_bot_wrote(tmp_path: Path) -> None:
+    """A plain process is built where it stands: make's `bot` lies beside bot.c."""
+    (tmp_path / "bot").mkdir()
+    (tmp_path / "bot" / "bot.toml").write_text('run = "python3 bot.py"\nbuild = "touch made"\n')
+    argv = load([str(tmp_path / "bot")])[0][0].argv
+    exam = Exam(InsideSandbox({argv[0]: bot()}), Choice("process"), tmp_path / "scratch", patience=QUICK)
+    steps = list(examine(str(tmp_path / "bot"), exam))
+    assert (tmp_path / "bot" / "made").exists()
+    assert [step for step in steps if step.outcome is Outcome.FAILED] == []
