@@ -3,27 +3,15 @@
 A cycle is as sure as its least sure win. Many could be found by chance, so the chance of one counts all that might be.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from ladder.rating.findings import Cycle
 from ladder.rating.matches import Ints, Matches
 
-__all__ = ["Cycle", "strongest_cycle"]
+__all__ = ["strongest_cycle"]
 
 CHANCE = 0.05  # that a field without a cycle shows one
-
-
-@dataclass(frozen=True, slots=True)
-class Cycle:
-    """Say of three bots that the first beats the second, the second the third, and the third the first."""
-
-    bots: tuple[int, int, int]
-    wins: tuple[tuple[float, float], ...]
-    """Who beats whom by how many wins: the first and the second, the second and the third, the third and the first."""
-    p: float
-    """At most so likely is it that a field without a cycle shows one as sure as this."""
 
 
 def strongest_cycle(matches: Matches, present: Ints, active: Ints) -> Cycle | None:

@@ -4,33 +4,20 @@
 from below: the chances that each other bot is better by more than the tolerance are added up.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from ladder.rating.findings import Decision
 from ladder.rating.strengths import Fit
 
-__all__ = ["Decision", "decided"]
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """Say who leads by share, and how sure it is that no other is better by more than the tolerance."""
-
-    leader: int | None
-    """None while nothing is known of one of the active bots, or the matches are too few for intervals."""
-    probability: float
-    """It is at least this."""
-    decided: bool
+__all__ = ["decided"]
 
 
 def decided(found: Fit, within: float = 0.02, level: float = 0.95) -> Decision:
     """Tell whether the leader's share is within `within` of the best's in a chance of `level` or more."""
     from scipy.special import stdtr  # see `strengths`: it is slow to import
 
-    shares, field = found.shares, found.field
-    active = field.bots if field.active is None else len(set(field.active))
-    if not shares.known or not len(shares.bots) or len(shares.bots) < active:
+    shares = found.shares
+    if not shares.known or not len(shares.bots) or len(shares.bots) < len(found.field.playing()):
         return Decision(None, 0.0, decided=False)
     leader = int(np.argmax(shares.values))
     variance = np.diag(shares.covariance)

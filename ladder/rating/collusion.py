@@ -16,96 +16,93 @@ whole field that is kept small, by Bonferroni: each chance is multiplied with th
 control the part of reports that are false (Benjamini and Hochberg) would let one in twenty accuse the innocent.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from itertools import combinations
 
 import numpy as np
 
+from ladder.rating.findings import Favour, Transitivity
 from ladder.rating.matches import Floats
 from ladder.rating.plackett_luce import chances
+from ladder.rating.posterior import Posterior
 from ladder.rating.strengths import Fit
-from ladder.rating.transitivity import Transitivity
 
-__all__ = ["Favour", "favours"]
+__all__ = ["favours"]
 
 LEAST = 10  # matches of a pair: with fewer, their tables tell more than they do
 TESTS = 3  # of each pair: one gives to the other, the other to the one, both gain
 
 
-@dataclass(frozen=True, slots=True)
-class Favour:
-    """Say what two bots won where both sat, beside what the fit of all games expects."""
+def favours(
+    found: Fit, style: Transitivity, author: Mapping[int, int] | None = None, level: float = 0.05
+) -> tuple[Favour, ...]:
+    """Return the favours, the clearest first. In a field without any there is one or more in a chance of `level`.
 
-    bots: tuple[int, int]
-    """The first gives to the second, or, where both gain, in order of number."""
-    gives: bool
-    """Whether the first loses what the second wins; else both gain."""
-    games: int
-    matches: int
-    wins: tuple[float, float]
-    expected: tuple[float, float]
-    p: float
-    """At most so likely is it that a field without favours shows one as clear as this."""
-
-
-def favours(found: Fit, style: Transitivity, level: float = 0.05) -> tuple[Favour, ...]:
-    """Return the favours, the clearest first. In a field without any there is one at most in a chance of `level`.
-
-    `style` is the fit's `transitivity`. All pairs are looked at, also of bots that have left.
+    `style` is the fit's `transitivity`. All bots are looked at, also those that have left. With `author`, which says of
+    each bot whose version it is, a favour is between authors: its numbers are theirs, and add up over the versions.
     """
     if found.posterior is None or not found.shares.known:
         return ()
-    met = _Met(found, found.posterior.strengths)
+    met = _Met(found, found.posterior, author)
     given, together = met.chances(met.styles(style))
     tests = TESTS * max(1, len(met.matches))
     rows: list[Favour] = []
     for kind, each in enumerate((*given, together)):
         for pair in np.flatnonzero(each * tests < level):
             order = [1, 0] if kind == 1 else [0, 1]
-            one, other = found.present[met.bots[pair, order]].tolist()
+            one, other = met.bots[pair, order].tolist()
             won, fair = met.wins[pair, order].tolist(), met.expected[pair, order].tolist()
-            rows.append(
-                Favour(
-                    (one, other),
-                    kind < 2,
-                    int(met.games[pair]),
-                    int(met.matches[pair]),
-                    (won[0], won[1]),
-                    (fair[0], fair[1]),
-                    float(each[pair] * tests),
-                )
-            )
+            games, matches = int(met.games[pair]), int(met.matches[pair])
+            p = float(each[pair] * tests)
+            rows.append(Favour((one, other), kind < 2, games, matches, (won[0], won[1]), (fair[0], fair[1]), p))
     return tuple(sorted(rows, key=lambda row: (row.p, row.bots)))
 
 
 class _Met:
     """The pairs that have met in LEAST matches, and sums over the matches of each."""
 
-    def __init__(self, found: Fit, strengths: Floats) -> None:
-        tables, won = found.matches.tables, found.matches.wins
-        bots, seats = len(strengths), tables.shape[1]
-        chance = chances(strengths, found.matches)
+    def __init__(self, found: Fit, posterior: Posterior, author: Mapping[int, int] | None) -> None:
+        names = np.array([bot if author is None else author[bot] for bot in found.present.tolist()])
+        order = np.argsort(names[found.matches.tables], axis=1, kind="stable")  # so a pair comes in one order
+        tables = np.take_along_axis(found.matches.tables, order, 1)
+        self._chance = np.take_along_axis(chances(posterior.strengths, found.matches), order, 1)
+        won = np.take_along_axis(found.matches.wins, order, 1)
         self._decided = won.sum(1)
-        self._chance, self._tables, self._size = chance, tables, bots
-        self._seats = np.array(list(combinations(range(seats), 2)))
-        keys = (tables[:, self._seats[:, 0]] * bots + tables[:, self._seats[:, 1]]).T.ravel()
-        known, places, count = np.unique(keys, return_inverse=True, return_counts=True)
-        often = count >= LEAST
+        self._names, self._size = names[tables], int(names.max()) + 1
+        self._seats = np.array(list(combinations(range(tables.shape[1]), 2)))
+        one, other = self._names[:, self._seats[:, 0]], self._names[:, self._seats[:, 1]]
+        known, places, count = np.unique((one * self._size + other).T, return_inverse=True, return_counts=True)
+        often = (count >= LEAST) & (known // self._size != known % self._size)
         number = np.where(often, np.cumsum(often) - 1, -1)
         self._places = number[places].reshape(len(self._seats), -1)  # (pairs of seats, M)
-        self.bots = np.stack([known[often] // bots, known[often] % bots], axis=1)
+        self.bots = np.stack([known[often] // self._size, known[often] % self._size], axis=1)
         self.matches = count[often]
-        self.wins = np.stack([self._sum(lambda a, b: won[:, a]), self._sum(lambda a, b: won[:, b])], axis=1)
-        fair = chance * self._decided[:, None]
-        self.expected = np.stack([self._sum(lambda a, b: fair[:, a]), self._sum(lambda a, b: fair[:, b])], axis=1)
         self.games = self._sum(lambda a, b: found.matches.games)
-        self._part = 1 / (1 + np.exp(strengths[self.bots[:, 0]] - strengths[self.bots[:, 1]]))  # of the second
-        curvatures = found.posterior.curvatures if found.posterior else np.zeros((0, seats, seats))
-        variance = np.diagonal(curvatures, axis1=1, axis2=2)
-        self._beyond = self.wins - self.expected
-        self._variance = self._sum(lambda a, b: variance[:, a] + variance[:, b] - 2 * curvatures[:, a, b])
-        self._varies = max(1.0, float((found.posterior.scores**2).sum() / variance.sum())) if found.posterior else 1.0
+        self.wins = np.stack([self._sum(lambda a, b: won[:, a]), self._sum(lambda a, b: won[:, b])], axis=1)
+        fair = self._chance * self._decided[:, None]
+        self.expected = np.stack([self._sum(lambda a, b: fair[:, a]), self._sum(lambda a, b: fair[:, b])], axis=1)
+        self._part = self._mean(self._chance, won)
+        beyond, variance = won - fair, fair * (1 - self._chance)
+        self._varies = max(1.0, float((beyond**2).sum() / max(variance.sum(), 1e-9)))
+
+        # What the pair has added to gamma, in which there are active bots alone.
+        active = np.isin(tables, np.flatnonzero(np.isin(found.present, found.field.playing())))
+        apart = self._sum(lambda a, b: active[:, a] * active[:, b] * (beyond[:, a] - beyond[:, b]))
+        self._added = apart**2
+        cross = 2 * self._chance * self._decided[:, None]
+        self._chanced = self._sum(
+            lambda a, b: (
+                active[:, a] * active[:, b] * (variance[:, a] + variance[:, b] + cross[:, a] * self._chance[:, b])
+            )
+        )
+
+    def _mean(self, chance: Floats, won: Floats) -> Floats:
+        """Return the second's part of what either won, as the fit expects it."""
+        either = self.wins.sum(1)
+        part = self._sum(
+            lambda a, b: (won[:, a] + won[:, b]) * chance[:, b] / np.maximum(chance[:, a] + chance[:, b], 1e-300)
+        )
+        return np.asarray(np.where(either > 0, part / np.maximum(either, 1e-9), 0.5))
 
     def _sum(self, value: Callable[[int, int], Floats]) -> Floats:
         """Return the sums over the matches of each pair, of a value (M,) of two seats."""
@@ -118,9 +115,9 @@ class _Met:
         """Return the sums over third bots of the square of a value (M,) of three seats, summed over their matches."""
         keys, values = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
         for (one, other), places in zip(self._seats.tolist(), self._places, strict=True):
-            for third in set(range(self._tables.shape[1])) - {one, other}:
+            for third in set(range(self._names.shape[1])) - {one, other}:
                 kept = places >= 0
-                keys.append((places * self._size + self._tables[:, third])[kept])
+                keys.append((places * self._size + self._names[:, third])[kept])
                 values.append(value(one, other, third)[kept])
         known, places = np.unique(np.concatenate(keys), return_inverse=True)
         sums = np.bincount(places, np.concatenate(values), len(known))
@@ -128,9 +125,8 @@ class _Met:
 
     def styles(self, style: Transitivity) -> Floats:
         """Return gamma^2 of all other pairs, for each."""
-        apart = self._beyond[:, 0] - self._beyond[:, 1]
-        left = style.weight - self._variance**2
-        square = (style.gamma.value**2 * style.weight - apart**2 + self._variance) / np.maximum(left, 1e-9)
+        left = style.weight - self._chanced**2
+        square = (style.gamma.value**2 * style.weight - self._added + self._chanced) / np.maximum(left, 1e-9)
         return np.asarray(np.where(left > 0, square.clip(min=0.0), style.gamma.value**2))
 
     def chances(self, gamma2: Floats) -> tuple[tuple[Floats, Floats], Floats]:

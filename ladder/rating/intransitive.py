@@ -13,17 +13,17 @@ Source: Haseman, Elston, The investigation of linkage (1972); Hutchinson, A stoc
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from ladder.rating.cycle import Cycle, strongest_cycle
+from ladder.rating.cycle import strongest_cycle
 from ladder.rating.estimate import Estimate
+from ladder.rating.findings import Transitivity
 from ladder.rating.matches import Floats, Ints, Matches
 from ladder.rating.posterior import Posterior
 from ladder.rating.strengths import Fit
 
-__all__ = ["Transitivity", "transitivity"]
+__all__ = ["transitivity"]
 
 EXACT = 512  # pairs: so many columns of 1 take about as long as the random ones
 SIGNS = 64  # columns; with so many pairs their error is 2 % of a trace
@@ -31,26 +31,11 @@ LOW, HIGH = 0.025, 0.975  # a two-sided interval of 95 %
 HALVINGS = 60  # of an interval
 
 
-@dataclass(frozen=True, slots=True)
-class Transitivity:
-    """Say how far the active field is from being ordered by strength alone."""
-
-    gamma: Estimate
-    """The standard deviation of what a bot owes to an opponent, in the fit's log-strength; no interval where matches \
-are few. The fit's unit shrinks where bots owe one another much: to .82 at a gamma of .5 and 4 seats."""
-    part: Estimate
-    """Of the variance of what decides between two bots: how much isn't strength, 0 to 1."""
-    cycle: Cycle | None
-    """The strongest; None where there is none beyond chance."""
-    weight: float
-    """What gamma^2 was divided by, tr F^2: `favours` takes a pair out of it."""
-
-
 def transitivity(found: Fit) -> Transitivity:
     """Return how non-transitive the active bots are."""
     if found.posterior is None:
         return Transitivity(Estimate(0.0), Estimate(0.0), None, 0.0)
-    active = _active(found)
+    active = np.flatnonzero(np.isin(found.present, found.field.playing()))
     pairs = _Pairs(found.posterior, found.matches, active)
     if not pairs.count:
         return Transitivity(Estimate(0.0), Estimate(0.0), None, 0.0)
@@ -62,12 +47,6 @@ def transitivity(found: Fit) -> Transitivity:
     parts = [None if each is None else 2 * each**2 / (2 * each**2 + spread) for each in (gamma.low, gamma.high)]
     part = Estimate(2 * gamma.value**2 / (2 * gamma.value**2 + spread), *parts)
     return Transitivity(gamma, part, strongest_cycle(found.matches, found.present, active), weight)
-
-
-def _active(found: Fit) -> Ints:
-    """Return the places of the active bots among those that are present."""
-    active = range(found.field.bots) if found.field.active is None else found.field.active
-    return np.flatnonzero(np.isin(found.present, list(active)))
 
 
 class _Pairs:
