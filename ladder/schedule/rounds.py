@@ -38,7 +38,7 @@ class Entrant:
     version: int
     owner: int
     games: int
-    """How many rated games it has played; those that are scheduled and not yet played may be counted too."""
+    """How many rated games it has, with those that earlier rounds have scheduled and that aren't played yet."""
     reference: bool = False
     """Whether it is an anchor of the scale. Reference bots may meet each other, whoever owns them."""
 
@@ -48,16 +48,16 @@ def next_round(
 ) -> tuple[tuple[int, ...], ...]:
     """Return the versions at the tables of a ladder's next round; nothing where `why_no_round` says why.
 
-    `met`: how many matches two versions have had with one another, under either order of the two; a pair that isn't
-    there has had none, and pairs with a version that isn't active don't matter. `label` is the round's
-    own: with the same label, the same field, in any order, gives the same tables.
+    `met`: how many matches each version has had with each other one, at met[a][b] and at met[b][a] alike; what isn't
+    there is none, and versions that aren't active don't matter. `label`: the round's own. With the same label, the same
+    field, in any order, gives the same tables; another label gives others.
     """
     if why_no_round(field, seats) is not None:
         return ()
     field = sorted(field, key=lambda entrant: (entrant.games, entrant.version))
     owners = _owners(field)
-    places = _places(field, owners, seats, shuffle(range(len(field)), f"{label}/fill"))
-    order = [places[place] for place in shuffle(range(len(places)), f"{label}/deal")]
+    places = _places(field, owners, seats)
+    order = [places[place] for place in shuffle(range(len(places)), label)]
     tables = deal(order, owners, seats)
     parts = -(-len(places) // _PART)
     return tuple(table for part in range(parts) for table in _balanced(tables[part::parts], field, owners, met))
@@ -72,8 +72,8 @@ def why_no_round(field: Sequence[Entrant], seats: int) -> str | None:
         return None
     return (
         f"{_number(owners, 'owner')} with an active bot and {_number(references, 'reference bot')} "
-        f"for tables of {seats} seats: "
-        f"two bots of one owner never meet, so {missing} more {'is' if missing == 1 else 'are'} needed"
+        f"for tables of {seats}: two bots of one owner never meet, "
+        f"so {missing} more {'is' if missing == 1 else 'are'} needed"
     )
 
 
@@ -89,15 +89,15 @@ def _owner(entrant: Entrant) -> tuple[bool, int]:
     return entrant.reference, entrant.version if entrant.reference else entrant.owner
 
 
-def _places(field: Sequence[Entrant], owners: Sequence[int], seats: int, order: Sequence[int]) -> list[int]:
+def _places(field: Sequence[Entrant], owners: Sequence[int], seats: int) -> list[int]:
     """Return who plays, as often as each does: enough for full tables, and no owner more often than there are tables.
 
-    `field` is sorted by games. `order` decides between those that have played equally many.
+    `field` is sorted by games.
     """
-    by_games = sorted(order, key=lambda bot: field[bot].games)
-    new = [bot for bot in by_games if field[bot].games < NEW_GAMES and not field[bot].reference]
+    everyone = range(len(field))
+    new = [bot for bot in everyone if field[bot].games < NEW_GAMES and not field[bot].reference]
     old = sum(not entrant.reference for entrant in field) - len(new)
-    places = list(by_games)
+    places = list(everyone)
     of_owner = Counter(owners)
     tables = max(-(-len(field) // seats), *of_owner.values())
 
@@ -109,11 +109,11 @@ def _places(field: Sequence[Entrant], owners: Sequence[int], seats: int, order: 
 
     add(new, len(places) + old)
     tables = max(tables, -(-len(places) // seats))
-    add([bot for bot in by_games if field[bot].reference], tables * seats)
+    add([bot for bot in everyone if field[bot].reference], tables * seats)
     while len(places) < tables * seats:
         times = Counter(places)
-        least = min(times[bot] for bot in by_games if of_owner[owners[bot]] < tables)
-        add([bot for bot in by_games if times[bot] == least], tables * seats)
+        least = min(times[bot] for bot in everyone if of_owner[owners[bot]] < tables)
+        add([bot for bot in everyone if times[bot] == least], tables * seats)
     return places
 
 

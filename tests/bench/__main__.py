@@ -17,7 +17,7 @@ from arena.referee import Timing
 from arena.run import keyed_shuffle
 from arena.sandbox import ISOLATING, why_not
 from ladder.schedule import plan
-from tests.bench import boxes, engine, numbers, pipes
+from tests.bench import boxes, engine, numbers, order, pipes
 
 ROOT = Path(__file__).parents[2]
 
@@ -194,7 +194,7 @@ def load_rows() -> Iterator[Row]:
 
 
 def schedule_rows() -> Iterator[Row]:
-    """Measure how long it takes to plan, and how evenly pairs meet then."""
+    """Measure how long it takes to plan, and how evenly pairs meet then; and how long a round of a ladder takes."""
     for bots, seats, matches in ((8, 4, 40), (24, 4, 480), (60, 4, 1600), (60, 10, 600)):
         rounds = matches * seats // bots
         began = time.process_time()
@@ -204,6 +204,22 @@ def schedule_rows() -> Iterator[Row]:
         times = [met[frozenset(pair)] for pair in combinations(range(bots), 2)]
         name = f"plan of {matches} matches, {bots} bots, {seats} seats: ms a round"
         yield Row(name, f"{each_ms:.2f}", f"goal 2; pairs meet {min(times)} to {max(times)} times", each_ms / 2, "<= 1")
+    for bots, seats in ((60, 4), (500, 4), (500, 10)):
+        each_ms = order.round_ms(bots, seats)
+        yield Row(
+            f"round of a ladder, {bots} bots, {seats} seats: ms", f"{each_ms:.1f}", "goal 50", each_ms / 50, "<= 1"
+        )
+
+
+def order_rows() -> Iterator[Row]:
+    """Simulate ladders of 24 bots, 4 seats, winner only: is their order the true one after so many games a bot?"""
+    for spread in (0.7, 1.9):
+        for kind in order.WORLDS:
+            for games, goal in ((450, 0.9), (2000, 0.95)):
+                found = order.simulated(kind, spread, games, 48)
+                name = f"{kind}, SD {spread}, {games} games a bot: Kendall tau"
+                against = f"goal {goal} (error {found.error:.3f}); plan {found.plan:.3f}; random {found.random:.3f}"
+                yield Row(name, f"{found.ladder:.3f}", against, found.ladder / goal, ">= 1")
 
 
 def memory_rows() -> Iterator[Row]:
@@ -260,6 +276,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "boxes": boxes_rows,
     "load": load_rows,
     "schedule": schedule_rows,
+    "order": order_rows,
     "memory": memory_rows,
     "numbers": numbers_rows,
     "start": start_rows,

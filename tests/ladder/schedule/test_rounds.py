@@ -149,12 +149,12 @@ def test_an_owner_with_more_bots_than_tables_gets_a_table_for_each() -> None:
 @pytest.mark.parametrize(
     ("field", "seats", "reason"),
     [
-        ([], 4, "no owners with an active bot and no reference bots for tables of 4 seats: .* 4 more are needed"),
-        (alone(3), 4, "3 owners with an active bot and no reference bots for tables of 4 seats: .* 1 more is needed"),
+        ([], 4, "no owners with an active bot and no reference bots for tables of 4: .* 4 more are needed"),
+        (alone(3), 4, "3 owners with an active bot and no reference bots for tables of 4: .* 1 more is needed"),
         (
             [Entrant(bot, 1, 0) for bot in range(9)] + staff(1),
             4,
-            "1 owner with an active bot and 1 reference bot for tables of 4 seats: .* 2 more are needed",
+            "1 owner with an active bot and 1 reference bot for tables of 4: .* 2 more are needed",
         ),
     ],
 )
