@@ -164,10 +164,10 @@ def owners_at_random(draw: random.Random, bots: int, seats: int) -> list[int]:
 def test_two_bots_of_one_owner_never_meet_and_all_play_equally_often(seats: int) -> None:
     """Also where owners have as many bots as there is room for, and tables hold parts of two permutations."""
     draw = random.Random(seats)
-    for _ in range(150):
-        bots = draw.randint(seats, 4 * seats + 1)
+    for _ in range(25):
+        bots = draw.randint(seats, 3 * seats + 1)
         owners = owners_at_random(draw, bots, seats)
-        planned = plan(bots, seats, bots * seats, seats, labelled(str(draw.random())), owners)
+        planned = plan(bots, seats, 1, seats, labelled(str(draw.random())), owners)
         for table in planned.tables:
             assert len({owners[bot] for bot in table.bots}) == len(table.bots) == seats
         played = Counter(bot for table in planned.tables for bot in table.bots)

@@ -104,11 +104,16 @@ def test_reference_bots_meet_each_other_although_staff_owns_them_all() -> None:
     assert sorted(table) == [900, 901, 902, 903]
 
 
-def test_a_new_version_plays_twice_a_round_for_its_first_100_games() -> None:
-    """Nine matches of 12 games are 108."""
-    ladder = Ladder(4, [*alone(23), *alone(1, games=0, first=50)])
-    played = [times(tables)[50] for tables in ladder.play(8)]
-    assert played == [2, 2, 2, 2, 2, 1, 1, 1]
+@pytest.mark.parametrize(("games", "matches"), [(0, 2), (99, 2), (100, 1)])
+def test_a_new_version_plays_twice_a_round_for_its_first_100_games(games: int, matches: int) -> None:
+    """Places that are left go to the reference bots."""
+    field = [*alone(22), *alone(1, games, first=50), *staff(5)]
+    assert times(next_round(field, 4, {}, labelled("new"), "1"))[50] == matches
+
+
+def test_reference_bots_are_never_new() -> None:
+    """They have no extra seats at a ladder's start: 12 bots, 3 tables."""
+    assert set(times(next_round([*alone(10), *staff(2, games=0)], 4, {}, labelled("new"), "1")).values()) == {1}
 
 
 def test_where_most_are_new_there_are_no_more_extra_places_than_versions_that_are_not() -> None:
