@@ -38,8 +38,13 @@ class Voided(Generic[Job]):
     """A match was void; it is played again unless `given_up`."""
 
     job: Job
-    reason: str
+    problem: BaseException
     given_up: bool
+
+    @property
+    def reason(self) -> str:
+        """Return in one line why."""
+        return str(self.problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +144,7 @@ def run(
             return Completed(job, future.result())
         if not isinstance(problem, (WorkerDiedError, *voids)):
             raise problem
-        return Voided(job, str(problem), source.failed(job, problem))
+        return Voided(job, problem, source.failed(job, problem))
 
     fill()
     while running or source.more:

@@ -56,12 +56,18 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "arena.advice",
         "arena.bots",
         "arena.check",
+        "arena.coup",
         "arena.referee",
         "arena.run",
         "arena.sandbox",
         "ladder.executors",
+        "ladder.rating.matches",
+        "ladder.rating.strengths",
+        "ladder.runner",
         "ladder.schedule",
+        "ladder.standings",
         "ladder.store",
+        "ladder.store.database",
     ),
     "arena.cli": (
         "arena",
@@ -80,14 +86,28 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "ladder.store",
         "protocol",
     ),
+    "arena.cli.ladder": (
+        "arena.bots",
+        "arena.ladder",
+        "arena.referee",
+        "arena.run",
+        "arena.sandbox",
+        "ladder.cluster",
+        "ladder.executors",
+        "ladder.rating",
+        "ladder.standings",
+        "ladder.store.database",
+    ),
     "ladder": (),
     "ladder.schedule": (),
     "ladder.results": (),
     "ladder.rating": (),
     "ladder.rating.matches": (),
+    "ladder.rating.strengths": ("ladder.rating.matches", "ladder.rating.plackett_luce", "ladder.rating.star"),
     "ladder.rating.plackett_luce": ("ladder.rating.matches",),
     "ladder.rating.star": ("ladder.rating.matches",),
     "ladder.board": ("ladder.rating", "ladder.results"),
+    "ladder.standings": ("ladder.rating", "ladder.rating.matches", "ladder.rating.strengths"),
     "ladder.executors": (),
     "ladder.cluster": ("ladder.executors",),
     "ladder.runner": ("ladder.executors",),
@@ -275,7 +295,11 @@ def test_the_referee_sees_no_kind_of_sandbox() -> None:
 def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
     """And for the answer that programs read; values in between are frozen dataclasses."""
     users = {module for module, path in MODULES.items() if any(covers("pydantic", name) for name in modules_of(path))}
-    assert {module for module in users if not covers("protocol", module)} <= {"arena.bots.manifest", "arena.cli.answer"}
+    assert {module for module in users if not covers("protocol", module)} <= {
+        "arena.bots.manifest",
+        "arena.cli.answer",
+        "arena.ladder.settings",
+    }
 
 
 def test_nobody_imports_the_command() -> None:

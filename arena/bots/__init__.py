@@ -11,6 +11,7 @@ from arena.bots.digest import MAX_BYTES, MAX_FILES, changed, check_unchanged
 from arena.bots.errors import BotError, shown
 from arena.bots.intake import MOST_UNPACKED, MOST_UPLOAD, Bundle, intake
 from arena.bots.load import check_commands, load
+from arena.bots.names import checked_name
 from arena.bots.portable import NotHereError, PortableBot, portable
 from arena.bots.toml_file import read_toml
 
@@ -32,6 +33,7 @@ __all__ = [
     "changed",
     "check_commands",
     "check_unchanged",
+    "checked_name",
     "intake",
     "load",
     "pack",

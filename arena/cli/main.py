@@ -9,6 +9,7 @@ from arena import __version__
 from arena.cli.check import check
 from arena.cli.doctor import doctor
 from arena.cli.images import sandbox
+from arena.cli.ladder import ladder
 from arena.cli.odds import odds
 from arena.cli.out import note
 from arena.cli.rules import rules
@@ -61,5 +62,5 @@ def cli() -> None:
     """Play bot programs against each other at the card game Coup."""
 
 
-for command in (run, check, verify, rules, odds, doctor, sandbox):
+for command in (run, check, ladder, verify, rules, odds, doctor, sandbox):
     cli.add_command(command)

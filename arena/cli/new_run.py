@@ -116,12 +116,11 @@ def _of_bots(asked: Asked, bots: "tuple[Bot, ...]", terms: "Terms", choice: "Cho
     from arena.run import RunConfig, seed_key
 
     seats = _seats(asked, len(bots), terms.rules)
-    match_games = _MATCH_GAMES_IN.get(choice.name, _MATCH_GAMES)
     config = RunConfig(
         bots=bots,
         seats=seats,
         games=asked.games or _GAMES,
-        match_games=asked.match_games or -(-match_games // seats) * seats,
+        match_games=asked.match_games or match_games_of(choice.name, seats),
         key=seed_key(asked.seed),
         seed=asked.seed,
         terms=terms,
@@ -129,6 +128,12 @@ def _of_bots(asked: Asked, bots: "tuple[Bot, ...]", terms: "Terms", choice: "Cho
     )
     _announce_plan(config)
     return config
+
+
+def match_games_of(sandbox: str, seats: int) -> int:
+    """Return how many games a match has by default."""
+    match_games = _MATCH_GAMES_IN.get(sandbox, _MATCH_GAMES)
+    return -(-match_games // seats) * seats
 
 
 def _terms(asked: Asked, ruleset: "Ruleset") -> "Terms":

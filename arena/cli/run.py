@@ -93,7 +93,7 @@ def run(
     with _told_in_json() if as_json else nullcontext(), _one_line_errors():
         config, folder = begin(Asked.of(bots, given)) if resume is None else _resumed(resume)
         this = Run(config, folder)
-    status, problem = _play(this, folder, jobs or _cores())
+    status, problem = _play(this, folder, jobs or cores())
     _report(this, folder, as_json, as_csv, problem)
     if status == 130:
         note(f"interrupted; go on with: {_again(folder)}")
@@ -227,7 +227,8 @@ def _show_schema(context: click.Context, _parameter: click.Parameter, wanted: bo
         context.exit()
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,5 +1,36 @@
 """What `arena ladder` is, without the command line. Must not know click, and prints nothing."""
 
+from arena.ladder.boxes import demand_boxes
 from arena.ladder.exam import Examined, ExamJob, examine_version
+from arena.ladder.fold import Fold
+from arena.ladder.ladder import STAFF, Ladder, Play, create, open_ladder
+from arena.ladder.service import Benched, Exam, Match, Rated, Refused, Service, Void
+from arena.ladder.settings import Deadline, LadderError, Settings, read_settings
+from arena.ladder.submit import Taken, submit, submit_reference
 
-__all__ = ["ExamJob", "Examined", "examine_version"]
+__all__ = [
+    "STAFF",
+    "Benched",
+    "Deadline",
+    "Exam",
+    "ExamJob",
+    "Examined",
+    "Fold",
+    "Ladder",
+    "LadderError",
+    "Match",
+    "Play",
+    "Rated",
+    "Refused",
+    "Service",
+    "Settings",
+    "Taken",
+    "Void",
+    "create",
+    "demand_boxes",
+    "examine_version",
+    "open_ladder",
+    "read_settings",
+    "submit",
+    "submit_reference",
+]

@@ -124,7 +124,7 @@ class Run:
                 self.store.keep(played.match)
                 self.progress.count(played)
                 return 0
-            case Voided(job, reason, given_up):
-                self.store.void(VoidMatch(job.spec.match, reason, given_up))
+            case Voided(job, problem, given_up):
+                self.store.void(VoidMatch(job.spec.match, str(problem), given_up))
                 return lost + given_up
         return lost

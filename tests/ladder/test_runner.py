@@ -78,8 +78,8 @@ def played(play: Callable[[Job], str], names: Iterable[str], width: int = 2) -> 
         match event:
             case Completed(job, result):
                 told.append((job.name, result))
-            case Voided(job, reason, given_up):
-                told.append((job.name, f"{reason}{', given up' if given_up else ''}"))
+            case Voided(job, problem, given_up):
+                told.append((job.name, f"{problem}{', given up' if given_up else ''}"))
     return told, stage
 
 

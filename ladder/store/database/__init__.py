@@ -4,9 +4,10 @@
 second: who doesn't need it, doesn't.
 """
 
-from ladder.store.database.acts import Act, acts_of, note_act
+from ladder.store.database.acts import Act, acts_of, is_frozen, last_act, note_act
 from ladder.store.database.boards import get_board, last_board, put_board
 from ladder.store.database.connection import Database, DatabaseError
+from ladder.store.database.finals import Final, all_finals, find_final, key_of_final, put_final, reveal_final
 from ladder.store.database.owners import Owner, all_owners, find_owner, put_owners
 from ladder.store.database.queue import (
     ATTEMPTS,
@@ -25,15 +26,18 @@ from ladder.store.database.queue import (
     claim,
     count_todo,
     fail,
+    last_round,
     put_matches,
     put_table,
     release,
     release_all,
     table_of,
+    tables_after,
 )
 from ladder.store.database.results import (
     Seat,
     exchanges_of,
+    forfeits_lately,
     get_log,
     get_record,
     keep_match,
@@ -60,9 +64,11 @@ from ladder.store.database.versions import (
     add_version,
     all_bots,
     claim_exam,
+    count_queued,
     end_exam,
     find_bot,
     find_version,
+    fit_versions,
     get_file,
     get_steps,
     ids_of_labels,
@@ -95,6 +101,7 @@ __all__ = [
     "Act",
     "Database",
     "DatabaseError",
+    "Final",
     "KnownBot",
     "LadderStore",
     "Owner",
@@ -109,18 +116,23 @@ __all__ = [
     "acts_of",
     "add_version",
     "all_bots",
+    "all_finals",
     "all_owners",
     "beat",
     "cancel",
     "claim",
     "claim_exam",
+    "count_queued",
     "count_todo",
     "end_exam",
     "exchanges_of",
     "fail",
     "find_bot",
+    "find_final",
     "find_owner",
     "find_version",
+    "fit_versions",
+    "forfeits_lately",
     "get_board",
     "get_file",
     "get_log",
@@ -128,9 +140,13 @@ __all__ = [
     "get_settings",
     "get_steps",
     "ids_of_labels",
+    "is_frozen",
     "join",
     "keep_match",
+    "key_of_final",
+    "last_act",
     "last_board",
+    "last_round",
     "leave",
     "living",
     "match_results",
@@ -139,6 +155,7 @@ __all__ = [
     "put_board",
     "put_bot",
     "put_file",
+    "put_final",
     "put_matches",
     "put_owners",
     "put_settings",
@@ -148,9 +165,11 @@ __all__ = [
     "release_all",
     "release_exam",
     "rest",
+    "reveal_final",
     "set_rates",
     "submitted_since",
     "table_of",
+    "tables_after",
     "versions_of",
     "void_attempts",
 ]

@@ -1,12 +1,13 @@
 """What people, and the ladder itself, decided: facts with who, when and why. None is ever changed or removed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, func, insert, select
 
 from ladder.store.database.tables import acts
 
-__all__ = ["Act", "acts_of", "note_act"]
+__all__ = ["Act", "acts_of", "is_frozen", "last_act", "note_act"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +51,14 @@ def acts_of(
     if what:
         query = query.where(acts.c.what.in_(what))
     return [Act(*row) for row in connection.execute(query)]
+
+
+def last_act(connection: Connection, what: Sequence[str]) -> int:
+    """Return the id of the last act of these kinds, 0 if there was none."""
+    return connection.scalar(select(func.max(acts.c.id)).where(acts.c.what.in_(what))) or 0
+
+
+def is_frozen(connection: Connection) -> bool:
+    """Tell whether the ladder is frozen: no rated match begins; challenges and finals do."""
+    query = select(acts.c.what).where(acts.c.what.in_(("freeze", "unfreeze"))).order_by(acts.c.id.desc()).limit(1)
+    return connection.scalar(query) == "freeze"

@@ -4,8 +4,9 @@ A match ends once, by one cause: it was played, it was given up after ATTEMPTS a
 cancelled before it was played. A runner that dies, or leaves, costs no attempt.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from sqlalchemy import Connection, and_, func, insert, select, update
 
@@ -28,11 +29,13 @@ __all__ = [
     "claim",
     "count_todo",
     "fail",
+    "last_round",
     "put_matches",
     "put_table",
     "release",
     "release_all",
     "table_of",
+    "tables_after",
 ]
 
 ATTEMPTS = 3
@@ -171,3 +174,21 @@ def count_todo(connection: Connection, kinds: Sequence[str] = (RATED,)) -> dict[
         .group_by(matches.c.state)
     )
     return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def last_round(connection: Connection) -> int:
+    """Return the number of the last round that was queued, 0 if there was none."""
+    return connection.scalar(select(func.max(matches.c.round))) or 0
+
+
+def tables_after(connection: Connection, match: int, kind: str) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+    """Yield (id, table) of the matches of a kind beyond an id, in order of id; a table is of (version, bot)."""
+    query = (
+        select(match_bots.c.match, match_bots.c.version, versions.c.bot)
+        .join(matches, matches.c.id == match_bots.c.match)
+        .join(versions, versions.c.id == match_bots.c.version)
+        .where(matches.c.id > match, matches.c.kind == kind)
+        .order_by(match_bots.c.match, match_bots.c.place)
+    )
+    for id, rows in groupby(connection.execute(query), key=lambda row: row[0]):
+        yield id, [(version, bot) for _, version, bot in rows]

@@ -27,6 +27,7 @@ from ladder.store.store import PlayedMatch, Spent
 __all__ = [
     "Seat",
     "exchanges_of",
+    "forfeits_lately",
     "get_log",
     "get_record",
     "keep_match",
@@ -51,6 +52,8 @@ class Seat:
     version: int
     games: int
     wins: float
+    forfeits: int
+    faults: int
 
 
 def keep_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
@@ -219,7 +222,15 @@ def match_results(connection: Connection, match: int) -> tuple[GameResult, ...]:
 def rated_seats(connection: Connection, after: int = 0, kind: str = RATED, final: int | None = None) -> Iterator[Seat]:
     """Yield the seats of all matches of a kind that rate, in the order of their ends, from the one after `after`."""
     query = (
-        select(matches.c.ended, match_bots.c.match, match_bots.c.version, match_bots.c.games, match_bots.c.wins)
+        select(
+            matches.c.ended,
+            match_bots.c.match,
+            match_bots.c.version,
+            match_bots.c.games,
+            match_bots.c.wins,
+            match_bots.c.forfeits,
+            match_bots.c.faults,
+        )
         .join(matches, matches.c.id == match_bots.c.match)
         .where(matches.c.rates, matches.c.kind == kind, matches.c.ended > after)
         .order_by(matches.c.ended, match_bots.c.place)
@@ -267,3 +278,18 @@ def void_attempts(connection: Connection, match: int) -> list[tuple[float, str]]
     """Return (when, why) of a match's attempts that the host failed."""
     query = select(voids.c.at, voids.c.reason).where(voids.c.match == match).order_by(voids.c.id)
     return [(at, reason) for at, reason in connection.execute(query)]
+
+
+def forfeits_lately(connection: Connection, version: int, matches_in_a_row: int) -> bool:
+    """Tell whether a version that plays forfeited games in each of its last so many rated matches, not fewer."""
+    if connection.execute(select(bots.c.id).where(bots.c.active == version)).first() is None:
+        return False
+    query = (
+        select(match_bots.c.forfeits)
+        .join(matches, matches.c.id == match_bots.c.match)
+        .where(match_bots.c.version == version, matches.c.kind == RATED, matches.c.cause == PLAYED)
+        .order_by(match_bots.c.match.desc())
+        .limit(matches_in_a_row)
+    )
+    lately = list(connection.scalars(query))
+    return len(lately) == matches_in_a_row and all(lately)

@@ -23,9 +23,11 @@ __all__ = [
     "add_version",
     "all_bots",
     "claim_exam",
+    "count_queued",
     "end_exam",
     "find_bot",
     "find_version",
+    "fit_versions",
     "get_file",
     "get_steps",
     "ids_of_labels",
@@ -73,6 +75,9 @@ class Version:
     reason: str | None
     at: float
     examined_at: float | None
+    active: bool
+    login: str
+    pseudonym: str
 
     @property
     def label(self) -> str:
@@ -87,15 +92,20 @@ _BOT = select(
 _VERSION = select(
     versions.c.id, versions.c.bot, bots.c.name, versions.c.number, bots.c.owner, bots.c.reference, versions.c.digest,
     versions.c.file, versions.c.built, versions.c.words, versions.c.state, versions.c.attempts, versions.c.reason,
-    versions.c.at, versions.c.examined_at,
-).join(bots, bots.c.id == versions.c.bot)  # fmt: skip
+    versions.c.at, versions.c.examined_at, func.coalesce(bots.c.active == versions.c.id, False).label("active"),
+    owners.c.login, owners.c.pseudonym,
+).join(bots, bots.c.id == versions.c.bot).join(owners, owners.c.id == bots.c.owner)  # fmt: skip
 
 
 def _versions(connection: Connection, query: Select[tuple[object, ...]]) -> list[Version]:
     found = []
     for row in connection.execute(query).mappings():
         words = row["words"]
-        found.append(Version(**{**row, "words": None if words is None else tuple(json.loads(words))}))
+        found.append(
+            Version(
+                **{**row, "words": None if words is None else tuple(json.loads(words)), "active": bool(row["active"])}
+            )
+        )
     return found
 
 
@@ -138,6 +148,11 @@ def find_version(connection: Connection, id: int) -> Version:
     if not found:
         raise KeyError(id)
     return found[0]
+
+
+def fit_versions(connection: Connection) -> list[Version]:
+    """Return all versions that passed their examination, in order of id: those that play, and those that did."""
+    return _versions(connection, _VERSION.where(versions.c.state == FIT).order_by(versions.c.id))
 
 
 def versions_of(connection: Connection, bot: int) -> list[Version]:
@@ -296,3 +311,8 @@ def active_at(connection: Connection, at: float) -> dict[int, int]:
         else:
             playing.pop(bot, None)
     return playing
+
+
+def count_queued(connection: Connection) -> int:
+    """Count the versions that wait for their examination."""
+    return connection.scalar(select(func.count()).where(versions.c.state == QUEUED)) or 0

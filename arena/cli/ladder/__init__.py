@@ -1,0 +1,20 @@
+"""The commands `arena ladder ...`, a module each. As elsewhere, packages are imported inside the functions."""
+
+import click
+
+from arena.cli.ladder.init import init
+from arena.cli.ladder.owners import owners
+from arena.cli.ladder.run import run
+from arena.cli.ladder.standings import standings
+from arena.cli.ladder.submit import submit
+
+__all__ = ["ladder"]
+
+
+@click.group()
+def ladder() -> None:
+    """Keep a ladder: bots are submitted, examined, played and rated for as long as a term lasts."""
+
+
+for command in (init, owners, submit, run, standings):
+    ladder.add_command(command)

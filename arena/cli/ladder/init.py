@@ -1,0 +1,86 @@
+"""The command `arena ladder init`: a new ladder's folder, database, terms of play and reference bots."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import click
+
+from arena.cli import options
+from arena.cli.ladder.opened import plain_errors
+from arena.cli.out import note, refuse
+
+REFERENCES = ("sample:random_bot", "sample:turtle", "sample:honest", "sample:opportunist")
+
+
+@click.command(cls=options.RunCommand)
+@click.argument("folder", metavar="LADDER", type=click.Path(path_type=Path))
+@click.option("--rules", metavar="NAME|FILE", default="coup", help="Preset, or a ruleset in TOML.  [coup]")
+@click.option("--seats", type=click.IntRange(2, 10), metavar="N", default=4, help="Bots at a table.  [4]")
+@click.option("--match-games", type=click.IntRange(1), metavar="N", help="Games in a match.  [12, in Docker 24]")
+@click.option(
+    "--reference",
+    "references",
+    multiple=True,
+    metavar="BOT",
+    help=f"A bot to compare with, which fixes the scale; may be given again.  [{' '.join(REFERENCES)}]",
+)
+@click.option("--database", metavar="URL", help="postgresql+psycopg://USER@HOST/NAME.  [a file in the folder]")
+@options.sandbox_options
+@click.option("--clock", type=click.Choice(["auto", "own", "wall"]), help="The time that is charged.  [auto]")
+@click.option("--ponder", is_flag=True, help="Let bots compute while it isn't their turn.")
+@click.option("--strict", is_flag=True, help="The first fault forfeits the game.")
+def init(folder: Path, references: tuple[str, ...], database: str | None, **given: Any) -> None:
+    """Make a ladder in a new folder.
+
+    What is played (rules, limits, seats, sandbox) is fixed by this; quotas and deadlines stand in LADDER/ladder.toml.
+    Strangers' bots play only in an isolating sandbox with control groups. --sandbox process is for authors you trust.
+    """
+    with plain_errors():
+        from arena.ladder import create, submit_reference
+        from arena.sandbox import make, scratch_folder, why_no_strangers
+
+        choice, reasons = options.chosen(given["sandbox"], given["docker_runtime"], given["docker_image"])
+        if not choice.isolates and given["sandbox"] != "process":
+            why = "; ".join(f"{name}: {trouble}" for name, trouble in reasons.items())
+            refuse(
+                f"strangers' bots need a sandbox that isolates, and none works here ({why}).\n"
+                "See arena doctor; for a ladder of authors you trust: --sandbox process"
+            )
+        trouble = why_no_strangers(choice) if choice.isolates else None
+        if trouble is not None:
+            refuse(f"strangers' bots can't play here in {choice.name}: {trouble}\nSee arena doctor.")
+        with scratch_folder() as scratch, closing(make(choice, scratch)) as box:
+            play = _play(given, choice, box)
+        with closing(create(folder, play, database)) as ladder:
+            for reference in references or REFERENCES:
+                submit_reference(ladder, reference)
+            note(f"made {folder}: {play.terms.rules.name} at {play.seats} seats, {play.match_games} games a match")
+            note(f"the key of all deals has the SHA-256 {ladder.commitment}")
+            note(f"next: arena ladder owners import {folder} roster.csv; arena ladder run {folder}")
+
+
+def _play(given: dict[str, Any], choice: Any, box: Any) -> Any:
+    """Return what will be played. Exits with 2 if that can't be."""
+    from dataclasses import replace
+
+    from arena.cli.new_run import match_games_of
+    from arena.ladder import Play
+    from arena.referee import SETTABLE, Terms
+    from arena.run import load
+
+    flags = {name: given[name] for name in SETTABLE}
+    rules = load(given["rules"])
+    problem = rules.problem(given["seats"])
+    if problem:
+        refuse(problem)
+    timing, limits = options.limits_of(flags, given["rules"])
+    options.demand_limits(flags, box)
+    own = box.tells_waits if given["clock"] in (None, "auto") else given["clock"] == "own"
+    timing = replace(timing, own=own, ponder=given["ponder"])
+    options.demand_clock(timing, box)
+    terms = Terms(rules=rules, timing=timing, limits=limits, lives=1 if given["strict"] else Terms().lives)
+    match_games = given["match_games"] or match_games_of(choice.name, given["seats"])
+    if match_games % given["seats"]:
+        refuse(f"--match-games {match_games} isn't a multiple of the {given['seats']} seats")
+    return Play(terms, choice, given["seats"], match_games)

@@ -1,0 +1,75 @@
+"""What all commands of a ladder begin with: the ladder is opened, and what goes wrong is said in one or two lines."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arena.cli.out import fail, reason, refuse, write
+
+if TYPE_CHECKING:
+    from arena.ladder import Ladder
+
+FOLDER = click.argument("folder", metavar="LADDER", type=click.Path(path_type=Path, file_okay=False))
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Exit with 2 for what the user asked wrongly, and with 1 for what the machine lacks."""
+    try:
+        from arena.bots import BotError
+        from arena.ladder import LadderError
+        from arena.run import RulesetError
+        from arena.sandbox import SandboxError
+        from ladder.executors import ExecutorLostError
+        from ladder.store.database import DatabaseError
+    except ModuleNotFoundError as problem:
+        if problem.name not in ("sqlalchemy", "alembic"):
+            raise
+        refuse(f"a ladder needs the package {problem.name}: pip install 'coup-arena[ladder]'")
+    try:
+        yield
+    except (BotError, LadderError, RulesetError) as problem:
+        refuse(str(problem))
+    except (DatabaseError, ExecutorLostError, SandboxError) as problem:
+        fail(str(problem))
+    except OSError as problem:
+        fail(reason(problem))
+
+
+@contextmanager
+def opened(folder: Path) -> "Iterator[Ladder]":
+    """Give the ladder of a folder; see `plain_errors`."""
+    with plain_errors():
+        from arena.ladder import open_ladder
+
+        with closing(open_ladder(folder)) as ladder:
+            yield ladder
+
+
+def acting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a command that decides something: who does, and why."""
+    for option in (
+        click.option("--why", metavar="TEXT", required=True, help="The reason; it is kept, and shown to the owner."),
+        click.option("--by", "who", metavar="NAME", default=lambda: _user(), help="Who decides.  [your login]"),
+    ):
+        function = option(function)
+    return function
+
+
+def _user() -> str:
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON on stdout, with its keys in the order given."""
+    write(json.dumps(value, indent=2))

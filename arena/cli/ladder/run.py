@@ -1,0 +1,139 @@
+"""The command `arena ladder run`: examines, plays and rates until it is stopped."""
+
+import os
+import signal
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from arena.cli.ladder.opened import FOLDER, opened
+from arena.cli.out import counted, note, progress, refuse
+from arena.cli.run import cores
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from arena.ladder import Service
+    from ladder.cluster import Tls
+
+FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+IN_VAIN = 20  # attempts that failed, with nothing done between them: it's this machine, and the runner stops
+
+
+@click.command()
+@FOLDER
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Matches side by side.  [number of cores]")
+@click.option("--matches", type=click.IntRange(1), metavar="N", help="Stop after so many matches.")
+@click.option(
+    "--until",
+    type=click.Choice(["examined", "decided"]),
+    help="examined: do what people wait for (examinations, challenges, finals), and stop. decided: stop when the "
+    "leader is, with 95 %, within 2 points of the best.",
+)
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Play on the workers of a Dask cluster, such as tcp://10.0.0.1:8786."
+)
+@click.option("--tls-ca", type=FILE, help="PEM file of the authority that both sides of the cluster trust.")
+@click.option("--tls-cert", type=FILE, help="PEM file of this side's certificate.")
+@click.option("--tls-key", type=FILE, help="PEM file of its key.")
+@click.option("--verbose", is_flag=True, help="Say what becomes of each match.")
+def run(
+    folder: Path,
+    jobs: int | None,
+    matches: int | None,
+    until: str | None,
+    scheduler: str | None,
+    tls_ca: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    verbose: bool,
+) -> None:
+    """Examine what is submitted, play, and rate.
+
+    Ctrl-C or SIGTERM stops it after the matches that are being played; a second one stops it at once. Nothing is lost
+    by either, nor by kill -9: the next run goes on.
+    """
+    with opened(folder) as ladder:
+        from arena.ladder import Service, demand_boxes
+        from arena.run import open_executor
+
+        tls = _tls(scheduler, tls_ca, tls_cert, tls_key)
+        if scheduler is None:
+            demand_boxes(ladder)
+        with open_executor(ladder.play.sandbox, jobs or cores(), scheduler, tls) as pool:
+            service = Service(ladder, pool, matches, until)
+            note(f"runner {service.runner[:8]}, process {os.getpid()}: serves {folder}")
+            _stop_politely(service)
+            try:
+                status = _serve(service, verbose)
+            except KeyboardInterrupt:
+                note("stopped at once: what was being played will be played again")
+                status = 130
+    note(f"the table: arena ladder standings {folder}")
+    sys.exit(status)
+
+
+def _tls(scheduler: str | None, ca: Path | None, cert: Path | None, key: Path | None) -> "Tls | None":
+    """Return the files of a cluster's certificates. Exits with 2 if some are missing."""
+    from ladder.cluster import Tls
+
+    given = (ca, cert, key)
+    if any(given) and scheduler is None:
+        refuse("--tls-ca, --tls-cert and --tls-key are for --scheduler; add that, or leave them out")
+    if ca is None or cert is None or key is None:
+        return refuse("TLS needs all of --tls-ca, --tls-cert and --tls-key") if any(given) else None
+    return Tls(ca, cert, key)
+
+
+def _stop_politely(service: "Service") -> None:
+    def asked(_number: int, _frame: object) -> None:
+        service.stop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.default_int_handler)
+        note("stopping after what is being played; once more stops at once")
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, asked)
+
+
+def _serve(service: "Service", verbose: bool) -> int:
+    """Serve until there is an end; return the exit code."""
+    from arena.ladder import Benched, Exam, Match, Refused, Void
+
+    played, in_vain = 0, 0
+
+    def line() -> str:
+        games = played * service.ladder.play.match_games
+        return f"{counted(played, 'match', 'es')}, {games} games; {service.told()}"
+
+    def live() -> "RenderableType":
+        from rich.text import Text
+
+        return Text(line())
+
+    with progress(live, line) as tell, closing(service.events()) as events:
+        for event in events:
+            match event:
+                case Match(id, new):
+                    played, in_vain = played + new, 0
+                    if verbose:
+                        note(f"match {id}: {'played' if new else 'had ended before'}")
+                case Exam(label, reason):
+                    in_vain = 0
+                    note(f"{label} plays from now on" if reason is None else f"{label} is unfit: {reason}")
+                case Benched(label, why):
+                    note(f"{label} is benched: {why}")
+                case Void(what, reason, given_up):
+                    in_vain += 1
+                    note(f"{what} failed{', and is given up' if given_up else ''}: {reason}")
+                case Refused(reason):
+                    in_vain += 1
+                    note(f"a worker refuses: {reason}")
+            tell()
+            if in_vain >= IN_VAIN:
+                note(f"{IN_VAIN} attempts failed in a row, so it's this machine: see arena doctor")
+                service.stop()
+    return 1 if in_vain >= IN_VAIN else 0

@@ -1,0 +1,31 @@
+"""The command `arena ladder submit`: a bot's new version is taken in, and examined."""
+
+from pathlib import Path
+
+import click
+
+from arena.cli.ladder.opened import FOLDER, opened
+from arena.cli.out import note
+
+
+@click.command()
+@FOLDER
+@click.argument("bot", metavar="BOT", type=click.Path(path_type=Path))
+@click.option("--owner", "login", metavar="LOGIN", required=True, help="Whose bot it is.")
+@click.option("--name", metavar="NAME", help="The bot's name.  [what its bot.toml or its file says]")
+def submit(folder: Path, bot: Path, login: str, name: str | None) -> None:
+    """Submit a version of a bot: a file, a folder, a zip or a tar.
+
+    The ladder's runner examines it; if it is fit, it plays in place of the version before.
+    """
+    with opened(folder) as ladder:
+        from arena.ladder import submit as take_in
+
+        taken = take_in(ladder, bot, login, name)
+    if taken.again:
+        note(f"{taken.label} has the same files: nothing was taken in")
+    else:
+        note(f"{taken.label} is taken in, and waits for its examination; {taken.left} more today")
+    if taken.late is not None:
+        note(f"it comes after the deadline {taken.late}, in its grace: it counts, as late")
+    note(f"see what comes of it: arena ladder bot {folder} {taken.name}")

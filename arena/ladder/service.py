@@ -1,0 +1,271 @@
+"""A ladder's runner: examines what is submitted, plays matches, benches what forfeits again and again, and rates.
+
+All state is in the database, so the process may be killed at any moment: what it had leased goes back to the queue, and
+what it had played is there. Several runners may serve one ladder.
+"""
+
+import time
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from sqlalchemy import Connection
+
+from arena.check import Outcome, Step
+from arena.ladder.exam import Examined
+from arena.ladder.fold import Fold
+from arena.ladder.ladder import Ladder
+from arena.ladder.tasks import Queue, Task, do
+from arena.referee import ArenaError
+from arena.run import MissingError, Played
+from ladder.executors import ExecutorLostError, Pool, RefusedError
+from ladder.runner import Completed, Idle, Voided, run
+from ladder.store import PlayedMatch, Spent
+from ladder.store.database import (
+    QUALIFYING,
+    DatabaseError,
+    Watch,
+    activate,
+    beat,
+    cancel,
+    count_queued,
+    end_exam,
+    find_version,
+    forfeits_lately,
+    join,
+    keep_match,
+    leave,
+    living,
+    put_file,
+    rest,
+    table_of,
+)
+
+__all__ = ["Benched", "Exam", "Match", "Rated", "Refused", "Service", "Void"]
+
+BEAT_S = 5.0
+FOLD_S = 10.0  # between two folds, and never more than a twentieth of the time
+_SHARE = 20
+
+RETURNS = (ArenaError, MissingError, RefusedError, ExecutorLostError)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A match was played; `new` is False if it had ended before."""
+
+    id: int
+    new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Exam:
+    """A version was examined; `reason` says why it is unfit, None if it plays."""
+
+    label: str
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Benched:
+    """A version doesn't play on."""
+
+    label: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Void:
+    """An attempt failed through a machine; the match or the examination is done again unless `given_up`."""
+
+    task: str
+    reason: str
+    given_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A machine refused to work for this ladder."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """The table was computed anew, over so many games."""
+
+    games: int
+
+
+Event = Match | Exam | Benched | Void | Refused | Rated
+
+
+class Service:
+    """Serves a ladder with a pool of workers. Iterate over `events`; `stop` lets it end after what is being done."""
+
+    def __init__(
+        self,
+        ladder: Ladder,
+        pool: Pool,
+        matches: int | None = None,
+        until: str | None = None,
+    ) -> None:
+        self.ladder = ladder
+        self.runner = ladder.database.write(lambda connection: join(connection, pool.width(), ladder.clock()))
+        self.queue = Queue(ladder, self.runner, pool.width, matches)
+        self.fold = Fold(ladder)
+        self._pool = pool
+        self._watch = Watch(time.monotonic)
+        self._next_beat = 0.0
+        self._next_fold = time.monotonic() + FOLD_S
+        self._rated = 0
+        self._until = until
+        self.queue.rated = until != "examined"
+
+    def told(self) -> str:
+        """Return in one line what there is to do, and what is being done."""
+        doing = self.queue.doing
+        exams = sum(task.exam for task in doing)
+        with self.ladder.database.read() as connection:
+            waiting = count_queued(connection)
+        trouble = self._pool.trouble()
+        if trouble is not None:
+            return trouble
+        return f"now {len(doing) - exams} matches and {exams} examinations; {waiting} submissions wait"
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        self.queue.stopping = True
+
+    def events(self) -> Generator[Event | Idle, None, None]:
+        """Do what there is to do, and yield what happens, until `stop`. Raises DatabaseError, LadderError."""
+        try:
+            yield from self._beat()
+            for event in run(self.queue, do, self._pool, self._pool.width, RETURNS):
+                yield from self._note(event)
+                yield from self._beat()
+                yield from self._fold()
+                if self.queue.exhausted or self._is_enough():
+                    self.stop()
+            yield from self._fold(at_once=True)
+        finally:
+            with suppress(DatabaseError):
+                self.ladder.database.write(lambda connection: leave(connection, self.runner))
+
+    def _note(self, event: "Completed[Task, Played | Examined] | Voided[Task] | Idle") -> Iterator[Event | Idle]:
+        match event:
+            case Completed(task, Played() as played):
+                yield from self._keep(played)
+                self.queue.kept(task)
+            case Completed(task, Examined() as examined):
+                yield from self._examined(task.id, examined)
+                self.queue.kept(task)
+            case Voided(_, MissingError(), _):
+                pass  # it goes again, with the bots
+            case Voided(_, RefusedError() as problem, _):
+                yield Refused(str(problem))
+            case Voided(task, problem, given_up):
+                what = "the examination of version" if task.exam else "match"
+                yield Void(f"{what} {task.id}", str(problem), given_up)
+            case Idle():
+                yield event
+
+    def _is_enough(self) -> bool:
+        if self._until == "examined":
+            return not self.queue.doing and self.queue.empty
+        return self._until == "decided" and self.fold.decided
+
+    # --- matches
+
+    def _keep(self, played: Played) -> Iterator[Event]:
+        match = _with_spent(played)
+        now = self.ladder.clock()
+        bench = self.ladder.settings.benching.matches
+
+        def act(connection: Connection) -> tuple[bool, list[Benched]]:
+            new = keep_match(connection, match, now)
+            benched = []
+            for version in table_of(connection, match.match) if new else ():
+                if forfeits_lately(connection, version, bench):
+                    found = find_version(connection, version)
+                    why = f"it forfeited games in its last {bench} matches"
+                    rest(connection, found.bot, "bench", "ladder", why, now)
+                    cancel(connection, f"{found.label} is benched", now, version=version)
+                    benched.append(Benched(found.label, why))
+            return new, benched
+
+        new, benched = self.ladder.database.write(act)
+        yield Match(match.match, new)
+        yield from benched
+
+    # --- examinations
+
+    def _examined(self, version: int, found: Examined) -> Iterator[Event]:
+        now = self.ladder.clock()
+        reason = None if found.passed else why_unfit(found.steps)
+        seats = self.ladder.play.seats
+
+        def act(connection: Connection) -> Exam | None:
+            steps = [step.to_text() for step in found.steps]
+            words = None if found.bot is None else found.bot.words
+            built = None
+            if found.built is not None and found.bot is not None:
+                built = found.bot.digest
+                put_file(connection, built, found.bot.file, found.built)
+            if not end_exam(connection, version, steps, reason, words, built, now):
+                return None
+            this = find_version(connection, version)
+            if found.played is not None and len(set(table_of(connection, found.played.match))) == seats:
+                keep_match(connection, found.played, now)
+            cancel(connection, "its examination ended before", now, version, (QUALIFYING,))
+            if reason is None:
+                activate(connection, this, "ladder", "it passed its examination", now)
+            return Exam(this.label, reason)
+
+        exam = self.ladder.database.write(act)
+        if exam is not None:
+            yield exam
+
+    # --- every few seconds
+
+    def _beat(self) -> Iterator[Event]:
+        """Say that this runner lives, and take what dead ones had back into the queue."""
+        now = time.monotonic()
+        if now < self._next_beat:
+            return
+        self._next_beat = now + BEAT_S
+
+        def act(connection: Connection) -> None:
+            if not beat(connection, self.runner, self._pool.width()):
+                join(connection, self._pool.width(), self.ladder.clock(), self.runner)
+            for dead in self._watch.dead(living(connection), self.runner):
+                leave(connection, dead)
+
+        self.ladder.database.write(act)
+        yield from ()
+
+    def _fold(self, at_once: bool = False) -> Iterator[Event]:
+        now = time.monotonic()
+        if not at_once and now < self._next_fold:
+            return
+        games = self.fold.update()
+        took = time.monotonic() - now
+        self._next_fold = time.monotonic() + max(FOLD_S, _SHARE * took)
+        if games != self._rated:
+            self._rated = games
+            yield Rated(games)
+
+
+def why_unfit(steps: Sequence[Step]) -> str:
+    """Return in one line why an examination failed: its first step that did."""
+    step = next(step for step in steps if step.outcome is Outcome.FAILED)
+    return f"{step.name}: {step.detail}"
+
+
+def _with_spent(played: Played) -> PlayedMatch:
+    """Return the match with what each bot took."""
+    peaks = dict(played.peaks)
+    spent = tuple(
+        (bot, Spent(len(times), sum(times), max(times, default=0), peaks.get(bot))) for bot, times in played.times
+    )
+    return replace(played.match, spent=spent)

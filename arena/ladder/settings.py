@@ -1,0 +1,133 @@
+"""What an organiser may change during a term: ladder.toml. It is read anew by each command, and never written again.
+
+What is played (rules, limits, seats, sandbox, key) isn't here but in the database, since results under other terms
+couldn't be compared.
+"""
+
+import tomllib
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+__all__ = ["FILE", "TEMPLATE", "Deadline", "LadderError", "Settings", "read_settings"]
+
+FILE = "ladder.toml"
+
+TEMPLATE = """\
+# What may be changed while the ladder runs. What is played was fixed by arena ladder init.
+database = {database}
+
+[quotas]
+submissions_per_day = 10    # of an owner; a day ends at midnight UTC
+challenges_per_day = 10
+bots_per_owner = 1          # bots, each with one version that plays
+upload_mb = 16
+
+[benching]
+matches = 5                 # a version that forfeits games in so many matches in a row doesn't play on
+
+[retention]                 # what rates is kept for ever
+records_days = 400
+logs_days = 60
+
+# [[deadlines]]
+# name = "first"
+# at = 2026-12-01T23:59:00+01:00
+# grace_minutes = 15
+"""
+
+
+class LadderError(Exception):
+    """Say in one or two lines why a ladder can't do what was asked, and what to do."""
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Quotas(_Table):
+    """How much an owner may ask for."""
+
+    submissions_per_day: Annotated[int, Field(ge=1)] = 10
+    challenges_per_day: Annotated[int, Field(ge=0)] = 10
+    bots_per_owner: Annotated[int, Field(ge=1)] = 1
+    upload_mb: Annotated[int, Field(ge=1, le=512)] = 16
+
+
+class Benching(_Table):
+    """When a version that forfeits doesn't play on."""
+
+    matches: Annotated[int, Field(ge=1)] = 5
+
+
+class Retention(_Table):
+    """For how many days what doesn't rate is kept."""
+
+    records_days: Annotated[int, Field(ge=1)] = 400
+    logs_days: Annotated[int, Field(ge=1)] = 60
+
+
+class Deadline(_Table):
+    """A time by which versions are submitted; what comes up to `grace_minutes` later counts, and is called late."""
+
+    name: Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,40}$")]
+    at: AwareDatetime
+    grace_minutes: Annotated[int, Field(ge=0)] = 0
+
+    @property
+    def closes(self) -> float:
+        """Return when the last version that counts may come, in seconds since 1970."""
+        return self.at.timestamp() + 60 * self.grace_minutes
+
+
+class Settings(_Table):
+    """What ladder.toml says."""
+
+    database: str = "sqlite:///ladder.db"
+    quotas: Quotas = Quotas()
+    benching: Benching = Benching()
+    retention: Retention = Retention()
+    deadlines: tuple[Deadline, ...] = ()
+
+    def deadline(self, name: str) -> Deadline:
+        """Return the deadline of a name. Raises LadderError."""
+        for deadline in self.deadlines:
+            if deadline.name == name:
+                return deadline
+        known = ", ".join(deadline.name for deadline in self.deadlines) or "none"
+        raise LadderError(f'there is no deadline "{name}" in {FILE}.\nThere are: {known}.')
+
+
+def read_settings(folder: Path) -> Settings:
+    """Return what the ladder.toml of a ladder's folder says. Raises LadderError."""
+    path = folder / FILE
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise LadderError(
+            f"{folder} holds no ladder: it has no {FILE}.\nMake one: arena ladder init {folder}"
+        ) from None
+    except OSError as problem:
+        raise LadderError(f"{path} can't be read: {problem.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise LadderError(f"{path} is no TOML: {problem}") from None
+    try:
+        settings = Settings.model_validate(values)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise LadderError(
+            f"{path}: {where}: {first['msg'].lower()}.\nArena ladder init writes one with all there is."
+        ) from None
+    names = [deadline.name for deadline in settings.deadlines]
+    for name in names:
+        if names.count(name) > 1:
+            raise LadderError(f'{path} has two deadlines "{name}".\nGive each a name of its own.')
+    return settings
+
+
+def utc(at: float) -> str:
+    """Return a time in UTC as people read it: 2026-11-22 17:05."""
+    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,145 @@
+"""A submission: what somebody hands in becomes a bot's next version, or is refused with the reason."""
+
+import time
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from arena.bots import checked_name, intake, load, shown
+from arena.ladder.ladder import STAFF, Ladder
+from arena.ladder.settings import LadderError, Settings
+from ladder.store.database import (
+    add_version,
+    all_bots,
+    all_owners,
+    find_bot,
+    find_owner,
+    put_bot,
+    put_file,
+    submitted_since,
+    versions_of,
+)
+
+__all__ = ["DAY_S", "Taken", "submit", "submit_reference"]
+
+DAY_S = 86_400  # of UTC
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A submission that was taken in. `late`: the deadline in whose grace it came, `left`: submissions of today."""
+
+    name: str
+    number: int
+    version: int
+    again: bool
+    late: str | None
+    left: int | None
+
+    @property
+    def label(self) -> str:
+        """Return the version's name."""
+        return f"{self.name}@{self.number}"
+
+
+def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> Taken:
+    """Take a file, a folder, a zip or a tar in as a new version of an owner's bot, to be examined.
+
+    The same files submitted twice in a row are one version. Raises BotError for what can't be a bot, LadderError for an
+    unknown owner, another's bot, or a quota.
+    """
+    settings = ladder.settings
+    with ladder.database.read() as connection:
+        _check_owner(connection, login)
+    bundle = intake(path, most_upload=settings.quotas.upload_mb << 20)
+    now = ladder.clock()
+
+    def act(connection: Connection) -> Taken:
+        owner = _check_owner(connection, login)
+        wanted = name or bundle.name
+        _check_name(wanted)
+        known = find_bot(connection, wanted)
+        if known is not None and known.owner != owner:
+            raise LadderError(f'the bot "{shown(wanted)}" is another\'s.\nName yours otherwise: --name NAME')
+        if known is None:
+            _check_bots(connection, owner, settings)
+        versions = [] if known is None else versions_of(connection, known.id)
+        if versions and versions[-1].digest == bundle.digest and versions[-1].file == bundle.file:
+            last = versions[-1]
+            return Taken(wanted, last.number, last.id, True, None, None)
+        today = submitted_since(connection, owner, now - now % DAY_S)
+        most = settings.quotas.submissions_per_day
+        if today >= most:
+            wait = time.strftime("%H:%M", time.gmtime(DAY_S - now % DAY_S))
+            raise LadderError(
+                f"{login} has submitted {today} versions today, and {most} are allowed.\nNext in {wait} h."
+            )
+        bot = put_bot(connection, wanted, owner, now)
+        put_file(connection, bundle.digest, bundle.file, bundle.archive)
+        version = add_version(connection, bot, bundle.digest, bundle.file, now)
+        number = 1 + len(versions)
+        return Taken(wanted, number, version, False, _late(settings, now), most - today - 1)
+
+    return ladder.database.write(act)
+
+
+def submit_reference(ladder: Ladder, argument: str) -> Taken:
+    """Take in a bot of the staff's, by what a user calls a bot, as one of those that fix the scale."""
+    bot = load([argument])[0][0]
+    bundle = intake(bot.path)
+    now = ladder.clock()
+
+    def act(connection: Connection) -> Taken:
+        owner = find_owner(connection, STAFF.login)
+        assert owner is not None, "create makes the staff"
+        _check_name(bot.name)
+        known = find_bot(connection, bot.name)
+        if known is not None and not known.reference:
+            raise LadderError(f'the bot "{shown(bot.name)}" is an owner\'s.\nName the reference otherwise: NAME=BOT')
+        id = put_bot(connection, bot.name, owner.id, now, reference=True)
+        versions = versions_of(connection, id)
+        if versions and versions[-1].digest == bundle.digest:
+            return Taken(bot.name, versions[-1].number, versions[-1].id, True, None, None)
+        put_file(connection, bundle.digest, bundle.file, bundle.archive)
+        version = add_version(connection, id, bundle.digest, bundle.file, now)
+        return Taken(bot.name, 1 + len(versions), version, False, None, None)
+
+    return ladder.database.write(act)
+
+
+def _check_owner(connection: Connection, login: str) -> int:
+    """Return the id of an owner. Raises LadderError."""
+    owner = find_owner(connection, login)
+    if owner is None:
+        logins = [each.login for each in all_owners(connection)]
+        near = get_close_matches(login, logins, 1)
+        hint = f"Did you mean {near[0]}?" if near else "Import the roster: arena ladder owners import"
+        raise LadderError(f'there is no owner "{shown(login)}".\n{hint}')
+    return owner.id
+
+
+def _check_name(name: str) -> None:
+    """Raise LadderError for a bot's name that results can't hold: name@number is a version."""
+    try:
+        checked_name(name)
+    except ValueError as problem:
+        raise LadderError(f"{problem}.\nName the bot otherwise: --name NAME") from None
+    if "@" in name:
+        raise LadderError(f'the name "{shown(name)}" has an "@", which stands before a version\'s number.\n--name NAME')
+
+
+def _check_bots(connection: Connection, owner: int, settings: Settings) -> None:
+    names = [bot.name for bot in all_bots(connection) if bot.owner == owner and not bot.reference]
+    most = settings.quotas.bots_per_owner
+    if len(names) >= most:
+        raise LadderError(
+            f"{most} bots of an owner are allowed (ladder.toml), and there are {', '.join(names)}.\n"
+            f"Submit a version of one: --name {names[0]}"
+        )
+
+
+def _late(settings: Settings, now: float) -> str | None:
+    """Return the deadline in whose grace a submission comes, None if in none."""
+    return next((each.name for each in settings.deadlines if each.at.timestamp() < now <= each.closes), None)

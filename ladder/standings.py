@@ -1,0 +1,154 @@
+"""Read model: a ladder's table, as a fold over all matches that rate. It is kept as JSON, and shown by whoever asks.
+
+Ratings are of versions. A row is a version that plays; those that don't play any more stay in the fit, since others met
+them. Nothing here depends on the order of the matches.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from ladder.rating import Estimate, Field, rate
+
+if TYPE_CHECKING:
+    from ladder.rating.matches import Matches
+    from ladder.rating.strengths import Fit, Start
+
+__all__ = ["Contestant", "Counts", "Row", "Standings", "standings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """A version that is fit. `predecessor` is the version before it of the same bot, None for the first."""
+
+    version: int
+    label: str
+    name: str
+    number: int
+    owner: str
+    pseudonym: str
+    reference: bool
+    active: bool
+    since: float
+    predecessor: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a version's matches counted up to."""
+
+    forfeits: int = 0
+    faults: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One version's row. Shares are of 1; intervals hold the truth in 95 % of cases, and are None with few games.
+
+    ranks: the best and the worst that the games allow. share: of its games that it won. adjusted: what it would win
+    against all others that play. since: when it was submitted, in seconds since 1970.
+    """
+
+    place: int
+    version: int
+    bot: str
+    number: int
+    owner: str
+    pseudonym: str
+    reference: bool
+    ranks: tuple[int, int]
+    rating: Estimate
+    share: float | None
+    adjusted: Estimate | None
+    games: int
+    matches: int
+    forfeits: int
+    faults: int
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """The table, best first. `fair` is the share that each would win if all were equal.
+
+    `games` and `matches` are all that rate. `at`: when it was computed, in seconds since 1970.
+    """
+
+    rows: tuple[Row, ...]
+    fair: float
+    games: int
+    matches: int
+    at: float
+
+    def to_json(self) -> str:
+        """Return the table as JSON."""
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Standings":
+        """Return the table that `to_json` wrote."""
+        values = json.loads(text)
+        return cls(**{**values, "rows": tuple(map(_row, values["rows"]))})
+
+
+def _row(values: dict[str, Any]) -> Row:
+    adjusted = values["adjusted"]
+    return Row(
+        **{
+            **values,
+            "ranks": tuple(values["ranks"]),
+            "rating": Estimate(**values["rating"]),
+            "adjusted": None if adjusted is None else Estimate(**adjusted),
+        }
+    )
+
+
+def standings(
+    contestants: Sequence[Contestant],
+    counts: Sequence[Counts],
+    matches: "Matches",
+    seats: int,
+    at: float,
+    start: "Start | None" = None,
+) -> "tuple[Standings, Fit]":
+    """Return the table, and the fit that it comes from. The bots of `matches` are places among the contestants."""
+    place = {each.version: number for number, each in enumerate(contestants)}
+    active = [number for number, each in enumerate(contestants) if each.active]
+    field = Field(
+        bots=len(contestants),
+        predecessors={
+            number: place[each.predecessor]
+            for number, each in enumerate(contestants)
+            if each.predecessor is not None and each.predecessor in place
+        },
+        anchors=[number for number in active if contestants[number].reference],
+        active=active,
+    )
+    fit = rate(matches, field, start)
+    order = sorted(active, key=lambda number: (-fit.strengths[number].rating.value, contestants[number].label))
+    rows = []
+    for number, bot in enumerate(order, 1):
+        each, strength = contestants[bot], fit.strengths[bot]
+        rows.append(
+            Row(
+                place=number,
+                version=each.version,
+                bot=each.name,
+                number=each.number,
+                owner=each.owner,
+                pseudonym=each.pseudonym,
+                reference=each.reference,
+                ranks=strength.ranks,
+                rating=strength.rating,
+                share=strength.share,
+                adjusted=strength.adjusted,
+                games=strength.games,
+                matches=strength.matches,
+                forfeits=counts[bot].forfeits,
+                faults=counts[bot].faults,
+                since=each.since,
+            )
+        )
+    games = int(matches.games.sum())
+    return Standings(tuple(rows), 1 / seats, games, len(matches.games), at), fit
