@@ -1,0 +1,235 @@
+"""Matches on a Dask cluster of real processes: the same results, each once, whatever is killed meanwhile.
+
+Source: the docstrings of arena/run/parcel.py and ladder/cluster.py.
+"""
+
+import importlib.util
+import io
+import os
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from arena.bots import load, pack, portable
+from arena.run import Job, MissingError, Parcel, Played, RunConfig, open_executor, play_parcel
+from arena.sandbox import Choice, programs_of, why_no_strangers
+from ladder.executors import ExecutorLostError, Pool
+from tests.dask import LIMIT_S, ROOT, Cluster
+from tests.place import BOT
+
+pytestmark = pytest.mark.needs("dask", None if importlib.util.find_spec("distributed") else "it isn't installed")
+
+BOXED = (Choice("process"), pytest.param(Choice("bubblewrap"), marks=pytest.mark.boxes))
+MATCHES = 8
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    made = Cluster(tmp_path / "cluster")
+    yield made
+    made.close()
+
+
+class Games:
+    """Matches of two bots, and the bots' archives; their files are gone once they are packed."""
+
+    def __init__(self, folder: Path, choice: Choice, match_games: int = 4) -> None:
+        folder.mkdir()
+        bots = []
+        for name in ("one", "two"):
+            (folder / f"{name}.py").write_text(BOT + f"# {name}\n")
+            bots += load([str(folder / f"{name}.py")], programs=programs_of(choice.name))[0]
+        games = MATCHES * match_games
+        config = RunConfig(tuple(bots), 2, games, match_games, bytes(32), sandbox=choice)
+        travelling = [portable(bot, programs_of(choice.name)) for bot in bots]
+        self.archives = {}
+        for bot, each in zip(bots, travelling, strict=True):
+            archive = io.BytesIO()
+            pack(bot.path, archive)
+            self.archives[bot.digest] = (each, archive.getvalue())
+            bot.path.unlink()
+        self.parcels = [Parcel(Job(config.spec(match, (0, 1)), tuple(travelling), choice)) for match in range(MATCHES)]
+        self.sent: Counter[str] = Counter()  # archives
+        self.lost = 0
+
+    def play(self, executor: Pool, disturb: Callable[[int], None] = lambda _: None) -> dict[int, Played]:
+        """Play all matches as a ladder does; `disturb` is told, after each, how many have ended."""
+        waiting = list(self.parcels)
+        running: dict[Future[Played], Parcel] = {}
+        ended: dict[int, Played] = {}
+        deadline = time.monotonic() + 3 * LIMIT_S
+        while waiting or running:
+            assert time.monotonic() < deadline, executor.trouble()
+            while waiting and len(running) < 2 * executor.width():  # so a kill meets a match that is being played
+                parcel = waiting.pop(0)
+                running[executor.submit(play_parcel, parcel)] = parcel
+            done, _ = wait(running, timeout=0.1, return_when=FIRST_COMPLETED)
+            for future in done:
+                parcel = running.pop(future)
+                match future.exception():
+                    case None:
+                        assert parcel.job.spec.match not in ended
+                        ended[parcel.job.spec.match] = future.result()
+                        disturb(len(ended))
+                    case MissingError(digests=digests):
+                        self.sent.update(digests)
+                        waiting.insert(0, replace(parcel, archives=tuple(self.archives[each] for each in digests)))
+                    case ExecutorLostError():
+                        self.lost += 1
+                        waiting.insert(0, parcel)
+                    case problem:
+                        raise AssertionError(repr(problem))
+        return ended
+
+
+def lines(ended: dict[int, Played]) -> list[str]:
+    """Return what a ladder keeps as the results, in the order of the matches."""
+    return [result.to_line() for _, played in sorted(ended.items()) for result in played.match.results]
+
+
+def here(games: Games, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Play the matches in a process of this machine."""
+    monkeypatch.setenv("ARENA_CACHE", str(folder))
+    with open_executor(games.parcels[0].job.choice) as executor:
+        return lines(games.play(executor))
+
+
+def left(cluster: Cluster) -> list[str]:
+    """Return what is left of matches: temporary folders, and processes that have the cluster's TMPDIR."""
+    found = [path.name for path in (cluster.folder / "tmp").glob("arena-*")]
+    mark = str(cluster.folder / "tmp").encode()
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark in (path / "environ").read_bytes() and b"distributed.cli" not in (path / "cmdline").read_bytes():
+                found.append((path / "cmdline").read_text())
+        except OSError:  # it has just ended
+            continue
+    return found
+
+
+def groups_of(pid: int) -> list[str]:
+    """Return the control groups that a process has made."""
+    return [name for _, names, _ in os.walk("/sys/fs/cgroup") for name in names if name.startswith(f"arena.{pid}.")]
+
+
+def until(what: Callable[[], object]) -> None:
+    deadline = time.monotonic() + LIMIT_S
+    while not what():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("choice", BOXED, ids=lambda choice: choice.name)
+def test_a_cluster_plays_the_same_games_and_gets_each_bot_once(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, choice: Choice, needs: Callable[..., None]
+) -> None:
+    """Two workers of two machines, each with a cache of its own; and a later executor sends nothing."""
+    require(choice, needs)
+    games = Games(tmp_path / "bots", choice)
+    cluster.start_scheduler()
+    for name in ("east", "west"):
+        cluster.start_worker("--name", name, ARENA_CACHE=str(cluster.folder / name))
+    with open_executor(choice, scheduler=cluster.address) as executor:
+        until(lambda: executor.width() == 2)
+        found = lines(games.play(executor))
+    assert set(games.sent) == set(games.archives)
+    assert set(games.sent.values()) <= {1, 2}, "once a machine"
+    before = games.sent.copy()
+    with open_executor(choice, scheduler=cluster.address) as executor:
+        until(lambda: executor.width() == 2)
+        assert lines(games.play(executor)) == found
+    assert len(found) == MATCHES * 4
+    assert sum((games.sent - before).values()) <= 2, "only to a machine that hadn't played before"
+    assert here(games, tmp_path / "cache", monkeypatch) == found
+
+
+def require(choice: Choice, needs: Callable[..., None]) -> None:
+    if choice.isolates:
+        trouble = why_no_strangers(choice)
+        needs(choice.name, None if trouble is None else str(trouble))
+
+
+@pytest.mark.parametrize("choice", BOXED, ids=lambda choice: choice.name)
+def test_workers_that_are_killed_cost_no_match(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, choice: Choice, needs: Callable[..., None]
+) -> None:
+    """kill -9 of three in turn, while they play; what they leave is gone once the next has begun there."""
+    require(choice, needs)
+    games = Games(tmp_path / "bots", choice)
+    cluster.start_scheduler()
+    cache = str(cluster.folder / "cache")
+    workers = [cluster.start_worker(ARENA_CACHE=cache)]
+
+    with open_executor(choice, scheduler=cluster.address) as executor:
+
+        def kill(ended: int) -> None:
+            if ended in (1, 3, 5):
+                until(lambda: len(left(cluster)) > 1)  # a temporary folder, and a process of a bot's or of a box's
+                workers[-1].kill()
+                workers[-1].wait(LIMIT_S)
+                workers.append(cluster.start_worker(ARENA_CACHE=cache))
+
+        until(executor.width)
+        pid = executor.submit(os.getpid).result(LIMIT_S)
+        found = lines(games.play(executor, kill))
+        assert len(workers) == 4
+        workers[-1].terminate()
+        assert workers[-1].wait(LIMIT_S) == 0
+    until(lambda: not left(cluster))
+    assert groups_of(pid) == []
+    assert here(games, tmp_path / "here", monkeypatch) == found
+
+
+def test_a_scheduler_that_is_killed_costs_no_match(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its workers end with it and clean up; the matches go on as another is there, with other workers."""
+    choice = Choice("process")
+    games = Games(tmp_path / "bots", choice)
+    schedulers = [cluster.start_scheduler()]
+    cache = str(cluster.folder / "cache")
+    worker = cluster.start_worker("--nthreads", "2", ARENA_CACHE=cache)
+
+    def kill(ended: int) -> None:
+        if ended == 2:
+            schedulers[-1].kill()
+            worker.wait(LIMIT_S)
+            assert left(cluster) == []
+            schedulers.append(cluster.start_scheduler())
+            cluster.start_worker(ARENA_CACHE=cache)
+
+    with open_executor(choice, scheduler=cluster.address) as executor:
+        until(lambda: executor.width() == 2)
+        found = lines(games.play(executor, kill))
+    assert games.lost
+    assert len(schedulers) == 2
+    assert here(games, tmp_path / "here", monkeypatch) == found
+
+
+def test_workers_that_may_not_play_get_no_match(cluster: Cluster, tmp_path: Path) -> None:
+    """One with another version of the arena, one without the box, one without the arena: each says why."""
+    other = tmp_path / "other"
+    for name in ("arena", "ladder", "protocol"):
+        shutil.copytree(ROOT / name, other / name, ignore=shutil.ignore_patterns("__pycache__"))
+    version = other / "arena" / "__init__.py"
+    version.write_text(version.read_text().replace('__version__ = "', '__version__ = "9.'))
+    (other / "empty" / "ladder").mkdir(parents=True)
+    (other / "empty" / "ladder" / "__init__.py").touch()
+    cluster.start_scheduler()
+    cluster.start_worker(root=other)
+    cluster.start_worker(root=other / "empty")
+    cluster.start_worker(PATH=str(other / "empty"))
+    with open_executor(Choice("bubblewrap"), scheduler=cluster.address) as executor:
+        until(lambda: len(executor.refused()) == 3)
+        reasons = sorted(executor.refused().values())
+        assert executor.width() == 0
+    assert reasons.pop(0) == "ModuleNotFoundError: No module named 'ladder.cluster'"
+    assert reasons[0].startswith("it has version 9.")
+    assert reasons[1].startswith("strangers' bots can't play there in bubblewrap: ")
+    assert "bubblewrap is missing" in reasons[1]
