@@ -20,13 +20,21 @@ def free_port() -> int:
     return port
 
 
+def block(language: str, word: str) -> str:
+    """Return the one block of docs/cluster.md in a language that has the word."""
+    text = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
+    (found,) = [each for each in re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S) if word in each]
+    return str(found)
+
+
 class Cluster:
-    """A scheduler and workers, with all their files below a folder."""
+    """A scheduler and workers, with all their files below a folder, and Dask's configuration from docs/cluster.md."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.folder.mkdir(exist_ok=True)
         (self.folder / "tmp").mkdir()
+        (self.folder / "dask.yaml").write_text(block("yaml", "distributed:"))
         self._port = free_port()
         self._tls = False
         self._started: list[subprocess.Popen[bytes]] = []
@@ -36,10 +44,11 @@ class Cluster:
         """Return what workers and executors are told."""
         return f"{'tls' if self._tls else 'tcp'}://127.0.0.1:{self._port}"
 
-    def start_scheduler(self, tls: bool = False, allowed_failures: int = 3) -> "subprocess.Popen[bytes]":
+    def start_scheduler(self, tls: bool = False, allowed_failures: int | None = None) -> "subprocess.Popen[bytes]":
         """Start the scheduler, always at the same address, and wait until it listens."""
         self._tls = tls
-        failures = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": str(allowed_failures)}
+        name = "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES"
+        failures = {} if allowed_failures is None else {name: str(allowed_failures)}
         protocol = ("--protocol", "tls") if tls else ()
         words = ("--host", "127.0.0.1", "--port", str(self._port), *protocol)
         process = self._start("scheduler", *words, environment=failures)
@@ -62,9 +71,9 @@ class Cluster:
 
     def make_certificates(self) -> tuple[Path, Path, Path]:
         """Run the commands of docs/cluster.md; return the files of the authority, the certificate, and its key."""
-        text = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
-        (block,) = [each for each in re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S) if "openssl" in each]
-        subprocess.run(["sh", "-ec", block], cwd=self.folder, check=True, capture_output=True, timeout=LIMIT_S)
+        subprocess.run(
+            ["sh", "-ec", block("sh", "openssl")], cwd=self.folder, check=True, capture_output=True, timeout=LIMIT_S
+        )
         return self.folder / "ca.pem", self.folder / "cert.pem", self.folder / "key.pem"
 
     def log(self) -> str:
@@ -83,11 +92,12 @@ class Cluster:
     ) -> "subprocess.Popen[bytes]":
         names = ("ca-file", "ca.pem"), ("cert", "cert.pem"), ("key", "key.pem")
         tls = [f"--tls-{name}={self.folder / file}" for name, file in names] if self._tls else []
+        shared = {"TMPDIR": str(self.folder / "tmp"), "DASK_CONFIG": str(self.folder / "dask.yaml")}
         with (self.folder / f"{len(self._started)}-{what}.log").open("wb") as log:
             process = subprocess.Popen(
                 [sys.executable, "-P", "-m", f"distributed.cli.dask_{what}", *words, "--no-dashboard", *tls],
                 cwd=cwd or self.folder,
-                env={**os.environ, "TMPDIR": str(self.folder / "tmp"), **environment},
+                env={**os.environ, **shared, **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

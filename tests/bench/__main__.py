@@ -17,7 +17,7 @@ from arena.referee import Timing
 from arena.run import keyed_shuffle
 from arena.sandbox import ISOLATING, why_not
 from ladder.schedule import plan
-from tests.bench import boxes, engine, numbers, order, pipes
+from tests.bench import boxes, cluster, engine, numbers, order, pipes
 
 ROOT = Path(__file__).parents[2]
 
@@ -184,6 +184,12 @@ def boxes_rows() -> Iterator[Row]:
     os.sched_setaffinity(0, cores)
 
 
+def cluster_rows() -> Iterator[Row]:
+    """Measure how much more two Dask workers play than one, on this machine."""
+    one, two = cluster.one_and_two(24, 2)
+    yield Row("two Dask workers: matches of 12 games/s", f"{two:.2f}", f"one {one:.2f}", two / one, ">= 1.8")
+
+
 def load_rows() -> Iterator[Row]:
     """Play 500 games beside four burning processes a core: a bot thinks 20 ms a move under 60 ms, without a bank."""
     for box in ("process", *(name for name in ISOLATING if why_not(name) is None)):
@@ -274,6 +280,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "pipes": pipes_rows,
     "run": run_rows,
     "boxes": boxes_rows,
+    "cluster": cluster_rows,
     "load": load_rows,
     "schedule": schedule_rows,
     "order": order_rows,

@@ -153,7 +153,7 @@ def check_listed(name: str) -> None:
 
 
 def test_a_worker_that_is_killed_costs_its_calls_nothing(cluster: Cluster, tmp_path: Path) -> None:
-    """kill -9 with a call in it: the call runs again elsewhere, the width follows, and none of its processes stays."""
+    """kill -9 with a call in it: Dask runs it again, the width follows, and none of its processes stays."""
     cluster.start_scheduler()
     victim = cluster.start_worker()
     with executor_on(cluster) as executor:
@@ -171,7 +171,7 @@ def test_a_worker_that_is_killed_costs_its_calls_nothing(cluster: Cluster, tmp_p
 
 
 def test_a_call_that_kills_its_workers_ends(cluster: Cluster) -> None:
-    """The Dask workers themselves, as a machine does that runs out of memory."""
+    """The Dask workers themselves, as a machine does that runs out of memory. Dask's default is four of them."""
     cluster.start_scheduler(allowed_failures=0)
     cluster.start_worker()
     with executor_on(cluster) as executor:
