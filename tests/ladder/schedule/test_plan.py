@@ -196,3 +196,9 @@ def test_owners_with_too_many_bots_for_equal_matches_are_told(owners: list[int],
     """Where one owner has more than one bot in four, some would sit out or meet."""
     with pytest.raises(ValueError, match=allowed):
         plan(7, 4, 100, 4, labelled("wrong"), owners)
+
+
+def test_a_plan_has_the_tables_that_it_always_had() -> None:
+    """A run is continued, and repeated from its seed, by later versions of the arena."""
+    tables = [table.bots for table in plan(6, 4, 24, 4, labelled("always")).tables]
+    assert tables == [(2, 0, 5, 4), (3, 1, 5, 2), (1, 3, 4, 0), (5, 3, 0, 4), (1, 2, 5, 4), (1, 3, 0, 2)]
