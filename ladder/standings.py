@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from ladder.rating import Estimate, Field, rate
 
 if TYPE_CHECKING:
+    from ladder.rating import Fit, Start
     from ladder.rating.matches import Matches
-    from ladder.rating.strengths import Fit, Start
 
 __all__ = ["Contestant", "Counts", "Row", "Standings", "standings"]
 

@@ -13,8 +13,8 @@ from ladder.store.database import Version, fit_versions, last_act, put_board, ra
 
 if TYPE_CHECKING:
     from arena.ladder.ladder import Ladder
+    from ladder.rating import Fit, Start
     from ladder.rating.matches import Matches
-    from ladder.rating.strengths import Fit, Start
 
 __all__ = ["Fold"]
 

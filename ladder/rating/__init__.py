@@ -5,16 +5,43 @@ take longer to import than `arena --help` may take to answer: so numpy is import
 when there are matches enough for intervals.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ladder.rating.estimate import Estimate, Field, Outcome, Strength, least_matches
+from ladder.rating.findings import Cycle, Decision, Favour, Transitivity
 
 if TYPE_CHECKING:
     from ladder.rating.matches import Matches
     from ladder.rating.strengths import Fit, Start
 
-__all__ = ["Estimate", "Field", "Outcome", "Strength", "fit", "least_matches", "rate"]
+__all__ = [
+    "Cycle",
+    "Decision",
+    "Estimate",
+    "Favour",
+    "Field",
+    "Fit",
+    "Outcome",
+    "Start",
+    "Strength",
+    "Transitivity",
+    "decided",
+    "favours",
+    "fit",
+    "least_matches",
+    "rate",
+    "transitivity",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import what holds arrays, and so numpy, when it is asked for."""
+    if name in ("Fit", "Start"):
+        from ladder.rating import strengths
+
+        return getattr(strengths, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def fit(outcomes: Sequence[Outcome], bots: int) -> tuple[Strength, ...]:
@@ -37,3 +64,33 @@ def rate(matches: "Matches", field: Field, start: "Start | None" = None) -> "Fit
     from ladder.rating.strengths import rate
 
     return rate(matches, field, start)
+
+
+def decided(found: "Fit", within: float = 0.02, level: float = 0.95) -> Decision:
+    """Tell whether the leader's share is within `within` of the best's in a chance of `level` or more.
+
+    Not while nothing is known of one of the active bots, or the matches are too few for intervals.
+    """
+    from ladder.rating.decision import decided
+
+    return decided(found, within, level)
+
+
+def transitivity(found: "Fit") -> Transitivity:
+    """Return how much of who beats whom among the active bots isn't strength, and the strongest cycle."""
+    from ladder.rating.intransitive import transitivity
+
+    return transitivity(found)
+
+
+def favours(
+    found: "Fit", style: Transitivity, author: Mapping[int, int] | None = None, level: float = 0.05
+) -> tuple[Favour, ...]:
+    """Return who favours whom beyond chance, the clearest first; a fair field has any in a chance of `level` or less.
+
+    `style` is the fit's `transitivity`. With `author`, which says of each bot whose version it is, the numbers are of
+    authors, and those of their versions are added up.
+    """
+    from ladder.rating.collusion import favours
+
+    return favours(found, style, author, level)

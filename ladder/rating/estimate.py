@@ -32,6 +32,10 @@ class Field:
     active: Collection[int] | None = None
     """Who plays: ranks and adjusted shares are among these. None: all."""
 
+    def playing(self) -> list[int]:
+        """Return the active bots, in order."""
+        return sorted(set(range(self.bots) if self.active is None else self.active))
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:

@@ -95,7 +95,7 @@ def rate(matches: Matches, field: Field, start: Start | None = None) -> Fit:
     """
     bots = field.bots
     active = np.zeros(bots, dtype=bool)
-    active[list(range(bots) if field.active is None else field.active)] = True
+    active[field.playing()] = True
     among = int(active.sum())
     found = [Strength(Estimate(MODEL.mu), (1, among + (not each)), None, None, 0, 0) for each in active]
     present, before = _present(matches, field)

@@ -18,10 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arena.run import keyed_shuffle
-from ladder.rating import Estimate, Outcome, Strength, fit
+from ladder.rating import Estimate, Field, Outcome, Strength, fit, rate
+from ladder.rating.matches import Matches, matches_of_rows
 from ladder.schedule import plan
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Tables = Sequence[tuple[int, ...]]
 Deal = Callable[[int, int, int], Tables]
 """Bots, matches and a seed to the tables of a run."""
@@ -216,3 +218,47 @@ def seconds_to_rate(bots: int, games: int) -> float:
     began = time.process_time()
     fit(played, bots)
     return time.process_time() - began
+
+
+def arrays(tables: Ints, wins: Floats, bots: int, games: int = GAMES) -> Matches:
+    """Return matches as a ladder stores them."""
+    shape = tables.shape
+    match = np.repeat(np.arange(shape[0]), shape[1])
+    return matches_of_rows(match, tables.ravel(), wins.ravel(), np.full(tables.size, float(games)), bots)
+
+
+def chances_at(strengths: Floats, tables: Ints) -> Floats:
+    """Return (M, k), each bot's chance, where nothing but strength counts."""
+    weights = np.exp(strengths[tables])
+    found: Floats = weights / weights.sum(1, keepdims=True)
+    return found
+
+
+def new_versions_held(jump: float, runs: int, bots: int = 20, matches: int = 9) -> tuple[float, float]:
+    """Return how often the intervals of ratings and of shares hold the truth, of versions that have few matches.
+
+    A quarter of the bots has a new version, which is stronger by `jump`; the old ones have played 150 matches.
+    """
+    held: list[tuple[bool, bool]] = []
+    newer = {bots + place: place for place in range(bots // 4)}
+    active = [*range(len(newer), bots), *newer]
+    anchors = active[:3]
+    for seed in range(runs):
+        draw = np.random.default_rng(seed)
+        strengths = draw.normal(0, 0.7, bots)
+        strengths = np.append(strengths, strengths[: len(newer)] + jump)
+        before = np.array(balanced(bots, 150 * bots // SEATS, seed))
+        after = np.array(active)[np.array(balanced(bots, matches * bots // SEATS, runs + seed))]
+        tables = np.concatenate([before, after])
+        wins = draw.multinomial(GAMES, chances_at(strengths, tables)).astype(float)
+        found = rate(arrays(tables, wins, len(strengths)), Field(len(strengths), newer, anchors, active)).strengths
+        everyone = np.array(at_random(len(strengths), 1500, seed))
+        at_length = arrays(everyone, 1000 * chances_at(strengths, everyone), len(strengths), 1000)
+        truth = rate(at_length, Field(len(strengths), {}, anchors, active)).strengths
+        for bot in newer:
+            share, true_share = found[bot].adjusted, truth[bot].adjusted
+            assert share is not None
+            assert true_share is not None
+            held.append((holds(found[bot].rating, truth[bot].rating.value), holds(share, true_share.value)))
+    ratings, shares = np.mean(held, axis=0)
+    return float(ratings), float(shares)

@@ -1,0 +1,168 @@
+"""Pairs of bots that favour one another at a table, beyond what strength and style explain.
+
+At a table where one wins and the others are equal, collusion looks like one of two things.
+
+- One gives to the other: of the games that either won, the other won more than its part. That part is the same at all
+  tables, e^{s_b} / (e^{s_a} + e^{s_b}), whoever else sits there. So the wins of one among those of both are binomial.
+- They play together: both of them won more games than the fit expects. Their number is binomial, or varies less.
+
+A bot whose style suits it against another wins more against it, too. So variances are made larger by what opponents owe
+one another in this field (`transitivity`: gamma, without the pair that is looked at, which else would hide itself), and
+by how much more its matches vary than games do: a binomial of so many times fewer games is asked. What is given can't
+be told from style where it isn't much more than that; what both gain hardly depends on style.
+
+A report is an accusation, and most fields have nobody to accuse. So it is the chance of a single false report in a
+whole field that is kept small, by Bonferroni: each chance is multiplied with the number of all that were looked at. To
+control the part of reports that are false (Benjamini and Hochberg) would let one in twenty accuse the innocent.
+"""
+
+from collections.abc import Callable, Mapping
+from itertools import combinations
+
+import numpy as np
+
+from ladder.rating.findings import Favour, Transitivity
+from ladder.rating.matches import Floats
+from ladder.rating.plackett_luce import chances
+from ladder.rating.posterior import Posterior
+from ladder.rating.strengths import Fit
+
+__all__ = ["favours"]
+
+LEAST = 10  # matches of a pair: with fewer, their tables tell more than they do
+TESTS = 3  # of each pair: one gives to the other, the other to the one, both gain
+
+
+def favours(
+    found: Fit, style: Transitivity, author: Mapping[int, int] | None = None, level: float = 0.05
+) -> tuple[Favour, ...]:
+    """Return the favours, the clearest first. In a field without any there is one or more in a chance of `level`.
+
+    `style` is the fit's `transitivity`. All bots are looked at, also those that have left. With `author`, which says of
+    each bot whose version it is, a favour is between authors: its numbers are theirs, and add up over the versions.
+    """
+    if found.posterior is None or not found.shares.known:
+        return ()
+    met = _Met(found, found.posterior, author)
+    given, together = met.chances(met.styles(style))
+    tests = TESTS * max(1, len(met.matches))
+    rows: list[Favour] = []
+    for kind, each in enumerate((*given, together)):
+        for pair in np.flatnonzero(each * tests < level):
+            order = [1, 0] if kind == 1 else [0, 1]
+            one, other = met.bots[pair, order].tolist()
+            won, fair = met.wins[pair, order].tolist(), met.expected[pair, order].tolist()
+            games, matches = int(met.games[pair]), int(met.matches[pair])
+            p = float(each[pair] * tests)
+            rows.append(Favour((one, other), kind < 2, games, matches, (won[0], won[1]), (fair[0], fair[1]), p))
+    return tuple(sorted(rows, key=lambda row: (row.p, row.bots)))
+
+
+class _Met:
+    """The pairs that have met in LEAST matches, and sums over the matches of each."""
+
+    def __init__(self, found: Fit, posterior: Posterior, author: Mapping[int, int] | None) -> None:
+        names = np.array([bot if author is None else author[bot] for bot in found.present.tolist()])
+        order = np.argsort(names[found.matches.tables], axis=1, kind="stable")  # so a pair comes in one order
+        tables = np.take_along_axis(found.matches.tables, order, 1)
+        self._chance = np.take_along_axis(chances(posterior.strengths, found.matches), order, 1)
+        won = np.take_along_axis(found.matches.wins, order, 1)
+        self._decided = won.sum(1)
+        self._names, self._size = names[tables], int(names.max()) + 1
+        self._seats = np.array(list(combinations(range(tables.shape[1]), 2)))
+        one, other = self._names[:, self._seats[:, 0]], self._names[:, self._seats[:, 1]]
+        known, places, count = np.unique((one * self._size + other).T, return_inverse=True, return_counts=True)
+        often = (count >= LEAST) & (known // self._size != known % self._size)
+        number = np.where(often, np.cumsum(often) - 1, -1)
+        self._places = number[places].reshape(len(self._seats), -1)  # (pairs of seats, M)
+        self.bots = np.stack([known[often] // self._size, known[often] % self._size], axis=1)
+        self.matches = count[often]
+        self.games = self._sum(lambda a, b: found.matches.games)
+        self.wins = np.stack([self._sum(lambda a, b: won[:, a]), self._sum(lambda a, b: won[:, b])], axis=1)
+        fair = self._chance * self._decided[:, None]
+        self.expected = np.stack([self._sum(lambda a, b: fair[:, a]), self._sum(lambda a, b: fair[:, b])], axis=1)
+        self._part = self._mean(self._chance, won)
+        beyond, variance = won - fair, fair * (1 - self._chance)
+        self._varies = max(1.0, float((beyond**2).sum() / max(variance.sum(), 1e-9)))
+
+        # What the pair has added to gamma, in which there are active bots alone.
+        active = np.isin(tables, np.flatnonzero(np.isin(found.present, found.field.playing())))
+        apart = self._sum(lambda a, b: active[:, a] * active[:, b] * (beyond[:, a] - beyond[:, b]))
+        self._added = apart**2
+        cross = 2 * self._chance * self._decided[:, None]
+        self._chanced = self._sum(
+            lambda a, b: (
+                active[:, a] * active[:, b] * (variance[:, a] + variance[:, b] + cross[:, a] * self._chance[:, b])
+            )
+        )
+
+    def _mean(self, chance: Floats, won: Floats) -> Floats:
+        """Return the second's part of what either won, as the fit expects it."""
+        either = self.wins.sum(1)
+        part = self._sum(
+            lambda a, b: (won[:, a] + won[:, b]) * chance[:, b] / np.maximum(chance[:, a] + chance[:, b], 1e-300)
+        )
+        return np.asarray(np.where(either > 0, part / np.maximum(either, 1e-9), 0.5))
+
+    def _sum(self, value: Callable[[int, int], Floats]) -> Floats:
+        """Return the sums over the matches of each pair, of a value (M,) of two seats."""
+        total = np.zeros(len(self.bots) + 1)
+        for (one, other), places in zip(self._seats.tolist(), self._places, strict=True):
+            total += np.bincount(places + 1, value(one, other), len(total))
+        return total[1:]
+
+    def _squares(self, value: Callable[[int, int, int], Floats]) -> Floats:
+        """Return the sums over third bots of the square of a value (M,) of three seats, summed over their matches."""
+        keys, values = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
+        for (one, other), places in zip(self._seats.tolist(), self._places, strict=True):
+            for third in set(range(self._names.shape[1])) - {one, other}:
+                kept = places >= 0
+                keys.append((places * self._size + self._names[:, third])[kept])
+                values.append(value(one, other, third)[kept])
+        known, places = np.unique(np.concatenate(keys), return_inverse=True)
+        sums = np.bincount(places, np.concatenate(values), len(known))
+        return np.bincount(known // self._size, sums**2, len(self.bots)).astype(np.float64)
+
+    def styles(self, style: Transitivity) -> Floats:
+        """Return gamma^2 of all other pairs, for each."""
+        left = style.weight - self._chanced**2
+        square = (style.gamma.value**2 * style.weight - self._added + self._chanced) / np.maximum(left, 1e-9)
+        return np.asarray(np.where(left > 0, square.clip(min=0.0), style.gamma.value**2))
+
+    def chances(self, gamma2: Floats) -> tuple[tuple[Floats, Floats], Floats]:
+        """Return the chance of so many wins of each pair's second, of its first, and of both.
+
+        An opponent l that owes a bot c makes its height larger by c, and its own lower. Of the wins of both, so many
+        more then are the second's: part (1 - part) c, and twice that where they owe one another. Of all games, so many
+        more are won by both, where p is the chance of the one that gains and q of both: p (1 - q) c + p_l q c.
+        """
+        either, part = self.wins.sum(1), self._part
+        free = part * (1 - part)
+        met = self._squares(lambda a, b, c: self._decided * (self._chance[:, a] + self._chance[:, b]))
+        more = 4 * self.expected.sum(1) ** 2 + 2 * met
+        ratio = self._varies + gamma2 * free * more / np.maximum(self.expected.sum(1), 1e-9)
+        given = (
+            _tail(self.wins[:, 1], either, part, ratio),
+            _tail(self.wins[:, 0], either, 1 - part, ratio),
+        )
+        games = self._sum(lambda a, b: self._decided)
+        both = self.expected.sum(1) / np.maximum(games, 1e-9)
+        chance, decided = self._chance, self._decided
+
+        def gain(a: int, b: int, c: int) -> Floats:
+            q = chance[:, a] + chance[:, b]
+            return np.asarray(decided * (chance[:, a] * (1 - q) + chance[:, c] * q))
+
+        own = self._sum(lambda a, b: decided * (chance[:, a] - chance[:, b]) * (1 - chance[:, a] - chance[:, b]))
+        owed = own**2 + self._squares(gain) + self._squares(lambda a, b, c: gain(b, a, c))
+        variance = np.maximum(games * both * (1 - both), 1e-9)
+        return given, _tail(either, games, both, self._varies + gamma2 * owed / variance)
+
+
+def _tail(wins: Floats, games: Floats, chance: Floats, ratio: Floats) -> Floats:
+    """Return the chance of so many wins or more, as of `ratio` times fewer independent games."""
+    from scipy.special import betainc  # see `strengths`: it is slow to import
+
+    won, lost = wins / ratio, (games - wins) / ratio
+    found: Floats = np.where(won > 0, betainc(np.maximum(won, 1e-9), lost + 1, chance), 1.0)
+    return found

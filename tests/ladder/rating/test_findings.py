@@ -1,0 +1,203 @@
+"""Is a ladder decided, is strength all there is, and does anybody collude: held against fields whose truth is known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ladder.rating import Field, Fit, decided, favours, rate, transitivity
+from ladder.rating.matches import matches_of_rows
+
+GAMES = 12
+SEATS = 4
+
+Floats = NDArray[np.float64]
+
+
+def played(
+    owes: Floats, strengths: Floats, matches: int, seed: int, gives: float = 0.0, field: Field | None = None
+) -> Fit:
+    """Return the fit of matches at random tables.
+
+    `owes[i, j]` is how much higher i stands where j sits at the table. Bot 0 lets bot 1 win this part of its games.
+    """
+    draw, bots = np.random.default_rng(seed), len(strengths)
+    tables = np.sort(np.argsort(draw.random((matches, bots)), axis=1)[:, :SEATS], axis=1)
+    weights = np.exp(strengths[tables] + owes[tables[:, :, None], tables[:, None, :]].sum(2))
+    chances = weights / weights.sum(1, keepdims=True)
+    both = (tables[:, 0] == 0) & (tables[:, 1] == 1)
+    chances[both, 1] += gives * chances[both, 0]
+    chances[both, 0] *= 1 - gives
+    wins = draw.multinomial(GAMES, chances).astype(float)
+    match = np.repeat(np.arange(matches), SEATS)
+    rows = matches_of_rows(match, tables.ravel(), wins.ravel(), np.full(tables.size, float(GAMES)), bots)
+    return rate(rows, field or Field(bots))
+
+
+def styles(bots: int, gamma: float, seed: int) -> Floats:
+    """Return what bots owe one another: what one gains the other loses."""
+    above = np.triu(np.random.default_rng(seed).normal(0, gamma, (bots, bots)), 1)
+    return np.asarray(above - above.T)
+
+
+def fair(bots: int) -> Floats:
+    """Return that nobody owes anything."""
+    return np.zeros((bots, bots))
+
+
+def spread(bots: int, seed: int = 0) -> Floats:
+    """Return strengths as bots of a field have them."""
+    return np.random.default_rng(seed).normal(0, 0.7, bots)
+
+
+def test_a_leader_far_ahead_decides_the_ladder_and_near_equals_do_not() -> None:
+    """More games decide also between bots that are nearly the same: the leader is within two points of the best."""
+    ahead = np.array([1.5, *spread(9) / 3])
+    found = decided(played(fair(10), ahead, 300, 1))
+    assert (found.leader, found.decided) == (0, True)
+    assert found.probability >= 0.95
+    near = np.array([0.3, 0.3, 0.3, *spread(7) - 1])
+    few, many = (decided(played(fair(10), near, matches, 2)) for matches in (60, 5000))
+    assert (few.decided, many.decided) == (False, True)
+    assert few.probability < many.probability
+
+
+def test_a_ladder_is_undecided_while_an_active_bot_is_unknown() -> None:
+    """And while the matches are too few; a bot that has left, or was never there, counts for nothing."""
+    ahead = np.array([1.5, *spread(9) / 3])
+    field = Field(11, active=tuple(range(11)))
+    unknown = decided(played(fair(10), ahead, 300, 1, field=field))
+    assert (unknown.leader, unknown.probability, unknown.decided) == (None, 0.0, False)
+    assert decided(played(fair(10), ahead, 300, 1, field=replace(field, active=tuple(range(10))))).decided
+    assert not decided(played(fair(10), ahead, 8, 1)).decided
+
+
+def test_a_decision_is_wrong_in_fewer_runs_than_it_says() -> None:
+    """Bots whose shares differ by chance alone or by little: in errors of a point the leader is soon a wrong one."""
+    found = played(fair(10), spread(10), 300, 3)
+    truth = np.array([0.30, 0.30, 0.29, 0.27, 0.26, 0.25, 0.24, 0.22, 0.20, 0.17])
+    draw = np.random.default_rng(4)
+    wrong = right = 0
+    for error in (0.004, 0.01, 0.02, 0.03):
+        covariance = error**2 * (np.eye(10) - 0.1)
+        for values in draw.multivariate_normal(truth, covariance, 500):
+            shares = replace(found.shares, values=values, covariance=covariance, freedom=np.full(10, 1e6))
+            decision = decided(replace(found, shares=shares))
+            if decision.decided:
+                assert decision.leader is not None
+                sure = truth[decision.leader] >= truth.max() - 0.02 - 1e-9
+                right, wrong = right + sure, wrong + (not sure)
+    assert right > 500
+    assert wrong / (right + wrong) < 0.05
+
+
+def test_a_field_of_strengths_alone_leaves_nothing_unexplained() -> None:
+    """Its interval begins at 0, and no cycle is told."""
+    found = [transitivity(played(fair(10), spread(10, seed), 200, seed)) for seed in range(10)]
+    assert sum(each.gamma.low == 0 for each in found) >= 8
+    assert all(each.gamma.value < 0.1 for each in found)
+    assert all(each.part.value < 0.05 for each in found)
+    assert {each.cycle for each in found} == {None}
+
+
+def test_what_opponents_owe_one_another_is_told_with_an_interval() -> None:
+    """A standard deviation of .2: of what decides between two bots of a field of .7, 14 % isn't strength."""
+    found = [transitivity(played(styles(10, 0.2, seed), spread(10, seed), 300, seed)) for seed in range(10)]
+    held = [each.gamma.low <= 0.2 <= each.gamma.high for each in found if each.gamma.low and each.gamma.high]
+    assert sum(held) >= 8
+    assert np.mean([each.gamma.value for each in found]) == pytest.approx(0.2, abs=0.03)
+    assert np.mean([each.part.value for each in found]) == pytest.approx(0.14, abs=0.06)
+
+
+def test_many_pairs_are_rated_by_random_signs_as_few_are_exactly() -> None:
+    """40 bots have 780 pairs; the same numbers come each time."""
+    fit = played(styles(40, 0.2, 1), spread(40), 2500, 1)
+    found = transitivity(fit)
+    assert found.gamma.value == pytest.approx(0.2, abs=0.03)
+    assert found == transitivity(fit)
+
+
+def test_bots_that_have_left_are_no_part_of_what_is_told_of_the_field() -> None:
+    """Only they owe one another something; tables at which they sat with the others show a little of it."""
+    owes = styles(12, 0.8, 2)
+    owes[6:] = owes[:, 6:] = 0.0
+    found = played(owes, spread(12), 400, 5)
+    everyone = transitivity(found)
+    left = transitivity(replace(found, field=Field(12, active=tuple(range(6, 12)))))
+    assert everyone.gamma.value > 0.2
+    assert left.gamma.value < everyone.gamma.value / 2
+    assert left.weight < everyone.weight
+
+
+def test_stone_paper_and_scissors_are_the_strongest_cycle() -> None:
+    """Each beats the next, with how often."""
+    owes = fair(8)
+    for one, other in ((2, 4), (4, 7), (7, 2)):
+        owes[one, other], owes[other, one] = 1.2, -1.2
+    cycle = transitivity(played(owes, np.zeros(8), 500, 1)).cycle
+    assert cycle is not None
+    around = cycle.bots
+    assert {around, (*around[1:], around[0]), (around[2], *around[:2])} >= {(2, 4, 7)}
+    assert all(won > lost for won, lost in cycle.wins)
+    assert cycle.p < 0.05
+
+
+def test_nothing_is_told_of_a_field_without_matches() -> None:
+    """No pair has met."""
+    nothing = np.zeros(0)
+    found = rate(matches_of_rows(np.zeros(0, int), np.zeros(0, int), nothing, nothing, 3), Field(3))
+    style = transitivity(found)
+    assert (style.gamma.value, style.part.value, style.cycle) == (0, 0, None)
+    assert favours(found, style) == ()
+    assert not decided(found).decided
+
+
+def test_a_bot_that_gives_its_wins_to_another_is_found() -> None:
+    """Half of them, in 1,300 games; with what it won and what was to be expected."""
+    found = played(fair(12), np.zeros(12), 1200, 1, gives=0.5)
+    (favour,) = favours(found, transitivity(found))
+    assert favour.bots == (0, 1)
+    assert favour.gives
+    assert favour.wins[0] < favour.expected[0]
+    assert favour.wins[1] > favour.expected[1]
+    assert favour.games == GAMES * favour.matches > 1000
+    assert favour.p < 0.05
+
+
+def test_two_bots_that_both_gain_where_they_meet_are_found() -> None:
+    """They spare one another; the others pay."""
+    owes = fair(12)
+    owes[3, 8] = owes[8, 3] = 0.7
+    found = played(owes, spread(12), 1200, 1)
+    best = favours(found, transitivity(found))[0]
+    assert (best.bots, best.gives) == ((3, 8), False)
+    assert all(won > expected for won, expected in zip(best.wins, best.expected, strict=True))
+
+
+def test_the_versions_of_two_authors_are_added_up() -> None:
+    """Each pair of versions has met too seldom; those of the authors haven't."""
+    versions, authors = 24, 8
+    author = {version: version % authors for version in range(versions)}
+    owes = fair(versions)
+    for one in range(versions):
+        for other in range(versions):
+            if {author[one], author[other]} == {0, 1}:
+                owes[one, other] = 1.0 if author[one] == 1 else -1.0
+    found = played(owes, np.zeros(versions), 1000, 1)
+    alone = favours(found, transitivity(found))
+    together = favours(found, transitivity(found), author)
+    assert together[0].bots == (0, 1)
+    assert together[0].gives
+    assert together[0].matches > 3 * max((favour.matches for favour in alone), default=0)
+    assert all(favour.p > together[0].p for favour in alone)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.2])
+def test_a_fair_field_is_reported_in_few_runs(gamma: float) -> None:
+    """Also where styles suit one another: of twenty runs at most one has a report."""
+    reports = 0
+    for seed in range(10):
+        found = played(styles(10, gamma, seed), spread(10, seed), 400, seed)
+        reports += bool(favours(found, transitivity(found)))
+    assert reports <= 1
