@@ -15,9 +15,10 @@ __all__ = ["Model", "Posterior", "Prior", "posterior"]
 Model = Callable[[Floats, Matches], tuple[float, Floats, Floats]]
 """Strengths and matches to the log-likelihood, its gradient (M, k), and minus its second derivatives (M, k, k)."""
 
-CLOSE = 3e-5  # a step of Newton's method squares what is left, so 1e-9 is left after one of this size
+CLOSE = 2e-4  # a step of Newton's method squares what is left, so 4e-8 is left after one of this size
 MAX_STEPS = 100  # 4 to 8 are usual
 MAX_HALVINGS = 30  # of a step that overshoots
+MANY = 300  # bots: from here on scipy's inverse saves more time than its import takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +102,19 @@ def posterior(model: Model, matches: Matches, prior: Prior, start: Floats | None
         strengths = tried
         if close:
             break
-    inverse = np.linalg.inv(precision + _sum(curvatures, matches, bots)).astype(np.float64)
+    inverse = _inverse(precision + _sum(curvatures, matches, bots))
     return Posterior(strengths, prior, scores, curvatures, inverse)
+
+
+def _inverse(matrix: Floats) -> Floats:
+    """Return the inverse of a positive definite matrix."""
+    if len(matrix) < MANY:
+        return np.linalg.inv(matrix).astype(np.float64)
+    from scipy.linalg.lapack import dpotrf, dpotri
+
+    factor, _ = dpotrf(matrix, lower=1)
+    below, _ = dpotri(factor, lower=1)
+    return np.asarray(np.tril(below) + np.tril(below, -1).T)
 
 
 def _sum(curvatures: Floats, matches: Matches, bots: int) -> Floats:

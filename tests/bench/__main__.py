@@ -275,6 +275,43 @@ def numbers_rows() -> Iterator[Row]:
     yield Row("100,000 games of 60 bots: to rate them, CPU-s", f"{seconds:.1f}", "goal 10", seconds / 10, "< 1")
 
 
+def rating_rows() -> Iterator[Row]:
+    """Rate a long ladder, and hold what a ladder asks besides ratings against simulated truths."""
+    cost = numbers.ladder_costs()
+    name = f"{cost.games:,} games, 500 bots, 2,000 versions"
+    yield Row(f"{name}: rated from nothing, CPU-s", f"{cost.cold:.1f}", "goal 60", cost.cold / 60, "< 1")
+    yield Row(f"{name}: and 300 matches more, CPU-s", f"{cost.warm:.1f}", "goal 1", cost.warm, "< 1")
+    yield Row(
+        f"{name}: games a second", f"{cost.games / cost.cold:,.0f}", "goal 1,000", 1000 * cost.cold / cost.games, "< 1"
+    )
+    yield Row(f"{name}: how transitive, CPU-s", f"{cost.style:.1f}", "goal 60", cost.style / 60, "< 1")
+    yield Row(f"{name}: favours, CPU-s", f"{cost.favours:.1f}", "goal 60", cost.favours / 60, "< 1")
+    yield Row(f"{name}: memory, MB", f"{cost.memory_mb:.0f}", "goal 1,000", cost.memory_mb / 1000, "< 1")
+    for jump in (0.0, 0.4, 0.8):
+        for figure, held in zip(("ratings", "shares"), numbers.new_versions_held(jump, 60), strict=True):
+            row = f"new version, {jump:+.1f}, 108 games: {figure} in their interval"
+            yield Row(row, f"{held:.3f}", "goal .93 to .97", held / 0.95, ".98-1.02")
+    told, wrong = numbers.decisions(60)
+    yield Row(
+        "near twins, 40 looks: decisions that are wrong",
+        f"{wrong:.3f}",
+        f"goal .05; decided {told:.2f}",
+        wrong / 0.05,
+        "< 1",
+    )
+    for gives, likes, matches in (
+        (0.0, 0.0, 1500),
+        (0.0, 0.2, 1500),
+        (0.2, 0.0, 1500),
+        (0.2, 0.0, 3000),
+        (0.5, 0.0, 750),
+    ):
+        found, false = numbers.reports(40, matches, gives, likes)
+        games = matches * numbers.GAMES // 11
+        row = f"12 bots, gamma {likes:.1f}, {games:,} games a pair: innocents told"
+        yield Row(row, f"{false:.3f}", f"goal .05; who gives {gives:.1f} is found in {found:.2f}", false / 0.05, "< 1")
+
+
 BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "engine": engine_rows,
     "pipes": pipes_rows,
@@ -286,6 +323,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "order": order_rows,
     "memory": memory_rows,
     "numbers": numbers_rows,
+    "rating": rating_rows,
     "start": start_rows,
 }
 

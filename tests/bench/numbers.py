@@ -9,21 +9,25 @@ sample bots, likes are .33 of the field's SD, and nothing is left for tables; sh
 """
 
 import random
+import resource
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import combinations
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arena.run import keyed_shuffle
-from ladder.rating import Estimate, Field, Outcome, Strength, fit, rate
+from ladder.rating import Estimate, Field, Outcome, Start, Strength, decided, favours, fit, rate, transitivity
 from ladder.rating.matches import Matches, matches_of_rows
 from ladder.schedule import plan
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+T = TypeVar("T")
 Tables = Sequence[tuple[int, ...]]
 Deal = Callable[[int, int, int], Tables]
 """Bots, matches and a seed to the tables of a run."""
@@ -262,3 +266,94 @@ def new_versions_held(jump: float, runs: int, bots: int = 20, matches: int = 9) 
             held.append((holds(found[bot].rating, truth[bot].rating.value), holds(share, true_share.value)))
     ratings, shares = np.mean(held, axis=0)
     return float(ratings), float(shares)
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What it costs to rate a long ladder: CPU seconds, and the most memory so far."""
+
+    games: int
+    cold: float
+    warm: float
+    style: float
+    favours: float
+    memory_mb: float
+
+
+def ladder_costs(matches: int = 83_334, bots: int = 500, versions: int = 2000) -> Costs:
+    """Rate a ladder whose bots have had four versions each, from nothing and after 300 more matches."""
+    draw = np.random.default_rng(0)
+    newest, newer = np.arange(bots), dict[int, int]()
+    strengths = list(draw.normal(0, 0.7, bots))
+    changes = set(draw.choice(matches, versions - bots, replace=False).tolist())
+    rows: list[Ints] = []
+    for match in range(matches):
+        if match in changes:
+            bot = int(draw.integers(bots))
+            newer[len(strengths)] = int(newest[bot])
+            newest[bot] = len(strengths)
+            strengths.append(strengths[newer[len(strengths)]] + draw.normal(0.1, 0.3))
+        if match % (bots // SEATS) == 0:
+            order = draw.permutation(bots)
+        start = match % (bots // SEATS) * SEATS
+        rows.append(newest[order[start : start + SEATS]])
+    tables = np.array(rows)
+    wins = draw.multinomial(GAMES, chances_at(np.array(strengths), tables)).astype(float)
+    field = Field(versions, newer, range(4), newest.tolist())
+    early, late = (arrays(tables[:end], wins[:end], versions) for end in (matches - 300, matches))
+
+    def cpu(what: Callable[[], T]) -> tuple[float, T]:
+        began = time.process_time()
+        found = what()
+        return time.process_time() - began, found
+
+    cold, found = cpu(lambda: rate(early, field))
+    warm, found = cpu(lambda: rate(late, field, found.start))
+    styled, style = cpu(lambda: transitivity(found))
+    favoured, _ = cpu(lambda: favours(found, style))
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return Costs(matches * GAMES, cold, warm, styled, favoured, memory)
+
+
+def decisions(runs: int, authors: int = 6, versions: int = 4, looks: int = 40) -> tuple[float, float]:
+    """Return how many runs come to a decision, and how many of these to a wrong one: near twins, and many looks."""
+    right = wrong = 0
+    for seed in range(runs):
+        draw = np.random.default_rng(seed)
+        bots = authors * versions
+        strengths = np.repeat(draw.normal(0, 0.7, authors), versions) + draw.normal(0, 0.05, bots)
+        tables = np.array(balanced(bots, 20 * looks, seed))
+        wins = draw.multinomial(GAMES, chances_at(strengths, tables)).astype(float)
+        everyone = np.array(list(combinations(range(bots), SEATS)))
+        shares = np.bincount(everyone.ravel(), chances_at(strengths, everyone).ravel()) / np.bincount(everyone.ravel())
+        start: Start | None = None
+        for end in range(20, len(tables) + 1, 20):
+            found = rate(arrays(tables[:end], wins[:end], bots), Field(bots), start)
+            start = found.start
+            decision = decided(found)
+            if decision.decided and decision.leader is not None:
+                good = shares[decision.leader] >= shares.max() - 0.02
+                right, wrong = right + good, wrong + (not good)
+                break
+    return (right + wrong) / runs, wrong / max(1, right + wrong)
+
+
+def reports(runs: int, matches: int, gives: float, likes: float, bots: int = 12) -> tuple[float, float]:
+    """Return in how many runs the one that lets another win is found, and in how many somebody innocent is reported."""
+    guilty = innocent = 0
+    for seed in range(runs):
+        draw = np.random.default_rng(seed)
+        strengths = draw.normal(0, 0.7, bots)
+        above = np.triu(draw.normal(0, likes, (bots, bots)), 1)
+        tables = np.sort(np.array(balanced(bots, matches, seed)), axis=1)
+        owed = (above - above.T)[tables[:, :, None], tables[:, None, :]].sum(2)
+        weights = np.exp(strengths[tables] + owed)
+        chances = weights / weights.sum(1, keepdims=True)
+        both = (tables[:, 0] == 0) & (tables[:, 1] == 1)
+        chances[both, 1] += gives * chances[both, 0]
+        chances[both, 0] *= 1 - gives
+        found = rate(arrays(tables, draw.multinomial(GAMES, chances).astype(float), bots), Field(bots))
+        told = favours(found, transitivity(found))
+        true = [favour for favour in told if gives and favour.gives and favour.bots == (0, 1)]
+        guilty, innocent = guilty + bool(true), innocent + (len(told) > len(true))
+    return guilty / runs, innocent / runs

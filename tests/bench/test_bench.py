@@ -27,6 +27,16 @@ def test_the_benchmark_of_numbers_holds_runs_against_the_truth() -> None:
     assert 0 < differ < 0.5
 
 
+def test_the_benchmark_of_a_ladder_rates_one() -> None:
+    """Makefile: bench."""
+    cost = numbers.ladder_costs(600, 20, 40)
+    assert cost.games == 7200
+    assert min(cost.cold, cost.warm, cost.style, cost.favours) > 0
+    assert all(0.5 < held <= 1 for held in numbers.new_versions_held(0.4, 1, 12))
+    assert numbers.decisions(1, looks=2)[1] in (0, 1)
+    assert numbers.reports(1, 300, 0.9, 0.0)[1] in (0, 1)
+
+
 def test_equal_bots_of_a_world_have_equal_chances() -> None:
     """Else they would be no measure of the errors."""
     world = numbers.World(8, 1.9, 0)
