@@ -22,32 +22,27 @@ class Rounds:
 
     def __init__(self, ladder: Ladder) -> None:
         self._ladder = ladder
-        self._met: defaultdict[int, Counter[int]] = defaultdict(Counter)  # of bots: a new version keeps the old one's
+        self._met: defaultdict[int, Counter[int]] = defaultdict(Counter)  # matches of two versions
         self._played: Counter[int] = Counter()  # matches of a version
         self._seen = 0  # the last match that is counted
 
     def queue(self, connection: Connection) -> int:
         """Queue the next round; return how many matches it has: none where too few owners have bots that play."""
         self._count(connection)
-        playing = {version.bot: version for version in active_versions(connection)}
         play = self._ladder.play
         field = [
-            Entrant(bot, version.owner, self._played[version.id] * play.match_games, version.reference)
-            for bot, version in playing.items()
+            Entrant(version.id, version.owner, self._played[version.id] * play.match_games, version.reference)
+            for version in active_versions(connection)
         ]
         number = last_round(connection) + 1
         shuffle = keyed_shuffle(self._ladder.round_key(), "rounds")
-        tables = [
-            [playing[bot].id for bot in table]
-            for table in next_round(field, play.seats, self._met, shuffle, f"round/{number}")
-        ]
+        tables = next_round(field, play.seats, self._met, shuffle, f"round/{number}")
         return len(put_matches(connection, RATED, tables, self._ladder.clock(), round=number))
 
     def _count(self, connection: Connection) -> None:
         """Count the tables that were queued since the last round; given up and cancelled ones count, too."""
         for match, table in tables_after(connection, self._seen, RATED):
             self._seen = match
-            for version, _ in table:
-                self._played[version] += 1
-            for one, other in permutations([bot for _, bot in table], 2):
+            self._played.update(table)
+            for one, other in permutations(table, 2):
                 self._met[one][other] += 1

@@ -181,14 +181,13 @@ def last_round(connection: Connection) -> int:
     return connection.scalar(select(func.max(matches.c.round))) or 0
 
 
-def tables_after(connection: Connection, match: int, kind: str) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """Yield (id, table) of the matches of a kind beyond an id, in order of id; a table is of (version, bot)."""
+def tables_after(connection: Connection, match: int, kind: str) -> Iterator[tuple[int, list[int]]]:
+    """Yield (id, versions at its table) of the matches of a kind beyond an id, in order of id."""
     query = (
-        select(match_bots.c.match, match_bots.c.version, versions.c.bot)
+        select(match_bots.c.match, match_bots.c.version)
         .join(matches, matches.c.id == match_bots.c.match)
-        .join(versions, versions.c.id == match_bots.c.version)
         .where(matches.c.id > match, matches.c.kind == kind)
         .order_by(match_bots.c.match, match_bots.c.place)
     )
     for id, rows in groupby(connection.execute(query), key=lambda row: row[0]):
-        yield id, [(version, bot) for _, version, bot in rows]
+        yield id, [version for _, version in rows]
