@@ -4,7 +4,7 @@ from arena.ladder.boxes import demand_boxes
 from arena.ladder.exam import Examined, ExamJob, examine_version
 from arena.ladder.fold import Fold
 from arena.ladder.ladder import STAFF, Ladder, Play, create, open_ladder
-from arena.ladder.service import Benched, Exam, Match, Rated, Refused, Service, Void
+from arena.ladder.service import Benched, Exam, Excluded, Match, Rated, Refused, Service, Void
 from arena.ladder.settings import Deadline, LadderError, Settings, read_settings
 from arena.ladder.submit import Taken, submit, submit_reference
 
@@ -15,6 +15,7 @@ __all__ = [
     "Exam",
     "ExamJob",
     "Examined",
+    "Excluded",
     "Fold",
     "Ladder",
     "LadderError",

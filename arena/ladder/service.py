@@ -41,7 +41,7 @@ from ladder.store.database import (
     table_of,
 )
 
-__all__ = ["Benched", "Exam", "Match", "Rated", "Refused", "Service", "Void"]
+__all__ = ["Benched", "Exam", "Excluded", "Match", "Rated", "Refused", "Service", "Void"]
 
 BEAT_S = 5.0
 FOLD_S = 10.0  # between two folds, and never more than a twentieth of the time
@@ -91,13 +91,21 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class Excluded:
+    """A worker of a cluster gets nothing to do, for as long as it refuses."""
+
+    worker: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Rated:
     """The table was computed anew, over so many games."""
 
     games: int
 
 
-Event = Match | Exam | Benched | Void | Refused | Rated
+Event = Match | Exam | Benched | Void | Refused | Excluded | Rated
 
 
 class Service:
@@ -115,6 +123,7 @@ class Service:
         self.queue = Queue(ladder, self.runner, pool.width, matches)
         self.fold = Fold(ladder)
         self._pool = pool
+        self._excluded: dict[str, str] = {}
         self._watch = Watch(time.monotonic)
         self._next_beat = 0.0
         self._next_fold = time.monotonic() + FOLD_S
@@ -160,8 +169,8 @@ class Service:
             case Completed(task, Examined() as examined):
                 yield from self._examined(task.id, examined)
                 self.queue.kept(task)
-            case Voided(_, MissingError(), _):
-                pass  # it goes again, with the bots
+            case Voided(_, MissingError() | ExecutorLostError(), _):
+                pass  # it goes again: with the bots, or when the cluster is back, of which `told` speaks
             case Voided(_, RefusedError() as problem, _):
                 yield Refused(str(problem))
             case Voided(task, problem, given_up):
@@ -242,7 +251,11 @@ class Service:
                 leave(connection, dead)
 
         self.ladder.database.write(act)
-        yield from ()
+        excluded = self._pool.refused()
+        for worker, reason in excluded.items():
+            if self._excluded.get(worker) != reason:
+                yield Excluded(worker, reason)
+        self._excluded = excluded
 
     def _fold(self, at_once: bool = False) -> Iterator[Event]:
         now = time.monotonic()

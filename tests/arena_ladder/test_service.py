@@ -1,19 +1,39 @@
 """A ladder's runner over real workers: what is submitted is examined, plays and is rated; facts are written once."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import pytest
 
 from arena.coup import PRESETS
-from arena.ladder import Exam, Fold, Ladder, Match, Play, Service, create, open_ladder, submit, submit_reference
+from arena.ladder import (
+    Exam,
+    Excluded,
+    Fold,
+    Ladder,
+    Match,
+    Play,
+    Refused,
+    Service,
+    Void,
+    create,
+    open_ladder,
+    submit,
+    submit_reference,
+)
 from arena.referee import Terms
 from arena.run import open_executor
 from arena.sandbox import Choice
+from ladder.executors import ExecutorLostError, Workers
+from ladder.runner import Idle
 from ladder.standings import Standings
 from ladder.store.database import Owner, all_bots, find_bot, get_steps, last_board, put_owners, versions_of
 
+P = ParamSpec("P")
+T = TypeVar("T")
 SAMPLES = Path(__file__).parents[2] / "sample_bots"
 PLAY = Play(Terms(rules=PRESETS["coup"]), Choice("process"), seats=2, match_games=2)
 
@@ -95,6 +115,35 @@ def test_a_ladder_that_is_opened_again_goes_on(ladder: Ladder) -> None:
         assert again.commitment == ladder.commitment
         assert again.play == ladder.play
         assert again.spec(7, "ab").key == ladder.spec(7, "ab").key
+
+
+class Cluster(Workers):
+    """Two workers of this machine; a third refuses, and the first three calls are lost on their way."""
+
+    lost = 0
+
+    def refused(self) -> dict[str, str]:
+        return {"tcp://10.0.0.7:40001": "it has version 9 of the arena, not 10"}
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
+        if self.lost == 3:
+            return super().submit(fn, *args, **kwargs)
+        self.lost += 1
+        future: Future[T] = Future()
+        future.set_exception(ExecutorLostError("the scheduler went away"))
+        return future
+
+
+def test_a_cluster_that_goes_and_comes_costs_no_attempt(ladder: Ladder) -> None:
+    """And who refuses there is named, once."""
+    with Cluster(2) as pool:
+        events = [event for event in Service(ladder, pool, matches=3).events() if not isinstance(event, Idle)]
+        pool.shutdown(cancel_futures=True)
+    assert pool.lost == 3
+    excluded = [event for event in events if isinstance(event, Excluded)]
+    assert excluded == [Excluded("tcp://10.0.0.7:40001", "it has version 9 of the arena, not 10")]
+    assert [event for event in events if isinstance(event, Void | Refused)] == []
+    assert len([event for event in events if isinstance(event, Match)]) == 3
 
 
 def test_a_runner_until_examined_plays_no_rated_match(ladder: Ladder) -> None:

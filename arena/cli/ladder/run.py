@@ -101,7 +101,7 @@ def _stop_politely(service: "Service") -> None:
 
 def _serve(service: "Service", verbose: bool) -> int:
     """Serve until there is an end; return the exit code."""
-    from arena.ladder import Benched, Exam, Match, Refused, Void
+    from arena.ladder import Benched, Exam, Excluded, Match, Refused, Void
 
     played, in_vain = 0, 0
 
@@ -132,6 +132,8 @@ def _serve(service: "Service", verbose: bool) -> int:
                 case Refused(reason):
                     in_vain += 1
                     note(f"a worker refuses: {reason}")
+                case Excluded(worker, reason):
+                    note(f"{worker} gets nothing to do: {reason}")
             tell()
             if in_vain >= IN_VAIN:
                 note(f"{IN_VAIN} attempts failed in a row, so it's this machine: see arena doctor")
