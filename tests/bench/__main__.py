@@ -17,7 +17,7 @@ from arena.referee import Timing
 from arena.run import keyed_shuffle
 from arena.sandbox import ISOLATING, why_not
 from ladder.schedule import plan
-from tests.bench import boxes, cluster, engine, numbers, order, pipes
+from tests.bench import boxes, cluster, engine, exams, numbers, order, pipes
 
 ROOT = Path(__file__).parents[2]
 
@@ -240,6 +240,14 @@ def memory_rows() -> Iterator[Row]:
     )
 
 
+def exams_rows() -> Iterator[Row]:
+    """Measure how long a class waits whose sixty bots come at once: Python and JavaScript, on two cores."""
+    found = exams.measured(60, ROOT / "sample_bots", 2)
+    against = f"goal 300; each {found.median_s:.1f}, at most {found.most_s:.1f}; {found.passed} pass"
+    name = f"60 submissions, {found.sandbox}, 2 workers: s"
+    yield Row(name, f"{found.seconds:.0f}", against, found.seconds / 300, "<= 1")
+
+
 def start_rows() -> Iterator[Row]:
     """Measure how long the command takes to answer."""
     times = []
@@ -324,6 +332,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "memory": memory_rows,
     "numbers": numbers_rows,
     "rating": rating_rows,
+    "exams": exams_rows,
     "start": start_rows,
 }
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ladder.results import GameResult
-from tests.bench import engine, numbers, pipes, real
+from tests.bench import engine, exams, numbers, pipes, real
 from tests.bench.flat import memory_mb
 
 needs_cc = pytest.mark.needs("cc", None if shutil.which("cc") else "there is no C compiler: apt install gcc libc6-dev")
@@ -89,3 +89,10 @@ def test_the_memory_benchmark_plays() -> None:
     assert early > 0
     assert late > 0
     assert games == 100
+
+
+@pytest.mark.boxes
+def test_the_benchmark_of_examinations_examines() -> None:
+    """Makefile: bench."""
+    found = exams.measured(1, Path(__file__).parents[2] / "sample_bots", 1)
+    assert found.passed == 1

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import tracemalloc
 import unicodedata
 import zipfile
 import zlib
@@ -126,7 +127,9 @@ def test_an_archive_that_holds_one_program_is_that_program(tmp_path: Path, name:
     data = zipped(made) if name == "zip" else tarred(*files(made))
     bundle = submitted(tmp_path, data, "week 3.zip")
     assert (bundle.name, bundle.file) == ("mine", "mine.py")
-    assert bundle.digest == submitted(tmp_path, BOT, "mine.py").digest
+    assert bundle == submitted(tmp_path, BOT, "mine.py")
+    with tarfile.open(fileobj=io.BytesIO(bundle.archive)) as archive:
+        assert [entry.mode for entry in archive] == [0o755], "it may be a program for this machine, from Windows"
     assert held(bundle, tmp_path) == {"mine.py": BOT}
 
 
@@ -306,14 +309,15 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "tar: a sparse file": (pax(b"24 GNU.sparse.major=1.0\n"[:24]), "damaged|sparse"),
     "tar: a name for all entries": (pax(b"16 path=../evil\n", tarfile.XGLTYPE), "names one"),
     "tar: a record longer than its header": (pax(b"999 path=x\n"), "damaged"),
+    "tar: a long header": (pax(b"70014 comment=" + bytes(69_999) + b"\n"), "a header is too long"),
     "tar: a record without a length": (pax(b"path=x\n"), "damaged"),
     "a folder named bot.toml": (zipped({"bot.toml/x": b"x", "bot.py": BOT}), "bot.toml is a folder"),
     # size and count
-    "zip: a bomb that claims to be small": (
-        rows_changed(rows_changed(zipped({"big": bytes(1 << 24)}), 24, "<L", 10), 22, "<L", 10, b"PK\3\4"),
-        "isn't as long as it should be",
-    ),
     "zip: entries that claim to be huge": (rows_changed(ZIP, 24, "<L", 0xFFFFFFF0), "isn't what the directory says"),
+    "zip: claims to hold 4 GB": (
+        rows_changed(rows_changed(ZIP, 24, "<L", 0xFFFFFFF0), 22, "<L", 0xFFFFFFF0, b"PK\3\4"),
+        "more than 64 MB",
+    ),
     "zip: overlapping entries": (overlapping(1000), "overlap"),
     "zip: many entries": (zipped({str(number): b"" for number in range(2001)}, zipfile.ZIP_STORED), "2000 files"),
     "zip: claims few entries": (end_changed(end_changed(ZIP, 8, "<H", 1), 10, "<H", 1), "directory is damaged"),
@@ -335,6 +339,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "zip: garbage behind it": (ZIP + b"x", "something follows its end"),
     "zip: another one before it": (ZIP + ZIP, "directory is damaged"),
     "zip: something between entries": (changed(ZIP, b"PK\1\2", b"PK\1\2")[:-22] + ZIP[-22:-6] + b"\0" * 6, "damaged"),
+    "zip: a directory of another size": (end_changed(ZIP, 12, "<L", 7), "directory is damaged"),
     "zip: of several disks": (end_changed(ZIP, 4, "<H", 1), "directory is damaged"),
     "zip: zip64": (end_changed(ZIP, 16, "<L", 0xFFFFFFFF), "zip64"),
     "tar: empty": (bytes(10_240), "no file"),
@@ -378,6 +383,18 @@ def test_what_is_small_and_holds_much_is_refused(tmp_path: Path, bomb: str) -> N
     assert len(data) < MOST_UPLOAD
     with pytest.raises(BotError, match="more than 64 MB, unpacked"):
         submitted(tmp_path, data)
+
+
+def test_a_zip_that_lies_about_its_sizes_takes_no_memory(tmp_path: Path) -> None:
+    """A file that is said to have 10 bytes is decompressed no further."""
+    lies = rows_changed(rows_changed(zipped({"big": bytes(BIG)}), 24, "<L", 10), 22, "<L", 10, b"PK\3\4")
+    tracemalloc.start()
+    try:
+        with pytest.raises(BotError, match="isn't as long as it should be"):
+            submitted(tmp_path, lies)
+        assert tracemalloc.get_traced_memory()[1] < BIG / 4
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(("data", "words"), REFUSED.values(), ids=REFUSED.keys())
