@@ -4,6 +4,8 @@ from arena.ladder.boxes import demand_boxes
 from arena.ladder.exam import Examined, ExamJob, examine_version
 from arena.ladder.fold import Fold
 from arena.ladder.ladder import STAFF, Ladder, Play, create, open_ladder
+from arena.ladder.owners import TakenIn, take_in_people
+from arena.ladder.roster import Person, one_person, parse_roster
 from arena.ladder.service import Benched, Exam, Excluded, Match, Rated, Refused, Service, Void
 from arena.ladder.settings import Deadline, LadderError, Settings, read_settings
 from arena.ladder.submit import Taken, submit, submit_reference
@@ -20,18 +22,23 @@ __all__ = [
     "Ladder",
     "LadderError",
     "Match",
+    "Person",
     "Play",
     "Rated",
     "Refused",
     "Service",
     "Settings",
     "Taken",
+    "TakenIn",
     "Void",
     "create",
     "demand_boxes",
     "examine_version",
+    "one_person",
     "open_ladder",
+    "parse_roster",
     "read_settings",
     "submit",
     "submit_reference",
+    "take_in_people",
 ]

@@ -80,6 +80,10 @@ class Ladder:
         """Return the key that tables are drawn with."""
         return derived(self._key, "rounds")
 
+    def pseudonym_key(self) -> bytes:
+        """Return the key that pseudonyms are drawn with."""
+        return derived(self._key, "pseudonyms")
+
     def match_key(self, match: int) -> bytes:
         """Return the key of a match that belongs to no final."""
         return derived(self._key, f"match|{match}")

@@ -1,11 +1,15 @@
 """The command `arena ladder owners`: who owns bots."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from arena.cli.ladder.opened import AS_JSON, FOLDER, opened, print_json
-from arena.cli.out import note, show, table
+from arena.cli.out import counted, note, refuse, show, table
+
+if TYPE_CHECKING:
+    from arena.ladder import TakenIn
 
 
 @click.group()
@@ -21,6 +25,7 @@ def list_owners(folder: Path, as_json: bool) -> None:
     from dataclasses import asdict
 
     with opened(folder) as ladder:
+        from arena.bots import shown
         from ladder.store.database import all_owners
 
         with ladder.database.read() as connection:
@@ -30,28 +35,64 @@ def list_owners(folder: Path, as_json: bool) -> None:
         return
     rows = [
         (
-            owner.login,
-            owner.name,
-            owner.pseudonym,
-            owner.section or "",
-            owner.email or "",
+            shown(owner.login),
+            shown(owner.name),
+            shown(owner.pseudonym),
+            shown(owner.section or ""),
+            shown(owner.email or ""),
+            shown(owner.number or ""),
             "staff" if owner.staff else "",
         )
         for owner in found
     ]
-    show(table(["login", "name", "pseudonym", "section", "email", ""], rows))
+    show(table(["login", "name", "pseudonym", "section", "email", "number", ""], rows))
 
 
 @owners.command("add")
 @FOLDER
 @click.argument("login")
 @click.option("--name", metavar="NAME", help="The person's name.  [the login]")
-@click.option("--pseudonym", metavar="NAME", help="What tables call the person.  [the login]")
-def add_owner(folder: Path, login: str, name: str | None, pseudonym: str | None) -> None:
-    """Add one owner."""
+@click.option("--email", metavar="EMAIL", help="The person's email.")
+@click.option("--section", metavar="NAME", help="The person's section of the class.")
+@click.option("--pseudonym", metavar="NAME", help="What tables call the person.  [two words, drawn]")
+def add_owner(
+    folder: Path, login: str, name: str | None, email: str | None, section: str | None, pseudonym: str | None
+) -> None:
+    """Add one owner, or bring one up to date."""
     with opened(folder) as ladder:
-        from ladder.store.database import Owner, put_owners
+        from arena.ladder import one_person, take_in_people
 
-        owner = Owner(login, name or login, pseudonym or login)
-        added, _ = ladder.database.write(lambda connection: put_owners(connection, [owner], ladder.clock()))
-    note(f"{login} is an owner now" if added else f"{login} was an owner before")
+        person = one_person(login, name, email, section, pseudonym)
+        _tell(take_in_people(ladder, [person]))
+
+
+@owners.command("import")
+@FOLDER
+@click.argument("roster", metavar="ROSTER", type=click.Path(path_type=Path))
+@AS_JSON
+def import_roster(folder: Path, roster: Path, as_json: bool) -> None:
+    """Import a class's roster, in CSV; those who are known are brought up to date.
+
+    The header names the columns: login or email, and if there are any, name (or first and last name), section, number,
+    pseudonym, staff. What Canvas and Moodle export is read as it is. Pseudonyms that aren't told are drawn, and stay.
+    """
+    with opened(folder) as ladder:
+        from dataclasses import asdict
+
+        from arena.ladder import parse_roster, take_in_people
+
+        try:
+            data = roster.read_bytes()
+        except OSError as problem:
+            refuse(f"{roster} can't be read: {problem.strerror}")
+        taken = take_in_people(ladder, parse_roster(data, roster.name))
+    if as_json:
+        print_json(asdict(taken))
+        return
+    _tell(taken)
+    if taken.absent:
+        note(f"{counted(taken.absent, 'owner')} not in {roster.name} stay as they were")
+
+
+def _tell(taken: "TakenIn") -> None:
+    note(f"{counted(taken.added, 'owner')} added, {taken.changed} changed")

@@ -12,7 +12,10 @@ __all__ = ["Owner", "all_owners", "find_owner", "put_owners"]
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A person: `login` is what the teacher and the commands call them, `pseudonym` what tables for everybody show."""
+    """A person: `login` is what the teacher and the commands call them, `pseudonym` what tables for everybody show.
+
+    `number` is the school's own of the person.
+    """
 
     login: str
     name: str
@@ -20,11 +23,13 @@ class Owner:
     email: str | None = None
     section: str | None = None
     staff: bool = False
+    number: str | None = None
     id: int = 0
 
 
 _COLUMNS = (
-    owners.c.login, owners.c.name, owners.c.pseudonym, owners.c.email, owners.c.section, owners.c.staff, owners.c.id,
+    owners.c.login, owners.c.name, owners.c.pseudonym, owners.c.email, owners.c.section, owners.c.staff,
+    owners.c.number, owners.c.id,
 )  # fmt: skip
 
 
@@ -38,6 +43,7 @@ def put_owners(connection: Connection, people: Iterable[Owner], at: float) -> tu
         known = find_owner(connection, person.login)
         values = {
             "name": person.name, "email": person.email, "section": person.section, "staff": person.staff,
+            "number": person.number,
         }  # fmt: skip
         if known is None:
             connection.execute(insert(owners).values(login=person.login, pseudonym=person.pseudonym, at=at, **values))

@@ -69,6 +69,7 @@ owners = Table(
     Column("login", String(100), nullable=False, unique=True),
     Column("name", Text, nullable=False),
     Column("email", Text),
+    Column("number", String(100)),  # the school's: Canvas' SIS User ID, Moodle's ID number
     Column("section", Text),
     Column("pseudonym", String(100), nullable=False, unique=True),
     Column("staff", Boolean, nullable=False),

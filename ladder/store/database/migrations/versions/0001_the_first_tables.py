@@ -42,6 +42,7 @@ def upgrade() -> None:
         sa.Column("login", sa.String(length=100), nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("email", sa.Text(), nullable=True),
+        sa.Column("number", sa.String(length=100), nullable=True),
         sa.Column("section", sa.Text(), nullable=True),
         sa.Column("pseudonym", sa.String(length=100), nullable=False),
         sa.Column("staff", sa.Boolean(), nullable=False),

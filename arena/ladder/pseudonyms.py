@@ -1,0 +1,44 @@
+"""Names under which people stand in tables for everybody: two words, drawn with the ladder's key."""
+
+from collections.abc import Collection
+from itertools import count
+
+from arena.coup import derived
+
+__all__ = ["draw_pseudonym"]
+
+ADJECTIVES = """
+Able Agile Amber Ample Ancient Azure Bold Brave Brief Bright Brisk Broad Bronze Calm Candid Careful Cheerful Civil
+Clear Clever Cosy Crisp Curious Daring Deep Deft Distant Eager Early Easy Even Exact Fair Famous Fast Fine Firm
+Fleet Fond Frank Free Fresh Gentle Giant Glad Golden Grand Great Green Happy Hardy Hidden Honest Humble Ideal Jolly
+Keen Kind Light Little Lively Long Loud Loyal Lucky Mellow Merry Mighty Mild Modest Neat Nimble Noble Novel Olive
+Patient Plain Polite Prompt Proud Pure Quick Quiet Rapid Rare Ready Royal Sage Scarlet Secret Serene Sharp Silent
+Silver Sincere Smart Solid Steady Still Sunny Swift Tall Tidy Tranquil True Vivid Warm Wise
+"""
+ANIMALS = """
+Adder Albatross Alpaca Antelope Badger Bat Bear Beaver Bee Beetle Bison Boar Bream Buffalo Camel Carp Cat Cheetah
+Chough Cod Condor Coot Cormorant Crab Crane Cricket Crow Curlew Deer Dingo Dolphin Dove Dragonfly Duck Eagle Eel
+Egret Elk Falcon Ferret Finch Fox Frog Gazelle Gecko Gibbon Goose Grouse Gull Hare Hawk Hedgehog Heron Hornet Horse
+Ibex Ibis Jackal Jackdaw Jay Kestrel Kite Koala Lark Lemur Leopard Linnet Lion Lizard Llama Lobster Lynx Magpie
+Marten Mole Moose Moth Mouse Newt Ocelot Octopus Osprey Otter Owl Panda Panther Parrot Pelican Penguin Perch Pike
+Plover Pony Puffin Puma Quail Rabbit Raven Robin Salmon Seal Shrew Skylark Sparrow Squid Stoat Stork Swan Tapir Tern
+Thrush Tiger Toad Trout Turtle Viper Vole Walrus Weasel Whale Wolf Wombat Wren Yak Zebra
+"""
+PAIRS = 50  # that are tried before a number is added
+
+
+def draw_pseudonym(key: bytes, login: str, taken: Collection[str]) -> str:
+    """Return a pseudonym that isn't taken. Without the key it tells nothing about the person.
+
+    `taken` are pseudonyms in lower case.
+    """
+    adjectives, animals = ADJECTIVES.split(), ANIMALS.split()
+    for attempt in count():
+        number = int.from_bytes(derived(key, f"pseudonym|{attempt}|{login}"), "big")
+        number, adjective = divmod(number, len(adjectives))
+        number, animal = divmod(number, len(animals))
+        more = f" {2 + number % 998}" if attempt >= PAIRS else ""
+        name = f"{adjectives[adjective]} {animals[animal]}{more}"
+        if name.lower() not in taken:
+            return name
+    raise AssertionError("counting doesn't end")
