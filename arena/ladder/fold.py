@@ -8,6 +8,8 @@ import time
 from array import array
 from typing import TYPE_CHECKING
 
+from sqlalchemy import Connection
+
 from ladder.standings import Contestant, Counts, Standings, standings
 from ladder.store.database import Version, fit_versions, last_act, put_board, rated_seats
 
@@ -26,8 +28,10 @@ class Fold:
         self._ladder = ladder
         self._start: Start | None = None
         self._known: tuple[object, ...] | None = None
+        self._voids = 0
         self.table: Standings | None = None
         self.fit: Fit | None = None
+        self._torn = False  # a look was cut short: what was read is a part of what there is
         self._empty()
 
     @property
@@ -37,7 +41,6 @@ class Fold:
 
     def _empty(self) -> None:
         self._ended = 0
-        self._voids = 0
         self._match, self._version = array("q"), array("q")
         self._wins, self._games = array("d"), array("d")
         self._forfeits: dict[int, int] = {}
@@ -46,11 +49,13 @@ class Fold:
     def update(self) -> int:
         """Bring the table up to what has ended and who plays; return how many games it is of."""
         database, now = self._ladder.database, self._ladder.clock()
-        with database.read() as connection:
+
+        def look(connection: Connection) -> list[Contestant]:
             voids = last_act(connection, ("void", "unvoid"))
-            if voids != self._voids:
+            if voids != self._voids or self._torn:
                 self._empty()
                 self._voids = voids
+            self._torn = True
             for seat in rated_seats(connection, self._ended):
                 self._ended = seat.ended
                 self._match.append(seat.match)
@@ -60,7 +65,11 @@ class Fold:
                 self._forfeits[seat.version] = self._forfeits.get(seat.version, 0) + seat.forfeits
                 self._faults[seat.version] = self._faults.get(seat.version, 0) + seat.faults
             contestants = _contestants(fit_versions(connection))
-        known = (self._ended, voids, tuple((each.version, each.active) for each in contestants))
+            self._torn = False
+            return contestants
+
+        contestants = database.look(look)
+        known = (self._ended, self._voids, tuple((each.version, each.active) for each in contestants))
         if known != self._known or self.table is None:
             self._compute(contestants, now)
             self._known = known

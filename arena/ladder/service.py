@@ -23,6 +23,7 @@ from ladder.runner import Completed, Idle, Voided, run
 from ladder.store import PlayedMatch, Spent
 from ladder.store.database import (
     QUALIFYING,
+    SILENT_S,
     DatabaseError,
     Watch,
     activate,
@@ -37,13 +38,13 @@ from ladder.store.database import (
     leave,
     living,
     put_file,
+    release_ended,
     rest,
     table_of,
 )
 
 __all__ = ["Benched", "Exam", "Excluded", "Match", "Rated", "Refused", "Service", "Void"]
 
-BEAT_S = 5.0
 FOLD_S = 10.0  # between two folds, and never more than a twentieth of the time
 _SHARE = 20
 
@@ -109,7 +110,10 @@ Event = Match | Exam | Benched | Void | Refused | Excluded | Rated
 
 
 class Service:
-    """Serves a ladder with a pool of workers. Iterate over `events`; `stop` lets it end after what is being done."""
+    """Serves a ladder with a pool of workers. Iterate over `events`; `stop` lets it end after what is being done.
+
+    silent_s: so long other runners are without a beat before their matches are given to others.
+    """
 
     def __init__(
         self,
@@ -117,6 +121,7 @@ class Service:
         pool: Pool,
         matches: int | None = None,
         until: str | None = None,
+        silent_s: float = SILENT_S,
     ) -> None:
         self.ladder = ladder
         self.runner = ladder.database.write(lambda connection: join(connection, pool.width(), ladder.clock()))
@@ -124,7 +129,8 @@ class Service:
         self.fold = Fold(ladder)
         self._pool = pool
         self._excluded: dict[str, str] = {}
-        self._watch = Watch(time.monotonic)
+        self._watch = Watch(time.monotonic, silent_s)
+        self._beat_s = silent_s / 12
         self._next_beat = 0.0
         self._next_fold = time.monotonic() + FOLD_S
         self._rated = 0
@@ -135,8 +141,7 @@ class Service:
         """Return in one line what there is to do, and what is being done."""
         doing = self.queue.doing
         exams = sum(task.exam for task in doing)
-        with self.ladder.database.read() as connection:
-            waiting = count_queued(connection)
+        waiting = self.ladder.database.look(count_queued)
         trouble = self._pool.trouble()
         if trouble is not None:
             return trouble
@@ -242,13 +247,14 @@ class Service:
         now = time.monotonic()
         if now < self._next_beat:
             return
-        self._next_beat = now + BEAT_S
+        self._next_beat = now + self._beat_s
 
         def act(connection: Connection) -> None:
             if not beat(connection, self.runner, self._pool.width()):
                 join(connection, self._pool.width(), self.ladder.clock(), self.runner)
             for dead in self._watch.dead(living(connection), self.runner):
                 leave(connection, dead)
+            release_ended(connection)
 
         self.ladder.database.write(act)
         excluded = self._pool.refused()

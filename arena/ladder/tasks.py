@@ -134,7 +134,10 @@ class Queue:
 
         def act(connection: Connection) -> bool:
             if task.exam:
-                return release_exam(connection, task.id, reason if counts else None)
+                given_up = release_exam(connection, task.id, self._runner, reason if counts else None)
+                if given_up:
+                    cancel(connection, "its examination was given up", self._ladder.clock(), task.id, (QUALIFYING,))
+                return given_up
             if counts:
                 return fail(connection, task.id, self._runner, reason, self._ladder.clock())
             release(connection, task.id, self._runner)
@@ -188,10 +191,10 @@ class Queue:
         return Task(match.id, Parcel(job))
 
     def _archives(self, parcel: Parcel, digests: tuple[str, ...]) -> tuple[tuple[PortableBot, bytes], ...]:
-        with self._ladder.database.read() as connection:
-            return tuple(
-                (bot, get_file(connection, bot.digest, bot.file)) for bot in parcel.job.bots if bot.digest in digests
-            )
+        lacking = [bot for bot in parcel.job.bots if bot.digest in digests]
+        return self._ladder.database.look(
+            lambda connection: tuple((bot, get_file(connection, bot.digest, bot.file)) for bot in lacking)
+        )
 
     # --- examinations
 

@@ -46,7 +46,7 @@ from ladder.store.database.results import (
     set_rates,
     void_attempts,
 )
-from ladder.store.database.runners import Runner, Watch, beat, join, leave, living
+from ladder.store.database.runners import SILENT_S, Runner, Watch, beat, join, leave, living, release_ended
 from ladder.store.database.schema import NEWEST, prepare
 from ladder.store.database.settings import get_settings, put_settings
 from ladder.store.database.store import LadderStore
@@ -95,6 +95,7 @@ __all__ = [
     "QUALIFYING",
     "QUEUED",
     "RATED",
+    "SILENT_S",
     "TABLES",
     "UNFIT",
     "WAITING",
@@ -163,6 +164,7 @@ __all__ = [
     "rated_seats",
     "release",
     "release_all",
+    "release_ended",
     "release_exam",
     "rest",
     "reveal_final",

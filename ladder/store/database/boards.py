@@ -1,6 +1,6 @@
 """What the newest fold over all results said, and the last fold of each day before: JSON, for pages and trends."""
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, func, insert, select
 
 from ladder.store.database.tables import boards
 
@@ -9,8 +9,9 @@ __all__ = ["get_board", "last_board", "put_board"]
 
 def put_board(connection: Connection, day: str, at: float, data: str) -> None:
     """Write the board of a day (such as 2026-11-22, UTC) in place of an earlier one of it."""
+    last = connection.scalar(select(func.max(boards.c.number))) or 0
     connection.execute(delete(boards).where(boards.c.day == day))
-    connection.execute(insert(boards).values(day=day, at=at, data=data))
+    connection.execute(insert(boards).values(day=day, number=last + 1, at=at, data=data))
 
 
 def get_board(connection: Connection, day: str) -> str | None:
@@ -20,5 +21,5 @@ def get_board(connection: Connection, day: str) -> str | None:
 
 
 def last_board(connection: Connection) -> str | None:
-    """Return the newest board, None if there is none yet."""
-    return connection.scalar(select(boards.c.data).order_by(boards.c.day.desc()).limit(1))
+    """Return the board that was written last, also by a clock that was set back; None if there is none yet."""
+    return connection.scalar(select(boards.c.data).order_by(boards.c.number.desc()).limit(1))

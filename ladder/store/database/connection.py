@@ -5,7 +5,8 @@ writes sees all that was written before, any number of runners may share a datab
 think of two that write at once. (Measured: some 500 commits a second; a ladder has ten.)
 
 `write` takes a function, because it may have to be called again: a database that restarts is waited for. If the answer
-to a commit was lost, the function is called although it took effect; so each is written to be called twice.
+to a commit was lost, the function is called although it took effect; so each is written to be called twice. `look` is
+the same for a function that reads; `read` waits only for the connection.
 """
 
 import time
@@ -26,6 +27,10 @@ _LOCK = 0x636F7570  # of PostgreSQL's advisory locks: any number that others don
 _BUSY_MS = 60_000  # how long SQLite waits for another writer; the longest transaction is a second
 _PATIENCE_S = 120.0  # how long a database may be away: a restart of PostgreSQL takes some seconds
 _PAUSE_S = 0.5
+_ONE_WRITES = text(
+    "SELECT set_config('idle_in_transaction_session_timeout', :idle, true), pg_advisory_xact_lock(:lock)"
+)
+_IDLE_S = 30.0  # a writer that says nothing for so long is stopped or cut off; PostgreSQL then lets the others write
 
 
 class DatabaseError(Exception):
@@ -35,9 +40,10 @@ class DatabaseError(Exception):
 class Database:
     """A ladder's database. Its URL is SQLAlchemy's, such as sqlite:////home/ada/spring/ladder.db."""
 
-    def __init__(self, url: str, patience_s: float = _PATIENCE_S) -> None:
+    def __init__(self, url: str, patience_s: float = _PATIENCE_S, idle_s: float = _IDLE_S) -> None:
         self.url = url
         self._patience_s = patience_s
+        self._idle_ms = str(round(1000 * idle_s))
         try:
             self.engine = _engine(url)
         except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as problem:
@@ -56,13 +62,26 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """Give a connection whose reads see one state of the database. Raises DatabaseError."""
         try:
-            with self.engine.connect() as connection:
-                if self.sqlite is None:
-                    connection = connection.execution_options(isolation_level="REPEATABLE READ")
-                with connection.begin():
-                    yield connection
+            with self._patiently(self.engine.connect) as connection, self._one_state(connection) as reading:
+                yield reading
         except DBAPIError as problem:
             raise DatabaseError(_told(problem)) from problem
+
+    def look(self, act: Callable[[Connection], T]) -> T:
+        """Call a function with a connection as `read` gives it; again if the database went away meanwhile."""
+
+        def once() -> T:
+            with self.engine.connect() as connection, self._one_state(connection) as reading:
+                return act(reading)
+
+        return self._patiently(once)
+
+    @contextmanager
+    def _one_state(self, connection: Connection) -> Iterator[Connection]:
+        if self.sqlite is None:
+            connection = connection.execution_options(isolation_level="REPEATABLE READ")
+        with connection.begin():
+            yield connection
 
     def write(self, act: Callable[[Connection], T]) -> T:
         """Call a function in a transaction, and return what it returns; nobody else writes meanwhile.
@@ -70,24 +89,30 @@ class Database:
         A database that is away or busy is waited for, and the function then called again. Raises DatabaseError if it
         stays away, or takes no more; nothing is written then.
         """
+
+        def once() -> T:
+            with self.engine.connect() as connection:
+                if self.sqlite is not None:
+                    connection = connection.execution_options(coup_writes=True)
+                with connection.begin():
+                    if self.sqlite is None:
+                        connection.execute(_ONE_WRITES, {"idle": self._idle_ms, "lock": _LOCK})
+                    return act(connection)
+
+        return self._patiently(once)
+
+    def _patiently(self, once: Callable[[], T]) -> T:
+        """Call a function until the database is there. Raises DatabaseError."""
         deadline = time.monotonic() + self._patience_s
         while True:
             try:
-                with self.engine.connect() as connection:
-                    if self.sqlite is None:
-                        with connection.begin():
-                            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-                            return act(connection)
-                    connection = connection.execution_options(coup_writes=True)
-                    with connection.begin():
-                        return act(connection)
-            except (OperationalError, InterfaceError) as problem:
-                if not _may_return(problem) or time.monotonic() > deadline:
-                    raise DatabaseError(_told(problem)) from problem
-                time.sleep(_PAUSE_S)
+                return once()
             except DBAPIError as problem:
-                if not problem.connection_invalidated or time.monotonic() > deadline:
+                away = problem.connection_invalidated or _may_return(problem)
+                if not away and not isinstance(problem, (OperationalError, InterfaceError)):
                     raise
+                if not away or time.monotonic() > deadline:
+                    raise DatabaseError(_told(problem)) from problem
                 time.sleep(_PAUSE_S)
 
     def close(self) -> None:
@@ -97,7 +122,7 @@ class Database:
 
 def _engine(url: str) -> Engine:
     if make_url(url).get_backend_name() != "sqlite":
-        return create_engine(url, pool_pre_ping=True)
+        return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 10})
     engine = create_engine(url)
 
     @event.listens_for(engine, "connect")
@@ -124,6 +149,8 @@ def _engine(url: str) -> Engine:
 
 def _may_return(problem: DBAPIError) -> bool:
     """Tell whether a database that failed may be there again soon."""
+    if not isinstance(problem, (OperationalError, InterfaceError)):
+        return False
     said = str(problem.orig).lower()
     if "sqlite" in type(problem.orig).__module__:
         return "locked" in said or "busy" in said
@@ -132,6 +159,6 @@ def _may_return(problem: DBAPIError) -> bool:
 
 def _told(problem: DBAPIError) -> str:
     said = str(problem.orig).strip().splitlines()[0] if str(problem.orig).strip() else type(problem.orig).__name__
-    if "full" in said:
+    if "full" in said or "No space left" in said:
         return f"the database can't be written: {said}; make room on its disk, and start again"
     return f"the database can't be used: {said}"

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from sqlalchemy import Connection, and_, func, insert, select, update
+from sqlalchemy import Connection, Select, and_, func, insert, select, update
 
 from ladder.store.database.tables import match_bots, matches, versions, voids
 
@@ -98,17 +98,18 @@ def claim(
     """Lease the next match to a runner, None if there is none: challenges first, then in order of id.
 
     `holding` are the matches that it plays now. One that is leased to it and isn't among them was leased in a
-    transaction whose answer was lost.
+    transaction whose answer was lost. One that it plays although others were let play it isn't begun anew.
     """
     columns = (matches.c.id, matches.c.kind, matches.c.final, matches.c.place, matches.c.attempts)
-    lost = and_(matches.c.state == LEASED, matches.c.runner == runner, matches.c.id.not_in(list(holding)))
+    new = matches.c.id.not_in(list(holding))
+    lost = and_(matches.c.state == LEASED, matches.c.runner == runner)
     in_order = sorted(kinds, key=_FIRST.__getitem__)
     wishes = [
         lost,
         *(and_(matches.c.state == WAITING, matches.c.kind == kind) for kind in in_order),
     ]
     for wish in wishes:
-        row = connection.execute(select(*columns).where(wish).order_by(matches.c.id).limit(1)).one_or_none()
+        row = connection.execute(select(*columns).where(wish, new).order_by(matches.c.id).limit(1)).one_or_none()
         if row is not None:
             id, kind, final, place, attempts = row
             connection.execute(update(matches).where(matches.c.id == id).values(state=LEASED, runner=runner))
@@ -141,14 +142,16 @@ def release(connection: Connection, match: int, runner: str) -> None:
     connection.execute(update(matches).where(mine).values(state=WAITING, runner=None))
 
 
-def release_all(connection: Connection, runner: str) -> None:
-    """Queue all again that a runner has: matches and examinations."""
+def release_all(connection: Connection, runners: Sequence[str] | Select[tuple[str]]) -> None:
+    """Queue all again that some runners have: matches and examinations."""
     connection.execute(
-        update(matches).where(matches.c.state == LEASED, matches.c.runner == runner).values(state=WAITING, runner=None)
+        update(matches)
+        .where(matches.c.state == LEASED, matches.c.runner.in_(runners))
+        .values(state=WAITING, runner=None)
     )
     connection.execute(
         update(versions)
-        .where(versions.c.state == "examined", versions.c.runner == runner)
+        .where(versions.c.state == "examined", versions.c.runner.in_(runners))
         .values(state="queued", runner=None)
     )
 

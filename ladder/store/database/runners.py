@@ -15,7 +15,7 @@ from sqlalchemy import Connection, insert, select, update
 from ladder.store.database.queue import release_all
 from ladder.store.database.tables import runners
 
-__all__ = ["Runner", "Watch", "beat", "join", "leave", "living"]
+__all__ = ["SILENT_S", "Runner", "Watch", "beat", "join", "leave", "living", "release_ended"]
 
 SILENT_S = 60.0  # without a beat; a database that restarts is away for less
 
@@ -37,12 +37,15 @@ _COLUMNS = (runners.c.id, runners.c.host, runners.c.pid, runners.c.started, runn
 
 def join(connection: Connection, width: int, at: float, id: str | None = None) -> str:
     """Make this process a runner; return its id. With an `id` that is known: let it take part again."""
+    known = id is not None
     id = id or uuid.uuid4().hex
     values = {
         "host": _host(), "pid": os.getpid(), "started": _started(os.getpid()), "beat": 0, "width": width, "at": at,
         "ended": False,
     }  # fmt: skip
-    if connection.scalar(select(runners.c.id).where(runners.c.id == id)) is None:
+    if known:
+        connection.execute(update(runners).where(runners.c.id == id).values(ended=False, width=width))
+    else:
         connection.execute(insert(runners).values(id=id, **values))
     return id
 
@@ -60,7 +63,12 @@ def beat(connection: Connection, id: str, width: int) -> bool:
 def leave(connection: Connection, id: str) -> None:
     """End a runner, and let others play what it was playing."""
     connection.execute(update(runners).where(runners.c.id == id).values(ended=True))
-    release_all(connection, id)
+    release_all(connection, [id])
+
+
+def release_ended(connection: Connection) -> None:
+    """Let others play what runners have that ended: one that was taken for dead may lease before it hears of it."""
+    release_all(connection, select(runners.c.id).where(runners.c.ended))
 
 
 def living(connection: Connection) -> list[Runner]:
@@ -70,15 +78,20 @@ def living(connection: Connection) -> list[Runner]:
 
 
 class Watch:
-    """What a runner saw of the others' beats."""
+    """What a runner saw of the others' beats. One that is without a new one for `silent_s` is taken for dead."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], silent_s: float = SILENT_S) -> None:
         self._clock = clock
+        self._silent_s = silent_s
         self._seen: dict[str, tuple[int, float]] = {}  # beat, and when it was new
+        self._looked = clock()
 
     def dead(self, found: list[Runner], own: str | None = None) -> list[str]:
         """Return which of the living runners are dead."""
         now = self._clock()
+        if now - self._looked > self._silent_s / 2:
+            self._seen.clear()  # it was this runner that slept, or all waited for the database
+        self._looked = now
         dead = []
         for runner in found:
             if runner.id == own:
@@ -87,7 +100,7 @@ class Watch:
             if runner.beat != last:
                 self._seen[runner.id] = (runner.beat, now)
                 since = now
-            if gone(runner) or now - since > SILENT_S:
+            if gone(runner) or now - since > self._silent_s:
                 dead.append(runner.id)
         return dead
 

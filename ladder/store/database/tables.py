@@ -282,6 +282,7 @@ boards = Table(
     "boards",
     TABLES,
     Column("day", String(10), primary_key=True),
+    Column("number", Integer, nullable=False),  # counts from 1 in the order of writing: a day may come twice
     Column("at", Float, nullable=False),
     Column("data", Text, nullable=False),
 )

@@ -215,11 +215,12 @@ def claim_exam(connection: Connection, runner: str, holding: Sequence[int]) -> V
     """Give a runner the version that is next to be examined, None if there is none.
 
     `holding` are those that it examines now. One that is its own and isn't among them was given in a transaction whose
-    answer was lost.
+    answer was lost. One that it examines although others were let examine it isn't begun anew.
     """
-    lost = and_(versions.c.state == EXAMINED, versions.c.runner == runner, versions.c.id.not_in(holding))
+    new = versions.c.id.not_in(holding)
+    lost = and_(versions.c.state == EXAMINED, versions.c.runner == runner)
     for which in (lost, versions.c.state == QUEUED):
-        found = _versions(connection, _VERSION.where(which).order_by(versions.c.id).limit(1))
+        found = _versions(connection, _VERSION.where(which, new).order_by(versions.c.id).limit(1))
         if found:
             connection.execute(
                 update(versions).where(versions.c.id == found[0].id).values(state=EXAMINED, runner=runner)
@@ -228,12 +229,15 @@ def claim_exam(connection: Connection, runner: str, holding: Sequence[int]) -> V
     return None
 
 
-def release_exam(connection: Connection, version: int, failed: str | None) -> bool:
-    """Let a version be examined again; return whether it is given up as unfit, for `failed`: how the host failed."""
-    state, attempts = connection.execute(
-        select(versions.c.state, versions.c.attempts).where(versions.c.id == version)
+def release_exam(connection: Connection, version: int, runner: str, failed: str | None) -> bool:
+    """Let a version be examined again; return whether it is given up as unfit, for `failed`: how the host failed.
+
+    Nothing happens to a version that the runner doesn't examine any more.
+    """
+    state, holder, attempts = connection.execute(
+        select(versions.c.state, versions.c.runner, versions.c.attempts).where(versions.c.id == version)
     ).one()
-    if state != EXAMINED:
+    if state != EXAMINED or holder != runner:
         return False
     attempts += failed is not None
     given_up = attempts >= EXAM_ATTEMPTS

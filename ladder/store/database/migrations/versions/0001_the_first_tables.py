@@ -12,6 +12,7 @@ def upgrade() -> None:
     op.create_table(
         "boards",
         sa.Column("day", sa.String(length=10), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("at", sa.Float(), nullable=False),
         sa.Column("data", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("day", name=op.f("pk_boards")),

@@ -1,0 +1,235 @@
+"""Runners that die, sleep or wake up: what they had leased is played once more, and counts once."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, select
+
+from ladder.store.database import (
+    TABLES,
+    Database,
+    Watch,
+    add_version,
+    beat,
+    claim,
+    claim_exam,
+    end_exam,
+    fail,
+    find_version,
+    join,
+    last_board,
+    leave,
+    living,
+    put_board,
+    release_ended,
+    release_exam,
+)
+from tests.ladder.store.databases import ladder, queue
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "postgresql":
+        return str(request.getfixturevalue("postgres_url"))
+    return f"sqlite:///{tmp_path}/ladder.db"
+
+
+@pytest.fixture
+def connection(url: str) -> Iterator[Connection]:
+    """Give a ladder's database in one long transaction."""
+    with closing(ladder(url)) as database, database.engine.connect() as made, made.begin():
+        yield made
+
+
+class Clock:
+    """A steady clock that a test moves."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def state_of(connection: Connection, match: int) -> tuple[str, str | None]:
+    matches = TABLES.tables["matches"]
+    return tuple(connection.execute(select(matches.c.state, matches.c.runner).where(matches.c.id == match)).one())
+
+
+def queued(connection: Connection, count: int) -> list[int]:
+    from ladder.store.database import put_matches
+
+    return put_matches(connection, "rated", [(1, 2)] * count, 3.0)
+
+
+def test_a_runner_that_was_taken_for_dead_takes_part_again(connection: Connection) -> None:
+    """So that others see its next death."""
+    mine = join(connection, 2, 1.0)
+    leave(connection, mine)
+    assert not beat(connection, mine, 2)
+    assert join(connection, 2, 1.0, mine) == mine
+    assert beat(connection, mine, 2)
+    assert [runner.id for runner in living(connection)] == [mine]
+
+
+def test_what_a_runner_leased_after_it_was_taken_for_dead_is_queued_again(connection: Connection) -> None:
+    """It hears of its end by its next beat, and may have been killed before that."""
+    match = queued(connection, 1)[0]
+    version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
+    mine, other = join(connection, 2, 1.0), join(connection, 2, 1.0)
+    leave(connection, mine)
+    assert claim(connection, mine, []).id == match
+    assert claim_exam(connection, mine, []).id == version
+    assert claim(connection, other, []) is None
+    release_ended(connection)
+    assert claim(connection, other, []).id == match
+    assert claim_exam(connection, other, []).id == version
+    release_ended(connection)
+    assert state_of(connection, match) == ("leased", other)
+
+
+def test_a_runner_does_not_begin_anew_what_it_plays(connection: Connection) -> None:
+    """Also when others were let play it, because the runner was taken for dead."""
+    first, second = queued(connection, 2)
+    version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
+    mine = join(connection, 2, 1.0)
+    assert claim(connection, mine, []).id == first
+    assert claim_exam(connection, mine, []).id == version
+    leave(connection, mine)
+    assert claim(connection, mine, [first]).id == second
+    assert claim_exam(connection, mine, [version]) is None
+
+
+def test_a_runner_that_wakes_up_gives_nothing_back_that_another_does(connection: Connection) -> None:
+    """Neither a match nor an examination: else a third would do it at the same time."""
+    match = queued(connection, 1)[0]
+    version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
+    slept, other = join(connection, 2, 1.0), join(connection, 2, 1.0)
+    claim(connection, slept, [])
+    claim_exam(connection, slept, [])
+    leave(connection, slept)
+    claim(connection, other, [])
+    claim_exam(connection, other, [])
+    assert not fail(connection, match, slept, "its worker died", 2.0)
+    assert not release_exam(connection, version, slept, "its worker died")
+    assert state_of(connection, match) == ("leased", other)
+    assert (find_version(connection, version).state, find_version(connection, version).attempts) == ("examined", 0)
+
+
+def test_an_examination_that_was_done_twice_counts_once(connection: Connection) -> None:
+    """The first that comes to its end."""
+    version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
+    assert end_exam(connection, version, ["{}"], None, ["python3"], None, 2.0)
+    assert not end_exam(connection, version, ["{}", "{}"], "it is broken", None, None, 3.0)
+    assert find_version(connection, version).state == "fit"
+
+
+def test_a_runner_without_a_beat_is_dead_after_a_while(connection: Connection) -> None:
+    """By the clock of who watches; one that beats lives, however long."""
+    silent, lively = join(connection, 1, 1.0), join(connection, 1, 1.0)
+    clock = Clock()
+    watch = Watch(clock, silent_s=60)
+    for clock.now in range(0, 61, 10):
+        beat(connection, lively, 1)
+        assert watch.dead(living(connection)) == []
+    clock.now = 61
+    assert watch.dead(living(connection)) == [silent]
+
+
+def test_who_slept_itself_takes_nobody_for_dead(connection: Connection) -> None:
+    """All were silent: the database was away, or the watcher was stopped."""
+    silent = join(connection, 1, 1.0)
+    clock = Clock()
+    watch = Watch(clock, silent_s=60)
+    assert watch.dead(living(connection)) == []
+    clock.now = 1000
+    assert watch.dead(living(connection)) == []
+    for clock.now in range(1000, 1061, 10):
+        assert watch.dead(living(connection)) == []
+    clock.now = 1061
+    assert watch.dead(living(connection)) == [silent]
+
+
+def test_the_last_board_is_the_one_that_was_written_last(connection: Connection) -> None:
+    """Also after the clock was set back."""
+    put_board(connection, "2026-11-23", 2.0, "old")
+    put_board(connection, "2026-11-22", 1.0, "new")
+    assert last_board(connection) == "new"
+    put_board(connection, "2026-11-23", 3.0, "newest")
+    assert last_board(connection) == "newest"
+
+
+# --- with processes and servers ---------------------------------------------------------------------------------------
+
+# Stops itself in the middle of a transaction, and ends it when it is woken up.
+STOPS = """
+import os, signal, sys
+from ladder.store.database import Database, put_board, last_board
+calls = []
+def act(connection):
+    last_board(connection)
+    calls.append(1)
+    if len(calls) == 1:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    put_board(connection, "day", 1.0, "of the one that slept")
+Database(sys.argv[1], 20.0, idle_s=1.0).write(act)
+print(len(calls))
+"""
+
+
+def test_a_writer_that_is_stopped_does_not_keep_others_from_writing(postgres_url: str) -> None:
+    """PostgreSQL ends its transaction; when it wakes up, it begins anew."""
+    ladder(postgres_url).close()
+    process = subprocess.Popen(
+        [sys.executable, "-c", STOPS, postgres_url],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        until(lambda: Path(f"/proc/{process.pid}/stat").read_text().split()[2] == "T")
+        with closing(Database(postgres_url)) as database:
+            database.write(lambda connection: put_board(connection, "day", 1.0, "meanwhile"))
+            process.send_signal(signal.SIGCONT)
+            assert process.communicate(timeout=30)[0] == "2\n"
+            assert database.look(last_board) == "of the one that slept"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_database_that_restarts_is_waited_for(postgres_url: str, postgres_server) -> None:
+    """By who reads and by who writes, between two transactions and within one."""
+    match = queue(made := ladder(postgres_url), [(1, 2)])[0]
+    restarts = [1]
+
+    def restart(connection: Connection) -> tuple[str, str | None]:
+        found = state_of(connection, match)
+        if restarts:
+            restarts.pop()
+            postgres_server.stop()
+            postgres_server.start()
+            return state_of(connection, match)
+        return found
+
+    with closing(made) as database:
+        assert database.look(restart) == ("queued", None)
+        restarts.append(1)
+        assert database.write(restart) == ("queued", None)
+        postgres_server.stop()
+        postgres_server.start()
+        with database.read() as connection:
+            assert state_of(connection, match) == ("queued", None)
+
+
+def until(what) -> None:
+    deadline = time.monotonic() + 20
+    while not what():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
