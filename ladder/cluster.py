@@ -274,16 +274,11 @@ _pool_lock = threading.Lock()
 
 def _run(kind: str, fn: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
     """Run a call in a process of this worker's; return (True, the result) or (False, the exception), pickled."""
-    from distributed import Reschedule, get_worker
-    from distributed.core import Status
-
     try:
         return pickle.dumps((True, _processes().submit(fn, *args, **kwargs).result()))
     except Exception as problem:
         if isinstance(problem, RefusedError):
             _offer(kind, 0)
-        elif get_worker().status not in (Status.running, Status.paused):
-            raise Reschedule() from None  # this worker was told to leave, which is no fault of the call's
         problem.__traceback__ = None
         return pickle.dumps((False, problem))
 

@@ -3,8 +3,13 @@
 Source: the docstring of arena/run/parcel.py. Workers are real processes, with a cache of their own by ARENA_CACHE.
 """
 
+import hashlib
 import io
-from collections.abc import Iterator
+import os
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -118,6 +123,32 @@ def test_a_worker_without_a_folder_for_bots_refuses(full: Parcel, cache: Path, t
         problem = outcome(pool, full)
     assert isinstance(problem, RefusedError)
     assert "set ARENA_CACHE" in str(problem)
+
+
+@pytest.fixture
+def full_disk(cache: Path, needs: Callable[[str, str | None], None]) -> Iterator[Path]:
+    """Give a cache on a file system of 8 KB, which only root can make."""
+    needs("a file system of our own", None if os.geteuid() == 0 and sys.platform == "linux" else "root alone mounts")
+    cache.mkdir(parents=True)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", str(cache)]
+    done = subprocess.run(mount, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    needs("a file system of our own", done.stderr.strip() or None if done.returncode else None)
+    yield cache
+    subprocess.run(["umount", "-l", str(cache)], check=True, timeout=LIMIT_S)
+
+
+def test_a_worker_without_room_for_bots_refuses(full_disk: Path, workers: Workers, full: Parcel) -> None:
+    """The match can be played on another machine, and nothing stays of what was half unpacked."""
+    bot = replace(full.job.bots[0], digest=hashlib.sha256(bytes(100_000)).hexdigest())
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", format=tarfile.GNU_FORMAT) as entries:
+        entry = tarfile.TarInfo("one.py")
+        entry.size = 100_000
+        entries.addfile(entry, io.BytesIO(bytes(100_000)))
+    problem = outcome(workers, replace(full, archives=((bot, archive.getvalue()),)))
+    assert isinstance(problem, RefusedError)
+    assert str(problem) == f"no room for bots in {full_disk}: free some, or set ARENA_CACHE"
+    assert list(full_disk.iterdir()) == []
 
 
 def test_authors_that_are_trusted_need_no_box(full: Parcel) -> None:
