@@ -143,6 +143,19 @@ def test_stone_paper_and_scissors_are_the_strongest_cycle() -> None:
     assert cycle.p < 0.05
 
 
+def test_equal_bots_show_no_cycle() -> None:
+    """Among 112 that might be, some look clear by chance alone."""
+    found = [transitivity(played(fair(8), np.zeros(8), 150, seed)).cycle for seed in range(5)]
+    assert found == [None] * 5
+
+
+def test_three_matches_make_no_cycle() -> None:
+    """All games of a match may be alike: twelve of them say no more than one."""
+    tables, wins = np.array([[0, 1], [1, 2], [0, 2]]), np.array([[12.0, 0.0], [12.0, 0.0], [0.0, 12.0]])
+    rows = matches_of_rows(np.repeat(np.arange(3), 2), tables.ravel(), wins.ravel(), np.full(6, 12.0), 3)
+    assert transitivity(rate(rows, Field(3))).cycle is None
+
+
 def test_nothing_is_told_of_a_field_without_matches() -> None:
     """No pair has met."""
     nothing = np.zeros(0)
@@ -191,6 +204,13 @@ def test_the_versions_of_two_authors_are_added_up() -> None:
     assert together[0].gives
     assert together[0].matches > 3 * max((favour.matches for favour in alone), default=0)
     assert all(favour.p > together[0].p for favour in alone)
+
+
+def test_an_author_does_no_favour_to_itself() -> None:
+    """Two versions of one author met while both were active; and one of them gave its wins to the other."""
+    found = played(fair(12), np.zeros(12), 1200, 1, gives=0.5)
+    author = dict(enumerate([0, 0, *range(1, 11)]))
+    assert favours(found, transitivity(found), author) == ()
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.2])

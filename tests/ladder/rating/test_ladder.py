@@ -140,6 +140,13 @@ def test_one_anchor_has_25_and_no_error_and_one_that_never_played_holds_nothing(
     assert sum(strength.rating.value for strength in found[:5]) / 5 == pytest.approx(25)
 
 
+def test_an_anchors_new_version_holds_the_scale_once_it_has_played() -> None:
+    """Until then its strength is its predecessor's, and too uncertain."""
+    played = rows(STRENGTHS, drawn(100, range(7)))
+    found = rate(matches(played, 8), Field(8, {7: 3}, anchors=(2, 7))).strengths
+    assert found[2].rating.value == pytest.approx(25)
+
+
 def test_ranks_and_shares_are_among_the_active_bots() -> None:
     """Who left has the ranks that it would have, and no share; its matches still rate the others."""
     played = rows(STRENGTHS, drawn(800, range(8)))
