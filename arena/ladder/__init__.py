@@ -1,5 +1,6 @@
 """What `arena ladder` is, without the command line. Must not know click, and prints nothing."""
 
+from arena.ladder.backup import backup, restore
 from arena.ladder.boxes import demand_boxes
 from arena.ladder.exam import Examined, ExamJob, examine_version
 from arena.ladder.fold import Fold
@@ -31,6 +32,7 @@ __all__ = [
     "Taken",
     "TakenIn",
     "Void",
+    "backup",
     "create",
     "demand_boxes",
     "examine_version",
@@ -38,6 +40,7 @@ __all__ = [
     "open_ladder",
     "parse_roster",
     "read_settings",
+    "restore",
     "submit",
     "submit_reference",
     "take_in_people",

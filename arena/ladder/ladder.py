@@ -25,7 +25,7 @@ from arena.sandbox import Choice
 from ladder.schedule import seatings
 from ladder.store.database import Database, DatabaseError, Owner, get_settings, prepare, put_owners, put_settings
 
-__all__ = ["STAFF", "Ladder", "Play", "create", "open_ladder"]
+__all__ = ["STAFF", "Ladder", "Play", "create", "open_ladder", "resolved"]
 
 STAFF = Owner("staff", "Staff", "staff", staff=True)  # owns the reference bots
 
@@ -118,7 +118,7 @@ def create(path: Path, play: Play, database: str | None) -> Ladder:
         raise LadderError(f"{path} can't be made: {problem.strerror}.\nName another folder.") from None
     opened = None
     try:
-        opened = Database(_resolved(url, path))
+        opened = Database(resolved(url, path))
         prepare(opened, new=True)
         key = os.urandom(32)
 
@@ -140,7 +140,7 @@ def open_ladder(path: Path, patience_s: float | None = None) -> Ladder:
     """Open the ladder in a folder; a database that is away is waited for. Raises LadderError."""
     settings = read_settings(path)
     try:
-        url = _resolved(settings.database, path)
+        url = resolved(settings.database, path)
         database = Database(url) if patience_s is None else Database(url, patience_s)
         if database.sqlite is not None and not database.sqlite.exists():
             raise LadderError(f"{database.sqlite} is gone: the ladder's database.\nRestore it: arena ladder restore")
@@ -154,7 +154,7 @@ def open_ladder(path: Path, patience_s: float | None = None) -> Ladder:
         raise LadderError(f"the database of {path} was changed by hand: {problem!r}") from None
 
 
-def _resolved(url: str, folder: Path) -> str:
+def resolved(url: str, folder: Path) -> str:
     """Return a URL in which the path of an SQLite file counts from the ladder's folder."""
     start = "sqlite:///"
     return f"{start}{folder.absolute() / url.removeprefix(start)}" if url.startswith(start) else url

@@ -2,6 +2,7 @@
 
 import click
 
+from arena.cli.ladder.backup import backup, restore
 from arena.cli.ladder.init import init
 from arena.cli.ladder.owners import owners
 from arena.cli.ladder.run import run
@@ -16,5 +17,5 @@ def ladder() -> None:
     """Keep a ladder: bots are submitted, examined, played and rated for as long as a term lasts."""
 
 
-for command in (init, owners, submit, run, standings):
+for command in (init, owners, submit, run, standings, backup, restore):
     ladder.add_command(command)

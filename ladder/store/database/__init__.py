@@ -7,6 +7,7 @@ second: who doesn't need it, doesn't.
 from ladder.store.database.acts import Act, acts_of, is_frozen, last_act, note_act
 from ladder.store.database.boards import get_board, last_board, put_board
 from ladder.store.database.connection import Database, DatabaseError
+from ladder.store.database.copies import copy_from, copy_to, end_runners
 from ladder.store.database.finals import Final, all_finals, find_final, key_of_final, put_final, reveal_final
 from ladder.store.database.owners import Owner, all_owners, find_owner, put_owners
 from ladder.store.database.queue import (
@@ -123,9 +124,12 @@ __all__ = [
     "cancel",
     "claim",
     "claim_exam",
+    "copy_from",
+    "copy_to",
     "count_queued",
     "count_todo",
     "end_exam",
+    "end_runners",
     "exchanges_of",
     "fail",
     "find_bot",

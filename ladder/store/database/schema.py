@@ -5,6 +5,7 @@ writes one from the difference.
 """
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from alembic import command
@@ -32,10 +33,11 @@ NEWEST = str(ScriptDirectory.from_config(_config()).get_current_head())
 """The revision that this arena reads and writes."""
 
 
-def prepare(database: Database, new: bool = False) -> None:
+def prepare(database: Database, new: bool = False, fill: Callable[[Connection], None] | None = None) -> None:
     """Bring a database to the newest revision. Raises DatabaseError if it is no ladder's, or a newer arena's.
 
-    `new`: it must be empty; otherwise it must be a ladder's already.
+    `new`: it must be empty; otherwise it must be a ladder's already. `fill` is called in the transaction that makes the
+    tables: they are there with what it wrote, or not at all.
     """
 
     def act(connection: Connection) -> None:
@@ -49,6 +51,8 @@ def prepare(database: Database, new: bool = False) -> None:
         if found is not None and found not in _known():
             raise DatabaseError(f"the database is of a newer arena (revision {found}): install that one")
         command.upgrade(_config(connection), "head")
+        if fill is not None:
+            fill(connection)
 
     with database.read() as connection:
         if not new and _revision(connection) == NEWEST:

@@ -1,0 +1,77 @@
+"""Ladders for tests: with versions that passed, and matches that were played, without a bot that was started."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from arena.coup import PRESETS
+from arena.ladder import Ladder, Play, create, submit_reference
+from arena.referee import Terms
+from arena.sandbox import Choice
+from ladder.results import GameResult
+from ladder.store import PlayedMatch
+from ladder.store.database import (
+    RATED,
+    TABLES,
+    activate,
+    end_exam,
+    find_version,
+    ids_of_labels,
+    keep_match,
+    put_matches,
+)
+from tests.place import BOT
+
+WORDS = (sys.executable, "-SI", "\0place")  # as a bot travels
+PLAY = Play(Terms(rules=PRESETS["coup"]), Choice("process"), seats=2, match_games=2)
+
+
+def small(folder: Path, url: str | None, bots: Sequence[str] = ("one", "two", "three")) -> Ladder:
+    """Return a new ladder of reference bots that play."""
+    ladder = create(folder, PLAY, url)
+    for name in bots:
+        bot = folder / f"{name}.py"
+        bot.write_text(BOT)
+        submit_reference(ladder, str(bot))
+
+    def act(connection: Connection) -> None:
+        for version in ids_of_labels(connection, [f"{name}@1" for name in bots]).values():
+            end_exam(connection, version, ['{"name":"file"}'], None, WORDS, None, 2.0)
+            activate(connection, find_version(connection, version), "ladder", "it passed", 2.0)
+
+    ladder.database.write(act)
+    return ladder
+
+
+def play(ladder: Ladder, count: int, bots: Sequence[str] = ("one", "two"), at: float | None = None) -> list[int]:
+    """Keep matches of two bots, of two games each: the first bot wins the first, and each second time the other."""
+    labels = tuple(f"{name}@1" for name in bots)
+
+    def act(connection: Connection) -> list[int]:
+        table = list(ids_of_labels(connection, labels).values())
+        ids = put_matches(connection, RATED, [table] * count, ladder.clock())
+        for id in ids:
+            results = tuple(
+                GameResult(id, game, labels, winner, "last_standing", (winner,), ((1 - winner, 9),), 9, (), ())
+                for game, winner in enumerate((0, id % 2))
+            )
+            logs = tuple((label, 0, b"hello\n") for label in labels)
+            keep_match(
+                connection, PlayedMatch(id, f"record {id}\n", results, logs), ladder.clock() if at is None else at
+            )
+        return ids
+
+    return ladder.database.write(act)
+
+
+def rows(ladder: Ladder) -> dict[str, list[tuple[Any, ...]]]:
+    """Return all that a ladder's database holds but its runners."""
+    with ladder.database.read() as connection:
+        return {
+            table.name: [tuple(row) for row in connection.execute(select(table).order_by(*table.primary_key.columns))]
+            for table in TABLES.sorted_tables
+            if table.name != "runners"
+        }
