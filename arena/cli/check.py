@@ -92,7 +92,7 @@ def _examined(bots: tuple[str, ...], exam: "Exam", quiet: bool) -> "list[list[St
             for _, step in each:
                 steps[place].append(step)
                 if not quiet:
-                    write("\n".join(_lines(step)))
+                    write("\n".join(step_lines(step)))
             failed = [step for step in steps[place] if step.outcome == "failed"]
             if not quiet:
                 words = f"{counted(len(failed), 'step')} failed" if failed else f"{shown(bots[place])} can play"
@@ -100,7 +100,7 @@ def _examined(bots: tuple[str, ...], exam: "Exam", quiet: bool) -> "list[list[St
     return steps
 
 
-def _lines(step: "Step") -> Iterator[str]:
+def step_lines(step: "Step") -> Iterator[str]:
     """Yield a step as lines: its outcome, then what belongs to a failure, each indented below it."""
     from arena.bots import shown
     from protocol import show
@@ -140,23 +140,27 @@ def _folded(text: str, taken: int) -> list[str]:
 def _json(bot: str, steps: "list[Step]") -> dict[str, Any]:
     """Return a bot's steps as an object."""
     from arena.bots import shown
-    from protocol import show
 
     return {
         "bot": shown(bot),
         "ok": all(step.outcome != "failed" for step in steps),
-        "steps": [
-            {
-                "number": step.number,
-                "name": step.name,
-                "outcome": step.outcome.value,
-                "detail": shown(step.detail),
-                "sent": None if step.sent is None else show(step.sent, 65_536),
-                "got": None if step.got is None else show(step.got, 65_536),
-                "stderr": [show(line, 1000) for line in step.stderr],
-                "help": step.help,
-                "rows": [list(row) for row in step.rows],
-            }
-            for step in steps
-        ],
+        "steps": [step_json(step) for step in steps],
+    }
+
+
+def step_json(step: "Step") -> dict[str, Any]:
+    """Return a step as an object, with what a bot wrote escaped."""
+    from arena.bots import shown
+    from protocol import show
+
+    return {
+        "number": step.number,
+        "name": step.name,
+        "outcome": step.outcome.value,
+        "detail": shown(step.detail),
+        "sent": None if step.sent is None else show(step.sent, 65_536),
+        "got": None if step.got is None else show(step.got, 65_536),
+        "stderr": [show(line, 1000) for line in step.stderr],
+        "help": step.help,
+        "rows": [list(row) for row in step.rows],
     }

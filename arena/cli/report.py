@@ -6,18 +6,16 @@ Whatever comes from a bot (names, lines, standard error) is wrapped so that it c
 import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from arena.advice import Evidence, advice
 from arena.bots import Bot, shown
 from arena.cli.out import Column, counted, table
-from arena.referee import FAULTS, Consequence, Fault, read
-from arena.run import Progress, Run
+from arena.referee import FAULTS
+from arena.run import Example, Progress, Run, example
 from ladder.board import MIN_MATCHES, Board, Standing
 from ladder.rating import Estimate, least_matches
 from ladder.store import FolderError, KeptExchange, RunFolder
@@ -245,47 +243,59 @@ def _faults(folder: RunFolder, row: Standing, bot: Bot, sandbox: str) -> Iterato
     """Yield a bot's faults in a line, and the first example of each kind in the order of time."""
     own = {code: count for code, count in row.faults.items() if not FAULTS[code].follows}
     followed = {code: count for code, count in row.faults.items() if FAULTS[code].follows}
-    text = f"{row.bot}: {counted(faults_of(row), 'fault')} ({_counts(own)})"
+    text = f"{row.bot}: {counted(faults_of(row), 'fault')} ({counts(own)})"
     if row.forfeits:
-        text += f", {counted(row.forfeits, 'game')} forfeited" + (f" ({_counts(followed)})" if followed else "")
+        text += f", {counted(row.forfeits, 'game')} forfeited" + (f" ({counts(followed)})" if followed else "")
     yield Text(text)
     try:
         kept = folder.exchanges(row.bot)
-        for exchange in kept:
-            _fault(folder, exchange)
+        seen = {exchange: _seen(folder, exchange, bot, sandbox) for exchange in kept}
     except (FolderError, OSError, ValueError) as problem:
         yield Text(f"  {shown(str(problem))}")
         return
-    first = {exchange.code: exchange for exchange in reversed(kept)}
-    for exchange in sorted(first.values(), key=lambda each: (each.match, each.game or 0, each.step or 0)):
-        yield from _example(folder, exchange, bot, sandbox)
+    for exchange in first_examples(kept):
+        yield from example_lines(seen[exchange])
     if kept:
         file = folder.exchanges_file(row.bot)
         yield Text(f"  whole: {file} ({len(kept)} kept of {faults_of(row)})", no_wrap=True, overflow="ignore")
 
 
-def _counts(faults: Mapping[str, int]) -> str:
+def counts(faults: Mapping[str, int]) -> str:
+    """Return how many faults of each kind there were, in words."""
     return ", ".join(f"{code} {count}" for code, count in faults.items())
 
 
-def _example(folder: RunFolder, kept: KeptExchange, bot: Bot, sandbox: str) -> Iterator[RenderableType]:
+def first_examples(kept: Sequence[KeptExchange]) -> list[KeptExchange]:
+    """Return the first exchange of each kind, in the order of time."""
+    first = {exchange.code: exchange for exchange in reversed(kept)}
+    return sorted(first.values(), key=lambda each: (each.match, each.game or 0, each.step or 0))
+
+
+def _seen(folder: RunFolder, kept: KeptExchange, bot: Bot, sandbox: str) -> Example:
+    """Return what a kept exchange tells. Raises FolderError where the record doesn't have it."""
+    record = folder.read(kept.match)
+    logs = [(str(path), path.read_bytes()) for path in folder.log_files(kept.match, kept.bot)]
+    try:
+        return example(kept, record, logs, sandbox, bot.argv, bot.path.is_file())
+    except ValueError as problem:
+        file = folder.exchanges_file(kept.bot)
+        raise FolderError(f"{file} was changed: {problem}; remove it, and go on") from None
+
+
+def example_lines(seen: Example) -> Iterator[RenderableType]:
     """Yield what happened and what to do, what was sent and came, and what the bot wrote to standard error."""
-    game, fault = _fault(folder, kept)
-    log, stderr = _stderr(folder, kept, game)
-    alone = bot.path.is_file()
-    seen = Evidence(kept.code, fault.detail, kept.sent, kept.got, stderr, sandbox, bot.argv, alone)
-    what, do = advice(seen)
-    rows = [("request", _request(kept.sent))] if kept.sent else []
-    if kept.got is not None:
-        rows.append(("answer", show(kept.got, _LINE_SHOWN)))
-    if fault.used and FAULTS[kept.code].consequence is Consequence.LIFE:
-        rows.append(("played", fault.used))
-    rows.append(("help", do))
-    lines = [line for line in stderr.split(b"\n") if line.strip() and not line.startswith(b"--- ")]
+    rows = [("request", _request(seen.sent))] if seen.sent else []
+    if seen.got is not None:
+        rows.append(("answer", show(seen.got, _LINE_SHOWN)))
+    if seen.used:
+        rows.append(("played", seen.used))
+    rows.append(("help", seen.do))
+    lines = [line for line in seen.stderr.split(b"\n") if line.strip() and not line.startswith(b"--- ")]
     if lines:
-        rows.append(("stderr", str(log)))
+        rows.append(("stderr", seen.log or ""))
         rows += [("", f"| {show(line, _STDERR_SHOWN)}") for line in lines[-_STDERR_LINES:]]
-    yield Text(f"  match {kept.match}, game {game}, {kept.code}: {what}")
+    game = "" if seen.game is None else f", game {seen.game}"
+    yield Text(f"  match {seen.match}{game}, {seen.code}: {seen.what}")
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
@@ -294,40 +304,12 @@ def _example(folder: RunFolder, kept: KeptExchange, bot: Bot, sandbox: str) -> I
     yield Padding(grid, (0, 0, 0, 4))
 
 
-def _fault(folder: RunFolder, kept: KeptExchange) -> tuple[int, Fault]:
-    """Return the game and the fault that an exchange belongs to: the first of its kind of its bot in the match.
-
-    Raises FolderError if the record doesn't have it.
-    """
-    record = read(folder.read(kept.match))
-    bot = record.header.bots.index(kept.bot)
-    for game in record.games:
-        for fault in game.faults:
-            if (fault.bot, fault.code) == (bot, kept.code):
-                return game.game, fault
-    file = folder.exchanges_file(kept.bot)
-    raise FolderError(f"{file} was changed: match {kept.match} has no fault {kept.code} of it; remove it, and go on")
-
-
 def _request(sent: bytes) -> str:
     """Return a line that was sent with what matters first: what was asked, and what could be answered."""
     message = decode(sent)
     if isinstance(message, dict) and "legal" in message:
         sent = encode({"kind": message["kind"], "legal": message["legal"]} | message).rstrip()
     return show(sent, _LINE_SHOWN)
-
-
-def _stderr(folder: RunFolder, kept: KeptExchange, game: int) -> tuple[Path | None, bytes]:
-    """Return the log of the process that committed a fault, and what it wrote in that game."""
-    mark = f"--- game {game} ---\n".encode()
-    logs = [(path, path.read_bytes()) for path in folder.log_files(kept.match, kept.bot)]
-    for path, data in logs:
-        if kept.code == "start_failed":
-            if b"--- game " not in data:
-                return path, data
-        elif mark in data:
-            return path, data.partition(mark)[2].partition(b"--- game ")[0]
-    return logs[0] if logs else (None, b"")
 
 
 def where(folder: RunFolder) -> str:

@@ -2,8 +2,11 @@
 
 from arena.ladder.backup import backup, restore
 from arena.ladder.boxes import demand_boxes
+from arena.ladder.decisions import activate_version, disable_bot, set_frozen, set_void
 from arena.ladder.exam import Examined, ExamJob, examine_version
+from arena.ladder.examples import fault_example
 from arena.ladder.fold import Fold
+from arena.ladder.known import known_bot, known_version, playing_version
 from arena.ladder.ladder import STAFF, Ladder, Play, create, open_ladder
 from arena.ladder.owners import TakenIn, take_in_people
 from arena.ladder.roster import Person, one_person, parse_roster
@@ -32,15 +35,23 @@ __all__ = [
     "Taken",
     "TakenIn",
     "Void",
+    "activate_version",
     "backup",
     "create",
     "demand_boxes",
+    "disable_bot",
     "examine_version",
+    "fault_example",
+    "known_bot",
+    "known_version",
     "one_person",
     "open_ladder",
     "parse_roster",
+    "playing_version",
     "read_settings",
     "restore",
+    "set_frozen",
+    "set_void",
     "submit",
     "submit_reference",
     "take_in_people",

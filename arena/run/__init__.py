@@ -5,6 +5,7 @@ Must not know click, and prints nothing.
 
 from arena.run.building import Building
 from arena.run.config import RunConfig, keyed_shuffle, program, seed_key
+from arena.run.example import Example, example
 from arena.run.executor import open_executor
 from arena.run.job import Job, Played
 from arena.run.looking import Unfit, look_at_all
@@ -18,6 +19,7 @@ from arena.run.worker import NoRoomError, Worker, begin, play
 
 __all__ = [
     "Building",
+    "Example",
     "HostError",
     "Job",
     "MissingError",
@@ -35,6 +37,7 @@ __all__ = [
     "cache_folder",
     "check_machine",
     "clean_up",
+    "example",
     "game_results",
     "keyed_shuffle",
     "load",

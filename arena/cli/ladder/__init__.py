@@ -3,7 +3,12 @@
 import click
 
 from arena.cli.ladder.backup import backup, restore
+from arena.cli.ladder.bot import bot
+from arena.cli.ladder.decide import activate, disable, freeze, void
 from arena.cli.ladder.init import init
+from arena.cli.ladder.log import log
+from arena.cli.ladder.match import match
+from arena.cli.ladder.matches import matches
 from arena.cli.ladder.owners import owners
 from arena.cli.ladder.run import run
 from arena.cli.ladder.standings import standings
@@ -17,5 +22,8 @@ def ladder() -> None:
     """Keep a ladder: bots are submitted, examined, played and rated for as long as a term lasts."""
 
 
-for command in (init, owners, submit, run, standings, backup, restore):
+for command in (
+    init, owners, submit, run, standings, bot, match, matches, log, activate, disable, freeze, void,
+    backup, restore,
+):  # fmt: skip
     ladder.add_command(command)

@@ -7,13 +7,49 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from arena.cli.out import fail, reason, refuse, write
 
 if TYPE_CHECKING:
     from arena.ladder import Ladder
 
-FOLDER = click.argument("folder", metavar="LADDER", type=click.Path(path_type=Path, file_okay=False))
+_COMPLETION_S = 0.5  # that a shell may wait for names
+
+
+def _folders(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Return the folders that hold a ladder, or may lead to one."""
+    start = Path(typed)
+    above, name = (start, "") if typed == "" or typed.endswith("/") else (start.parent, start.name)
+    try:
+        found = sorted(each for each in above.iterdir() if each.name.startswith(name) and each.is_dir())
+        ladders = [each for each in found if (each / "ladder.toml").is_file()]
+    except OSError:
+        return []
+    return [CompletionItem(str(each)) for each in ladders] or [
+        CompletionItem(f"{each}/") for each in found if not each.name.startswith(".")
+    ]
+
+
+def complete_bots(context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete the names of a ladder's bots; nothing where it can't be opened at once."""
+    folder = context.params.get("folder")
+    if folder is None:
+        return []
+    try:
+        from arena.ladder import open_ladder
+        from ladder.store.database import all_bots
+
+        with closing(open_ladder(Path(folder), patience_s=_COMPLETION_S)) as ladder, ladder.database.read() as reading:
+            names = [bot.name for bot in all_bots(reading)]
+    except Exception:
+        return []
+    return [CompletionItem(name) for name in names if name.startswith(typed) and name.isprintable()]
+
+
+FOLDER = click.argument(
+    "folder", metavar="LADDER", type=click.Path(path_type=Path, file_okay=False), shell_complete=_folders
+)
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 
 

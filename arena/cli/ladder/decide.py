@@ -1,0 +1,80 @@
+"""The commands by which people decide, with a reason: `arena ladder activate`, `disable`, `freeze` and `void`."""
+
+from pathlib import Path
+
+import click
+
+from arena.cli.ladder.opened import AS_JSON, FOLDER, acting, complete_bots, opened, print_json
+from arena.cli.out import note
+
+
+@click.command()
+@FOLDER
+@click.argument("bot", metavar="BOT", shell_complete=complete_bots)
+@click.argument("version", metavar="VERSION", type=click.IntRange(1))
+@acting
+@AS_JSON
+def activate(folder: Path, bot: str, version: int, who: str, why: str, as_json: bool) -> None:
+    """Let another fit version of a bot play: an earlier one, or one that was disabled or benched.
+
+    Rated matches of the version that played, which haven't begun, are cancelled.
+    """
+    with opened(folder) as ladder:
+        from arena.ladder import activate_version
+
+        new = activate_version(ladder, bot, version, who, why)
+    _told(new, f"{bot}@{version} plays", as_json)
+
+
+@click.command()
+@FOLDER
+@click.argument("bot", metavar="BOT", shell_complete=complete_bots)
+@acting
+@AS_JSON
+def disable(folder: Path, bot: str, who: str, why: str, as_json: bool) -> None:
+    """Let no version of a bot play, until one is activated or a new one is fit.
+
+    Its rated matches that haven't begun are cancelled. What was played stays.
+    """
+    with opened(folder) as ladder:
+        from arena.ladder import disable_bot
+
+        new = disable_bot(ladder, bot, who, why)
+    _told(new, f"{bot} doesn't play", as_json)
+
+
+@click.command()
+@FOLDER
+@click.option("--undo", is_flag=True, help="Let rated matches begin again.")
+@acting
+@AS_JSON
+def freeze(folder: Path, undo: bool, who: str, why: str, as_json: bool) -> None:
+    """Let no rated match begin. Examinations, challenges and finals go on."""
+    with opened(folder) as ladder:
+        from arena.ladder import set_frozen
+
+        new = set_frozen(ladder, not undo, who, why)
+    _told(new, "the ladder is not frozen" if undo else "the ladder is frozen", as_json)
+
+
+@click.command()
+@FOLDER
+@click.argument("match", metavar="MATCH", type=click.IntRange(1))
+@click.option("--undo", is_flag=True, help="Let the match rate again.")
+@acting
+@AS_JSON
+def void(folder: Path, match: int, undo: bool, who: str, why: str, as_json: bool) -> None:
+    """Take a match out of the ratings. Its results are kept, and shown as void."""
+    with opened(folder) as ladder:
+        from arena.ladder import set_void
+
+        new = set_void(ladder, match, not undo, who, why)
+    _told(new, f"match {match} {'rates' if undo else 'is void'}", as_json)
+
+
+def _told(new: bool, now: str, as_json: bool) -> None:
+    """Say what is so now, and whether it was so before."""
+    if as_json:
+        print_json({"changed": new})
+    else:
+        note(now if new else f"{now} already: nothing was decided")
