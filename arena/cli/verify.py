@@ -9,9 +9,16 @@ from arena.cli.out import counted, fail, reason, refuse, write
 
 
 @click.command()
-@click.argument("path", metavar="DIR|RECORD", type=click.Path(path_type=Path))
+@click.argument("path", metavar="DIR|RECORD|FINAL", type=click.Path(path_type=Path))
 def verify(path: Path) -> None:
-    """Replay records through the engine and demand the same events and results."""
+    """Replay records through the engine and demand the same events and results.
+
+    Of a file that arena ladder final --export wrote, demand also that all deals come from the key that was committed
+    to.
+    """
+    if path.is_file() and _is_final(path):
+        _verify_final(path)
+        return
     from arena.referee import RecordError, read
     from arena.referee import verify as replay
     from arena.run import game_results
@@ -46,3 +53,29 @@ def verify(path: Path) -> None:
     write(f"{games} games in {len(files)} records: every move legal, every event and result the same", path)
     if faults:
         write(f"{counted(faults, 'fault')} of bots stand in them: no replay can show that they happened", path)
+
+
+def _is_final(path: Path) -> bool:
+    from arena.proof import is_proof
+
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return is_proof(file.read(20))
+    except OSError:
+        return False
+
+
+def _verify_final(path: Path) -> None:
+    from arena.proof import ProofError, verify_proof
+
+    try:
+        with path.open(encoding="utf-8") as file:
+            found = verify_proof(file)
+    except (ProofError, UnicodeDecodeError) as problem:
+        fail(f"{path}: {problem}")
+    except OSError as problem:
+        refuse(reason(problem))
+    write(f"final {found.name}: its key is the one that was committed to, and seats all {found.matches} matches", path)
+    write(f"{found.games} games are dealt by it: every move legal, every event and result the same", path)
+    if found.without:
+        write(f"{counted(found.without, 'match', 'es')} have no record: only who played them could be verified", path)

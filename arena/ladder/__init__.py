@@ -5,7 +5,20 @@ from arena.ladder.boxes import demand_boxes
 from arena.ladder.decisions import activate_version, disable_bot, set_frozen, set_void
 from arena.ladder.exam import Examined, ExamJob, examine_version
 from arena.ladder.examples import fault_example
+from arena.ladder.finals import (
+    FinalState,
+    all_final_states,
+    commitment_file,
+    compare_finals,
+    final_proof,
+    final_state,
+    hold_again,
+    hold_final,
+    reveal,
+)
 from arena.ladder.fold import Fold
+from arena.ladder.gradebook import gradebook
+from arena.ladder.grades import Grade, Grades, grades
 from arena.ladder.known import known_bot, known_version, playing_version
 from arena.ladder.ladder import STAFF, Ladder, Play, create, open_ladder
 from arena.ladder.owners import TakenIn, take_in_people
@@ -22,7 +35,10 @@ __all__ = [
     "ExamJob",
     "Examined",
     "Excluded",
+    "FinalState",
     "Fold",
+    "Grade",
+    "Grades",
     "Ladder",
     "LadderError",
     "Match",
@@ -36,12 +52,21 @@ __all__ = [
     "TakenIn",
     "Void",
     "activate_version",
+    "all_final_states",
     "backup",
+    "commitment_file",
+    "compare_finals",
     "create",
     "demand_boxes",
     "disable_bot",
     "examine_version",
     "fault_example",
+    "final_proof",
+    "final_state",
+    "gradebook",
+    "grades",
+    "hold_again",
+    "hold_final",
     "known_bot",
     "known_version",
     "one_person",
@@ -50,6 +75,7 @@ __all__ = [
     "playing_version",
     "read_settings",
     "restore",
+    "reveal",
     "set_frozen",
     "set_void",
     "submit",

@@ -19,6 +19,7 @@ from typing import Any
 from arena import __version__
 from arena.coup import derived
 from arena.ladder.settings import FILE, TEMPLATE, LadderError, Settings, read_settings
+from arena.proof import place_key
 from arena.referee import MatchSpec, Terms
 from arena.run import keyed_shuffle
 from arena.sandbox import Choice
@@ -90,7 +91,7 @@ class Ladder:
 
     def spec(self, match: int, bots: Sequence[str], key: bytes | None = None, place: int | None = None) -> MatchSpec:
         """Return the spec of a match; one of a final has its `key` and its `place` in the final's plan."""
-        own = self.match_key(match) if key is None else derived(key, f"match|{place}")
+        own = self.match_key(match) if key is None or place is None else place_key(key, place)
         play = self.play
         return MatchSpec(
             match=match,

@@ -9,9 +9,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-__all__ = ["FILE", "TEMPLATE", "Deadline", "LadderError", "Settings", "read_settings"]
+__all__ = ["FILE", "TEMPLATE", "Baseline", "Deadline", "LadderError", "Settings", "read_settings"]
 
 FILE = "ladder.toml"
 
@@ -36,6 +36,26 @@ logs_days = 60
 # name = "first"
 # at = 2026-12-01T23:59:00+01:00
 # grace_minutes = 15
+
+[grades]
+title = "Coup"              # of the column in a gradebook
+
+# What a bot has to reach, and the points for it. Each asks for one thing: to beat a bot, to play games, or a share.
+# [[baselines]]
+# name = "beats honest"
+# points = 40
+# beats = "honest"          # its share of wins is above honest's: the lower end of the 95 % interval of the difference
+#
+# [[baselines]]
+# name = "plays"
+# points = 30
+# games = 240
+# faults_percent = 1.0      # of its games, fewer than this have a fault
+#
+# [[baselines]]
+# name = "wins a quarter"
+# points = 30
+# share_percent = 25.0      # of all games, if it met all others equally often
 """
 
 
@@ -82,6 +102,34 @@ class Deadline(_Table):
         return self.at.timestamp() + 60 * self.grace_minutes
 
 
+class Baseline(_Table):
+    """What a bot has to reach, and the points for it. It asks for one thing: `beats`, `games` or `share_percent`."""
+
+    name: Annotated[str, Field(min_length=1, max_length=60)]
+    points: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    beats: str | None = None
+    games: Annotated[int, Field(ge=1)] | None = None
+    faults_percent: Annotated[float, Field(gt=0, le=100)] | None = None
+    share_percent: Annotated[float, Field(gt=0, le=100)] | None = None
+
+    @model_validator(mode="after")
+    def _asks_for_one_thing(self) -> "Baseline":
+        asked = [self.beats, self.games, self.share_percent]
+        if sum(each is not None for each in asked) != 1:
+            raise ValueError("a baseline asks for one of beats, games and share_percent")
+        if self.faults_percent is not None and self.games is None:
+            raise ValueError("faults_percent goes with games")
+        if not self.name.isprintable():
+            raise ValueError("a name has to be printable")
+        return self
+
+
+class Grading(_Table):
+    """How grades are handed out."""
+
+    title: Annotated[str, Field(min_length=1, max_length=60, pattern=r"^[^()=+@-][^()]*$")] = "Coup"
+
+
 class Settings(_Table):
     """What ladder.toml says."""
 
@@ -90,6 +138,8 @@ class Settings(_Table):
     benching: Benching = Benching()
     retention: Retention = Retention()
     deadlines: tuple[Deadline, ...] = ()
+    grades: Grading = Grading()
+    baselines: tuple[Baseline, ...] = ()
 
     def deadline(self, name: str) -> Deadline:
         """Return the deadline of a name. Raises LadderError."""
@@ -121,10 +171,13 @@ def read_settings(folder: Path) -> Settings:
         raise LadderError(
             f"{path}: {where}: {first['msg'].lower()}.\nArena ladder init writes one with all there is."
         ) from None
-    names = [deadline.name for deadline in settings.deadlines]
-    for name in names:
-        if names.count(name) > 1:
-            raise LadderError(f'{path} has two deadlines "{name}".\nGive each a name of its own.')
+    for what, names in (
+        ("deadlines", [deadline.name for deadline in settings.deadlines]),
+        ("baselines", [baseline.name for baseline in settings.baselines]),
+    ):
+        for name in names:
+            if names.count(name) > 1:
+                raise LadderError(f'{path} has two {what} "{name}".\nGive each a name of its own.')
     return settings
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "decided",
     "favours",
     "fit",
+    "lead",
     "least_matches",
     "rate",
     "transitivity",
@@ -74,6 +75,13 @@ def decided(found: "Fit", within: float = 0.02, level: float = 0.95) -> Decision
     from ladder.rating.decision import decided
 
     return decided(found, within, level)
+
+
+def lead(found: "Fit", bot: int, other: int) -> Estimate | None:
+    """Return by how much a bot's adjusted share is above another's, with its interval; None if either has none."""
+    from ladder.rating.lead import lead
+
+    return lead(found, bot, other)
 
 
 def transitivity(found: "Fit") -> Transitivity:

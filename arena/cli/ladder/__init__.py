@@ -5,6 +5,8 @@ import click
 from arena.cli.ladder.backup import backup, restore
 from arena.cli.ladder.bot import bot
 from arena.cli.ladder.decide import activate, disable, freeze, void
+from arena.cli.ladder.final import final
+from arena.cli.ladder.grades import grades
 from arena.cli.ladder.init import init
 from arena.cli.ladder.log import log
 from arena.cli.ladder.match import match
@@ -23,7 +25,22 @@ def ladder() -> None:
 
 
 for command in (
-    init, owners, submit, run, standings, bot, match, matches, log, activate, disable, freeze, void,
-    backup, restore,
-):  # fmt: skip
+    init,
+    owners,
+    submit,
+    run,
+    standings,
+    bot,
+    match,
+    matches,
+    log,
+    activate,
+    disable,
+    freeze,
+    void,
+    backup,
+    restore,
+    final,
+    grades,
+):
     ladder.add_command(command)

@@ -53,6 +53,9 @@ FOLDER = click.argument(
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 
 
+BY = click.option("--by", "who", metavar="NAME", default=lambda: _user(), help="Who decides.  [your login]")
+
+
 @contextmanager
 def plain_errors() -> Iterator[None]:
     """Exit with 2 for what the user asked wrongly, and with 1 for what the machine lacks."""
@@ -89,12 +92,8 @@ def opened(folder: Path) -> "Iterator[Ladder]":
 
 def acting(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a command that decides something: who does, and why."""
-    for option in (
-        click.option("--why", metavar="TEXT", required=True, help="The reason; it is kept, and shown to the owner."),
-        click.option("--by", "who", metavar="NAME", default=lambda: _user(), help="Who decides.  [your login]"),
-    ):
-        function = option(function)
-    return function
+    why = click.option("--why", metavar="TEXT", required=True, help="The reason; it is kept, and shown to the owner.")
+    return why(BY(function))
 
 
 def _user() -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ladder.rating import Estimate
     from ladder.standings import Row, Standings
 
+TRUSTED = "Bots play as plain processes, kept apart by nothing: this ladder trusts its authors."
 SORTS = ("rank", "share", "games", "faults", "name", "age")
 
 
@@ -52,13 +53,14 @@ def standings(folder: Path, sort: str, names: bool, as_json: bool, as_csv: bool)
     if as_csv:
         write(_csv(found, names))
         return
-    show(_table(found, names))
+    show(standings_table(found, names))
     show(f"\n{found.games} games in {counted(found.matches, 'match', 'es')}; {_explained(found)}")
     if trusted:
-        show("Bots play as plain processes, kept apart by nothing: this ladder trusts its authors.")
+        show(TRUSTED)
 
 
-def _table(found: "Standings", names: bool) -> "Table":
+def standings_table(found: "Standings", names: bool) -> "Table":
+    """Return a table of standings; `names`: owners' logins in place of their pseudonyms."""
     from arena.bots import shown
 
     columns = [

@@ -8,7 +8,16 @@ from ladder.store.database.acts import Act, acts_of, is_frozen, last_act, note_a
 from ladder.store.database.boards import get_board, last_board, put_board
 from ladder.store.database.connection import Database, DatabaseError
 from ladder.store.database.copies import copy_from, copy_to, end_runners
-from ladder.store.database.finals import Final, all_finals, find_final, key_of_final, put_final, reveal_final
+from ladder.store.database.finals import (
+    Final,
+    FinalMatch,
+    all_finals,
+    find_final,
+    key_of_final,
+    matches_of_final,
+    put_final,
+    reveal_final,
+)
 from ladder.store.database.owners import Owner, all_owners, find_owner, put_owners
 from ladder.store.database.queue import (
     ATTEMPTS,
@@ -38,6 +47,7 @@ from ladder.store.database.queue import (
 from ladder.store.database.results import (
     Seat,
     exchanges_of,
+    faulty_games,
     forfeits_lately,
     get_log,
     get_record,
@@ -78,6 +88,7 @@ from ladder.store.database.versions import (
     release_exam,
     rest,
     submitted_since,
+    unexamined,
     versions_of,
 )
 
@@ -104,6 +115,7 @@ __all__ = [
     "Database",
     "DatabaseError",
     "Final",
+    "FinalMatch",
     "KnownBot",
     "LadderStore",
     "Owner",
@@ -132,6 +144,7 @@ __all__ = [
     "end_runners",
     "exchanges_of",
     "fail",
+    "faulty_games",
     "find_bot",
     "find_final",
     "find_owner",
@@ -155,6 +168,7 @@ __all__ = [
     "leave",
     "living",
     "match_results",
+    "matches_of_final",
     "note_act",
     "prepare",
     "put_board",
@@ -176,6 +190,7 @@ __all__ = [
     "submitted_since",
     "table_of",
     "tables_after",
+    "unexamined",
     "versions_of",
     "void_attempts",
 ]

@@ -2,39 +2,69 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, insert, select, update
 
-from ladder.store.database.tables import finals
+from ladder.store.database.tables import finals, matches
 
-__all__ = ["Final", "all_finals", "find_final", "key_of_final", "put_final", "reveal_final"]
+__all__ = [
+    "Final",
+    "FinalMatch",
+    "all_finals",
+    "find_final",
+    "key_of_final",
+    "matches_of_final",
+    "put_final",
+    "reveal_final",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Final:
-    """A final. `versions` are in the order of its plan; `games` were asked for; `key` is secret until `revealed`."""
+    """A final. `versions` are in the order of its plan; each plays at least `games`; `key` is secret until `revealed`.
 
-    id: int
+    due: the deadline whose versions play, in seconds since 1970; None: those that played when the final was made.
+    closes: versions that were submitted later don't play.
+    """
+
     name: str
-    commitment: str
     key: bytes
     versions: tuple[int, ...]
     games: int
+    due: float | None
+    closes: float
     revealed: bool
     at: float
+    id: int = 0
+
+    @property
+    def commitment(self) -> str:
+        """Return the SHA-256 of the key, which is published beforehand."""
+        return hashlib.sha256(self.key).hexdigest()
 
 
-def put_final(connection: Connection, name: str, key: bytes, versions: Sequence[int], games: int, at: float) -> Final:
-    """Make a final. Its name must be new."""
-    commitment = hashlib.sha256(key).hexdigest()
+@dataclass(frozen=True, slots=True)
+class FinalMatch:
+    """A match of a final: the `place` in its plan, and how far it is. `rates`: it was played and isn't void."""
+
+    id: int
+    place: int
+    state: str
+    cause: str | None
+    reason: str | None
+    rates: bool
+
+
+def put_final(connection: Connection, final: Final) -> Final:
+    """Make a final, and return it with its id. Its name must be new."""
     values = {
-        "name": name, "commitment": commitment, "key": key.hex(),
-        "versions": json.dumps(list(versions)), "games": games, "revealed": False, "at": at,
+        "name": final.name, "key": final.key.hex(),
+        "versions": json.dumps(list(final.versions)), "games": final.games, "due": final.due, "closes": final.closes,
+        "revealed": final.revealed, "at": final.at,
     }  # fmt: skip
     id = connection.execute(insert(finals).values(values).returning(finals.c.id)).scalar_one()
-    return Final(id, name, commitment, key, tuple(versions), games, False, at)
+    return replace(final, id=id)
 
 
 def find_final(connection: Connection, name: str) -> Final | None:
@@ -46,8 +76,8 @@ def all_finals(connection: Connection) -> list[Final]:
     """Return all finals, in order of time."""
     return [
         Final(
-            row.id, row.name, row.commitment, bytes.fromhex(row.key), tuple(json.loads(row.versions)), row.games,
-            row.revealed, row.at,
+            row.name, bytes.fromhex(row.key), tuple(json.loads(row.versions)), row.games,
+            row.due, row.closes, row.revealed, row.at, row.id,
         )
         for row in connection.execute(select(finals).order_by(finals.c.id))
     ]  # fmt: skip
@@ -61,3 +91,11 @@ def key_of_final(connection: Connection, id: int) -> bytes:
 def reveal_final(connection: Connection, id: int) -> None:
     """Let everybody see a final's key."""
     connection.execute(update(finals).where(finals.c.id == id).values(revealed=True))
+
+
+def matches_of_final(connection: Connection, id: int) -> list[FinalMatch]:
+    """Return a final's matches, in the order of its plan."""
+    query = select(
+        matches.c.id, matches.c.place, matches.c.state, matches.c.cause, matches.c.reason, matches.c.rates
+    ).where(matches.c.final == id)
+    return [FinalMatch(*row) for row in connection.execute(query.order_by(matches.c.place))]

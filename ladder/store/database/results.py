@@ -27,6 +27,7 @@ from ladder.store.store import PlayedMatch, Spent
 __all__ = [
     "Seat",
     "exchanges_of",
+    "faulty_games",
     "forfeits_lately",
     "get_log",
     "get_record",
@@ -239,6 +240,21 @@ def rated_seats(connection: Connection, after: int = 0, kind: str = RATED, final
         query = query.where(matches.c.final == final)
     for row in connection.execute(query):
         yield Seat(*row)
+
+
+def faulty_games(connection: Connection, kind: str = RATED, final: int | None = None) -> dict[int, int]:
+    """Count the games in which a version made a fault, by version: of all matches of a kind that rate."""
+    once = (
+        select(faults.c.version, faults.c.match, faults.c.game)
+        .join(matches, matches.c.id == faults.c.match)
+        .where(matches.c.rates, matches.c.kind == kind)
+        .distinct()
+    )
+    if final is not None:
+        once = once.where(matches.c.final == final)
+    games_of = once.subquery()
+    query = select(games_of.c.version, func.count()).group_by(games_of.c.version)
+    return {row[0]: row[1] for row in connection.execute(query)}
 
 
 def set_rates(connection: Connection, match: int, rates: bool) -> None:

@@ -156,10 +156,11 @@ finals = Table(
     TABLES,
     Column("id", Integer, primary_key=True),
     Column("name", String(100), nullable=False, unique=True),
-    Column("commitment", String(64), nullable=False),  # SHA-256 of the key
     Column("key", String(64), nullable=False),  # to be shown once `revealed`
     Column("versions", Text, nullable=False),  # JSON: ids in the order of the plan
-    Column("games", Integer, nullable=False),
+    Column("games", Integer, nullable=False),  # of each version, at least
+    Column("due", Float),  # the deadline whose versions play; null: those that played when it was made
+    Column("closes", Float, nullable=False),  # versions that were submitted later don't play
     Column("revealed", Boolean, nullable=False),
     Column("at", Float, nullable=False),
 )

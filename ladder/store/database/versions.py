@@ -36,6 +36,7 @@ __all__ = [
     "release_exam",
     "rest",
     "submitted_since",
+    "unexamined",
     "versions_of",
 ]
 
@@ -163,6 +164,12 @@ def versions_of(connection: Connection, bot: int) -> list[Version]:
 def active_versions(connection: Connection) -> list[Version]:
     """Return the versions that play, in order of id."""
     return _versions(connection, _VERSION.where(bots.c.active == versions.c.id).order_by(versions.c.id))
+
+
+def unexamined(connection: Connection, at: float) -> list[Version]:
+    """Return the versions submitted by a time whose examination hasn't ended, in order of id."""
+    waits = and_(versions.c.state.in_((QUEUED, EXAMINED)), versions.c.at <= at)
+    return _versions(connection, _VERSION.where(waits).order_by(versions.c.id))
 
 
 def ids_of_labels(connection: Connection, labels: Sequence[str]) -> dict[str, int]:

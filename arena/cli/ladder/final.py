@@ -1,0 +1,157 @@
+"""The command `arena ladder final`: frozen versions play for the last word, with deals that anyone can verify."""
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arena.cli.ladder.opened import AS_JSON, BY, FOLDER, opened, print_json
+from arena.cli.ladder.standings import TRUSTED, standings_table
+from arena.cli.out import counted, note, reason, refuse, show, table
+
+if TYPE_CHECKING:
+    from arena.ladder import FinalState, Ladder
+
+GAMES = 240  # of a version: a share's interval is then about 6 points to each side
+
+
+@click.command()
+@FOLDER
+@click.argument("name", required=False)
+@click.option("--games", type=click.IntRange(1), metavar="N", help=f"Hold it, with N games or more each.  [{GAMES}]")
+@click.option("--deadline", metavar="DEADLINE", help="Hold it with the versions that stand at a deadline.  [now]")
+@click.option("--again", is_flag=True, help="Hold one that has ended anew, as NAME-2: with its key, so the same deals.")
+@click.option("--export", type=click.Path(path_type=Path), help="Write a file for arena verify, with key and records.")
+@click.option("--names", is_flag=True, help="Owners' logins in place of their pseudonyms: for the teacher.")
+@BY
+@AS_JSON
+def final(
+    folder: Path,
+    name: str | None,
+    games: int | None,
+    deadline: str | None,
+    again: bool,
+    export: Path | None,
+    names: bool,
+    who: str,
+    as_json: bool,
+) -> None:
+    """Hold a final, or see one; without a NAME, list all.
+
+    With --games or --deadline, a new one: its versions are frozen, the SHA-256 of its key is published, and its matches
+    are queued, also while the ladder is frozen. The ladder's runner plays them. When all have ended, the table is shown
+    and the key is revealed: then anyone can verify the deals.
+    """
+    with opened(folder) as ladder:
+        if name is None:
+            _list(ladder, as_json)
+        elif games is not None or deadline is not None or again:
+            if again and (games is not None or deadline is not None):
+                refuse("--again takes games and versions from the final; leave --games and --deadline away")
+            _hold(ladder, name, deadline, games, again, who, as_json)
+        elif export is not None:
+            _export(ladder, name, export)
+        else:
+            _see(ladder, name, who, names, as_json)
+
+
+def _list(ladder: "Ladder", as_json: bool) -> None:
+    from arena.ladder import all_final_states
+
+    states = all_final_states(ladder)
+    if as_json:
+        print_json([_told(state) for state in states])
+        return
+    rows = [
+        (state.final.name, str(len(state.labels)), f"{state.played} of {state.matches}", state.final.commitment)
+        for state in states
+    ]
+    show(table(["final", "versions", "matches played", "SHA-256 of the key"], rows))
+
+
+def _hold(
+    ladder: "Ladder", name: str, deadline: str | None, games: int | None, again: bool, who: str, as_json: bool
+) -> None:
+    from arena.ladder import commitment_file, hold_again, hold_final
+
+    state = hold_again(ladder, name, who) if again else hold_final(ladder, name, deadline, games or GAMES, who)
+    if as_json:
+        print_json(_told(state))
+        return
+    held = state.final.name
+    note(
+        f"the final {held}: {counted(len(state.labels), 'version')}, {counted(state.matches, 'match', 'es')} are queued"
+    )
+    note(f"its key has the SHA-256 {state.final.commitment}")
+    note(f"publish that before you play: {commitment_file(ladder, held)} has it, with all versions")
+    note(f"play: arena ladder run {ladder.path}; then: arena ladder final {ladder.path} {held}")
+
+
+def _see(ladder: "Ladder", name: str, who: str, names: bool, as_json: bool) -> None:
+    from arena.ladder import compare_finals, final_state, reveal
+
+    state = final_state(ladder, name)
+    if state.missing:
+        if as_json:
+            print_json(_told(state))
+        else:
+            note(f"the final {name}: {state.played} of {state.matches} matches are played, {state.missing} are missing")
+            note(f"play them: arena ladder run {ladder.path}")
+        return
+    state, measured = reveal(ladder, name, who)
+    repeated = compare_finals(ladder, name)
+    if as_json:
+        more = {"table": asdict(measured.table), "repeats": [asdict(each) for each in repeated]}
+        print_json({**_told(state), **more, "isolated": ladder.play.sandbox.isolates})
+        return
+    show(standings_table(measured.table, names))
+    found = measured.table
+    show(f"\n{found.games} games in {counted(found.matches, 'match', 'es')}; shares in %, fair: {100 * found.fair:.0f}")
+    for match, why in state.lost:
+        show(f"Match {match} wasn't played: {_shown(why)}")
+    for each in repeated:
+        same = "all" if not each.otherwise else f"{each.games - each.otherwise} of"
+        show(f"The same deals as in {each.name}: {same} {each.games} games ended the same.")
+    show(f"The key: {state.final.key.hex()}\nIts SHA-256, as published: {state.final.commitment}")
+    if not ladder.play.sandbox.isolates:
+        show(TRUSTED)
+    note(f"for whoever wants to verify: arena ladder final {ladder.path} {name} --export FILE; arena verify FILE")
+
+
+def _export(ladder: "Ladder", name: str, export: Path) -> None:
+    """Write the proof beside its place, and then there: a file of that name is whole."""
+    from arena.ladder import final_proof
+
+    beside = export.with_name(f".{export.name}.{os.getpid()}")
+    try:
+        with beside.open("w", encoding="utf-8") as file:
+            file.writelines(final_proof(ladder, name))
+        beside.replace(export)
+    except OSError as problem:
+        refuse(f"{reason(problem)}; name another file")
+    finally:
+        beside.unlink(missing_ok=True)
+    note(f"{export}: versions, key and records of the final {name}; verify: arena verify {export}")
+
+
+def _told(state: "FinalState") -> dict[str, Any]:
+    final = state.final
+    return {
+        "name": final.name,
+        "commitment": final.commitment,
+        "key": final.key.hex() if final.revealed else None,
+        "versions": state.labels,
+        "games": final.games,
+        "matches": state.matches,
+        "played": state.played,
+        "missing": state.missing,
+        "lost": state.lost,
+    }
+
+
+def _shown(text: str) -> str:
+    from arena.bots import shown
+
+    return shown(text)

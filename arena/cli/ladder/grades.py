@@ -1,0 +1,83 @@
+"""The command `arena ladder grades`: what each owner's bot reached."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from arena.cli.ladder.opened import AS_JSON, BY, FOLDER, opened, print_json
+from arena.cli.ladder.standings import TRUSTED
+from arena.cli.out import Column, counted, note, refuse, show, table, write
+
+if TYPE_CHECKING:
+    from arena.ladder import Grade, Grades
+
+FORMS = ("plain", "canvas", "moodle")
+
+
+@click.command()
+@FOLDER
+@click.option("--final", metavar="NAME", help="Of a final's versions and games.")
+@click.option("--deadline", metavar="NAME", help="Of the versions that stand at a deadline, by all rated games.  [now]")
+@click.option("--owner", "login", metavar="LOGIN", help="Show one owner's, baseline by baseline.")
+@click.option("--format", "form", type=click.Choice(FORMS), default="plain", help="Whose CSV it is.  [plain]")
+@BY
+@AS_JSON
+def grades(
+    folder: Path, final: str | None, deadline: str | None, login: str | None, form: str, who: str, as_json: bool
+) -> None:
+    """Print grades as CSV: points for the baselines in ladder.toml, with what was measured, lateness and reasons.
+
+    canvas and moodle are what these import. With --owner, one owner's is shown as a table: what is passed, what isn't
+    yet.
+    """
+    with opened(folder) as ladder:
+        from arena.ladder import gradebook
+        from arena.ladder import grades as all_grades
+
+        if final is not None and deadline is not None:
+            refuse("a final has its versions; leave --deadline away")
+        found = all_grades(ladder, who, final, deadline)
+        trusted = not ladder.play.sandbox.isolates
+    for label in found.waiting:
+        note(f"{label} waits for its examination: arena ladder run {folder} --until examined")
+    if login is not None:
+        grade = next((each for each in found.grades if each.owner.login == login), None)
+        if grade is None:
+            refuse(f'there is no owner "{login}"; see arena ladder owners list {folder}')
+        if as_json:
+            print_json(asdict(grade))
+        else:
+            _show(found, grade, trusted)
+    elif as_json:
+        print_json({**asdict(found), "isolated": not trusted})
+    else:
+        if trusted:
+            note(TRUSTED)
+        write(gradebook(found, form))
+
+
+def _show(found: "Grades", grade: "Grade", trusted: bool) -> None:
+    from arena.bots import shown
+
+    show(f"{shown(grade.owner.login)}, {found.of}: {grade.points:g} of {found.possible:g} points")
+    if grade.version is None:
+        show(grade.reason)
+        return
+    late = f", {grade.late_hours:.1f} hours after the deadline" if grade.late_hours else ""
+    show(f"{shown(grade.version)}{late}, {counted(grade.games, 'game')}\n")
+    columns = [Column("baseline", least=12), Column("points", number=True), Column(""), Column("measured", least=20)]
+    rows = [
+        (
+            shown(mark.baseline),
+            f"{mark.points:g}/{mark.possible:g}",
+            "passed" if mark.passed else "not yet",
+            shown(mark.words) + (" - in doubt" if mark.doubtful else ""),
+        )
+        for mark in grade.marks
+    ]
+    show(table(columns, rows))
+    show("\nIn parentheses: what holds the truth in 95 % of cases.")
+    if trusted:
+        show(TRUSTED)
