@@ -23,6 +23,7 @@ from arena.ladder.known import known_bot, known_version, playing_version
 from arena.ladder.ladder import STAFF, Ladder, Play, create, open_ladder
 from arena.ladder.owners import TakenIn, take_in_people
 from arena.ladder.roster import Person, one_person, parse_roster
+from arena.ladder.rounds import Rounds
 from arena.ladder.service import Benched, Exam, Excluded, Match, Rated, Refused, Service, Void
 from arena.ladder.settings import Deadline, LadderError, Settings, read_settings
 from arena.ladder.submit import Taken, submit, submit_reference
@@ -46,6 +47,7 @@ __all__ = [
     "Play",
     "Rated",
     "Refused",
+    "Rounds",
     "Service",
     "Settings",
     "Taken",
