@@ -85,16 +85,20 @@ def fail(text: str) -> NoReturn:
 
 @contextmanager
 def progress(
-    live: "Callable[[], RenderableType]", line: Callable[[], str], redraw_s: float = REDRAW_S
+    live: "Callable[[], RenderableType]",
+    line: Callable[[], str],
+    redraw_s: float = REDRAW_S,
+    say: Callable[[str], None] = note,
+    say_s: float = SAY_S,
 ) -> Iterator[Callable[[], None]]:
     """Give a function to call whenever something has happened.
 
     On a terminal the function draws `live()` anew, at most once in `redraw_s` seconds; the drawing is gone at the end.
-    Elsewhere the function prints `line()` every ten seconds.
+    Elsewhere the function says `line()` every `say_s` seconds.
     """
     terminal = console(stderr=True)
     if not terminal.is_terminal:
-        yield _every(SAY_S, lambda: note(line()), time.monotonic())
+        yield _every(say_s, lambda: say(line()), time.monotonic())
         return
     from rich.live import Live
 

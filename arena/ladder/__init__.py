@@ -21,10 +21,12 @@ from arena.ladder.gradebook import gradebook
 from arena.ladder.grades import Grade, Grades, grades
 from arena.ladder.known import known_bot, known_version, playing_version
 from arena.ladder.ladder import STAFF, Ladder, Play, create, open_ladder
+from arena.ladder.metrics import Metrics, address_of, serving
 from arena.ladder.owners import TakenIn, take_in_people
+from arena.ladder.retention import Pruned, overdue_now, prune_now
 from arena.ladder.roster import Person, one_person, parse_roster
 from arena.ladder.rounds import Rounds
-from arena.ladder.service import Benched, Exam, Excluded, Match, Rated, Refused, Service, Void
+from arena.ladder.service import Benched, Event, Exam, Excluded, Match, Rated, Refused, Service, Void
 from arena.ladder.settings import Deadline, LadderError, Settings, read_settings
 from arena.ladder.submit import Taken, submit, submit_reference
 
@@ -32,6 +34,7 @@ __all__ = [
     "STAFF",
     "Benched",
     "Deadline",
+    "Event",
     "Exam",
     "ExamJob",
     "Examined",
@@ -43,8 +46,10 @@ __all__ = [
     "Ladder",
     "LadderError",
     "Match",
+    "Metrics",
     "Person",
     "Play",
+    "Pruned",
     "Rated",
     "Refused",
     "Rounds",
@@ -54,6 +59,7 @@ __all__ = [
     "TakenIn",
     "Void",
     "activate_version",
+    "address_of",
     "all_final_states",
     "backup",
     "commitment_file",
@@ -73,11 +79,14 @@ __all__ = [
     "known_version",
     "one_person",
     "open_ladder",
+    "overdue_now",
     "parse_roster",
     "playing_version",
+    "prune_now",
     "read_settings",
     "restore",
     "reveal",
+    "serving",
     "set_frozen",
     "set_void",
     "submit",

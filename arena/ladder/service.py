@@ -15,6 +15,7 @@ from arena.check import Outcome, Step
 from arena.ladder.exam import Examined
 from arena.ladder.fold import Fold
 from arena.ladder.ladder import Ladder
+from arena.ladder.retention import Pruned, prune_now
 from arena.ladder.tasks import Queue, Task, do
 from arena.referee import ArenaError
 from arena.run import MissingError, Played
@@ -47,16 +48,18 @@ __all__ = ["Benched", "Exam", "Excluded", "Match", "Rated", "Refused", "Service"
 
 FOLD_S = 10.0  # between two folds, and never more than a twentieth of the time
 _SHARE = 20
+PRUNE_S = 86_400.0
 
 RETURNS = (ArenaError, MissingError, RefusedError, ExecutorLostError)
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A match was played; `new` is False if it had ended before."""
+    """A match was played; `new` is False if it had ended before. To keep it took so many seconds."""
 
     id: int
     new: bool
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +80,10 @@ class Benched:
 
 @dataclass(frozen=True, slots=True)
 class Void:
-    """An attempt failed through a machine; the match or the examination is done again unless `given_up`."""
+    """An attempt failed through a machine; the match, or a version's examination, is done again unless `given_up`."""
 
-    task: str
+    id: int
+    exam: bool
     reason: str
     given_up: bool
 
@@ -101,12 +105,13 @@ class Excluded:
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """The table was computed anew, over so many games."""
+    """The table was computed anew, over so many games, in so many seconds."""
 
     games: int
+    seconds: float
 
 
-Event = Match | Exam | Benched | Void | Refused | Excluded | Rated
+Event = Match | Exam | Benched | Void | Refused | Excluded | Rated | Pruned
 
 
 class Service:
@@ -133,6 +138,7 @@ class Service:
         self._beat_s = silent_s / 12
         self._next_beat = 0.0
         self._next_fold = time.monotonic() + FOLD_S
+        self._next_prune = 0.0
         self._rated = 0
         self._until = until
         self.queue.rated = until != "examined"
@@ -147,6 +153,11 @@ class Service:
             return trouble
         return f"now {len(doing) - exams} matches and {exams} examinations; {waiting} submissions wait"
 
+    @property
+    def width(self) -> int:
+        """How many tasks it may do at a time."""
+        return self._pool.width()
+
     def stop(self) -> None:
         """Begin nothing more."""
         self.queue.stopping = True
@@ -159,6 +170,7 @@ class Service:
                 yield from self._note(event)
                 yield from self._beat()
                 yield from self._fold()
+                yield from self._prune()
                 if self.queue.exhausted or self._is_enough():
                     self.stop()
             yield from self._fold(at_once=True)
@@ -179,8 +191,7 @@ class Service:
             case Voided(_, RefusedError() as problem, _):
                 yield Refused(str(problem))
             case Voided(task, problem, given_up):
-                what = "the examination of version" if task.exam else "match"
-                yield Void(f"{what} {task.id}", str(problem), given_up)
+                yield Void(task.id, task.exam, str(problem), given_up)
             case Idle():
                 yield event
 
@@ -208,8 +219,9 @@ class Service:
                     benched.append(Benched(found.label, why))
             return new, benched
 
+        began = time.monotonic()
         new, benched = self.ladder.database.write(act)
-        yield Match(match.match, new)
+        yield Match(match.match, new, time.monotonic() - began)
         yield from benched
 
     # --- examinations
@@ -272,7 +284,17 @@ class Service:
         self._next_fold = time.monotonic() + max(FOLD_S, _SHARE * took)
         if games != self._rated:
             self._rated = games
-            yield Rated(games)
+            yield Rated(games, took)
+
+    def _prune(self) -> Iterator[Event]:
+        """Remove what is kept for a while only, once a day."""
+        now = time.monotonic()
+        if now < self._next_prune:
+            return
+        self._next_prune = now + PRUNE_S
+        pruned = prune_now(self.ladder)
+        if pruned.records or pruned.logs:
+            yield pruned
 
 
 def why_unfit(steps: Sequence[Step]) -> str:

@@ -1,5 +1,6 @@
 """Ladders for tests: with versions that passed, and matches that were played, without a bot that was started."""
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -46,22 +47,22 @@ def small(folder: Path, url: str | None, bots: Sequence[str] = ("one", "two", "t
     return ladder
 
 
-def play(ladder: Ladder, count: int, bots: Sequence[str] = ("one", "two"), at: float | None = None) -> list[int]:
-    """Keep matches of two bots, of two games each: the first bot wins the first, and each second time the other."""
-    labels = tuple(f"{name}@1" for name in bots)
+def play(ladder: Ladder, count: int, at: float | None = None, kind: str = RATED, record: str = "a record") -> list[int]:
+    """Keep matches of the bots one and two, of two games each: one wins the first, and each second time the other."""
+    labels = ("one@1", "two@1")
+    ended = ladder.clock() if at is None else at
 
     def act(connection: Connection) -> list[int]:
         table = list(ids_of_labels(connection, labels).values())
-        ids = put_matches(connection, RATED, [table] * count, ladder.clock())
+        ids = put_matches(connection, kind, [table] * count, ended)
         for id in ids:
             results = tuple(
                 GameResult(id, game, labels, winner, "last_standing", (winner,), ((1 - winner, 9),), 9, (), ())
                 for game, winner in enumerate((0, id % 2))
             )
             logs = tuple((label, 0, b"hello\n") for label in labels)
-            keep_match(
-                connection, PlayedMatch(id, f"record {id}\n", results, logs), ladder.clock() if at is None else at
-            )
+            text = f"{record} {id} {os.urandom(len(record) // 2).hex()}"  # which no compression makes small
+            keep_match(connection, PlayedMatch(id, text, results, logs), ended)
         return ids
 
     return ladder.database.write(act)

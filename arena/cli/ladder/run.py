@@ -3,23 +3,26 @@
 import os
 import signal
 import sys
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from arena.cli.ladder.journal import Journal
 from arena.cli.ladder.opened import FOLDER, opened
-from arena.cli.out import counted, note, progress, refuse
+from arena.cli.out import counted, progress, refuse
 from arena.cli.run import cores
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from arena.ladder import Service
+    from arena.ladder import Event, Metrics, Service
     from ladder.cluster import Tls
+    from ladder.runner import Idle
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+STATUS_S = 60.0  # between two lines on how it goes, where there is no terminal
 IN_VAIN = 20  # attempts that failed, with nothing done between them: it's this machine, and the runner stops
 
 
@@ -39,6 +42,11 @@ IN_VAIN = 20  # attempts that failed, with nothing done between them: it's this 
 @click.option("--tls-ca", type=FILE, help="PEM file of the authority that both sides of the cluster trust.")
 @click.option("--tls-cert", type=FILE, help="PEM file of this side's certificate.")
 @click.option("--tls-key", type=FILE, help="PEM file of its key.")
+@click.option(
+    "--metrics",
+    metavar="[ADDRESS:]PORT",
+    help="Serve numbers to Prometheus; without an ADDRESS on 127.0.0.1.",
+)
 @click.option("--verbose", is_flag=True, help="Say what becomes of each match.")
 def run(
     folder: Path,
@@ -49,30 +57,37 @@ def run(
     tls_ca: Path | None,
     tls_cert: Path | None,
     tls_key: Path | None,
+    metrics: str | None,
     verbose: bool,
 ) -> None:
     """Examine what is submitted, play, and rate.
 
     Ctrl-C or SIGTERM stops it after the matches that are being played; a second one stops it at once. Nothing is lost
-    by either, nor by kill -9: the next run goes on.
+    by either, nor by kill -9: the next run goes on. Where stderr is no terminal, each line has a time, a level and ids.
+
+    Exit codes: 0 done, or stopped as asked; 1 this machine or the database failed; 2 wrong use; 130 stopped at once.
     """
     with opened(folder) as ladder:
-        from arena.ladder import Service, demand_boxes
+        from arena.ladder import Metrics, Service, demand_boxes, serving
         from arena.run import open_executor
 
+        log = Journal(plain=sys.stderr.isatty())
         tls = _tls(scheduler, tls_ca, tls_cert, tls_key)
         if scheduler is None:
             demand_boxes(ladder)
         with open_executor(ladder.play.sandbox, jobs or cores(), scheduler, tls) as pool:
             service = Service(ladder, pool, matches, until)
-            note(f"runner {service.runner[:8]}, process {os.getpid()}: serves {folder}")
-            _stop_politely(service)
-            try:
-                status = _serve(service, verbose)
-            except KeyboardInterrupt:
-                note("stopped at once: what was being played will be played again")
-                status = 130
-    note(f"the table: arena ladder standings {folder}")
+            log.runner = service.runner[:8]
+            told = Metrics(service)
+            with nullcontext() if metrics is None else serving(told, metrics) as url:
+                log.info(f"serves {folder} as process {os.getpid()}{f', metrics at {url}' if url else ''}")
+                _stop_politely(service, log)
+                try:
+                    status = _serve(service, told, log, verbose)
+                except KeyboardInterrupt:
+                    log.warn("stopped at once: what was being played will be played again")
+                    status = 130
+    log.info(f"has ended; the table: arena ladder standings {folder}")
     sys.exit(status)
 
 
@@ -88,20 +103,20 @@ def _tls(scheduler: str | None, ca: Path | None, cert: Path | None, key: Path | 
     return Tls(ca, cert, key)
 
 
-def _stop_politely(service: "Service") -> None:
+def _stop_politely(service: "Service", log: Journal) -> None:
     def asked(_number: int, _frame: object) -> None:
         service.stop()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.default_int_handler)
-        note("stopping after what is being played; once more stops at once")
+        log.info("stopping after what is being played; once more stops at once")
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, asked)
 
 
-def _serve(service: "Service", verbose: bool) -> int:
+def _serve(service: "Service", metrics: "Metrics", log: Journal, verbose: bool) -> int:
     """Serve until there is an end; return the exit code."""
-    from arena.ladder import Benched, Exam, Excluded, Match, Refused, Void
+    from arena.ladder import Exam, Match, Refused, Void
 
     played, in_vain = 0, 0
 
@@ -114,28 +129,40 @@ def _serve(service: "Service", verbose: bool) -> int:
 
         return Text(line())
 
-    with progress(live, line) as tell, closing(service.events()) as events:
+    with progress(live, line, say=log.info, say_s=STATUS_S) as tell, closing(service.events()) as events:
         for event in events:
+            metrics.hear(event)
+            _say(event, log, verbose)
             match event:
-                case Match(id, new):
+                case Match(new=new):
                     played, in_vain = played + new, 0
-                    if verbose:
-                        note(f"match {id}: {'played' if new else 'had ended before'}")
-                case Exam(label, reason):
+                case Exam():
                     in_vain = 0
-                    note(f"{label} plays from now on" if reason is None else f"{label} is unfit: {reason}")
-                case Benched(label, why):
-                    note(f"{label} is benched: {why}")
-                case Void(what, reason, given_up):
+                case Void() | Refused():
                     in_vain += 1
-                    note(f"{what} failed{', and is given up' if given_up else ''}: {reason}")
-                case Refused(reason):
-                    in_vain += 1
-                    note(f"a worker refuses: {reason}")
-                case Excluded(worker, reason):
-                    note(f"{worker} gets nothing to do: {reason}")
             tell()
             if in_vain >= IN_VAIN:
-                note(f"{IN_VAIN} attempts failed in a row, so it's this machine: see arena doctor")
+                log.error(f"{IN_VAIN} attempts failed in a row, so it's this machine: see arena doctor")
                 service.stop()
     return 1 if in_vain >= IN_VAIN else 0
+
+
+def _say(event: "Event | Idle", log: Journal, verbose: bool) -> None:
+    from arena.ladder import Benched, Exam, Excluded, Match, Pruned, Refused, Void
+
+    match event:
+        case Match(id, new) if verbose:
+            log.info("played" if new else "had ended before", match=id)
+        case Exam(label, reason):
+            log.info("plays from now on" if reason is None else f"is unfit: {reason}", version=label)
+        case Benched(label, why):
+            log.warn(f"benched: {why}", version=label)
+        case Void(id, exam, reason, given_up):
+            what = f"failed{', and is given up' if given_up else ''}: {reason}"
+            log.warn(what, **{"examination" if exam else "match": id})
+        case Refused(reason):
+            log.warn(f"a worker refuses: {reason}")
+        case Excluded(worker, reason):
+            log.warn(f"gets nothing to do: {reason}", worker=worker)
+        case Pruned(records, logs):
+            log.info(f"removed what ladder.toml keeps no longer: records of {records} matches, logs of {logs}")

@@ -8,6 +8,7 @@ from ladder.store.database.acts import Act, acts_of, is_frozen, last_act, note_a
 from ladder.store.database.boards import get_board, last_board, put_board
 from ladder.store.database.connection import Database, DatabaseError
 from ladder.store.database.copies import copy_from, copy_to, end_runners
+from ladder.store.database.counts import Counts, count_all
 from ladder.store.database.finals import (
     Final,
     FinalMatch,
@@ -57,6 +58,7 @@ from ladder.store.database.results import (
     set_rates,
     void_attempts,
 )
+from ladder.store.database.retention import overdue, prune
 from ladder.store.database.runners import SILENT_S, Runner, Watch, beat, join, leave, living, release_ended
 from ladder.store.database.schema import NEWEST, prepare
 from ladder.store.database.settings import get_settings, put_settings
@@ -112,6 +114,7 @@ __all__ = [
     "UNFIT",
     "WAITING",
     "Act",
+    "Counts",
     "Database",
     "DatabaseError",
     "Final",
@@ -138,6 +141,7 @@ __all__ = [
     "claim_exam",
     "copy_from",
     "copy_to",
+    "count_all",
     "count_queued",
     "count_todo",
     "end_exam",
@@ -170,7 +174,9 @@ __all__ = [
     "match_results",
     "matches_of_final",
     "note_act",
+    "overdue",
     "prepare",
+    "prune",
     "put_board",
     "put_bot",
     "put_file",

@@ -131,6 +131,7 @@ def _engine(url: str) -> Engine:
         cursor = connection.cursor()
         for pragma in (
             f"busy_timeout = {_BUSY_MS}",  # first: the next one may have to wait
+            "auto_vacuum = INCREMENTAL",  # counts before there is a table: what retention removes is given back
             "journal_mode = WAL",
             "synchronous = FULL",  # a commit is on the disk when it returns
             "foreign_keys = ON",
