@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from arena.ladder.service import Benched, Exam, Excluded, Match, Rated, Refused, Service, Void
 from arena.ladder.settings import LadderError
-from ladder.runner import Idle
 from ladder.store.database import DatabaseError, count_all
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class Metrics:
         self._events = {"void": 0, "refused": 0, "benched": 0, "excluded": 0}
         self._rated = 0
 
-    def hear(self, event: "Event | Idle") -> None:
+    def hear(self, event: "Event") -> None:
         """Count what happened."""
         self._last = time.monotonic()
         match event:

@@ -111,7 +111,7 @@ class Rated:
     seconds: float
 
 
-Event = Match | Exam | Benched | Void | Refused | Excluded | Rated | Pruned
+Event = Match | Exam | Benched | Void | Refused | Excluded | Rated | Pruned | Idle
 
 
 class Service:
@@ -162,7 +162,7 @@ class Service:
         """Begin nothing more."""
         self.queue.stopping = True
 
-    def events(self) -> Generator[Event | Idle, None, None]:
+    def events(self) -> Generator[Event, None, None]:
         """Do what there is to do, and yield what happens, until `stop`. Raises DatabaseError, LadderError."""
         try:
             yield from self._beat()
@@ -178,7 +178,7 @@ class Service:
             with suppress(DatabaseError):
                 self.ladder.database.write(lambda connection: leave(connection, self.runner))
 
-    def _note(self, event: "Completed[Task, Played | Examined] | Voided[Task] | Idle") -> Iterator[Event | Idle]:
+    def _note(self, event: "Completed[Task, Played | Examined] | Voided[Task] | Idle") -> Iterator[Event]:
         match event:
             case Completed(task, Played() as played):
                 yield from self._keep(played)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from arena.ladder import Event, Metrics, Service
     from ladder.cluster import Tls
-    from ladder.runner import Idle
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 STATUS_S = 60.0  # between two lines on how it goes, where there is no terminal
@@ -147,7 +146,7 @@ def _serve(service: "Service", metrics: "Metrics", log: Journal, verbose: bool) 
     return 1 if in_vain >= IN_VAIN else 0
 
 
-def _say(event: "Event | Idle", log: Journal, verbose: bool) -> None:
+def _say(event: "Event", log: Journal, verbose: bool) -> None:
     from arena.ladder import Benched, Exam, Excluded, Match, Pruned, Refused, Void
 
     match event:
