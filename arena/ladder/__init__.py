@@ -2,6 +2,7 @@
 
 from arena.ladder.backup import backup, restore
 from arena.ladder.boxes import demand_boxes
+from arena.ladder.challenge import Challenge, challenge
 from arena.ladder.decisions import activate_version, disable_bot, set_frozen, set_void
 from arena.ladder.exam import Examined, ExamJob, examine_version
 from arena.ladder.examples import fault_example
@@ -19,10 +20,12 @@ from arena.ladder.finals import (
 from arena.ladder.fold import Fold
 from arena.ladder.gradebook import gradebook
 from arena.ladder.grades import Grade, Grades, grades
-from arena.ladder.known import known_bot, known_version, playing_version
+from arena.ladder.known import known_bot, known_owner, known_version, playing_version
 from arena.ladder.ladder import STAFF, Ladder, Play, create, open_ladder
 from arena.ladder.metrics import Metrics, address_of, serving
 from arena.ladder.owners import TakenIn, take_in_people
+from arena.ladder.recheck import Rechecked, recheck
+from arena.ladder.rerate import Change, Rerated, rerate
 from arena.ladder.retention import Pruned, overdue_now, prune_now
 from arena.ladder.roster import Person, one_person, parse_roster
 from arena.ladder.rounds import Rounds
@@ -33,6 +36,8 @@ from arena.ladder.submit import Taken, submit, submit_reference
 __all__ = [
     "STAFF",
     "Benched",
+    "Challenge",
+    "Change",
     "Deadline",
     "Event",
     "Exam",
@@ -51,7 +56,9 @@ __all__ = [
     "Play",
     "Pruned",
     "Rated",
+    "Rechecked",
     "Refused",
+    "Rerated",
     "Rounds",
     "Service",
     "Settings",
@@ -62,6 +69,7 @@ __all__ = [
     "address_of",
     "all_final_states",
     "backup",
+    "challenge",
     "commitment_file",
     "compare_finals",
     "create",
@@ -76,6 +84,7 @@ __all__ = [
     "hold_again",
     "hold_final",
     "known_bot",
+    "known_owner",
     "known_version",
     "one_person",
     "open_ladder",
@@ -84,6 +93,8 @@ __all__ = [
     "playing_version",
     "prune_now",
     "read_settings",
+    "recheck",
+    "rerate",
     "restore",
     "reveal",
     "serving",

@@ -1,4 +1,4 @@
-"""Bots, versions and matches as people name them: found, or refused with what was meant."""
+"""Owners, bots and versions as people name them: found, or refused with what was meant."""
 
 from difflib import get_close_matches
 
@@ -6,9 +6,19 @@ from sqlalchemy import Connection
 
 from arena.bots import shown
 from arena.ladder.settings import LadderError
-from ladder.store.database import FIT, KnownBot, Version, all_bots, find_bot, versions_of
+from ladder.store.database import FIT, KnownBot, Owner, Version, all_bots, all_owners, find_bot, find_owner, versions_of
 
-__all__ = ["known_bot", "known_version", "playing_version"]
+__all__ = ["known_bot", "known_owner", "known_version", "playing_version"]
+
+
+def known_owner(connection: Connection, login: str) -> Owner:
+    """Return the owner of a login. Raises LadderError."""
+    owner = find_owner(connection, login)
+    if owner is None:
+        near = get_close_matches(login, [each.login for each in all_owners(connection)], 1)
+        hint = f"Did you mean {shown(near[0])}?" if near else "Import the roster: arena ladder owners import"
+        raise LadderError(f'there is no owner "{shown(login)}".\n{hint}')
+    return owner
 
 
 def known_bot(connection: Connection, name: str) -> KnownBot:

@@ -2,18 +2,17 @@
 
 import time
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 from sqlalchemy import Connection
 
 from arena.bots import checked_name, intake, load, shown
+from arena.ladder.known import known_owner
 from arena.ladder.ladder import STAFF, Ladder
 from arena.ladder.settings import LadderError, Settings
 from ladder.store.database import (
     add_version,
     all_bots,
-    all_owners,
     find_bot,
     find_owner,
     put_bot,
@@ -52,12 +51,12 @@ def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> T
     """
     settings = ladder.settings
     with ladder.database.read() as connection:
-        _check_owner(connection, login)
+        known_owner(connection, login)
     bundle = intake(path, most_upload=settings.quotas.upload_mb << 20)
     now = ladder.clock()
 
     def act(connection: Connection) -> Taken:
-        owner = _check_owner(connection, login)
+        owner = known_owner(connection, login).id
         wanted = name or bundle.name
         _check_name(wanted)
         known = find_bot(connection, wanted)
@@ -107,17 +106,6 @@ def submit_reference(ladder: Ladder, argument: str) -> Taken:
         return Taken(bot.name, 1 + len(versions), version, False, None, None)
 
     return ladder.database.write(act)
-
-
-def _check_owner(connection: Connection, login: str) -> int:
-    """Return the id of an owner. Raises LadderError."""
-    owner = find_owner(connection, login)
-    if owner is None:
-        logins = [each.login for each in all_owners(connection)]
-        near = get_close_matches(login, logins, 1)
-        hint = f"Did you mean {near[0]}?" if near else "Import the roster: arena ladder owners import"
-        raise LadderError(f'there is no owner "{shown(login)}".\n{hint}')
-    return owner.id
 
 
 def _check_name(name: str) -> None:

@@ -8,7 +8,7 @@ free for them, so no submission waits for matches.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
@@ -41,7 +41,7 @@ from ladder.store.database import (
     release_exam,
 )
 
-__all__ = ["Queue", "Task", "do"]
+__all__ = ["Queue", "Task", "do", "exam_job", "references_for"]
 
 _PAUSE_S = 2.0  # after a failure of the host nothing new begins for so long: what failed may be coming back
 _LOOK_S = 0.5  # between two looks at a queue that was empty
@@ -200,34 +200,17 @@ class Queue:
 
     def _exam(self) -> Task | None:
         holding = [task.id for task in self._doing if task.exam]
-        ladder, play = self._ladder, self._ladder.play
+        ladder = self._ladder
 
         def act(connection: Connection) -> Task | None:
             version = claim_exam(connection, self._runner, holding)
             if version is None:
                 return None
-            playing = [each for each in active_versions(connection) if each.reference and each.bot != version.bot]
-            references = playing[: play.seats - 1]
+            references = references_for(connection, version, ladder.play.seats)
             cancel(connection, "its examination began anew", ladder.clock(), version.id, (QUALIFYING,))
             table = [version.id, *(each.id for each in references)]
             [match] = put_matches(connection, QUALIFYING, [table], ladder.clock())
-            job = ExamJob(
-                name=version.label,
-                archive=get_file(connection, version.digest, version.file),
-                digest=version.digest,
-                file=version.file,
-                terms=play.terms,
-                choice=play.sandbox,
-                seats=play.seats,
-                match_games=play.seats,
-                references=tuple(
-                    (portable_of(each), get_file(connection, each.built or each.digest, each.file))
-                    for each in references
-                ),
-                key=ladder.match_key(match),
-                match=match,
-            )
-            return Task(version.id, job)
+            return Task(version.id, exam_job(ladder, connection, version, references, match))
 
         return ladder.database.write(act)
 
@@ -237,3 +220,31 @@ def portable_of(version: Version) -> PortableBot:
     assert version.state == FIT
     assert version.words is not None
     return PortableBot(version.label, version.built or version.digest, version.words, version.file)
+
+
+def references_for(connection: Connection, version: Version, seats: int) -> list[Version]:
+    """Return whom a version plays its qualifying match against."""
+    playing = [each for each in active_versions(connection) if each.reference and each.bot != version.bot]
+    return playing[: seats - 1]
+
+
+def exam_job(
+    ladder: Ladder, connection: Connection, version: Version, references: Sequence[Version], match: int
+) -> ExamJob:
+    """Return a version's examination as it travels to a worker; `match` numbers its qualifying match."""
+    play = ladder.play
+    return ExamJob(
+        name=version.label,
+        archive=get_file(connection, version.digest, version.file),
+        digest=version.digest,
+        file=version.file,
+        terms=play.terms,
+        choice=play.sandbox,
+        seats=play.seats,
+        match_games=play.seats,
+        references=tuple(
+            (portable_of(each), get_file(connection, each.built or each.digest, each.file)) for each in references
+        ),
+        key=ladder.match_key(match),
+        match=match,
+    )

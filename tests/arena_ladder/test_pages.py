@@ -9,19 +9,7 @@ from click.testing import CliRunner
 from arena.cli import cli
 from arena.ladder import open_ladder
 from ladder.store.database import TABLES
-from tests.arena_ladder.term import BROKEN, LATE, Term, begun, hand_in, write
-
-
-@pytest.fixture(scope="module")
-def term(tmp_path_factory: pytest.TempPathFactory) -> Term:
-    """Give a ladder with a bot that is faulty in play, and one that is broken; don't change it."""
-    path = tmp_path_factory.mktemp("ladder")
-    made = begun(path)
-    hand_in(made, write(path / "late.py", LATE), "ada", "late")
-    hand_in(made, write(path / "broken.py", BROKEN), "bob", "broken")
-    made.run()
-    made.run(matches=6)
-    return made
+from tests.arena_ladder.term import Term, write
 
 
 def rated(term: Term, bot: str) -> list[int]:
@@ -139,14 +127,6 @@ def test_what_cannot_be_is_refused_in_words(term: Term, command: str, arguments:
     assert said in refused
     assert "Traceback" not in refused
     assert "\x1b" not in refused
-
-
-@pytest.fixture
-def own(tmp_path: Path, term: Term) -> Term:
-    """Give a copy of the ladder, which may be changed."""
-    import shutil
-
-    return Term(Path(shutil.copytree(term.path, tmp_path / "spring")))
 
 
 def test_an_owner_sees_who_took_the_bot_out_and_why(own: Term) -> None:

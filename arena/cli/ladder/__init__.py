@@ -4,6 +4,7 @@ import click
 
 from arena.cli.ladder.backup import backup, restore
 from arena.cli.ladder.bot import bot
+from arena.cli.ladder.challenge import challenge
 from arena.cli.ladder.decide import activate, disable, freeze, void
 from arena.cli.ladder.final import final
 from arena.cli.ladder.grades import grades
@@ -12,6 +13,8 @@ from arena.cli.ladder.log import log
 from arena.cli.ladder.match import match
 from arena.cli.ladder.matches import matches
 from arena.cli.ladder.owners import owners
+from arena.cli.ladder.recheck import recheck
+from arena.cli.ladder.rerate import rerate
 from arena.cli.ladder.run import run
 from arena.cli.ladder.standings import standings
 from arena.cli.ladder.submit import submit
@@ -38,6 +41,9 @@ for command in (
     disable,
     freeze,
     void,
+    challenge,
+    rerate,
+    recheck,
     backup,
     restore,
     final,

@@ -26,6 +26,7 @@ __all__ = [
     "WAITING",
     "QueuedMatch",
     "cancel",
+    "challenges_since",
     "claim",
     "count_todo",
     "fail",
@@ -177,6 +178,15 @@ def count_todo(connection: Connection, kinds: Sequence[str] = (RATED,)) -> dict[
         .group_by(matches.c.state)
     )
     return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def challenges_since(connection: Connection, owner: int, at: float) -> list[tuple[int, float]]:
+    """Return (id, when) of the challenges that an owner has asked for from a time on."""
+    mine = and_(matches.c.by == owner, matches.c.kind == CHALLENGE, matches.c.at >= at)
+    return [
+        (row[0], row[1])
+        for row in connection.execute(select(matches.c.id, matches.c.at).where(mine).order_by(matches.c.id))
+    ]
 
 
 def last_round(connection: Connection) -> int:

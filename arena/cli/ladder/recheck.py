@@ -1,0 +1,72 @@
+"""The command `arena ladder recheck`: versions that play are examined again."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arena.cli.ladder.opened import AS_JSON, FOLDER, acting, complete_bots, opened, print_json
+from arena.cli.out import write
+from arena.cli.run import cores
+
+if TYPE_CHECKING:
+    from arena.ladder import Rechecked
+
+
+@click.command()
+@FOLDER
+@click.argument("bots", metavar="[BOT]...", nargs=-1, shell_complete=complete_bots)
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Examinations side by side.  [number of cores]")
+@acting
+@AS_JSON
+def recheck(folder: Path, bots: tuple[str, ...], jobs: int | None, who: str, why: str, as_json: bool) -> None:
+    """Examine the versions that play again, after an update of the arena, say: all, or those of these bots.
+
+    Each version's outcomes are shown before and after. The first examination stays, and so does who plays; to stop a
+    version that fails: arena ladder disable. Exit code 1 if one would be unfit now, or couldn't be examined.
+    """
+    with opened(folder) as ladder:
+        from arena.ladder import demand_boxes
+        from arena.ladder import recheck as again
+        from arena.run import open_executor
+
+        demand_boxes(ladder)
+        found = []
+        with open_executor(ladder.play.sandbox, jobs or cores()) as pool:
+            for each in again(ladder, pool, bots, who, why):
+                found.append(each)
+                if not as_json:
+                    _print(each)
+    if as_json:
+        print_json([_json(each) for each in found])
+    sys.exit(1 if any(each.reason is not None or each.trouble is not None for each in found) else 0)
+
+
+def _print(each: "Rechecked") -> None:
+    from arena.bots import shown
+    from arena.cli.check import step_lines
+
+    if each.trouble is not None:
+        write(f"{shown(each.label)}: could not be examined: {shown(each.trouble)}")
+        return
+    word = "fit, as before" if each.reason is None else f"unfit now: {shown(each.reason)}"
+    write(f"{shown(each.label)}: {word}")
+    for name, before, after in each.changed:
+        write(f"  {name}: {before} before, {after} now")
+    for step in each.after:
+        if step.outcome == "failed":
+            write("\n".join(step_lines(step)))
+
+
+def _json(each: "Rechecked") -> dict[str, Any]:
+    from arena.cli.check import step_json
+
+    return {
+        "version": each.label,
+        "reason": each.reason,
+        "trouble": each.trouble,
+        "changed": [list(change) for change in each.changed],
+        "before": [step_json(step) for step in each.before],
+        "after": [step_json(step) for step in each.after],
+    }

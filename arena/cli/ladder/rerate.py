@@ -1,0 +1,73 @@
+"""The command `arena ladder rerate`: the table from all results, beside the one that was kept."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arena.cli.ladder.opened import AS_JSON, FOLDER, opened, print_json
+from arena.cli.ladder.words import interval, ranks
+from arena.cli.out import Column, counted, note, show, table
+
+if TYPE_CHECKING:
+    from arena.ladder import Rerated
+    from ladder.standings import Row
+
+
+@click.command()
+@FOLDER
+@AS_JSON
+def rerate(folder: Path, as_json: bool) -> None:
+    """Rebuild the table from all results, and compare it with the one that was kept.
+
+    The rebuilt one is kept. Exit code 1 if it is another, though it is of the same matches and versions.
+    """
+    with opened(folder) as ladder:
+        from arena.ladder import rerate as rebuild
+
+        found = rebuild(ladder)
+    if as_json:
+        from dataclasses import asdict
+
+        told: dict[str, Any] = {"same": found.same, "largest": found.largest, "news": found.news}
+        told |= {"matches": found.after.matches, "games": found.after.games}
+        told["changes"] = [
+            {"version": each.label, **{name: _plain(row) for name, row in asdict(each).items() if name != "label"}}
+            for each in found.changes
+        ]
+        print_json(told)
+    else:
+        note(_told(found))
+        if found.changes:
+            show(table(_COLUMNS, [(each.label, *_cells(each.before), *_cells(each.after)) for each in found.changes]))
+    sys.exit(1 if found.same is False else 0)
+
+
+_COLUMNS = (
+    Column("version", least=12),
+    *(Column(f"{name}\n{when}", number=True) for when in ("before", "now") for name in ("ranks", "rating", "share")),
+)
+
+
+def _told(found: "Rerated") -> str:
+    of = f"{found.after.games} games in {counted(found.after.matches, 'match', 'es')}"
+    if found.before is None:
+        return f"the table is of {of}; there was none before"
+    if found.same is not None:
+        words = "the same as" if found.same else "another than"
+        return f"rebuilt from {of}: {words} the one that was kept, which differs by {found.largest:.2g} at most"
+    if found.news:
+        more = "more" if found.news > 0 else "fewer"
+        return f"rebuilt from {of}: {abs(found.news)} {more} than the one that was kept knew"
+    return f"rebuilt from {of}: other versions play than in the one that was kept"
+
+
+def _cells(row: "Row | None") -> tuple[str, str, str]:
+    if row is None:
+        return "-", "-", "-"
+    return ranks(*row.ranks), interval(row.rating, 1, 2), interval(row.adjusted, 100, 2)
+
+
+def _plain(row: dict[str, Any] | None) -> dict[str, Any] | None:
+    return None if row is None else {name: value for name, value in row.items() if name != "owner"}
