@@ -13,7 +13,7 @@ PYTEST := $(BIN)/python -m pytest
 PARALLEL = -n $(WORKERS) --no-loadscope-reorder
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder tests/test_docs.py tests/test_boundaries.py
 
-.PHONY: run quick test test-boxes attack setup check lint bench soak soak-boxes soak-numbers format clean
+.PHONY: run quick test test-boxes attack setup check lint bench soak soak-boxes soak-numbers soak-ladder format clean
 
 # $(call tests,SELECTION): side by side what may be, then alone what measures time. Exit status 5: none was selected.
 define tests
@@ -67,6 +67,10 @@ soak-boxes: $(VENV)/.dev
 # 24,000 games of the sample bots as the truth, and shorter runs cut from them: a quarter of an hour, the second time a minute.
 soak-numbers: $(VENV)/.dev
 	$(BIN)/python -m tests.bench.real arena-runs/truth
+
+# Kills a ladder's runners, workers and database 50 times each: about an hour.
+soak-ladder: $(VENV)/.dev
+	ARENA_SOAK_KILLS=50 $(PYTEST) --timeout 0 tests/arena_ladder/test_kills.py tests/arena_ladder/test_kills_on_dask.py --no-header
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

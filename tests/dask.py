@@ -61,6 +61,12 @@ class Cluster:
                     return process
             time.sleep(0.02)
 
+    def kill_scheduler(self) -> None:
+        """Kill the scheduler that was started last; the workers end with it."""
+        scheduler = next(each for each in reversed(self._started) if "distributed.cli.dask_scheduler" in each.args)
+        scheduler.kill()
+        scheduler.wait(LIMIT_S)
+
     def start_worker(
         self, *words: str, cwd: Path | None = None, root: Path = ROOT, **environment: str
     ) -> "subprocess.Popen[bytes]":

@@ -112,7 +112,7 @@ class Place:
         process = subprocess.Popen(
             [sys.executable, "-P", "-W", "error", "-m", "arena.cli", *in_process(arguments)],
             cwd=self.folder,
-            env=self._environment(environment),
+            env=self.environment(environment),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -145,8 +145,9 @@ class Place:
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
         return Ran(result.exit_code, result.stdout, result.stderr)
 
-    def _environment(self, more: dict[str, str]) -> dict[str, str]:
-        return {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(self.tmp), "COLUMNS": "80", **more}
+    def environment(self, more: dict[str, str] | None = None) -> dict[str, str]:
+        """Return what a program of the place has in its environment."""
+        return {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(self.tmp), "COLUMNS": "80", **(more or {})}
 
     def twin(self, run: str, name: str) -> None:
         """Make the folder of a run that has the key of another and has played nothing: --resume plays the same games.

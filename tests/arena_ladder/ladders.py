@@ -1,0 +1,89 @@
+"""Ladders for tests, in a user's place, and runners of them that can be killed."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import func, select
+
+from arena.coup import PRESETS
+from arena.ladder import Ladder, Play, Service, create, open_ladder, submit, submit_reference
+from arena.referee import Terms
+from arena.run import open_executor
+from arena.sandbox import Choice
+from ladder.store.database import TABLES, Owner, put_owners
+from tests.place import ROOT, Place
+
+PLAY = Play(Terms(rules=PRESETS["coup"]), Choice("process"), seats=2, match_games=2)
+
+
+def ladder_in(place: Place, url: str | None = None, bots: Sequence[str] = ("ada", "bob"), play: Play = PLAY) -> Path:
+    """Make a ladder with two quick references; each of the quick bots has an owner of its name. Nothing is examined."""
+    folder = place.folder / "spring"
+    with closing(create(folder, play, url)) as ladder:
+        for name in ("one", "two"):
+            submit_reference(ladder, str(place.bot(f"{name}.py")))
+        owners(ladder, *bots)
+        for name in bots:
+            submit(ladder, place.bot(f"{name}.py"), name)
+    return folder
+
+
+def owners(ladder: Ladder, *logins: str) -> None:
+    """Add owners."""
+    people = [Owner(login, login, f"pseudonym of {login}") for login in logins]
+    ladder.database.write(lambda connection: put_owners(connection, people, 1.0))
+
+
+def examine(folder: Path) -> None:
+    """Examine all that waits."""
+    with closing(open_ladder(folder)) as ladder, open_executor(ladder.play.sandbox, 2) as pool:
+        list(Service(ladder, pool, until="examined").events())
+
+
+def cache(place: Place) -> dict[str, str]:
+    """Return the environment in which workers keep bots in the place."""
+    return {"ARENA_CACHE": str(place.folder / "cache")}
+
+
+def start_runner(place: Place, folder: Path, *words: object, **how: Any) -> "subprocess.Popen[str]":
+    """Start `arena ladder run` with two workers."""
+    return place.start("ladder", "run", folder, "--jobs", 2, *words, **{**how, **cache(place)})
+
+
+def run_on(place: Place, folder: Path, matches: int = 4) -> None:
+    """Let a runner play some matches, and end by itself."""
+    ran = place.end(start_runner(place, folder, "--matches", matches))
+    assert ran.code == 0, ran.err
+
+
+def played(ladder: Ladder) -> int:
+    """Count the matches that were played."""
+    matches = TABLES.tables["matches"]
+    query = select(func.count()).where(matches.c.cause == "played")
+    return ladder.database.look(lambda connection: connection.scalar(query) or 0)
+
+
+def more(ladder: Ladder, count: int = 1) -> Callable[[], bool]:
+    """Return a function that tells whether so many more matches were played."""
+    before = played(ladder)
+    return lambda: played(ladder) >= before + count
+
+
+def start_script(place: Place, module: str, *words: object) -> "subprocess.Popen[str]":
+    """Start a module of the tests as a program of the place."""
+    process = subprocess.Popen(
+        [sys.executable, "-W", "error", "-m", module, *map(str, words)],
+        cwd=place.folder,
+        env={**place.environment(), **cache(place), "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    place.started.append(process)
+    return process
