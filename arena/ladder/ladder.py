@@ -61,6 +61,7 @@ class Ladder:
         self.play = play
         self.clock = clock
         self._key = key
+        self._settings = Settings()
 
     @property
     def name(self) -> str:
@@ -70,7 +71,16 @@ class Ladder:
     @property
     def settings(self) -> Settings:
         """Return what ladder.toml says now. Raises LadderError."""
-        return read_settings(self.path)
+        self._settings = read_settings(self.path)
+        return self._settings
+
+    @property
+    def last_settings(self) -> Settings:
+        """Return what ladder.toml says, or said before it was changed to what can't be read: for what goes on."""
+        try:
+            return self.settings
+        except LadderError:
+            return self._settings
 
     @property
     def commitment(self) -> str:

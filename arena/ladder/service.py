@@ -205,7 +205,7 @@ class Service:
     def _keep(self, played: Played) -> Iterator[Event]:
         match = _with_spent(played)
         now = self.ladder.clock()
-        bench = self.ladder.settings.benching.matches
+        bench = self.ladder.last_settings.benching.matches
 
         def act(connection: Connection) -> tuple[bool, list[Benched]]:
             new = keep_match(connection, match, now)

@@ -28,6 +28,9 @@ upload_mb = 16
 [benching]
 matches = 5                 # a version that forfeits games in so many matches in a row doesn't play on
 
+[examinations]
+build_seconds = 120         # that a build may take
+
 [retention]                 # what rates is kept for ever
 records_days = 400
 logs_days = 60
@@ -80,6 +83,12 @@ class Benching(_Table):
     """When a version that forfeits doesn't play on."""
 
     matches: Annotated[int, Field(ge=1)] = 5
+
+
+class Examinations(_Table):
+    """How long what a submission brings along may take."""
+
+    build_seconds: Annotated[int, Field(ge=1, le=3600)] = 120
 
 
 class Retention(_Table):
@@ -136,6 +145,7 @@ class Settings(_Table):
     database: str = "sqlite:///ladder.db"
     quotas: Quotas = Quotas()
     benching: Benching = Benching()
+    examinations: Examinations = Examinations()
     retention: Retention = Retention()
     deadlines: tuple[Deadline, ...] = ()
     grades: Grading = Grading()

@@ -247,4 +247,5 @@ def exam_job(
         ),
         key=ladder.match_key(match),
         match=match,
+        build_s=ladder.last_settings.examinations.build_seconds,
     )

@@ -82,7 +82,7 @@ def run(
                 log.info(f"serves {folder} as process {os.getpid()}{f', metrics at {url}' if url else ''}")
                 _stop_politely(service, log)
                 try:
-                    status = _serve(service, told, log, verbose)
+                    status = _serve(service, told, log, verbose, alone=scheduler is None)
                 except KeyboardInterrupt:
                     log.warn("stopped at once: what was being played will be played again")
                     status = 130
@@ -113,11 +113,11 @@ def _stop_politely(service: "Service", log: Journal) -> None:
         signal.signal(number, asked)
 
 
-def _serve(service: "Service", metrics: "Metrics", log: Journal, verbose: bool) -> int:
-    """Serve until there is an end; return the exit code."""
+def _serve(service: "Service", metrics: "Metrics", log: Journal, verbose: bool, alone: bool) -> int:
+    """Serve until there is an end; return the exit code. `alone`: who refuses is this machine, and no other helps."""
     from arena.ladder import Exam, Match, Refused, Void
 
-    played, in_vain = 0, 0
+    played, in_vain, failed = 0, 0, False
 
     def line() -> str:
         games = played * service.ladder.play.match_games
@@ -137,13 +137,17 @@ def _serve(service: "Service", metrics: "Metrics", log: Journal, verbose: bool) 
                     played, in_vain = played + new, 0
                 case Exam():
                     in_vain = 0
+                case Refused() if alone and not failed:
+                    failed = True
+                    service.stop()
                 case Void() | Refused():
                     in_vain += 1
             tell()
-            if in_vain >= IN_VAIN:
+            if in_vain >= IN_VAIN and not failed:
+                failed = True
                 log.error(f"{IN_VAIN} attempts failed in a row, so it's this machine: see arena doctor")
                 service.stop()
-    return 1 if in_vain >= IN_VAIN else 0
+    return 1 if failed else 0
 
 
 def _say(event: "Event", log: Journal, verbose: bool) -> None:

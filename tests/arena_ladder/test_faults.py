@@ -1,0 +1,261 @@
+"""What else befalls a ladder: full disks, clocks that are set back, bots that hang, uploads that are cut off."""
+
+import io
+import itertools
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from arena.bots import BotError
+from arena.ladder import Benched, Exam, Ladder, Service, open_ladder, submit
+from arena.run import open_executor
+from ladder.store.database import active_versions, acts_of, find_bot, get_file, last_board, versions_of
+from tests.arena_ladder.invariants import demand_sound
+from tests.arena_ladder.ladders import examine, ladder_in, more, owners, played, run_on, start_runner
+from tests.place import BOT, Place
+
+Needs = Callable[[str, str | None], None]
+
+
+FILES = 400  # inodes of the small disk: more than a ladder needs, and soon used up
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path, needs: Needs) -> Iterator[Path]:
+    """Give a file system of 8 MB and 400 files, which only root can make."""
+    needs("a file system of our own", None if os.geteuid() == 0 and sys.platform == "linux" else "root alone mounts")
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size=8m,nr_inodes={FILES},mode=1777", "tmpfs", str(folder)]
+    done = subprocess.run(mount, capture_output=True, text=True, timeout=60, check=False)
+    needs("a file system of our own", done.stderr.strip() or None if done.returncode else None)
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True, timeout=60)
+
+
+def fill(folder: Path) -> None:
+    """Use up all blocks, then all files."""
+    folder.mkdir()
+    with suppress(OSError), (folder / "blocks").open("wb", 0) as file:
+        while True:
+            file.write(bytes(1 << 12))
+    with suppress(OSError):
+        for number in range(2 * FILES):
+            (folder / str(number)).touch()
+
+
+def test_a_full_disk_under_the_database_ends_the_runner_and_loses_nothing(place: Place, small_disk: Path) -> None:
+    """It says so in one line; once there is room, the next run goes on."""
+    folder = small_disk / "spring"
+    shutil.copytree(ladder_in(place), folder)
+    examine(folder)
+    process = start_runner(place, folder)
+    with closing(open_ladder(folder)) as ladder:
+        place.wait(more(ladder, 2), process=process)
+        fill(small_disk / "filler")
+        ran = place.end(process)
+        assert ran.code == 1
+        assert "make room on its disk" in ran.told[0]
+        assert len(ran.told) == 1
+        kept = played(ladder)
+        demand_sound(ladder, quiet=False)
+        shutil.rmtree(small_disk / "filler")
+        run_on(place, folder)
+        assert played(ladder) >= kept + 4
+        demand_sound(ladder)
+    place.demand_nothing_left()
+
+
+def test_a_full_disk_under_temporary_files_ends_the_runner(place: Place, small_disk: Path) -> None:
+    """It says what is full and what to do; no match is void by it, none given up."""
+    folder = ladder_in(place)
+    examine(folder)
+    process = start_runner(place, folder, TMPDIR=str(small_disk))
+    with closing(open_ladder(folder)) as ladder:
+        place.wait(more(ladder, 2), process=process)
+        fill(small_disk / "filler")
+        ran = place.end(process)
+        assert ran.code == 1
+        assert 0 < ran.err.count(f"no room for temporary files in {small_disk}") <= 2, "at most once a worker"
+        demand_sound(ladder)
+        shutil.rmtree(small_disk / "filler")
+        run_on(place, folder)
+        demand_sound(ladder)
+    place.demand_nothing_left()
+
+
+@contextmanager
+def serving(ladder: Ladder, jobs: int = 2, **how: object) -> Iterator[Service]:
+    with open_executor(ladder.play.sandbox, jobs) as pool:
+        yield Service(ladder, pool, **how)
+
+
+def test_a_clock_that_is_set_back_changes_nothing(place: Place) -> None:
+    """By two days, while it plays: what is submitted then is examined and plays, and the newest table is shown."""
+    folder = ladder_in(place)
+    with closing(open_ladder(folder)) as ladder:
+        clock = itertools.count(1_800_000_000.0, 0.1)
+        ladder.clock = lambda: next(clock)
+        with serving(ladder, matches=4) as service:
+            list(service.events())
+        before = ladder.database.look(last_board)
+        clock = itertools.count(1_800_000_000.0 - 2 * 86_400, 0.1)
+        owners(ladder, "eve")
+        submit(ladder, place.bot("eve.py"), "eve")
+        with serving(ladder, until="examined") as service:
+            exams = [event for event in service.events() if isinstance(event, Exam)]
+        assert [(event.label, event.reason) for event in exams][-1:] == [("eve@1", None)]
+        with serving(ladder, matches=4) as service:
+            list(service.events())
+        assert ladder.database.look(last_board) != before
+        assert played(ladder) >= 8
+        demand_sound(ladder)
+
+
+# --- bots that hang or crash ------------------------------------------------------------------------------------------
+
+MANIFEST = 'run = ["python3", "bot.py"]\nbuild = ["sh", "-c", "{build}"]\n'
+IN_CHECK = "import sys\nsys.stdin.read()\n"
+# Passes its examination; in rated matches, which come later, it leaves in the middle of each game.
+IN_PLAY = BOT.replace("import json, sys, zlib", "import json, os, sys, zlib").replace(
+    'elif message["type"] == "request":',
+    'elif message["type"] == "request":\n        if os.path.exists(SIGN):\n            WHAT',
+)
+
+
+def test_settings_that_cannot_be_read_end_no_runner(place: Place) -> None:
+    """They are being written; until then what they said before goes on."""
+    folder = ladder_in(place)
+    with closing(open_ladder(folder)) as ladder, serving(ladder, matches=3) as service:
+        toml = folder / "ladder.toml"
+        assert ladder.settings.benching.matches == 5
+        toml.write_text(toml.read_text().replace("matches = 5", "matches = "))
+        list(service.events())
+        assert played(ladder) >= 3
+
+
+def test_bots_that_hang_hold_nobody_up(place: Place) -> None:
+    """In the build, and in the check: they are unfit, with the reason, and the others play meanwhile."""
+    folder = ladder_in(place)
+    toml = folder / "ladder.toml"
+    toml.write_text(toml.read_text().replace("build_seconds = 120", "build_seconds = 3"))
+    with closing(open_ladder(folder)) as ladder:
+        owners(ladder, "eve", "dan")
+        (place.folder / "eve").mkdir()
+        (place.folder / "eve" / "bot.toml").write_text(MANIFEST.format(build="sleep 1000"))
+        place.bot("eve/bot.py")
+        submit(ladder, place.folder / "eve", "eve")
+        submit(ladder, place.bot("dan.py", IN_CHECK), "dan")
+        with serving(ladder, until="examined") as service:
+            exams = {event.label: event.reason or "" for event in service.events() if isinstance(event, Exam)}
+        assert "took longer than 3 s" in exams["eve@1"]
+        assert "hello" in exams["dan@1"]
+        assert exams["ada@1"] == exams["bob@1"] == ""
+        with serving(ladder, matches=2) as service:
+            list(service.events())
+        demand_sound(ladder)
+
+
+@pytest.mark.parametrize("what", ["sys.exit(3)", "sys.stdin.read()"], ids=["crashes", "hangs"])
+def test_a_bot_that_forfeits_again_and_again_is_benched(place: Place, what: str) -> None:
+    """Its owner sees why, the others play on, and a new version plays."""
+    folder = ladder_in(place)
+    sign = place.folder / "sign"
+    toml = folder / "ladder.toml"
+    toml.write_text(toml.read_text().replace("matches = 5 ", "matches = 2 "))
+    with closing(open_ladder(folder)) as ladder:
+        owners(ladder, "eve")
+        submit(ladder, place.bot("eve.py", IN_PLAY.replace("SIGN", repr(str(sign))).replace("WHAT", what)), "eve")
+        examine(folder)
+        sign.touch()
+        with serving(ladder) as service:
+            for event in service.events():
+                if isinstance(event, Benched):
+                    assert event == Benched("eve@1", "it forfeited games in its last 2 matches")
+                    service.stop()
+        with ladder.database.read() as connection:
+            bot = find_bot(connection, "eve")
+            assert bot is not None
+            assert bot.active is None
+            told = acts_of(connection, bot=bot.id)[-1]
+            assert (told.who, told.what, told.why) == ("ladder", "bench", "it forfeited games in its last 2 matches")
+            assert len(active_versions(connection)) == 4
+        run_on(place, folder)
+        submit(ladder, place.bot("eve.py"), "eve")
+        examine(folder)
+        with ladder.database.read() as connection:
+            assert "eve@2" in [version.label for version in active_versions(connection)]
+        demand_sound(ladder)
+
+
+# --- uploads ----------------------------------------------------------------------------------------------------------
+
+
+def archive_of(kind: str) -> bytes:
+    """Return an archive with a bot."""
+    made = io.BytesIO()
+    text = BOT.encode() + b"# " + os.urandom(50_000).hex().encode()
+    if kind == "zip":
+        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("bot.py", text)
+    else:
+        with tarfile.open(fileobj=made, mode=f"w:{kind}") as archive:
+            member = tarfile.TarInfo("bot.py")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text))
+    return made.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["zip", "", "gz", "xz"])
+def test_an_upload_that_is_cut_off_is_refused_in_words(place: Place, kind: str) -> None:
+    """Wherever it is cut; nothing is taken in, and the whole one is taken in afterwards."""
+    folder = ladder_in(place)
+    whole = archive_of(kind)
+    path = place.folder / ("eve.zip" if kind == "zip" else f"eve.tar{'.' if kind else ''}{kind}")
+    with closing(open_ladder(folder)) as ladder:
+        owners(ladder, "eve")
+        for size in (0, 1, 100, 600, len(whole) // 2, len(whole) - 600):
+            path.write_bytes(whole[:size])
+            with pytest.raises(BotError):
+                submit(ladder, path, "eve", "eve")
+            with ladder.database.read() as connection:
+                assert find_bot(connection, "eve") is None
+        path.write_bytes(whole)
+        assert submit(ladder, path, "eve", "eve").label == "eve@1"
+        demand_sound(ladder)
+
+
+def test_a_submission_that_is_killed_is_taken_in_whole_or_not_at_all(place: Place) -> None:
+    """At any moment; and what it left in temporary files goes with the next examination."""
+    folder = ladder_in(place, bots=())
+    chance = random.Random(3301)
+    with closing(open_ladder(folder)) as ladder:
+        owners(ladder, "eve")
+        for number in range(6):
+            bot = place.bot("eve.py", f"{BOT}# {number}\n")
+            process = place.start("ladder", "submit", folder, bot, "--owner", "eve")
+            time.sleep(chance.uniform(0.3, 1.5))
+            process.kill()
+            place.end(process)
+            demand_sound(ladder, quiet=False)
+        assert place.run("ladder", "submit", folder, place.bot("eve.py"), "--owner", "eve").code == 0
+        assert place.end(start_runner(place, folder, "--until", "examined")).code == 0
+        with ladder.database.read() as connection:
+            found = find_bot(connection, "eve")
+            assert found is not None
+            versions = versions_of(connection, found.id)
+            assert [version.number for version in versions] == list(range(1, len(versions) + 1))
+            assert all(get_file(connection, version.digest, version.file) for version in versions)
+            assert [version.state for version in versions] == ["fit"] * len(versions)
+        demand_sound(ladder)
+    place.demand_nothing_left()
