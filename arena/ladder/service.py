@@ -24,6 +24,7 @@ from ladder.runner import Completed, Idle, Voided, run
 from ladder.store import PlayedMatch, Spent
 from ladder.store.database import (
     QUALIFYING,
+    RATED,
     SILENT_S,
     DatabaseError,
     Watch,
@@ -215,7 +216,7 @@ class Service:
                     found = find_version(connection, version)
                     why = f"it forfeited games in its last {bench} matches"
                     rest(connection, found.bot, "bench", "ladder", why, now)
-                    cancel(connection, f"{found.label} is benched", now, version=version)
+                    cancel(connection, f"{found.label} is benched", now, version, (RATED,))
                     benched.append(Benched(found.label, why))
             return new, benched
 
