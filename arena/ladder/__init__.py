@@ -3,6 +3,7 @@
 from arena.ladder.backup import backup, restore
 from arena.ladder.boxes import demand_boxes
 from arena.ladder.challenge import Challenge, challenge
+from arena.ladder.checkup import Finding, Health, check_up
 from arena.ladder.decisions import activate_version, disable_bot, set_frozen, set_void
 from arena.ladder.exam import Examined, ExamJob, examine_version
 from arena.ladder.examples import fault_example
@@ -45,9 +46,11 @@ __all__ = [
     "Examined",
     "Excluded",
     "FinalState",
+    "Finding",
     "Fold",
     "Grade",
     "Grades",
+    "Health",
     "Ladder",
     "LadderError",
     "Match",
@@ -70,6 +73,7 @@ __all__ = [
     "all_final_states",
     "backup",
     "challenge",
+    "check_up",
     "commitment_file",
     "compare_finals",
     "create",

@@ -6,6 +6,7 @@ from arena.cli.ladder.backup import backup, restore
 from arena.cli.ladder.bot import bot
 from arena.cli.ladder.challenge import challenge
 from arena.cli.ladder.decide import activate, disable, freeze, void
+from arena.cli.ladder.doctor import doctor
 from arena.cli.ladder.final import final
 from arena.cli.ladder.grades import grades
 from arena.cli.ladder.init import init
@@ -33,6 +34,7 @@ for command in (
     submit,
     run,
     standings,
+    doctor,
     bot,
     match,
     matches,

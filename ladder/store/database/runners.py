@@ -105,9 +105,14 @@ class Watch:
         return dead
 
 
+def is_here(runner: Runner) -> bool:
+    """Tell whether a runner is, or was, a process of this machine since it was started."""
+    return runner.host == _host()
+
+
 def gone(runner: Runner) -> bool:
     """Tell whether a runner of this machine is no more; of another machine nothing is known."""
-    return runner.host == _host() and _started(runner.pid) != runner.started
+    return is_here(runner) and _started(runner.pid) != runner.started
 
 
 def _host() -> str:
