@@ -17,7 +17,7 @@ _COLOURS = {"ok": "green", "note": "yellow", "fail": "red"}
 
 @click.command()
 @FOLDER
-@click.option("--deep", is_flag=True, help="Read all results, too: are sums and table what they should be?")
+@click.option("--deep", is_flag=True, help="Read all results, too: sums and table must be theirs.")
 @click.option("--prune", is_flag=True, help="First remove records and logs that ladder.toml keeps no longer.")
 @AS_JSON
 def doctor(folder: Path, deep: bool, prune: bool, as_json: bool) -> None:
