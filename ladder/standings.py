@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from ladder.rating import Estimate, Field, rate
+from ladder.rating import Estimate, Field, decided, favours, rate, transitivity
 
 if TYPE_CHECKING:
     from ladder.rating import Fit, Start
     from ladder.rating.matches import Matches
 
-__all__ = ["Contestant", "Counts", "Row", "Standings", "standings"]
+__all__ = ["Contestant", "Counts", "Favoured", "Findings", "Row", "Standings", "Verdict", "findings", "standings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,50 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Verdict:
+    """Who leads by share, and whether it is, with 95 %, within 2 points of the best. leader: a label, None if unknown.
+
+    probability: that it is, at least.
+    """
+
+    leader: str | None
+    probability: float
+    decided: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Favoured:
+    """What two owners' bots won where both sat, beside what all games make one expect. For the teacher alone.
+
+    owners: logins; the first gives to the second, or, where not `gives`, both gain. p: at most so likely is it that a
+    field in which nobody favours anybody shows a pair as clear as this.
+    """
+
+    owners: tuple[str, str]
+    gives: bool
+    games: int
+    matches: int
+    wins: tuple[float, float]
+    expected: tuple[float, float]
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What else the first `games` games say of the field; it is looked for whenever they have grown by a twentieth.
+
+    part: of what decides between two bots, how much isn't strength, 0 to 1. gamma: its standard deviation, in
+    log-strength. cycle: three versions of which each beats the next, and the last the first; None beyond chance.
+    """
+
+    games: int
+    part: Estimate
+    gamma: Estimate
+    cycle: tuple[str, ...] | None
+    favours: tuple[Favoured, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Standings:
     """The table, best first. `fair` is the share that each would win if all were equal.
 
@@ -80,6 +124,8 @@ class Standings:
     games: int
     matches: int
     at: float
+    verdict: Verdict | None = None
+    findings: Findings | None = None
 
     def to_json(self) -> str:
         """Return the table as JSON."""
@@ -89,7 +135,23 @@ class Standings:
     def from_json(cls, text: str) -> "Standings":
         """Return the table that `to_json` wrote."""
         values = json.loads(text)
+        verdict, found = values.get("verdict"), values.get("findings")
+        values["verdict"] = None if verdict is None else Verdict(**verdict)
+        values["findings"] = None if found is None else _findings(found)
         return cls(**{**values, "rows": tuple(map(_row, values["rows"]))})
+
+
+def _findings(values: dict[str, Any]) -> Findings:
+    pairs = ("owners", "wins", "expected")
+    return Findings(
+        games=values["games"],
+        part=Estimate(**values["part"]),
+        gamma=Estimate(**values["gamma"]),
+        cycle=None if values["cycle"] is None else tuple(values["cycle"]),
+        favours=tuple(
+            Favoured(**{**each, **{name: tuple(each[name]) for name in pairs}}) for each in values["favours"]
+        ),
+    )
 
 
 def _row(values: dict[str, Any]) -> Row:
@@ -151,4 +213,28 @@ def standings(
             )
         )
     games = int(matches.games.sum())
-    return Standings(tuple(rows), 1 / seats, games, len(matches.games), at), fit
+    found = decided(fit)
+    leader = None if found.leader is None else contestants[found.leader].label
+    verdict = Verdict(leader, found.probability, found.decided)
+    return Standings(tuple(rows), 1 / seats, games, len(matches.games), at, verdict), fit
+
+
+def findings(contestants: Sequence[Contestant], fit: "Fit") -> Findings:
+    """Return how far the field is from being ordered by strength, and whose bots favour whose. `fit` is of these."""
+    style = transitivity(fit)
+    owners = sorted({each.owner for each in contestants})
+    number = {owner: place for place, owner in enumerate(owners)}
+    author = {place: number[each.owner] for place, each in enumerate(contestants)}
+    return Findings(
+        games=int(fit.matches.games.sum()),
+        part=style.part,
+        gamma=style.gamma,
+        cycle=None if style.cycle is None else tuple(contestants[bot].label for bot in style.cycle.bots),
+        favours=tuple(
+            Favoured(
+                (owners[each.bots[0]], owners[each.bots[1]]), each.gives, each.games, each.matches, each.wins,
+                each.expected, each.p,
+            )
+            for each in favours(fit, style, author)
+        ),
+    )  # fmt: skip

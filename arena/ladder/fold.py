@@ -5,12 +5,13 @@ nothing about the numbers, which a new fold over everything gives, too (`arena l
 """
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
 from arena.ladder.seats import Seats
-from ladder.standings import Contestant, Standings, standings
+from ladder.standings import Contestant, Findings, Standings, findings, standings
 from ladder.store.database import Version, fit_versions, last_act, put_board, rated_seats
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from ladder.rating import Fit, Start
 
 __all__ = ["Fold", "contestants_of"]
+
+GROWN = 1.05  # games, since findings were looked for: in a large field that takes longer than a fold
 
 
 class Fold:
@@ -28,6 +31,7 @@ class Fold:
         self._start: Start | None = None
         self._known: tuple[object, ...] | None = None
         self._voids = 0
+        self._findings: Findings | None = None
         self.table: Standings | None = None
         self.fit: Fit | None = None
         self._torn = False  # a look was cut short: what was read is a part of what there is
@@ -36,7 +40,7 @@ class Fold:
     @property
     def decided(self) -> bool:
         """Whether the leader is, with 95 %, within 2 points of the best share."""
-        return False  # TODO
+        return self.table is not None and self.table.verdict is not None and self.table.verdict.decided
 
     def update(self) -> int:
         """Bring the table up to what has ended and who plays; return how many games it is of."""
@@ -68,7 +72,10 @@ class Fold:
     def _compute(self, contestants: list[Contestant], now: float) -> None:
         counts, matches = self._seats.counts(contestants), self._seats.matches(contestants)
         seats = self._ladder.play.seats
-        self.table, self.fit = standings(contestants, counts, matches, seats, now, self._start)
+        table, self.fit = standings(contestants, counts, matches, seats, now, self._start)
+        if self._findings is None or not 1 <= table.games / max(1, self._findings.games) < GROWN:
+            self._findings = findings(contestants, self.fit)
+        self.table = replace(table, findings=self._findings)
         self._start = self.fit.start
 
 
