@@ -6,8 +6,8 @@ come first. It finds a student by ID, SIS User ID, SIS Login ID or name. (Source
 Moodle lets the teacher map the columns: one that identifies (username, email address or ID number), grade and feedback.
 Feedback and grade have to be mapped together, or the grades are lost. (Source: docs.moodle.org, Grade import.)
 
-A cell that a spreadsheet would take for a formula begins with an apostrophe. Logins and the like never need one: the
-roster refuses such.
+A cell that a spreadsheet would take for a formula begins with an apostrophe; what can't be printed is an escape. Logins
+and the like need neither: the roster refuses such.
 """
 
 import csv
@@ -15,11 +15,12 @@ import io
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+from arena.bots import shown
 from arena.ladder.grades import Grade, Grades
 
 __all__ = ["FORMATS", "gradebook"]
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@")
 
 Cell = str | float | int | None
 
@@ -83,5 +84,5 @@ def _cell(cell: Cell) -> str:
         return ""
     if isinstance(cell, float):
         return f"{cell:.4f}".rstrip("0").rstrip(".")
-    text = str(cell)
+    text = shown(cell) if isinstance(cell, str) else str(cell)
     return f"'{text}" if text.startswith(_FORMULA) else text
