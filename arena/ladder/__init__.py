@@ -7,6 +7,7 @@ from arena.ladder.checkup import Finding, Health, check_up
 from arena.ladder.decisions import activate_version, disable_bot, set_frozen, set_void
 from arena.ladder.exam import Examined, ExamJob, examine_version
 from arena.ladder.examples import fault_example
+from arena.ladder.export import STANDINGS_COLUMNS, export, standings_cells, write_csv
 from arena.ladder.finals import (
     FinalState,
     all_final_states,
@@ -36,6 +37,7 @@ from arena.ladder.submit import Taken, submit, submit_reference
 
 __all__ = [
     "STAFF",
+    "STANDINGS_COLUMNS",
     "Benched",
     "Challenge",
     "Change",
@@ -80,6 +82,7 @@ __all__ = [
     "demand_boxes",
     "disable_bot",
     "examine_version",
+    "export",
     "fault_example",
     "final_proof",
     "final_state",
@@ -104,7 +107,9 @@ __all__ = [
     "serving",
     "set_frozen",
     "set_void",
+    "standings_cells",
     "submit",
     "submit_reference",
     "take_in_people",
+    "write_csv",
 ]

@@ -5,10 +5,13 @@ reader. Reading one takes the same time after a million games as after a thousan
 """
 
 from ladder.pages.bot import BotPage, Sums, VersionSums, bot_page
+from ladder.pages.lists import MATCH_COLUMNS, VERSION_COLUMNS, match_rows, version_rows
 from ladder.pages.match import MatchLine, MatchPage, SeatLine, find_match, last_matches, match_page
 from ladder.pages.trend import Trend, shares_at, trend
 
 __all__ = [
+    "MATCH_COLUMNS",
+    "VERSION_COLUMNS",
     "BotPage",
     "MatchLine",
     "MatchPage",
@@ -20,6 +23,8 @@ __all__ = [
     "find_match",
     "last_matches",
     "match_page",
+    "match_rows",
     "shares_at",
     "trend",
+    "version_rows",
 ]

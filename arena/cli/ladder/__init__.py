@@ -7,6 +7,7 @@ from arena.cli.ladder.bot import bot
 from arena.cli.ladder.challenge import challenge
 from arena.cli.ladder.decide import activate, disable, freeze, void
 from arena.cli.ladder.doctor import doctor
+from arena.cli.ladder.export import export
 from arena.cli.ladder.final import final
 from arena.cli.ladder.grades import grades
 from arena.cli.ladder.init import init
@@ -46,6 +47,7 @@ for command in (
     challenge,
     rerate,
     recheck,
+    export,
     backup,
     restore,
     final,

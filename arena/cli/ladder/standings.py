@@ -1,6 +1,5 @@
 """The command `arena ladder standings`: the table."""
 
-import csv
 import io
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
@@ -192,24 +191,8 @@ def _json(found: "Standings", trends: "Mapping[str, Trend]", names: bool) -> dic
 
 
 def _csv(found: "Standings", trends: "Mapping[str, Trend]", names: bool) -> str:
+    from arena.ladder import STANDINGS_COLUMNS, standings_cells, write_csv
+
     out = io.StringIO()
-    write_csv(out, found, trends, names)
+    write_csv(out, STANDINGS_COLUMNS, (standings_cells(row, trends.get(row.bot), names) for row in found.rows))
     return out.getvalue().rstrip("\n")
-
-
-def write_csv(out: Any, found: "Standings", trends: "Mapping[str, Trend]", names: bool) -> None:
-    """Write the table as CSV: shares of 1, the time in seconds since 1970."""
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(
-        ["best_rank", "worst_rank", "bot", "version", "owner", "rating", "rating_low", "rating_high", "share",
-         "share_low", "share_high", "since_1_day", "since_7_days", "games", "faults", "forfeits", "submitted"]
-    )  # fmt: skip
-    for row in found.rows:
-        share = (row.adjusted.value, row.adjusted.low, row.adjusted.high) if row.adjusted else (None, None, None)
-        rating = (row.rating.value, row.rating.low, row.rating.high)
-        moved = trends.get(row.bot)
-        since = (None, None) if moved is None else (moved.day, moved.week)
-        writer.writerow(
-            [*row.ranks, row.bot, row.number, row.owner if names else row.pseudonym, *rating, *share, *since,
-             row.games, row.faults, row.forfeits, row.since]
-        )  # fmt: skip

@@ -59,6 +59,7 @@ from ladder.store.database.queue import (
 )
 from ladder.store.database.results import (
     Seat,
+    all_results,
     exchanges_of,
     faulty_games,
     forfeits_lately,
@@ -97,6 +98,7 @@ from ladder.store.database.versions import (
     get_file,
     get_steps,
     ids_of_labels,
+    labels_of_ids,
     put_bot,
     put_file,
     release_exam,
@@ -149,6 +151,7 @@ __all__ = [
     "all_bots",
     "all_finals",
     "all_owners",
+    "all_results",
     "beat",
     "cancel",
     "challenges_since",
@@ -184,6 +187,7 @@ __all__ = [
     "join",
     "keep_match",
     "key_of_final",
+    "labels_of_ids",
     "last_act",
     "last_board",
     "last_round",

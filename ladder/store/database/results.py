@@ -4,8 +4,10 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
 
-from sqlalchemy import Connection, and_, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Table, and_, delete, func, insert, select, update
 
 from ladder.results import GameResult
 from ladder.store.database.queue import ENDED, FINAL, PLAYED, RATED
@@ -21,11 +23,13 @@ from ladder.store.database.tables import (
     versions,
     voids,
 )
+from ladder.store.database.versions import labels_of_ids
 from ladder.store.exchange import FEW, KeptExchange
 from ladder.store.store import PlayedMatch, Spent
 
 __all__ = [
     "Seat",
+    "all_results",
     "exchanges_of",
     "faulty_games",
     "forfeits_lately",
@@ -39,6 +43,7 @@ __all__ = [
 ]
 
 _RATING = (RATED, FINAL)
+_AT_A_TIME = 1000  # rows of a stream in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,33 +196,71 @@ def _digits(places: Sequence[int]) -> str:
 
 def match_results(connection: Connection, match: int) -> tuple[GameResult, ...]:
     """Return the results of a match that was played, without the games of none. Raises KeyError if it wasn't."""
-    table = [label for label, _ in _labels(connection, match)]
-    told: dict[int, list[tuple[int, str, int]]] = {}
-    fault_rows = select(faults.c.game, faults.c.seat, faults.c.code, faults.c.count)
-    for game, seat, code, count in connection.execute(
-        fault_rows.where(faults.c.match == match).order_by(faults.c.game, faults.c.number)
-    ):
-        told.setdefault(game, []).append((seat, code, count))
-    found = tuple(
-        GameResult(
-            match=match,
-            game=row.game,
-            seats=tuple(table[int(place)] for place in row.seats),
-            winner=row.winner,
-            reason=row.reason,
-            survivors=tuple(map(int, row.survivors)),
-            eliminated=tuple(
-                (int(seat), int(turn)) for seat, _, turn in (e.partition(":") for e in row.eliminated.split())
-            ),
-            turns=row.turns,
-            forfeits=tuple(map(int, row.forfeits)),
-            faults=tuple(told.get(row.game, ())),
-        )
-        for row in connection.execute(select(games).where(games.c.match == match).order_by(games.c.game))
-    )
+    found = tuple(_results(connection, match))
     if not found:
         raise KeyError(match)
     return found
+
+
+def all_results(connection: Connection) -> Iterator[GameResult]:
+    """Yield the results of all matches that were played, in order of match; a few of them are in memory at a time."""
+    yield from _results(connection, None)
+
+
+def _results(connection: Connection, match: int | None) -> Iterator[GameResult]:
+    """Yield the results of a match, or of all. Three streams in the order of matches are read side by side."""
+
+    def stream(table: Table, *order: ColumnElement[Any], columns: Sequence[ColumnElement[Any]]) -> Iterator[Any]:
+        query = select(*columns).order_by(*order)
+        if match is not None:
+            return iter(connection.execute(query.where(table.c.match == match)))
+        return iter(connection.execute(query, execution_options={"yield_per": _AT_A_TIME}))
+
+    seats = match_bots.c
+    labels = labels_of_ids(connection) if match is None else dict(_ids_and_labels(connection, match))
+    tables = groupby(
+        stream(match_bots, seats.match, seats.place, columns=(seats.match, seats.version)), key=lambda row: row[0]
+    )
+    faulty = groupby(
+        stream(
+            faults, faults.c.match, faults.c.game, faults.c.number,
+            columns=(faults.c.match, faults.c.game, faults.c.seat, faults.c.code, faults.c.count),
+        ),
+        key=lambda row: row[0],
+    )  # fmt: skip
+    told = next(faulty, None)
+    played = stream(games, games.c.match, games.c.game, columns=list(games.c))
+    for id, rows in groupby(played, key=lambda row: row[0]):
+        table = next([labels[version] for _, version in found] for other, found in tables if other == id)
+        of_game: dict[int, list[tuple[int, str, int]]] = {}
+        while told is not None and told[0] < id:
+            told = next(faulty, None)
+        if told is not None and told[0] == id:
+            for _, game, seat, code, count in told[1]:
+                of_game.setdefault(game, []).append((seat, code, count))
+        for row in rows:
+            yield _result(row, table, of_game.get(row.game, ()))
+
+
+def _result(row: Row[Any], table: Sequence[str], told: Sequence[tuple[int, str, int]]) -> GameResult:
+    return GameResult(
+        match=row.match,
+        game=row.game,
+        seats=tuple(table[int(place)] for place in row.seats),
+        winner=row.winner,
+        reason=row.reason,
+        survivors=tuple(map(int, row.survivors)),
+        eliminated=tuple(
+            (int(seat), int(turn)) for seat, _, turn in (e.partition(":") for e in row.eliminated.split())
+        ),
+        turns=row.turns,
+        forfeits=tuple(map(int, row.forfeits)),
+        faults=tuple(told),
+    )
+
+
+def _ids_and_labels(connection: Connection, match: int) -> Iterator[tuple[int, str]]:
+    return ((id, label) for label, id in _labels(connection, match))
 
 
 def rated_seats(connection: Connection, after: int = 0, kind: str = RATED, final: int | None = None) -> Iterator[Seat]:

@@ -31,6 +31,7 @@ __all__ = [
     "get_file",
     "get_steps",
     "ids_of_labels",
+    "labels_of_ids",
     "put_bot",
     "put_file",
     "release_exam",
@@ -187,6 +188,12 @@ def ids_of_labels(connection: Connection, labels: Sequence[str]) -> dict[str, in
             raise KeyError(label)
         found[label] = id
     return found
+
+
+def labels_of_ids(connection: Connection) -> dict[int, str]:
+    """Return the labels of all versions by their ids."""
+    query = select(versions.c.id, bots.c.name, versions.c.number).join(bots, bots.c.id == versions.c.bot)
+    return {id: f"{name}@{number}" for id, name, number in connection.execute(query)}
 
 
 def submitted_since(connection: Connection, owner: int, at: float) -> int:

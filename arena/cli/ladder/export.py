@@ -1,0 +1,30 @@
+"""The command `arena ladder export`: the ladder as files that other programs read."""
+
+from pathlib import Path
+
+import click
+
+from arena.cli.ladder.opened import AS_JSON, FOLDER, opened, print_json
+from arena.cli.out import note
+
+
+@click.command()
+@FOLDER
+@click.option(
+    "--out", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), required=True, help="A new folder."
+)
+@click.option("--names", is_flag=True, help="Owners' logins in place of their pseudonyms, and owners.csv.")
+@AS_JSON
+def export(folder: Path, out: Path, names: bool, as_json: bool) -> None:
+    """Write all results, matches, versions, decisions and the table as files, also while the ladder runs.
+
+    results.jsonl holds a game a line, as arena run writes it; the rest is CSV.
+    """
+    with opened(folder) as ladder:
+        from arena.ladder import export as write
+
+        files = write(ladder, out, names)
+    if as_json:
+        print_json([str(file) for file in files])
+    else:
+        note(f"wrote {', '.join(file.name for file in files)} into {out}")
