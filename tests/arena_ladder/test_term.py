@@ -1,0 +1,12 @@
+"""A small term, from the roster to the grades, through the commands alone."""
+
+from pathlib import Path
+
+from tests.term import SMALL, play_term
+
+
+def test_a_class_goes_through_a_term(tmp_path: Path) -> None:
+    """Four owners, six versions of which two are broken, a deadline, a final that is held twice, and grades."""
+    term = play_term(tmp_path, SMALL)
+    assert [each.good for each in term.handed].count(False) == 2
+    assert any("every event and result the same" in line for line in term.lines)
