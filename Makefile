@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BOTS ?= sample_bots/*.py sample_bots/*.js
 ARGS ?=
+LADDER ?= spring
 # One more than there are cores: some tests wait.
 WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 VENV := .venv
@@ -13,7 +14,7 @@ PYTEST := $(BIN)/python -m pytest
 PARALLEL = -n $(WORKERS) --no-loadscope-reorder
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder tests/test_docs.py tests/test_boundaries.py
 
-.PHONY: run quick test test-boxes attack setup check lint bench soak soak-boxes soak-numbers soak-ladder format clean
+.PHONY: run ladder quick test test-boxes attack setup check lint bench soak soak-boxes soak-numbers soak-ladder format clean
 
 # $(call tests,SELECTION): side by side what may be, then alone what measures time. Exit status 5: none was selected.
 define tests
@@ -24,6 +25,19 @@ endef
 # Plays the sample bots (or BOTS="mybot.py sample_bots/*.py"); more flags in ARGS="--games 600".
 run: $(VENV)/.run
 	$(BIN)/arena run $(ARGS) $(BOTS)
+
+# A ladder of the sample bots in the folder LADDER: makes it where it isn't, plays 24 matches, prints the table. The sample
+# bots are trusted; a ladder for strangers is made without --sandbox process.
+ladder: $(VENV)/.ladder
+	test -f $(LADDER)/ladder.toml || { $(BIN)/arena ladder init $(LADDER) --rules coup --sandbox process && \
+	  for bot in $(BOTS); do \
+	    name=my_$$(basename $$bot | tr . _); \
+	    $(BIN)/arena ladder owners add $(LADDER) owner_of_$$name && \
+	    $(BIN)/arena ladder submit $(LADDER) $$bot --owner owner_of_$$name --name $$name || exit; \
+	  done; }
+	$(BIN)/arena ladder run $(LADDER) --until examined
+	$(BIN)/arena ladder run $(LADDER) --matches 24
+	$(BIN)/arena ladder standings $(LADDER)
 
 # The rules, the protocol, the ladder, the documents and the rooms: half a minute.
 quick: $(VENV)/.dev
@@ -83,6 +97,10 @@ $(VENV)/.run: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.11 ..." >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.ladder: $(VENV)/.run
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[ladder]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run

@@ -1,0 +1,34 @@
+"""The README's ladder in ten minutes: its commands, as they stand there, end with a table."""
+
+import re
+import shlex
+from pathlib import Path
+
+from tests.place import BOT, Place
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+# What this test adds, since the README's reader has a box, and stops the runner.
+MORE = {
+    "init": ["--sandbox", "process", "--seats", "2", "--match-games", "2"],
+    "run": ["--matches", "2", "--jobs", "2"],
+}
+
+
+def test_the_readmes_ladder_ends_with_a_table(place: Place) -> None:
+    """Source: README, A ladder in ten minutes."""
+    section = README.split("## A ladder in ten minutes\n")[1].split("\n## ")[0]
+    commands = re.findall(r"^\.venv/bin/arena (ladder .*)$", section, re.MULTILINE)
+    assert [shlex.split(command)[1] for command in commands] == ["init", "owners", "submit", "run", "standings"]
+    (place.folder / "roster.csv").write_text("login,name\nada,Ada Lovelace\n")
+    place.bot("mybot/bot.py")
+    (place.folder / "mybot" / "bot.toml").write_text('name = "mybot"\nrun = ["python3", "bot.py"]\n')
+    assert BOT in (place.folder / "mybot" / "bot.py").read_text()
+    for command in commands:
+        words = shlex.split(command)
+        if words[1] == "run":
+            assert place.run(*words, "--until", "examined", "--jobs", 2).code == 0
+        ran = place.run(*words, *MORE.get(words[1], []))
+        assert ran.code == 0, ran.err
+    assert "mybot@1" in ran.out
+    assert "Ada" not in ran.out
