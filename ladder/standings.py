@@ -15,7 +15,19 @@ if TYPE_CHECKING:
     from ladder.rating import Fit, Start
     from ladder.rating.matches import Matches
 
-__all__ = ["Contestant", "Counts", "Favoured", "Findings", "Row", "Standings", "Verdict", "findings", "standings"]
+__all__ = [
+    "Contestant",
+    "Counts",
+    "Favoured",
+    "Findings",
+    "Row",
+    "Standings",
+    "Verdict",
+    "findings",
+    "row_in",
+    "shares_in",
+    "standings",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +143,11 @@ class Standings:
         """Return the table as JSON."""
         return json.dumps(asdict(self), separators=(",", ":"))
 
+    @property
+    def shares(self) -> dict[str, float]:
+        """Return the adjusted share of each bot that has one."""
+        return {row.bot: row.adjusted.value for row in self.rows if row.adjusted is not None}
+
     @classmethod
     def from_json(cls, text: str) -> "Standings":
         """Return the table that `to_json` wrote."""
@@ -139,6 +156,19 @@ class Standings:
         values["verdict"] = None if verdict is None else Verdict(**verdict)
         values["findings"] = None if found is None else _findings(found)
         return cls(**{**values, "rows": tuple(map(_row, values["rows"]))})
+
+
+def shares_in(text: str) -> dict[str, float]:
+    """Return the shares of a table that `to_json` wrote, without the rest: it is asked for on each page."""
+    rows = json.loads(text)["rows"]
+    return {row["bot"]: row["adjusted"]["value"] for row in rows if row["adjusted"] is not None}
+
+
+def row_in(text: str, version: int | None) -> tuple[Row | None, int, float]:
+    """Return a version's row in a table that `to_json` wrote, how many rows it has, and the fair share."""
+    values = json.loads(text)
+    found = next((row for row in values["rows"] if row["version"] == version), None)
+    return None if found is None else _row(found), len(values["rows"]), values["fair"]
 
 
 def _findings(values: dict[str, Any]) -> Findings:

@@ -76,7 +76,7 @@ def _files(ladder: Ladder, connection: Connection, folder: Path, names: bool) ->
     told = last_board(connection)
     if told is not None:
         table = Standings.from_json(told)
-        trends = trend(connection, table, ladder.clock())
+        trends = trend(connection, table.shares, ladder.clock())
         cells = (standings_cells(row, trends.get(row.bot), names) for row in table.rows)
         yield _file(folder / "standings.csv", STANDINGS_COLUMNS, cells)
     if names:

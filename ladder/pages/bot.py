@@ -7,7 +7,7 @@ from sqlalchemy import Connection, func, select
 
 from ladder.pages.match import MatchLine, last_matches
 from ladder.pages.trend import Trend, trend
-from ladder.standings import Row, Standings
+from ladder.standings import Row, row_in
 from ladder.store import KeptExchange
 from ladder.store.database import (
     PLAYED,
@@ -107,9 +107,9 @@ def bot_page(
     rated, played = _sums(connection, [each.id for each in known])
     kinds = _faults(connection, [each.id for each in known])
     told = last_board(connection)
-    table = None if told is None else Standings.from_json(told)
-    row = None if table is None else next((row for row in table.rows if row.version == bot.active), None)
-    moved = {} if table is None else trend(connection, table, now)
+    row, of, fair = (None, 0, None) if told is None else row_in(told, bot.active)
+    shares = {} if row is None or row.adjusted is None else {name: row.adjusted.value}
+    moved = trend(connection, shares, now) if shares else {}
     looked_at = sorted({shown.id, *([] if bot.active is None else [bot.active])})
     return BotPage(
         bot=bot,
@@ -118,8 +118,8 @@ def bot_page(
         steps=tuple(get_steps(connection, shown.id)),
         exchanges=tuple(exchange for version in looked_at for exchange in exchanges_of(connection, version)),
         row=row,
-        of=0 if table is None else len(table.rows),
-        fair=None if table is None else table.fair,
+        of=of,
+        fair=fair,
         trend=moved.get(name, Trend(None, None)),
         last=tuple(last_matches(connection, last, bot=bot.id)),
         acts=tuple(acts_of(connection, bot=bot.id)),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, Select, or_, select
+from sqlalchemy import Connection, or_, select
 
 from ladder.results import GameResult
 from ladder.store.database import (
@@ -121,18 +121,26 @@ def last_matches(
 
     `todo`: those instead that are played or wait, in order of id.
     """
-    query: Select[tuple[object, ...]] = _LINE
+    wanted = select(matches.c.id)
     if bot is not None:
-        mine = select(match_bots.c.match).join(versions, versions.c.id == match_bots.c.version)
-        query = query.where(matches.c.id.in_(mine.where(versions.c.bot == bot)))
+        mine = list(connection.scalars(select(versions.c.id).where(versions.c.bot == bot)))
+        wanted = wanted.join(match_bots, match_bots.c.match == matches.c.id).where(match_bots.c.version.in_(mine))
+        wanted = wanted.distinct()  # two versions of a bot may meet in a challenge
     if kind is not None:
-        query = query.where(matches.c.kind == kind)
+        wanted = wanted.where(matches.c.kind == kind)
     if todo:
-        query = query.where(matches.c.state.in_((WAITING, LEASED))).order_by(matches.c.id)
+        wanted = wanted.where(matches.c.state.in_((WAITING, LEASED))).order_by(matches.c.id)
     else:
         began = or_(matches.c.kind != QUALIFYING, matches.c.cause == PLAYED)  # an examination may end before its match
-        query = query.where(matches.c.state == ENDED, began).order_by(matches.c.id.desc())
-    return _lines(connection, connection.execute(query.limit(last)).all())
+        # Nearly all have ended: where the kind is open, an index of states would only make the database sort them.
+        ended = matches.c.state.not_in((WAITING, LEASED)) if kind is None else matches.c.state == ENDED
+        wanted = wanted.where(ended, began).order_by(matches.c.id.desc())
+    ids = list(connection.scalars(wanted.limit(last)))
+    found: dict[int, MatchLine] = {}
+    for start in range(0, len(ids), MANY):
+        part = connection.execute(_LINE.where(matches.c.id.in_(ids[start : start + MANY]))).all()
+        found |= {line.id: line for line in _lines(connection, part)}
+    return [found[id] for id in ids]
 
 
 def match_page(connection: Connection, match: int) -> MatchPage | None:
@@ -155,12 +163,11 @@ def match_page(connection: Connection, match: int) -> MatchPage | None:
 
 
 def _lines(connection: Connection, rows: Sequence[Any]) -> list[MatchLine]:
-    """Return matches with their tables."""
-    ids = [row[0] for row in rows]
-    tables: dict[object, tuple[SeatLine, ...]] = {}
-    for start in range(0, len(ids), MANY):
-        query = _SEAT.where(match_bots.c.match.in_(ids[start : start + MANY]))
-        found = connection.execute(query.order_by(match_bots.c.match, match_bots.c.place))
-        for id, seats in groupby(found, key=lambda row: row[0]):
-            tables[id] = tuple(SeatLine(f"{name}@{number}", *rest) for _, name, number, *rest in seats)
+    """Return a few matches with their tables."""
+    query = _SEAT.where(match_bots.c.match.in_([row[0] for row in rows]))
+    found = connection.execute(query.order_by(match_bots.c.match, match_bots.c.place))
+    tables = {
+        id: tuple(SeatLine(f"{name}@{number}", *rest) for _, name, number, *rest in seats)
+        for id, seats in groupby(found, key=lambda row: row[0])
+    }
     return [MatchLine(*(*row, tables.get(row[0], ()))) for row in rows]

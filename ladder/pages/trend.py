@@ -1,11 +1,12 @@
 """How a bot's share of wins changed: today's table beside those of earlier days."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from ladder.standings import Standings
+from ladder.standings import shares_in
 from ladder.store.database import get_board
 
 __all__ = ["Trend", "shares_at", "trend"]
@@ -25,19 +26,13 @@ class Trend:
 def shares_at(connection: Connection, now: float, days: int) -> dict[str, float]:
     """Return each bot's adjusted share in the last table of the day so many days ago, or of the last one before."""
     told = get_board(connection, time.strftime("%Y-%m-%d", time.gmtime(now - days * DAY_S)))
-    rows = () if told is None else Standings.from_json(told).rows
-    return {row.bot: row.adjusted.value for row in rows if row.adjusted is not None}
+    return {} if told is None else shares_in(told)
 
 
-def trend(connection: Connection, table: Standings, now: float) -> dict[str, Trend]:
-    """Return the trend of each bot of the table. `now`: seconds since 1970; days are those of UTC."""
+def trend(connection: Connection, shares: Mapping[str, float], now: float) -> dict[str, Trend]:
+    """Return the trends of bots with these shares. `now`: seconds since 1970; days are those of UTC."""
     day, week = (shares_at(connection, now, days) for days in (1, WEEK_DAYS))
-
-    def grown(bot: str, value: float, then: dict[str, float]) -> float | None:
-        return value - then[bot] if bot in then else None
-
     return {
-        row.bot: Trend(grown(row.bot, row.adjusted.value, day), grown(row.bot, row.adjusted.value, week))
-        for row in table.rows
-        if row.adjusted is not None
+        bot: Trend(*(share - then[bot] if bot in then else None for then in (day, week)))
+        for bot, share in shares.items()
     }

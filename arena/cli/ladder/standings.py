@@ -46,7 +46,7 @@ def standings(folder: Path, sort: str, at: datetime | None, names: bool, as_json
             told = last_board(connection) if at is None else get_board(connection, at.strftime("%Y-%m-%d"))
             found = None if told is None else Standings.from_json(told)
             now = ladder.clock() if at is None or found is None else found.at
-            trends = {} if found is None else trend(connection, found, now)
+            trends = {} if found is None else trend(connection, found.shares, now)
         trusted = not ladder.play.sandbox.isolates
     if found is None:
         note("nothing was rated by then" if at else f"nothing was rated yet; play: arena ladder run {folder}")
