@@ -25,6 +25,7 @@ from arena.ladder import Fold, Ladder, Play, Rounds, Service, create, submit_ref
 from arena.referee import Terms
 from arena.run import open_executor
 from arena.sandbox import Choice
+from ladder.pages import BotPage, bot_page
 from ladder.results import GameResult
 from ladder.standings import Standings
 from ladder.store import PlayedMatch
@@ -34,6 +35,7 @@ from ladder.store.database import (
     Owner,
     activate,
     add_version,
+    all_bots,
     claim,
     end_exam,
     find_owner,
@@ -66,6 +68,7 @@ class Term:
     batch: float = 0.0
     again: float = 0.0
     table: float = 0.0
+    page: float = 0.0  # of a bot's data
     rounds: float = 0.0
     first_round: float = 0.0
     claim: float = 0.0
@@ -218,6 +221,7 @@ def term(games: int = 1_000_000, bots: int = 500) -> Term:
         keep(ladder, draw, bots, 100, text)
         _, found.again = timed(fold.update)
         _, found.table = timed(lambda: table_of(ladder))
+        _, found.page = timed(lambda: page_of(ladder))
         found.first_round, found.rounds, found.claim_cpu = rounds(ladder)
         with ladder.database.read() as connection:
             sizes = {row[0]: row[1] for row in connection.exec_driver_sql(
@@ -234,6 +238,14 @@ def table_of(ladder: Ladder) -> Standings:
         told = last_board(connection)
     assert told is not None
     return Standings.from_json(told)
+
+
+def page_of(ladder: Ladder) -> BotPage:
+    """Read all about a bot, as the command does."""
+    with ladder.database.read() as connection:
+        page = bot_page(connection, all_bots(connection)[0].name, ladder.clock())
+    assert page is not None
+    return page
 
 
 def rounds(ladder: Ladder) -> tuple[float, float, float]:
