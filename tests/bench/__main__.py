@@ -17,7 +17,7 @@ from arena.referee import Timing
 from arena.run import keyed_shuffle
 from arena.sandbox import ISOLATING, why_not
 from ladder.schedule import plan
-from tests.bench import boxes, cluster, engine, exams, numbers, order, pipes
+from tests.bench import boxes, cluster, engine, exams, ladder, numbers, order, pipes
 
 ROOT = Path(__file__).parents[2]
 
@@ -248,6 +248,45 @@ def exams_rows() -> Iterator[Row]:
     yield Row(name, f"{found.seconds:.0f}", against, found.seconds / 300, "<= 1")
 
 
+def ladder_rows() -> Iterator[Row]:
+    """Measure a ladder after a term: 500 bots, 1,000,000 games, in SQLite; and what a runner adds to the matches."""
+    found = ladder.term()
+    ms = 1000 * found.first
+    yield Row(
+        "ladder: to keep one of the first 10,000 games' matches, ms",
+        f"{ms:.2f}",
+        f"a bare commit {1000 * found.floor:.2f}",
+        found.first / found.floor,
+        "-",
+    )
+    yield Row(
+        "ladder: and of the last 10,000 of 1,000,000, ms",
+        f"{1000 * found.last:.2f}",
+        f"the first {ms:.2f}",
+        found.last / found.first,
+        "<= 1.1",
+    )
+    for name, seconds, goal in (
+        ("a fold over everything, CPU-s", found.batch, 60.0),
+        ("a fold that goes on, 100 matches later, CPU-s", found.again, 1.0),
+        ("the standings' data, CPU-s", found.table, 0.1),
+        ("a bot's page data, CPU-s", found.page, 0.1),
+        ("a round of 125 matches with its database, CPU-s", found.rounds, 0.25),
+        ("the first round of a runner, CPU-s", found.first_round, 60.0),
+    ):
+        yield Row(f"ladder, 500 bots: {name}", f"{seconds:.3f}", f"goal {goal:g}", seconds / goal, "<= 1")
+    against = f"without records {found.without_records:.0f}"
+    yield Row("ladder: bytes a game", f"{found.bytes_a_game:.0f}", against, 1.0, "-")
+    own, others = ladder.runner_seconds(60)
+    yield Row(
+        "ladder: a runner's own CPU, 60 matches of 12 games, s",
+        f"{own:.2f}",
+        f"its workers and bots {others:.1f}",
+        own / others,
+        "<= .05",
+    )
+
+
 def start_rows() -> Iterator[Row]:
     """Measure how long the command takes to answer."""
     times = []
@@ -333,6 +372,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "numbers": numbers_rows,
     "rating": rating_rows,
     "exams": exams_rows,
+    "ladder": ladder_rows,
     "start": start_rows,
 }
 

@@ -14,7 +14,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,12 +35,9 @@ from ladder.store.database import (
     Owner,
     activate,
     add_version,
-    all_bots,
-    claim,
     end_exam,
     find_owner,
     find_version,
-    join,
     keep_match,
     last_board,
     put_bot,
@@ -62,18 +59,15 @@ T = TypeVar("T")
 class Term:
     """What was measured. Times are in seconds; `bytes_a_game` counts records, which are most of it."""
 
-    first: list[float] = field(default_factory=list)  # to keep a match, of the first 10,000 games
-    last: list[float] = field(default_factory=list)  # and of the last
+    first: float = 0.0  # to keep a match, of the first 10,000 games; the median
+    last: float = 0.0  # and of the last
     floor: float = 0.0  # a commit of one row with the same number of bytes, in a database of its own
-    batch: float = 0.0
-    again: float = 0.0
+    batch: float = 0.0  # CPU time of a fold over everything
+    again: float = 0.0  # and of one that goes on, 100 matches later
     table: float = 0.0
-    page: float = 0.0  # of a bot's data
-    rounds: float = 0.0
-    first_round: float = 0.0
-    claim: float = 0.0
-    keep_cpu: float = 0.0
-    claim_cpu: float = 0.0
+    page: float = 0.0
+    rounds: float = 0.0  # CPU time of a round with its database
+    first_round: float = 0.0  # and of a runner's first, which counts who met whom
     bytes_a_game: float = 0.0
     without_records: float = 0.0
 
@@ -130,19 +124,17 @@ def games_of(draw: random.Random, match: int, table: Sequence[int]) -> tuple[Gam
     return tuple(made)
 
 
-def keep(ladder: Ladder, draw: random.Random, bots: int, matches: int, text: str) -> tuple[list[float], float]:
-    """Queue and keep matches one by one; return how long each commit took, and their CPU time in all."""
+def keep(ladder: Ladder, draw: random.Random, bots: int, matches: int, text: str) -> float:
+    """Queue and keep matches one by one; return the median time of a commit."""
     took: list[float] = []
-    spent = 0.0
     for some in batches(tables(draw, bots, matches), 125):
         ids = ladder.database.write(lambda connection, some=some: put_matches(connection, RATED, some, 3.0))
         for id, table in zip(ids, some, strict=True):
             played = PlayedMatch(id, text.replace('"match":0', f'"match":{id}', 1), games_of(draw, id, table), ())
-            began, cpu = time.perf_counter(), time.process_time()
+            began = time.perf_counter()
             ladder.database.write(lambda connection, played=played: keep_match(connection, played, 4.0))
             took.append(time.perf_counter() - began)
-            spent += time.process_time() - cpu
-    return took, spent
+    return middle(took)
 
 
 def fill(ladder: Ladder, draw: random.Random, bots: int, matches: int, text: str) -> None:
@@ -211,10 +203,10 @@ def term(games: int = 1_000_000, bots: int = 500) -> Term:
     """Measure a ladder of so many games."""
     found, draw, text = Term(), random.Random(1), record()
     with tempfile.TemporaryDirectory() as folder, new_ladder(Path(folder) / "spring", bots) as ladder:
-        found.first, _ = keep(ladder, draw, bots, FEW, text)
-        fill(ladder, draw, bots, games // GAMES - 2 * FEW, text)
-        found.last, spent = keep(ladder, draw, bots, FEW, text)
-        found.keep_cpu = spent / FEW
+        few = min(FEW, games // GAMES // 4)
+        found.first = keep(ladder, draw, bots, few, text)
+        fill(ladder, draw, bots, games // GAMES - 2 * few, text)
+        found.last = keep(ladder, draw, bots, few, text)
         found.floor = floor(Path(folder) / "floor.db", len(zlib.compress(text.encode())) + 2_000)
         fold = Fold(ladder)
         _, found.batch = timed(fold.update)
@@ -222,7 +214,7 @@ def term(games: int = 1_000_000, bots: int = 500) -> Term:
         _, found.again = timed(fold.update)
         _, found.table = timed(lambda: table_of(ladder))
         _, found.page = timed(lambda: page_of(ladder))
-        found.first_round, found.rounds, found.claim_cpu = rounds(ladder)
+        found.first_round, found.rounds = rounds(ladder)
         with ladder.database.read() as connection:
             sizes = {row[0]: row[1] for row in connection.exec_driver_sql(
                 "SELECT name, sum(pgsize) FROM dbstat GROUP BY name")}  # fmt: skip
@@ -241,33 +233,19 @@ def table_of(ladder: Ladder) -> Standings:
 
 
 def page_of(ladder: Ladder) -> BotPage:
-    """Read all about a bot, as the command does."""
+    """Read what a bot's page shows, as the command does."""
     with ladder.database.read() as connection:
-        page = bot_page(connection, all_bots(connection)[0].name, ladder.clock())
-    assert page is not None
-    return page
+        found = bot_page(connection, "bot7", 6.0)
+    assert found is not None
+    return found
 
 
-def rounds(ladder: Ladder) -> tuple[float, float, float]:
-    """Return what the first round of a runner costs, a further one, and to lease a match."""
+def rounds(ladder: Ladder) -> tuple[float, float]:
+    """Return what the first round of a runner costs, and a further one."""
     source = Rounds(ladder)
-    database = ladder.database
-    runner = database.write(lambda connection: join(connection, 2, 5.0))
-    _, first = timed(lambda: database.write(source.queue))
-    count, further = timed(lambda: database.write(source.queue))
-    held: list[int] = []
-
-    def lease(connection: Connection) -> None:
-        match = claim(connection, runner, held)
-        assert match is not None
-        for version in match.versions:
-            find_version(connection, version)
-        held[:] = [*held[-1:], match.id]
-
-    began = time.process_time()
-    for _ in range(count):
-        database.write(lease)
-    return first, further, (time.process_time() - began) / count + further / count
+    _, first = timed(lambda: ladder.database.write(source.queue))
+    _, further = timed(lambda: ladder.database.write(source.queue))
+    return first, further
 
 
 def floor(path: Path, size: int) -> float:
@@ -293,32 +271,37 @@ def middle(values: Sequence[float]) -> float:
     return sorted(values)[len(values) // 2]
 
 
-def share_of_runner(matches: int = 60) -> tuple[float, float]:
-    """Play sample bots by a runner; return the CPU seconds of the runner's process, and of workers and bots."""
-    program = f"""
-import json, resource, sys, time
-from pathlib import Path
-from tests.bench.ladder import runner_seconds
-print(json.dumps(runner_seconds({matches})))
-"""
+def runner_seconds(matches: int) -> tuple[float, float]:
+    """Let a runner play sample bots; return the CPU seconds of the runner and of all below it, of its end.
+
+    The runner is a process of its own, and its start isn't counted.
+    """
+    program = f"from tests.bench.ladder import played; played({matches})"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, cwd=ROOT, text=True)
     own, others = json.loads(done.stdout.splitlines()[-1])
     return own, others
 
 
-def runner_seconds(matches: int) -> tuple[float, float]:
-    """Measure in this process, which has no other children."""
+def played(matches: int) -> None:
+    """Do what `runner_seconds` says, in a process without other children, and print it."""
     with tempfile.TemporaryDirectory() as folder, closing(create(Path(folder) / "spring", PLAY, None)) as ladder:
         for name in ("honest", "turtle", "counter", "opportunist", "bluffer", "challenger"):
             submit_reference(ladder, f"sample:{name}")
-        with open_executor(ladder.play.sandbox, 2) as pool:
+        before = children()
+        with open_executor(PLAY.sandbox, 2) as pool:
             list(Service(ladder, pool, until="examined").events())
-            list(Service(ladder, pool, matches=2).events())  # what is imported on the way is imported
-            gc.collect()
-            before = time.process_time()
+            list(Service(ladder, pool, matches=4).events())  # what is imported on the way is imported now
+        warm = children()
+        with open_executor(PLAY.sandbox, 2) as pool:
             service = Service(ladder, pool, matches=matches)
+            began = time.process_time()
             list(service.events())
-            own = time.process_time() - before
-        others = resource.getrusage(resource.RUSAGE_CHILDREN)
-    share = matches / (matches + 2 + 6)  # an examination is about a match
-    return own, share * (others.ru_utime + others.ru_stime)
+            own = time.process_time() - began
+    assert warm > before
+    print(json.dumps([own, children() - warm]))
+
+
+def children() -> float:
+    """Return the CPU seconds of this process's children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ladder.results import GameResult
-from tests.bench import engine, exams, numbers, pipes, real
+from tests.bench import engine, exams, ladder, numbers, pipes, real
 from tests.bench.flat import memory_mb
 
 needs_cc = pytest.mark.needs("cc", None if shutil.which("cc") else "there is no C compiler: apt install gcc libc6-dev")
@@ -96,3 +96,13 @@ def test_the_benchmark_of_examinations_examines() -> None:
     """Makefile: bench."""
     found = exams.measured(1, Path(__file__).parents[2] / "sample_bots", 1)
     assert found.passed == 1
+
+
+def test_the_benchmark_of_a_ladder_measures() -> None:
+    """Makefile: bench."""
+    found = ladder.term(games=600, bots=8)
+    assert found.first > found.floor > 0
+    assert found.bytes_a_game > found.without_records > 0
+    assert found.page > 0
+    own, others = ladder.runner_seconds(2)
+    assert others > own > 0
