@@ -65,8 +65,8 @@ def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> T
         if known is None:
             _check_bots(connection, owner, settings)
         versions = [] if known is None else versions_of(connection, known.id)
-        if versions and versions[-1].digest == bundle.digest and versions[-1].file == bundle.file:
-            last = versions[-1]
+        last = versions[-1] if versions else None
+        if last and (last.digest, last.file) == (bundle.digest, bundle.file) and not last.unexamined:
             return Taken(wanted, last.number, last.id, True, None, None)
         today = submitted_since(connection, owner, now - now % DAY_S)
         most = settings.quotas.submissions_per_day
@@ -99,7 +99,7 @@ def submit_reference(ladder: Ladder, argument: str) -> Taken:
             raise LadderError(f'the bot "{shown(bot.name)}" is an owner\'s.\nName the reference otherwise: NAME=BOT')
         id = put_bot(connection, bot.name, owner.id, now, reference=True)
         versions = versions_of(connection, id)
-        if versions and versions[-1].digest == bundle.digest:
+        if versions and versions[-1].digest == bundle.digest and not versions[-1].unexamined:
             return Taken(bot.name, versions[-1].number, versions[-1].id, True, None, None)
         put_file(connection, bundle.digest, bundle.file, bundle.archive)
         version = add_version(connection, id, bundle.digest, bundle.file, now)

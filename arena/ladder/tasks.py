@@ -3,8 +3,8 @@
 `Queue` is the runner's source of jobs. It leases, gives back and counts attempts in the database; so whatever happens
 to this process, each match still ends once.
 
-Examinations take at most half of the places, so nobody's match waits for sixty submissions; and one place at least is
-free for them, so no submission waits for matches.
+As long as there are matches to play, examinations take at most half of the places, so nobody's match waits for sixty
+submissions; and one place at least is free for them, so no submission waits for matches.
 """
 
 import time
@@ -75,6 +75,7 @@ class Queue:
         self._left = matches
         self._rounds = Rounds(ladder)
         self._doing: dict[Task, None] = {}
+        self._unkept: Task | None = None  # was done, and its result is on its way to the database
         self._again: list[Task] = []  # with the bots that the worker's machine lacked
         self._not_before = 0.0
         self._next = "exam"  # what gets the only place of a narrow runner
@@ -108,12 +109,12 @@ class Queue:
             return self._begin(self._again.pop(0))
         if self.stopping or time.monotonic() < self._not_before:
             return None
-        exams = sum(task.exam for task in self._doing)
+        exams = sum(task.exam for task in self._doing if task is not self._unkept)
         may_exam = exams < max(1, self._width() // 2) and (self._width() > 1 or self._next == "exam")
         task = self._exam() if may_exam else None
         if task is None:
             task = self._match()
-        if task is None and not may_exam and exams == 0:
+        if task is None and not may_exam:
             task = self._exam()
         self._empty = task is None
         if task is None:
@@ -147,6 +148,7 @@ class Queue:
 
     def completed(self, task: Task) -> None:
         """Hear that a task was done. Until `kept` it stays among those that this runner holds: its lease does."""
+        self._unkept = task
 
     def kept(self, task: Task) -> None:
         """Forget a task whose result is in the database."""

@@ -86,6 +86,11 @@ class Version:
         """Return the version's name in results."""
         return f"{self.name}@{self.number}"
 
+    @property
+    def unexamined(self) -> bool:
+        """Whether it is unfit through no fault of its own: its examination was given up."""
+        return self.state == UNFIT and self.attempts >= EXAM_ATTEMPTS
+
 
 _BOT = select(
     bots.c.id, bots.c.name, bots.c.owner, owners.c.login, owners.c.pseudonym, bots.c.reference, bots.c.active
