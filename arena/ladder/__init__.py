@@ -34,6 +34,7 @@ from arena.ladder.rounds import Rounds
 from arena.ladder.service import Benched, Event, Exam, Excluded, Match, Rated, Refused, Service, Void
 from arena.ladder.settings import Deadline, LadderError, Settings, read_settings
 from arena.ladder.submit import Taken, submit, submit_reference
+from arena.ladder.tasks import Queue, Task
 
 __all__ = [
     "STAFF",
@@ -60,6 +61,7 @@ __all__ = [
     "Person",
     "Play",
     "Pruned",
+    "Queue",
     "Rated",
     "Rechecked",
     "Refused",
@@ -69,6 +71,7 @@ __all__ = [
     "Settings",
     "Taken",
     "TakenIn",
+    "Task",
     "Void",
     "activate_version",
     "address_of",

@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -207,6 +208,8 @@ def main() -> int:
             assert last.wait(300) == 0, (place.folder / f"runner-{fire.logs}.log").read_text()
             if cluster is not None:
                 cluster.close()
+                fire.cluster = None  # the next worker on this machine removes what the cluster's left
+                assert fire.start("--matches", 4).wait(300) == 0
             demand_sound(ladder)
             rebuilt = place.run("ladder", "rerate", folder)
             assert rebuilt.code == 0, rebuilt.err
@@ -223,10 +226,9 @@ def main() -> int:
                 ],
             }
             said = Counter(
-                line.split(": ", 1)[-1][:60]
+                found
                 for path in place.folder.glob("runner-*.log")
-                for line in path.read_text().splitlines()
-                if "Traceback" in line
+                for found in re.findall(r"(?ms)^Traceback.*?^\w[^\n]*", path.read_text())
             )
             print(json.dumps({
                 "games that rate": games_of(ladder), "seconds": round(time.monotonic() - began), "kills": fire.kills,

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from arena.ladder import Ladder, open_ladder, submit
-from arena.ladder.tasks import Queue, Task
+from arena.ladder import Ladder, Queue, Task, open_ladder, submit
 from ladder.store.database import CHALLENGE, active_versions, find_version, join, leave, put_matches
 from tests.arena_ladder.invariants import problems
 from tests.arena_ladder.ladders import examine, ladder_in, owners
