@@ -30,8 +30,8 @@ def version_rows(connection: Connection) -> Iterator[tuple[object, ...]]:
     )  # fmt: skip
     joined = versions.join(bots, bots.c.id == versions.c.bot).join(owners, owners.c.id == bots.c.owner)
     query = select(*columns).select_from(joined).order_by(versions.c.id)
-    for row in connection.execute(query, execution_options={"yield_per": AT_A_TIME}):
-        yield tuple(row)
+    with connection.execute(query, execution_options={"yield_per": AT_A_TIME}) as rows:
+        yield from map(tuple, rows)
 
 
 def match_rows(connection: Connection) -> Iterator[tuple[object, ...]]:
@@ -42,5 +42,5 @@ def match_rows(connection: Connection) -> Iterator[tuple[object, ...]]:
         matches.c.ended,
     )  # fmt: skip
     query = select(*columns).outerjoin(owners, owners.c.id == matches.c.by).order_by(matches.c.id)
-    for row in connection.execute(query, execution_options={"yield_per": AT_A_TIME}):
-        yield tuple(row)
+    with connection.execute(query, execution_options={"yield_per": AT_A_TIME}) as rows:
+        yield from map(tuple, rows)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from arena.ladder import open_ladder
+from ladder.pages import bot_page
 from ladder.results import GameResult
 from ladder.store.database import all_results, match_results
 from tests.arena_ladder.played import play, small
@@ -70,3 +71,39 @@ def test_all_results_are_those_of_each_match(tmp_path: Path, database: str, requ
             found = list(all_results(connection))
             assert found == [result for match in sorted(played) for result in match_results(connection, match)]
         assert len(found) == 5 * ladder.play.match_games
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_pages_and_decisions_are_the_same_in_both_databases(
+    tmp_path: Path, database: str, request: pytest.FixtureRequest
+) -> None:
+    """Sums, lists, orders and acts."""
+    url = None if database == "sqlite" else request.getfixturevalue("postgres_url")
+    with closing(small(tmp_path / "spring", url)) as ladder:
+        played = play(ladder, 7)
+        term = Term(ladder.path)
+        with ladder.database.read() as connection:
+            pages = {name: bot_page(connection, name, ladder.clock(), last=100) for name in ("one", "two", "three")}
+        for name, page in pages.items():
+            assert page is not None
+            assert [line.id for line in page.last] == ([] if name == "three" else sorted(played, reverse=True))
+            sums = page.versions[0].rated
+            assert (sums.matches, sums.games) == (len(page.last), 2 * len(page.last))
+            assert sums.wins == sum(seat.wins for line in page.last for seat in line.seats if seat.label == f"{name}@1")
+        assert [line["id"] for line in term.json("matches", "--kind", "rated")] == sorted(played, reverse=True)
+        asked = term.json("challenge", "one", "two", "--owner", "staff")["matches"]
+        assert [line["id"] for line in term.json("matches", "--todo")] == asked
+        assert term.json("rerate")["matches"] == 7
+        term.arena("void", played[0], "--why", "it was wrong")
+        told = term.json("rerate")
+        assert (told["same"], told["news"], told["matches"], told["games"]) == (None, -1, 6, 12)
+        term.arena("disable", "three", "--why", "enough")
+        assert {row["bot"] for row in rerated(term)["rows"]} == {"one", "two"}
+        assert term.json("export", "--out", tmp_path / "out")
+
+
+def rerated(term: Term) -> dict[str, list[dict[str, str]]]:
+    term.arena("rerate")
+    found = term.json("standings")
+    assert isinstance(found, dict)
+    return found

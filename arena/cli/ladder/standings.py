@@ -146,7 +146,7 @@ def transitive(found: "Findings") -> str:
     if found.cycle is not None:
         names = [shown(label) for label in found.cycle]
         return f"{part}: {' beats '.join([*names, names[0]])}"
-    return f"{part}; no cycle beyond chance" if low > 0 else f"strength orders this field: {part}"
+    return f"{part}; no cycle beyond chance" if low > 0 else f"no sign that more than strength decides: {part}"
 
 
 def favoured(found: "Favoured") -> str:

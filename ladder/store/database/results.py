@@ -3,6 +3,7 @@
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -209,37 +210,33 @@ def all_results(connection: Connection) -> Iterator[GameResult]:
 
 def _results(connection: Connection, match: int | None) -> Iterator[GameResult]:
     """Yield the results of a match, or of all. Three streams in the order of matches are read side by side."""
+    with ExitStack() as streams:  # PostgreSQL keeps a cursor for each, until it is closed
 
-    def stream(table: Table, *order: ColumnElement[Any], columns: Sequence[ColumnElement[Any]]) -> Iterator[Any]:
-        query = select(*columns).order_by(*order)
-        if match is not None:
-            return iter(connection.execute(query.where(table.c.match == match)))
-        return iter(connection.execute(query, execution_options={"yield_per": _AT_A_TIME}))
+        def stream(table: Table, *columns: ColumnElement[Any], order: Sequence[ColumnElement[Any]]) -> Iterator[Any]:
+            query = select(*columns).order_by(*order)
+            if match is not None:
+                return iter(connection.execute(query.where(table.c.match == match)))
+            found = connection.execute(query, execution_options={"yield_per": _AT_A_TIME})
+            return iter(streams.enter_context(found))
 
-    seats = match_bots.c
-    labels = labels_of_ids(connection) if match is None else dict(_ids_and_labels(connection, match))
-    tables = groupby(
-        stream(match_bots, seats.match, seats.place, columns=(seats.match, seats.version)), key=lambda row: row[0]
-    )
-    faulty = groupby(
-        stream(
-            faults, faults.c.match, faults.c.game, faults.c.number,
-            columns=(faults.c.match, faults.c.game, faults.c.seat, faults.c.code, faults.c.count),
-        ),
-        key=lambda row: row[0],
-    )  # fmt: skip
-    told = next(faulty, None)
-    played = stream(games, games.c.match, games.c.game, columns=list(games.c))
-    for id, rows in groupby(played, key=lambda row: row[0]):
-        table = next([labels[version] for _, version in found] for other, found in tables if other == id)
-        of_game: dict[int, list[tuple[int, str, int]]] = {}
-        while told is not None and told[0] < id:
-            told = next(faulty, None)
-        if told is not None and told[0] == id:
-            for _, game, seat, code, count in told[1]:
-                of_game.setdefault(game, []).append((seat, code, count))
-        for row in rows:
-            yield _result(row, table, of_game.get(row.game, ()))
+        def by_match(rows: Iterator[Any]) -> Iterator[tuple[int, Iterator[Any]]]:
+            return groupby(rows, key=lambda row: int(row[0]))
+
+        labels = labels_of_ids(connection) if match is None else dict(_ids_and_labels(connection, match))
+        seat, fault = match_bots.c, faults.c
+        tables = by_match(stream(match_bots, seat.match, seat.version, order=(seat.match, seat.place)))
+        order = (fault.match, fault.game, fault.number)
+        faulty = by_match(stream(faults, fault.match, fault.game, fault.seat, fault.code, fault.count, order=order))
+        told = next(faulty, None)
+        for id, rows in by_match(stream(games, *games.c, order=(games.c.match, games.c.game))):
+            table = next([labels[version] for _, version in found] for other, found in tables if other == id)
+            of_game: dict[int, list[tuple[int, str, int]]] = {}
+            if told is not None and told[0] == id:
+                for _, game, number, code, count in told[1]:
+                    of_game.setdefault(game, []).append((number, code, count))
+                told = next(faulty, None)
+            for row in rows:
+                yield _result(row, table, of_game.get(row.game, ()))
 
 
 def _result(row: Row[Any], table: Sequence[str], told: Sequence[tuple[int, str, int]]) -> GameResult:
