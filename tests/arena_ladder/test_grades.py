@@ -9,10 +9,20 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from arena.ladder import Grade, Grades, Ladder, LadderError, disable_bot, gradebook, grades, read_settings
+from arena.ladder import Grade, Grades, Ladder, LadderError, disable_bot, gradebook, grades, hold_final, read_settings
 from ladder.results import GameResult
 from ladder.store import PlayedMatch
-from ladder.store.database import RATED, Owner, ids_of_labels, keep_match, put_matches
+from ladder.store.database import (
+    RATED,
+    Owner,
+    find_final,
+    find_version,
+    ids_of_labels,
+    keep_match,
+    matches_of_final,
+    put_matches,
+    table_of,
+)
 from tests.arena_ladder.classes import Clock, deadline, hand_in, school, settle
 from tests.place import Place
 
@@ -56,7 +66,7 @@ def play(ladder: Ladder, one: str, other: str, wins: Sequence[int], faulty: int 
             results = []
             for game in range(2):
                 winner = 0 if game < won else 1
-                faults = ((0, "bad_json", 3),) if left > 0 else ()
+                faults = ((0, "bad_json", 3), (0, "timeout", 1)) if left > 0 else ()
                 left -= 1
                 results.append(
                     GameResult(id, game, labels, winner, "last_standing", (winner,), ((1 - winner, 9),), 9, (), faults)
@@ -102,7 +112,7 @@ def test_few_games_have_no_interval_and_pass_nothing_but_games(ladder: Ladder) -
 def test_games_with_a_fault_are_counted_once_and_plainly(
     ladder: Ladder, matches: int, faulty: int, passed: bool
 ) -> None:
-    """A game with three faults is one. 2 of 80 are 2.5 %, which isn't below 2.5 %."""
+    """A game with four faults of two kinds is one. 2 of 80 are 2.5 %, which isn't below 2.5 %."""
     play(ladder, "a@1", "one@1", [1] * matches, faulty)
     plays = grade_of(ladder, "ada").marks[1]
     assert plays.passed is passed
@@ -197,6 +207,37 @@ def test_a_baseline_that_names_no_bot_is_refused_when_grades_are_asked_for(ladde
     settle(ladder, '[[baselines]]\nname = "x"\npoints = 1\nbeats = "onne"\n')
     with pytest.raises(LadderError, match="The reference bots are one, two"):
         grades(ladder, "t")
+
+
+def test_a_finals_grades_are_of_its_matches_alone(ladder: Ladder) -> None:
+    """Neither rated matches count nor those of another final."""
+    play(ladder, "a@1", "one@1", [1] * 40, faulty=5)
+    for name, faults in (("semi", ((0, "bad_json", 1),)), ("last", ())):
+        hold_final(ladder, name, None, 20, "teacher")
+        keep_final(ladder, name, faults)
+    ladder.clock = Clock(2e6)
+    semi, last = (grades(ladder, "t", final=name).grades[0] for name in ("semi", "last"))
+    assert (semi.games, last.games) == (20, 20)
+    assert semi.marks[1].value is not None
+    assert semi.marks[1].value > 0
+    assert last.marks[1].value == 0
+
+
+def keep_final(ladder: Ladder, name: str, faults: tuple[tuple[int, str, int], ...]) -> None:
+    """Keep all matches of a final: the first seat of each game wins, and has these faults."""
+
+    def act(connection: Connection) -> None:
+        final = find_final(connection, name)
+        assert final is not None
+        for match in matches_of_final(connection, final.id):
+            labels = tuple(find_version(connection, version).label for version in table_of(connection, match.id))
+            results = tuple(
+                GameResult(match.id, game, seats, 0, "last_standing", (0,), ((1, 9),), 9, (), faults)
+                for game, seats in enumerate((labels, labels[::-1]))
+            )
+            keep_match(connection, PlayedMatch(match.id, "record\n", results), 3.0)
+
+    ladder.database.write(act)
 
 
 # --- as CSV -----------------------------------------------------------------------------------------------------------

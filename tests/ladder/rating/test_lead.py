@@ -9,7 +9,7 @@ from tests.ladder.rating.test_findings import SEATS, fair, played, spread
 
 
 def test_a_lead_is_the_difference_of_shares_and_the_other_way_round_its_negative() -> None:
-    """The interval is narrower than two errors that have nothing to do with one another would make it."""
+    """What one bot wins another doesn't: so the interval is wider than two errors on their own would make it."""
     found = played(fair(6), spread(6), 200, 1)
     one, two = found.strengths[0].adjusted, found.strengths[1].adjusted
     ahead, behind = lead(found, 0, 1), lead(found, 1, 0)
@@ -19,6 +19,12 @@ def test_a_lead_is_the_difference_of_shares_and_the_other_way_round_its_negative
     assert behind is not None
     assert ahead.value == pytest.approx(one.value - two.value)
     assert (behind.value, behind.low) == (pytest.approx(-ahead.value), pytest.approx(-(ahead.high or 0.0)))
+    equals = played(fair(4), np.zeros(4), 400, 2)
+    both = lead(equals, 0, 1)
+    assert both is not None
+    assert both.low is not None
+    own = [each.adjusted.value - (each.adjusted.low or 0.0) for each in equals.strengths[:2] if each.adjusted]
+    assert both.value - both.low > 1.05 * float(np.hypot(*own))
 
 
 def test_a_lead_over_a_bot_of_which_nothing_is_known_is_none() -> None:
