@@ -30,6 +30,7 @@ _PAUSE_S = 0.5
 _ONE_WRITES = text(
     "SELECT set_config('idle_in_transaction_session_timeout', :idle, true), pg_advisory_xact_lock(:lock)"
 )
+_ONE_STATE = text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
 _IDLE_S = 30.0  # a writer that says nothing for so long is stopped or cut off; PostgreSQL then lets the others write
 
 
@@ -78,9 +79,9 @@ class Database:
 
     @contextmanager
     def _one_state(self, connection: Connection) -> Iterator[Connection]:
-        if self.sqlite is None:
-            connection = connection.execution_options(isolation_level="REPEATABLE READ")
         with connection.begin():
+            if self.sqlite is None:  # as a statement: what an option's driver call raises is no error of SQLAlchemy's
+                connection.execute(_ONE_STATE)
             yield connection
 
     def write(self, act: Callable[[Connection], T]) -> T:
