@@ -31,7 +31,7 @@ from arena.ladder.rerate import Change, Rerated, rerate
 from arena.ladder.retention import Pruned, overdue_now, prune_now
 from arena.ladder.roster import Person, one_person, parse_roster
 from arena.ladder.rounds import Rounds
-from arena.ladder.service import Benched, Event, Exam, Excluded, Match, Rated, Refused, Service, Void
+from arena.ladder.service import Benched, Event, Exam, Excluded, Match, Misread, Rated, Refused, Service, Void
 from arena.ladder.settings import Deadline, LadderError, Settings, read_settings
 from arena.ladder.submit import Taken, submit, submit_reference
 from arena.ladder.tasks import Queue, Task
@@ -58,6 +58,7 @@ __all__ = [
     "LadderError",
     "Match",
     "Metrics",
+    "Misread",
     "Person",
     "Play",
     "Pruned",

@@ -19,7 +19,7 @@ class Pruned:
 
 
 def prune_now(ladder: Ladder) -> Pruned:
-    """Remove what is older than ladder.toml says. Raises LadderError, DatabaseError."""
+    """Remove what is older than ladder.toml says. Raises DatabaseError."""
     return Pruned(*prune(ladder.database, *_times(ladder)))
 
 
@@ -31,5 +31,5 @@ def overdue_now(ladder: Ladder) -> Pruned:
 
 
 def _times(ladder: Ladder) -> tuple[float, float]:
-    kept, now = ladder.settings.retention, ladder.clock()
+    kept, now = ladder.last_settings.retention, ladder.clock()
     return now - kept.records_days * _DAY_S, now - kept.logs_days * _DAY_S

@@ -16,6 +16,7 @@ from arena.ladder.exam import Examined
 from arena.ladder.fold import Fold
 from arena.ladder.ladder import Ladder
 from arena.ladder.retention import Pruned, prune_now
+from arena.ladder.settings import LadderError
 from arena.ladder.tasks import Queue, Task, do
 from arena.referee import ArenaError
 from arena.run import MissingError, Played
@@ -50,6 +51,7 @@ __all__ = ["Benched", "Exam", "Excluded", "Match", "Rated", "Refused", "Service"
 FOLD_S = 10.0  # between two folds, and never more than a twentieth of the time
 _SHARE = 20
 PRUNE_S = 86_400.0
+SETTINGS_S = 2.0
 
 RETURNS = (ArenaError, MissingError, RefusedError, ExecutorLostError)
 
@@ -105,6 +107,13 @@ class Excluded:
 
 
 @dataclass(frozen=True, slots=True)
+class Misread:
+    """ladder.toml can't be read as it is now; what it said before goes on to hold."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Rated:
     """The table was computed anew, over so many games, in so many seconds."""
 
@@ -112,7 +121,7 @@ class Rated:
     seconds: float
 
 
-Event = Match | Exam | Benched | Void | Refused | Excluded | Rated | Pruned | Idle
+Event = Match | Exam | Benched | Void | Refused | Excluded | Rated | Pruned | Misread | Idle
 
 
 class Service:
@@ -134,12 +143,14 @@ class Service:
         self.queue = Queue(ladder, self.runner, pool.width, matches)
         self.fold = Fold(ladder)
         self._pool = pool
+        self._misread = ""
         self._excluded: dict[str, str] = {}
         self._watch = Watch(time.monotonic, silent_s)
         self._beat_s = silent_s / 12
         self._next_beat = 0.0
         self._next_fold = time.monotonic() + FOLD_S
         self._next_prune = 0.0
+        self._next_settings = 0.0
         self._rated = 0
         self._until = until
         self.queue.rated = until != "examined"
@@ -170,6 +181,7 @@ class Service:
             for event in run(self.queue, do, self._pool, self._pool.width, RETURNS):
                 yield from self._note(event)
                 yield from self._beat()
+                yield from self._look_at_settings()
                 yield from self._fold()
                 yield from self._prune()
                 if self.queue.exhausted or self._is_enough():
@@ -286,6 +298,19 @@ class Service:
         if games != self._rated:
             self._rated = games
             yield Rated(games, took)
+
+    def _look_at_settings(self) -> Iterator[Event]:
+        """Say it once if ladder.toml can't be read any more; a slip of the pen doesn't end the runner."""
+        now = time.monotonic()
+        if now < self._next_settings:
+            return
+        self._next_settings = now + SETTINGS_S
+        try:
+            _, self._misread = self.ladder.settings, ""
+        except LadderError as problem:
+            if str(problem) != self._misread:
+                self._misread = str(problem)
+                yield Misread(self._misread)
 
     def _prune(self) -> Iterator[Event]:
         """Remove what is kept for a while only, once a day."""

@@ -84,6 +84,27 @@ def test_a_runner_that_is_asked_twice_stops_at_once(ladder: Ladder, place: Place
     assert not [row for row in rows(ladder)["matches"] if "leased" in row]
 
 
+@pytest.mark.parametrize("url", [None])
+def test_a_slip_in_the_settings_does_not_end_a_runner(ladder: Ladder, place: Place) -> None:
+    """It says so once, and goes on as before."""
+    settings = place.folder / "spring" / "ladder.toml"
+    runner = place.start("ladder", "run", "spring", "--jobs", 2)
+    stderr = runner.stderr
+    assert stderr is not None
+    assert "serves spring" in stderr.readline()
+    settings.write_text(settings.read_text().replace("matches = 5", "matches = five"))
+    said = stderr.readline()
+    assert " warning runner=" in said
+    assert "ladder.toml is no TOML" in said
+    before = len(rows(ladder)["records"])
+    place.wait(lambda: len(rows(ladder)["records"]) > before + 2, process=runner)
+    settings.write_text(settings.read_text().replace("matches = five", "matches = 6"))
+    runner.send_signal(signal.SIGTERM)
+    ended = place.end(runner)
+    assert ended.code == 0
+    assert "no TOML" not in ended.err
+
+
 @pytest.mark.parametrize("address", ["", "x", "1:", ":9100", "70000", "127.0.0.1:0", "9100:x"])
 def test_an_address_that_is_none_is_refused(address: str) -> None:
     """Before anything is served."""

@@ -151,7 +151,7 @@ def _serve(service: "Service", metrics: "Metrics", log: Journal, verbose: bool, 
 
 
 def _say(event: "Event", log: Journal, verbose: bool) -> None:
-    from arena.ladder import Benched, Exam, Excluded, Match, Pruned, Refused, Void
+    from arena.ladder import Benched, Exam, Excluded, Match, Misread, Pruned, Refused, Void
 
     match event:
         case Match(id, new) if verbose:
@@ -167,5 +167,7 @@ def _say(event: "Event", log: Journal, verbose: bool) -> None:
             log.warn(f"a worker refuses: {reason}")
         case Excluded(worker, reason):
             log.warn(f"gets nothing to do: {reason}", worker=worker)
+        case Misread(reason):
+            log.warn(f"goes on with what ladder.toml said before: {reason}")
         case Pruned(records, logs):
             log.info(f"removed what ladder.toml keeps no longer: records of {records} matches, logs of {logs}")
