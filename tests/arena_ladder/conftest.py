@@ -13,6 +13,7 @@ def term(tmp_path_factory: pytest.TempPathFactory) -> Term:
     """Give a ladder with a bot that is faulty in play, and one that is broken; don't change it."""
     path = tmp_path_factory.mktemp("ladder")
     made = begun(path)
+    made.run()  # the references first: others play their qualifying matches against them
     hand_in(made, write(path / "late.py", LATE), "ada", "late")
     hand_in(made, write(path / "broken.py", BROKEN), "bob", "broken")
     made.run()
