@@ -33,7 +33,7 @@ from arena.ladder.roster import Person, one_person, parse_roster
 from arena.ladder.rounds import Rounds
 from arena.ladder.service import Benched, Event, Exam, Excluded, Match, Misread, Rated, Refused, Service, Void
 from arena.ladder.settings import Deadline, LadderError, Settings, read_settings
-from arena.ladder.submit import Taken, submit, submit_reference
+from arena.ladder.submit import Taken, put_reference, read_reference, submit, submit_reference
 from arena.ladder.tasks import Queue, Task
 
 __all__ = [
@@ -103,6 +103,8 @@ __all__ = [
     "parse_roster",
     "playing_version",
     "prune_now",
+    "put_reference",
+    "read_reference",
     "read_settings",
     "recheck",
     "rerate",

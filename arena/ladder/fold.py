@@ -65,7 +65,8 @@ class Fold:
             self._known = known
             assert self.table is not None
             day, told = time.strftime("%Y-%m-%d", time.gmtime(now)), self.table.to_json()
-            database.write(lambda connection: put_board(connection, day, now, told))
+            ended = self._seats.ended
+            database.write(lambda connection: put_board(connection, day, now, ended, told))
         assert self.table is not None
         return self.table.games
 

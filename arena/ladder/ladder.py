@@ -12,9 +12,14 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from sqlalchemy import URL, Connection
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
 
 from arena import __version__
 from arena.coup import derived
@@ -22,7 +27,7 @@ from arena.ladder.settings import FILE, TEMPLATE, LadderError, Settings, read_se
 from arena.proof import place_key
 from arena.referee import MatchSpec, Terms
 from arena.run import keyed_shuffle
-from arena.sandbox import Choice
+from arena.sandbox import Choice, remove_tree
 from ladder.schedule import seatings
 from ladder.store.database import Database, DatabaseError, Owner, get_settings, prepare, put_owners, put_settings
 
@@ -116,35 +121,46 @@ class Ladder:
         self.database.close()
 
 
-def create(path: Path, play: Play, database: str | None) -> Ladder:
-    """Make a ladder in a new folder; `database` is a URL, None for a file in the folder. Raises LadderError."""
+def create(
+    path: Path, play: Play, database: str | None, fill: Callable[[Connection], object] = lambda connection: None
+) -> Ladder:
+    """Make a ladder in a new folder; `database` is a URL, None for a file in the folder. Raises LadderError.
+
+    `fill` writes what it is to begin with. It is there whole or not at all: ladder.toml is written last.
+    """
     if os.path.lexists(path / FILE):
         raise LadderError(f"{path} is a ladder already.\nName another folder.")
-    try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.chmod(0o700)
-        url = database or "sqlite:///ladder.db"
-        (path / FILE).write_text(TEMPLATE.format(database=json.dumps(url)), encoding="utf-8")
-    except OSError as problem:
-        raise LadderError(f"{path} can't be made: {problem.strerror}.\nName another folder.") from None
+    was_there = path.exists()
+    url = database or "sqlite:///ladder.db"
+    key = os.urandom(32)
+
+    def begin(connection: Connection) -> None:
+        now = time.time()
+        put_settings(connection, {"play": play.to_json(), "key": key.hex(), "arena": __version__, "made": now})
+        put_owners(connection, [STAFF], now)
+        fill(connection)
+
     opened = None
     try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not any(path.iterdir()):
+            path.chmod(0o700)
         opened = Database(resolved(url, path))
-        prepare(opened, new=True)
-        key = os.urandom(32)
-
-        def act(connection: Any) -> None:
-            put_settings(
-                connection,
-                {"play": play.to_json(), "key": key.hex(), "arena": __version__, "made": time.time()},
-            )
-            put_owners(connection, [STAFF], time.time())
-
-        opened.write(act)
+        if opened.sqlite is not None:
+            with suppress(FileExistsError):
+                os.close(os.open(opened.sqlite, os.O_CREAT | os.O_EXCL, 0o600))
+        prepare(opened, new=True, fill=begin)
+        (path / FILE).write_text(TEMPLATE.format(database=json.dumps(url)), encoding="utf-8")
+        return Ladder(path, opened, play, key)
+    except OSError as problem:
+        raise LadderError(f"{path} can't be made: {problem.strerror}.\nName another folder.") from None
     except DatabaseError as problem:
-        (path / FILE).unlink()
         raise LadderError(str(problem)) from problem
-    return Ladder(path, opened, play, key)
+    finally:
+        if opened is not None and not os.path.exists(path / FILE):
+            opened.close()
+        if not was_there and not os.path.exists(path / FILE) and path.is_dir():
+            remove_tree(path)
 
 
 def open_ladder(path: Path, patience_s: float | None = None) -> Ladder:
@@ -165,7 +181,12 @@ def open_ladder(path: Path, patience_s: float | None = None) -> Ladder:
         raise LadderError(f"the database of {path} was changed by hand: {problem!r}") from None
 
 
-def resolved(url: str, folder: Path) -> str:
-    """Return a URL in which the path of an SQLite file counts from the ladder's folder."""
-    start = "sqlite:///"
-    return f"{start}{folder.absolute() / url.removeprefix(start)}" if url.startswith(start) else url
+def resolved(url: str, folder: Path) -> URL:
+    """Return a URL in which the path of an SQLite file counts from the ladder's folder. Raises DatabaseError."""
+    try:
+        made = make_url(url)
+    except (ArgumentError, ValueError):
+        raise DatabaseError(
+            "ladder.toml's database is no URL; write sqlite:///PATH or postgresql+psycopg://..."
+        ) from None
+    return made.set(database=str(folder.absolute() / (made.database or ""))) if made.drivername == "sqlite" else made

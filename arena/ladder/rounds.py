@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from arena.ladder.ladder import Ladder
 from arena.run import keyed_shuffle
-from ladder.schedule import Entrant, next_round
+from ladder.schedule import Entrant, next_round, why_no_round
 from ladder.store.database import RATED, active_versions, last_round, put_matches, tables_after
 
 __all__ = ["Rounds"]
@@ -29,15 +29,22 @@ class Rounds:
     def queue(self, connection: Connection) -> int:
         """Queue the next round; return how many matches it has: none where too few owners have bots that play."""
         self._count(connection)
-        play = self._ladder.play
-        field = [
-            Entrant(version.id, version.owner, self._played[version.id] * play.match_games, version.reference)
-            for version in active_versions(connection)
-        ]
+        field, seats = self._field(connection), self._ladder.play.seats
         number = last_round(connection) + 1
         shuffle = keyed_shuffle(self._ladder.round_key(), "rounds")
-        tables = next_round(field, play.seats, self._met, shuffle, f"round/{number}")
+        tables = next_round(field, seats, self._met, shuffle, f"round/{number}")
         return len(put_matches(connection, RATED, tables, self._ladder.clock(), round=number))
+
+    def why_none(self) -> str | None:
+        """Say why those that play now can't fill a table, None where they can."""
+        return why_no_round(self._ladder.database.look(self._field), self._ladder.play.seats)
+
+    def _field(self, connection: Connection) -> list[Entrant]:
+        games = self._ladder.play.match_games
+        return [
+            Entrant(version.id, version.owner, self._played[version.id] * games, version.reference)
+            for version in active_versions(connection)
+        ]
 
     def _count(self, connection: Connection) -> None:
         """Count the tables that were queued since the last round; given up and cancelled ones count, too."""

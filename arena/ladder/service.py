@@ -11,19 +11,20 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
+from arena.bots import shown
 from arena.check import Outcome, Step
 from arena.ladder.exam import Examined
 from arena.ladder.fold import Fold
 from arena.ladder.ladder import Ladder
 from arena.ladder.retention import Pruned, prune_now
 from arena.ladder.settings import LadderError
-from arena.ladder.tasks import Queue, Task, do
-from arena.referee import ArenaError
+from arena.ladder.tasks import Queue, Task, do, told
 from arena.run import MissingError, Played
 from ladder.executors import ExecutorLostError, Pool, RefusedError
 from ladder.runner import Completed, Idle, Voided, run
 from ladder.store import PlayedMatch, Spent
 from ladder.store.database import (
+    LADDER,
     QUALIFYING,
     RATED,
     SILENT_S,
@@ -36,6 +37,7 @@ from ladder.store.database import (
     end_exam,
     find_version,
     forfeits_lately,
+    is_newest,
     join,
     keep_match,
     leave,
@@ -53,8 +55,6 @@ _SHARE = 20
 PRUNE_S = 86_400.0
 SETTINGS_S = 2.0
 
-RETURNS = (ArenaError, MissingError, RefusedError, ExecutorLostError)
-
 
 @dataclass(frozen=True, slots=True)
 class Match:
@@ -67,10 +67,14 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Exam:
-    """A version was examined; `reason` says why it is unfit, None if it plays."""
+    """A version was examined; `reason` says why it is unfit, None if it is fit.
+
+    plays: from now on. A fit one doesn't if a newer one is fit, or somebody has decided otherwise since.
+    """
 
     label: str
     reason: str | None
+    plays: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +167,13 @@ class Service:
         trouble = self._pool.trouble()
         if trouble is not None:
             return trouble
-        return f"now {len(doing) - exams} matches and {exams} examinations; {waiting} submissions wait"
+        told = f"now {len(doing) - exams} matches and {exams} examinations; {waiting} submissions wait"
+        idle = None if len(doing) > exams else self.queue.why_no_match()
+        return told if idle is None else f"{told}; no match: {idle}"
+
+    def _width(self) -> int:
+        """Return how many tasks are on their way: one more than the workers do, so that none waits for the next."""
+        return self.width and self.width + 1
 
     @property
     def width(self) -> int:
@@ -178,7 +188,7 @@ class Service:
         """Do what there is to do, and yield what happens, until `stop`. Raises DatabaseError, LadderError."""
         try:
             yield from self._beat()
-            for event in run(self.queue, do, self._pool, self._pool.width, RETURNS):
+            for event in run(self.queue, do, self._pool, self._width, (Exception,)):
                 yield from self._note(event)
                 yield from self._beat()
                 yield from self._look_at_settings()
@@ -204,7 +214,7 @@ class Service:
             case Voided(_, RefusedError() as problem, _):
                 yield Refused(str(problem))
             case Voided(task, problem, given_up):
-                yield Void(task.id, task.exam, str(problem), given_up)
+                yield Void(task.id, task.exam, told(problem), given_up)
             case Idle():
                 yield event
 
@@ -224,10 +234,10 @@ class Service:
             new = keep_match(connection, match, now)
             benched = []
             for version in table_of(connection, match.match) if new else ():
-                if forfeits_lately(connection, version, bench):
-                    found = find_version(connection, version)
+                found = find_version(connection, version)
+                if not found.reference and forfeits_lately(connection, version, bench):
                     why = f"it forfeited games in its last {bench} matches"
-                    rest(connection, found.bot, "bench", "ladder", why, now)
+                    rest(connection, found.bot, "bench", LADDER, why, now)
                     cancel(connection, f"{found.label} is benched", now, version, (RATED,))
                     benched.append(Benched(found.label, why))
             return new, benched
@@ -257,9 +267,10 @@ class Service:
             if found.played is not None and len(set(table_of(connection, found.played.match))) == seats:
                 keep_match(connection, found.played, now)
             cancel(connection, "its examination ended before", now, version, (QUALIFYING,))
-            if reason is None:
-                activate(connection, this, "ladder", "it passed its examination", now)
-            return Exam(this.label, reason)
+            plays = reason is None and is_newest(connection, this)
+            if plays:
+                activate(connection, this, LADDER, "it passed its examination", now)
+            return Exam(this.label, reason, plays)
 
         exam = self.ladder.database.write(act)
         if exam is not None:
@@ -326,7 +337,7 @@ class Service:
 def why_unfit(steps: Sequence[Step]) -> str:
     """Return in one line why an examination failed: its first step that did."""
     step = next(step for step in steps if step.outcome is Outcome.FAILED)
-    return f"{step.name}: {step.detail}"
+    return shown(f"{step.name}: {step.detail}")
 
 
 def _with_spent(played: Played) -> PlayedMatch:

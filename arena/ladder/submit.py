@@ -6,14 +6,14 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from arena.bots import checked_name, intake, load, shown
+from arena.bots import Bundle, checked_name, intake, load, shown
 from arena.ladder.known import known_owner
 from arena.ladder.ladder import STAFF, Ladder
 from arena.ladder.settings import LadderError, Settings
 from ladder.store.database import (
+    KnownBot,
     add_version,
     all_bots,
-    find_bot,
     find_owner,
     put_bot,
     put_file,
@@ -21,7 +21,7 @@ from ladder.store.database import (
     versions_of,
 )
 
-__all__ = ["DAY_S", "Taken", "submit", "submit_reference"]
+__all__ = ["DAY_S", "Reference", "Taken", "put_reference", "read_reference", "submit", "submit_reference"]
 
 DAY_S = 86_400  # of UTC
 
@@ -53,13 +53,13 @@ def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> T
     with ladder.database.read() as connection:
         known_owner(connection, login)
     bundle = intake(path, most_upload=settings.quotas.upload_mb << 20)
+    wanted = _checked(name or bundle.name)
     now = ladder.clock()
+    mine: list[Taken] = []  # what an earlier call of `act` took in, whose commit's answer was lost
 
     def act(connection: Connection) -> Taken:
         owner = known_owner(connection, login).id
-        wanted = name or bundle.name
-        _check_name(wanted)
-        known = find_bot(connection, wanted)
+        known = _bot(connection, wanted)
         if known is not None and known.owner != owner:
             raise LadderError(f'the bot "{shown(wanted)}" is another\'s.\nName yours otherwise: --name NAME')
         if known is None:
@@ -67,7 +67,7 @@ def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> T
         versions = [] if known is None else versions_of(connection, known.id)
         last = versions[-1] if versions else None
         if last and (last.digest, last.file) == (bundle.digest, bundle.file) and not last.unexamined:
-            return Taken(wanted, last.number, last.id, True, None, None)
+            return mine[0] if mine else Taken(last.name, last.number, last.id, True, None, None)
         today = submitted_since(connection, owner, now - now % DAY_S)
         most = settings.quotas.submissions_per_day
         if today >= most:
@@ -75,47 +75,69 @@ def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> T
             raise LadderError(
                 f"{login} has submitted {today} versions today, and {most} are allowed.\nNext in {wait} h."
             )
-        bot = put_bot(connection, wanted, owner, now)
+        bot = put_bot(connection, known.name if known else wanted, owner, now)
         put_file(connection, bundle.digest, bundle.file, bundle.archive)
         version = add_version(connection, bot, bundle.digest, bundle.file, now)
-        number = 1 + len(versions)
-        return Taken(wanted, number, version, False, _late(settings, now), most - today - 1)
+        taken = Taken(wanted, 1 + len(versions), version, False, _late(settings, now), most - today - 1)
+        mine[:] = [taken]
+        return taken
 
     return ladder.database.write(act)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A bot of the staff's that fixes the scale, as it was read."""
+
+    name: str
+    bundle: Bundle
+
+
+def read_reference(argument: str) -> Reference:
+    """Read what a user calls a bot. Raises BotError, LadderError."""
+    bot = load([argument])[0][0]
+    return Reference(_checked(bot.name), intake(bot.path))
+
+
+def put_reference(connection: Connection, reference: Reference, at: float) -> Taken:
+    """Take a reference bot in as a new version, to be examined. Raises LadderError if the name is an owner's bot's."""
+    owner = find_owner(connection, STAFF.login)
+    assert owner is not None, "create makes the staff"
+    name, bundle = reference.name, reference.bundle
+    known = _bot(connection, name)
+    if known is not None and not known.reference:
+        raise LadderError(f'the bot "{shown(name)}" is an owner\'s.\nName the reference otherwise: NAME=BOT')
+    bot = put_bot(connection, name, owner.id, at, reference=True)
+    versions = versions_of(connection, bot)
+    if versions and versions[-1].digest == bundle.digest and not versions[-1].unexamined:
+        return Taken(name, versions[-1].number, versions[-1].id, True, None, None)
+    put_file(connection, bundle.digest, bundle.file, bundle.archive)
+    version = add_version(connection, bot, bundle.digest, bundle.file, at)
+    return Taken(name, 1 + len(versions), version, False, None, None)
 
 
 def submit_reference(ladder: Ladder, argument: str) -> Taken:
-    """Take in a bot of the staff's, by what a user calls a bot, as one of those that fix the scale."""
-    bot = load([argument])[0][0]
-    bundle = intake(bot.path)
-    now = ladder.clock()
-
-    def act(connection: Connection) -> Taken:
-        owner = find_owner(connection, STAFF.login)
-        assert owner is not None, "create makes the staff"
-        _check_name(bot.name)
-        known = find_bot(connection, bot.name)
-        if known is not None and not known.reference:
-            raise LadderError(f'the bot "{shown(bot.name)}" is an owner\'s.\nName the reference otherwise: NAME=BOT')
-        id = put_bot(connection, bot.name, owner.id, now, reference=True)
-        versions = versions_of(connection, id)
-        if versions and versions[-1].digest == bundle.digest and not versions[-1].unexamined:
-            return Taken(bot.name, versions[-1].number, versions[-1].id, True, None, None)
-        put_file(connection, bundle.digest, bundle.file, bundle.archive)
-        version = add_version(connection, id, bundle.digest, bundle.file, now)
-        return Taken(bot.name, 1 + len(versions), version, False, None, None)
-
-    return ladder.database.write(act)
+    """Take in a bot of the staff's, by what a user calls a bot. Raises as `read_reference` and `put_reference` do."""
+    reference, now = read_reference(argument), ladder.clock()
+    return ladder.database.write(lambda connection: put_reference(connection, reference, now))
 
 
-def _check_name(name: str) -> None:
-    """Raise LadderError for a bot's name that results can't hold: name@number is a version."""
+def _checked(name: str) -> str:
+    """Return a bot's name as it is kept. Raises LadderError for one that results or a spreadsheet can't hold."""
     try:
-        checked_name(name)
+        name = checked_name(name)
     except ValueError as problem:
         raise LadderError(f"{problem}.\nName the bot otherwise: --name NAME") from None
     if "@" in name:
         raise LadderError(f'the name "{shown(name)}" has an "@", which stands before a version\'s number.\n--name NAME')
+    if name[0] in "=+-":
+        raise LadderError(f'the name "{shown(name)}" begins as a formula of a spreadsheet does.\n--name NAME')
+    return name
+
+
+def _bot(connection: Connection, name: str) -> KnownBot | None:
+    """Return the bot of a name, whatever its case: names that look alike are one bot's."""
+    return next((bot for bot in all_bots(connection) if bot.name.casefold() == name.casefold()), None)
 
 
 def _check_bots(connection: Connection, owner: int, settings: Settings) -> None:

@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
-from arena.bots import PortableBot
+from arena.bots import PortableBot, shown
 from arena.ladder.exam import Examined, ExamJob, examine_version
 from arena.ladder.ladder import Ladder
 from arena.ladder.rounds import Rounds
+from arena.referee import ArenaError
 from arena.run import Job, MissingError, Parcel, Played, play_parcel
-from ladder.executors import ExecutorLostError, RefusedError
+from ladder.executors import ExecutorLostError, RefusedError, WorkerDiedError
 from ladder.store.database import (
     CHALLENGE,
     FINAL,
@@ -37,6 +38,7 @@ from ladder.store.database import (
     is_frozen,
     key_of_final,
     put_matches,
+    qualifying_match,
     release,
     release_exam,
 )
@@ -126,12 +128,15 @@ class Queue:
     def failed(self, task: Task, problem: BaseException) -> bool:
         """Give a task back; return whether it is given up. What a machine refused, or lacked, was no attempt."""
         self._doing.pop(task, None)
+        self._empty = False
         if isinstance(problem, MissingError) and isinstance(task.work, Parcel):
             self._again.append(Task(task.id, replace(task.work, archives=self._archives(task.work, problem.digests))))
             return False
         self._not_before = time.monotonic() + _PAUSE_S
         counts = not isinstance(problem, (RefusedError, ExecutorLostError))
-        reason = str(problem)
+        reason = told(problem)
+        if not task.exam and self._left is not None:
+            self._left += 1
 
         def act(connection: Connection) -> bool:
             if task.exam:
@@ -146,6 +151,12 @@ class Queue:
 
         return self._ladder.database.write(act)
 
+    def why_no_match(self) -> str | None:
+        """Say in one line why no rated match is to be played, None where nothing keeps one."""
+        if self._ladder.database.look(is_frozen):
+            return "the ladder is frozen"
+        return self._rounds.why_none()
+
     def completed(self, task: Task) -> None:
         """Hear that a task was done. Until `kept` it stays among those that this runner holds: its lease does."""
         self._unkept = task
@@ -154,10 +165,6 @@ class Queue:
         """Forget a task whose result is in the database."""
         self._empty = False  # now there may be more to do: a version plays, a place is free
         self._doing.pop(task, None)
-
-    def forget_rounds(self) -> None:
-        """Count anew who met whom: a match was voided."""
-        self._rounds = Rounds(self._ladder)
 
     def _begin(self, task: Task) -> Task:
         self._doing[task] = None
@@ -174,9 +181,9 @@ class Queue:
         def act(connection: Connection) -> tuple[QueuedMatch, list[Version], bytes | None] | None:
             frozen = not self.rated or is_frozen(connection)
             kinds = (CHALLENGE, FINAL) if frozen else (CHALLENGE, FINAL, RATED)
-            found = claim(connection, self._runner, holding, kinds)
+            found = claim(connection, self._runner, holding, ladder.clock(), kinds)
             if found is None and not frozen and self._rounds.queue(connection):
-                found = claim(connection, self._runner, holding, kinds)
+                found = claim(connection, self._runner, holding, ladder.clock(), kinds)
             if found is None:
                 return None
             key = None if found.final is None else key_of_final(connection, found.final)
@@ -209,12 +216,20 @@ class Queue:
             if version is None:
                 return None
             references = references_for(connection, version, ladder.play.seats)
-            cancel(connection, "its examination began anew", ladder.clock(), version.id, (QUALIFYING,))
             table = [version.id, *(each.id for each in references)]
-            [match] = put_matches(connection, QUALIFYING, [table], ladder.clock())
+            match = qualifying_match(connection, table)
+            if match is None:
+                cancel(connection, "the reference bots changed", ladder.clock(), version.id, (QUALIFYING,))
+                [match] = put_matches(connection, QUALIFYING, [table], ladder.clock())
             return Task(version.id, exam_job(ladder, connection, version, references, match))
 
         return ladder.database.write(act)
+
+
+def told(problem: BaseException) -> str:
+    """Return in one line what a task failed by; what is no word of ours is a defect, and named with its type."""
+    ours = isinstance(problem, (ArenaError, ExecutorLostError, RefusedError, MissingError, WorkerDiedError))
+    return shown(str(problem) if ours else f"defect: {problem!r}")
 
 
 def portable_of(version: Version) -> PortableBot:

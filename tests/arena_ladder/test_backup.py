@@ -94,7 +94,7 @@ def test_nothing_is_overwritten(ladder: Ladder, place: Place) -> None:
     with pytest.raises(LadderError, match="is not overwritten"):
         restore(place.folder / "one.tar", ladder.path)
     with pytest.raises(DatabaseError, match="holds a ladder already"):
-        restore(place.folder / "one.tar", place.folder / "third", ladder.database.url)
+        restore(place.folder / "one.tar", place.folder / "third", ladder.database.url.render_as_string())
     assert not (place.folder / "third").exists()
 
 

@@ -69,7 +69,7 @@ def test_a_table_that_is_not_what_the_results_say_is_found_and_mended(own: Term)
         row = table.rows[0]
         wrong = replace(row, rating=replace(row.rating, value=row.rating.value + 1e-6))
         text = replace(table, rows=(wrong, *table.rows[1:])).to_json()
-        ladder.database.write(lambda connection: put_board(connection, "2999-01-01", 5.0, text))
+        ladder.database.write(lambda connection: put_board(connection, "2999-01-01", 5.0, 10**6, text))
     told = own.arena("rerate", code=1)
     assert "another than the one that was kept" in told.err
     assert f"{row.bot}@{row.number}" in told.out

@@ -67,7 +67,7 @@ def test_leases_of_a_dead_runner_are_found(ladder: Ladder) -> None:
     def act(connection: Connection) -> None:
         put_matches(connection, RATED, [[1, 2]], 3.0)
         runner = join(connection, 2, 4.0)
-        claim(connection, runner, [])
+        claim(connection, runner, [], 1.0)
         dead = update(TABLES.tables["runners"]).values(started="long ago")  # another process had its number
         connection.execute(dead)
 
@@ -96,7 +96,7 @@ def test_a_match_that_was_given_up_is_found_with_its_reason(ladder: Ladder) -> N
         [match] = put_matches(connection, RATED, [[1, 2]], 3.0)
         runner = join(connection, 2, 4.0)
         for _ in range(3):
-            claim(connection, runner, [])
+            claim(connection, runner, [], 1.0)
             fail(connection, match, runner, "no\x1b[2J room", ladder.clock())
 
     ladder.database.write(act)

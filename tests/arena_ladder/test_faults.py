@@ -86,7 +86,7 @@ def test_a_full_disk_under_temporary_files_ends_the_runner(place: Place, small_d
         fill(small_disk / "filler")
         ran = place.end(process)
         assert ran.code == 1
-        assert 0 < ran.err.count(f"no room for temporary files in {small_disk}") <= 2, "at most once a worker"
+        assert 0 < ran.err.count(f"no room for temporary files in {small_disk}") <= 3, "at most once a task on its way"
         demand_sound(ladder)
         shutil.rmtree(small_disk / "filler")
         run_on(place, folder)

@@ -163,7 +163,7 @@ def test_who_favours_whom_is_told_to_the_teacher_alone(ladder: Ladder) -> None:
     pair = Favoured(("owner-of-a", "owner-of-b"), True, 120, 20, (10.0, 60.0), (30.0, 30.5), 0.0004)
     assert fold.table.findings is not None
     told = replace(fold.table, findings=replace(fold.table.findings, favours=(pair,))).to_json()
-    ladder.database.write(lambda connection: put_board(connection, "2999-01-01", 5.0, told))
+    ladder.database.write(lambda connection: put_board(connection, "2999-01-01", 5.0, 10**6, told))
     term = Term(ladder.path)
     words = term.arena("standings", "--names").out
     assert (

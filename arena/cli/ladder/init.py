@@ -1,14 +1,18 @@
 """The command `arena ladder init`: a new ladder's folder, database, terms of play and reference bots."""
 
+import time
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from arena.cli import options
 from arena.cli.ladder.opened import plain_errors
 from arena.cli.out import note, refuse
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 REFERENCES = ("sample:random_bot", "sample:turtle", "sample:honest", "sample:opportunist")
 
@@ -37,9 +41,10 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, **give
     Strangers' bots play only in an isolating sandbox with control groups. --sandbox process is for authors you trust.
     """
     with plain_errors():
-        from arena.ladder import create, submit_reference
+        from arena.ladder import create, put_reference, read_reference
         from arena.sandbox import make, scratch_folder, why_no_strangers
 
+        read = [read_reference(reference) for reference in references or REFERENCES]
         choice, reasons = options.chosen(given["sandbox"], given["docker_runtime"], given["docker_image"])
         if not choice.isolates and given["sandbox"] != "process":
             why = "; ".join(f"{name}: {trouble}" for name, trouble in reasons.items())
@@ -52,9 +57,12 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, **give
             refuse(f"strangers' bots can't play here in {choice.name}: {trouble}\nSee arena doctor.")
         with scratch_folder() as scratch, closing(make(choice, scratch)) as box:
             play = _play(given, choice, box)
-        with closing(create(folder, play, database)) as ladder:
-            for reference in references or REFERENCES:
-                submit_reference(ladder, reference)
+
+        def fill(connection: "Connection") -> None:
+            for reference in read:
+                put_reference(connection, reference, time.time())
+
+        with closing(create(folder, play, database, fill)) as ladder:
             note(f"made {folder}: {play.terms.rules.name} at {play.seats} seats, {play.match_games} games a match")
             note(f"the key of all deals has the SHA-256 {ladder.commitment}")
             note(f"next: arena ladder owners import {folder} roster.csv; arena ladder run {folder}")

@@ -81,12 +81,12 @@ def plain_errors() -> Iterator[None]:
 
 
 @contextmanager
-def opened(folder: Path) -> "Iterator[Ladder]":
-    """Give the ladder of a folder; see `plain_errors`."""
+def opened(folder: Path, patience_s: float = 10.0) -> "Iterator[Ladder]":
+    """Give the ladder of a folder; see `plain_errors`. A database that is away is waited for as long as patience is."""
     with plain_errors():
         from arena.ladder import open_ladder
 
-        with closing(open_ladder(folder)) as ladder:
+        with closing(open_ladder(folder, patience_s)) as ladder:
             yield ladder
 
 

@@ -66,7 +66,7 @@ def run(
 
     Exit codes: 0 done, or stopped as asked; 1 this machine or the database failed; 2 wrong use; 130 stopped at once.
     """
-    with opened(folder) as ladder:
+    with opened(folder, patience_s=120.0) as ladder:
         from arena.ladder import Metrics, Service, demand_boxes, serving
         from arena.run import open_executor
 
@@ -156,8 +156,9 @@ def _say(event: "Event", log: Journal, verbose: bool) -> None:
     match event:
         case Match(id, new) if verbose:
             log.info("played" if new else "had ended before", match=id)
-        case Exam(label, reason):
-            log.info("plays from now on" if reason is None else f"is unfit: {reason}", version=label)
+        case Exam(label, reason, plays):
+            fit = "plays from now on" if plays else "is fit, and another version plays"
+            log.info(fit if reason is None else f"is unfit: {reason}", version=label)
         case Benched(label, why):
             log.warn(f"benched: {why}", version=label)
         case Void(id, exam, reason, given_up):

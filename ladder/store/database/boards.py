@@ -1,17 +1,25 @@
 """What the newest fold over all results said, and the last fold of each day before: JSON, for pages and trends."""
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete, insert, select
 
 from ladder.store.database.tables import boards
 
 __all__ = ["get_board", "last_board", "put_board"]
 
 
-def put_board(connection: Connection, day: str, at: float, data: str) -> None:
-    """Write the board of a day (such as 2026-11-22, UTC) in place of an earlier one of it."""
-    last = connection.scalar(select(func.max(boards.c.number))) or 0
+def put_board(connection: Connection, day: str, at: float, ended: int, data: str) -> None:
+    """Write the board of a day (such as 2026-11-22, UTC) in place of an earlier one of it.
+
+    `ended` is how many matches had ended. Nothing is written where another runner's board has more.
+    """
+    newest = connection.execute(
+        select(boards.c.number, boards.c.ended).order_by(boards.c.number.desc()).limit(1)
+    ).one_or_none()
+    last, seen = (0, 0) if newest is None else newest
+    if seen > ended:
+        return
     connection.execute(delete(boards).where(boards.c.day == day))
-    connection.execute(insert(boards).values(day=day, number=last + 1, at=at, data=data))
+    connection.execute(insert(boards).values(day=day, number=last + 1, at=at, ended=ended, data=data))
 
 
 def get_board(connection: Connection, day: str) -> str | None:

@@ -15,9 +15,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DataError,
+    DBAPIError,
+    IntegrityError,
+    InterfaceError,
+    NoSuchModuleError,
+    OperationalError,
+)
 
 __all__ = ["Database", "DatabaseError"]
 
@@ -41,23 +49,23 @@ class DatabaseError(Exception):
 class Database:
     """A ladder's database. Its URL is SQLAlchemy's, such as sqlite:////home/ada/spring/ladder.db."""
 
-    def __init__(self, url: str, patience_s: float = _PATIENCE_S, idle_s: float = _IDLE_S) -> None:
-        self.url = url
+    def __init__(self, url: str | URL, patience_s: float = _PATIENCE_S, idle_s: float = _IDLE_S) -> None:
         self._patience_s = patience_s
         self._idle_ms = str(round(1000 * idle_s))
         try:
-            self.engine = _engine(url)
-        except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as problem:
+            self.url = make_url(url)
+            self.engine = _engine(self.url)
+        except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError) as problem:
+            # The URL isn't shown: it may hold a password.
+            why = problem if isinstance(problem, (NoSuchModuleError, ModuleNotFoundError)) else "it is no URL"
             raise DatabaseError(
-                f"{url!r} is no database that can be opened: {problem}; "
-                "write sqlite:///PATH or postgresql+psycopg://USER@HOST/NAME"
+                f"there is no such database ({why}); write sqlite:///PATH or postgresql+psycopg://USER@HOST/NAME"
             ) from None
 
     @property
     def sqlite(self) -> Path | None:
         """Return the file of an SQLite database, None for PostgreSQL."""
-        found = make_url(self.url)
-        return Path(found.database or "") if found.get_backend_name() == "sqlite" else None
+        return Path(self.url.database or "") if self.url.get_backend_name() == "sqlite" else None
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -110,8 +118,8 @@ class Database:
                 return once()
             except DBAPIError as problem:
                 away = problem.connection_invalidated or _may_return(problem)
-                if not away and not isinstance(problem, (OperationalError, InterfaceError)):
-                    raise
+                if isinstance(problem, (DataError, IntegrityError)):
+                    raise  # a defect of ours
                 if not away or time.monotonic() > deadline:
                     raise DatabaseError(_told(problem)) from problem
                 time.sleep(_PAUSE_S)
@@ -121,8 +129,8 @@ class Database:
         self.engine.dispose()
 
 
-def _engine(url: str) -> Engine:
-    if make_url(url).get_backend_name() != "sqlite":
+def _engine(url: URL) -> Engine:
+    if url.get_backend_name() != "sqlite":
         return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 10})
     engine = create_engine(url)
 
@@ -163,4 +171,6 @@ def _told(problem: DBAPIError) -> str:
     said = str(problem.orig).strip().splitlines()[0] if str(problem.orig).strip() else type(problem.orig).__name__
     if "full" in said or "No space left" in said:
         return f"the database can't be written: {said}; make room on its disk, and start again"
+    if "permission denied for schema" in said:
+        return f"the database can't be used: {said}; its owner says: GRANT CREATE ON SCHEMA public TO the ladder's user"
     return f"the database can't be used: {said}"

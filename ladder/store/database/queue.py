@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from sqlalchemy import Connection, Select, and_, func, insert, select, update
+from sqlalchemy import Connection, Select, and_, func, insert, or_, select, update
 
-from ladder.store.database.tables import match_bots, matches, versions, voids
+from ladder.store.database.tables import bots, match_bots, matches, versions, voids
 
 __all__ = [
     "ATTEMPTS",
@@ -33,6 +33,7 @@ __all__ = [
     "last_round",
     "put_matches",
     "put_table",
+    "qualifying_match",
     "release",
     "release_all",
     "table_of",
@@ -93,10 +94,24 @@ def table_of(connection: Connection, match: int) -> tuple[int, ...]:
     return tuple(connection.scalars(query))
 
 
+def qualifying_match(connection: Connection, table: Sequence[int]) -> int | None:
+    """Return the qualifying match that waits for an examination of the table's first version, None if there is none."""
+    query = (
+        select(matches.c.id)
+        .join(match_bots, match_bots.c.match == matches.c.id)
+        .where(matches.c.state == WAITING, matches.c.kind == QUALIFYING)
+        .where(match_bots.c.version == table[0], match_bots.c.place == 0)
+    )
+    found = connection.scalars(query.order_by(matches.c.id)).all()
+    return next((match for match in found if table_of(connection, match) == tuple(table)), None)
+
+
 def claim(
-    connection: Connection, runner: str, holding: Collection[int], kinds: Iterable[str] = tuple(_FIRST)
+    connection: Connection, runner: str, holding: Collection[int], at: float, kinds: Iterable[str] = tuple(_FIRST)
 ) -> QueuedMatch | None:
     """Lease the next match to a runner, None if there is none: challenges first, then in order of id.
+
+    What hosts failed comes after the rest of its kind. A rated match at whose table one no longer plays is cancelled.
 
     `holding` are the matches that it plays now. One that is leased to it and isn't among them was leased in a
     transaction whose answer was lost. One that it plays although others were let play it isn't begun anew.
@@ -110,12 +125,32 @@ def claim(
         *(and_(matches.c.state == WAITING, matches.c.kind == kind) for kind in in_order),
     ]
     for wish in wishes:
-        row = connection.execute(select(*columns).where(wish, new).order_by(matches.c.id).limit(1)).one_or_none()
-        if row is not None:
+        query = select(*columns).where(wish, new).order_by(matches.c.attempts, matches.c.id).limit(1)
+        while (row := connection.execute(query).one_or_none()) is not None:
             id, kind, final, place, attempts = row
+            if kind == RATED and not _all_play(connection, id):
+                _end(connection, id, "one of its table no longer plays", at)
+                continue
             connection.execute(update(matches).where(matches.c.id == id).values(state=LEASED, runner=runner))
             return QueuedMatch(id, kind, table_of(connection, id), final, place, attempts)
     return None
+
+
+def _all_play(connection: Connection, match: int) -> bool:
+    """Tell whether all of a match's table are the versions of their bots that play."""
+    query = (
+        select(match_bots.c.version)
+        .join(versions, versions.c.id == match_bots.c.version)
+        .join(bots, bots.c.id == versions.c.bot)
+        .where(match_bots.c.match == match, or_(bots.c.active.is_(None), bots.c.active != versions.c.id))
+    )
+    return connection.execute(query).first() is None
+
+
+def _end(connection: Connection, match: int, reason: str, at: float) -> None:
+    """Cancel a match."""
+    values = {"state": ENDED, "cause": CANCELLED, "reason": reason, "ended_at": at, "runner": None}
+    connection.execute(update(matches).where(matches.c.id == match).values(**values))
 
 
 def fail(connection: Connection, match: int, runner: str, reason: str, at: float) -> bool:

@@ -337,13 +337,13 @@ def void_attempts(connection: Connection, match: int) -> list[tuple[float, str]]
 
 
 def forfeits_lately(connection: Connection, version: int, matches_in_a_row: int) -> bool:
-    """Tell whether a version that plays forfeited games in each of its last so many rated matches, not fewer."""
+    """Tell whether a version that plays forfeited games in each of its last so many matches that rate, not fewer."""
     if connection.execute(select(bots.c.id).where(bots.c.active == version)).first() is None:
         return False
     query = (
         select(match_bots.c.forfeits)
         .join(matches, matches.c.id == match_bots.c.match)
-        .where(match_bots.c.version == version, matches.c.kind == RATED, matches.c.cause == PLAYED)
+        .where(match_bots.c.version == version, matches.c.kind == RATED, matches.c.rates)
         .order_by(match_bots.c.match.desc())
         .limit(matches_in_a_row)
     )

@@ -104,6 +104,7 @@ versions = Table(
     Column("reason", Text),  # why it is unfit
     Column("at", Float, nullable=False),
     Column("examined_at", Float),
+    Column("act", Integer, nullable=False),  # the last act before it was submitted
     UniqueConstraint("bot", "number"),
 )
 
@@ -135,6 +136,7 @@ acts = Table(
     Column("version", ForeignKey("versions.id")),
     Column("match", ForeignKey("matches.id")),
     Column("why", Text, nullable=False),
+    Index("ix_acts_what", "what", "id"),
 )
 
 # A process that plays. `beat` grows while it lives; others take its matches when it doesn't for a while.
@@ -187,6 +189,7 @@ matches = Table(
     Index("ix_matches_todo", "state", "kind", "id"),
     Index("ix_matches_rates", "rates", "kind", "ended"),
     Index("ix_matches_final", "final", "place"),
+    Index("ix_matches_round", "round"),
 )
 
 # One row for each seat of the table. `place` is the bot's among those of the match's spec.
@@ -284,6 +287,7 @@ boards = Table(
     TABLES,
     Column("day", String(10), primary_key=True),
     Column("number", Integer, nullable=False),  # counts from 1 in the order of writing: a day may come twice
+    Column("ended", Integer, nullable=False),  # how many matches had ended
     Column("at", Float, nullable=False),
     Column("data", Text, nullable=False),
 )

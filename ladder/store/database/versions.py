@@ -13,6 +13,7 @@ from ladder.store.database.tables import acts, bots, files, owners, steps, versi
 __all__ = [
     "EXAMINED",
     "FIT",
+    "LADDER",
     "QUEUED",
     "UNFIT",
     "KnownBot",
@@ -31,6 +32,7 @@ __all__ = [
     "get_file",
     "get_steps",
     "ids_of_labels",
+    "is_newest",
     "labels_of_ids",
     "put_bot",
     "put_file",
@@ -42,6 +44,7 @@ __all__ = [
 ]
 
 QUEUED, EXAMINED, FIT, UNFIT = "queued", "examined", "fit", "unfit"
+LADDER = "ladder"  # who decides, where no person does
 EXAM_ATTEMPTS = 3  # that this many hosts failed: the version is unfit then, and says so
 
 
@@ -145,7 +148,16 @@ def all_bots(connection: Connection) -> list[KnownBot]:
 def add_version(connection: Connection, bot: int, digest: str, file: str | None, at: float) -> int:
     """Add a bot's next version, to be examined; return its id. Its file is there already."""
     last = connection.scalar(select(func.max(versions.c.number)).where(versions.c.bot == bot)) or 0
-    values = {"bot": bot, "number": last + 1, "digest": digest, "file": file, "state": QUEUED, "attempts": 0, "at": at}
+    values = {
+        "bot": bot,
+        "number": last + 1,
+        "digest": digest,
+        "file": file,
+        "state": QUEUED,
+        "attempts": 0,
+        "at": at,
+        "act": connection.scalar(select(func.max(acts.c.id))) or 0,
+    }
     return int(connection.execute(insert(versions).values(values).returning(versions.c.id)).scalar_one())
 
 
@@ -233,13 +245,16 @@ def get_file(connection: Connection, digest: str, file: str | None) -> bytes:
 def claim_exam(connection: Connection, runner: str, holding: Sequence[int]) -> Version | None:
     """Give a runner the version that is next to be examined, None if there is none.
 
+    Owners take turns, each with the oldest of theirs; what hosts failed to examine comes last.
     `holding` are those that it examines now. One that is its own and isn't among them was given in a transaction whose
     answer was lost. One that it examines although others were let examine it isn't begun anew.
     """
     new = versions.c.id.not_in(holding)
     lost = and_(versions.c.state == EXAMINED, versions.c.runner == runner)
+    turn = func.row_number().over(partition_by=bots.c.owner, order_by=versions.c.id)
     for which in (lost, versions.c.state == QUEUED):
-        found = _versions(connection, _VERSION.where(which, new).order_by(versions.c.id).limit(1))
+        query = _VERSION.where(which, new).order_by(versions.c.attempts, turn, versions.c.id).limit(1)
+        found = _versions(connection, query)
         if found:
             connection.execute(
                 update(versions).where(versions.c.id == found[0].id).values(state=EXAMINED, runner=runner)
@@ -307,6 +322,27 @@ def get_steps(connection: Connection, version: int) -> list[str]:
 
 
 # --- who plays --------------------------------------------------------------------------------------------------------
+
+
+def is_newest(connection: Connection, version: Version) -> bool:
+    """Tell whether a version should play once it is fit.
+
+    It should unless a newer one is fit, or somebody has decided who plays for the bot since it was submitted.
+    """
+    newer = select(versions.c.id).where(
+        versions.c.bot == version.bot, versions.c.number > version.number, versions.c.state == FIT
+    )
+    decided = (
+        select(acts.c.id)
+        .join(versions, versions.c.id == version.id)
+        .where(
+            acts.c.bot == version.bot,
+            acts.c.id > versions.c.act,
+            acts.c.who != LADDER,
+            acts.c.what.in_(("activate", "disable")),
+        )
+    )
+    return connection.execute(newer).first() is None and connection.execute(decided).first() is None
 
 
 def activate(connection: Connection, version: Version, who: str, why: str, at: float) -> None:

@@ -86,11 +86,11 @@ def test_what_a_runner_leased_after_it_was_taken_for_dead_is_queued_again(connec
     version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
     mine, other = join(connection, 2, 1.0), join(connection, 2, 1.0)
     leave(connection, mine)
-    assert claim(connection, mine, []).id == match
+    assert claim(connection, mine, [], 1.0).id == match
     assert claim_exam(connection, mine, []).id == version
-    assert claim(connection, other, []) is None
+    assert claim(connection, other, [], 1.0) is None
     release_ended(connection)
-    assert claim(connection, other, []).id == match
+    assert claim(connection, other, [], 1.0).id == match
     assert claim_exam(connection, other, []).id == version
     release_ended(connection)
     assert state_of(connection, match) == ("leased", other)
@@ -101,10 +101,10 @@ def test_a_runner_does_not_begin_anew_what_it_plays(connection: Connection) -> N
     first, second = queued(connection, 2)
     version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
     mine = join(connection, 2, 1.0)
-    assert claim(connection, mine, []).id == first
+    assert claim(connection, mine, [], 1.0).id == first
     assert claim_exam(connection, mine, []).id == version
     leave(connection, mine)
-    assert claim(connection, mine, [first]).id == second
+    assert claim(connection, mine, [first], 1.0).id == second
     assert claim_exam(connection, mine, [version]) is None
 
 
@@ -113,10 +113,10 @@ def test_a_runner_that_wakes_up_gives_nothing_back_that_another_does(connection:
     match = queued(connection, 1)[0]
     version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
     slept, other = join(connection, 2, 1.0), join(connection, 2, 1.0)
-    claim(connection, slept, [])
+    claim(connection, slept, [], 1.0)
     claim_exam(connection, slept, [])
     leave(connection, slept)
-    claim(connection, other, [])
+    claim(connection, other, [], 1.0)
     claim_exam(connection, other, [])
     assert not fail(connection, match, slept, "its worker died", 2.0)
     assert not release_exam(connection, version, slept, "its worker died")
@@ -160,10 +160,10 @@ def test_who_slept_itself_takes_nobody_for_dead(connection: Connection) -> None:
 
 def test_the_last_board_is_the_one_that_was_written_last(connection: Connection) -> None:
     """Also after the clock was set back."""
-    put_board(connection, "2026-11-23", 2.0, "old")
-    put_board(connection, "2026-11-22", 1.0, "new")
+    put_board(connection, "2026-11-23", 2.0, 1, "old")
+    put_board(connection, "2026-11-22", 1.0, 2, "new")
     assert last_board(connection) == "new"
-    put_board(connection, "2026-11-23", 3.0, "newest")
+    put_board(connection, "2026-11-23", 3.0, 3, "newest")
     assert last_board(connection) == "newest"
 
 
@@ -179,7 +179,7 @@ def act(connection):
     calls.append(1)
     if len(calls) == 1:
         os.kill(os.getpid(), signal.SIGSTOP)
-    put_board(connection, "day", 1.0, "of the one that slept")
+    put_board(connection, "day", 1.0, 1, "of the one that slept")
 Database(sys.argv[1], 20.0, idle_s=1.0).write(act)
 print(len(calls))
 """
@@ -195,7 +195,7 @@ def test_a_writer_that_is_stopped_does_not_keep_others_from_writing(postgres_url
     try:
         until(lambda: Path(f"/proc/{process.pid}/stat").read_text().split()[2] == "T")
         with closing(Database(postgres_url)) as database:
-            database.write(lambda connection: put_board(connection, "day", 1.0, "meanwhile"))
+            database.write(lambda connection: put_board(connection, "day", 1.0, 1, "meanwhile"))
             process.send_signal(signal.SIGCONT)
             assert process.communicate(timeout=30)[0] == "2\n"
             assert database.look(last_board) == "of the one that slept"

@@ -13,6 +13,7 @@ def upgrade() -> None:
         "boards",
         sa.Column("day", sa.String(length=10), nullable=False),
         sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("ended", sa.Integer(), nullable=False),
         sa.Column("at", sa.Float(), nullable=False),
         sa.Column("data", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("day", name=op.f("pk_boards")),
@@ -111,6 +112,7 @@ def upgrade() -> None:
     with op.batch_alter_table("matches", schema=None) as batch_op:
         batch_op.create_index("ix_matches_final", ["final", "place"], unique=False)
         batch_op.create_index("ix_matches_rates", ["rates", "kind", "ended"], unique=False)
+        batch_op.create_index("ix_matches_round", ["round"], unique=False)
         batch_op.create_index("ix_matches_todo", ["state", "kind", "id"], unique=False)
 
     op.create_table(
@@ -159,6 +161,7 @@ def upgrade() -> None:
         sa.Column("reason", sa.Text(), nullable=True),
         sa.Column("at", sa.Float(), nullable=False),
         sa.Column("examined_at", sa.Float(), nullable=True),
+        sa.Column("act", sa.Integer(), nullable=False),
         sa.ForeignKeyConstraint(["bot"], ["bots.id"], name=op.f("fk_versions_bot")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_versions")),
         sa.UniqueConstraint("bot", "number", name=op.f("uq_versions_bot_number")),
@@ -197,6 +200,7 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("acts", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_acts_bot"), ["bot"], unique=False)
+        batch_op.create_index("ix_acts_what", ["what", "id"], unique=False)
 
     op.create_table(
         "exchanges",
