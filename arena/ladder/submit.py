@@ -78,7 +78,9 @@ def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> T
         bot = put_bot(connection, known.name if known else wanted, owner, now)
         put_file(connection, bundle.digest, bundle.file, bundle.archive)
         version = add_version(connection, bot, bundle.digest, bundle.file, now)
-        taken = Taken(wanted, 1 + len(versions), version, False, _late(settings, now), most - today - 1)
+        taken = Taken(
+            known.name if known else wanted, 1 + len(versions), version, False, _late(settings, now), most - today - 1
+        )
         mine[:] = [taken]
         return taken
 

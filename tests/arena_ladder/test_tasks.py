@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import Connection
 
 from arena.ladder import Ladder, Queue, Task, open_ladder, submit
-from ladder.store.database import CHALLENGE, active_versions, find_version, join, leave, put_matches
+from arena.referee import ArenaError
+from ladder.store.database import CHALLENGE, active_versions, claim_exam, find_version, join, leave, put_matches
 from tests.arena_ladder.invariants import problems
 from tests.arena_ladder.ladders import examine, ladder_in, owners
 from tests.place import BOT, Place
@@ -113,13 +114,28 @@ def test_a_runner_that_was_taken_for_dead_does_nothing_twice(ladder: Ladder) -> 
 
 def test_a_version_that_no_machine_could_examine_is_told_so(ladder: Ladder, begun: Path, place: Place) -> None:
     """After three attempts; its qualifying match has ended, and the same files may be submitted again."""
+    other, now = ladder.database.write(lambda connection: join(connection, 9, 1.0)), []
     queue = queue_of(ladder, 2)
-    for attempt in (1, 2, 3):
+    assert place.wait(queue.take).work.name == "owner0@1"
+    while (found := ladder.database.write(lambda connection: claim_exam(connection, other, now))) is not None:
+        now.append(found.id)
+    [task] = queue.doing
+    assert not queue.failed(task, ArenaError("the disk burns"))
+    for attempt in (2, 3):
         task = place.wait(queue.take)
         assert (task.exam, task.work.name) == (True, "owner0@1")
-        assert queue.failed(task, ValueError("the disk burns")) == (attempt == 3)
+        assert queue.failed(task, ArenaError("the disk burns")) == (attempt == 3)
     with ladder.database.read() as connection:
         assert find_version(connection, task.id).reason == "it could not be examined: the disk burns"
         assert list(problems(connection)) == []
     assert submit(ladder, begun.parent / "owner0.py", "owner0").label == "owner0@2"
     assert submit(ladder, begun.parent / "owner1.py", "owner1").again
+
+
+def test_what_no_module_of_ours_raises_is_a_failed_attempt(ladder: Ladder, place: Place) -> None:
+    """A defect that one bot meets doesn't end the runner, nor each runner after it."""
+    queue = queue_of(ladder, 2)
+    task = place.wait(queue.take)
+    assert not queue.failed(task, ValueError("nobody thought of this"))
+    with ladder.database.read() as connection:
+        assert find_version(connection, task.id).attempts == 1

@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Select, and_, func, insert, select, update
+from sqlalchemy import Connection, ScalarSelect, Select, and_, func, insert, or_, select, update
 
 from ladder.store.database.acts import Act, note_act
 from ladder.store.database.tables import acts, bots, files, owners, steps, versions
@@ -245,15 +245,15 @@ def get_file(connection: Connection, digest: str, file: str | None) -> bytes:
 def claim_exam(connection: Connection, runner: str, holding: Sequence[int]) -> Version | None:
     """Give a runner the version that is next to be examined, None if there is none.
 
-    Owners take turns, each with the oldest of theirs; what hosts failed to examine comes last.
+    Reference bots come first. Owners take turns, each with the oldest of theirs; what hosts failed to examine is last.
     `holding` are those that it examines now. One that is its own and isn't among them was given in a transaction whose
     answer was lost. One that it examines although others were let examine it isn't begun anew.
     """
     new = versions.c.id.not_in(holding)
     lost = and_(versions.c.state == EXAMINED, versions.c.runner == runner)
-    turn = func.row_number().over(partition_by=bots.c.owner, order_by=versions.c.id)
     for which in (lost, versions.c.state == QUEUED):
-        query = _VERSION.where(which, new).order_by(versions.c.attempts, turn, versions.c.id).limit(1)
+        order = (versions.c.attempts, bots.c.reference.desc(), _turn(), versions.c.id)
+        query = _VERSION.where(which, new).order_by(*order).limit(1)
         found = _versions(connection, query)
         if found:
             connection.execute(
@@ -261,6 +261,19 @@ def claim_exam(connection: Connection, runner: str, holding: Sequence[int]) -> V
             )
             return found[0]
     return None
+
+
+def _turn() -> ScalarSelect[int]:
+    """Return how many versions of its owner a version had before it when it was submitted."""
+    before, of = versions.alias(), bots.alias()
+    return (
+        select(func.count())
+        .select_from(before.join(of, of.c.id == before.c.bot))
+        .where(of.c.owner == bots.c.owner, before.c.id < versions.c.id)
+        .where(or_(before.c.examined_at.is_(None), before.c.examined_at >= versions.c.at))
+        .correlate(versions, bots)
+        .scalar_subquery()
+    )
 
 
 def release_exam(connection: Connection, version: int, runner: str, failed: str | None) -> bool:

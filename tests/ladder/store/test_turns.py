@@ -1,0 +1,163 @@
+"""Whose turn it is: in the queue of matches, in that of examinations, and among a bot's versions."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from ladder.results import GameResult
+from ladder.store import PlayedMatch
+from ladder.store.database import (
+    CHALLENGE,
+    QUALIFYING,
+    RATED,
+    Act,
+    activate,
+    add_version,
+    claim,
+    claim_exam,
+    end_exam,
+    fail,
+    find_version,
+    forfeits_lately,
+    is_newest,
+    join,
+    keep_match,
+    last_board,
+    note_act,
+    put_board,
+    put_matches,
+    qualifying_match,
+    release_exam,
+    rest,
+    set_rates,
+)
+from tests.ladder.store.databases import ladder
+
+NOW = 5.0
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
+    """Give a ladder's database in one long transaction: the bots a, b, c and d have the versions 1 to 4."""
+    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else f"sqlite:///{tmp_path}/l.db"
+    with closing(ladder(url)) as database, database.engine.connect() as made, made.begin():
+        yield made
+
+
+def submitted(connection: Connection, bot: int, digest: str = "1") -> int:
+    """Submit a version of a bot; return its id."""
+    return add_version(connection, bot, digest * 64, "bot.py", NOW)
+
+
+def examined(connection: Connection, version: int, reason: str | None = None) -> None:
+    assert end_exam(connection, version, [], reason, ["python3"], None, NOW)
+
+
+def test_owners_take_turns_at_examinations(connection: Connection) -> None:
+    """One who submits ten versions waits for them, not the others."""
+    first, second, third = (submitted(connection, 1) for _ in range(3))
+    other = submitted(connection, 2)
+    runner = join(connection, 1, NOW)
+    order = []
+    while (version := claim_exam(connection, runner, order)) is not None:
+        order.append(version.id)
+    assert order == [first, other, second, third]
+
+
+def test_a_version_that_a_machine_failed_to_examine_comes_after_the_others(connection: Connection) -> None:
+    """What stops one runner after another doesn't keep everybody waiting."""
+    first, other = submitted(connection, 1), submitted(connection, 2)
+    runner = join(connection, 1, NOW)
+    assert claim_exam(connection, runner, []).id == first
+    assert not release_exam(connection, first, runner, "no memory")
+    assert claim_exam(connection, runner, []).id == other
+
+
+def test_a_match_that_a_machine_failed_to_play_comes_after_the_others(connection: Connection) -> None:
+    """So that three workers that are killed one after the other hit three matches."""
+    first, other = put_matches(connection, RATED, [(1, 2), (3, 4)], NOW)
+    runner = join(connection, 1, NOW)
+    assert claim(connection, runner, [], NOW).id == first
+    assert not fail(connection, first, runner, "killed", NOW)
+    assert claim(connection, runner, [], NOW).id == other
+
+
+@pytest.mark.parametrize("what", ["rest", "replace"])
+def test_a_rated_match_of_one_who_no_longer_plays_is_cancelled_when_it_would_begin(
+    connection: Connection, what: str
+) -> None:
+    """Also one that came back to the queue; what somebody asked for is played as it was asked for."""
+    [rated] = put_matches(connection, RATED, [(1, 2)], NOW)
+    [asked] = put_matches(connection, CHALLENGE, [(1, 2)], NOW)
+    if what == "rest":
+        rest(connection, 1, "disable", "teacher", "copied", NOW)
+    else:
+        newer = submitted(connection, 1)
+        examined(connection, newer)
+        activate(connection, find_version(connection, newer), "ladder", "it passed", NOW)
+    runner = join(connection, 1, NOW)
+    assert claim(connection, runner, [], NOW).id == asked
+    assert claim(connection, runner, [asked], NOW) is None
+    assert not fail(connection, rated, runner, "it isn't queued any more", NOW)
+
+
+def test_of_two_versions_the_newer_plays_whichever_is_examined_first(connection: Connection) -> None:
+    """Two workers examine at the same time."""
+    older, newer = submitted(connection, 1, "1"), submitted(connection, 1, "2")
+    examined(connection, newer)
+    assert is_newest(connection, find_version(connection, newer))
+    examined(connection, older)
+    assert not is_newest(connection, find_version(connection, older))
+
+
+@pytest.mark.parametrize("what", ["activate", "disable"])
+def test_what_somebody_decided_after_a_submission_stands(connection: Connection, what: str) -> None:
+    """The examination's end doesn't undo it; what the ladder did itself does not count as somebody's decision."""
+    version = submitted(connection, 1)
+    note_act(connection, Act("ladder", "activate", "it passed", NOW, bot=1, version=1))
+    note_act(connection, Act("teacher", what, "another's bot", NOW, bot=2, version=2))
+    examined(connection, version)
+    assert is_newest(connection, find_version(connection, version))
+    note_act(connection, Act("teacher", what, "talked to the author", NOW, bot=1, version=1))
+    assert not is_newest(connection, find_version(connection, version))
+
+
+def test_what_was_decided_before_a_submission_does_not_keep_it_out(connection: Connection) -> None:
+    """An author who was disabled may mend the bot."""
+    rest(connection, 1, "disable", "teacher", "it shouts", NOW)
+    version = submitted(connection, 1)
+    examined(connection, version)
+    assert is_newest(connection, find_version(connection, version))
+
+
+def test_an_examination_that_begins_anew_keeps_its_qualifying_match(connection: Connection) -> None:
+    """Whoever ends first then has the match that was played; other references are another match."""
+    version = submitted(connection, 1)
+    [match] = put_matches(connection, QUALIFYING, [(version, 2, 3)], NOW)
+    assert qualifying_match(connection, [version, 2, 3]) == match
+    assert qualifying_match(connection, [version, 3, 2]) is None
+    assert qualifying_match(connection, [2, version, 3]) is None
+
+
+def test_a_voided_match_benches_nobody(connection: Connection) -> None:
+    """It was the host's or the organiser's fault."""
+    for match in put_matches(connection, RATED, [(1, 2), (1, 2)], NOW):
+        seats = ("a@1", "b@1")
+        result = GameResult(match, 0, seats, 1, "last_standing", (1,), ((0, 1),), 1, (0,), ((0, "crashed", 1),))
+        assert keep_match(connection, PlayedMatch(match, "record", (result,)), NOW)
+    assert forfeits_lately(connection, 1, 2)
+    assert not forfeits_lately(connection, 2, 2)
+    set_rates(connection, 2, False)
+    assert not forfeits_lately(connection, 1, 2)
+
+
+def test_a_table_of_fewer_matches_does_not_take_the_place_of_one_of_more(connection: Connection) -> None:
+    """Two runners fold; the slower one's look is older."""
+    put_board(connection, "2026-11-22", NOW, 7, "seven matches")
+    put_board(connection, "2026-11-22", NOW, 2, "two")
+    assert last_board(connection) == "seven matches"
+    put_board(connection, "2026-11-22", NOW, 7, "seven, and one of them void")
+    assert last_board(connection) == "seven, and one of them void"
