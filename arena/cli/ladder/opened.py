@@ -50,6 +50,7 @@ def complete_bots(context: click.Context, _parameter: click.Parameter, typed: st
 FOLDER = click.argument(
     "folder", metavar="LADDER", type=click.Path(path_type=Path, file_okay=False), shell_complete=_folders
 )
+EXTRAS = {"sqlalchemy": "ladder", "alembic": "ladder", "prometheus_client": "ladder", "distributed": "cluster"}
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 
 
@@ -59,25 +60,34 @@ BY = click.option("--by", "who", metavar="NAME", default=lambda: _user(), help="
 @contextmanager
 def plain_errors() -> Iterator[None]:
     """Exit with 2 for what the user asked wrongly, and with 1 for what the machine lacks."""
-    try:
+    with _extras():
         from arena.bots import BotError
         from arena.ladder import LadderError
         from arena.run import RulesetError
         from arena.sandbox import SandboxError
         from ladder.executors import ExecutorLostError
         from ladder.store.database import DatabaseError
-    except ModuleNotFoundError as problem:
-        if problem.name not in ("sqlalchemy", "alembic"):
-            raise
-        refuse(f"a ladder needs the package {problem.name}: pip install 'coup-arena[ladder]'")
     try:
-        yield
+        with _extras():
+            yield
     except (BotError, LadderError, RulesetError) as problem:
         refuse(str(problem))
     except (DatabaseError, ExecutorLostError, SandboxError) as problem:
         fail(str(problem))
     except OSError as problem:
         fail(reason(problem))
+
+
+@contextmanager
+def _extras() -> Iterator[None]:
+    """Exit with 2, saying how to install it, where a package of an extra is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as problem:
+        extra = EXTRAS.get(problem.name or "")
+        if extra is None:
+            raise
+        refuse(f"this needs the package {problem.name}: pip install 'coup-arena[{extra}]'")
 
 
 @contextmanager

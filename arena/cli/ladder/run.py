@@ -36,8 +36,11 @@ IN_VAIN = 20  # attempts that failed, with nothing done between them: it's this 
     "leader is, with 95 %, within 2 points of the best.",
 )
 @click.option(
-    "--scheduler", metavar="ADDRESS", help="Play on the workers of a Dask cluster, such as tcp://10.0.0.1:8786."
+    "--executor",
+    type=click.Choice(["local", "dask"]),
+    help="Where matches are played: by processes of this machine, or on a Dask cluster.  [as --scheduler says]",
 )
+@click.option("--scheduler", metavar="ADDRESS", help="The Dask scheduler, such as tcp://10.0.0.1:8786.")
 @click.option("--tls-ca", type=FILE, help="PEM file of the authority that both sides of the cluster trust.")
 @click.option("--tls-cert", type=FILE, help="PEM file of this side's certificate.")
 @click.option("--tls-key", type=FILE, help="PEM file of its key.")
@@ -52,6 +55,7 @@ def run(
     jobs: int | None,
     matches: int | None,
     until: str | None,
+    executor: str | None,
     scheduler: str | None,
     tls_ca: Path | None,
     tls_cert: Path | None,
@@ -66,6 +70,8 @@ def run(
 
     Exit codes: 0 done, or stopped as asked; 1 this machine or the database failed; 2 wrong use; 130 stopped at once.
     """
+    if (executor == "dask") != (scheduler is not None) and executor is not None:
+        refuse("--executor dask needs --scheduler ADDRESS, which --executor local doesn't take")
     with opened(folder, patience_s=120.0) as ladder:
         from arena.ladder import Metrics, Service, demand_boxes, serving
         from arena.run import open_executor
