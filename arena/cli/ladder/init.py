@@ -46,7 +46,7 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, **give
 
         read = [read_reference(reference) for reference in references or REFERENCES]
         choice, reasons = options.chosen(given["sandbox"], given["docker_runtime"], given["docker_image"])
-        if not choice.isolates and given["sandbox"] != "process":
+        if not choice.isolates and given["sandbox"] in (None, "auto"):
             why = "; ".join(f"{name}: {trouble}" for name, trouble in reasons.items())
             refuse(
                 f"strangers' bots need a sandbox that isolates, and none works here ({why}).\n"
