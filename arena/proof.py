@@ -17,8 +17,19 @@ from arena.referee import RecordError, Terms, read, verify
 from arena.run import keyed_shuffle
 from ladder.schedule import plan, seatings
 
-__all__ = ["Entrant", "PlayedPlace", "Proof", "ProofError", "Verified", "is_proof", "place_key", "proof_lines",
-           "tables_of", "verify_proof"]  # fmt: skip
+__all__ = [
+    "Entrant",
+    "PlayedPlace",
+    "Proof",
+    "ProofError",
+    "Verified",
+    "is_proof",
+    "place_key",
+    "proof_lines",
+    "published",
+    "tables_of",
+    "verify_proof",
+]
 
 VERSION = 1
 
@@ -68,6 +79,9 @@ class Verified:
     matches: int
     games: int
     without: int
+    commitment: str
+    published: str
+    """What was published before the final, if nothing was changed since."""
 
 
 # --- what the key decides ---------------------------------------------------------------------------------------------
@@ -83,6 +97,23 @@ def tables_of(key: bytes, owners: Sequence[int], seats: int, games: int, match_g
 def place_key(key: bytes, place: int) -> bytes:
     """Return the key of the match at a place of a final's plan."""
     return derived(key, f"match|{place}")
+
+
+def published(proof: Proof) -> str:
+    """Return what is published before a final: it fixes deals, tables, terms and versions."""
+    owners = [each.owner for each in proof.entrants]
+    matches = len(tables_of(proof.key, owners, proof.seats, proof.games, proof.match_games))
+    terms = hashlib.sha256(json.dumps(proof.terms.to_json(), sort_keys=True).encode()).hexdigest()
+    lines = [
+        f"final {proof.name}",
+        f"SHA-256 of the key: {proof.commitment}",
+        f"SHA-256 of the terms: {terms}",
+        f"{proof.terms.rules.name} at {proof.seats} seats: {matches} matches of {proof.match_games} games, "
+        f"so that each version plays {proof.games} or more",
+        "versions, the digests of their files, and numbers of which equal ones don't meet:",
+        *(f"  {each.label}  {each.digest}  {each.owner}" for each in proof.entrants),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 # --- the file ---------------------------------------------------------------------------------------------------------
@@ -149,7 +180,7 @@ def verify_proof(lines: Iterable[str]) -> Verified:
             games += _verify_record(match.record, proof, place, bots)
     if next(rest, None) is not None:
         raise ProofError(f"it has more matches than the {len(tables)} of the plan")
-    return Verified(proof.name, len(tables), games, without)
+    return Verified(proof.name, len(tables), games, without, proof.commitment, published(proof))
 
 
 def _header(values: Any) -> Proof:

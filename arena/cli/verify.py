@@ -10,15 +10,22 @@ from arena.cli.out import counted, fail, reason, refuse, write
 
 @click.command()
 @click.argument("path", metavar="DIR|RECORD|FINAL", type=click.Path(path_type=Path))
-def verify(path: Path) -> None:
+@click.option(
+    "--published",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Of a final: what was published before it, the file final-NAME.txt.",
+)
+def verify(path: Path, published: Path | None) -> None:
     """Replay records through the engine and demand the same events and results.
 
-    Of a file that arena ladder final --export wrote, demand also that all deals come from the key that was committed
-    to.
+    Of a file that arena ladder final --export wrote, demand also that its key decides all tables and deals. That it is
+    the key that was committed to shows by --published, or by comparing the SHA-256 with the one that was published.
     """
     if path.is_file() and _is_final(path):
-        _verify_final(path)
+        _verify_final(path, published)
         return
+    if published is not None:
+        refuse(f"--published is for a final's file, which {path} isn't")
     from arena.referee import RecordError, read
     from arena.referee import verify as replay
     from arena.run import game_results
@@ -65,7 +72,8 @@ def _is_final(path: Path) -> bool:
         return False
 
 
-def _verify_final(path: Path) -> None:
+def _verify_final(path: Path, before: Path | None) -> None:
+    from arena.bots import shown
     from arena.proof import ProofError, verify_proof
 
     try:
@@ -75,7 +83,14 @@ def _verify_final(path: Path) -> None:
         fail(f"{path}: {problem}")
     except OSError as problem:
         refuse(reason(problem))
-    write(f"final {found.name}: its key is the one that was committed to, and seats all {found.matches} matches", path)
-    write(f"{found.games} games are dealt by it: every move legal, every event and result the same", path)
+    write(f"final {shown(found.name)}: its key seats all {found.matches} matches", path)
+    if before is None:
+        write(f"the key's SHA-256 is {found.commitment}: compare it with what was published before", path)
+    elif before.read_bytes().decode(errors="replace") != found.published:
+        fail(f"{path} isn't what {before} says: another key, other versions, or other terms")
+    else:
+        write(f"key, versions and terms are those of {before}", path)
+    if found.games:
+        write(f"{found.games} games are dealt by it: every move legal, every event and result the same", path)
     if found.without:
         write(f"{counted(found.without, 'match', 'es')} have no record: only who played them could be verified", path)

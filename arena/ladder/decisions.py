@@ -14,8 +14,10 @@ from ladder.store.database import (
     FIT,
     PLAYED,
     RATED,
+    UNFIT,
     Act,
     activate,
+    acts_of,
     cancel,
     find_version,
     is_frozen,
@@ -41,8 +43,8 @@ def activate_version(ladder: Ladder, name: str, number: int, who: str, why: str)
             raise LadderError(
                 f"{shown(wanted.label)} can't play: it {_unfit(wanted.state, wanted.reason)}.\nActivate a fit version."
             )
-        if wanted.active:
-            return False
+        if wanted.active and versions[-1].state in (FIT, UNFIT):
+            return False  # a newer one that waits would take its place
         now = ladder.clock()
         _stop(connection, bot.active, f"{wanted.label} plays now", now)
         activate(connection, wanted, who, why, now)
@@ -52,14 +54,16 @@ def activate_version(ladder: Ladder, name: str, number: int, who: str, why: str)
 
 
 def disable_bot(ladder: Ladder, name: str, who: str, why: str) -> bool:
-    """Let no version of a bot play; return False if none does. Raises LadderError."""
+    """Let no version of a bot play, nor one that waits; return False if it is disabled. Raises LadderError."""
 
     def act(connection: Connection) -> bool:
         bot = known_bot(connection, name)
-        if bot.active is None:
+        decided = [each.what for each in acts_of(connection, bot.id, what=("activate", "bench", "disable"))]
+        if decided[-1:] == ["disable"]:
             return False
         now = ladder.clock()
-        _stop(connection, bot.active, f"{find_version(connection, bot.active).label} is disabled", now)
+        if bot.active is not None:
+            _stop(connection, bot.active, f"{find_version(connection, bot.active).label} is disabled", now)
         rest(connection, bot.id, "disable", who, why, now)
         return True
 

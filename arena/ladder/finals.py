@@ -22,7 +22,7 @@ from arena.ladder.ladder import Ladder
 from arena.ladder.measured import Measured, measure
 from arena.ladder.settings import LadderError
 from arena.ladder.snapshot import demand_examined, snapshot
-from arena.proof import Entrant, PlayedPlace, Proof, proof_lines, tables_of
+from arena.proof import Entrant, PlayedPlace, Proof, proof_lines, published, tables_of
 from ladder.store.database import (
     ENDED,
     FINAL,
@@ -164,17 +164,11 @@ def final_proof(ladder: Ladder, name: str) -> Iterator[str]:
     """Yield the lines of a file by which anyone can verify a final's deals: `arena verify`. Raises LadderError."""
     state = final_state(ladder, name)
     _demand_ended(state, ladder.path)
-    final, play = state.final, ladder.play
+    final = state.final
     with ladder.database.read() as connection:
         versions = _versions(connection, final)
         labels = {version.id: version.label for version in versions}
-        entrants = tuple(
-            Entrant(version.label, owner, version.digest)
-            for version, owner in zip(versions, owners_of(versions), strict=True)
-        )
-        proof = Proof(
-            name, final.commitment, final.key, play.terms, play.seats, play.match_games, final.games, entrants
-        )
+        proof = _proof(ladder, final, versions)
         matches = (
             PlayedPlace(
                 match.id,
@@ -204,6 +198,7 @@ def commitment_file(ladder: Ladder, name: str) -> Path:
 
 def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, why: str) -> FinalState:
     play = ladder.play
+    proof = _proof(ladder, final, versions)
     try:
         tables = tables_of(final.key, owners_of(versions), play.seats, final.games, play.match_games)
     except ValueError as problem:
@@ -212,7 +207,12 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
         ) from None
     path = commitment_file(ladder, final.name)
     try:
-        path.write_text(_published(ladder, final, versions, len(tables)), encoding="utf-8")
+        with path.open("x", encoding="utf-8") as file:
+            file.write(published(proof))
+    except FileExistsError:
+        with ladder.database.read() as connection:
+            _demand_new(connection, final.name, ladder.path)
+        raise LadderError(f"{path} is there, of a final that was not made.\nRemove it, or take another name.") from None
     except OSError as problem:
         raise LadderError(f"{path} can't be written: {problem.strerror}.") from None
 
@@ -230,17 +230,16 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
     return ladder.database.write(act)
 
 
-def _published(ladder: Ladder, final: Final, versions: Sequence[Version], matches: int) -> str:
-    """Return what is published before a final: by it nobody can change the deals or the versions afterwards."""
+def _proof(ladder: Ladder, final: Final, versions: Sequence[Version]) -> Proof:
+    """Return what a final is, with its key."""
     play = ladder.play
-    lines = [
-        f"final {final.name} of {shown(ladder.name)}",
-        f"SHA-256 of the key: {final.commitment}",
-        f"{play.terms.rules.name} at {play.seats} seats, {matches} matches of {play.match_games} games",
-        "versions, and the digests of their files:",
-        *(f"  {shown(version.label)}  {version.digest}" for version in versions),
-    ]
-    return "\n".join(lines) + "\n"
+    entrants = tuple(
+        Entrant(version.label, owner, version.digest)
+        for version, owner in zip(versions, owners_of(versions), strict=True)
+    )
+    return Proof(
+        final.name, final.commitment, final.key, play.terms, play.seats, play.match_games, final.games, entrants
+    )
 
 
 def _demand(connection: Connection, name: str) -> Final:

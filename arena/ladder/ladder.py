@@ -150,7 +150,8 @@ def create(
             with suppress(FileExistsError):
                 os.close(os.open(opened.sqlite, os.O_CREAT | os.O_EXCL, 0o600))
         prepare(opened, new=True, fill=begin)
-        (path / FILE).write_text(TEMPLATE.format(database=json.dumps(url)), encoding="utf-8")
+        with open(os.open(path / FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(TEMPLATE.format(database=json.dumps(url)))  # which may hold a password
         return Ladder(path, opened, play, key)
     except OSError as problem:
         raise LadderError(f"{path} can't be made: {problem.strerror}.\nName another folder.") from None

@@ -39,10 +39,14 @@ def measure(ladder: Ladder, connection: Connection, chosen: Sequence[Version], f
     """Measure the chosen versions among themselves, by all rated matches, or by those of a final.
 
     Rated matches are those of all versions: whoever was met by the chosen ones counts in the fit, and in no share.
+    A chosen version is measured by its own games, not by its predecessor's.
     """
     ids = {version.id for version in chosen}
     if final is None:
-        contestants = [replace(each, active=each.version in ids) for each in contestants_of(fit_versions(connection))]
+        contestants = [
+            replace(each, active=each.version in ids, predecessor=None if each.version in ids else each.predecessor)
+            for each in contestants_of(fit_versions(connection))
+        ]
     else:
         contestants = [replace(each, active=True, predecessor=None) for each in contestants_of(list(chosen))]
     kind = RATED if final is None else FINAL

@@ -5,7 +5,6 @@ couldn't be compared.
 """
 
 import tomllib
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -179,7 +178,7 @@ def read_settings(folder: Path) -> Settings:
         first = problem.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise LadderError(
-            f"{path}: {where}: {first['msg'].lower()}.\nArena ladder init writes one with all there is."
+            f"{path}: {where}: {first['msg'].lower()}.\nWhat it may hold stands in docs/ladder.md."
         ) from None
     for what, names in (
         ("deadlines", [deadline.name for deadline in settings.deadlines]),
@@ -189,8 +188,3 @@ def read_settings(folder: Path) -> Settings:
             if names.count(name) > 1:
                 raise LadderError(f'{path} has two {what} "{name}".\nGive each a name of its own.')
     return settings
-
-
-def utc(at: float) -> str:
-    """Return a time in UTC as people read it: 2026-11-22 17:05."""
-    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -301,6 +301,30 @@ def test_a_proof_without_records_verifies_who_played(held: Ladder) -> None:
     assert (found.matches, found.games, found.without) == (20, 0, 20)
 
 
+@pytest.mark.parametrize("change", [other_key_and_commitment, other_entrant, other_rules])
+def test_what_is_published_before_a_final_fixes_all_of_it(held: Ladder, change: Change) -> None:
+    """A proof with a key of one's own, other versions or other terms says something else."""
+    before = commitment_file(held, "last").read_text()
+    lines = [json.loads(line) for line in final_proof(held, "last")]
+    assert verify_proof(map(json.dumps, lines)).published == before
+    change(lines)
+    with pytest.raises(ProofError):
+        verify_proof(map(json.dumps, lines))
+    assert verify_proof(map(json.dumps, own_proof(lines[0]))).published != before
+
+
+def own_proof(header: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a proof that fits a header, without records."""
+    owners = [each["owner"] for each in header["entrants"]]
+    key = bytes.fromhex(header["key"])
+    tables = tables_of(key, owners, header["seats"], header["games"], header["match_games"])
+    labels = [each["label"] for each in header["entrants"]]
+    return [header] + [
+        {"place": place, "match": place, "bots": [labels[bot] for bot in table], "cause": "played", "record": None}
+        for place, table in enumerate(tables)
+    ]
+
+
 def test_what_the_key_decides_never_changes() -> None:
     """Finals of earlier terms can be verified by later arenas."""
     assert tables_of(bytes(32), [0, 0, 1, 2, 3], 2, 3, 2)[:4] == [(0, 3), (2, 4), (1, 3), (1, 2)]
@@ -321,15 +345,22 @@ def test_the_commands_hold_a_final_show_it_and_verify_it(place: Place) -> None:
     told = place.call("ladder", "final", "spring", "last")
     assert "The key: " in told.out
     assert "a@1" in told.out
+    assert '"ada"' not in place.call("ladder", "final", "spring", "last", "--json").out
+    assert '"ada"' in place.call("ladder", "final", "spring", "last", "--json", "--names").out
     shown = place.call("ladder", "final", "spring", "last", "--json").json
     assert hashlib.sha256(bytes.fromhex(shown["key"])).hexdigest() == shown["commitment"]
     assert "last" in place.call("ladder", "final", "spring").out
     place.call("ladder", "final", "spring", "last", "--export", "proof.jsonl")
     verified = place.call("verify", "proof.jsonl")
     assert verified.code == 0
-    assert "its key is the one that was committed to" in verified.out
+    assert f"the key's SHA-256 is {shown['commitment']}: compare it" in verified.out
+    published = place.folder / "spring" / "final-last.txt"
+    assert "key, versions and terms are those of" in place.call("verify", "proof.jsonl", "--published", published).out
+    published.write_text(published.read_text().replace(shown["commitment"], "0" * 64))
+    assert "another key" in place.call("verify", "proof.jsonl", "--published", published).err
     text = (place.folder / "proof.jsonl").read_text().replace(shown["key"], "00" * 32, 1)
     (place.folder / "proof.jsonl").write_text(text)
     assert place.call("verify", "proof.jsonl").code == 1
     assert place.call("ladder", "final", "spring", "last", "--games", "4").code == 2
     assert place.call("ladder", "final", "spring", "nope").code == 2
+    assert place.call("ladder", "final", "spring", "--games", "4").code == 2

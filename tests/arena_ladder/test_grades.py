@@ -24,7 +24,7 @@ from ladder.store.database import (
     table_of,
 )
 from tests.arena_ladder.classes import Clock, deadline, hand_in, school, settle
-from tests.place import Place
+from tests.place import BOT, Place
 
 BASELINES = """
 [[baselines]]
@@ -95,6 +95,15 @@ def test_a_bot_beats_another_where_the_lower_end_of_the_difference_is_above_zero
     assert close.value > 0 > close.low
     assert (close.passed, close.points) == (False, 0)
     assert "ahead of one@1" in close.words
+
+
+def test_a_version_without_games_inherits_no_points(ladder: Ladder) -> None:
+    """What its predecessor won is the predecessor's: the fit links them, a grade doesn't."""
+    for name in ("a@1", "b@1", "two@1"):
+        play(ladder, name, "one@1", [2, 2, 2, 2, 1, 2, 2, 2] * 2 if name == "a@1" else [2, 0, 1, 1, 0, 2, 1, 2] * 2)
+    assert grade_of(ladder, "ada").marks[0].passed
+    hand_in(ladder, "ada", "a", code=f"{BOT}# the second\n")
+    assert [mark.passed for mark in grade_of(ladder, "ada").marks] == [False, False, False]
 
 
 def test_few_games_have_no_interval_and_pass_nothing_but_games(ladder: Ladder) -> None:

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from arena.cli import cli
 from arena.ladder import open_ladder
-from ladder.store.database import TABLES
+from ladder.store.database import TABLES, find_bot, rest
 from tests.arena_ladder.term import Term, write
 
 
@@ -141,6 +141,22 @@ def test_an_owner_sees_who_took_the_bot_out_and_why(own: Term) -> None:
         ("activate", "prof", "a second chance"),
     ]
     assert page["versions"][0]["active"]
+
+
+def test_a_bot_that_does_not_play_can_be_disabled_all_the_same(own: Term) -> None:
+    """One that is benched would stand for the next deadline, and one that waits would play."""
+    with closing(open_ladder(own.path)) as ladder:
+        bot = ladder.database.look(lambda connection: find_bot(connection, "late"))
+        ladder.database.write(lambda connection: rest(connection, bot.id, "bench", "ladder", "it forfeits", 5.0))
+    own.arena("disable", "late", "--why", "copied", "--by", "prof")
+    assert [act["what"] for act in own.json("bot", "late")["acts"]][-2:] == ["bench", "disable"]
+
+
+@pytest.mark.parametrize("words", [["--why", " "], ["--why", "x", "--by", "ladder"], ["--why", "x", "--by", ""]])
+def test_a_decision_has_a_reason_and_a_person(own: Term, words: list[str]) -> None:
+    """The ladder's own decisions give way to a person's, so nobody has its name."""
+    own.arena("disable", "late", *words, code=2)
+    assert "disable" not in [act["what"] for act in own.json("bot", "late")["acts"]]
 
 
 def test_a_version_that_plays_no_more_leaves_no_rated_match_behind(own: Term) -> None:

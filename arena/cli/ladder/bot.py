@@ -94,7 +94,8 @@ def _why_none(found: "BotPage") -> str:
     """Return why no version plays: what was decided last, or what examinations said."""
     from arena.bots import shown
 
-    last = found.acts[-1] if found.acts else None
+    decided = [act for act in found.acts if act.what in ("activate", "bench", "disable")]
+    last = decided[-1] if decided else None
     if last is not None and last.what in ("bench", "disable"):
         word = "benched" if last.what == "bench" else "disabled"
         return f"it is {word}: {shown(last.why)}"

@@ -11,7 +11,7 @@ from arena.cli.out import note
 @click.command()
 @FOLDER
 @click.argument("bot", metavar="BOT", shell_complete=complete_bots)
-@click.argument("version", metavar="VERSION", type=click.IntRange(1))
+@click.argument("version", metavar="VERSION", type=click.IntRange(1, 2**31 - 1))
 @acting
 @AS_JSON
 def activate(folder: Path, bot: str, version: int, who: str, why: str, as_json: bool) -> None:

@@ -46,13 +46,17 @@ def final(
     """
     with opened(folder) as ladder:
         if name is None:
+            if games is not None or deadline is not None or again or export is not None:
+                refuse("a final needs a NAME: arena ladder final LADDER NAME --games N")
             _list(ladder, as_json)
         elif games is not None or deadline is not None or again:
+            if export is not None:
+                refuse("--export is for a final that has ended; leave it away")
             if again and (games is not None or deadline is not None):
                 refuse("--again takes games and versions from the final; leave --games and --deadline away")
             _hold(ladder, name, deadline, games, again, who, as_json)
         elif export is not None:
-            _export(ladder, name, export)
+            _export(ladder, name, export, who)
         else:
             _see(ladder, name, who, names, as_json)
 
@@ -85,7 +89,8 @@ def _hold(
         f"the final {held}: {counted(len(state.labels), 'version')}, {counted(state.matches, 'match', 'es')} are queued"
     )
     note(f"its key has the SHA-256 {state.final.commitment}")
-    note(f"publish that before you play: {commitment_file(ladder, held)} has it, with all versions")
+    note(f"publish that before it is played: {commitment_file(ladder, held)} has it, with versions and terms")
+    note("a runner that serves now begins at once")
     note(f"play: arena ladder run {ladder.path}; then: arena ladder final {ladder.path} {held}")
 
 
@@ -103,7 +108,8 @@ def _see(ladder: "Ladder", name: str, who: str, names: bool, as_json: bool) -> N
     state, measured = reveal(ladder, name, who)
     repeated = compare_finals(ladder, name)
     if as_json:
-        more = {"table": asdict(measured.table), "repeats": [asdict(each) for each in repeated]}
+        rows = [{**asdict(row), "owner": row.owner if names else None} for row in measured.table.rows]
+        more = {"table": {**asdict(measured.table), "rows": rows}, "repeats": [asdict(each) for each in repeated]}
         print_json({**_told(state), **more, "isolated": ladder.play.sandbox.isolates})
         return
     show(standings_table(measured.table, names))
@@ -120,10 +126,11 @@ def _see(ladder: "Ladder", name: str, who: str, names: bool, as_json: bool) -> N
     note(f"for whoever wants to verify: arena ladder final {ladder.path} {name} --export FILE; arena verify FILE")
 
 
-def _export(ladder: "Ladder", name: str, export: Path) -> None:
-    """Write the proof beside its place, and then there: a file of that name is whole."""
-    from arena.ladder import final_proof
+def _export(ladder: "Ladder", name: str, export: Path, who: str) -> None:
+    """Reveal the key; write the proof beside its place, and then there: a file of that name is whole."""
+    from arena.ladder import final_proof, reveal
 
+    reveal(ladder, name, who)
     beside = export.with_name(f".{export.name}.{os.getpid()}")
     try:
         with beside.open("w", encoding="utf-8") as file:

@@ -12,7 +12,7 @@ LINE = 2000  # characters of a line that are printed
 
 @click.command()
 @FOLDER
-@click.argument("match", metavar="MATCH", type=click.IntRange(1))
+@click.argument("match", metavar="MATCH", type=click.IntRange(1, 2**31 - 1))
 @click.argument("bot", metavar="BOT", shell_complete=complete_bots)
 @AS_JSON
 def log(folder: Path, match: int, bot: str, as_json: bool) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @FOLDER
-@click.argument("match", metavar="MATCH", type=click.IntRange(1))
+@click.argument("match", metavar="MATCH", type=click.IntRange(1, 2**31 - 1))
 @click.option("--record", is_flag=True, help="Print the record, which arena verify replays.")
 @AS_JSON
 def match(folder: Path, match: int, record: bool, as_json: bool) -> None:

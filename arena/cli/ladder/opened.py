@@ -54,7 +54,14 @@ EXTRAS = {"sqlalchemy": "ladder", "alembic": "ladder", "prometheus_client": "lad
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 
 
-BY = click.option("--by", "who", metavar="NAME", default=lambda: _user(), help="Who decides.  [your login]")
+BY = click.option(
+    "--by",
+    "who",
+    metavar="NAME",
+    default=lambda: _user(),
+    callback=lambda *given: _person(*given),
+    help="Who decides.  [your login]",
+)
 
 
 @contextmanager
@@ -74,6 +81,8 @@ def plain_errors() -> Iterator[None]:
         refuse(str(problem))
     except (DatabaseError, ExecutorLostError, SandboxError) as problem:
         fail(str(problem))
+    except UnicodeEncodeError:
+        refuse("the words of the command hold bytes that are no UTF-8, which can't be kept")
     except OSError as problem:
         fail(reason(problem))
 
@@ -102,8 +111,24 @@ def opened(folder: Path, patience_s: float = 10.0) -> "Iterator[Ladder]":
 
 def acting(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a command that decides something: who does, and why."""
-    why = click.option("--why", metavar="TEXT", required=True, help="The reason; it is kept, and shown to the owner.")
+    why = click.option(
+        "--why", metavar="TEXT", required=True, callback=_said, help="The reason; it is kept, and shown to the owner."
+    )
     return why(BY(function))
+
+
+def _said(_context: click.Context, parameter: click.Parameter, text: str) -> str:
+    """Refuse a text that says nothing."""
+    if not text.strip():
+        raise click.BadParameter("it is empty", param=parameter)
+    return text
+
+
+def _person(context: click.Context, parameter: click.Parameter, who: str) -> str:
+    """Refuse a name that the ladder's own decisions bear."""
+    if _said(context, parameter, who) == "ladder":
+        raise click.BadParameter('"ladder" is who decides where no person does: name yourself', param=parameter)
+    return who
 
 
 def _user() -> str:

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -86,9 +87,9 @@ def run(
             told = Metrics(service)
             with nullcontext() if metrics is None else serving(told, metrics) as url:
                 log.info(f"serves {folder} as process {os.getpid()}{f', metrics at {url}' if url else ''}")
-                _stop_politely(service, log)
+                asked = _stop_politely(service)
                 try:
-                    status = _serve(service, told, log, verbose, alone=scheduler is None)
+                    status = _serve(service, told, log, verbose, asked, alone=scheduler is None)
                 except KeyboardInterrupt:
                     log.warn("stopped at once: what was being played will be played again")
                     status = 130
@@ -108,22 +109,29 @@ def _tls(scheduler: str | None, ca: Path | None, cert: Path | None, key: Path | 
     return Tls(ca, cert, key)
 
 
-def _stop_politely(service: "Service", log: Journal) -> None:
+def _stop_politely(service: "Service") -> Callable[[], bool]:
+    """Let Ctrl-C and SIGTERM stop the service; return a function that tells whether one of them came."""
+    came = False
+
     def asked(_number: int, _frame: object) -> None:
+        nonlocal came
+        came = True  # it is said in the loop: a handler may interrupt what writes
         service.stop()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.default_int_handler)
-        log.info("stopping after what is being played; once more stops at once")
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, asked)
+    return lambda: came
 
 
-def _serve(service: "Service", metrics: "Metrics", log: Journal, verbose: bool, alone: bool) -> int:
+def _serve(
+    service: "Service", metrics: "Metrics", log: Journal, verbose: bool, asked: Callable[[], bool], alone: bool
+) -> int:
     """Serve until there is an end; return the exit code. `alone`: who refuses is this machine, and no other helps."""
     from arena.ladder import Exam, Match, Refused, Void
 
-    played, in_vain, failed = 0, 0, False
+    played, in_vain, failed, said = 0, 0, False, False
 
     def line() -> str:
         games = played * service.ladder.play.match_games
@@ -137,6 +145,9 @@ def _serve(service: "Service", metrics: "Metrics", log: Journal, verbose: bool, 
     with progress(live, line, say=log.info, say_s=STATUS_S) as tell, closing(service.events()) as events:
         for event in events:
             metrics.hear(event)
+            if asked() and not said:
+                said = True
+                log.info("stopping after what is being played; once more stops at once")
             _say(event, log, verbose)
             match event:
                 case Match(new=new):
