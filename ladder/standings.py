@@ -30,6 +30,9 @@ __all__ = [
 ]
 
 
+_DIGITS = 6  # of a rating that make an order: where an earlier fit began shows in the ninth
+
+
 @dataclass(frozen=True, slots=True)
 class Contestant:
     """A version that is fit. `predecessor` is the version before it of the same bot, None for the first."""
@@ -218,7 +221,9 @@ def standings(
         active=active,
     )
     fit = rate(matches, field, start)
-    order = sorted(active, key=lambda number: (-fit.strengths[number].rating.value, contestants[number].label))
+    order = sorted(
+        active, key=lambda number: (-round(fit.strengths[number].rating.value, _DIGITS), contestants[number].label)
+    )
     rows = []
     for number, bot in enumerate(order, 1):
         each, strength = contestants[bot], fit.strengths[bot]

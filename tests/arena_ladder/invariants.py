@@ -35,11 +35,12 @@ def demand_sound(ladder: Ladder, quiet: bool = True) -> None:
         return
     told = Standings.from_json(board)
     assert (told.games, told.matches) == (fold.table.games, fold.table.matches)
-    assert [counts(row) for row in told.rows] == [counts(row) for row in fold.table.rows]
+    told_rows, new_rows = (sorted(table.rows, key=lambda row: row.version) for table in (told, fold.table))
+    assert [counts(row) for row in told_rows] == [counts(row) for row in new_rows]
     apart = max(
         (
             abs(one - other)
-            for row, new in zip(told.rows, fold.table.rows, strict=True)
+            for row, new in zip(told_rows, new_rows, strict=True)
             for one, other in zip(estimates(row), estimates(new), strict=True)
         ),
         default=0.0,
@@ -49,7 +50,7 @@ def demand_sound(ladder: Ladder, quiet: bool = True) -> None:
 
 def counts(row: Row) -> tuple[object, ...]:
     """Return what a row counts."""
-    return row.version, row.place, row.ranks, row.games, row.matches, row.forfeits, row.faults
+    return row.version, row.ranks, row.games, row.matches, row.forfeits, row.faults
 
 
 def estimates(row: Row) -> list[float]:
