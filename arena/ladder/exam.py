@@ -294,7 +294,9 @@ class _Version:
     def _scrubbed(self, text: str) -> str:
         for below in ("bot", "exam/bots", "exam/logs", "cache"):
             text = text.replace(f"{self.scratch / below}/", "")
-        return text.replace(f"{Programs().python} ", "python3 ").replace(str(self.scratch), "")
+        python = Programs().python
+        text = text.replace(f"{python} ", "python3 ").replace(f"{os.path.dirname(python)}/", "")
+        return text.replace(str(self.scratch), "")
 
 
 def _faults(record: Record) -> dict[int, list[Fault]]:
