@@ -24,6 +24,7 @@ PACKAGES = ("arena", "ladder", "protocol")
 ROOMS: dict[str, tuple[str, ...]] = {
     "protocol": (),
     "protocol.coup": (),
+    "protocol.kits.coup_kit": (),
     "protocol.messages": ("protocol", "protocol.coup"),
     "arena": (),
     "arena.coup": (),

@@ -6,7 +6,8 @@ An argument is `BOT` or `name=BOT`. BOT is one of:
 
 * a folder with a bot.toml, or that bot.toml itself: see manifest.py;
 * a file: see bare_file.py;
-* `sample:NAME`: a sample bot, wherever the arena is installed. NAME is the file's, and may lack its `.py`.
+* `sample:NAME`: a sample bot, wherever the arena is installed. NAME is the file's, and may lack its `.py`, or the
+  folder's.
 
 An argument that exists as a path is a path, even with `=` or `:` in it. A part before `=` that contains `/` is never a
 name.
@@ -112,16 +113,18 @@ def _split(argument: str) -> tuple[str | None, Path]:
 
 
 def _sample(given: Path) -> Path | None:
-    """Return the file of `sample:NAME`, None for a path. Raises BotError if there is no such sample."""
+    """Return the file or folder of `sample:NAME`, None for a path. Raises BotError if there is no such sample."""
     if not str(given).startswith(_SAMPLE) or os.path.lexists(given):
         return None
     name = str(given).removeprefix(_SAMPLE)
-    files = {path.name: path for path in sorted(_sample_folder().iterdir()) if path.is_file()}
-    file = files.get(name) or files.get(f"{name}.py")
-    if file is None:
-        known = ", ".join(_SAMPLE + each.removesuffix(".py") for each in files)
+    found = {
+        path.name: path for path in sorted(_sample_folder().iterdir()) if path.is_file() or (path / MANIFEST).is_file()
+    }
+    sample = found.get(name) or found.get(f"{name}.py")
+    if sample is None:
+        known = ", ".join(_SAMPLE + each.removesuffix(".py") for each in found)
         raise BotError(f"{shown(given)} is no sample bot.\nThere are {known}.")
-    return file
+    return sample
 
 
 def _sample_folder() -> Path:

@@ -159,6 +159,14 @@ def test_a_sample_bot_has_a_name_wherever_the_user_is(
         assert load([f"mine=sample:{name}"], programs)[0][0] == replace(loaded[0], name="mine")
 
 
+def test_a_sample_folder_has_a_name_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder's; a folder without bot.toml is no bot."""
+    monkeypatch.chdir(tmp_path)
+    loaded, notes = load(["sample:python"], Programs(image=True))
+    assert (loaded[0].path, loaded[0].cwd, loaded[0].name, notes) == (*[SAMPLES / "python"] * 2, "python", [])
+    assert refusal("sample:__pycache__").startswith("sample:__pycache__ is no sample bot.")
+
+
 def test_a_sample_bot_that_is_unknown_lists_those_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of that name is a file."""
     monkeypatch.chdir(tmp_path)
@@ -167,6 +175,7 @@ def test_a_sample_bot_that_is_unknown_lists_those_there_are(tmp_path: Path, monk
         assert "is no sample bot" in message
         assert "sample:honest, " in message
         assert "sample:honest.js, " in message
+        assert "sample:python" in message
     write(tmp_path / "sample:hones", "#!/bin/sh\n")
     assert one("sample:hones").path == tmp_path / "sample:hones"
 
