@@ -53,6 +53,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "ladder.schedule",
         "ladder.store",
     ),
+    "arena.local": ("arena.coup", "arena.referee", "arena.run", "ladder.results", "ladder.schedule", "protocol"),
     "arena.proof": ("arena.coup", "arena.referee", "arena.run", "ladder.schedule"),
     "arena.ladder": (
         "arena",

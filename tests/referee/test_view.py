@@ -25,6 +25,7 @@ from typing import Any
 
 import pytest
 
+from arena import local
 from arena.coup import (
     CHALLENGE,
     COUP,
@@ -252,7 +253,13 @@ def line(state: State, seat: int, events: Sequence[str]) -> bytes:
     return request + json.dumps(used).encode()
 
 
-def leaks(steps: Sequence[Step], seed: int, line: Line = line, feed: Callable[[int], Any] = wire.Feed) -> list[str]:
+def leaks(
+    steps: Sequence[Step],
+    seed: int,
+    line: Callable[[State, int, Any], object] = line,
+    feed: Callable[[int], Any] = wire.Feed,
+    over_line: Callable[[int, Over, Any], object] = wire.game_over,
+) -> list[str]:
     """Return where in a game a line to a seat is another when what the seat doesn't know is."""
     rng = random.Random(seed)
     board = steps[0].before.board
@@ -272,7 +279,7 @@ def leaks(steps: Sequence[Step], seed: int, line: Line = line, feed: Callable[[i
     over = steps[-1].after.board.phase
     assert isinstance(over, Over)
     for seat in seats:
-        if wire.game_over(GAME, over, true.take(seat)) != wire.game_over(GAME, over, other[seat].take(seat)):
+        if over_line(GAME, over, true.take(seat)) != over_line(GAME, over, other[seat].take(seat)):
             found.append(f"game_over to {seat}")
     return found
 
@@ -281,6 +288,18 @@ def leaks(steps: Sequence[Step], seed: int, line: Line = line, feed: Callable[[i
 def test_every_line_to_a_seat_is_the_same_whatever_the_seat_does_not_know(ruleset: RulesOf, game: Game) -> None:
     """Unseen cards are other hands and discards, the deck, and what others drew or examined."""
     assert leaks(play(ruleset, game), game[2]) == []
+
+
+def in_process(state: State, seat: int, events: list[dict[str, Any]]) -> object:
+    """Build the request to a seat as a match in this process does."""
+    sight = view(state, seat)
+    return local.request(sight, GAME, 41, events, legal(sight), 500, 8123)
+
+
+@pytest.mark.parametrize("game", SOME, ids=in_words)
+def test_no_message_to_a_bot_in_process_depends_on_what_its_seat_does_not_know(ruleset: RulesOf, game: Game) -> None:
+    """arena.local builds its messages without the wire's lines."""
+    assert leaks(play(ruleset, game), game[2], in_process, local.Feed, local.game_over) == []
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -293,7 +312,8 @@ def test_the_first_line_of_a_game_shows_ones_own_cards_only(ruleset: RulesOf, na
         for seat in range(seats):
             other = redealt(state, seat, rng)
             assert other != state
-            assert wire.game_start(view(other, seat), 0, handles) == wire.game_start(view(state, seat), 0, handles)
+            for start in (wire.game_start, local.game_start):
+                assert start(view(other, seat), 0, handles) == start(view(state, seat), 0, handles)
 
 
 def all_cards(state: State) -> Counter[Role]:

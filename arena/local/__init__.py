@@ -1,0 +1,30 @@
+"""Bots in this process, without pipes: for tuning and for tests.
+
+from arena.local import play
+
+results = play([MyBot, Rival, Rival, Rival], games=1000, seed=1)
+print(results)
+
+A bot gets the same messages as over pipes, as dicts. There is no isolation and no clock: a bot can do whatever this
+process can, and one that never returns is waited for. Must not know sandboxes' kinds, processes or the command line.
+"""
+
+from arena.local.match import play_match
+from arena.local.messages import Feed, game_over, game_start, request
+from arena.local.players import Player, Replies, WrongReplyError
+from arena.local.results import Results, Share
+from arena.local.session import play
+
+__all__ = [
+    "Feed",
+    "Player",
+    "Replies",
+    "Results",
+    "Share",
+    "WrongReplyError",
+    "game_over",
+    "game_start",
+    "play",
+    "play_match",
+    "request",
+]

@@ -1,0 +1,102 @@
+"""What games in this process ended with: win shares with their counts, for each bot and for each of its seats."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from pathlib import Path
+
+from arena.referee import Record, write
+from arena.run import game_results
+from ladder.results import GameResult
+
+_Z = 1.959964  # of a normal variable: 95 % lie within
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How often a bot won: `wins` of `games`, where a draw counts as the bot's part of it."""
+
+    wins: float
+    games: int
+
+    @property
+    def value(self) -> float:
+        """Return the win share, 0 to 1; 0 without a game."""
+        return self.wins / self.games if self.games else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Return Wilson's 95 % interval of the share, which takes games as independent."""
+        if not self.games:
+            return 0.0, 1.0
+        n, share = self.games, self.value
+        middle = (share + _Z * _Z / (2 * n)) / (1 + _Z * _Z / n)
+        half = _Z / (1 + _Z * _Z / n) * sqrt(share * (1 - share) / n + _Z * _Z / (4 * n * n))
+        return max(0.0, middle - half), min(1.0, middle + half)
+
+    def __str__(self) -> str:
+        """Return the share in words, in percent: `27.4 % (24.7 to 30.3) of 1000 games`."""
+        low, high = self.interval
+        return f"{100 * self.value:.1f} % ({100 * low:.1f} to {100 * high:.1f}) of {self.games} games"
+
+
+@dataclass(frozen=True)
+class Results:
+    """The results of all games, in the order of play.
+
+    `bots` are the names. `records` has one record a match, where they were asked for: they show all cards.
+    """
+
+    bots: tuple[str, ...]
+    games: tuple[GameResult, ...]
+    records: tuple[Record, ...] = ()
+
+    @cached_property
+    def shares(self) -> Mapping[str, Share]:
+        """Return the win share of each bot, best first."""
+        found = {bot: _share(self._of(bot)) for bot in self.bots}
+        return dict(sorted(found.items(), key=lambda pair: -pair[1].value))
+
+    def by_seat(self, bot: str) -> tuple[Share, ...]:
+        """Return the win share of a bot in each seat, from seat 0, who starts where the rules don't say otherwise."""
+        seats = len(self.games[0].seats)
+        return tuple(_share((won, at) for won, at in self._of(bot) if at == seat) for seat in range(seats))
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write each match's record to a file in a folder, which is made for its owner alone; return the files.
+
+        Raises ValueError if no records were kept, OSError if a file can't be written.
+        """
+        if not self.records:
+            raise ValueError("no records were kept: play(..., records=True)")
+        folder = Path(folder)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        files = []
+        for record in self.records:
+            files.append(folder / f"{record.header.match:06}.jsonl")
+            files[-1].write_text(write(record), encoding="utf-8")
+        return files
+
+    def _of(self, bot: str) -> Iterator[tuple[float, int]]:
+        """Yield what each game of a bot was worth to it, and where it sat."""
+        for game in self.games:
+            if bot in game.seats:
+                seat = game.seats.index(bot)
+                draw = game.winner is None and seat in game.survivors
+                yield (1 / len(game.survivors) if draw else float(game.winner == seat)), seat
+
+    def __str__(self) -> str:
+        """Return a line a bot, best first."""
+        return "\n".join(f"{bot!r}: {share}" for bot, share in self.shares.items())
+
+
+def _share(games: Iterator[tuple[float, int]]) -> Share:
+    worth = [won for won, _ in games]
+    return Share(sum(worth), len(worth))
+
+
+def results_of(bots: tuple[str, ...], records: list[Record], keep: bool) -> Results:
+    """Return the results of matches, with their records if they are to be kept."""
+    games = tuple(game for record in records for game in game_results(record))
+    return Results(bots, games, tuple(records) if keep else ())

@@ -1,0 +1,60 @@
+"""Who plays whom in this process: tables, seats and keys as in a run."""
+
+import os
+from collections.abc import Mapping, Sequence
+
+from arena.coup import Ruleset, derived
+from arena.local.match import play_match
+from arena.local.players import Given, Player, entrants
+from arena.local.results import Results, results_of
+from arena.referee import MatchSpec, Terms
+from arena.run import keyed_shuffle, load
+from ladder.schedule import plan, seatings
+
+_MATCH_GAMES = 12  # as in `arena run`: what a bot learns of others, it learns in so many games
+
+
+def play(
+    bots: Sequence[Given] | Mapping[str, Given],
+    games: int = 1000,
+    *,
+    rules: str | Ruleset = "coup",
+    seats: int | None = None,
+    match_games: int | None = None,
+    seed: int | None = None,
+    records: bool = False,
+) -> Results:
+    """Play bots against each other in this process, and return who won how often.
+
+    `bots` are classes, or functions without arguments, that make a bot for each match, or objects that play them all;
+    a mapping names them. `games` is rounded up to whole rounds of matches, in which all bots sit in all seats equally
+    often. `seats`: as many as there are bots if None; with fewer, tables are dealt as in a run. `match_games`: 12,
+    rounded up to a multiple of the seats, if None. `seed`: the same one deals the same cards and seats, None draws one.
+    `records`: whether to keep what `arena replay` and `arena verify` read.
+
+    A bot that raises ends all: its exception comes out with a note of the request. One whose reply isn't allowed raises
+    WrongReplyError. Raises ValueError for numbers that make no plan, RulesetError for rules that aren't there.
+    """
+    named = entrants(bots)
+    ruleset = load(rules) if isinstance(rules, str) else rules
+    seats = len(named) if seats is None else seats
+    match_games = -(-_MATCH_GAMES // seats) * seats if match_games is None and seats else match_games or 0
+    key = os.urandom(32) if seed is None else derived(b"arena.local", f"seed|{seed}")
+    planned = plan(len(named), seats, games, match_games, keyed_shuffle(key, "schedule"))
+    problem = ruleset.problem(seats)
+    if problem:
+        raise ValueError(problem)
+    names = tuple(named)
+    played = []
+    for table in planned.tables:
+        own = derived(key, f"match|{table.match}")
+        spec = MatchSpec(
+            match=table.match,
+            key=own,
+            bots=tuple(names[bot] for bot in table.bots),
+            seatings=seatings(seats, match_games, keyed_shuffle(own, "seats")),
+            terms=Terms(rules=ruleset),
+        )
+        players = [Player(name, named[name]) for name in spec.bots]
+        played.append(play_match(spec, players, keep_moves=records))
+    return results_of(names, played, records)

@@ -1,0 +1,383 @@
+"""Bots in process: the same messages, cards and results as over pipes, and every mistake raises where it was made.
+
+Source: docs/local.md, and protocol/SPEC.md for the messages.
+"""
+
+import json
+import random
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena import local
+from arena.coup import (
+    COUP,
+    FORFEIT,
+    PASS,
+    PRESETS,
+    Answer,
+    BlockWindow,
+    ChallengeWindow,
+    Chance,
+    Over,
+    Proving,
+    Ruleset,
+    apply,
+    changed,
+    deal,
+    legal,
+    seat_counts,
+    view,
+)
+from arena.local import Player, Results, WrongReplyError, play
+from arena.referee import MatchSpec, Terms, play_match, read, verify, wire, write
+from arena.run import RulesetError
+from arena.sandbox import Limits, Program
+from tests.inside import InsideSandbox, Peer, Script
+
+Message = dict[str, Any]
+RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
+Game = tuple[str, int, int]  # the ruleset's name, seats, seed
+
+GAMES: list[Game] = [
+    *((name, seats, seed) for name, rules in PRESETS.items() for seats in seat_counts(rules) for seed in range(2)),
+    *((f"random {seed}", 2 + seed % 9, seed) for seed in range(500, 530)),
+    *((f"random {seed}", 2, seed) for seed in range(600, 606)),  # half of them with a draft
+]
+
+
+class Dice:
+    """A bot that plays a legal move at random, and keeps all that it is told. It challenges and blocks seldom."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.pick = random.Random(seed)
+        self.told: list[Message] = []
+
+    def reply(self, message: Message) -> Message | None:
+        self.told.append(message)
+        if message["type"] == "hello":
+            self.pick = random.Random(message["bot_seed"])
+            return {"type": "hello"}
+        if message["type"] != "request":
+            return None
+        calm = message["kind"] in ("challenge", "block") and self.pick.random() < 0.7
+        choice = 0 if calm else self.pick.randrange(len(message["legal"]))
+        if self.pick.random() < 0.5:
+            return {"id": message["id"], "choice": choice}
+        return {"id": message["id"], "move": message["legal"][choice]}
+
+
+# --- messages ---------------------------------------------------------------------------------------------------------
+
+
+@cache
+def pairs(rules: Ruleset, seats: int, seed: int) -> list[tuple[Message, bytes]]:
+    """Return all messages of a random game, and the lines that the wire writes at the same moments."""
+    return list(_pairs(rules, seats, seed))
+
+
+def _pairs(rules: Ruleset, seats: int, seed: int) -> Iterator[tuple[Message, bytes]]:
+    rng = random.Random(seed)
+    chance = Chance(bytes([seats, seed % 256]) * 16, 3)
+    state = deal(rules, seats, chance, seed % seats)
+    handles = list("ABCDEFGHIJ"[:seats])
+    told, written = local.Feed(seats), wire.Feed(seats)
+    for seat in range(seats):
+        sight = view(state, seat)
+        yield local.game_start(sight, 3, handles), wire.game_start(sight, 3, handles)
+    while asked := state.board.phase.asked:
+        question = wire.Question(state.board, 3)
+        answers: list[Answer] = []
+        for seat in asked:
+            sight = view(state, seat)
+            moves = legal(sight)
+            message = local.request(sight, 3, 17, told.take(seat), moves, 500, 8123)
+            yield message, question.line(sight, 17, written.take(seat), wire.menu(moves), 500, 8123)
+            quiet = isinstance(state.board.phase, ChallengeWindow | BlockWindow) and rng.random() < 0.75
+            proves = isinstance(state.board.phase, Proving) and rng.random() < 0.8
+            leaves = seed % 2 == 1 and rng.random() < 0.01
+            answers.append(FORFEIT if leaves else PASS if quiet else moves[0] if proves else rng.choice(moves))
+        state, events = apply(state, answers, chance)
+        told.add(events)
+        written.add(events)
+    assert isinstance(state.board.phase, Over)
+    for seat in range(seats):
+        over = state.board.phase
+        yield local.game_over(3, over, told.take(seat)), wire.game_over(3, over, written.take(seat))
+
+
+@pytest.mark.parametrize("game", GAMES, ids=lambda game: "-".join(map(str, game)).replace(" ", "-"))
+def test_a_message_in_process_is_the_line_of_the_wire(ruleset: RulesOf, game: Game) -> None:
+    """Every field, in its place, and of the type that JSON gives."""
+    name, seats, seed = game
+    for message, line in pairs(ruleset(name, seats), seats, seed):
+        assert json.dumps(message, separators=(",", ":")).encode() + b"\n" == line
+        assert plain(message)
+
+
+def plain(value: object) -> bool:
+    """Tell whether a value has the types of JSON alone: a word of an enumeration would print as something else."""
+    if type(value) is dict:
+        return all(type(key) is str and plain(item) for key, item in value.items())
+    if type(value) is list:
+        return all(map(plain, value))
+    return value is None or type(value) in (str, int, bool)
+
+
+def test_the_games_above_have_every_kind_of_request_and_event(ruleset: RulesOf) -> None:
+    """So that the test of the messages means something."""
+    kinds, events = set(), set()
+    for name, seats, seed in GAMES:
+        for message, _ in pairs(ruleset(name, seats), seats, seed):
+            kinds.add(message.get("kind"))
+            events.update(event["event"] for event in message.get("events", ()))
+    assert len(kinds - {None}) == 11
+    assert len(events) == 16
+
+
+def lists_and_dicts(value: object) -> Iterator[int]:
+    """Yield the identity of each list and dict in a message."""
+    if isinstance(value, dict | list):
+        yield id(value)
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from lists_and_dicts(item)
+
+
+@pytest.mark.parametrize("name", [name for name, rules in PRESETS.items() if rules.problem(4) is None] + ["duel"])
+def test_what_a_bot_does_to_its_messages_changes_nothing(ruleset: RulesOf, name: str) -> None:
+    """No two messages share a list or a dict, whoever gets them, whenever."""
+    for seed in range(3):
+        kept = [message for message, _ in pairs(ruleset(name, 4), 2 if name == "duel" else 4, 10 + 2 * seed)]
+        parts = [part for message in kept for part in lists_and_dicts(message)]
+        assert len(parts) == len(set(parts))
+
+
+# --- a match ----------------------------------------------------------------------------------------------------------
+
+
+def over_pipes(peer: Peer) -> None:
+    """Be the same bot behind pipes."""
+    bot = Dice()
+    for line in peer.lines():
+        reply = bot.reply(json.loads(line))
+        if reply is not None:
+            peer.send(json.dumps(reply).encode() + b"\n")
+
+
+def spec(rules: Ruleset, seats: int, games: int) -> MatchSpec:
+    names = tuple("abcdef"[:seats])
+    seatings = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
+    return MatchSpec(4, bytes(range(32)), names, seatings, Terms(rules=rules))
+
+
+@pytest.mark.parametrize(("name", "seats"), [("coup", 4), ("treason", 3), ("duel", 2), ("reformation-inquisitor", 5)])
+def test_a_match_in_process_is_the_match_over_pipes(name: str, seats: int) -> None:
+    """The same key and bots: the same greetings, ids, games and events; only times differ."""
+    match = spec(PRESETS[name], seats, 3)
+    script: Script = over_pipes
+    sandbox = InsideSandbox({"bot": script})
+    piped = play_match(match, lambda bot: sandbox.start(Program(("bot",), Path()), Limits())).record
+    here = local.play_match(match, [Player(name, Dice) for name in match.bots], keep_moves=True)
+    for record in (piped, here):
+        for game in record.games:
+            game.times = []
+    assert piped.games[0].faults == []
+    assert write(here) == write(piped)
+
+
+def test_a_bot_is_told_of_the_match_and_of_each_game() -> None:
+    """SPEC.md: hello, then for each game its start, requests and end, then match_over; ids count up."""
+    bots = [Dice(1), Dice(2)]
+    play(bots, games=2, match_games=2, seed=1)
+    kinds = [message["type"] for message in bots[0].told]
+    told = "".join({"hello": "h", "game_start": "(", "request": "", "game_over": ")"}.get(kind, kind) for kind in kinds)
+    assert told == "h()()match_over"
+    numbers = [message["id"] for message in bots[0].told if message["type"] == "request"]
+    assert numbers == list(range(1, len(numbers) + 1))
+    hello = bots[0].told[0]
+    assert hello["match"]["games"] == 2
+    assert hello["match"]["your_handle"] in hello["match"]["handles"]
+
+
+# --- results ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_same_seed_plays_the_same_games() -> None:
+    """And another seed others."""
+    first, again, other = (play([Dice, Dice, Dice], games=24, seed=seed).games for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+
+
+def test_every_bot_sits_in_every_seat_equally_often() -> None:
+    """As in a match over pipes; more bots than seats are dealt to tables as in a run."""
+    for bots, seats in ((4, 4), (5, 2)):
+        results = play([Dice] * bots, games=20, seats=seats, match_games=2 * seats, seed=3)
+        counts = {share.games for bot in results.bots for share in results.by_seat(bot)}
+        assert len(counts) == 1
+        assert sum(share.games for bot in results.bots for share in results.by_seat(bot)) == seats * len(results.games)
+
+
+def test_shares_count_wins_and_parts_of_draws() -> None:
+    """All shares together are one game each; after two turns nobody is out."""
+    results = play([Dice] * 3, games=12, rules=changed(COUP, {"turn_limit": 2}), seed=1)
+    assert {game.reason for game in results.games} == {"turn_limit"}
+    assert [share.wins for share in results.shares.values()] == [pytest.approx(4.0)] * 3
+    results = play([Dice] * 3, games=12, seed=1)
+    assert sum(share.wins for share in results.shares.values()) == pytest.approx(12)
+    for bot in results.bots:
+        assert sum(share.wins for share in results.by_seat(bot)) == pytest.approx(results.shares[bot].wins)
+        assert results.shares[bot].wins == sum(
+            game.winner is not None and game.seats[game.winner] == bot for game in results.games
+        )
+
+
+def test_the_interval_of_a_share_is_wilsons() -> None:
+    """Wilson 1927; 30 of 100 is a textbook's example: .2189 to .3958."""
+    low, high = local.Share(30, 100).interval
+    assert (round(low, 4), round(high, 4)) == (0.2189, 0.3958)
+    assert str(local.Share(30, 100)) == "30.0 % (21.9 to 39.6) of 100 games"
+    assert local.Share(0, 0).interval == (0.0, 1.0)
+
+
+def test_bots_have_the_names_of_their_classes_or_those_given() -> None:
+    """Names are printed so that nothing in them reaches the terminal."""
+    assert play([Dice, Dice, Dice(3)], games=1, seed=1).bots == ("Dice", "Dice-2", "Dice-3")
+    results = play({"new\x1b[2J": Dice, "old": Dice}, games=2, seed=1)
+    assert results.bots == ("new\x1b[2J", "old")
+    assert "\x1b" not in str(results)
+    assert len(str(results).splitlines()) == 2
+
+
+def test_a_class_plays_one_match_and_an_object_plays_all() -> None:
+    """A class is to a match what a program is to its process."""
+    made = []
+
+    def make() -> Dice:
+        made.append(Dice())
+        return made[-1]
+
+    stays = Dice()
+    play([make, stays], games=6, match_games=2, seed=1)
+    assert len(made) == 3
+    assert [message["type"] for bot in made for message in bot.told].count("hello") == 3
+    assert [message["type"] for message in stays.told].count("hello") == 3
+
+
+def test_records_are_those_of_a_run(tmp_path: Path) -> None:
+    """`arena verify` and `arena replay` read them; without being asked for, none is kept."""
+    results = play([Dice] * 3, games=24, rules="treason", seed=1, records=True)
+    files = results.save(tmp_path / "kept")
+    assert [file.name for file in files] == ["000000.jsonl", "000001.jsonl"]
+    assert (tmp_path / "kept").stat().st_mode & 0o77 == 0
+    for file in files:
+        verify(read(file.read_text()))
+    with pytest.raises(ValueError, match="records=True"):
+        play([Dice] * 2, games=2, seed=1).save(tmp_path)
+
+
+# --- mistakes ---------------------------------------------------------------------------------------------------------
+
+
+class Wrong(Dice):
+    """A bot that replies something else at its third request; None stands for a crash."""
+
+    wrong: Callable[[Message], object] | None = None
+
+    def reply(self, message: Message) -> Message | None:
+        if message.get("id") == 3:
+            assert self.wrong is not None
+            return self.wrong(message)  # type: ignore[return-value]
+        return super().reply(message)
+
+
+MISTAKES: dict[str, tuple[Callable[[Message], object], str]] = {
+    "nothing": (lambda message: None, "a reply is a dict"),
+    "a word": (lambda message: "income", "a reply is a dict"),
+    "a move alone": (lambda message: message["legal"][0], "id must be the request's id"),
+    "another id": (lambda message: {"id": 2, "choice": 0}, "the request's id is 3"),
+    "beyond the list": (lambda message: {"id": 3, "choice": 99}, "not in the list of legal moves"),
+    "before the list": (lambda message: {"id": 3, "choice": -1}, "not in the list of legal moves"),
+    "an illegal move": (lambda message: {"id": 3, "move": {"action": "win"}}, "not in the list of legal moves"),
+    "true": (lambda message: {"id": 3, "choice": True}, "choice must be an integer"),
+    "both": (lambda message: {"id": 3, "choice": 0, "move": message["legal"][0]}, "either move or choice"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_wrong_reply_raises_and_says_whose_and_where(mistake: str) -> None:
+    """Where a process would lose a life, one who tunes wants to know."""
+    reply, why = MISTAKES[mistake]
+
+    class Mistaken(Wrong):
+        wrong = staticmethod(reply)
+
+    with pytest.raises(WrongReplyError, match=r"bot 'Mistaken' replied .* \(id 3, game 0, turn \d+\)") as raised:
+        play([Mistaken, Dice], games=2, seed=1)
+    assert why in str(raised.value)
+
+
+def test_a_crash_comes_out_as_it_was_with_a_note_of_the_request() -> None:
+    """The trace is the bot's own."""
+
+    class Crashes(Wrong):
+        @staticmethod
+        def wrong(message: Message) -> object:
+            return message["no such field"]
+
+    with pytest.raises(KeyError, match="no such field") as raised:
+        play([Crashes, Dice], games=2, seed=1)
+    (note,) = raised.value.__notes__
+    assert "'Crashes'" in note
+    assert "id 3, game 0" in note
+    assert "legal [{" in note
+
+
+@pytest.mark.parametrize("kind", ["hello", "game_start", "game_over", "match_over"])
+def test_what_is_wrong_between_requests_raises_too(kind: str) -> None:
+    """A hello wants a hello; all else but a request wants nothing."""
+
+    class Talks(Dice):
+        def reply(self, message: Message) -> Message | None:
+            return {"id": 1} if message["type"] == kind else super().reply(message)
+
+    with pytest.raises(WrongReplyError, match=kind):
+        play([Talks, Dice], games=2, seed=1)
+
+
+def one_in_two_seats() -> Results:
+    bot = Dice()
+    return play([bot, bot])
+
+
+REFUSED: dict[str, tuple[Callable[[], Results], type[Exception], str]] = {
+    "one object in two seats": (one_in_two_seats, ValueError, "two seats"),
+    "a name": (lambda: play(["honest", Dice]), TypeError, "'str' is no bot"),  # type: ignore[list-item]
+    "one bot": (lambda: play([Dice]), ValueError, "at least 2"),
+    "no bots": (lambda: play([]), ValueError, "at least 2"),
+    "a game without name": (lambda: play([Dice, Dice], rules="chess"), RulesetError, "chess"),
+    "too many": (lambda: play([Dice] * 4, rules="duel"), ValueError, "duel|draft"),
+    "no games": (lambda: play([Dice, Dice], games=0), ValueError, "at least 1"),
+    "an odd match": (lambda: play([Dice, Dice], match_games=3), ValueError, "multiple of 2"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_be_played_is_refused(what: str) -> None:
+    """Before the first game, in words."""
+    call, error, words = REFUSED[what]
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_a_made_bot_must_reply() -> None:
+    """A class without the method is found when it is to play."""
+
+    def none() -> Iterable[int]:
+        return []
+
+    with pytest.raises(TypeError, match="'none' made a list"):
+        play([none, Dice], games=2)  # type: ignore[list-item]
