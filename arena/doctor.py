@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from arena.sandbox import ISOLATING, NAMES, Choice, Limits, Remedy, Trouble, why_no_strangers, why_not
+from arena.sandbox import ISOLATING, NAMES, Choice, Limits, Remedy, Trouble, programs_of, why_no_strangers, why_not
 from arena.sandbox.bubblewrap import toolchain
 from arena.sandbox.linux import cgroup
 
@@ -29,7 +29,9 @@ _LANGUAGES = {
     "python3": "python3",
     "node": "nodejs",
     "java": "default-jre-headless",
+    "javac": "default-jdk-headless",
     "gcc": "gcc",
+    "g++": "g++",
     "rustc": "rustc",
     "go": "golang-go",
 }
@@ -146,8 +148,10 @@ def _settings(root: Path) -> Iterator[Finding]:
 
 def languages() -> Finding:
     """Tell which languages bots may be written in here: what a bubblewrap box can show, and what is missing."""
-    # The arena's own Python is in every bubblewrap box, whatever PATH says.
-    paths = {program: shutil.which(program) for program in _LANGUAGES} | {"python3": sys.executable}
+    # A box looks in /usr whatever PATH says, and has the arena's own Python.
+    inside = programs_of("bubblewrap")
+    paths = {program: inside.named(program) for program in _LANGUAGES}
+    paths["python3"] = sys.executable
     found = [program for program, path in paths.items() if path and _can_be_shown(path)]
     elsewhere = [program for program, path in paths.items() if path and not _can_be_shown(path)]
     missing = [program for program, path in paths.items() if path is None]

@@ -19,6 +19,7 @@ import pytest
 from arena.bots import BotError, load
 from arena.cli import cli
 from arena.referee import FAULTS
+from arena.sandbox.docker import LANGUAGES
 from tests.test_boundaries import ROOMS
 
 ROOT = Path(__file__).parents[1]
@@ -133,9 +134,11 @@ def test_the_spec_says_what_docker_boxes_are_made_of() -> None:
     """SPEC, What is in a box, and the images' recipes."""
     images = "".join(path.read_text() for path in (ROOT / "arena/sandbox/docker/images").iterdir())
     assert set(re.findall(r"BASE=(\S+)", images)) == {"debian:bookworm-slim"}
-    assert "openjdk-17-jre-headless" in images
-    for words in ("Debian 12", "Python 3.11", "Node.js 18", "Java 17", "gcc 12"):
+    assert "openjdk-17-jdk-headless" in images
+    for words in ("Debian 12", "Python 3.11", "Node.js 18", "Java 17", "rustc 1.63", "Go 1.19", "gcc 12"):
         assert words in SPEC
+    rows = re.findall(r"^\| `(\w+)` \|", SPEC.split("| image |")[1].split("\n\n")[0], re.MULTILINE)
+    assert rows == list(LANGUAGES)
 
 
 def test_the_map_of_the_rooms_has_each_room_once() -> None:

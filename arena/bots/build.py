@@ -194,8 +194,9 @@ def _build_in_box(
     bot: Bot, sandbox: Sandbox, programs: Programs, folder: Path, told: BinaryIO, timeout_s: float
 ) -> None:
     """Build one bot into `folder`, which isn't there yet."""
-    moved = relocated(replace(bot, argv=tuple(_command(bot, programs))), bot.path, Path("/tmp/build"))
-    program = Program(("sh", "-c", _SCRIPT, "build", *moved.argv), bot.path, files=bot.path)
+    command = tuple(_command(bot, programs))
+    moved = relocated(replace(bot, argv=command), bot.path, Path("/tmp/build"))
+    program = Program(("sh", "-c", _SCRIPT, "build", *moved.argv), bot.path, files=bot.path, wraps=command)
     with tempfile.TemporaryFile(dir=folder.parent) as archive:
         try:
             box = sandbox.start(program, BUILD_LIMITS)

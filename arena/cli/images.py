@@ -10,7 +10,14 @@ import click
 
 from arena.cli.out import Column, error, note, refuse, show, table, write
 
-_LANGUAGES = ("python", "node", "native", "java")  # as arena.sandbox.docker has them; `arena --help` imports nothing
+_LANGUAGES = (
+    "python",
+    "node",
+    "java",
+    "rust",
+    "go",
+    "native",
+)  # as arena.sandbox.docker has them; `arena --help` imports nothing
 
 
 @click.group()
@@ -22,7 +29,8 @@ def sandbox() -> None:
 def image() -> None:
     """Build and list the images of Docker boxes: one for each language.
 
-    Without a LANGUAGE a command is about all of them; native runs compiled bots and shell scripts.
+    Without a LANGUAGE a command is about all of them; rust and go only
+    build bots; native builds those in C and C++, and runs all that are compiled, and shell scripts.
     """
 
 

@@ -56,12 +56,14 @@ class Program:
 
     argv[0] is a path, or a name looked up on PATH; a relative path counts from `cwd`. The program runs in `cwd`.
     `files` is the program's own file or folder, None for `cwd`. An isolating sandbox shows it a copy at /bot and the
-    system's programs, and nothing else; see arena/sandbox/bundle.py.
+    system's programs, and nothing else; see arena/sandbox/bundle.py. `wraps` is the command that argv is a shell script
+    around, () where argv is the command itself: a sandbox that has other programs for each language goes by it.
     """
 
     argv: tuple[str, ...]
     cwd: Path
     files: Path | None = None
+    wraps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

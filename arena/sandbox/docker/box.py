@@ -78,7 +78,8 @@ class DockerSandbox(Sandbox):
         if not program.argv:
             raise ProgramError("the command is empty")
         words = command_inside(program)
-        recipe = Recipe(self._image or f"coup-arena/{language(words)}", limits, self._runtime)
+        wrapped = command_inside(replace(program, argv=program.wraps)) if program.wraps else words
+        recipe = Recipe(self._image or f"coup-arena/{language(wrapped)}", limits, self._runtime)
         group = self._groups.make(replace(limits, processes=limits.processes + 1))  # process 1 is ours
         try:
             container = Container(self._engine, recipe, program, words, self._scratch, group)

@@ -12,7 +12,17 @@ from pathlib import Path
 from arena.sandbox.box import Program
 from arena.sandbox.bundle import INSIDE, argv_inside, own_files
 
-LANGUAGES = ("python", "node", "native", "java")  # each has an image, arena/sandbox/docker/images/LANGUAGE.Dockerfile
+# Language -> the programs whose commands its image runs; all others get `native`. Each is built from
+# arena/sandbox/docker/images/LANGUAGE.Dockerfile. What rustc and go make runs in `native`.
+_PROGRAMS: dict[str, tuple[str, ...]] = {
+    "python": ("python", "pypy"),
+    "node": ("node", "nodejs"),
+    "java": ("java", "javac", "jar"),
+    "rust": ("rustc", "cargo"),
+    "go": ("go",),
+    "native": (),
+}
+LANGUAGES = tuple(_PROGRAMS)
 SHEBANG_BYTES = 256  # what Linux reads of a first line
 
 
@@ -36,15 +46,14 @@ def command_inside(program: Program) -> tuple[str, ...]:
 
 
 def language(words: Sequence[str]) -> str:
-    """Return which of LANGUAGES runs a command: by its interpreter, also behind env."""
+    """Return which of LANGUAGES runs a command: by its interpreter or compiler, also behind env."""
     for word in words:
         for part in word.split():
             name = os.path.basename(part)
             if name == "env" or part.startswith("-") or "=" in part:
                 continue
-            if re.fullmatch(r"(python|pypy)[0-9.]*", name):
-                return "python"
-            return name if name in ("node", "java") else "native"
+            name = name.rstrip("0123456789.")
+            return next((language for language, names in _PROGRAMS.items() if name in names), "native")
     return "native"
 
 

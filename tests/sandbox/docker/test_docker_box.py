@@ -354,6 +354,10 @@ def test_a_runtime_is_passed_through(tmp_path: Path, folder: Path) -> None:
         (("/usr/bin/env", "-S", "node --max-old-space-size=64", "bot.js"), None, "node"),
         (("/usr/bin/nodejs", "bot.js"), ("node", "bot.js"), "node"),
         (("java", "-jar", "bot.jar"), ("java", "-jar", "bot.jar"), "java"),
+        (("/usr/bin/javac", "Bot.java"), ("javac", "Bot.java"), "java"),
+        (("/usr/bin/rustc", "bot.rs"), ("rustc", "bot.rs"), "rust"),
+        (("/usr/bin/env", "CGO_ENABLED=0", "go", "build"), ("env", "CGO_ENABLED=0", "go", "build"), "go"),
+        (("/usr/bin/g++-12", "bot.cpp"), ("g++-12", "bot.cpp"), "native"),
         (("./bot",), ("./bot",), "native"),
         (("/bin/sh", "bot.sh"), ("sh", "bot.sh"), "native"),
         (("./script",), ("python3", "-SI", "./script"), "python"),
@@ -367,6 +371,21 @@ def test_an_interpreter_of_this_machine_is_looked_up_in_the_image(
     words = command_inside(Program(argv, folder))
     assert inside is None or words == inside
     assert language(words) == image
+
+
+@pytest.mark.parametrize(
+    ("wraps", "image"), [((), "native"), (("/usr/bin/javac", "Bot.java"), "java"), (("./script",), "python")]
+)
+def test_a_build_gets_the_image_of_its_own_command_though_a_shell_starts_it(
+    sandbox: DockerSandbox, folder: Path, wraps: tuple[str, ...], image: str
+) -> None:
+    """Source: SPEC.md, bot.toml: the first word of `build` says which compiler is there."""
+    (folder / "script").write_text("#!/usr/bin/env python3\n")
+    before = set(ours())
+    with running(sandbox, Program(("sh", "-c", "echo; cat"), folder, wraps=wraps)) as box:
+        assert read_line(box.stdout) == b"\n"
+        (container,) = set(ours()) - before
+        assert engine().api.inspect_container(container)["Config"]["Image"] == f"coup-arena/{image}"
 
 
 def test_a_script_runs_by_its_own_first_line_whatever_this_machine_calls_the_interpreter(

@@ -1,4 +1,4 @@
-# Runs compiled bots (C, C++, Rust, Go) and shell scripts, and builds those that come with a Makefile.
+# Runs compiled bots (C, C++, Rust, Go) and shell scripts, and builds those in C and C++ and those that come with a Makefile.
 # On a BASE that has the compilers already nothing is fetched.
 ARG BASE=debian:bookworm-slim
 FROM ${BASE}
