@@ -16,22 +16,11 @@ from arena.check.talk import BrokenError, Talk
 from arena.coup import (
     FORFEIT,
     Answer,
-    BlockWindow,
-    ChallengeWindow,
     Chance,
-    ChoosingSide,
-    Drafting,
-    Examining,
-    Exchanging,
-    Losing,
     Move,
     Over,
-    Proving,
-    Retaining,
-    Revealing,
     Ruleset,
     State,
-    Turn,
     View,
     apply,
     deal,
@@ -45,20 +34,6 @@ from protocol import encode
 _AHEAD = 60  # games that are played ahead to find a way
 _AHEAD_DEPTH = 40  # decisions of each
 _OVERRIDES = 2  # a game: with the third fault the bot would be out of lives
-
-KINDS: dict[type[Any], str] = {
-    Turn: "turn",
-    ChallengeWindow: "challenge",
-    BlockWindow: "block",
-    Proving: "prove",
-    Losing: "lose",
-    Exchanging: "exchange",
-    Retaining: "keep_shown",
-    Revealing: "examine_show",
-    Examining: "examine_decide",
-    Drafting: "draft",
-    ChoosingSide: "allegiance",
-}
 
 
 def kinds(rules: Ruleset) -> frozenset[str]:
@@ -192,7 +167,7 @@ class _Game:
         """Return the answers of all that are asked in the present phase."""
         board = state.board
         mine = self.seat in board.phase.asked
-        kind = KINDS[type(board.phase)]
+        kind = wire.KINDS[type(board.phase)]
         if mine:
             self.wanted -= {kind}
             self.enough -= 1
@@ -248,7 +223,7 @@ class _Game:
             way: list[tuple[Answer, ...]] = []
             ahead = state
             while len(way) < least and (phase := ahead.board.phase).asked:
-                if way and self.seat in phase.asked and KINDS[type(phase)] in self.wanted:
+                if way and self.seat in phase.asked and wire.KINDS[type(phase)] in self.wanted:
                     best, least = way, len(way)
                     break
                 answers = tuple(self.random.choice(legal(view(ahead, number))) for number in phase.asked)

@@ -2,7 +2,8 @@
 
 Must not know what the bytes mean. Of a bot's standard error the beginning and the end are worth keeping: how it
 started, and what it said last. The middle is dropped and counted. Marks ("--- game 3 ---") are ordinary bytes of the
-stream, so a match of any length costs the same.
+stream, so a match of any length costs the same. A moment ("--- turn 14 ---") is a mark that waits for what it marks: it
+is written before the next bytes, if any come.
 """
 
 import os
@@ -20,11 +21,15 @@ class Capture:
         self._head = bytearray()
         self._tail = bytearray()  # up to twice `kept`, so that dropping is rare
         self._line_open = False  # the stream's last byte isn't a newline
+        self._moment = ""  # the mark that waits
 
     def feed(self, data: bytes) -> None:
         """Append bytes; amortised cost is their number."""
         if not data:
             return
+        if self._moment:
+            moment, self._moment = self._moment, ""
+            self.mark(moment)
         self.total += len(data)
         self._line_open = not data.endswith(b"\n")
         room = self._kept - len(self._head)
@@ -48,7 +53,12 @@ class Capture:
 
     def mark(self, text: str) -> None:
         """Append the text as a line of its own; an unfinished line before it is ended."""
+        self._moment = ""  # what waits belongs before the mark, where nothing was written
         self.feed(b"\n" * self._line_open + text.encode(errors="replace") + b"\n")
+
+    def moment(self, text: str) -> None:
+        """Have the text stand as a line of its own before the next bytes, in the place of one that waits."""
+        self._moment = text
 
     def render(self) -> bytes:
         """Give head, a line that counts what is left out (if anything is), and tail."""

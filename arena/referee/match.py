@@ -16,8 +16,6 @@ from arena.coup import (
     FORFEIT,
     Answer,
     Chance,
-    Exiled,
-    Forfeited,
     Over,
     State,
     View,
@@ -46,7 +44,6 @@ from protocol import LINE_LIMIT, Greeting, encode, framing, show
 
 _GOT_SHOWN = 1000  # bytes of a faulty line that are kept in the record
 _ECHO_SHOWN = 200  # bytes of it that are sent back to the bot
-_OUT = (Exiled, Forfeited)  # a tuple: isinstance takes three times as long for a union
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,12 +303,10 @@ class _Game:
         self.open(state)
         while state.board.phase.asked:
             answers = self.answers(state)
-            turn = state.board.turn
-            state, events = apply(state, answers, self.chance)
+            after, events = apply(state, answers, self.chance)
             self.feed.add(events)
-            for event in events:
-                if isinstance(event, _OUT):
-                    self.record.eliminated.append((event.seat, turn))
+            self.record.step(state, answers, after, events)
+            state = after
         over = state.board.phase
         assert isinstance(over, Over)
         self.record.end(over, state.board.turn, self.feed.digest(), self.feed.count)
@@ -321,6 +316,7 @@ class _Game:
     def open(self, state: State) -> None:
         """Give every bot a new account, and tell who plays."""
         number = self.record.game
+        self.record.open(state)
         handles = [self.match.spec.handles[player.bot] for player in self.players]
         for seat, player in enumerate(self.players):
             player.account = new_account(self.match.terms, player.drained)
@@ -363,6 +359,7 @@ class _Game:
         number = seat.number + 1
         events = self.feed.take(sight.seat)
         limit_ms = self.match.terms.timing.limit_ms
+        seat.capture.moment(f"--- turn {sight.board.turn} ---")
         player.sent = line = question.line(sight, number, events, menu, limit_ms, _ms(bank_s))
         return Ask(seat, number, line, self.allowed.free_s + bank_s)
 

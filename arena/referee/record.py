@@ -1,10 +1,13 @@
 """A match's record: write it, read it, and replay it through the engine.
 
 A record is JSONL: a header, one line a game, and an end line whose checksum covers all lines before it but their times.
-It holds what can't be recomputed (terms, key, seats, moves, faults, times) and, of what can, only what lets `replay`
-tell that the engine still says the same: result, number of events and their digest. The moves of a game stand in one
-string, in notation, in the order in which they were asked for. Times (`times_us`, one a move, by the match's clock) are
-left out of every comparison.
+It holds what can't be recomputed (terms, key, seats, moves, faults, times) and, of what can, what lets `replay` tell
+that the engine still says the same (result, number of events and their digest), and what a reader without an engine
+needs: who made each move (`by`), how the game began (`start`), and the cards that were drawn (`draws`, see draws.py).
+The moves of a game stand in one string, in notation, in the order in which they were asked for. Times (`times_us`, one
+a move, by the match's clock) are left out of every comparison. docs/records.md describes all of it for readers.
+
+Version 3 lacks `by`, `start` and `draws`; `read` has the engine add them.
 """
 
 import hashlib
@@ -30,10 +33,12 @@ from arena.coup import (
     view,
 )
 from arena.referee import wire
+from arena.referee.draws import draws
 from arena.referee.faults import FAULTS, Fault
 from arena.referee.terms import Terms
 
-VERSION = 3
+VERSION = 4
+READS = (3, 4)
 _TIMES = "times_us"  # the field that no comparison looks at
 
 
@@ -56,13 +61,15 @@ class Header:
 class GameRecord:
     """One game while it is played, and afterwards. `seating`: the bot of each seat; `eliminated`: (seat, turn).
 
-    `times` has what each move took by the match's clock, in us.
-    `starter` is the last winner's seat, which matters to rulesets in which the winner starts.
+    `words` has the moves in notation, `by` the seat of each, `times` what each took by the match's clock, in us.
+    `starter` is the last winner's seat, which matters to rulesets in which the winner starts. `start` is how the game
+    began, `draws` which cards were drawn after that.
     """
 
     game: int
     seating: tuple[int, ...]
     words: list[str] = field(default_factory=list)
+    by: list[int] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     eliminated: list[tuple[int, int]] = field(default_factory=list)
@@ -70,9 +77,23 @@ class GameRecord:
     reason: str = ""
     survivors: tuple[int, ...] = ()
     starter: int = 0
+    start: dict[str, Any] = field(default_factory=dict)
+    draws: list[str] = field(default_factory=list)
     turns: int = 0
     events: int = 0
     digest: str = ""
+
+    def open(self, state: State) -> None:
+        """Note how the game begins."""
+        self.start = _start(state)
+
+    def step(self, before: State, answers: Sequence[Answer], after: State, events: Sequence[Event]) -> None:
+        """Note what one step of the engine led to. Its moves are noted one by one."""
+        self.by += before.board.phase.asked
+        for event in events:
+            if isinstance(event, _OUT):
+                self.eliminated.append((event.seat, before.board.turn))
+        self.draws += draws(before, answers, after, events)
 
     def end(self, over: Over, turns: int, digest: str, events: int) -> None:
         """Note how the game ended."""
@@ -90,6 +111,23 @@ class Record:
 
     header: Header
     games: tuple[GameRecord, ...]
+
+
+_OUT = (Exiled, Forfeited)  # a tuple: isinstance takes three times as long for a union
+
+
+def _start(state: State) -> dict[str, Any]:
+    """Return how a game begins: who has the first turn, coins, hands (empty before a draft), and sides, if settled."""
+    board = state.board
+    start: dict[str, Any] = {
+        "actor": board.actor,
+        "coins": list(board.coins),
+        "deck": board.deck,
+        "hands": [[role.value for role in hand] for hand in state.hands],
+    }
+    if board.sides:
+        start["sides"] = [side.value for side in board.sides]
+    return start
 
 
 # ---------------------------------------------------------------- write and read
@@ -118,7 +156,10 @@ def _game_payload(game: GameRecord) -> dict[str, Any]:
         "game": game.game,
         "seats": game.seating,
         "starter": game.starter,
+        "start": game.start,
         "moves": " ".join(game.words),
+        "by": "".join(map(str, game.by)),
+        "draws": " ".join(game.draws),
         "faults": [_fault_payload(fault) for fault in game.faults],
         "winner": game.winner,
         "reason": game.reason,
@@ -162,8 +203,11 @@ def read(text: str) -> Record:
         lines.append(payload)
     if "record" not in lines[0]:
         raise RecordError("this is no record: the first line has no field named record")
-    if lines[0]["record"] != VERSION:
-        raise RecordError(f"the record has version {lines[0]['record']}, this arena reads version {VERSION}")
+    version = lines[0]["record"]
+    if version not in READS:
+        raise RecordError(
+            f"the record has version {version}, this arena reads versions {' and '.join(map(str, READS))}"
+        )
     if not lines[-1].get("end"):
         raise RecordError("the record is cut off: it has no end line")
     try:
@@ -173,7 +217,11 @@ def read(text: str) -> Record:
     if found is None or lines[-1].get("sha256") != found:
         raise RecordError("the record was changed: its checksum doesn't fit")
     try:
-        return Record(_header(lines[0]), tuple(_game(line) for line in lines[1:-1]))
+        record = Record(_header(lines[0]), tuple(_game(line, version) for line in lines[1:-1]))
+        if version < VERSION:
+            for game in record.games:
+                _complete(record.header, game)
+        return record
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
         raise RecordError(f"the record lacks something: {problem!r}") from problem
 
@@ -188,11 +236,13 @@ def _header(payload: dict[str, Any]) -> Header:
     )
 
 
-def _game(payload: dict[str, Any]) -> GameRecord:
+def _game(payload: dict[str, Any], version: int) -> GameRecord:
+    told = payload if version == VERSION else {"start": {}, "by": "", "draws": "", **payload}
     return GameRecord(
         game=payload["game"],
         seating=tuple(payload["seats"]),
         words=payload["moves"].split(),
+        by=[int(digit) for digit in told["by"]],
         times=payload["times_us"],
         faults=[_fault(fault) for fault in payload["faults"]],
         eliminated=[(seat, turn) for seat, turn in payload["eliminated"]],
@@ -200,10 +250,18 @@ def _game(payload: dict[str, Any]) -> GameRecord:
         reason=payload["reason"],
         survivors=tuple(payload["survivors"]),
         starter=payload["starter"],
+        start=dict(told["start"]),
+        draws=told["draws"].split(),
         turns=payload["turns"],
         events=payload["events"],
         digest=payload["events_sha256"],
     )
+
+
+def _complete(header: Header, game: GameRecord) -> None:
+    """Have the engine add what records of version 3 lack."""
+    again, _, _ = _replayed(header, game)
+    game.start, game.by, game.draws = again.start, again.by, again.draws
 
 
 def _fault(payload: dict[str, Any]) -> Fault:
@@ -262,27 +320,49 @@ def replay(header: Header, game: GameRecord) -> Iterator[Step]:
 def verify(record: Record) -> None:
     """Replay every game and demand the same events and result. Raises RecordError at the first difference."""
     for game in record.games:
-        feed = wire.Feed(len(game.seating))
-        eliminated = []
-        state = None
-        for step in replay(record.header, game):
-            feed.add(step.events)
-            state = step.after
-            eliminated += [
-                (event.seat, step.before.board.turn) for event in step.events if isinstance(event, Exiled | Forfeited)
-            ]
-        assert state is not None
+        again, state, feed = _replayed(record.header, game)
         over = state.board.phase
         assert isinstance(over, Over)
         found = (
+            again.start,
+            again.by,
+            again.draws,
             (over.winner, over.ending.value, over.survivors),
-            eliminated,
+            again.eliminated,
             state.board.turn,
             feed.count,
             feed.digest(),
         )
-        stored = ((game.winner, game.reason, game.survivors), game.eliminated, game.turns, game.events, game.digest)
-        names = ("result", "eliminations", "number of turns", "number of events", "events")
+        result = (game.winner, game.reason, game.survivors)
+        stored = (
+            *(game.start, game.by, game.draws),
+            *(result, game.eliminated, game.turns, game.events, game.digest),
+        )
+        names = (
+            "start",
+            "seats of the moves",
+            "draws",
+            "result",
+            "eliminations",
+            "number of turns",
+            "number of events",
+            "events",
+        )
         for name, was, now in zip(names, stored, found, strict=True):
             if was != now:
                 raise RecordError(f"game {game.game}: the {name} differ: the record has {was}, the engine {now}")
+
+
+def _replayed(header: Header, game: GameRecord) -> tuple[GameRecord, State, wire.Feed]:
+    """Play a recorded game again: what it notes, its last state, its events. Raises RecordError as `replay` does."""
+    again = GameRecord(game.game, game.seating)
+    feed = wire.Feed(len(game.seating))
+    state: State | None = None
+    for step in replay(header, game):
+        if state is None:
+            again.open(step.before)
+        again.step(step.before, step.answers, step.after, step.events)
+        feed.add(step.events)
+        state = step.after
+    assert state is not None
+    return again, state, feed

@@ -117,8 +117,8 @@ class Question:
     __slots__ = ("_after", "_before", "_head")
 
     def __init__(self, board: Board, game: int) -> None:
-        kind, own = _kind(board)
-        self._head = f',"kind":"{kind}","game":{game},"events":['
+        own = _own_fields(board)
+        self._head = f',"kind":"{KINDS[type(board.phase)]}","game":{game},"events":['
         self._before = f'],"state":{_state(board)},"you":'
         self._after = f'{own},"legal":'
 
@@ -138,34 +138,38 @@ class Question:
         ).encode()
 
 
-def _kind(board: Board) -> tuple[str, str]:
-    """Return the kind of the present request and the fields that only this kind has."""
+# What is asked in each phase, as requests name it.
+KINDS: dict[type[Any], str] = {
+    Turn: "turn",
+    ChallengeWindow: "challenge",
+    BlockWindow: "block",
+    Proving: "prove",
+    Losing: "lose",
+    Exchanging: "exchange",
+    Retaining: "keep_shown",
+    Revealing: "examine_show",
+    Examining: "examine_decide",
+    Drafting: "draft",
+    ChoosingSide: "allegiance",
+}
+
+
+def _own_fields(board: Board) -> str:
+    """Return the fields that only the present kind of request has."""
     match board.phase:
-        case Turn():
-            return "turn", ""
+        case Turn() | Drafting() | ChoosingSide():
+            return ""
         case ChallengeWindow(_, pending, claim):
-            return "challenge", f',"pending":{_pending(board, pending)},"claim":{_claim(claim)}'
+            return f',"pending":{_pending(board, pending)},"claim":{_claim(claim)}'
         case BlockWindow(_, pending, proven):
             shown = "true" if proven else "false"
-            return "block", f',"pending":{_pending(board, pending)},"proven":{shown}'
-        case Proving(_, pending, claim, challenger):
-            own = f',"pending":{_pending(board, pending)},"claim":{_claim(claim)},"challenger":{challenger}'
-            return "prove", own
+            return f',"pending":{_pending(board, pending)},"proven":{shown}'
+        case Proving(_, pending, claim, challenger) | Retaining(_, pending, claim, challenger):
+            return f',"pending":{_pending(board, pending)},"claim":{_claim(claim)},"challenger":{challenger}'
         case Losing(_, pending, reason):
-            return "lose", f',"pending":{_pending(board, pending)},"reason":"{reason!s}"'
-        case Exchanging(_, pending):
-            return "exchange", f',"pending":{_pending(board, pending)}'
-        case Retaining(_, pending, claim, challenger):
-            own = f',"pending":{_pending(board, pending)},"claim":{_claim(claim)},"challenger":{challenger}'
-            return "keep_shown", own
-        case Revealing(_, pending):
-            return "examine_show", f',"pending":{_pending(board, pending)}'
-        case Examining(_, pending):
-            return "examine_decide", f',"pending":{_pending(board, pending)}'
-        case Drafting():
-            return "draft", ""
-        case ChoosingSide():
-            return "allegiance", ""
+            return f',"pending":{_pending(board, pending)},"reason":"{reason!s}"'
+        case Exchanging(_, pending) | Revealing(_, pending) | Examining(_, pending):
+            return f',"pending":{_pending(board, pending)}'
         case Over():
             raise ValueError("nothing is asked when the game is over")
 
@@ -234,6 +238,11 @@ def _text(value: object) -> str:
 def event(number: int, happened: Event, seat: int | None) -> str:
     """Return the event, the game's `number`th from 0, as the seat sees it (None: a spectator), without a newline."""
     return _encoded(number, seen(happened, seat))
+
+
+def whole_event(number: int, happened: Event) -> str:
+    """Return the event with all its private parts, which is for nobody at the table."""
+    return _encoded(number, happened)
 
 
 def _encoded(number: int, happened: Event) -> str:
@@ -403,7 +412,7 @@ class Feed:
             owners = private_to(happened)
             for seat in owners:
                 self._unsent[seat][-1] = event(self.count, happened, seat)
-            self._full.append(_encoded(self.count, happened) if owners else public)
+            self._full.append(whole_event(self.count, happened) if owners else public)
             self.count += 1
 
     def take(self, seat: int) -> list[str]:

@@ -250,6 +250,26 @@ def test_another_key_is_another_match() -> None:
     assert without_times(other.text)[1:] != without_times(played().text)[1:]
 
 
+def test_a_record_of_version_3_is_read_as_one_of_today() -> None:
+    """Source: record.py. Version 3 has no `by`, `start` and `draws`: the engine adds them."""
+    lines = [json.loads(line) for line in played().text.split("\n")[:-2]]
+    old = [{name: value for name, value in line.items() if name not in ("by", "start", "draws")} for line in lines]
+    old[0]["record"] = 3
+    assert read(signed(old)) == played().record
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [("by", "0", "seats of the moves"), ("draws", "draw:duke", "draws"), ("start", {"actor": 3}, "start")],
+)
+def test_what_a_reader_without_an_engine_needs_is_verified(field: str, value: Any, said: str) -> None:
+    """Source: record.py. Who moved, how the game began and what was drawn can't be changed unseen."""
+    lines = [json.loads(line) for line in played().text.split("\n")[:-2]]
+    lines[1][field] = value
+    with pytest.raises(RecordError, match=f"game 0: the {said} differ"):
+        verify(read(signed(lines)))
+
+
 # --- what is caught ---------------------------------------------------------------------------------------------------
 
 
@@ -296,10 +316,16 @@ UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
     "a bad line": (lambda: played().text.replace("\n", "\n{\n", 1), "line 2 is not a JSON object"),
     "an empty object": ("{}\n", "this is no record"),
     "another file of the run": ('{"run":1,"seed":null}\n', "this is no record"),
-    "a later version": (broken(lambda lines: [{**lines[0], "record": 4}]), "version 4, this arena reads version 3"),
-    "an earlier version": (broken(lambda lines: [{**lines[0], "record": 2}]), "version 2, this arena reads version 3"),
-    "half a surrogate pair": ('{"record":3,"bots":"\\ud800"}\n{"end":true,"sha256":""}\n', "checksum"),
-    "an empty header": (broken(lambda _: [{"record": 3}]), "lacks something"),
+    "a later version": (
+        broken(lambda lines: [{**lines[0], "record": 5}]),
+        "version 5, this arena reads",
+    ),
+    "an earlier version": (
+        broken(lambda lines: [{**lines[0], "record": 2}]),
+        "this arena reads versions 3 and 4",
+    ),
+    "half a surrogate pair": ('{"record":4,"bots":"\\ud800"}\n{"end":true,"sha256":""}\n', "checksum"),
+    "an empty header": (broken(lambda _: [{"record": 4}]), "lacks something"),
     "a key that is none": (broken(lambda lines: [{**lines[0], "key": "none"}]), "lacks something"),
     "moves that are a number": (broken(lambda lines: [lines[0], {**lines[1], "moves": 5}]), "lacks something"),
     "a fault with a field more": (

@@ -1,0 +1,103 @@
+"""A match as one JSON object, for pages: everything that was played, all cards included.
+
+What follows from the events (coins, hands, sides, what a seat may know) isn't told twice: a page folds them.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from arena import __version__
+from arena.referee import GameRecord, Record, wire
+from arena.tell.moments import Moment, moments
+
+__all__ = ["Logs", "told"]
+
+Logs = Mapping[str, Sequence[bytes]]  # a bot's name -> the standard error of its processes, in order
+
+_GAME = re.compile(rb"--- game ([0-9]{1,9}) ---")
+_TURN = re.compile(rb"--- turn ([0-9]{1,9}) ---")
+_START = -1  # the game of what a process wrote before its first
+
+
+def told(record: Record, logs: Logs | None = None) -> dict[str, Any]:
+    """Return a match, with what its bots wrote to standard error beside the turns in which they did.
+
+    Raises RecordError for a game that the engine doesn't play so.
+    """
+    header = record.header
+    written = {bot: _by_game(logs.get(bot, ())) for bot in header.bots} if logs else {}
+    return {
+        "arena": __version__,
+        "match": header.match,
+        "bots": list(header.bots),
+        "handles": list(header.handles),
+        "ruleset": wire.ruleset_payload(header.terms.rules, len(header.bots)),
+        "games": [_game(record, game, written) for game in record.games],
+    }
+
+
+_Written = dict[int, list[tuple[int, str]]]  # game -> (turn, text) in order
+
+
+def _game(record: Record, game: GameRecord, written: Mapping[str, _Written]) -> dict[str, Any]:
+    bots = [record.header.bots[bot] for bot in game.seating]
+    payload: dict[str, Any] = {
+        "game": game.game,
+        "seating": list(game.seating),
+        "winner": game.winner,
+        "reason": game.reason,
+        "survivors": list(game.survivors),
+        "turns": game.turns,
+        "start": {"sides": [], "reserve": 0, **game.start},
+        "steps": [_step(moment) for moment in moments(record.header, game)],
+        "stderr": [
+            {"seat": seat, "turn": turn, "text": text}
+            for seat, bot in enumerate(bots)
+            for turn, text in written.get(bot, {}).get(game.game, ())
+        ],
+    }
+    others = [fault for fault in game.faults if fault.step is None]
+    if others:  # lines that answered nothing
+        payload["strays"] = [[game.seating.index(fault.bot), fault.code, fault.count] for fault in others]
+    return payload
+
+
+def _step(moment: Moment) -> dict[str, Any]:
+    payload: dict[str, Any] = {
+        "turn": moment.turn,
+        "kind": moment.kind,
+        "given": [[each.seat, each.word, each.time_us] for each in moment.given],
+    }
+    if moment.before.drawn:
+        payload["drawn"] = [role.value for role in moment.before.drawn]
+    if moment.before.seen is not None:
+        payload["seen"] = moment.before.seen.value
+    faults = [[each.seat, each.fault] for each in moment.given if each.fault is not None]
+    if faults:
+        payload["fault"] = faults
+    payload["events"] = [
+        json.loads(wire.whole_event(moment.first + place, event)) for place, event in enumerate(moment.events)
+    ]
+    return payload
+
+
+def _by_game(processes: Sequence[bytes]) -> _Written:
+    """Return what a bot wrote, by game, as the marks of the match say. What it wrote before a game counts to none."""
+    found: _Written = {}
+    for data in processes:
+        game, turn = _START, 0
+        for line in data.split(b"\n"):
+            if mark := _GAME.fullmatch(line):
+                game, turn = int(mark[1]), 0
+            elif mark := _TURN.fullmatch(line):
+                turn = int(mark[1])
+            elif line:
+                texts = found.setdefault(game, [])
+                text = line.decode(errors="replace")
+                if texts and texts[-1][0] == turn:
+                    texts[-1] = (turn, f"{texts[-1][1]}\n{text}")
+                else:
+                    texts.append((turn, text))
+    return found

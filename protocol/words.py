@@ -1,0 +1,106 @@
+"""Events and moves of the wire in plain words, from one table.
+
+The table is words.json, which the page and the kits share, so that all say the same. The name of a text is the event's
+or the move's word, then what tells it apart, with dots: "action.convert.target", "shown.kept", "keep_shown.true". The
+most particular name that the table has counts. In a text, `{seat}` and other fields that are seats become the players'
+names, lists are joined by "and", and `delta` gets its sign. What the table doesn't know gives "".
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+__all__ = ["WORDS", "story", "tell", "tell_move"]
+
+WORDS: dict[str, Any] = json.loads(Path(__file__).with_name("words.json").read_text(encoding="utf-8"))
+
+_SEATS = frozenset({"seat", "target", "claimant"})
+
+
+def tell(event: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Return one event in words, "" for one that isn't told. `names` has the players' names by seat."""
+    return _told("events", _event_names(event), event, names)
+
+
+def tell_move(move: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Return a move of `legal` in words, "" for one that the table doesn't know."""
+    return _told("moves", _move_names(move), move, names)
+
+
+def story(events: Sequence[Mapping[str, Any]], names: Sequence[str], coins: bool = False) -> str:
+    """Return several events as one line: "A steals from C · C blocks as captain · A challenges: C shows the captain".
+
+    Movements of coins are left out unless `coins` is true.
+    """
+    line = ""
+    for event in events:
+        text = "" if event["event"] == "coins" and not coins else tell(event, names)
+        if text:
+            line += (str(WORDS["joins"].get(event["event"], WORDS["join"])) if line else "") + text
+    return line
+
+
+def _event_names(event: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names under which an event's text may stand, the most particular first."""
+    word = event["event"]
+    if word == "action":
+        if "target" in event:
+            yield f"action.{event['action']}.target"
+        yield f"action.{event['action']}"
+    elif word == "resolved":
+        yield f"resolved.{event['how']}"
+    elif word == "shown" and event.get("replaced") is False:
+        yield "shown.kept"
+    elif word == "examined":
+        base = "examined.replaced" if event["replaced"] else "examined"
+        if "role" in event:
+            yield f"{base}.role"
+        yield base
+    else:
+        if "cards" in event:
+            yield f"{word}.cards"
+        if "role" in event:
+            yield f"{word}.{event['role']}"
+    yield word
+
+
+def _move_names(move: Mapping[str, Any]) -> Iterator[str]:
+    word = next(iter(move), "")
+    if word == "action":
+        if "target" in move:
+            yield f"action.{move['action']}.target"
+        yield f"action.{move['action']}"
+    elif isinstance(move.get(word), str | bool):
+        yield f"{word}.{str(move[word]).lower() if isinstance(move[word], bool) else move[word]}"
+    yield word
+
+
+def _told(part: str, keys: Iterator[str], fields: Mapping[str, Any], names: Sequence[str]) -> str:
+    texts = WORDS[part]
+    text = next((texts[key] for key in keys if key in texts), "")
+    if not text:
+        return ""
+    return "".join(piece if not field else _field(field, fields, names) for piece, field in _pieces(text))
+
+
+@cache
+def _pieces(text: str) -> tuple[tuple[str, str], ...]:
+    """Return a text's pieces: (words, "") or ("", name of a field)."""
+    pieces: list[tuple[str, str]] = []
+    for part in text.split("{"):
+        field, brace, rest = part.partition("}")
+        pieces += [("", field), (rest, "")] if brace else [(part, "")]
+    return tuple(pieces)
+
+
+def _field(name: str, fields: Mapping[str, Any], names: Sequence[str]) -> str:
+    value = fields.get(name)
+    if name in _SEATS and isinstance(value, int):
+        return names[value]
+    if name == "delta":
+        return f"{value:+d}"
+    if isinstance(value, list | tuple):
+        return str(WORDS["and"]).join(map(str, value)) or "nothing"
+    return str(value)

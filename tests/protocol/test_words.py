@@ -1,0 +1,61 @@
+"""Tests of the words for events and moves: everything that the wire can say has words."""
+
+import json
+import re
+
+import pytest
+
+from arena.coup import PRESETS, legal, view
+from arena.referee import wire
+from arena.tell import moments, told
+from protocol.words import WORDS, story, tell, tell_move
+from tests.tell.games import random_game
+
+NAMES = ("Ann", "Bob", "Cy", "Di")
+UNTOLD = {"resolved"}  # by intent, where an action simply took effect
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_event_and_move_of_a_game_has_words(name: str) -> None:
+    """Source: words.json. No braces are left, and every player in it is named."""
+    seats = 4 if PRESETS[name].problem(4) is None else 2
+    for seed in range(6):
+        record = random_game(PRESETS[name], seats, seed)
+        for step in told(record)["games"][0]["steps"]:
+            for event in step["events"]:
+                text = tell(event, NAMES)
+                assert text or event["event"] in UNTOLD
+                assert "{" not in text
+        for moment in moments(record.header, record.games[0]):
+            for seat in moment.before.board.phase.asked:
+                for move in legal(view(moment.before, seat)):
+                    assert tell_move(wire.move_payload(move), NAMES)
+
+
+def test_a_turn_reads_as_a_sentence() -> None:
+    """The example of the words' table."""
+    events = [
+        {"event": "action", "seat": 1, "action": "steal", "target": 2, "claim": "captain"},
+        {"event": "block", "seat": 2, "role": "captain"},
+        {"event": "challenge", "seat": 0, "claimant": 2, "role": "captain"},
+        {"event": "shown", "seat": 2, "role": "captain"},
+        {"event": "lost", "seat": 0, "role": "duke", "reason": "challenge"},
+        {"event": "coins", "seat": 0, "delta": -3, "reason": "exile"},
+    ]
+    said = "Bob steals from Cy · Cy blocks as captain · Ann challenges: Cy shows the captain · Ann loses the duke"
+    assert story(events, NAMES) == said
+    assert story(events, NAMES, coins=True) == f"{said} · Ann -3"
+
+
+def test_what_the_table_does_not_know_is_not_told() -> None:
+    """Later versions of the protocol may add events and moves."""
+    assert tell({"event": "earthquake", "seat": 0}, NAMES) == ""
+    assert tell_move({"dance": True}, NAMES) == ""
+    assert tell_move({}, NAMES) == ""
+
+
+def test_every_text_has_only_fields_that_its_event_or_move_may_have() -> None:
+    """A misspelt field would be told as None."""
+    fields = {"seat", "target", "claimant", "role", "roles", "cards", "count", "delta", "action", "sides", "allegiance"}
+    fields |= {"block", "show", "lose", "keep", "pick", "side", "reveal"}
+    assert set(re.findall(r"{(\w+)}", json.dumps(WORDS))) <= fields

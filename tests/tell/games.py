@@ -1,0 +1,27 @@
+"""Recorded games of random moves, made by the engine alone."""
+
+import random
+
+from arena.coup import Chance, Over, Ruleset, apply, deal, legal, notation, view
+from arena.referee import GameRecord, Header, Record, Terms, wire
+
+
+def random_game(rules: Ruleset, seats: int, seed: int) -> Record:
+    """Play a game of random moves, and return its record."""
+    chance, choice = Chance(bytes([seed] * 32), 0), random.Random(seed)
+    state = deal(rules, seats, chance)
+    game = GameRecord(0, tuple(range(seats)))
+    feed = wire.Feed(seats)
+    game.open(state)
+    while state.board.phase.asked:
+        answers = [choice.choice(legal(view(state, seat))) for seat in state.board.phase.asked]
+        game.words += map(notation, answers)
+        game.times += [1] * len(answers)
+        after, events = apply(state, answers, chance)
+        feed.add(events)
+        game.step(state, answers, after, events)
+        state = after
+    assert isinstance(state.board.phase, Over)
+    game.end(state.board.phase, state.board.turn, feed.digest(), feed.count)
+    names = tuple(f"bot{seat}" for seat in range(seats))
+    return Record(Header(0, bytes([seed] * 32), names, tuple("ABCDEFGHIJ"[:seats]), Terms(rules)), (game,))
