@@ -1,0 +1,536 @@
+// The page of recorded matches: choose a match and a game, whose eyes to look through, and a moment.
+
+import { control, percent } from "./cards.js";
+import { Answers, claiming, Claims, results, Stderr, verdict } from "./details.js";
+import { h, plain, read, refill, say } from "./dom.js";
+import { Log } from "./log.js";
+import { link, parsed, placed } from "./moment.js";
+import { chance } from "./odds.js";
+import { MARKS, Scrubber } from "./scrubber.js";
+import { fold } from "./state.js";
+import { Table } from "./table.js";
+import { answers, knowledge, seen } from "./view.js";
+import { moveOf, words } from "./words.js";
+
+const KEYS = [
+  [["→", "←"], "a step on, a step back"],
+  [["Shift →", "Shift ←"], "a turn on, a turn back"],
+  [["n", "p"], "to the next or the last mark"],
+  [["Home", "End"], "to the deal, to the end"],
+  [["Space"], "play and pause"],
+  [["j", "k"], "the next game, the game before"],
+  [["v"], "whose cards are shown: all, then each seat's knowledge"],
+  [["t"], "what is true, beside what was likely"],
+  [["d"], "dark or light"],
+  [["?"], "this help"],
+];
+
+const ENDS = { last_standing: "last standing", turn_limit: "a draw at the turn limit", all_forfeit: "all forfeited" };
+const SPEEDS = [
+  [2400, "slow"],
+  [1200, "normal"],
+  [500, "fast"],
+  [120, "very fast"],
+];
+
+class App {
+  constructor(matches, table) {
+    this.matches = matches;
+    this.words = words(table);
+    this.state = { match: 0, game: 0, index: 0, seat: null, truth: true };
+    this.timer = null;
+    this.speed = SPEEDS[1][0];
+    this.folded = new Map(); // moments by game
+    this.build();
+    window.addEventListener("hashchange", () => this.follow());
+    document.addEventListener("keydown", (event) => this.key(event));
+    this.follow();
+  }
+
+  get match() {
+    return this.matches[this.state.match];
+  }
+
+  get game() {
+    return this.match.games[this.state.game];
+  }
+
+  // ---- what never changes on the page
+
+  build() {
+    this.matchChoice = h("select", { "aria-label": "match", onchange: () => this.open(Number(this.matchChoice.value), 0) });
+    refill(
+      this.matchChoice,
+      this.matches.map((match, place) => h("option", { value: place }, `Match ${match.match}`)),
+    );
+    this.gameChoice = h("select", {
+      "aria-label": "game",
+      onchange: () => this.open(this.state.match, Number(this.gameChoice.value)),
+    });
+    this.seatChoice = h("select", {
+      "aria-label": "whose cards are shown",
+      onchange: () => this.look(this.seatChoice.value === "" ? null : Number(this.seatChoice.value)),
+    });
+    this.truthButton = button("truth", "Truth", "t", () => this.tell(!this.state.truth));
+    this.gameBack = iconButton("back", "previous game", "k", () => this.leaf(-1));
+    this.gameForth = iconButton("forth", "next game", "j", () => this.leaf(1));
+    this.themeButton = iconButton("theme", "dark or light", "d", () => this.shade());
+    this.helpButton = button("help", "?", "?", () => this.help.showModal(), "help");
+
+    this.turnText = h("h2", { class: "turn-text" });
+    this.sentence = h("p", { class: "sentence" });
+    this.claimText = h("p", { class: "claim-text" });
+    this.facts = h("p", { class: "facts muted small" });
+    this.place = h("div", { class: "place" }); // the table of the game stands here
+    this.scrubber = new Scrubber((index) => this.go(index));
+    this.log = new Log();
+    this.answers = new Answers();
+    this.claims = new Claims();
+    this.stderr = new Stderr();
+    this.results = h("div", { class: "results" });
+    this.live = h("p", { class: "unseen", "aria-live": "polite" });
+    this.position = h("span", { class: "position" });
+
+    this.toStart = iconButton("start", "to the deal", "Home", () => this.go(0));
+    this.markBack = iconButton("markback", "previous mark", "p", () => this.jump(-1));
+    this.stepBack = iconButton("back", "a step back", "←", () => this.go(this.state.index - 1));
+    this.playButton = iconButton("play", "play", "Space", () => this.play(this.timer === null));
+    this.stepForth = iconButton("forth", "a step on", "→", () => this.go(this.state.index + 1));
+    this.markForth = iconButton("mark", "next mark", "n", () => this.jump(1));
+    this.toEnd = iconButton("end", "to the end", "End", () => this.go(Infinity));
+    this.speedChoice = h("select", { "aria-label": "speed", onchange: () => this.pace(Number(this.speedChoice.value)) });
+    refill(
+      this.speedChoice,
+      SPEEDS.map(([pause, text]) => h("option", { value: pause, selected: pause === this.speed }, text)),
+    );
+
+    this.help = help();
+    refill(
+      document.getElementById("page"),
+      h(
+        "header",
+        {},
+        h("h1", {}, document.title),
+        h(
+          "div",
+          { class: "choices" },
+          this.matches.length > 1 ? this.matchChoice : null,
+          h("span", { class: "group" }, this.gameBack, this.gameChoice, this.gameForth),
+          h("span", { class: "group" }, this.seatChoice, this.truthButton),
+          h("span", { class: "group" }, this.themeButton, this.helpButton),
+        ),
+      ),
+      h(
+        "main",
+        {},
+        this.place,
+        h(
+          "div",
+          { class: "beside" },
+          this.answers.element,
+          this.stderr.element,
+          this.claims.element,
+          this.log.element,
+          h("details", { class: "panel" }, h("summary", {}, "All games of this match"), this.results),
+        ),
+      ),
+      h(
+        "section",
+        { class: "controls", "aria-label": "Moments" },
+        this.scrubber.element,
+        h(
+          "div",
+          { class: "buttons" },
+          h(
+            "span",
+            { class: "group" },
+            this.toStart,
+            this.markBack,
+            this.stepBack,
+            this.playButton,
+            this.stepForth,
+            this.markForth,
+            this.toEnd,
+          ),
+          this.position,
+          this.speedChoice,
+          legend(),
+        ),
+      ),
+      this.live,
+      this.help,
+    );
+  }
+
+  // ---- where to
+
+  /** Go to the moment that the page's address names; what it doesn't name, or there isn't, is left or is the first. */
+  follow() {
+    const asked = parsed(location.hash);
+    const match = Math.max(0, asked.match === null ? 0 : this.matches.findIndex((one) => one.match === asked.match));
+    const game = Math.max(0, asked.game === null ? 0 : this.matches[match].games.findIndex((one) => one.game === asked.game));
+    const seats = this.matches[match].games[game].seating.length;
+    this.state.seat = asked.seat !== null && asked.seat < seats ? asked.seat : null;
+    this.open(match, game, (moments) => placed(moments, asked));
+  }
+
+  /** Show a game; `where` picks the moment. */
+  open(match, game, where = () => 0) {
+    const moved = match !== this.state.match || game !== this.state.game || !this.moments;
+    Object.assign(this.state, { match, game });
+    if (this.state.seat !== null && this.state.seat >= this.game.seating.length) this.state.seat = null;
+    if (moved) this.play(false);
+    this.moments = this.unfolded(this.game);
+    this.load();
+    this.show(where(this.moments));
+  }
+
+  unfolded(game) {
+    if (!this.folded.has(game)) this.folded.set(game, fold(game));
+    return this.folded.get(game);
+  }
+
+  leaf(by) {
+    const game = this.state.game + by;
+    if (game >= 0 && game < this.match.games.length) this.open(this.state.match, game);
+  }
+
+  look(seat) {
+    this.state.seat = seat;
+    this.load();
+    this.show(this.state.index);
+  }
+
+  tell(truth) {
+    this.state.truth = truth;
+    this.load();
+    this.show(this.state.index);
+  }
+
+  go(index) {
+    this.show(Math.max(0, Math.min(index, this.moments.length - 1)));
+  }
+
+  turn(by) {
+    const { turn } = this.moments[this.state.index];
+    const begins = this.moments.filter((moment) => moment.index === 0 || moment.within === 0).map((moment) => moment.index);
+    const next = by > 0 ? begins.find((index) => index > this.state.index) : begins.findLast((index) => index < this.state.index);
+    this.go(next ?? (by > 0 && turn ? this.moments.length - 1 : 0));
+  }
+
+  jump(by) {
+    const marked = this.marks.flatMap((words, index) => (words.length ? [index] : []));
+    const next = by > 0 ? marked.find((index) => index > this.state.index) : marked.findLast((index) => index < this.state.index);
+    if (next !== undefined) this.go(next);
+  }
+
+  play(on) {
+    clearTimeout(this.timer);
+    this.timer = null;
+    if (on && this.moments) {
+      if (this.state.index >= this.moments.length - 1) this.go(0);
+      this.timer = setTimeout(() => this.tick(), this.speed);
+    }
+    refill(this.playButton, control(on ? "pause" : "play"));
+    this.playButton.setAttribute("aria-label", on ? "pause" : "play");
+  }
+
+  tick() {
+    this.go(this.state.index + 1);
+    if (this.state.index >= this.moments.length - 1) this.play(false);
+    else this.timer = setTimeout(() => this.tick(), this.speed);
+  }
+
+  pace(pause) {
+    this.speed = pause;
+    if (this.timer !== null) this.play(true);
+  }
+
+  shade() {
+    const root = document.documentElement;
+    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = dark ? "light" : "dark";
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.altKey || event.metaKey || this.help.open) return;
+    const at = event.target;
+    if (at.closest?.("select, textarea, input:not([type=range])")) return;
+    if (event.key === " " && at.closest?.("button, a, summary, select")) return; // they have a use for it themselves
+    const act = {
+      ArrowRight: () => (event.shiftKey ? this.turn(1) : this.go(this.state.index + 1)),
+      ArrowLeft: () => (event.shiftKey ? this.turn(-1) : this.go(this.state.index - 1)),
+      Home: () => this.go(0),
+      End: () => this.go(Infinity),
+      " ": () => this.play(this.timer === null),
+      j: () => this.leaf(1),
+      k: () => this.leaf(-1),
+      n: () => this.jump(1),
+      p: () => this.jump(-1),
+      v: () => this.look(this.state.seat === null ? 0 : this.state.seat + 1 < this.game.seating.length ? this.state.seat + 1 : null),
+      t: () => this.tell(!this.state.truth),
+      d: () => this.shade(),
+      "?": () => this.help.showModal(),
+    }[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  // ---- a game, as somebody sees it
+
+  load() {
+    const { game, match, moments } = this;
+    const { seat, truth } = this.state;
+    const looker = seat ?? -1; // an onlooker, who sees what is face up
+    this.names = game.seating.map((bot) => plain(match.bots[bot]));
+    this.told = this.names.map((text) => `\u2068${text}\u2069`); // cut off from what stands around it
+    this.known = knowledge(moments, seat);
+    this.guessed = knowledge(moments, looker);
+    this.entries = game.stderr ?? [];
+    if (seat !== null) this.entries = this.entries.filter((entry) => entry.seat === seat);
+    this.marks = this.marked();
+    this.texts = moments.map((moment) => this.text(moment));
+
+    this.choose();
+    this.table = new Table(
+      game.seating.map((bot) => ({ name: match.bots[bot], handle: match.handles[bot] })),
+      match.ruleset.deck,
+    );
+    refill(this.table.stage, this.turnText, this.sentence, this.claimText, this.facts);
+    refill(this.place, this.table.root);
+    this.scrubber.load(
+      this.marks,
+      moments.map((moment) => (moment.step ? Math.max(0, ...answers(moment.step, seat).map((given) => given[2] ?? 0)) : 0)),
+    );
+    this.log.load(
+      moments.map((moment, index) =>
+        this.texts[index] || index === 0
+          ? {
+              turn: index ? moment.turn : 0,
+              title: index ? `Turn ${moment.turn} · ${this.told[moment.actor]}` : "Before the game",
+              text: index ? this.texts[index] : "The cards are dealt",
+              href: this.href(moment),
+              marks: this.marks[index].filter((mark) => mark !== "stderr"),
+            }
+          : null,
+      ),
+    );
+    const who = seat === null ? "an onlooker" : this.told[seat];
+    const guess = match.ruleset.draft ? " After a draft it is only a guess." : "";
+    this.claims.load(`How likely each claim was to ${who} when it was made, by the cards in sight.${guess}`, seat === null || truth);
+  }
+
+  /** Fill the choices of the header for this match and game. */
+  choose() {
+    const { game, match } = this;
+    const { seat } = this.state;
+    this.matchChoice.value = this.state.match;
+    refill(
+      this.gameChoice,
+      match.games.map((one, place) => h("option", { value: place }, `Game ${one.game} · ${this.winner(one) ?? "draw"}`)),
+    );
+    this.gameChoice.value = this.state.game;
+    this.gameBack.disabled = this.state.game === 0;
+    this.gameForth.disabled = this.state.game === match.games.length - 1;
+    refill(
+      this.seatChoice,
+      h("option", { value: "" }, "All cards"),
+      this.names.map((text, place) => h("option", { value: place }, `${text}’s knowledge (seat ${place})`)),
+    );
+    this.seatChoice.value = seat ?? "";
+    this.truthButton.hidden = seat === null;
+    this.truthButton.setAttribute("aria-pressed", String(this.state.truth));
+    refill(
+      this.results,
+      results(
+        match.games.map((one) => ({
+          href: link({ match: this.several(), game: one.game, seat: null }),
+          game: one.game,
+          winner: one.winner === null ? null : match.bots[one.seating[one.winner]],
+          turns: one.turns,
+          reason: ENDS[one.reason] ?? one.reason,
+          current: one === game,
+        })),
+      ),
+    );
+  }
+
+  winner(game) {
+    return game.winner === null ? null : plain(this.match.bots[game.seating[game.winner]]);
+  }
+
+  several() {
+    return this.matches.length > 1 ? this.match.match : null;
+  }
+
+  href(moment) {
+    const where = moment.index ? { turn: moment.turn, step: moment.within } : {};
+    return link({ match: this.several(), game: this.game.game, ...where, seat: this.state.seat });
+  }
+
+  /** The words of MARKS at each moment, as far as the looker may know. */
+  marked() {
+    const { seat, truth } = this.state;
+    const final = this.moments.at(-1).claims;
+    const wrote = new Set(this.entries.map((entry) => entry.turn ?? 0));
+    return this.moments.map((moment) => {
+      const found = new Set(moment.marks);
+      if (seat !== null && !truth) {
+        const told = final.some(
+          (claim) => claim.index === moment.index && !claim.honest && (claim.seat === seat || claim.outcome === "caught"),
+        );
+        if (!told) found.delete("bluff");
+      }
+      if (seat !== null && !moment.step?.fault?.some(([by]) => by === seat)) found.delete("fault");
+      if (moment.within === 0 && wrote.has(moment.index ? moment.turn : 0)) found.add("stderr");
+      return MARKS.map(([word]) => word).filter((word) => found.has(word));
+    });
+  }
+
+  /** What happened in a step, in words; "" where nothing is told. */
+  text(moment) {
+    if (!moment.step) return "";
+    const { seat } = this.state;
+    const events = seen(moment.step.events, seat);
+    const spoken = this.words.story(events, this.told);
+    const silent = { challenge: "nobody challenges", block: "nobody blocks" }[moment.step.kind];
+    const quiet = silent && !events.some((event) => event.event === "challenge" || event.event === "block");
+    const gains = spoken ? "" : this.words.story(events, this.told, true);
+    return [quiet ? silent : "", spoken, gains].filter(Boolean).join(" · ");
+  }
+
+  // ---- a moment
+
+  show(index) {
+    this.state.index = index;
+    const { game, match, moments } = this;
+    const { seat } = this.state;
+    const moment = moments[index];
+    const last = index === moments.length - 1;
+    const where = index ? `Turn ${moment.turn} · ${this.told[moment.actor]}` : `Game ${game.game}`;
+    const text = this.texts[index] || (index ? "…" : `The cards are dealt; ${this.told[moment.actor]} begins`);
+
+    this.table.show(moments, index, this.known[index], this.state);
+    say(this.turnText, where);
+    say(this.sentence, text);
+    refill(this.claimText, this.spoken(moment, last));
+    say(
+      this.facts,
+      [`court deck: ${moment.deck}`, match.ruleset.reformation ? `treasury reserve: ${moment.reserve}` : ""].filter(Boolean).join(" · "),
+    );
+    const given = moment.step ? answers(moment.step, seat) : [];
+    this.answers.show(
+      moment.step?.kind ?? null,
+      given.map(([giver, word, us]) => ({
+        name: match.bots[game.seating[giver]],
+        text: this.move(word),
+        us,
+        fault: moment.step.fault?.find(([by]) => by === giver)?.[1],
+      })),
+      moment.step ? moment.step.given.length - given.length : 0,
+    );
+    this.claims.show(moment.claims, (claim) => this.behind(claim), index);
+    const turn = index ? moment.turn : 0;
+    this.stderr.show(
+      this.entries
+        .filter((entry) => (entry.turn ?? 0) === turn)
+        .map((entry) => ({ name: match.bots[game.seating[entry.seat]], text: entry.text })),
+      index ? `turn ${moment.turn}` : "the start of the game",
+      this.entries.length > 0,
+    );
+    this.log.show(index);
+    this.scrubber.show(index, `${where}: ${text}`);
+    say(this.position, index ? `Turn ${moment.turn} of ${game.turns}` : `The deal, ${game.turns} turns`);
+    this.toStart.disabled = this.stepBack.disabled = index === 0;
+    this.toEnd.disabled = this.stepForth.disabled = last;
+    if (this.timer === null) say(this.live, `${where}: ${text}`);
+    clearTimeout(this.noted);
+    this.noted = setTimeout(() => this.note(), 250); // browsers refuse an address that changes with every frame
+  }
+
+  /** The line below the sentence: the claim of this turn with its odds, or how the game ended. */
+  spoken(moment, last) {
+    if (last) {
+      const winner = this.winner(this.game);
+      const reason = ENDS[this.game.reason] ?? this.game.reason;
+      return h("strong", { class: "won" }, winner === null ? `A draw: ${reason}` : `\u2068${winner}\u2069 wins: ${reason}`);
+    }
+    const claim = moment.claims.at(-1);
+    if (!claim || claim.turn !== moment.turn || moment.pending === null) return null;
+    const { likely } = this.behind(claim);
+    const parts = [`${this.told[claim.seat]} ${claiming(claim.role)}`];
+    if (likely !== null) parts.push(`: ${percent(likely)} likely to ${this.state.seat === null ? "an onlooker" : this.told[this.state.seat]}`);
+    const truth = this.state.seat === null || this.state.truth || likely === null;
+    return [parts.join(""), truth ? [", in truth a ", verdict(claim.honest)] : null];
+  }
+
+  behind(claim) {
+    const { seat } = this.state;
+    const { index } = claim;
+    const likely =
+      claim.seat === seat
+        ? null
+        : chance(this.atClaim(claim), this.guessed[index], this.match.ruleset.deck, seat ?? -1, claim.seat, claim.role);
+    return { name: this.match.bots[this.game.seating[claim.seat]], likely, href: this.href(this.moments[index]) };
+  }
+
+  atClaim(claim) {
+    return this.moments[claim.index];
+  }
+
+  move(word) {
+    const move = moveOf(word);
+    return move === null ? "leaves the game" : this.words.tellMove(move, this.told) || word;
+  }
+
+  note() {
+    const moment = this.moments[this.state.index];
+    try {
+      history.replaceState(null, "", this.href(moment));
+    } catch {
+      // A browser that refuses leaves the address as it was.
+    }
+  }
+}
+
+function button(word, text, key, onclick, label = text) {
+  return h("button", { type: "button", class: word, onclick, title: `${label} (${key})`, "aria-label": label }, text);
+}
+
+function iconButton(drawing, label, key, onclick) {
+  return h("button", { type: "button", class: "icon", onclick, title: `${label} (${key})`, "aria-label": label }, control(drawing));
+}
+
+function legend() {
+  return h(
+    "ul",
+    { class: "legend", "aria-label": "marks" },
+    MARKS.map(([word, text]) => h("li", {}, h("i", { class: `mark ${word}` }), text)),
+  );
+}
+
+function help() {
+  const dialog = h(
+    "dialog",
+    { "aria-labelledby": "help-title" },
+    h("h2", { id: "help-title" }, "Keys"),
+    h(
+      "table",
+      {},
+      h("tbody", {}, KEYS.map(([keys, text]) => h("tr", {}, h("td", {}, keys.map((key) => [h("kbd", {}, key), " "])), h("td", {}, text)))),
+    ),
+    h("h2", {}, "What is shown"),
+    h(
+      "p",
+      {},
+      "A step is what the referee asked at once, with the answers and what followed. “Likely” is the chance that a player " +
+        "holds at least one card of a role, by the cards that the looker sees: no reading of what others did. The address of the page is a " +
+        "link to the moment that it shows.",
+    ),
+    h("form", { method: "dialog" }, h("button", { autofocus: true }, "Close")),
+  );
+  return dialog;
+}
+
+new App(read("matches"), read("words"));

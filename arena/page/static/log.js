@@ -1,0 +1,54 @@
+// The game in words, a turn after the other. Each line is a link to its moment.
+
+import { h, refill } from "./dom.js";
+import { MARKS } from "./scrubber.js";
+
+const MEANING = Object.fromEntries(MARKS);
+
+export class Log {
+  constructor() {
+    this.list = h("ol", { class: "turns" });
+    this.element = h("section", { class: "panel log", "aria-labelledby": "log-title" }, h("h2", { id: "log-title" }, "The game"), this.list);
+    this.lines = [];
+    this.current = null;
+  }
+
+  /** `lines`: for each moment { turn, title, text, href, marks }, or null for one of which nothing is told. */
+  load(lines) {
+    this.lines = [];
+    this.current = null;
+    const turns = [];
+    lines.forEach((line, index) => {
+      if (line === null) return;
+      if (turns.at(-1)?.turn !== line.turn) turns.push({ turn: line.turn, title: line.title, items: [] });
+      const link = h(
+        "a",
+        { href: line.href },
+        h("span", { class: "text" }, line.text),
+        line.marks.map((mark) => h("i", { class: `mark ${mark}`, role: "img", "aria-label": MEANING[mark] })),
+      );
+      this.lines[index] = link;
+      turns.at(-1).items.push(h("li", {}, link));
+    });
+    refill(
+      this.list,
+      turns.map(({ title, items }) => h("li", { class: "turn" }, h("h3", {}, title), h("ol", {}, items))),
+    );
+  }
+
+  /** Mark the line of a moment, or the last before it of which something is told. */
+  show(index) {
+    let place = index;
+    while (place > 0 && !this.lines[place]) place--;
+    const line = this.lines[place];
+    if (line === this.current) return;
+    this.current?.removeAttribute("aria-current");
+    this.current = line ?? null;
+    if (!line) return;
+    line.setAttribute("aria-current", "step");
+    const box = this.list;
+    if (box.scrollHeight > box.clientHeight + 4) {
+      box.scrollTop = line.offsetTop - box.offsetTop - box.clientHeight / 2;
+    }
+  }
+}

@@ -1,0 +1,172 @@
+// A game as it was told, folded into moments: the deal, and one after each step. Pure: no page, no clock.
+//
+// A step is what the referee asked at once, with the answers and the events that followed. A moment has the whole table
+// after its step, all cards included; what one seat knows of it is view.js's.
+
+/** Return the moments of a game; `moments[0]` is the deal, `moments[k]` comes after `game.steps[k - 1]`. */
+export function fold(game) {
+  const moments = [opening(game)];
+  for (const step of game.steps) moments.push(after(moments[moments.length - 1], step));
+  game.steps.forEach((step, place) => {
+    if (step.drawn) draws(moments[place], step.drawn);
+  });
+  return moments;
+}
+
+function opening(game) {
+  const { start } = game;
+  return {
+    index: 0,
+    turn: 1,
+    within: 0, // counts the steps of a turn, from 0
+    step: null,
+    actor: start.actor,
+    pending: null,
+    coins: start.coins,
+    hands: start.hands,
+    revealed: start.hands.map(() => []),
+    out: start.hands.map(() => false),
+    drawn: [],
+    deck: start.deck,
+    reserve: start.reserve ?? 0,
+    sides: start.sides ?? [],
+    claims: [],
+    marks: [],
+  };
+}
+
+// The actor's new cards lie on the table while it is asked, so before the step in which it keeps some.
+function draws(moment, cards) {
+  moment.drawn = cards;
+  moment.deck -= cards.length;
+}
+
+function after(before, step) {
+  const now = {
+    ...before,
+    index: before.index + 1,
+    turn: step.turn,
+    within: before.step !== null && before.turn === step.turn ? before.within + 1 : 0,
+    step,
+    actor: step.kind === "turn" ? step.given[0][0] : before.actor,
+    pending: step.kind === "turn" ? null : before.pending,
+    coins: [...before.coins],
+    hands: [...before.hands],
+    revealed: [...before.revealed],
+    out: [...before.out],
+    drawn: [],
+    claims: [...before.claims],
+    marks: [],
+  };
+  if (step.fault?.length) now.marks.push("fault");
+  for (const event of step.events) EVENTS[event.event]?.(now, event);
+  return now;
+}
+
+// What each event does to the table. One that isn't here does nothing to it.
+const EVENTS = {
+  action(now, event) {
+    now.pending = { actor: event.seat, action: event.action, target: event.target ?? null };
+    if (event.claim) claimed(now, event.seat, event.claim, false);
+  },
+  block(now, event) {
+    claimed(now, event.seat, event.role, true);
+  },
+  challenge(now, event) {
+    now.marks.push("challenge");
+    outcome(now, event.claimant, { challenger: event.seat });
+  },
+  shown(now, event) {
+    outcome(now, event.seat, { outcome: "proven" });
+    if (event.cards) now.hands[event.seat] = event.cards;
+  },
+  shown_hand(now, event) {
+    outcome(now, event.seat, { outcome: "proven" });
+    now.hands[event.seat] = event.cards;
+  },
+  unproven(now, event) {
+    outcome(now, event.seat, { outcome: "caught" });
+  },
+  coins(now, event) {
+    now.coins[event.seat] += event.delta;
+    if (event.reason === "convert" || event.reason === "embezzle") now.reserve -= event.delta;
+  },
+  lost(now, event) {
+    now.marks.push("loss");
+    now.hands[event.seat] = without(now.hands[event.seat], event.role);
+    now.revealed[event.seat] = [...now.revealed[event.seat], event.role];
+  },
+  exiled(now, event) {
+    now.out[event.seat] = true;
+  },
+  forfeit(now, event) {
+    now.marks.push("loss");
+    now.out[event.seat] = true;
+    now.hands[event.seat] = [];
+    now.revealed[event.seat] = [...now.revealed[event.seat], ...event.roles];
+    if (event.seat === now.actor) now.deck += returned(now);
+  },
+  exchanged(now, event) {
+    now.deck += event.count;
+    now.hands[event.seat] = event.cards;
+  },
+  drafted(now, event) {
+    now.deck -= 1;
+    now.hands[event.seat] = event.cards;
+  },
+  examined(now, event) {
+    if (event.replaced && event.cards) now.hands[event.target] = event.cards;
+  },
+  allegiances(now, event) {
+    now.sides = event.sides;
+  },
+  converted(now, event) {
+    now.sides = [...now.sides];
+    now.sides[event.target] = event.allegiance;
+  },
+  resolved(now) {
+    now.pending = null;
+    now.claims = now.claims.map((claim) => (claim.outcome === "open" ? { ...claim, outcome: "stood" } : claim));
+  },
+};
+
+// An exchange that ends because its actor left puts the drawn cards back.
+function returned(now) {
+  return now.step.drawn?.length ?? 0;
+}
+
+function claimed(now, seat, role, block) {
+  const { actor, action, target } = now.pending ?? { actor: seat, action: null, target: null };
+  const honest = holds(now.hands[seat], role);
+  if (!honest) now.marks.push("bluff");
+  now.claims.push({
+    index: now.index,
+    turn: now.turn,
+    seat,
+    role,
+    block,
+    actor,
+    action,
+    target,
+    honest,
+    challenger: null,
+    outcome: "open",
+  });
+}
+
+// The claim that is decided is the last open one of its seat.
+function outcome(now, seat, change) {
+  const place = now.claims.findLastIndex((claim) => claim.seat === seat && claim.outcome === "open");
+  if (place >= 0) now.claims[place] = { ...now.claims[place], ...change };
+}
+
+/** Tell whether a hand makes a claim true: "duke" by having one, "not_duke" by having none. */
+export function holds(hand, claim) {
+  return claim.startsWith("not_") ? !hand.includes(claim.slice(4)) : hand.includes(claim);
+}
+
+/** Return the cards with one of a role taken away. */
+export function without(cards, role) {
+  const place = cards.indexOf(role);
+  return place < 0 ? cards : [...cards.slice(0, place), ...cards.slice(place + 1)];
+}

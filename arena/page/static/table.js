@@ -1,0 +1,154 @@
+// The table: a place for each seat, clockwise, with cards, coins and claims, and the stage in its middle.
+//
+// What doesn't change between two moments isn't touched, so that stepping is fast and nothing is read out twice.
+
+import { badge, card, coins, percent, short, title } from "./cards.js";
+import { h, name, refill } from "./dom.js";
+import { chance } from "./odds.js";
+import { holds } from "./state.js";
+import { picked } from "./view.js";
+
+const LABELS = { actor: "acts", target: "target", challenger: "challenges", blocker: "blocks" };
+
+/** A table for `seats` players; `players[seat]` is { name, handle }, `deck` the copies of each role in the pack. */
+export class Table {
+  constructor(players, deck) {
+    this.deck = deck;
+    this.roles = Object.keys(deck);
+    this.places = players.map((player, seat) => new Place(player, seat, players.length));
+    this.stage = h("div", { class: "stage" });
+    this.element = h("ol", { class: "seats", "aria-label": "The table" }, this.places.map((place) => place.element));
+    this.root = h("section", { class: "felt", "aria-label": "Table" }, this.stage, this.element);
+    this.root.style.setProperty("--columns", 2 * Math.ceil(players.length / 2));
+  }
+
+  /** Show a moment as `seat` knows it (null: all cards). `truth`: mark what is true beside what was likely. */
+  show(moments, index, known, { seat, truth }) {
+    const moment = moments[index];
+    const parts = taking(moment);
+    this.places.forEach((place, owner) => {
+      const likely = seat === null || owner === seat || moment.out[owner] ? null : this.likely(moment, known, seat, owner);
+      place.show({
+        coins: moment.coins[owner],
+        change: index ? moment.coins[owner] - moments[index - 1].coins[owner] : 0,
+        hand: hand(moment, known[owner], owner),
+        known: seat !== null && owner !== seat,
+        drawn: owner === moment.actor ? picked(moment, seat) : [],
+        revealed: moment.revealed[owner],
+        fresh: index ? moment.revealed[owner].length - moments[index - 1].revealed[owner].length : 0,
+        out: moment.out[owner],
+        side: moment.sides[owner] ?? null,
+        label: parts[owner] ?? "",
+        own: owner === seat,
+        claims: latest(moment.claims, owner),
+        likely,
+        true: truth && likely ? this.roles.filter((role) => holds(moment.hands[owner], role)) : [],
+      });
+    });
+  }
+
+  likely(moment, known, seat, owner) {
+    return this.roles.map((role) => [role, chance(moment, known, this.deck, seat, owner, role)]);
+  }
+}
+
+// Known cards first, then hidden ones: where a card lies in the hand means nothing.
+function hand(moment, known, owner) {
+  return [...known, ...Array(Math.max(0, moment.hands[owner].length - known.length)).fill(null)];
+}
+
+// Who takes what part in the step; a seat that has two has the later one.
+function taking(moment) {
+  const parts = {};
+  if (moment.step === null || moment.turn > 0) parts[moment.actor] = "actor";
+  if (moment.step === null) return parts;
+  const acted = moment.pending ?? moment.step.events.find((event) => event.event === "resolved");
+  if (acted && typeof acted.target === "number") parts[acted.target] = "target";
+  for (const event of moment.step.events) {
+    if (event.event === "block") parts[event.seat] = "blocker";
+    if (event.event === "challenge") parts[event.seat] = "challenger";
+  }
+  return parts;
+}
+
+// The latest claim of each role.
+function latest(claims, seat) {
+  const found = new Map();
+  for (const claim of claims) {
+    if (claim.seat === seat) {
+      found.delete(claim.role);
+      found.set(claim.role, claim);
+    }
+  }
+  return [...found.values()];
+}
+
+class Place {
+  constructor(player, seat, seats) {
+    this.parts = Object.fromEntries(["cards", "coins", "label", "claims", "odds"].map((part) => [part, h("div", { class: part })]));
+    this.element = h(
+      "li",
+      { class: "seat" },
+      h("div", { class: "who" }, h("span", { class: "chip", title: "handle" }, player.handle), name(player.name), this.parts.label),
+      this.parts.coins,
+      this.parts.cards,
+      this.parts.claims,
+      this.parts.odds,
+    );
+    // Clockwise: the upper row from the left, the lower one from the right, in halves of a column so that it is centred.
+    const above = Math.ceil(seats / 2);
+    const below = seats - above;
+    const column = seat < above ? 2 * seat : above - below + 2 * (seats - 1 - seat);
+    this.element.style.setProperty("--column", column + 1);
+    this.element.style.setProperty("--row", seat < above ? 1 : 3);
+    this.shown = {};
+  }
+
+  show(now) {
+    this.element.className = `seat ${now.label} ${now.out ? "out" : ""} ${now.own ? "own" : ""}`;
+    this.part("coins", [now.coins, now.change], () => coins(now.coins, now.change));
+    this.part("label", [now.label, now.side, now.out, now.own], () => [
+      now.side ? h("span", { class: `side ${now.side}` }, now.side) : null,
+      now.label && !now.out ? h("span", { class: `tag ${now.label}` }, LABELS[now.label]) : null,
+      now.out ? h("span", { class: "tag gone" }, "out") : null,
+      now.own ? h("span", { class: "tag looking" }, "looks") : null,
+    ]);
+    this.part("cards", [now.hand, now.drawn, now.revealed, now.fresh, now.known], () => [
+      now.hand.map((role) => card(role, role !== null && now.known ? "known" : "")),
+      now.drawn.map((role) => card(role, "drawn")),
+      now.revealed.map((role, place) => card(role, place >= now.revealed.length - now.fresh ? "lost fresh" : "lost")),
+    ]);
+    this.part("claims", now.claims.map((claim) => [claim.role, claim.outcome]), () =>
+      now.claims.length ? [h("span", { class: "muted small" }, "claimed"), now.claims.map(badge)] : [],
+    );
+    this.part("odds", [now.likely, now.true], () => (now.likely ? [meters(now.likely, now.true)] : []));
+  }
+
+  part(part, state, make) {
+    const key = JSON.stringify(state);
+    if (this.shown[part] === key) return;
+    this.shown[part] = key;
+    refill(this.parts[part], ...make());
+  }
+}
+
+// How likely each role is, as a bar with its number; a dot where the seat has it in truth.
+function meters(likely, held) {
+  return h(
+    "ul",
+    { class: "meters", "aria-label": "how likely it has" },
+    likely.map(([role, value]) => {
+      const has = held.includes(role);
+      const bar = h("span", { class: `bar ${role}` });
+      bar.style.setProperty("--value", value.toFixed(3));
+      return h(
+        "li",
+        { class: has ? "true" : "", title: `${title(role)}: ${percent(value)}${has ? ", and it has one" : ""}` },
+        bar,
+        h("span", { class: "value" }, percent(value).replace(" %", "")),
+        h("span", { class: "role" }, short(role)),
+        h("span", { class: "unseen" }, `${title(role)} ${percent(value)}${has ? ", true" : ""}`),
+      );
+    }),
+  );
+}

@@ -1,0 +1,64 @@
+// What one seat knows of a moment: its own cards, what is face up, and which cards of others it has seen and not lost
+// sight of. Pure. `null` in place of a seat is a looker who sees all cards.
+
+import { without } from "./state.js";
+
+/** Return, for each moment, what the seat knows of every hand: knowledge[moment][seat] is an array of roles. */
+export function knowledge(moments, seat) {
+  let known = moments[0].hands.map(() => []);
+  return moments.map((moment) => {
+    if (moment.step) known = learned(known, moment.step.events, seat);
+    return moment.hands.map((hand, owner) => (seat === null || owner === seat ? hand : known[owner]));
+  });
+}
+
+function learned(before, events, seat) {
+  const known = [...before];
+  for (const event of events) {
+    const owner = event.target ?? event.seat;
+    switch (event.event) {
+      case "shown":
+        if (event.replaced !== false) known[event.seat] = without(known[event.seat], event.role);
+        else if (!known[event.seat].includes(event.role)) known[event.seat] = [...known[event.seat], event.role];
+        break;
+      case "examined":
+        if (event.replaced) known[owner] = event.seat === seat ? without(known[owner], event.role) : [];
+        else if (event.seat === seat && !known[owner].includes(event.role)) known[owner] = [...known[owner], event.role];
+        break;
+      case "lost":
+        known[event.seat] = without(known[event.seat], event.role);
+        break;
+      case "exchanged":
+      case "shown_hand":
+      case "forfeit":
+        known[event.seat] = [];
+        break;
+      default:
+    }
+  }
+  return known;
+}
+
+/** Return the events as the seat was sent them: without what is private to others (SPEC.md, "Events"). */
+export function seen(events, seat) {
+  return seat === null ? events : events.map((event) => publicly(event, seat));
+}
+
+function publicly(event, seat) {
+  const owner = event.event === "examined" ? event.target : event.seat;
+  const { cards, ...rest } = event;
+  const mine = cards !== undefined && owner === seat ? event : rest;
+  if (event.event !== "examined" || seat === event.seat || seat === event.target) return mine;
+  const { role, ...hidden } = mine;
+  return hidden;
+}
+
+/** Return the answers of a step that the seat knows of: its own. Who passed, or also wanted to speak, is told to nobody. */
+export function answers(step, seat) {
+  return seat === null ? step.given : step.given.filter(([giver]) => giver === seat);
+}
+
+/** Return the cards that the actor of an exchange has drawn, as far as the seat sees them; null for a hidden one. */
+export function picked(moment, seat) {
+  return moment.drawn.map((role) => (seat === null || seat === moment.actor ? role : null));
+}
