@@ -1,4 +1,4 @@
-"""The kits and their starters: a row a language. Whoever adds a language adds a row, and the probe (see probe.py)."""
+"""The kits and their starters: a row a language. Whoever adds a language adds a row, and a probe (probes/README.md)."""
 
 import shutil
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Kit:
-    """A language's kit. `needs`: the programs that its tests run, each with what to install where it is missing."""
+    """A language's kit: the language, the kit's file, and the programs that its bots are built and started with."""
 
     language: str
     name: str
-    needs: dict[str, str]
+    needs: tuple[str, ...] = ()
 
     @property
     def file(self) -> Path:
@@ -27,13 +27,21 @@ class Kit:
         """The folder of the bot to begin with."""
         return ROOT / "sample_bots" / self.language
 
+    @property
+    def probe(self) -> Path:
+        """The folder of the bot by which tests look into the kit; the kit itself isn't in it."""
+        return Path(__file__).parent / "probes" / self.language
 
-KITS = (Kit("python", "coup_kit.py", {}),)
+
+KITS = (Kit("python", "coup_kit.py"),)
 
 
 def _row(kit: Kit) -> object:
-    missing = {program: f"{hint} isn't installed" for program, hint in kit.needs.items() if not shutil.which(program)}
-    marks = [pytest.mark.needs(program, missing.get(program)) for program in kit.needs]
+    missing = [program for program in kit.needs if not shutil.which(program)]
+    marks = [
+        pytest.mark.needs(program, f"{program} isn't installed" if program in missing else None)
+        for program in kit.needs
+    ]
     return pytest.param(kit, id=kit.language, marks=marks)
 
 

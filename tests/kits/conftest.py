@@ -1,0 +1,67 @@
+"""Bots that are built once for all tests, and how they are talked to."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.bots import build, load
+from tests.kits.table import Kit
+
+LIMIT_S = 60
+BUILD_S = 240
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a bot ended: its exit code, its lines, what it wrote to standard error."""
+
+    code: int
+    lines: list[dict[str, Any]]
+    err: str
+
+
+@dataclass(frozen=True)
+class Made:
+    """A bot that can be started."""
+
+    argv: tuple[str, ...]
+    cwd: Path
+
+    def hears(self, messages: list[dict[str, Any]], *words: str) -> Ran:
+        """Give a bot all lines at once, and the end of file."""
+        done = subprocess.run(
+            [*self.argv, *words],
+            cwd=self.cwd,
+            input="".join(json.dumps(message, separators=(",", ":")) + "\n" for message in messages),
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+            env={**os.environ, "PYTHONHASHSEED": "1"},
+        )
+        return Ran(done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr)
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Kit, Path], Made]:
+    """Give a maker of bots: it puts the kit beside a copy of a folder's files, and builds that, once."""
+    known: dict[Path, Made] = {}
+
+    def make(kit: Kit, folder: Path) -> Made:
+        if folder not in known:
+            copy = tmp_path_factory.mktemp(kit.language) / kit.language
+            shutil.copytree(folder, copy)
+            shutil.copy(kit.file, copy)
+            (bot,), _ = load([str(copy)])
+            bot = build(bot, BUILD_S)
+            known[folder] = Made(bot.argv, bot.cwd)
+        return known[folder]
+
+    return make

@@ -1,0 +1,47 @@
+"""Tells what the kit knows, or fails: by the word that it is given. ../README.md says what a probe does."""
+
+import json
+import sys
+
+from coup_kit import Answer, Bot, Game, run
+
+ROLES = ("ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", "not_duke")
+HISTORY = ("claimed", "challenged", "proven", "caught", "challenges", "won_challenges", "blocks")
+
+
+class Teller(Bot):
+    """Writes what it knows to standard error, and plays any move."""
+
+    def turn(self, game: Game) -> Answer:
+        players = [
+            {
+                "odds": [game.odds(player.seat, role) for role in ROLES],
+                "claims": [player.claims[role] for role in ROLES],
+                "caught": [player.caught[role] for role in ROLES],
+                "shown": [player.shown[role] for role in ROLES],
+                "blocks": [player.blocks[role] for role in ROLES],
+                "history": [getattr(player.history, name) for name in HISTORY],
+            }
+            for player in game.players
+        ]
+        opponents = [player.seat for player in game.opponents]
+        number = game.request["id"]
+        print(json.dumps({"id": number, "opponents": opponents, "players": players}))
+        return game.legal[number % len(game.legal)]
+
+    challenge = block = prove = lose = exchange = keep_shown = examine_show = examine_decide = turn
+    draft = allegiance = other = turn
+
+
+class Failing(Bot):
+    """Fails at each turn."""
+
+    def turn(self, game: Game) -> Answer:
+        raise RuntimeError("on purpose")
+
+
+if __name__ == "__main__":
+    word = sys.argv[1]
+    bot = Teller() if word == "tell" else Failing()
+    bot.careful = word == "careful"
+    run(bot)

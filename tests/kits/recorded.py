@@ -1,0 +1,64 @@
+"""Matches of random players, as the bot of one of them hears them: for kits that are tried without a referee."""
+
+import json
+import random
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from arena.coup import FORFEIT, PRESETS, Answer, Chance, Over, Pass, apply, deal, derived, legal, view
+from arena.referee import MatchSpec, Terms, hello, wire
+
+Message = dict[str, Any]
+
+# A match a preset; between them they have every number of seats.
+MATCHES = [
+    (preset, max(rules.min_seats, min(2 + place % 9, rules.max_seats)))
+    for place, (preset, rules) in enumerate(PRESETS.items())
+]
+
+
+@cache
+def match(preset: str, seats: int, games: int = 2) -> list[Message]:
+    """Return all that bot 0 hears in a match, from the hello to the end. Somebody forfeits now and then."""
+    rng = random.Random(f"{preset} {seats}")
+    rules = PRESETS[preset]
+    seatings = tuple(tuple(rng.sample(range(seats), seats)) for _ in range(games))
+    spec = MatchSpec(0, bytes(32), tuple(map(str, range(seats))), seatings, Terms(rules=rules))
+    lines = [hello(spec, 0)]
+    asked = 0
+    for game, seating in enumerate(seatings):
+        me = seating.index(0)
+        chance = Chance(derived(bytes(32), f"{preset} {seats}"), game)
+        state = deal(rules, seats, chance)
+        feed = wire.Feed(seats)
+        lines.append(wire.game_start(view(state, me), game, [spec.handles[bot] for bot in seating]))
+        while state.board.phase.asked:
+            question = wire.Question(state.board, game)
+            answers: list[Answer] = []
+            for seat in state.board.phase.asked:
+                moves = legal(view(state, seat))
+                if seat == me:
+                    asked += 1
+                    lines.append(question.line(view(state, me), asked, feed.take(me), wire.menu(moves), 500, 10_000))
+                answers.append(_answer(rng, moves, seat == me))
+            state, events = apply(state, answers, chance)
+            feed.add(events)
+        over = state.board.phase
+        assert isinstance(over, Over)
+        lines.append(wire.game_over(game, over, feed.take(me)))
+    return [*map(json.loads, lines), {"type": "match_over"}]
+
+
+def _answer(rng: random.Random, moves: tuple[Any, ...], own: bool) -> Answer:
+    if not own and rng.random() < 0.003:
+        return FORFEIT
+    if isinstance(moves[0], Pass) and rng.random() < 0.7:
+        return moves[0]
+    answer: Answer = rng.choice(moves)
+    return answer
+
+
+def requests(messages: list[Message]) -> Iterator[Message]:
+    """Yield the requests among the messages."""
+    return (message for message in messages if message["type"] == "request")

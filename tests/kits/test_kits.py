@@ -1,0 +1,141 @@
+"""Every kit, in every language: what it knows, what it ignores, how it fails. Source: the kits' README, SPEC.md."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.kits.conftest import Made
+from tests.kits.obvious import positions
+from tests.kits.recorded import MATCHES, match, requests
+from tests.kits.table import KITS, Kit, each_kit
+
+Message = dict[str, Any]
+Make = Callable[[Kit, Path], Made]
+
+EXAMPLE = Path(__file__).parents[2] / "protocol" / "examples" / "to_bot.jsonl"
+
+
+def example() -> list[Message]:
+    return [json.loads(line) for line in EXAMPLE.read_text().splitlines()]
+
+
+def choices(made: Made, messages: list[Message], *words: str) -> tuple[list[int], str]:
+    """Return which of the legal moves a bot takes, and its standard error; each must be legal, and its end peaceful."""
+    ran = made.hears(messages, *words)
+    assert ran.code == 0, ran.err
+    hello, *replies = ran.lines
+    assert hello["type"] == "hello"
+    asked = list(requests(messages))
+    assert [reply["id"] for reply in replies] == [request["id"] for request in asked]
+    found = []
+    for reply, request in zip(replies, asked, strict=True):
+        move = request["legal"][reply["choice"]] if "choice" in reply else reply["move"]
+        found.append(request["legal"].index(move))
+    return found, ran.err
+
+
+@each_kit
+def test_a_starters_kit_is_a_copy_byte_for_byte(kit: Kit) -> None:
+    """So that what is mended in one is mended in both: `cp protocol/kits/... sample_bots/.../`."""
+    assert (kit.starter / kit.file.name).read_bytes() == kit.file.read_bytes()
+
+
+def test_every_kit_and_every_starter_is_in_the_table() -> None:
+    """Else nobody tries it."""
+    assert {kit.starter for kit in KITS} == {path.parent for path in KITS[0].starter.parent.glob("*/bot.toml")}
+    assert {kit.file for kit in KITS} == {path for path in KITS[0].file.parent.glob("*oup*") if path.is_file()}
+
+
+@each_kit
+def test_a_kit_knows_what_can_be_known(kit: Kit, made: Make) -> None:
+    """What players claimed, proved, blocked and were caught with, and the odds: as counted slowly from all events."""
+    probe = made(kit, kit.probe)
+    for preset, seats in MATCHES:
+        messages = match(preset, seats)
+        found, err = choices(probe, messages, "tell")
+        assert found == [request["id"] % len(request["legal"]) for request in requests(messages)]
+        told = {known["id"]: known for known in map(json.loads, err.splitlines())}
+        for known, wanted in ((told[known["id"]], known) for name, _, known in positions() if name == preset):
+            for player, other in zip(known["players"], wanted["players"], strict=True):
+                assert player["odds"] == pytest.approx(other["odds"], abs=1e-8), (preset, known["id"])
+                assert {**player, "odds": other["odds"]} == other, (preset, known["id"])
+            assert known["opponents"] == wanted["opponents"]
+
+
+@each_kit
+def test_a_starter_and_a_kit_answer_the_examples_with_legal_moves(kit: Kit, made: Make) -> None:
+    """SPEC: one line for the hello and one for each request."""
+    choices(made(kit, kit.starter), example())
+    choices(made(kit, kit.probe), example(), "tell")
+
+
+@pytest.fixture(scope="session")
+def model(made: Make) -> dict[str, list[int]]:
+    """Return what the starter in Python plays in each match."""
+    return {preset: choices(made(KITS[0], KITS[0].starter), match(preset, seats))[0] for preset, seats in MATCHES}
+
+
+@each_kit
+def test_starters_play_every_preset_and_make_the_same_choices_in_every_language(
+    kit: Kit, made: Make, model: dict[str, list[int]]
+) -> None:
+    """Each says that it does; the one in Python is the model."""
+    if kit != KITS[0]:
+        starter = made(kit, kit.starter)
+        assert {preset: choices(starter, match(preset, seats))[0] for preset, seats in MATCHES} == model
+
+
+@each_kit
+def test_a_failure_tells_the_request_that_it_came_at(kit: Kit, made: Make) -> None:
+    """And what could be chosen there; then the program has failed."""
+    messages = example()
+    ran = made(kit, kit.probe).hears(messages, "fail")
+    first = next(request for request in requests(messages) if request["kind"] == "turn")
+    assert ran.code != 0
+    assert [line["id"] for line in ran.lines[1:]] == [
+        request["id"] for request in requests(messages) if request["id"] < first["id"]
+    ]
+    assert f"request {first['id']}: turn, game {first['game']}, turn {first['state']['turn']}" in ran.err
+    assert json.dumps(first["legal"]).replace(" ", "") in ran.err.replace(" ", "")
+
+
+@each_kit
+def test_a_careful_bot_plays_the_default_where_it_fails(kit: Kit, made: Make) -> None:
+    """And says it each time."""
+    messages = example()
+    found, err = choices(made(kit, kit.probe), messages, "careful")
+    assert set(found) == {0}
+    turns = [request for request in requests(messages) if request["kind"] == "turn"]
+    assert [f"request {turn['id']}: turn" in err for turn in turns] == [True] * len(turns)
+
+
+@each_kit
+def test_a_kit_ignores_what_it_does_not_know(kit: Kit, made: Make) -> None:
+    """SPEC, What later versions may change: fields, types, events, roles, actions, words of claims, kinds, moves."""
+    news = [{"n": 0, "event": "weather"}, {"n": 1, "event": "storm", "seat": 1, "role": "jester", "to": [{"x": None}]}]
+    news += [{"n": 2, "event": "action", "seat": 1, "action": "juggle", "target": 0, "claim": "jester", "how": {}}]
+    strange: list[Message] = []
+    for message in example():
+        if message["type"] == "request":
+            strange += [{"type": "weather", "rain": [True, None, 1.5e3, '\u2028\\"\U0001f3b2']}, {"type": "soon"}]
+            if message["id"] == 2:
+                message = {**message, "kind": "juggle", "legal": [{"juggle": [1, {"a": "b"}]}, {"drop": None}]}
+            message = {"note": {"deep": [[[]]]}, **message, "events": [*news, *message["events"]]}
+            message["state"] = {**message["state"], "wind": -1.5, "lost": None}
+        if message["type"] == "hello":
+            message["ruleset"]["deck"]["jester"] = 3
+            message["ruleset"]["jester"] = {"juggles": True}
+        strange.append(message)
+    choices(made(kit, kit.starter), strange)
+    choices(made(kit, kit.probe), strange, "tell")
+
+
+@each_kit
+def test_a_kit_leaves_at_the_end_of_its_input_too(kit: Kit, made: Make) -> None:
+    """Also in the midst of a game, and before the hello."""
+    messages = example()
+    choices(made(kit, kit.starter), messages[: len(messages) // 2])
+    assert made(kit, kit.starter).hears([]).code == 0
