@@ -33,7 +33,10 @@ class Kit:
         return Path(__file__).parent / "probes" / self.language
 
 
-KITS = (Kit("python", "coup_kit.py"),)
+KITS = (
+    Kit("python", "coup_kit.py"),
+    Kit("c", "coup_kit.h", ("cc", "make")),
+)
 
 
 def _row(kit: Kit) -> object:
