@@ -7,12 +7,12 @@ names, lists are joined by "and", and `delta` gets its sign. What the table does
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["WORDS", "story", "tell", "tell_move"]
+__all__ = ["WORDS", "joined", "story", "tell", "tell_move"]
 
 WORDS: dict[str, Any] = json.loads(Path(__file__).with_name("words.json").read_text(encoding="utf-8"))
 
@@ -34,11 +34,15 @@ def story(events: Sequence[Mapping[str, Any]], names: Sequence[str], coins: bool
 
     Movements of coins are left out unless `coins` is true.
     """
+    return joined((each["event"], tell(each, names)) for each in events if coins or each["event"] != "coins")
+
+
+def joined(told: Iterable[tuple[str, str]]) -> str:
+    """Return pairs of an event's word and its text as one line; empty texts are left out."""
     line = ""
-    for event in events:
-        text = "" if event["event"] == "coins" and not coins else tell(event, names)
+    for word, text in told:
         if text:
-            line += (str(WORDS["joins"].get(event["event"], WORDS["join"])) if line else "") + text
+            line += (str(WORDS["joins"].get(word, WORDS["join"])) if line else "") + text
     return line
 
 

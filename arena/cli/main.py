@@ -12,6 +12,7 @@ from arena.cli.images import sandbox
 from arena.cli.ladder import ladder
 from arena.cli.odds import odds
 from arena.cli.out import note
+from arena.cli.replay import replay
 from arena.cli.rules import rules
 from arena.cli.run import run
 from arena.cli.verify import verify
@@ -62,5 +63,5 @@ def cli() -> None:
     """Play bot programs against each other at the card game Coup."""
 
 
-for command in (run, check, ladder, verify, rules, odds, doctor, sandbox):
+for command in (run, check, replay, ladder, verify, rules, odds, doctor, sandbox):
     cli.add_command(command)

@@ -26,27 +26,21 @@ def verify(path: Path, published: Path | None) -> None:
         return
     if published is not None:
         refuse(f"--published is for a final's file, which {path} isn't")
-    from arena.referee import RecordError, read
+    from arena.referee import RecordError
     from arena.referee import verify as replay
-    from arena.run import game_results
+    from arena.run import KeptError, game_results, record_at, records_at
 
-    if path.is_dir():
-        files = sorted((path / "records" if (path / "records").is_dir() else path).glob("*.jsonl"))
-        if not files:
-            refuse(f"{path} holds no records; name a run's folder or a record file")
-    elif path.is_file():
-        files = [path]
-    else:
-        refuse(f"{path} doesn't exist; name a run's folder or a record file")
+    try:
+        files = records_at(path)
+    except KeptError as problem:
+        refuse(str(problem))
     games = faults = 0
     lines = []
     for file in files:
         try:
-            record = read(file.read_text(encoding="utf-8"))
-        except OSError as problem:
-            refuse(f"{reason(problem)}; name a run's folder or a record file")
-        except (RecordError, RecursionError, UnicodeDecodeError) as problem:
-            refuse(f"{file}: {problem}; only a whole record of this version can be verified")
+            record = record_at(file)
+        except KeptError as problem:
+            refuse(f"{problem}; only a whole record can be verified")
         try:
             replay(record)
         except RecordError as problem:

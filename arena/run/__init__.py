@@ -8,6 +8,7 @@ from arena.run.config import RunConfig, keyed_shuffle, program, seed_key
 from arena.run.example import Example, example
 from arena.run.executor import open_executor
 from arena.run.job import Job, Played
+from arena.run.kept import KeptError, logs_of, record_at, records_at
 from arena.run.looking import Unfit, look_at_all
 from arena.run.parcel import MissingError, Parcel, cache_folder, check_machine, play_parcel
 from arena.run.progress import Progress
@@ -22,6 +23,7 @@ __all__ = [
     "Example",
     "HostError",
     "Job",
+    "KeptError",
     "MissingError",
     "NoRoomError",
     "Parcel",
@@ -43,11 +45,14 @@ __all__ = [
     "load",
     "load_limits",
     "local_workers",
+    "logs_of",
     "look_at_all",
     "open_executor",
     "play",
     "play_parcel",
     "program",
+    "record_at",
     "record_results",
+    "records_at",
     "seed_key",
 ]

@@ -1,0 +1,53 @@
+"""The records that a run has kept, and what its bots wrote beside them.
+
+A path is a record's file, or a folder: a run's, or one that holds records.
+"""
+
+from pathlib import Path
+
+from arena.referee import Record, RecordError, read
+from ladder.store import Logs
+
+__all__ = ["KeptError", "logs_of", "record_at", "records_at"]
+
+
+class KeptError(Exception):
+    """Say in one line why a path gives no record, and what to name instead."""
+
+
+def records_at(path: Path) -> list[Path]:
+    """Return the files of the records at a path, in the order of their matches. Raises KeptError for none."""
+    if path.is_dir():
+        files = sorted((path / "records" if (path / "records").is_dir() else path).glob("*.jsonl"))
+        if not files:
+            raise KeptError(f"{path} holds no records; name a run's folder or a record file")
+        return files
+    if path.exists():
+        return [path]
+    raise KeptError(f"{path} doesn't exist; name a run's folder or a record file")
+
+
+def record_at(file: Path) -> Record:
+    """Return the record in a file. Raises KeptError for one that can't be read."""
+    try:
+        return read(file.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise KeptError(f"{file}: {problem.strerror}; name a run's folder or a record file") from None
+    except (RecordError, RecursionError, UnicodeDecodeError) as problem:
+        raise KeptError(f"{file}: {problem}") from None
+
+
+def logs_of(file: Path, record: Record) -> dict[str, list[bytes]]:
+    """Return what the bots of a record wrote to standard error, by name; empty where no run's folder is around it."""
+    folder = file.parent.parent / "logs"
+    if file.parent.name != "records" or not folder.is_dir():
+        return {}
+    logs = Logs(folder)
+    found: dict[str, list[bytes]] = {}
+    for bot in record.header.bots:
+        for log in logs.files(record.header.match, bot):
+            try:
+                found.setdefault(bot, []).append(log.read_bytes())
+            except OSError:
+                continue  # a log helps, and no more: the game can be told without it
+    return found
