@@ -89,11 +89,13 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "arena.run",
         "arena.sandbox",
         "arena.sandbox.docker",
+        "arena.tell",
         "ladder.board",
         "ladder.rating",
         "ladder.runner",
         "ladder.store",
         "protocol",
+        "protocol.words",
     ),
     "arena.cli.ladder": (
         "arena.bots",

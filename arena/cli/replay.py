@@ -1,20 +1,17 @@
 """The command `arena replay`: recorded games in words."""
 
 import shlex
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from arena.cli.out import counted, fail, folded, note, refuse, width, write
+from arena.cli.out import counted, fail, folded, refuse, width, write
 
 if TYPE_CHECKING:
     from arena.cli.unfold import Telling, Turn
     from arena.referee import GameRecord, Record
-
-_MOST_GAMES = 240  # of a page: about 5 MB
 
 
 @click.command()
@@ -25,20 +22,14 @@ _MOST_GAMES = 240  # of a page: about 5 MB
 @click.option("--faults", is_flag=True, help="Only games in which a bot was at fault.")
 @click.option("--seat", metavar="N|BOT", help="What this seat, or this bot, could know.  [all cards]")
 @click.option("--from", "since", type=click.IntRange(1), metavar="TURN", help="Begin at this turn.  [1]")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page instead.")
-def replay(path: Path, html: Path | None, since: int | None, **chosen: Any) -> None:
-    """Show recorded games in words, or write them as a page that needs nothing else.
+def replay(path: Path, since: int | None, **chosen: Any) -> None:
+    """Show recorded games in words, a line for each turn.
 
-    The page has the table, a scrubber, each seat's knowledge, odds, times and standard error; open it in a browser.
+    RECORD is a file of a run's folder records/, DIR the run's folder.
     """
     found = list(_chosen(path, **chosen))
     if not found:
         refuse(f"{path} has no such game; arena stats {shlex.quote(str(path))} tells what there is")
-    if html is not None:
-        if since is not None or chosen["seat"] is not None:
-            refuse("--from and --seat are for the terminal: the page shows all turns, and any seat by a choice on it")
-        _write_page(html, path, found)
-        return
     for record, game, _ in found:
         _tell(record, game, chosen["seat"], since or 1)
 
@@ -108,7 +99,7 @@ def _write_turn(telling: "Telling", turn: "Turn") -> None:
     write(folded(f"{turn.number:>4}  {turn.words}", columns))
     for given in turn.faults:
         write(folded(f"      ! {telling.names[given.seat]}: {_fault_words(given.fault)}, {given.word}", columns))
-    write(folded(f"      {telling.table(turn.after).plain}", columns))
+    write(click.style(folded(f"      {telling.table(turn.after)}", columns), dim=True))
 
 
 def _fault_words(code: str | None) -> str:
@@ -116,8 +107,3 @@ def _fault_words(code: str | None) -> str:
 
     assert code is not None
     return f"{code} ({FAULTS[code].message})"
-
-
-def _write_page(file: Path, path: Path, found: "list[tuple[Record, GameRecord, Path]]") -> None:
-    note(f"{file}: to be written")
-    sys.exit(1)

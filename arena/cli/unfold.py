@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from arena.coup import State
     from arena.referee import GameRecord, Record
     from arena.tell import Given, Moment
@@ -91,21 +89,17 @@ class Telling:
             if event["event"] != "coins"
         )
 
-    def table(self, state: "State") -> "Text":
+    def table(self, state: "State") -> str:
         """Return who has what: coins, cards, and what is face up in brackets."""
-        from rich.text import Text
-
-        line = Text()
         board = state.board
+        seats = []
         for seat, name in enumerate(self.names):
-            sees = self.seat in (None, seat)
-            cards = [role.value if sees else HIDDEN for role in state.hands[seat]]
+            cards = [role.value if self.seat in (None, seat) else HIDDEN for role in state.hands[seat]]
             up = [f"({role})" for role in board.revealed[seat]]
-            out = not cards and bool(up)
-            line.append("" if not seat else " | ", style="dim")
-            side = f" {board.sides[seat].value}" if board.sides else ""
-            line.append(f"{name}{side} {board.coins[seat]} {' '.join([*cards, *up])}", style="dim" if out else "")
-        return line
+            side = [board.sides[seat].value] if board.sides else []
+            seats.append(" ".join([name, *side, str(board.coins[seat]), *cards, *up]))
+        reserve = [f"reserve {board.reserve}"] if board.rules.reformation else []
+        return " | ".join([*seats, *reserve])
 
 
 def ending(game: "GameRecord", names: Sequence[str]) -> str:

@@ -1,0 +1,103 @@
+"""Tests of arena replay: recorded games in words, and what can't be replayed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from arena.coup import PRESETS
+from arena.referee import Record, write
+from tests.tell.games import random_game
+
+
+def replay(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "arena.cli", "replay", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """Make a folder with one record of a random game of four."""
+    return save(tmp_path, random_game(PRESETS["coup"], 4, seed=1))
+
+
+def save(folder: Path, record: Record) -> Path:
+    (folder / "records").mkdir()
+    (folder / "records" / f"{record.header.match:06d}.jsonl").write_text(write(record), encoding="utf-8")
+    return folder
+
+
+def test_a_game_is_told_turn_by_turn_with_all_cards(kept: Path) -> None:
+    """A line a turn, the table below it, the ending last."""
+    done = replay(kept)
+    lines = done.stdout.splitlines()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert lines[0] == "match 0, game 0: coup, 4 seats, all cards"
+    assert [line.split()[0] for line in lines[1:-2:2]] == [str(turn) for turn in range(1, len(lines[1:-2]) // 2 + 1)]
+    assert "(bluff)" in done.stdout
+    assert " wins after " in lines[-2]
+
+
+def test_a_seat_sees_its_own_cards_and_no_bluff_of_others(kept: Path) -> None:
+    """What a seat may not know isn't printed."""
+    done = replay(kept, "--seat", "bot2")
+    assert done.stdout.startswith("match 0, game 0: coup, 4 seats, as bot2 saw it\n")
+    for line in done.stdout.splitlines()[1:-2]:
+        if line.startswith("      "):
+            hands = {part.split()[0]: part.split()[2:] for part in line.split(" | ")}
+            hidden = {name for name, cards in hands.items() if "??" in cards}
+            assert "bot2" not in hidden
+            assert all(card == "??" or card.startswith("(") for name in hidden for card in hands[name])
+        bluffs = [part for part in line.split(" · ") if "(bluff)" in part]
+        assert all("bot2" in part for part in bluffs)
+    assert replay(kept, "--seat", "2").stdout == done.stdout
+
+
+def test_games_are_chosen_by_who_lost_and_from_a_turn(kept: Path) -> None:
+    """Options that take nothing away are errors, in one line."""
+    winner = replay(kept).stdout.splitlines()[-2].split()[0]
+    assert replay(kept, "--lost", winner).returncode == 2
+    loser = next(name for name in ("bot0", "bot1") if name != winner)
+    assert replay(kept, "--lost", loser).returncode == 0
+    assert replay(kept, "--from", "3").stdout.splitlines()[1].split()[0] == "3"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--game", "7"], "has no such game"),
+        (["--match", "7"], "has no such game"),
+        (["--lost", "nobody"], "no bot of"),
+        (["--seat", "9"], "the seats are 0 to 3"),
+        (["--faults"], "has no such game"),
+    ],
+)
+def test_what_is_not_there_is_refused(kept: Path, arguments: list[str], said: str) -> None:
+    """Exit code 2, and one line that says what there is."""
+    done = replay(kept, *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_record_that_is_none_is_refused(tmp_path: Path) -> None:
+    """Cut off, from another version, or none at all."""
+    whole = write(random_game(PRESETS["coup"], 2, seed=1))
+    for name, text, said in [
+        ("cut", whole[:-20], "cut off"),
+        ("later", whole.replace('{"record":4', '{"record":9', 1), "version 9"),
+        ("text", "hello\n", "not a JSON object"),
+    ]:
+        file = tmp_path / f"{name}.jsonl"
+        file.write_text(text, encoding="utf-8")
+        done = replay(file)
+        assert done.returncode == 2
+        assert said in done.stderr
+    assert "doesn't exist" in replay(tmp_path / "nothing").stderr
+    assert "holds no records" in replay(save_nothing(tmp_path)).stderr
+
+
+def save_nothing(folder: Path) -> Path:
+    (folder / "empty").mkdir()
+    return folder / "empty"
