@@ -12,6 +12,7 @@ import os
 import random
 import re
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,9 @@ TOGETHER = (
 )
 
 DATABASES = itertools.count()
+
+# A shell starts what runs in the background with Ctrl-C ignored, and so would be all that the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 RUNNING = pytest.StashKey[pytest.Item]()
 

@@ -58,9 +58,20 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "arena.local": ("arena.coup", "arena.referee", "arena.run", "ladder.results", "ladder.schedule", "protocol"),
     "arena.proof": ("arena.coup", "arena.referee", "arena.run", "ladder.schedule"),
-    "arena.ladder": (
+    "arena.work": (
         "arena",
         "arena.advice",
+        "arena.bots",
+        "arena.check",
+        "arena.referee",
+        "arena.run",
+        "arena.sandbox",
+        "ladder.executors",
+        "ladder.schedule",
+        "ladder.store",
+    ),
+    "arena.ladder": (
+        "arena",
         "arena.bots",
         "arena.check",
         "arena.coup",
@@ -68,6 +79,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "arena.referee",
         "arena.run",
         "arena.sandbox",
+        "arena.work",
         "ladder.executors",
         "ladder.pages",
         "ladder.rating",
@@ -333,6 +345,17 @@ def test_the_command_imports_lazily() -> None:
     assert loaded & HEAVY == set()
     ours = {name for name in loaded if name.split(".")[0] in PACKAGES}
     assert {name for name in ours if name != "arena" and not covers("arena.cli", name)} == set()
+
+
+def test_a_worker_of_a_ladder_imports_no_database() -> None:
+    """A runner and a class of forty start hundreds of them: to import SQLAlchemy took each longer than all else."""
+    loaded = set(run_python("import sys, arena.work; print(*sorted(sys.modules))").split())
+    assert loaded & HEAVY == set()
+
+
+def test_to_open_a_ladder_needs_no_migrations() -> None:
+    """Alembic is for databases that are made or brought up to date."""
+    assert "alembic" not in run_python("import sys, arena.ladder; print(*sorted(sys.modules))").split()
 
 
 def run_python(script: str) -> str:

@@ -5,7 +5,6 @@ from arena.ladder.boxes import demand_boxes
 from arena.ladder.challenge import Challenge, challenge
 from arena.ladder.checkup import Finding, Health, check_up
 from arena.ladder.decisions import activate_version, disable_bot, set_frozen, set_void
-from arena.ladder.exam import Examined, ExamJob, examine_version
 from arena.ladder.examples import fault_example
 from arena.ladder.export import STANDINGS_COLUMNS, export, standings_cells, write_csv
 from arena.ladder.finals import (
@@ -34,7 +33,7 @@ from arena.ladder.rounds import Rounds
 from arena.ladder.service import Benched, Event, Exam, Excluded, Match, Misread, Rated, Refused, Service, Void
 from arena.ladder.settings import Deadline, LadderError, Settings, read_settings
 from arena.ladder.submit import Taken, put_reference, read_reference, submit, submit_reference
-from arena.ladder.tasks import Queue, Task
+from arena.ladder.tasks import Queue
 
 __all__ = [
     "STAFF",
@@ -45,8 +44,6 @@ __all__ = [
     "Deadline",
     "Event",
     "Exam",
-    "ExamJob",
-    "Examined",
     "Excluded",
     "FinalState",
     "Finding",
@@ -72,7 +69,6 @@ __all__ = [
     "Settings",
     "Taken",
     "TakenIn",
-    "Task",
     "Void",
     "activate_version",
     "address_of",
@@ -85,7 +81,6 @@ __all__ = [
     "create",
     "demand_boxes",
     "disable_bot",
-    "examine_version",
     "export",
     "fault_example",
     "final_proof",

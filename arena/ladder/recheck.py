@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from arena.check import Step
-from arena.ladder.exam import Examined, examine_version
 from arena.ladder.known import playing_version
 from arena.ladder.ladder import Ladder
 from arena.ladder.service import why_unfit
 from arena.ladder.tasks import exam_job, references_for
 from arena.referee import ArenaError
+from arena.work import Examined, examine_version
 from ladder.executors import ExecutorLostError, Pool, RefusedError, WorkerDiedError
 from ladder.store.database import Act, Version, active_versions, get_steps, note_act
 

@@ -13,13 +13,13 @@ from sqlalchemy import Connection
 
 from arena.bots import shown
 from arena.check import Outcome, Step
-from arena.ladder.exam import Examined
 from arena.ladder.fold import Fold
 from arena.ladder.ladder import Ladder
 from arena.ladder.retention import Pruned, prune_now
 from arena.ladder.settings import LadderError
-from arena.ladder.tasks import Queue, Task, do, told
+from arena.ladder.tasks import Queue, told
 from arena.run import MissingError, Played
+from arena.work import Examined, Task, do
 from ladder.executors import ExecutorLostError, Pool, RefusedError
 from ladder.runner import Completed, Idle, Voided, run
 from ladder.store import PlayedMatch, Spent

@@ -9,16 +9,16 @@ submissions; and one place at least is free for them, so no submission waits for
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlalchemy import Connection
 
 from arena.bots import PortableBot, shown
-from arena.ladder.exam import Examined, ExamJob, examine_version
 from arena.ladder.ladder import Ladder
 from arena.ladder.rounds import Rounds
 from arena.referee import ArenaError
-from arena.run import Job, MissingError, Parcel, Played, play_parcel
+from arena.run import Job, MissingError, Parcel
+from arena.work import ExamJob, Task
 from ladder.executors import ExecutorLostError, RefusedError, WorkerDiedError
 from ladder.store.database import (
     CHALLENGE,
@@ -43,28 +43,10 @@ from ladder.store.database import (
     release_exam,
 )
 
-__all__ = ["Queue", "Task", "do", "exam_job", "references_for"]
+__all__ = ["Queue", "exam_job", "references_for"]
 
 _PAUSE_S = 2.0  # after a failure of the host nothing new begins for so long: what failed may be coming back
 _LOOK_S = 0.5  # between two looks at a queue that was empty
-
-
-@dataclass(eq=False, slots=True)
-class Task:
-    """A match to play, or a version to examine; its id is the match's or the version's."""
-
-    id: int
-    work: Parcel | ExamJob
-
-    @property
-    def exam(self) -> bool:
-        """Whether it is an examination."""
-        return isinstance(self.work, ExamJob)
-
-
-def do(task: Task) -> Played | Examined:
-    """Do a task, in a worker."""
-    return play_parcel(task.work) if isinstance(task.work, Parcel) else examine_version(task.work)
 
 
 class Queue:

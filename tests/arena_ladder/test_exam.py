@@ -12,9 +12,9 @@ import pytest
 
 from arena.bots import BotCache, intake, load, pack, portable
 from arena.check import Outcome, Step
-from arena.ladder import Examined, ExamJob, examine_version
 from arena.referee import ArenaError, Terms, Timing
 from arena.sandbox import Choice, Limits, programs_of
+from arena.work import Examined, ExamJob, examine_version
 from ladder.executors import RefusedError
 from tests.place import BOT, LOOK_SEED, SETTLE_S, Place
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from arena.ladder import Ladder, Queue, Task, open_ladder, submit
+from arena.ladder import Ladder, Queue, open_ladder, submit
 from arena.referee import ArenaError
+from arena.work import Task
 from ladder.store.database import CHALLENGE, active_versions, claim_exam, find_version, join, leave, put_matches
 from tests.arena_ladder.invariants import problems
 from tests.arena_ladder.ladders import examine, ladder_in, owners

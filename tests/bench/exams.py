@@ -7,9 +7,9 @@ from pathlib import Path
 from statistics import median
 
 from arena.bots import PortableBot, intake, load, pack, portable
-from arena.ladder import ExamJob, examine_version
 from arena.referee import Terms
 from arena.sandbox import Choice, programs_of, strongest
+from arena.work import ExamJob, examine_version
 from ladder.executors import Workers
 
 SEATS = 4

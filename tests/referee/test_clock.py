@@ -544,7 +544,6 @@ def test_what_a_hypervisor_takes_is_not_charged_to_a_bot_that_does_not_sleep(
 
     def computes(peer: Peer, request: Request) -> bytes:
         if request["id"] == 1:
-            peer.ready = True
             clock.pass_by(peer, 1 / 128)
             clock.settle(peer)
             peer.burn(0.25)
@@ -554,7 +553,11 @@ def test_what_a_hypervisor_takes_is_not_charged_to_a_bot_that_does_not_sleep(
             clock.settle(peer)
         return reply(request)
 
-    record = play(bot(computes), bot(first), clock=clock, own=True, limit_ms=1000, bank_ms=0)
+    def script(peer: Peer) -> None:
+        peer.ready = True  # before it is asked: an answer that takes over 1 ms of real time has its first reading then
+        bot(computes)(peer)
+
+    record = play(script, bot(first), clock=clock, own=True, limit_ms=1000, bank_ms=0)
     assert ("timeout" in codes(record)) == late
 
 

@@ -8,7 +8,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import text
 
-from ladder.store.database import TABLES, Database, DatabaseError, prepare
+from ladder.store.database import NEWEST, TABLES, Database, DatabaseError, prepare
 from tests.ladder.store.databases import ladder
 
 
@@ -22,7 +22,9 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def test_the_revisions_make_the_tables(url: str) -> None:
     """So nobody changes a table and forgets the revision."""
     with closing(ladder(url)) as database, database.read() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), TABLES) == []
+        context = MigrationContext.configure(connection)
+        assert compare_metadata(context, TABLES) == []
+        assert context.get_current_revision() == NEWEST
 
 
 def test_a_database_holds_one_ladder(url: str) -> None:
