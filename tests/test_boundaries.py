@@ -109,6 +109,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "protocol",
         "protocol.words",
     ),
+    "arena.cli.keys": (),
     "arena.cli.ladder": (
         "arena.bots",
         "arena.check",
