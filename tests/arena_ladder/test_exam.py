@@ -258,7 +258,7 @@ def test_a_machine_that_fails_is_no_fault_of_the_versions(tmp_path: Path) -> Non
 KILLED = """
 import pickle, sys
 from pathlib import Path
-from arena.ladder import examine_version
+from arena.work import examine_version
 found = examine_version(pickle.loads(Path(sys.argv[1]).read_bytes()))
 print(found.passed)
 """
