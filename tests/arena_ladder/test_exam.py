@@ -1,4 +1,4 @@
-"""What examines a version before it plays in a ladder. Source: the docstring of arena/ladder/exam.py."""
+"""What examines a version before it plays in a ladder. Source: the docstring of arena/work/exam.py."""
 
 import io
 import os
