@@ -38,7 +38,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "arena.doctor": ("arena.sandbox", "arena.sandbox.bubblewrap", "arena.sandbox.linux"),
     "arena.advice": ("arena.doctor", "arena.referee", "arena.sandbox", "protocol"),
     "arena.bots": ("arena.sandbox",),
-    "arena.page": ("arena.bots",),
+    "arena.page": ("arena.bots", "protocol.words"),
     "arena.check": ("arena.advice", "arena.bots", "arena.coup", "arena.referee", "arena.sandbox", "protocol"),
     "arena.run": (
         "arena",

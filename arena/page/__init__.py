@@ -1,10 +1,12 @@
 """Pages: one self-contained HTML file each, which works offline and asks nothing of the network.
 
-`frame` makes a page of any content in the style that all share. The parts of
+`page` shows matches, game by game; `frame` makes a page of any other content in the same style. The parts of
 `static/` are plain ES modules and style sheets without a build step; `script` and `style` put them into a page. Must
 not know files, commands or the engine: what is shown comes in as values.
 """
 
 from arena.page.frame import data, frame, script, style
+from arena.page.packed import packed
+from arena.page.page import page
 
-__all__ = ["data", "frame", "script", "style"]
+__all__ = ["data", "frame", "packed", "page", "script", "style"]

@@ -6,6 +6,7 @@ import { h, plain, read, refill, say } from "./dom.js";
 import { Log } from "./log.js";
 import { link, parsed, placed } from "./moment.js";
 import { chance } from "./odds.js";
+import { unpacked } from "./packed.js";
 import { MARKS, Scrubber } from "./scrubber.js";
 import { fold } from "./state.js";
 import { Table } from "./table.js";
@@ -15,7 +16,7 @@ import { moveOf, words } from "./words.js";
 const KEYS = [
   [["→", "←"], "a step on, a step back"],
   [["Shift →", "Shift ←"], "a turn on, a turn back"],
-  [["n", "p"], "to the next or the last mark"],
+  [["n", "p"], "to the next or the previous mark"],
   [["Home", "End"], "to the deal, to the end"],
   [["Space"], "play and pause"],
   [["j", "k"], "the next game, the game before"],
@@ -98,6 +99,8 @@ class App {
     this.stepForth = iconButton("forth", "a step on", "→", () => this.go(this.state.index + 1));
     this.markForth = iconButton("mark", "next mark", "n", () => this.jump(1));
     this.toEnd = iconButton("end", "to the end", "End", () => this.go(Infinity));
+    this.toStart.classList.add("edge");
+    this.toEnd.classList.add("edge");
     this.speedChoice = h("select", { "aria-label": "speed", onchange: () => this.pace(Number(this.speedChoice.value)) });
     refill(
       this.speedChoice,
@@ -117,8 +120,8 @@ class App {
           this.matches.length > 1 ? this.matchChoice : null,
           h("span", { class: "group" }, this.gameBack, this.gameChoice, this.gameForth),
           h("span", { class: "group" }, this.seatChoice, this.truthButton),
-          h("span", { class: "group" }, this.themeButton, this.helpButton),
         ),
+        h("span", { class: "group tools" }, this.themeButton, this.helpButton),
       ),
       h(
         "main",
@@ -127,10 +130,10 @@ class App {
         h(
           "div",
           { class: "beside" },
+          this.log.element,
           this.answers.element,
           this.stderr.element,
           this.claims.element,
-          this.log.element,
           h("details", { class: "panel" }, h("summary", {}, "All games of this match"), this.results),
         ),
       ),
@@ -328,7 +331,7 @@ class App {
     this.matchChoice.value = this.state.match;
     refill(
       this.gameChoice,
-      match.games.map((one, place) => h("option", { value: place }, `Game ${one.game} · ${this.winner(one) ?? "draw"}`)),
+      match.games.map((one, place) => h("option", { value: place }, `Game ${one.game} · ${this.winner(one) === null ? "draw" : `${this.winner(one)} wins`}`)),
     );
     this.gameChoice.value = this.state.game;
     this.gameBack.disabled = this.state.game === 0;
@@ -394,8 +397,8 @@ class App {
     const { seat } = this.state;
     const events = seen(moment.step.events, seat);
     const spoken = this.words.story(events, this.told);
-    const silent = { challenge: "nobody challenges", block: "nobody blocks" }[moment.step.kind];
-    const quiet = silent && !events.some((event) => event.event === "challenge" || event.event === "block");
+    const silent = { challenge: "Nobody challenges", block: "Nobody blocks" }[moment.step.kind];
+    const quiet = silent !== undefined && !events.some((event) => event.event === "challenge" || event.event === "block");
     const gains = spoken ? "" : this.words.story(events, this.told, true);
     return [quiet ? silent : "", spoken, gains].filter(Boolean).join(" · ");
   }
@@ -417,7 +420,13 @@ class App {
     refill(this.claimText, this.spoken(moment, last));
     say(
       this.facts,
-      [`court deck: ${moment.deck}`, match.ruleset.reformation ? `treasury reserve: ${moment.reserve}` : ""].filter(Boolean).join(" · "),
+      [
+        `court deck: ${moment.deck}`,
+        match.ruleset.reformation ? `treasury reserve: ${moment.reserve}` : "",
+        seat !== null && this.state.truth ? "framed: held in truth" : "",
+      ]
+        .filter(Boolean)
+        .join(" · "),
     );
     const given = moment.step ? answers(moment.step, seat) : [];
     this.answers.show(
@@ -429,6 +438,11 @@ class App {
         fault: moment.step.fault?.find(([by]) => by === giver)?.[1],
       })),
       moment.step ? moment.step.given.length - given.length : 0,
+      index
+        ? []
+        : (game.strays ?? [])
+            .filter(([by]) => seat === null || by === seat)
+            .map(([by, code, count]) => ({ name: match.bots[game.seating[by]], code, count })),
     );
     this.claims.show(moment.claims, (claim) => this.behind(claim), index);
     const turn = index ? moment.turn : 0;
@@ -462,7 +476,7 @@ class App {
     const parts = [`${this.told[claim.seat]} ${claiming(claim.role)}`];
     if (likely !== null) parts.push(`: ${percent(likely)} likely to ${this.state.seat === null ? "an onlooker" : this.told[this.state.seat]}`);
     const truth = this.state.seat === null || this.state.truth || likely === null;
-    return [parts.join(""), truth ? [", in truth a ", verdict(claim.honest)] : null];
+    return [parts.join(""), truth ? [" · ", verdict(claim.honest)] : null];
   }
 
   behind(claim) {
@@ -520,6 +534,8 @@ function help() {
       {},
       h("tbody", {}, KEYS.map(([keys, text]) => h("tr", {}, h("td", {}, keys.map((key) => [h("kbd", {}, key), " "])), h("td", {}, text)))),
     ),
+    h("h2", {}, "Marks"),
+    legend(),
     h("h2", {}, "What is shown"),
     h(
       "p",
@@ -533,4 +549,4 @@ function help() {
   return dialog;
 }
 
-new App(read("matches"), read("words"));
+new App(unpacked(read("matches")), read("words"));

@@ -16,7 +16,7 @@ const CONTROLS = {
   back: "M15 5l-7 7 7 7",
   end: "M6 5l7 7-7 7M17.500 5v14",
   forth: "M9 5l7 7-7 7",
-  mark: "M5 5l7 7-7 7M12 12m4 0 3-3.500 3 3.500-3 3.500z",
+  mark: "M5 5l7 7-7 7M16 12l3-3.500 3 3.500-3 3.500z",
   markback: "M19 5l-7 7 7 7M2 12l3-3.500L8 12l-3 3.500z",
   pause: "M8.500 5v14M15.500 5v14",
   play: "M7.500 4.500v15l12-7.500z",
@@ -26,7 +26,7 @@ const CONTROLS = {
 
 /** A line drawing of 24 by 24. */
 function sign(path, kind) {
-  return drawn("svg", { class: `sign ${kind}`, viewBox: "0 0 24 24", "aria-hidden": "true" }, drawn("path", { d: path }));
+  return drawn("svg", { class: `sign sign-${kind}`, viewBox: "0 0 24 24", "aria-hidden": "true" }, drawn("path", { d: path }));
 }
 
 /** The drawing on a button. */

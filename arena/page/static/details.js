@@ -26,8 +26,11 @@ export class Answers {
     this.element = h("section", { class: "panel answers", "aria-labelledby": "answers-title" }, this.title, this.body);
   }
 
-  /** `rows`: { name, text, us, fault } of each answer shown; `sealed`: how many others answered unseen. */
-  show(kind, rows, sealed) {
+  /**
+   * `rows`: { name, text, us, fault } of each answer shown; `sealed`: how many others answered unseen. `strays`:
+   * { name, code, count } of the game's faults that belong to no step.
+   */
+  show(kind, rows, sealed, strays) {
     this.title.textContent = kind === null ? "Before the first turn" : (ASKED[kind] ?? kind);
     const most = Math.max(1, ...rows.map((row) => row.us ?? 0));
     refill(
@@ -41,6 +44,9 @@ export class Answers {
           )
         : null,
       kind === null ? h("p", { class: "muted" }, "The cards are dealt.") : null,
+      strays.map((stray) =>
+        h("p", {}, name(stray.name), h("span", { class: "fault-code" }, `${plain(stray.code)} × ${stray.count}`), " in this game"),
+      ),
       sealed
         ? h("p", { class: "muted" }, `${sealed} ${rows.length ? "more " : ""}${sealed === 1 ? "answer" : "answers"} that it wasn't shown`)
         : null,

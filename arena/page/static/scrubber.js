@@ -32,13 +32,15 @@ export class Scrubber {
   load(marks, thought) {
     const last = Math.max(1, marks.length - 1);
     this.slider.max = marks.length - 1;
+    const kinds = MARKS.map(([word]) => word).filter((word) => marks.some((words) => words.includes(word)));
+    this.lanes.style.setProperty("--lanes", kinds.length);
     refill(
       this.lanes,
       marks.flatMap((words, index) =>
-        MARKS.map(([word], lane) => (words.includes(word) ? placed(h("i", { class: `mark ${word}` }), index / last, lane) : null)),
+        words.map((word) => placed(h("i", { class: `mark ${word}` }), index / last, kinds.indexOf(word))),
       ),
     );
-    const most = Math.max(1000, ...thought);
+    const most = Math.max(1, ...thought);
     refill(
       this.times,
       thought.map((us, index) => {

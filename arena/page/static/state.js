@@ -6,10 +6,11 @@
 /** Return the moments of a game; `moments[0]` is the deal, `moments[k]` comes after `game.steps[k - 1]`. */
 export function fold(game) {
   const moments = [opening(game)];
-  for (const step of game.steps) moments.push(after(moments[moments.length - 1], step));
-  game.steps.forEach((step, place) => {
-    if (step.drawn) draws(moments[place], step.drawn);
-  });
+  for (const step of game.steps) {
+    const before = moments[moments.length - 1];
+    if (step.drawn) draws(before, step.drawn);
+    moments.push(after(before, step));
+  }
   return moments;
 }
 
@@ -35,7 +36,7 @@ function opening(game) {
   };
 }
 
-// The actor's new cards lie on the table while it is asked, so before the step in which it keeps some.
+// An actor's new cards lie on the table while it is asked what to keep: in the moment before that step.
 function draws(moment, cards) {
   moment.drawn = cards;
   moment.deck -= cards.length;

@@ -53,9 +53,19 @@ function publicly(event, seat) {
   return hidden;
 }
 
-/** Return the answers of a step that the seat knows of: its own. Who passed, or also wanted to speak, is told to nobody. */
+// Requests whose answers the events tell to all.
+const OPEN = ["turn", "prove", "lose", "keep_shown", "examine_decide", "allegiance"];
+
+/**
+ * Return the answers of a step that the seat knows of: its own, and without their times those that all are told.
+ * Who passed, or also wanted to speak, is told to nobody.
+ */
 export function answers(step, seat) {
-  return seat === null ? step.given : step.given.filter(([giver]) => giver === seat);
+  if (seat === null) return step.given;
+  return step.given.flatMap((given) => {
+    if (given[0] === seat) return [given];
+    return OPEN.includes(step.kind) ? [[given[0], given[1], null]] : [];
+  });
 }
 
 /** Return the cards that the actor of an exchange has drawn, as far as the seat sees them; null for a hidden one. */

@@ -1,0 +1,67 @@
+"""The page of recorded matches: the data and the scripts that show it, and the games as text for browsers without."""
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from arena.bots import shown
+from arena.page.frame import data, frame, script, style
+from arena.page.packed import packed
+from protocol.words import WORDS, story
+
+_ENDS = {
+    "last_standing": "the last one standing",
+    "turn_limit": "a draw at the turn limit",
+    "all_forfeit": "a draw, since all forfeited at once",
+}
+
+
+def page(matches: Sequence[Mapping[str, Any]], title: str) -> str:
+    """Return the HTML of a page that shows the matches (`arena.tell.told`), at least one, with a game each at least."""
+    if not any(match["games"] for match in matches):
+        raise ValueError("there is no game to show")
+    body = "".join(
+        (
+            '<div id="page"></div>\n<noscript>\n',
+            f"<main class='plain'>\n<h1>{_safe(title)}</h1>\n",
+            "<p>This page shows recorded games of Coup, step by step. It is one file and asks nothing of the network. ",
+            "Your browser runs no JavaScript here, so below are the games as text.</p>\n",
+            *(_match(match) for match in matches),
+            "</main>\n</noscript>\n",
+            data("matches", packed([match for match in matches if match["games"]])),
+            data("words", WORDS),
+        )
+    )
+    return frame(title, body, [style("look", "page")], [script("app")])
+
+
+def _match(match: Mapping[str, Any]) -> str:
+    games = "".join(_game(match, game) for game in match["games"])
+    players = ", ".join(
+        f"{handle}: {name}" for handle, name in sorted(zip(match["handles"], match["bots"], strict=True))
+    )
+    return f"<h2>Match {match['match']}</h2>\n<p>{_safe(players)}</p>\n{games}"
+
+
+def _game(match: Mapping[str, Any], game: Mapping[str, Any]) -> str:
+    names = [shown(match["bots"][bot]) for bot in game["seating"]]
+    end = _ENDS.get(game["reason"], game["reason"])
+    won = "nobody wins" if game["winner"] is None else f"{names[game['winner']]} wins"
+    summary = f"Game {game['game']}: {won}, {end}, after {game['turns']} turns"
+    lines = "\n".join(_lines(game, names))
+    return f"<details><summary>{_safe(summary)}</summary>\n<pre>{_safe(lines, lines=True)}</pre></details>\n"
+
+
+def _lines(game: Mapping[str, Any], names: Sequence[str]) -> Iterator[str]:
+    for name, hand in zip(names, game["start"]["hands"], strict=True):
+        yield f"{name} is dealt {', '.join(hand) or 'nothing yet'}"
+    turns: dict[int, list[Mapping[str, Any]]] = {}
+    for step in game["steps"]:
+        turns.setdefault(step["turn"], []).extend(step["events"])
+    for turn, events in turns.items():
+        yield f"Turn {turn}: {story(events, names)}"
+
+
+def _safe(text: str, lines: bool = False) -> str:
+    """Return plain text as HTML, with escapes for what can't be printed."""
+    return html.escape("\n".join(map(shown, text.split("\n"))) if lines else shown(text))

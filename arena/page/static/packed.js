@@ -1,0 +1,17 @@
+// Matches as the page carries them (packed.py): each different event once, steps as arrays. Pure.
+
+/** Return the matches of a page's data, as they were told. */
+export function unpacked({ events, matches }) {
+  for (const match of matches) {
+    for (const game of match.games) {
+      game.steps = game.steps.map(([turn, kind, given, places, rest]) => ({
+        turn,
+        kind,
+        given,
+        events: places.map((place) => events[place]),
+        ...rest,
+      }));
+    }
+  }
+  return matches;
+}

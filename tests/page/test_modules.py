@@ -1,0 +1,197 @@
+"""The page's modules say the same as the engine, the referee and the table of words. Node runs them, once for all."""
+
+import json
+import shutil
+import subprocess
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import arena.page
+from arena.coup import FORFEIT, PRESETS, Ruleset, notation, odds, parse
+from arena.page import packed
+from arena.referee import Record, wire
+from arena.tell import moments, told
+from protocol.words import WORDS, story, tell, tell_move
+from tests.page.samples import sample
+from tests.tell.games import random_game
+
+pytestmark = pytest.mark.needs("node", None if shutil.which("node") else "it isn't installed")
+
+TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in (2, 3, 6) if not rules.problem(seats)]
+
+
+class Game:
+    """One recorded game with what the modules say of it."""
+
+    def __init__(self, record: Record, match: dict[str, Any], said: dict[str, Any]) -> None:
+        self.rules: Ruleset = record.header.terms.rules
+        self.game = match["games"][0]
+        self.names = match["bots"]
+        self.said = said
+        self.moments = list(moments(record.header, record.games[0]))
+        self.states = [self.moments[0].before, *(moment.after for moment in self.moments)]
+
+
+@pytest.fixture(scope="module")
+def twins() -> dict[str, Any]:
+    """Give what the modules say of a game of each table."""
+    records = [random_game(PRESETS[name], seats, seed=3) for name, seats in TABLES]
+    matches = [told(record) for record in records]
+    asked = {
+        "modules": f"{(Path(arena.page.__file__).parent / 'static').as_uri()}/",
+        "words": WORDS,
+        "matches": matches,
+        "packed": packed([sample("reformation-inquisitor", 5)]),
+    }
+    ran = subprocess.run(
+        ["node", Path(__file__).with_name("twins.mjs")],
+        input=json.dumps(asked).encode(),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr.decode()
+    answer: dict[str, Any] = json.loads(ran.stdout)
+    games = [Game(record, match, said[0]) for record, match, said in zip(records, matches, answer["said"], strict=True)]
+    return {"unpacked": answer["unpacked"], **dict(zip(TABLES, games, strict=True))}
+
+
+@pytest.fixture(params=TABLES, ids=lambda table: f"{table[0]}-{table[1]}")
+def game(request: pytest.FixtureRequest, twins: dict[Any, Any]) -> Game:
+    """Give each game in turn."""
+    found: Game = twins[request.param]
+    return found
+
+
+def test_the_page_folds_a_game_to_the_states_of_the_engine(game: Game) -> None:
+    """Source: arena.coup. Coins, hands, face-up cards, who is out, sides, reserve, deck, drawn cards, at each step."""
+    for state, moment in zip(game.states, game.said["moments"], strict=True):
+        board = state.board
+        assert moment["coins"] == list(board.coins)
+        assert [sorted(hand) for hand in moment["hands"]] == [list(hand) for hand in state.hands]
+        assert [len(hand) for hand in moment["hands"]] == list(board.influence)
+        assert [sorted(cards) for cards in moment["revealed"]] == [sorted(cards) for cards in board.revealed]
+        assert moment["sides"] == list(board.sides)
+        assert moment["reserve"] == board.reserve
+        assert moment["deck"] == board.deck
+        assert sorted(moment["drawn"]) == sorted(state.drawn)
+        if moment["step"]:
+            assert moment["out"] == [not hand for hand in state.hands] or moment["step"]["kind"] == "draft"
+
+
+def test_a_claim_is_true_where_its_owner_has_the_card(game: Game) -> None:
+    """Source: the engine's state in which the claim was made; the rulebook's embezzler claims to have no duke."""
+    claims = {(claim["index"], claim["seat"]): claim for claim in game.said["moments"][-1]["claims"]}
+    for index, step in enumerate(game.game["steps"], start=1):
+        for event in step["events"]:
+            role = event.get("claim") or (event["role"] if event["event"] == "block" else None)
+            if role:
+                hand = game.moments[index - 1].before.hands[event["seat"]]
+                claim = claims.pop((index, event["seat"]))
+                assert claim["role"] == role
+                assert claim["honest"] == (("duke" not in hand) if role == "not_duke" else (role in hand))
+    assert claims == {}
+
+
+def test_a_claim_ends_as_it_was_resolved(game: Game) -> None:
+    """Source: SPEC.md, "Events": shown, shown_hand, unproven, resolved."""
+    said = [claim["outcome"] for claim in game.said["moments"][-1]["claims"]]
+    events = [event["event"] for step in game.game["steps"] for event in step["events"]]
+    assert said.count("proven") == events.count("shown") + events.count("shown_hand")
+    assert said.count("caught") == events.count("unproven")
+    last = game.said["moments"][-1]
+    assert {claim["turn"] for claim in last["claims"] if claim["outcome"] == "open"} <= {last["turn"]}
+
+
+def test_a_seats_copy_of_an_event_is_what_the_referee_sent_it(game: Game) -> None:
+    """Source: wire.event, which is what bots get."""
+    for seat, steps in enumerate(game.said["seen"]):
+        for moment, seen in zip(game.moments, steps, strict=True):
+            sent = [
+                json.loads(wire.event(moment.first + place, event, seat)) for place, event in enumerate(moment.events)
+            ]
+            assert seen == sent
+
+
+def test_a_seat_knows_its_own_cards_and_no_others_but_those_it_saw(game: Game) -> None:
+    """What it knows is true, and follows from what it was sent and nothing else."""
+    assert game.said["known"] == game.said["knownFromSeen"]
+    for seat, known in enumerate(game.said["known"]):
+        for state, hands in zip(game.states, known, strict=True):
+            assert sorted(hands[seat]) == list(state.hands[seat])
+            for other, cards in enumerate(hands):
+                left = list(state.hands[other])
+                for card in cards:
+                    left.remove(card)
+        if not (game.rules.inquisitor or game.rules.shown_card == "may_keep"):
+            assert all(not cards for hands in known for other, cards in enumerate(hands) if other != seat)
+
+
+def test_answers_that_the_referee_keeps_to_itself_are_shown_to_no_seat(game: Game) -> None:
+    """SPEC.md, "What you can and can't learn": who passed, who else wanted to speak, what an exchange kept."""
+    for seat, steps in enumerate(game.said["answers"]):
+        for step, shown in zip(game.game["steps"], steps, strict=True):
+            others = [given for given in shown if given[0] != seat]
+            assert others == [] or step["kind"] not in ("challenge", "block", "exchange", "examine_show", "draft")
+            assert all(time is None for _, _, time in others)
+
+
+def test_odds_are_those_of_the_engine(game: Game) -> None:
+    """Source: arena.coup.odds, wherever the looker has seen nothing but its own cards and those that are face up."""
+    if game.rules.draft:  # the engine gives no odds after one
+        return
+    seats = len(game.names)
+    roles = [*game.rules.roles, "not_duke"]
+    for looker, chances in enumerate(game.said["chances"]):
+        for index, state in enumerate(game.states):
+            known = game.said["known"][looker][index]
+            strange = any(cards for other, cards in enumerate(known) if other != looker)
+            drawing = state.drawn and state.board.actor == looker
+            if not state.hands[looker] or strange or drawing or not state.board.phase.asked:
+                continue
+            revealed = [card for cards in state.board.revealed for card in cards]
+            others = [other for other in range(seats) if other != looker]
+            found = odds(
+                game.rules, seats, state.hands[looker], revealed, [state.board.influence[other] for other in others]
+            )
+            assert found.opponents
+            for other, expected in zip(others, found.opponents, strict=True):
+                for role, said in zip(roles, chances[index][other], strict=True):
+                    true = 1 - expected["duke"] if role == "not_duke" else expected[role]
+                    assert said == pytest.approx(float(Fraction(true)), abs=1e-9)
+
+
+def test_both_tell_the_same_words(game: Game) -> None:
+    """Source: protocol/words.py."""
+    for step, told_, stories in zip(game.game["steps"], game.said["told"], game.said["stories"], strict=True):
+        assert told_ == [tell(event, game.names) for event in step["events"]]
+        assert stories == [story(step["events"], game.names), story(step["events"], game.names, coins=True)]
+
+
+def test_both_read_the_same_moves(game: Game) -> None:
+    """Source: arena.coup.parse and the wire's moves."""
+    for step, moves, told_ in zip(game.game["steps"], game.said["moves"], game.said["movesTold"], strict=True):
+        for (_, word, _), move, text in zip(step["given"], moves, told_, strict=True):
+            answer = parse(word)
+            assert answer != FORFEIT
+            payload = wire.move_payload(answer)
+            assert move == payload, notation(answer)
+            assert text == tell_move(payload, game.names)
+
+
+def test_a_moment_s_own_link_leads_to_it(game: Game) -> None:
+    """Turn and step name each moment once."""
+    assert game.said["placed"] == list(range(len(game.states)))
+
+
+def test_a_match_comes_out_of_the_page_as_it_went_in(twins: dict[Any, Any]) -> None:
+    """But for the numbers of events, which their order tells."""
+    match = sample("reformation-inquisitor", 5)
+    for game in match["games"]:
+        for step in game["steps"]:
+            for event in step["events"]:
+                del event["n"]
+    assert twins["unpacked"] == [match]
