@@ -35,6 +35,7 @@ class Kit:
 
 KITS = (
     Kit("python", "coup_kit.py"),
+    Kit("javascript", "coup_kit.js", ("node",)),
     Kit("c", "coup_kit.h", ("cc", "make")),
 )
 

@@ -1,0 +1,43 @@
+// Tells what the kit knows, or fails: by the word that it is given. ../README.md says what a probe does.
+"use strict";
+
+const { Bot, run } = require("./coup_kit.js");
+
+const ROLES = ["ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", "not_duke"];
+const HISTORY = ["claimed", "challenged", "proven", "caught", "challenges", "wonChallenges", "blocks"];
+
+// Writes what it knows to standard error, and plays any move.
+class Teller extends Bot {
+  other(game) {
+    const counts = (of) => ROLES.map((role) => of[role] ?? 0);
+    const players = game.players.map((player) => ({
+      odds: ROLES.map((role) => game.odds(player.seat, role)),
+      claims: counts(player.claims),
+      caught: counts(player.caught),
+      shown: counts(player.shown),
+      blocks: counts(player.blocks),
+      history: HISTORY.map((name) => player.history[name]),
+    }));
+    const { id } = game.request;
+    console.log(JSON.stringify({ id, opponents: game.opponents.map((player) => player.seat), players }));
+    return game.legal[id % game.legal.length];
+  }
+}
+
+for (const method of ["turn", "challenge", "block", "prove", "lose", "exchange", "keepShown"]) {
+  Teller.prototype[method] = Teller.prototype.other;
+}
+for (const method of ["examineShow", "examineDecide", "draft", "allegiance"]) {
+  Teller.prototype[method] = Teller.prototype.other;
+}
+
+// Fails at each turn.
+class Failing extends Bot {
+  turn() {
+    throw new Error("on purpose");
+  }
+}
+
+const bot = process.argv[2] === "tell" ? new Teller() : new Failing();
+bot.careful = process.argv[2] === "careful";
+run(bot);
