@@ -1,0 +1,149 @@
+// A bot to begin with: it never bluffs, and challenges a claim that is very unlikely.
+//
+// What it does, which the starters in the other languages do as well, choice for choice:
+//
+//	turn        The first of these that is legal and true: coup, assassinate, tax, steal, exchange, foreign aid, income.
+//	            An attack goes to whoever has most cards, then most coins; a steal to whoever has most coins, and at
+//	            least 1. No action is aimed at who has blocked it in this game, and no foreign aid taken beside them.
+//	challenge   If the claimant holds the role with a chance below DOUBT, by the cards that we see.
+//	block       With the first role of legal that we hold.
+//	lose        The card that is worth least.
+//	exchange    Keep the cards that are worth most; a second card of the same role adds less.
+//	all else    The first legal move: show the card, have it replaced, hand back what was examined ...
+//
+// Where several are equal, the first of legal is taken.
+package main
+
+const (
+	doubt      = 0.22
+	secondCopy = 4 // a second card of a role is worth this much less
+)
+
+var roles = map[string][]string{
+	"assassinate": {"assassin"}, "tax": {"duke"}, "steal": {"captain"}, "exchange": {"ambassador", "inquisitor"},
+}
+
+var blockers = map[string][]string{
+	"assassinate": {"contessa"}, "steal": {"captain", "ambassador", "inquisitor"}, "foreign_aid": {"duke"},
+}
+
+var values = map[string]int{
+	"captain": 10, "duke": 9, "assassin": 8, "ambassador": 5, "inquisitor": 5, "contessa": 4,
+}
+
+type MyBot struct{ Base }
+
+func (bot *MyBot) Turn(game *Game) *Move {
+	coins := func(move *Move) int { return game.Player(move.Target).Coins }
+	strength := func(move *Move) int { return 1000*game.Player(move.Target).Influence + coins(move) }
+
+	attacks := game.Moves("coup")
+	if len(attacks) == 0 {
+		attacks = honest(game, "assassinate")
+	}
+	if len(attacks) > 0 {
+		return best(attacks, strength)
+	}
+	if taxes := honest(game, "tax"); len(taxes) > 0 {
+		return taxes[0]
+	}
+	if steal := best(honest(game, "steal"), coins); steal != nil && coins(steal) > 0 {
+		return steal
+	}
+	for _, action := range []string{"exchange", "foreign_aid"} {
+		if quiet := honest(game, action); len(quiet) > 0 {
+			return quiet[0]
+		}
+	}
+	return game.Legal[0]
+}
+
+func (bot *MyBot) Challenge(game *Game) *Move {
+	if game.Odds(game.Claim.Seat, game.Claim.Role) < doubt {
+		return game.Find("challenge")
+	}
+	return game.Find("pass")
+}
+
+func (bot *MyBot) Block(game *Game) *Move {
+	for _, move := range game.Moves("block") {
+		if game.Holds(move.Role) {
+			return move
+		}
+	}
+	return game.Find("pass")
+}
+
+func (bot *MyBot) Lose(game *Game) *Move {
+	return best(game.Legal, func(move *Move) int { return -value(move.Role) })
+}
+
+func (bot *MyBot) Exchange(game *Game) *Move {
+	return best(game.Legal, func(move *Move) int { return worth(move.Keep) })
+}
+
+// honest returns the legal moves of an action, if we hold its role, but not those that would be blocked again.
+func honest(game *Game, action string) []*Move {
+	holds := len(roles[action]) == 0
+	for _, role := range roles[action] {
+		holds = holds || game.Holds(role)
+	}
+	if !holds {
+		return nil
+	}
+	blocked := func(seat int) bool {
+		for _, role := range blockers[action] {
+			if game.Player(seat).Blocks[role] > 0 {
+				return true
+			}
+		}
+		return false
+	}
+	if action == "foreign_aid" {
+		for _, player := range game.Opponents() {
+			if blocked(player.Seat) {
+				return nil
+			}
+		}
+	}
+	var found []*Move
+	for _, move := range game.Moves(action) {
+		if !blocked(move.Target) {
+			found = append(found, move)
+		}
+	}
+	return found
+}
+
+// best returns the first of the moves that are best, nil of none.
+func best(moves []*Move, key func(*Move) int) *Move {
+	var found *Move
+	for _, move := range moves {
+		if found == nil || key(move) > key(found) {
+			found = move
+		}
+	}
+	return found
+}
+
+func value(card string) int {
+	if known, there := values[card]; there {
+		return known
+	}
+	return 4
+}
+
+// worth says how good a hand is.
+func worth(cards []string) int {
+	sum, seen := 0, map[string]bool{}
+	for _, card := range cards {
+		sum += value(card)
+		if seen[card] {
+			sum -= secondCopy
+		}
+		seen[card] = true
+	}
+	return sum
+}
+
+func main() { Run(&MyBot{}) }
