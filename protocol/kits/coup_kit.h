@@ -879,23 +879,49 @@ double coup_odds(const coup_game *game, int seat, const char *role) {
 
 /* ---- Talking ---- */
 
+static void coup__print_text(FILE *file, const char *text) {
+    fputc('"', file);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') fputc('\\', file);
+        fprintf(file, (unsigned char)*text < ' ' ? "\\u%04x" : "%c", *text);
+    }
+    fputc('"', file);
+}
+
+static void coup__print(FILE *file, const coup_json *node) {
+    static const char *const words[] = {"null", "false", "true"};
+    if (node->type == COUP_STRING) {
+        coup__print_text(file, node->text);
+    } else if (node->type == COUP_NUMBER) {
+        fwrite(node->text, 1, node->length, file);
+    } else if (node->type <= COUP_TRUE) {
+        fputs(words[node->type], file);
+    } else {
+        fputc(node->type == COUP_ARRAY ? '[' : '{', file);
+        for (const coup_json *child = node->first; child; child = child->next) {
+            if (child->key) {
+                coup__print_text(file, child->key);
+                fputc(':', file);
+            }
+            coup__print(file, child);
+            if (child->next) fputc(',', file);
+        }
+        fputc(node->type == COUP_ARRAY ? ']' : '}', file);
+    }
+}
+
 /* Says on standard error which function of the bot runs, and what it was asked. */
 static void coup__say_where(void) {
     const coup_game *game = &coup__.game;
+    const coup_json *legal = coup_get(game->request, "legal");
     fprintf(stderr, "coup_kit: %s failed at ", coup__.method ? coup__.method : "the kit");
-    if (!game->kind[0]) {
+    if (legal) {
+        fprintf(stderr, "request %lld: %s, game %d, turn %d, legal ", coup__.id, game->kind, game->number, game->turn);
+        coup__print(stderr, legal);
+        fputc('\n', stderr);
+    } else {
         fprintf(stderr, "%s, game %d\n", coup_text(game->request, "type", "the start"), game->number);
-        return;
     }
-    fprintf(stderr, "request %lld: %s, game %d, turn %d, legal:", coup__.id, game->kind, game->number, game->turn);
-    for (int i = 0; i < game->legal_count; i++) {
-        const coup_move *move = &game->legal[i];
-        fprintf(stderr, "%s %d %s", i ? "," : "", i, move->word);
-        if (move->target != COUP_NOBODY) fprintf(stderr, " %d", move->target);
-        if (move->value[0]) fprintf(stderr, " %s", move->value);
-        for (int card = 0; card < move->cards.count; card++) fprintf(stderr, " %s", move->cards.of[card]);
-    }
-    fputc('\n', stderr);
 }
 
 /* Ends the bot, or, if it is careful, leaves the function of the bot that runs. */

@@ -36,7 +36,9 @@ class Kit:
 KITS = (
     Kit("python", "coup_kit.py"),
     Kit("javascript", "coup_kit.js", ("node",)),
+    Kit("java", "CoupKit.java", ("java", "javac")),
     Kit("c", "coup_kit.h", ("cc", "make")),
+    Kit("cpp", "coup_kit.hpp", ("c++", "make")),
 )
 
 

@@ -1,0 +1,50 @@
+/* Tells what the kit knows, or fails: by the word that it is given. ../README.md says what a probe does. */
+
+#define COUP_KIT_IMPLEMENTATION
+#include "coup_kit.h"
+
+static const char *const ROLES[] = {"ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", "not_duke"};
+enum { ROLE_COUNT = sizeof ROLES / sizeof *ROLES };
+
+static void tell_tally(const char *name, const coup_tally *tally) {
+    fprintf(stderr, "\"%s\":[", name);
+    for (int i = 0; i < ROLE_COUNT; i++) fprintf(stderr, "%s%d", i ? "," : "", coup_count(tally, ROLES[i]));
+    fprintf(stderr, "],");
+}
+
+/* Writes what it knows to standard error, and plays any move. */
+static int tell(coup_game *game) {
+    int id = (int)coup_int(game->request, "id", 0);
+    fprintf(stderr, "{\"id\":%d,\"opponents\":[", id);
+    for (int i = 0; i < game->opponent_count; i++) fprintf(stderr, "%s%d", i ? "," : "", game->opponents[i]->seat);
+    fprintf(stderr, "],\"players\":[");
+    for (int seat = 0; seat < game->seats; seat++) {
+        const coup_player *player = &game->players[seat];
+        const coup_history *history = player->history;
+        fprintf(stderr, "%s{\"odds\":[", seat ? "," : "");
+        for (int i = 0; i < ROLE_COUNT; i++) fprintf(stderr, "%s%.12f", i ? "," : "", coup_odds(game, seat, ROLES[i]));
+        fprintf(stderr, "],");
+        tell_tally("claims", &player->claims);
+        tell_tally("caught", &player->caught);
+        tell_tally("shown", &player->shown);
+        tell_tally("blocks", &player->blocks);
+        fprintf(stderr, "\"history\":[%d,%d,%d,%d,%d,%d,%d]}", history->claimed, history->challenged, history->proven,
+                history->caught, history->challenges, history->won_challenges, history->blocks);
+    }
+    fprintf(stderr, "]}\n");
+    return id % game->legal_count;
+}
+
+static int fail(coup_game *game) {
+    COUP_CHECK(game->seat > 99);
+    return 0;
+}
+
+int main(int count, char **words) {
+    const char *word = count > 1 ? words[1] : "";
+    coup_bot teller = {.turn = tell, .challenge = tell, .block = tell, .prove = tell, .lose = tell, .exchange = tell,
+                       .keep_shown = tell, .examine_show = tell, .examine_decide = tell, .draft = tell,
+                       .allegiance = tell, .other = tell};
+    coup_bot failing = {.turn = fail, .careful = coup_same(word, "careful")};
+    return coup_run(coup_same(word, "tell") ? &teller : &failing);
+}

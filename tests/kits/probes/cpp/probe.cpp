@@ -1,0 +1,73 @@
+// Tells what the kit knows, or fails: by the word that it is given. ../README.md says what a probe does.
+
+#include "coup_kit.hpp"
+
+#include <iomanip>
+
+using coup::Answer, coup::Game;
+
+// Writes a list of as many numbers as there are elements.
+template <class Elements, class Number>
+void tell(const char* before, const Elements& elements, Number number) {
+    std::cerr << before << '[';
+    const char* comma = "";
+    for (const auto& element : elements) {
+        std::cerr << comma << number(element);
+        comma = ",";
+    }
+    std::cerr << ']';
+}
+
+// Writes what it knows to standard error, and plays any move.
+struct Teller : coup::Bot {
+    const std::vector<std::string> roles = {"ambassador", "assassin", "captain", "contessa",
+                                            "duke",       "inquisitor", "not_duke"};
+
+    Answer turn(Game& game) override {
+        const int id = game.request["id"].integer();
+        std::cerr << std::setprecision(12) << "{\"id\":" << id;
+        tell(",\"opponents\":", game.opponents(), [](const coup::Player* player) { return player->seat; });
+        std::cerr << ",\"players\":[";
+        for (const coup::Player& player : game.players) {
+            auto counts = [&](const char* before, const coup::Counts& counted) {
+                tell(before, roles, [&](const std::string& role) { return counted[role]; });
+            };
+            tell(player.seat ? ",{\"odds\":" : "{\"odds\":", roles,
+                 [&](const std::string& role) { return game.odds(player.seat, role); });
+            counts(",\"claims\":", player.claims);
+            counts(",\"caught\":", player.caught);
+            counts(",\"shown\":", player.shown);
+            counts(",\"blocks\":", player.blocks);
+            const coup::History& h = *player.history;
+            const int all[] = {h.claimed, h.challenged, h.proven, h.caught, h.challenges, h.won_challenges, h.blocks};
+            tell(",\"history\":", all, [](int number) { return number; });
+            std::cerr << '}';
+        }
+        std::cerr << "]}" << std::endl;
+        return id % int(game.legal.size());
+    }
+
+    Answer challenge(Game& game) override { return turn(game); }
+    Answer block(Game& game) override { return turn(game); }
+    Answer prove(Game& game) override { return turn(game); }
+    Answer lose(Game& game) override { return turn(game); }
+    Answer exchange(Game& game) override { return turn(game); }
+    Answer keep_shown(Game& game) override { return turn(game); }
+    Answer examine_show(Game& game) override { return turn(game); }
+    Answer examine_decide(Game& game) override { return turn(game); }
+    Answer draft(Game& game) override { return turn(game); }
+    Answer allegiance(Game& game) override { return turn(game); }
+    Answer other(Game& game) override { return turn(game); }
+};
+
+struct Failing : coup::Bot {
+    Answer turn(Game&) override { throw std::runtime_error("on purpose"); }
+};
+
+int main(int count, char** words) {
+    const std::string word = count > 1 ? words[1] : "";
+    if (word == "tell") return coup::run(Teller{});
+    Failing bot;
+    bot.careful = word == "careful";
+    return coup::run(bot);
+}

@@ -1,0 +1,82 @@
+import java.util.List;
+
+/** Tells what the kit knows, or fails: by the word that it is given. ../README.md says what a probe does. */
+public class Probe extends CoupKit.Bot {
+    private static final List<String> ROLES =
+            List.of("ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", "not_duke");
+
+    private final boolean tells;
+
+    private Probe(String word) {
+        tells = word.equals("tell");
+        careful = word.equals("careful");
+    }
+
+    public static void main(String[] words) {
+        CoupKit.run(new Probe(words[0]));
+    }
+
+    /** Writes what it knows to standard error, and plays any move. */
+    private Move tell(Game game) {
+        if (!tells) {
+            return null;
+        }
+        int id = game.request.get("id").integer(0);
+        StringBuilder out = new StringBuilder("{\"id\":" + id + ",\"opponents\":[");
+        for (Player player : game.opponents()) {
+            out.append(out.charAt(out.length() - 1) == '[' ? "" : ",").append(player.seat);
+        }
+        out.append("],\"players\":[");
+        for (Player player : game.players) {
+            StringBuilder odds = new StringBuilder();
+            for (String role : ROLES) {
+                odds.append(odds.length() == 0 ? "" : ",").append(game.odds(player.seat, role));
+            }
+            History h = player.history;
+            out.append(player.seat == 0 ? "" : ",").append("{\"odds\":[").append(odds).append("],");
+            out.append("\"claims\":").append(numbers(player.claims)).append(",\"caught\":").append(numbers(player.caught));
+            out.append(",\"shown\":").append(numbers(player.shown)).append(",\"blocks\":").append(numbers(player.blocks));
+            out.append(",\"history\":").append(List.of(h.claimed, h.challenged, h.proven, h.caught, h.challenges,
+                    h.wonChallenges, h.blocks)).append("}");
+        }
+        log(out.append("]}"));
+        return game.legal.get(id % game.legal.size());
+    }
+
+    private static String numbers(Counts counts) {
+        StringBuilder out = new StringBuilder("[");
+        for (String role : ROLES) {
+            out.append(out.length() == 1 ? "" : ",").append(counts.get(role));
+        }
+        return out.append("]").toString();
+    }
+
+    @Override public Move turn(Game game) {
+        if (!tells) {
+            throw new IllegalStateException("on purpose");
+        }
+        return tell(game);
+    }
+
+    @Override public Move challenge(Game game) { return tell(game); }
+
+    @Override public Move block(Game game) { return tell(game); }
+
+    @Override public Move prove(Game game) { return tell(game); }
+
+    @Override public Move lose(Game game) { return tell(game); }
+
+    @Override public Move exchange(Game game) { return tell(game); }
+
+    @Override public Move keepShown(Game game) { return tell(game); }
+
+    @Override public Move examineShow(Game game) { return tell(game); }
+
+    @Override public Move examineDecide(Game game) { return tell(game); }
+
+    @Override public Move draft(Game game) { return tell(game); }
+
+    @Override public Move allegiance(Game game) { return tell(game); }
+
+    @Override public Move other(Game game) { return tell(game); }
+}
