@@ -18,13 +18,13 @@ is always a quiet move, and so does None. `print` goes to standard error, where 
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from math import comb
 
 TYPE_CHECKING = False  # as typing's, without the time that its import takes
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from random import Random
     from typing import Any
 
@@ -527,7 +527,9 @@ class Bot:
         """Say where a method failed; then play on if the bot is careful, else let the failure end it."""
         where = message.get("type")
         if where == "request":
-            legal = json.dumps(message["legal"])
+            from json import dumps
+
+            legal = dumps(message["legal"])
             where = (
                 f"request {message['id']}: {message['kind']}, game {message['game']}, turn {message['state']['turn']}"
             )
@@ -556,6 +558,38 @@ def _index(game: Game, move: object) -> int:
     raise ValueError(f"{game.kind}() returned {move!r}, which is neither in game.legal nor an index of it")
 
 
+def _codec() -> tuple[Callable[[str], Message], Callable[[str], str]]:
+    """Return what reads a line and what quotes a string.
+
+    They are the json module's own, where they can be had without it: its import takes as long as Python's whole start.
+    """
+    try:
+        import _json
+    except ImportError:
+        import json
+
+        return json.loads, json.dumps
+
+    class Plain:
+        strict = True
+        object_hook = object_pairs_hook = parse_constant = None
+        parse_float, parse_int = float, int
+
+    make: Any = _json.make_scanner
+    scan = make(Plain)
+
+    def read(line: str) -> Message:
+        try:
+            message: Message = scan(line, 0)[0]
+        except StopIteration:
+            import json
+
+            message = json.loads(line)  # it knows of blanks, and says what is wrong
+        return message
+
+    return read, _json.encode_basestring_ascii
+
+
 def run(bot: Bot) -> None:
     """Play: read the referee's lines from standard input and answer them, until the match is over.
 
@@ -567,9 +601,10 @@ def run(bot: Bot) -> None:
     wire = os.dup(1)
     os.dup2(2, 1)  # for libraries and programs that print
     sys.stdout = sys.stderr
+    read, quoted = _codec()
     try:
         for line in sys.stdin.buffer:
-            message = json.loads(line.decode())
+            message = read(line.decode())
             answer = bot.reply(message)
             if answer is None:
                 if message.get("type") == "match_over":
@@ -577,6 +612,7 @@ def run(bot: Bot) -> None:
             elif "choice" in answer:
                 os.write(wire, b'{"id":%d,"choice":%d}\n' % (answer["id"], answer["choice"]))
             else:
-                os.write(wire, json.dumps(answer).encode() + b"\n")
+                fields = ",".join(f"{quoted(name)}:{quoted(value)}" for name, value in answer.items())
+                os.write(wire, f"{{{fields}}}\n".encode())
     except BrokenPipeError:
         return  # the arena has gone

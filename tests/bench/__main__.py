@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,7 +18,7 @@ from arena.referee import Timing
 from arena.run import keyed_shuffle
 from arena.sandbox import ISOLATING, why_not
 from ladder.schedule import plan
-from tests.bench import boxes, cluster, engine, exams, ladder, numbers, order, pipes
+from tests.bench import boxes, cluster, engine, exams, kits, ladder, numbers, order, pipes
 
 ROOT = Path(__file__).parents[2]
 
@@ -71,6 +72,21 @@ def pipes_rows() -> Iterator[Row]:
             yield Row(f"{name}: with bots, CPU us/request", f"{both:.1f}", f"bare loop {bare:.1f}", both / bare, "-")
     if cores:
         os.sched_setaffinity(0, cores)
+
+
+def kits_rows() -> Iterator[Row]:
+    """Measure what a kit costs beside a bot written by hand, in the languages that need no compiler."""
+    for language, good in (("python", "<= 1"), ("javascript", "-")):
+        if shutil.which(kits.PROGRAMS[language][0]):
+            by_hand, with_kit = kits.us_a_request(language, 1000, 5)
+            against = f"by hand {by_hand:.1f}; goal 15 more"
+            yield Row(
+                f"bot with the kit, {language}, CPU us/request",
+                f"{with_kit:.1f}",
+                against,
+                (with_kit - by_hand) / 15,
+                good,
+            )
 
 
 def run_rows() -> Iterator[Row]:
@@ -362,6 +378,7 @@ def rating_rows() -> Iterator[Row]:
 BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "engine": engine_rows,
     "pipes": pipes_rows,
+    "kits": kits_rows,
     "run": run_rows,
     "boxes": boxes_rows,
     "cluster": cluster_rows,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ladder.results import GameResult
-from tests.bench import engine, exams, ladder, numbers, pipes, real
+from tests.bench import engine, exams, kits, ladder, numbers, pipes, real
 from tests.bench.flat import memory_mb
 
 needs_cc = pytest.mark.needs("cc", None if shutil.which("cc") else "there is no C compiler: apt install gcc libc6-dev")
@@ -16,6 +16,11 @@ needs_cc = pytest.mark.needs("cc", None if shutil.which("cc") else "there is no 
 def test_the_engine_benchmark_plays() -> None:
     """Makefile: bench."""
     assert engine.decisions_per_second(3, 0.05) > 0
+
+
+def test_the_benchmark_of_kits_measures_both_bots() -> None:
+    """Makefile: bench."""
+    assert all(us > 0 for us in kits.us_a_request("python", 20, 1))
 
 
 def test_the_benchmark_of_numbers_holds_runs_against_the_truth() -> None:
