@@ -22,6 +22,7 @@ from hypothesis import HealthCheck, settings
 
 from arena.coup import COUP, FIELDS, PRESETS, Ruleset, changed, plain
 from arena.sandbox import ISOLATING, PR_SET_CHILD_SUBREAPER, become_subreaper, why_not
+from tests.disk import small_disk
 from tests.place import Place
 from tests.postgres import Postgres, postgres, why_no_postgres
 
@@ -199,6 +200,13 @@ def modes_count() -> Iterator[None]:
     yield
     sets[0] = had
     assert libc.capset(header, sets) == 0
+
+
+@pytest.fixture(name="small_disk")
+def small_disk_in_the_place(tmp_path: Path, needs: Callable[[str, str | None], None]) -> Iterator[Path]:
+    """Give a small file system, which `tests.disk.fill` fills."""
+    with small_disk(tmp_path / "small", needs) as folder:
+        yield folder
 
 
 @pytest.fixture

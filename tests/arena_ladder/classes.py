@@ -10,7 +10,8 @@ from sqlalchemy import Connection
 from arena.ladder import Ladder, Service, parse_roster, submit, take_in_people
 from arena.run import open_executor
 from ladder.store.database import activate, end_exam, find_version
-from tests.arena_ladder.played import WORDS, small
+from tests.arena_ladder.ladders import WORDS
+from tests.arena_ladder.played import small
 from tests.place import BOT
 
 NUMBERS = itertools.count()

@@ -10,7 +10,7 @@ from arena.referee import read
 from arena.run import game_results
 from ladder.standings import Row, Standings
 from ladder.store import FEW
-from ladder.store.database import ATTEMPTS, TABLES, active_at, get_record, last_board, match_results
+from ladder.store.database import ATTEMPTS, TABLES, get_record, last_board, match_results
 
 ALIKE = 1e-7  # what two folds may differ by that began from elsewhere; ratings are some 25
 
@@ -156,8 +156,20 @@ def _examinations(connection: Connection) -> Iterator[str]:
         }
         yield from (f"version {row.id}: {what}" for what, holds in checks.items() if not holds)
     playing = dict(connection.execute(select(bots.c.id, bots.c.active).where(bots.c.active.is_not(None))).all())
-    if playing != active_at(connection, float("inf")):
+    if playing != _said_to_play(connection):
         yield "what plays isn't what the acts say"
+
+
+def _said_to_play(connection: Connection) -> dict[int, int]:
+    """Return which version of each bot plays, by bot, as the acts say."""
+    playing: dict[int, int] = {}
+    query = select(acts.c.what, acts.c.bot, acts.c.version).where(acts.c.what.in_(("activate", "disable", "bench")))
+    for what, bot, version in connection.execute(query.order_by(acts.c.id)):
+        if what == "activate":
+            playing[bot] = version
+        else:
+            playing.pop(bot, None)
+    return playing
 
 
 def left_open(connection: Connection) -> Iterator[str]:

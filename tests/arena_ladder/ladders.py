@@ -7,21 +7,27 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, func, select
 
 from arena.coup import PRESETS
 from arena.ladder import Ladder, Play, Service, create, open_ladder, submit, submit_reference
 from arena.referee import Terms
 from arena.run import open_executor
 from arena.sandbox import Choice
-from ladder.store.database import TABLES, Owner, put_owners
+from ladder.store.database import TABLES, Owner, activate, end_exam, find_version, put_owners
 from tests.place import ROOT, Place
 
+WORDS = (sys.executable, "-SI", "\0place")  # as the tests' bot travels
 PLAY = Play(Terms(rules=PRESETS["coup"]), Choice("process"), seats=2, match_games=2)
 
 
-def ladder_in(place: Place, url: str | None = None, bots: Sequence[str] = ("ada", "bob"), play: Play = PLAY) -> Path:
-    """Make a ladder with two quick references; each of the quick bots has an owner of its name. Nothing is examined."""
+def ladder_in(
+    place: Place, url: str | None = None, bots: Sequence[str] = ("ada", "bob"), play: Play = PLAY, fit: bool = False
+) -> Path:
+    """Make a ladder with two quick references; each of the quick bots has an owner of its name.
+
+    All wait for their examination, or with `fit` have passed it.
+    """
     folder = place.folder / "spring"
     with closing(create(folder, play, url)) as ladder:
         for name in ("one", "two"):
@@ -29,6 +35,8 @@ def ladder_in(place: Place, url: str | None = None, bots: Sequence[str] = ("ada"
         owners(ladder, *bots)
         for name in bots:
             submit(ladder, place.bot(f"{name}.py"), name)
+        if fit:
+            pass_all(ladder)
     return folder
 
 
@@ -42,6 +50,19 @@ def examine(folder: Path) -> None:
     """Examine all that waits."""
     with closing(open_ladder(folder)) as ladder, open_executor(ladder.play.sandbox, 2) as pool:
         list(Service(ladder, pool, until="examined").events())
+
+
+def pass_all(ladder: Ladder) -> None:
+    """Let all that waits be fit and play: for tests that are about what follows an examination."""
+    versions = TABLES.tables["versions"]
+
+    def act(connection: Connection) -> None:
+        now = ladder.clock()
+        for version in connection.scalars(select(versions.c.id).where(versions.c.state == "queued")).all():
+            end_exam(connection, version, ['{"name":"file"}'], None, WORDS, None, now)
+            activate(connection, find_version(connection, version), "ladder", "it passed", now)
+
+    ladder.database.write(act)
 
 
 def cache(place: Place) -> dict[str, str]:

@@ -1,33 +1,24 @@
 """Ladders for tests: with versions that passed, and matches that were played, without a bot that was started."""
 
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, select
 
-from arena.coup import PRESETS
-from arena.ladder import Ladder, Play, create, submit_reference
-from arena.referee import Terms
-from arena.sandbox import Choice
+from arena.ladder import Ladder, create, submit_reference
 from ladder.results import GameResult
 from ladder.store import PlayedMatch
 from ladder.store.database import (
     RATED,
     TABLES,
-    activate,
-    end_exam,
-    find_version,
     ids_of_labels,
     keep_match,
     put_matches,
 )
+from tests.arena_ladder.ladders import PLAY, pass_all
 from tests.place import BOT
-
-WORDS = (sys.executable, "-SI", "\0place")  # as a bot travels
-PLAY = Play(Terms(rules=PRESETS["coup"]), Choice("process"), seats=2, match_games=2)
 
 
 def small(folder: Path, url: str | None, bots: Sequence[str] = ("one", "two", "three")) -> Ladder:
@@ -38,12 +29,7 @@ def small(folder: Path, url: str | None, bots: Sequence[str] = ("one", "two", "t
         bot.write_text(BOT)
         submit_reference(ladder, str(bot))
 
-    def act(connection: Connection) -> None:
-        for version in ids_of_labels(connection, [f"{name}@1" for name in bots]).values():
-            end_exam(connection, version, ['{"name":"file"}'], None, WORDS, None, 2.0)
-            activate(connection, find_version(connection, version), "ladder", "it passed", 2.0)
-
-    ladder.database.write(act)
+    pass_all(ladder)
     return ladder
 
 

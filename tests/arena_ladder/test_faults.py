@@ -5,60 +5,33 @@ import itertools
 import os
 import random
 import shutil
-import subprocess
-import sys
 import tarfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from arena.bots import BotError
 from arena.ladder import Benched, Exam, Ladder, Service, open_ladder, submit
+from arena.referee import Terms, Timing
 from arena.run import open_executor
 from ladder.store.database import active_versions, acts_of, find_bot, get_file, last_board, versions_of
 from tests.arena_ladder.invariants import demand_sound
-from tests.arena_ladder.ladders import examine, ladder_in, more, owners, played, run_on, start_runner
+from tests.arena_ladder.ladders import PLAY, ladder_in, more, owners, pass_all, played, run_on, start_runner
+from tests.disk import fill
 from tests.place import BOT, Place
 
 Needs = Callable[[str, str | None], None]
 
 
-FILES = 400  # inodes of the small disk: more than a ladder needs, and soon used up
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path, needs: Needs) -> Iterator[Path]:
-    """Give a file system of 8 MB and 400 files, which only root can make."""
-    needs("a file system of our own", None if os.geteuid() == 0 and sys.platform == "linux" else "root alone mounts")
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size=8m,nr_inodes={FILES},mode=1777", "tmpfs", str(folder)]
-    done = subprocess.run(mount, capture_output=True, text=True, timeout=60, check=False)
-    needs("a file system of our own", done.stderr.strip() or None if done.returncode else None)
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True, timeout=60)
-
-
-def fill(folder: Path) -> None:
-    """Use up all blocks, then all files."""
-    folder.mkdir()
-    with suppress(OSError), (folder / "blocks").open("wb", 0) as file:
-        while True:
-            file.write(bytes(1 << 12))
-    with suppress(OSError):
-        for number in range(2 * FILES):
-            (folder / str(number)).touch()
-
-
 def test_a_full_disk_under_the_database_ends_the_runner_and_loses_nothing(place: Place, small_disk: Path) -> None:
     """It says so in one line; once there is room, the next run goes on."""
     folder = small_disk / "spring"
-    shutil.copytree(ladder_in(place), folder)
-    examine(folder)
+    shutil.copytree(ladder_in(place, fit=True), folder)
     process = start_runner(place, folder)
     with closing(open_ladder(folder)) as ladder:
         place.wait(more(ladder, 2), process=process)
@@ -78,8 +51,7 @@ def test_a_full_disk_under_the_database_ends_the_runner_and_loses_nothing(place:
 
 def test_a_full_disk_under_temporary_files_ends_the_runner(place: Place, small_disk: Path) -> None:
     """It says what is full and what to do; no match is void by it, none given up."""
-    folder = ladder_in(place)
-    examine(folder)
+    folder = ladder_in(place, fit=True)
     process = start_runner(place, folder, TMPDIR=str(small_disk))
     with closing(open_ladder(folder)) as ladder:
         place.wait(more(ladder, 2), process=process)
@@ -102,31 +74,30 @@ def serving(ladder: Ladder, jobs: int = 2, **how: object) -> Iterator[Service]:
 
 def test_a_clock_that_is_set_back_changes_nothing(place: Place) -> None:
     """By two days, while it plays: what is submitted then is examined and plays, and the newest table is shown."""
-    folder = ladder_in(place)
-    with closing(open_ladder(folder)) as ladder:
+    folder = ladder_in(place, fit=True)
+    with closing(open_ladder(folder)) as ladder, open_executor(ladder.play.sandbox) as pool:
         clock = itertools.count(1_800_000_000.0, 0.1)
         ladder.clock = lambda: next(clock)
-        with serving(ladder, matches=4) as service:
-            list(service.events())
+        list(Service(ladder, pool, matches=3).events())
         before = ladder.database.look(last_board)
         clock = itertools.count(1_800_000_000.0 - 2 * 86_400, 0.1)
         owners(ladder, "eve")
         submit(ladder, place.bot("eve.py"), "eve")
-        with serving(ladder, until="examined") as service:
-            exams = [event for event in service.events() if isinstance(event, Exam)]
-        assert [(event.label, event.reason) for event in exams][-1:] == [("eve@1", None)]
-        with serving(ladder, matches=4) as service:
-            list(service.events())
+        exams = [event for event in Service(ladder, pool, until="examined").events() if isinstance(event, Exam)]
+        assert [(event.label, event.reason) for event in exams] == [("eve@1", None)]
+        list(Service(ladder, pool, matches=3).events())
         assert ladder.database.look(last_board) != before
-        assert played(ladder) >= 8
+        assert played(ladder) >= 6
         demand_sound(ladder)
 
 
 # --- bots that hang or crash ------------------------------------------------------------------------------------------
 
 MANIFEST = 'run = ["python3", "bot.py"]\nbuild = ["sh", "-c", "{build}"]\n'
+# A hello and a match that hang are given up soon.
+HURRIED = replace(PLAY, terms=Terms(PLAY.terms.rules, timing=Timing(limit_ms=100, bank_ms=1000, start_ms=2000)))
 IN_CHECK = "import sys\nsys.stdin.read()\n"
-# Passes its examination; in rated matches, which come later, it leaves in the middle of each game.
+# Plays as it should until there is a sign; then it leaves in the middle of each game.
 IN_PLAY = BOT.replace("import json, sys, zlib", "import json, os, sys, zlib").replace(
     'elif message["type"] == "request":',
     'elif message["type"] == "request":\n        if os.path.exists(SIGN):\n            WHAT',
@@ -135,7 +106,7 @@ IN_PLAY = BOT.replace("import json, sys, zlib", "import json, os, sys, zlib").re
 
 def test_settings_that_cannot_be_read_end_no_runner(place: Place) -> None:
     """They are being written; until then what they said before goes on."""
-    folder = ladder_in(place)
+    folder = ladder_in(place, fit=True)
     with closing(open_ladder(folder)) as ladder, serving(ladder, matches=3) as service:
         toml = folder / "ladder.toml"
         assert ladder.settings.benching.matches == 5
@@ -146,9 +117,9 @@ def test_settings_that_cannot_be_read_end_no_runner(place: Place) -> None:
 
 def test_bots_that_hang_hold_nobody_up(place: Place) -> None:
     """In the build, and in the check: they are unfit, with the reason, and the others play meanwhile."""
-    folder = ladder_in(place)
+    folder = ladder_in(place, play=HURRIED)
     toml = folder / "ladder.toml"
-    toml.write_text(toml.read_text().replace("build_seconds = 120", "build_seconds = 3"))
+    toml.write_text(toml.read_text().replace("build_seconds = 120", "build_seconds = 1"))
     with closing(open_ladder(folder)) as ladder:
         owners(ladder, "eve", "dan")
         (place.folder / "eve").mkdir()
@@ -158,7 +129,7 @@ def test_bots_that_hang_hold_nobody_up(place: Place) -> None:
         submit(ladder, place.bot("dan.py", IN_CHECK), "dan")
         with serving(ladder, until="examined") as service:
             exams = {event.label: event.reason or "" for event in service.events() if isinstance(event, Exam)}
-        assert "took longer than 3 s" in exams["eve@1"]
+        assert "took longer than 1 s" in exams["eve@1"]
         assert "hello" in exams["dan@1"]
         assert exams["ada@1"] == exams["bob@1"] == ""
         with serving(ladder, matches=2) as service:
@@ -169,20 +140,20 @@ def test_bots_that_hang_hold_nobody_up(place: Place) -> None:
 @pytest.mark.parametrize("what", ["sys.exit(3)", "sys.stdin.read()"], ids=["crashes", "hangs"])
 def test_a_bot_that_forfeits_again_and_again_is_benched(place: Place, what: str) -> None:
     """Its owner sees why, the others play on, and a new version plays."""
-    folder = ladder_in(place)
+    folder = ladder_in(place, play=HURRIED)
     sign = place.folder / "sign"
     toml = folder / "ladder.toml"
     toml.write_text(toml.read_text().replace("matches = 5 ", "matches = 2 "))
-    with closing(open_ladder(folder)) as ladder:
+    with closing(open_ladder(folder)) as ladder, open_executor(ladder.play.sandbox) as pool:
         owners(ladder, "eve")
         submit(ladder, place.bot("eve.py", IN_PLAY.replace("SIGN", repr(str(sign))).replace("WHAT", what)), "eve")
-        examine(folder)
+        pass_all(ladder)
         sign.touch()
-        with serving(ladder) as service:
-            for event in service.events():
-                if isinstance(event, Benched):
-                    assert event == Benched("eve@1", "it forfeited games in its last 2 matches")
-                    service.stop()
+        service = Service(ladder, pool)
+        for event in service.events():
+            if isinstance(event, Benched):
+                assert event == Benched("eve@1", "it forfeited games in its last 2 matches")
+                service.stop()
         with ladder.database.read() as connection:
             bot = find_bot(connection, "eve")
             assert bot is not None
@@ -190,9 +161,9 @@ def test_a_bot_that_forfeits_again_and_again_is_benched(place: Place, what: str)
             told = acts_of(connection, bot=bot.id)[-1]
             assert (told.who, told.what, told.why) == ("ladder", "bench", "it forfeited games in its last 2 matches")
             assert len(active_versions(connection)) == 4
-        run_on(place, folder)
+        list(Service(ladder, pool, matches=2).events())
         submit(ladder, place.bot("eve.py"), "eve")
-        examine(folder)
+        list(Service(ladder, pool, until="examined").events())
         with ladder.database.read() as connection:
             assert "eve@2" in [version.label for version in active_versions(connection)]
         demand_sound(ladder)
@@ -241,10 +212,10 @@ def test_a_submission_that_is_killed_is_taken_in_whole_or_not_at_all(place: Plac
     chance = random.Random(3301)
     with closing(open_ladder(folder)) as ladder:
         owners(ladder, "eve")
-        for number in range(6):
+        for number in range(4):
             bot = place.bot("eve.py", f"{BOT}# {number}\n")
             process = place.start("ladder", "submit", folder, bot, "--owner", "eve")
-            time.sleep(chance.uniform(0.3, 1.5))
+            time.sleep(chance.uniform(0.3, 1.2))
             process.kill()
             place.end(process)
             demand_sound(ladder, quiet=False)

@@ -19,7 +19,7 @@ from arena.ladder import Ladder, Service, open_ladder
 from arena.run import open_executor
 from ladder.store.database import TABLES
 from tests.arena_ladder.invariants import demand_sound, problems
-from tests.arena_ladder.ladders import examine, ladder_in, more, played, run_on, start_runner, start_script
+from tests.arena_ladder.ladders import ladder_in, more, played, run_on, start_runner, start_script
 from tests.place import Place
 from tests.postgres import Postgres
 
@@ -104,8 +104,8 @@ def test_workers_that_are_killed_cost_attempts_and_nothing_else(place: Place) ->
 
 
 def test_of_two_runners_one_is_killed_and_the_other_plays_what_it_had(place: Place, url: str | None) -> None:
-    """Both examine and play before; the kernel says at once that one is no more."""
-    folder = ladder_in(place, url)
+    """Both play before; the kernel says at once that one is no more."""
+    folder = ladder_in(place, url, fit=True)
     first, second = start_runner(place, folder), start_runner(place, folder)
     matches, runners = TABLES.tables["matches"], TABLES.tables["runners"]
     leased = select(matches.c.runner).where(matches.c.state == "leased").distinct()
@@ -124,8 +124,7 @@ def test_of_two_runners_one_is_killed_and_the_other_plays_what_it_had(place: Pla
 
 def test_a_runner_that_slept_too_long_delivers_what_others_have_played(place: Place, url: str | None) -> None:
     """It is counted once, and said to have ended before."""
-    folder = ladder_in(place, url)
-    examine(folder)
+    folder = ladder_in(place, url, fit=True)
     sleeper = start_script(place, "tests.arena_ladder.sleeper", folder, 3)
     place.wait(lambda: Path(f"/proc/{sleeper.pid}/stat").read_text().split()[2] == "T", process=sleeper)
     matches = TABLES.tables["matches"]
@@ -155,7 +154,7 @@ def test_a_server_that_restarts_during_a_run_is_waited_for(
     place: Place, postgres_url: str, postgres_server: Postgres
 ) -> None:
     """It is stopped as by a crash; the runner goes on where it was."""
-    folder = ladder_in(place, postgres_url)
+    folder = ladder_in(place, postgres_url, fit=True)
     process = start_runner(place, folder)
     with opened(folder) as ladder:
         for _ in range(min(KILLS, 5)):

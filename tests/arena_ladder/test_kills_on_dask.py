@@ -12,7 +12,7 @@ import pytest
 
 from arena.ladder import open_ladder
 from tests.arena_ladder.invariants import demand_sound, problems
-from tests.arena_ladder.ladders import cache, examine, ladder_in, more
+from tests.arena_ladder.ladders import cache, ladder_in, more
 from tests.dask import Cluster
 from tests.place import Place
 
@@ -68,8 +68,7 @@ def test_workers_of_a_cluster_are_killed_while_a_ladder_plays(place: Place, clus
 
 def test_the_scheduler_of_a_cluster_is_killed_while_a_ladder_plays(place: Place, cluster: Cluster) -> None:
     """The runner says so, waits until it is back, and goes on; also if it is killed itself meanwhile."""
-    folder = ladder_in(place)
-    examine(folder)
+    folder = ladder_in(place, fit=True)
     process = place.start("ladder", "run", folder, "--scheduler", cluster.address)
     with closing(open_ladder(folder)) as ladder:
         for kill in range(KILLS):

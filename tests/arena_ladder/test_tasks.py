@@ -13,7 +13,7 @@ from arena.referee import ArenaError
 from arena.work import Task
 from ladder.store.database import CHALLENGE, active_versions, claim_exam, find_version, join, leave, put_matches
 from tests.arena_ladder.invariants import problems
-from tests.arena_ladder.ladders import examine, ladder_in, owners
+from tests.arena_ladder.ladders import ladder_in, owners
 from tests.place import BOT, Place
 
 LOGINS = [f"owner{number}" for number in range(6)]
@@ -23,8 +23,7 @@ LOGINS = [f"owner{number}" for number in range(6)]
 def begun(places: Callable[[], Place]) -> Path:
     """Give a ladder of two references and two bots that play, and six that wait for their examination."""
     place = places()
-    folder = ladder_in(place)
-    examine(folder)
+    folder = ladder_in(place, fit=True)
     with closing(open_ladder(folder)) as made:
         owners(made, *LOGINS)
         for login in LOGINS:

@@ -4,50 +4,23 @@ Full disks at the start, and under the results, are in tests/cli/test_boxes.py.
 What isn't a full disk, though the kernel's number is the same, still voids its match.
 """
 
-import contextlib
 import errno
 import os
 import pickle
 import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from arena.run import NoRoomError
 from arena.sandbox import NAMES, SandboxError, full, no_room, why_not
+from tests.disk import fill
 from tests.place import Place
 
 Needs = Callable[[str, str | None], None]
 
 ENDLESS = ("--games", 100_000, "--match-games", 2, "--jobs", 2)
-FILES = 400  # inodes of the small disk: more than a run needs, and soon used up
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path, needs: Needs) -> Iterator[Path]:
-    """Give a file system of 2 MB and 400 files, which only root can make."""
-    needs("a file system of our own", None if os.geteuid() == 0 and sys.platform == "linux" else "root alone mounts")
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size=2m,nr_inodes={FILES},mode=1777", "tmpfs", str(folder)]
-    done = subprocess.run(mount, capture_output=True, text=True, timeout=60, check=False)
-    needs("a file system of our own", done.stderr.strip() or None if done.returncode else None)
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True, timeout=60)
-
-
-def fill(folder: Path) -> None:
-    """Use up all blocks, then all files."""
-    folder.mkdir()
-    with contextlib.suppress(OSError), (folder / "blocks").open("wb", 0) as file:
-        while True:
-            file.write(bytes(1 << 16))
-    with contextlib.suppress(OSError):
-        for number in range(2 * FILES):
-            (folder / str(number)).touch()
 
 
 @pytest.mark.parametrize("name", NAMES)

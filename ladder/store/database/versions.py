@@ -19,7 +19,6 @@ __all__ = [
     "KnownBot",
     "Version",
     "activate",
-    "active_at",
     "active_versions",
     "add_version",
     "all_bots",
@@ -369,20 +368,6 @@ def rest(connection: Connection, bot: int, what: str, who: str, why: str, at: fl
     active = connection.scalar(select(bots.c.active).where(bots.c.id == bot))
     note_act(connection, Act(who, what, why, at, bot=bot, version=active))
     connection.execute(update(bots).where(bots.c.id == bot).values(active=None))
-
-
-def active_at(connection: Connection, at: float) -> dict[int, int]:
-    """Return which version of each bot played at a time, by bot."""
-    playing: dict[int, int] = {}
-    query = select(acts.c.what, acts.c.bot, acts.c.version).where(
-        acts.c.what.in_(("activate", "disable", "bench")), acts.c.at <= at
-    )
-    for what, bot, version in connection.execute(query.order_by(acts.c.id)):
-        if what == "activate":
-            playing[bot] = version
-        else:
-            playing.pop(bot, None)
-    return playing
 
 
 def count_queued(connection: Connection) -> int:

@@ -1,0 +1,33 @@
+"""A small file system of a test's own, and how to fill it."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+FILES = 400  # inodes: more than a run or a ladder needs, and soon used up
+
+
+@contextmanager
+def small_disk(folder: Path, needs: Callable[[str, str | None], None]) -> Iterator[Path]:
+    """Give a file system of 8 MB and FILES files in a new folder; skip where nobody may mount one."""
+    needs("a file system of our own", None if os.geteuid() == 0 and sys.platform == "linux" else "root alone mounts")
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size=8m,nr_inodes={FILES},mode=1777", "tmpfs", str(folder)]
+    done = subprocess.run(mount, capture_output=True, text=True, timeout=60, check=False)
+    needs("a file system of our own", done.stderr.strip() or None if done.returncode else None)
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True, timeout=60)
+
+
+def fill(folder: Path) -> None:
+    """Use up all blocks, then all files."""
+    folder.mkdir()
+    with suppress(OSError), (folder / "blocks").open("wb", 0) as file:
+        while True:
+            file.write(bytes(1 << 12))
+    with suppress(OSError):
+        for number in range(2 * FILES):
+            (folder / str(number)).touch()
