@@ -39,6 +39,8 @@ KITS = (
     Kit("java", "CoupKit.java", ("java", "javac")),
     Kit("c", "coup_kit.h", ("cc", "make")),
     Kit("cpp", "coup_kit.hpp", ("c++", "make")),
+    Kit("rust", "coup_kit.rs", ("rustc",)),
+    Kit("go", "coup_kit.go", ("go",)),
 )
 
 

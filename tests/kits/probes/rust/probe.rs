@@ -1,0 +1,65 @@
+//! Tells what the kit knows, or fails: by the word that it is given. ../README.md says what a probe does.
+
+mod coup_kit;
+
+use coup_kit::{Bot, Counts, Game, Player};
+
+const ROLES: [&str; 7] = ["ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", "not_duke"];
+
+/// Writes what it knows to standard error, and plays any move.
+struct Teller;
+
+fn told(game: &Game, player: &Player) -> String {
+    let odds: Vec<String> = ROLES.iter().map(|role| format!("{:.12}", game.odds(player.seat, role))).collect();
+    let counts = |counts: &Counts| -> Vec<u32> { ROLES.iter().map(|role| counts.of(role)).collect() };
+    let all = &player.history;
+    let history =
+        [all.claimed, all.challenged, all.proven, all.caught, all.challenges, all.won_challenges, all.blocks];
+    format!(
+        r#"{{"odds":[{}],"claims":{:?},"caught":{:?},"shown":{:?},"blocks":{:?},"history":{:?}}}"#,
+        odds.join(","),
+        counts(&player.claims),
+        counts(&player.caught),
+        counts(&player.shown),
+        counts(&player.blocks),
+        history
+    )
+}
+
+fn tell(game: &Game) -> usize {
+    let id = &game.request["id"];
+    let opponents: Vec<usize> = game.opponents().iter().map(|player| player.seat).collect();
+    let players: Vec<String> = game.players.iter().map(|player| told(game, player)).collect();
+    coup_kit::log(&format!(r#"{{"id":{},"opponents":{:?},"players":[{}]}}"#, id, opponents, players.join(",")));
+    id.seat().unwrap_or(0) % game.legal.len()
+}
+
+macro_rules! each {
+    ($($method:ident)*) => { $(fn $method(&mut self, game: &Game) -> usize { tell(game) })* };
+}
+
+impl Bot for Teller {
+    each!(turn challenge block prove lose exchange keep_shown examine_show examine_decide draft allegiance other);
+}
+
+/// Fails at each turn.
+struct Failing {
+    careful: bool,
+}
+
+impl Bot for Failing {
+    fn turn(&mut self, _game: &Game) -> usize {
+        panic!("on purpose");
+    }
+
+    fn careful(&self) -> bool {
+        self.careful
+    }
+}
+
+fn main() {
+    match std::env::args().nth(1).as_deref() {
+        Some("tell") => coup_kit::run(Teller),
+        word => coup_kit::run(Failing { careful: word == Some("careful") }),
+    }
+}
