@@ -96,6 +96,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "arena.check",
         "arena.coup",
         "arena.doctor",
+        "arena.page",
         "arena.proof",
         "arena.referee",
         "arena.run",

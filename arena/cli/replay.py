@@ -1,17 +1,22 @@
 """The command `arena replay`: recorded games in words."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from arena.cli.out import counted, fail, folded, refuse, width, write
+from arena.cli.out import counted, fail, folded, note, reason, refuse, width, write
+from arena.cli.stepping import can_step, step_through
 
 if TYPE_CHECKING:
-    from arena.cli.unfold import Telling, Turn
+    from arena.cli.unfold import Telling
     from arena.referee import GameRecord, Record
+
+_MOST_GAMES = 240  # of a page: about 5 MB, which a browser still opens in seconds
 
 
 @click.command()
@@ -22,16 +27,36 @@ if TYPE_CHECKING:
 @click.option("--faults", is_flag=True, help="Only games in which a bot was at fault.")
 @click.option("--seat", metavar="N|BOT", help="What this seat, or this bot, could know.  [all cards]")
 @click.option("--from", "since", type=click.IntRange(1), metavar="TURN", help="Begin at this turn.  [1]")
-def replay(path: Path, since: int | None, **chosen: Any) -> None:
-    """Show recorded games in words, a line for each turn.
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page instead.")
+@click.option("--plain", is_flag=True, help="On a terminal, too: all at once, in lines.")
+def replay(path: Path, html: Path | None, plain: bool, since: int | None, **chosen: Any) -> None:
+    """Show recorded games in words: on a terminal step by step, else a line for each turn.
 
-    RECORD is a file of a run's folder records/, DIR the run's folder.
+    RECORD is a file of a run's folder records/, DIR the run's folder. The page of --html is one file that needs nothing
+    else: the table, each seat's knowledge, odds, times and standard error; open it in a browser.
     """
+    from arena.cli.unfold import Telling
+    from arena.referee import RecordError
+
     found = list(_chosen(path, **chosen))
     if not found:
         refuse(f"{path} has no such game; arena stats {shlex.quote(str(path))} tells what there is")
-    for record, game, _ in found:
-        _tell(record, game, chosen["seat"], since or 1)
+    try:
+        if html is not None:
+            if since is not None or chosen["seat"] is not None:
+                refuse(
+                    "--from and --seat are for the terminal: the page shows all turns, and any seat by a choice on it"
+                )
+            _write_page(html, path, found)
+            return
+        tellings = [Telling(record, game, _place(record, game, chosen["seat"])) for record, game, _ in found]
+        if not plain and can_step():
+            step_through(tellings, since or 1)
+            return
+        for telling in tellings:
+            _tell(telling, since or 1)
+    except RecordError as problem:
+        fail(str(problem))
 
 
 def _chosen(
@@ -64,25 +89,6 @@ def _chosen(
             refuse(f"no bot of {path} is called {name!r}; there are {', '.join(sorted(seen))}")
 
 
-def _tell(record: "Record", game: "GameRecord", seat: str | None, since: int) -> None:
-    """Write one game in words."""
-    from arena.cli.unfold import Telling, ending
-    from arena.referee import RecordError
-
-    place = _place(record, game, seat)
-    telling = Telling(record, game, place)
-    rules = record.header.terms.rules
-    whose = "all cards" if place is None else f"as {telling.names[place]} saw it"
-    write(f"match {record.header.match}, game {game.game}: {rules.name}, {counted(len(game.seating), 'seat')}, {whose}")
-    try:
-        for turn in telling.turns():
-            if turn.number >= since:
-                _write_turn(telling, turn)
-    except RecordError as problem:
-        fail(str(problem))
-    write(f"{ending(game, telling.names)}\n")
-
-
 def _place(record: "Record", game: "GameRecord", seat: str | None) -> int | None:
     if seat is None:
         return None
@@ -94,16 +100,36 @@ def _place(record: "Record", game: "GameRecord", seat: str | None) -> int | None
     return int(seat)
 
 
-def _write_turn(telling: "Telling", turn: "Turn") -> None:
+def _tell(telling: "Telling", since: int) -> None:
+    """Write one game in words."""
     columns = width()
-    write(folded(f"{turn.number:>4}  {turn.words}", columns))
-    for given in turn.faults:
-        write(folded(f"      ! {telling.names[given.seat]}: {_fault_words(given.fault)}, {given.word}", columns))
-    write(click.style(folded(f"      {telling.table(turn.after)}", columns), dim=True))
+    write(telling.title)
+    for turn in telling.turns():
+        if turn.turn >= since:
+            write(folded(f"{turn.turn:>4}  {turn.words}", columns))
+            for fault in turn.faults:
+                write(folded(f"      ! {telling.names[fault.seat]}: {fault.words}, {fault.played}", columns))
+            write(click.style(folded(f"      {telling.table(turn.state)}", columns), dim=True))
+    write(f"{telling.ending}\n")
 
 
-def _fault_words(code: str | None) -> str:
-    from arena.referee import FAULTS
+def _write_page(file: Path, source: Path, found: "Sequence[tuple[Record, GameRecord, Path]]") -> None:
+    """Write the games as a page. Exits with 2 for too many games, with 1 where the file can't be written."""
+    from arena.page import page
+    from arena.run import logs_of
+    from arena.tell import told
 
-    assert code is not None
-    return f"{code} ({FAULTS[code].message})"
+    if len(found) > _MOST_GAMES:
+        refuse(
+            f"{len(found)} games are too many for a page, {_MOST_GAMES} are not: choose by --match, --game or --lost"
+        )
+    matches = []
+    for path, group in groupby(found, key=lambda each: each[2]):
+        games = list(group)
+        record = replace(games[0][0], games=tuple(game for _, game, _ in games))
+        matches.append(told(record, logs_of(path, record)))
+    try:
+        file.write_text(page(matches, f"Coup: {source.name}"), encoding="utf-8", errors="replace")
+    except OSError as problem:
+        fail(f"{reason(problem)}; name another file")
+    note(f"{counted(len(found), 'game')} in {file}: open it in a browser. It shows all cards")

@@ -1,32 +1,44 @@
-"""A recorded game in words, turn by turn, for the terminal.
+"""A recorded game in words, for the terminal.
 
-A turn is a line: what happened, with names, and marks where all cards are shown and a claim was false. Below stands the
-table after it. One seat's view has that seat's cards alone, and the events as that seat got them.
+A turn is a line: what happened, with names, and marks where the cards are shown and a claim was false. One seat's view
+has that seat's cards alone, and the events as that seat got them.
 """
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from arena.cli.out import counted
 
 if TYPE_CHECKING:
     from arena.coup import State
     from arena.referee import GameRecord, Record
-    from arena.tell import Given, Moment
+    from arena.tell import Moment as Step
 
 HIDDEN = "??"
 BLUFF = " (bluff)"
 
 
-@dataclass(slots=True)
-class Turn:
-    """One turn: what happened, in words; the faults in it; the state after it. Turn 0 is what came before turn 1."""
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What a seat did wrong: the fault in words, and the move that was played instead, in notation."""
 
-    number: int
+    seat: int
+    words: str
+    played: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A turn as far as it has gone: what has happened in it, in words; the faults in it; the state by now."""
+
+    turn: int
     actor: int
-    after: "State"
-    words: str = ""
-    faults: list["Given"] = field(default_factory=list)
+    words: str
+    faults: tuple[Fault, ...]
+    state: "State"
+    ends: bool  # the last moment of its turn
 
 
 class Telling:
@@ -40,72 +52,85 @@ class Telling:
         self.seat = seat
         self.names = [shown(record.header.bots[bot]) for bot in game.seating]
 
-    def turns(self) -> Iterator[Turn]:
-        """Yield the game's turns. Raises RecordError where the engine doesn't play it so."""
+    @property
+    def title(self) -> str:
+        """Say which game this is, and whose knowledge is shown."""
+        header = self.record.header
+        whose = "all cards" if self.seat is None else f"as {self.names[self.seat]} saw it"
+        seats = counted(len(self.names), "seat")
+        return f"match {header.match}, game {self.game.game}: {header.terms.rules.name}, {seats}, {whose}"
+
+    @property
+    def ending(self) -> str:
+        """Say how the game ended."""
+        game, names = self.game, self.names
+        turns = f"after {counted(game.turns, 'turn')}"
+        if game.winner is not None:
+            return f"{names[game.winner]} wins {turns}"
+        why = "the turn limit" if game.reason == "turn_limit" else "all forfeited"
+        return f"a draw of {', '.join(names[seat] for seat in game.survivors)} {turns}: {why}"
+
+    def turns(self) -> Iterator[Moment]:
+        """Yield each turn at its end. Raises RecordError where the engine doesn't play it so."""
+        return (moment for moment in self.moments() if moment.ends)
+
+    def moments(self) -> Iterator[Moment]:
+        """Yield each moment at which something happened that is told, and the end of each turn."""
         from arena.tell import moments
 
-        turn: Turn | None = None
         told: list[tuple[dict[str, Any], bool]] = []
-        for moment in moments(self.record.header, self.game):
-            if turn is None or moment.turn != turn.number:
-                if turn is not None:
-                    turn.words = self._joined(told)
-                    yield turn
-                turn, told = Turn(moment.turn, moment.before.board.actor, moment.after), []
-            told += self._events(moment)
-            turn.faults += [given for given in moment.given if given.fault is not None and self._sees_fault(given)]
-            turn.after = moment.after
-        if turn is not None:
-            turn.words = self._joined(told)
-            yield turn
+        faults: list[Fault] = []
+        for step in moments(self.record.header, self.game):
+            events = list(self._events(step))
+            told += events
+            faults += self._faults(step)
+            after = step.after.board
+            ends = after.turn != step.turn or not after.phase.asked
+            if ends or any(event["event"] != "coins" for event, _ in events):
+                yield Moment(step.turn, step.before.board.actor, self._joined(told), tuple(faults), step.after, ends)
+            if ends:
+                told, faults = [], []
 
-    def _sees_fault(self, given: "Given") -> bool:
-        return self.seat is None or given.seat == self.seat
+    def _faults(self, step: "Step") -> Iterator[Fault]:
+        from arena.referee import FAULTS
 
-    def _events(self, moment: "Moment") -> Iterator[tuple[dict[str, Any], bool]]:
-        """Yield the events of a moment as they are told, and whether each is a false claim."""
+        for given in step.given:
+            if given.fault is not None and self.seat in (None, given.seat):
+                yield Fault(given.seat, f"{given.fault} ({FAULTS[given.fault].message})", given.word)
+
+    def _events(self, step: "Step") -> Iterator[tuple[dict[str, Any], bool]]:
+        """Yield the events of a step as they are told, and whether each is a false claim."""
         from arena.referee import wire
 
-        for number, event in enumerate(moment.events, start=moment.first):
+        for number, event in enumerate(step.events, start=step.first):
             text = wire.whole_event(number, event) if self.seat is None else wire.event(number, event, self.seat)
             payload = json.loads(text)
-            yield payload, self._is_bluff(payload, moment)
+            yield payload, self._is_bluff(payload, step)
 
-    def _is_bluff(self, event: dict[str, Any], moment: "Moment") -> bool:
-        claim = (
-            event.get("claim") if event["event"] == "action" else event["role"] if event["event"] == "block" else None
-        )
+    def _is_bluff(self, event: dict[str, Any], step: "Step") -> bool:
+        claim = event["role"] if event["event"] == "block" else event.get("claim")
         if claim is None or self.seat not in (None, event["seat"]):
             return False
-        denied, hand = claim.removeprefix("not_"), moment.before.hands[event["seat"]]
-        return (denied in hand) if denied != claim else (claim not in hand)
+        hand = step.before.hands[event["seat"]]
+        denied = claim.removeprefix("not_")
+        return claim not in hand if claim == denied else denied in hand
 
     def _joined(self, told: Sequence[tuple[dict[str, Any], bool]]) -> str:
         from protocol.words import joined, tell
 
-        return joined(
-            (event["event"], tell(event, self.names) + BLUFF * bluff)
-            for event, bluff in told
-            if event["event"] != "coins"
-        )
+        said = ((event, bluff) for event, bluff in told if event["event"] != "coins")
+        return joined((event["event"], tell(event, self.names) + BLUFF * bluff) for event, bluff in said)
 
     def table(self, state: "State") -> str:
-        """Return who has what: coins, cards, and what is face up in brackets."""
-        board = state.board
-        seats = []
-        for seat, name in enumerate(self.names):
-            cards = [role.value if self.seat in (None, seat) else HIDDEN for role in state.hands[seat]]
-            up = [f"({role})" for role in board.revealed[seat]]
-            side = [board.sides[seat].value] if board.sides else []
-            seats.append(" ".join([name, *side, str(board.coins[seat]), *cards, *up]))
-        reserve = [f"reserve {board.reserve}"] if board.rules.reformation else []
+        """Return who has what in one line."""
+        seats = [f"{name} {self.has(state, seat)}" for seat, name in enumerate(self.names)]
+        reserve = [f"reserve {state.board.reserve}"] if state.board.rules.reformation else []
         return " | ".join([*seats, *reserve])
 
-
-def ending(game: "GameRecord", names: Sequence[str]) -> str:
-    """Say how a game ended."""
-    turns = f"after {game.turns} turns"
-    if game.winner is not None:
-        return f"{names[game.winner]} wins {turns}"
-    why = "the turn limit" if game.reason == "turn_limit" else "all forfeited"
-    return f"a draw of {', '.join(names[seat] for seat in game.survivors)} {turns}: {why}"
+    def has(self, state: "State", seat: int) -> str:
+        """Return what a seat has: coins, cards, what is face up in brackets, and its side."""
+        board = state.board
+        cards = [role.value if self.seat in (None, seat) else HIDDEN for role in state.hands[seat]]
+        up = [f"({role})" for role in board.revealed[seat]]
+        side = [board.sides[seat].value] if board.sides else []
+        return " ".join([str(board.coins[seat]), *cards, *up, *side])

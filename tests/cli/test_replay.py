@@ -1,19 +1,18 @@
 """Tests of arena replay: recorded games in words, and what can't be replayed."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
+from arena.cli import cli
 from arena.coup import PRESETS
 from arena.referee import Record, write
 from tests.tell.games import random_game
 
 
-def replay(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "arena.cli", "replay", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+def replay(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(cli, ["replay", *map(str, arguments)])
 
 
 @pytest.fixture
@@ -32,7 +31,7 @@ def test_a_game_is_told_turn_by_turn_with_all_cards(kept: Path) -> None:
     """A line a turn, the table below it, the ending last."""
     done = replay(kept)
     lines = done.stdout.splitlines()
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.exit_code, done.stderr) == (0, "")
     assert lines[0] == "match 0, game 0: coup, 4 seats, all cards"
     assert [line.split()[0] for line in lines[1:-2:2]] == [str(turn) for turn in range(1, len(lines[1:-2]) // 2 + 1)]
     assert "(bluff)" in done.stdout
@@ -57,9 +56,9 @@ def test_a_seat_sees_its_own_cards_and_no_bluff_of_others(kept: Path) -> None:
 def test_games_are_chosen_by_who_lost_and_from_a_turn(kept: Path) -> None:
     """Options that take nothing away are errors, in one line."""
     winner = replay(kept).stdout.splitlines()[-2].split()[0]
-    assert replay(kept, "--lost", winner).returncode == 2
+    assert replay(kept, "--lost", winner).exit_code == 2
     loser = next(name for name in ("bot0", "bot1") if name != winner)
-    assert replay(kept, "--lost", loser).returncode == 0
+    assert replay(kept, "--lost", loser).exit_code == 0
     assert replay(kept, "--from", "3").stdout.splitlines()[1].split()[0] == "3"
 
 
@@ -76,7 +75,7 @@ def test_games_are_chosen_by_who_lost_and_from_a_turn(kept: Path) -> None:
 def test_what_is_not_there_is_refused(kept: Path, arguments: list[str], said: str) -> None:
     """Exit code 2, and one line that says what there is."""
     done = replay(kept, *arguments)
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
@@ -92,7 +91,7 @@ def test_a_record_that_is_none_is_refused(tmp_path: Path) -> None:
         file = tmp_path / f"{name}.jsonl"
         file.write_text(text, encoding="utf-8")
         done = replay(file)
-        assert done.returncode == 2
+        assert done.exit_code == 2
         assert said in done.stderr
     assert "doesn't exist" in replay(tmp_path / "nothing").stderr
     assert "holds no records" in replay(save_nothing(tmp_path)).stderr
@@ -101,3 +100,14 @@ def test_a_record_that_is_none_is_refused(tmp_path: Path) -> None:
 def save_nothing(folder: Path) -> Path:
     (folder / "empty").mkdir()
     return folder / "empty"
+
+
+def test_a_page_is_one_file_and_says_that_it_shows_all_cards(kept: Path, tmp_path: Path) -> None:
+    """The page itself is tested in tests/page."""
+    page = tmp_path / "page.html"
+    done = replay(kept, "--html", page)
+    assert done.exit_code == 0
+    assert "1 game in" in done.stderr
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert replay(kept, "--html", tmp_path / "no" / "page.html").exit_code == 1
+    assert replay(kept, "--html", page, "--seat", "0").exit_code == 2

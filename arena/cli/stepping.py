@@ -1,0 +1,212 @@
+"""Games on a terminal, moment by moment: stepped through by keys, or unfolding by themselves.
+
+The keys are those of the page: space plays and pauses, arrows step, j and k change the game. Whatever ends it, the
+terminal is as it was before.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from arena.cli.keys import keys
+from arena.cli.out import console
+from arena.cli.unfold import Moment, Telling
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from arena.cli.keys import Keys
+
+FASTEST_S, SLOWEST_S = 0.05, 30.0
+USUAL_S = 1.2  # a turn with a challenge takes about as long to read
+
+HELP = (
+    ("space", "play or pause"),
+    ("right, enter", "next step"),
+    ("left", "step back"),
+    ("down, up", "next turn, turn back"),
+    ("j, k", "next game, game before"),
+    ("home, end", "begin or end of the game"),
+    ("+, -", "faster, slower"),
+    ("s", "another seat's knowledge, or all cards"),
+    ("q", "leave"),
+)
+
+
+def can_step() -> bool:
+    """Tell whether there is a terminal that can be drawn on and keys can be read from."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
+
+
+def step_through(games: Sequence[Telling], since: int = 1, seconds: float | None = None) -> None:
+    """Show games until the user leaves. `seconds` a step; None: paused at first. Raises RecordError."""
+    from rich.text import Text
+
+    with keys() as read, console().screen(hide_cursor=True) as screen:
+        assert read is not None
+        shown = _Shown(games, since, seconds)
+        while not shown.left:
+            screen.console.size  # noqa: B018  # rich asks the terminal anew
+            columns, rows = screen.console.size
+            screen.update(Text("\n").join(shown.lines(columns, rows)))
+            shown.take(read)
+
+
+class _Shown:
+    """What is on the screen, and what keys do to it."""
+
+    def __init__(self, games: Sequence[Telling], since: int, seconds: float | None) -> None:
+        self._games = games
+        self._game = 0
+        self._moments = lru_cache(maxsize=4)(lambda game, seat: self._of(game, seat))
+        self._seat = games[0].seat
+        self._place = 0
+        self._pace = seconds or USUAL_S
+        self._plays = seconds is not None
+        self._help = False
+        self.left = False
+        self._to_turn(since)
+
+    def _of(self, game: int, seat: int | None) -> tuple[Telling, list[Moment]]:
+        found = self._games[game]
+        telling = Telling(found.record, found.game, seat)
+        return telling, list(telling.moments())
+
+    @property
+    def _now(self) -> tuple[Telling, list[Moment]]:
+        found: tuple[Telling, list[Moment]] = self._moments(self._game, self._seat)
+        return found
+
+    # --- keys
+
+    def take(self, read: "Keys") -> None:
+        """Wait for a key, or for the next step of what plays, and act."""
+        _, moments = self._now
+        last = self._place >= len(moments) - 1
+        key = read(self._pace if self._plays and not (last and self._game == len(self._games) - 1) else None)
+        if key is None:
+            if last:
+                self._to_game(1)
+            else:
+                self._place += 1
+            return
+        if self._help:
+            self._help = key == "resize"
+            return
+        act = {
+            "space": self._toggle,
+            "right": lambda: self._step(1),
+            "enter": lambda: self._step(1),
+            "l": lambda: self._step(1),
+            "left": lambda: self._step(-1),
+            "h": lambda: self._step(-1),
+            "down": lambda: self._to_turn(moments[self._place].turn + 1),
+            "up": lambda: self._to_turn(moments[self._place].turn - 1),
+            "home": lambda: self._step(-len(moments)),
+            "end": lambda: self._step(len(moments)),
+            "j": lambda: self._to_game(1),
+            "k": lambda: self._to_game(-1),
+            "+": lambda: self._faster(0.7),
+            "=": lambda: self._faster(0.7),
+            "-": lambda: self._faster(1 / 0.7),
+            "s": self._next_seat,
+            "?": self._ask,
+            "q": self._leave,
+            "escape": self._leave,
+            "eof": self._leave,
+        }.get(key)
+        if act is not None:
+            act()
+
+    def _toggle(self) -> None:
+        self._plays = not self._plays
+
+    def _ask(self) -> None:
+        self._help = True
+
+    def _leave(self) -> None:
+        self.left = True
+
+    def _step(self, by: int) -> None:
+        self._place = max(0, min(len(self._now[1]) - 1, self._place + by))
+
+    def _to_turn(self, turn: int) -> None:
+        """Go to the end of a turn, or of the last one."""
+        moments = self._now[1]
+        self._place = next(
+            (place for place, each in enumerate(moments) if each.turn >= max(turn, 1) and each.ends), len(moments) - 1
+        )
+
+    def _to_game(self, by: int) -> None:
+        game = max(0, min(len(self._games) - 1, self._game + by))
+        if game != self._game:
+            self._game, self._place = game, 0
+
+    def _faster(self, factor: float) -> None:
+        self._pace = max(FASTEST_S, min(SLOWEST_S, self._pace * factor))
+
+    def _next_seat(self) -> None:
+        seats = len(self._games[self._game].names)
+        self._seat = 0 if self._seat is None else None if self._seat >= seats - 1 else self._seat + 1
+        self._step(0)
+
+    # --- drawing
+
+    def lines(self, columns: int, rows: int) -> "list[Text]":
+        """Return what fits on so many rows: title, table, the latest turns, a line of keys."""
+        from rich.text import Text
+
+        if self._help:
+            wide = max(len(key) for key, _ in HELP)
+            return [Text(f"  {key.ljust(wide)}  {what}") for key, what in HELP]
+        telling, moments = self._now
+        now = moments[self._place]
+        head = [Text(telling.title, style="bold"), *self._table(telling, now)]
+        ended = self._place == len(moments) - 1
+        foot = Text(self._foot(telling, now, ended), style="dim")
+        room = rows - len(head) - 3
+        told = self._told(telling, moments, columns)[-room:] if room > 0 else []
+        if ended:
+            told = [*told[-(room - 1) :], Text(f"      {telling.ending}", style="bold")] if room > 1 else told
+        lines = [*head, Text(), *told]
+        lines += [Text()] * (rows - len(lines) - 1) + [foot]
+        for line in lines:
+            line.truncate(columns, overflow="ellipsis")
+        return lines[-rows:] if rows < len(lines) else lines
+
+    def _table(self, telling: Telling, now: Moment) -> "list[Text]":
+        from rich.text import Text
+
+        wide = max(map(len, telling.names))
+        rows = []
+        for seat, name in enumerate(telling.names):
+            out = not now.state.hands[seat] and bool(now.state.board.revealed[seat])
+            mark = ">" if seat == now.actor else " "
+            style = "dim" if out else "bold" if seat == now.actor else ""
+            rows.append(Text(f"{mark} {name.ljust(wide)}  {telling.has(now.state, seat)}", style=style))
+        if now.state.board.rules.reformation:
+            rows.append(Text(f"  {'reserve'.ljust(wide)}  {now.state.board.reserve}"))
+        return rows
+
+    def _told(self, telling: Telling, moments: list[Moment], columns: int) -> "list[Text]":
+        """Return the turns up to now in lines."""
+        from rich.text import Text
+
+        from arena.cli.out import folded
+
+        lines: list[Text] = []
+        for place, each in enumerate(moments[: self._place + 1]):
+            if each.ends or place == self._place:
+                text = folded(f"{each.turn:>4}  {each.words}", columns)
+                lines += [Text(line, style="" if place == self._place else "dim") for line in text.split("\n")]
+                for fault in each.faults:
+                    text = folded(f"      ! {telling.names[fault.seat]}: {fault.words}, {fault.played}", columns)
+                    lines += [Text(line, style="red") for line in text.split("\n")]
+        return lines
+
+    def _foot(self, telling: Telling, now: Moment, ended: bool) -> str:
+        where = f"game {self._game + 1} of {len(self._games)}, turn {now.turn} of {telling.game.turns}"
+        plays = f"plays, {self._pace:.2g} s a step" if self._plays and not ended else "paused"
+        return f"{where} · {plays} · space, arrows, j/k, s, ?, q"
