@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from arena.coup import Chance, Event, Exiled, Move, Over, State, apply, deal, legal, view
 from arena.local.messages import Feed, game_over, game_start, request
 from arena.local.players import Player
-from arena.referee import GameRecord, Header, MatchSpec, Record, hello, wire
+from arena.referee import GameRecord, MatchSpec, Record, hello, wire
 
 
 def play_match(spec: MatchSpec, players: Sequence[Player], keep_moves: bool) -> Record:
@@ -26,7 +26,7 @@ def play_match(spec: MatchSpec, players: Sequence[Player], keep_moves: bool) -> 
         games.append(record)
     for player in players:
         player.tell({"type": "match_over"})
-    return Record(Header(spec.match, spec.key, spec.bots, spec.handles, spec.terms), tuple(games))
+    return Record(spec.header, tuple(games))
 
 
 class _Game:
@@ -60,10 +60,10 @@ class _Game:
 
     def answers(self, state: State, record: GameRecord) -> list[Move]:
         """Ask all seats of the present phase; return their answers in the phase's order."""
-        timing = self.spec.terms.timing
         answers = []
         for seat in state.board.phase.asked:
             player = self.players[seat]
+            timing = self.spec.timing(self.spec.seatings[self.number][seat])
             sight = view(state, seat)
             moves = legal(sight)
             player.number += 1

@@ -22,13 +22,15 @@ from arena.referee.record import (
 from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
 from arena.referee.seat import Seat
 from arena.referee.table import Ask, Table
-from arena.referee.terms import SETTABLE, TIMES, Terms, Timing
+from arena.referee.terms import SETTABLE, TIMES, UNTIMED_MS, Terms, Timing
+from arena.referee.watch import Watch
 
 __all__ = [
     "FAULTS",
     "FREE_STRAYS",
     "SETTABLE",
     "TIMES",
+    "UNTIMED_MS",
     "Account",
     "Allowance",
     "Answered",
@@ -53,6 +55,7 @@ __all__ = [
     "TimedOut",
     "Timing",
     "Unreadable",
+    "Watch",
     "Wrong",
     "allowance",
     "ending",

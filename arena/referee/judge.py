@@ -3,13 +3,14 @@
 The judge says that a default move is played; the match, which knows the game, chooses that move.
 """
 
+import math
 from collections.abc import Callable
 from enum import Enum
 from typing import Any, NamedTuple
 
 from arena.referee.faults import ending
 from arena.referee.replies import Answered, Reply, TimedOut, Unreadable
-from arena.referee.terms import Terms
+from arena.referee.terms import UNTIMED_MS, Timing
 from arena.sandbox import Limits
 from protocol import Answer, show
 
@@ -29,7 +30,7 @@ class Account(NamedTuple):
 
 
 class Allowance(NamedTuple):
-    """What a bot may use, by the match's terms: free time of each request, in s, and the limits of its process."""
+    """What a bot may use: free time of each request, in s (infinite: no clock), and the limits of its process."""
 
     free_s: float
     limits: Limits
@@ -54,14 +55,14 @@ class Verdict(NamedTuple):
 Find = Callable[[dict[str, Any]], int | None]  # a reply's move -> its index in the legal moves, None if it is no move
 
 
-def allowance(terms: Terms) -> Allowance:
-    """Return what a bot may use by these terms."""
-    return Allowance(terms.timing.limit_ms / 1000, terms.limits)
+def allowance(timing: Timing, limits: Limits) -> Allowance:
+    """Return what a bot may use by these times and limits."""
+    return Allowance(math.inf if timing.limit_ms >= UNTIMED_MS else timing.limit_ms / 1000, limits)
 
 
-def new_account(terms: Terms, drained: bool = False) -> Account:
+def new_account(lives: int, timing: Timing, drained: bool = False) -> Account:
     """Return what a bot has at the start of a game; a bank that a timeout has emptied stays empty."""
-    return Account(terms.lives, 0.0 if drained else terms.timing.bank_ms / 1000)
+    return Account(lives, 0.0 if drained else timing.bank_ms / 1000)
 
 
 def verdict(reply: Reply, legal: int, find: Find, account: Account, allowed: Allowance) -> Verdict:

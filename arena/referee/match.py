@@ -8,7 +8,7 @@ then void.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 
@@ -32,13 +32,14 @@ from arena.coup import (
 from arena.referee import wire
 from arena.referee.exchange import Exchange
 from arena.referee.faults import FAULTS, ArenaError, Consequence, Fault, ending
-from arena.referee.judge import Account, Instead, Wrong, allowance, new_account, verdict
+from arena.referee.judge import Instead, Wrong, allowance, new_account, verdict
 from arena.referee.record import GameRecord, Header, Record
 from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
 from arena.referee.seat import Seat
 from arena.referee.table import Ask, Table
-from arena.referee.terms import Terms
+from arena.referee.terms import Terms, Timing
 from arena.referee.waits import Waits
+from arena.referee.watch import Watch
 from arena.sandbox import Box, ProgramError, SandboxError
 from protocol import LINE_LIMIT, Greeting, encode, framing, show
 
@@ -48,13 +49,18 @@ _ECHO_SHOWN = 200  # bytes of it that are sent back to the bot
 
 @dataclass(frozen=True, slots=True)
 class MatchSpec:
-    """What a match is made of. `seatings` has one entry a game: the bot (index into `bots`) of each seat."""
+    """What a match is made of. `seatings` has one entry a game: the bot (index into `bots`) of each seat.
+
+    `timings` has the times of each bot where they aren't the same for all, as the terms have them: a person has no
+    clock. A bot is told its own alone.
+    """
 
     match: int
     key: bytes
     bots: tuple[str, ...]
     seatings: tuple[tuple[int, ...], ...]
     terms: Terms = field(default_factory=Terms)
+    timings: tuple[Timing, ...] = ()
 
     @property
     def seats(self) -> int:
@@ -68,6 +74,15 @@ class MatchSpec:
             return self.bots
         letters = "ABCDEFGHIJ"[: self.seats]
         return tuple(permuted(letters, draw(self.key, "handles")))
+
+    @property
+    def header(self) -> Header:
+        """Return what the record says of the whole match."""
+        return Header(self.match, self.key, self.bots, self.handles, self.terms, self.timings)
+
+    def timing(self, bot: int) -> Timing:
+        """Return the times of a bot."""
+        return self.timings[bot] if self.timings else self.terms.timing
 
     def bot_seed(self, bot: int) -> str:
         """Return the seed that a bot is given for its own randomness: 32 hexadecimal digits of a stream of its own."""
@@ -100,13 +115,15 @@ def play_match(
     launch: Launch,
     clock: Callable[[], float] = time.monotonic,
     waited_ns: Callable[[], int] | None = None,
+    watch: Watch | None = None,
 ) -> MatchResult:
     """Play all games of a match. `launch(i)` starts bot i of the spec, under the terms' limits.
 
     `clock` gives seconds; `waited_ns` how long this thread has waited for a core, None for what the kernel tells.
-    Raises ArenaError, after ending all processes, if this machine failed.
+    `watch` is told what happens, and may end the match after any game. Raises ArenaError, after ending all processes,
+    if this machine failed.
     """
-    match = _Match(spec, launch, clock, waited_ns)
+    match = _Match(spec, launch, clock, waited_ns, watch or Watch())
     try:
         with closing(match):
             return match.play()
@@ -116,21 +133,22 @@ def play_match(
 
 def hello(spec: MatchSpec, bot: int) -> bytes:
     """Return the line that greets a bot."""
+    timing = spec.timing(bot)
     return encode(
         {
             "type": "hello",
             "protocol": framing.PROTOCOL,
             "ruleset": wire.ruleset_payload(spec.terms.rules, spec.seats),
             "limits": {
-                "limit_ms": spec.terms.timing.limit_ms,
-                "bank_ms": spec.terms.timing.bank_ms,
-                "start_ms": spec.terms.timing.start_ms,
+                "limit_ms": timing.limit_ms,
+                "bank_ms": timing.bank_ms,
+                "start_ms": timing.start_ms,
                 "line_bytes": LINE_LIMIT,
                 "flood_bytes": spec.terms.flood_bytes,  # of the limits below, in the place that it had in 0.1.0
                 "lives": spec.terms.lives,
                 "forfeits": spec.terms.forfeits,
-                "clock": "own" if spec.terms.timing.own else "wall",
-                "ponder": spec.terms.timing.ponder,
+                "clock": "own" if timing.own else "wall",
+                "ponder": timing.ponder,
                 **spec.terms.limits.on_wire(),
             },
             "match": {
@@ -152,11 +170,26 @@ def _ms(seconds: float) -> int:
 class _Player:
     """One bot of the match: its process, and its account in the present game. Only the match writes it."""
 
-    __slots__ = ("absent", "account", "bot", "drained", "forfeits", "processes", "refused", "seat", "sent", "warned")
+    __slots__ = (
+        "absent",
+        "account",
+        "allowed",
+        "bot",
+        "drained",
+        "forfeits",
+        "processes",
+        "refused",
+        "seat",
+        "sent",
+        "timing",
+        "warned",
+    )
 
-    def __init__(self, bot: int, account: Account) -> None:
+    def __init__(self, bot: int, terms: Terms, timing: Timing) -> None:
         self.bot = bot
-        self.account = account
+        self.timing = timing
+        self.allowed = allowance(timing, terms.limits)
+        self.account = new_account(terms.lives, timing)
         self.seat: Seat | None = None
         self.absent = Gone("start_failed")  # why there is no process, if there is none
         self.processes = 0
@@ -169,17 +202,22 @@ class _Player:
 
 class _Match:
     def __init__(
-        self, spec: MatchSpec, launch: Launch, clock: Callable[[], float], waited_ns: Callable[[], int] | None
+        self,
+        spec: MatchSpec,
+        launch: Launch,
+        clock: Callable[[], float],
+        waited_ns: Callable[[], int] | None,
+        watch: Watch,
     ) -> None:
         self.spec = spec
         self.terms = terms = spec.terms
         self.launch = launch
         self.clock = clock
         self.waits = Waits()
-        timing = terms.timing
-        self.table = Table(clock, timing.own, timing.ponder, terms.limits.cores, waited_ns or self.waits)
-        self.allowed = allowance(terms)
-        self.players = [_Player(bot, new_account(terms)) for bot in range(spec.seats)]
+        self.watch = watch
+        self.players = [_Player(bot, terms, spec.timing(bot)) for bot in range(spec.seats)]
+        own = any(player.timing.own for player in self.players)
+        self.table = Table(clock, own, terms.timing.ponder, terms.limits.cores, waited_ns or self.waits)
         self.logs: list[tuple[int, int, bytes]] = []
         self.exchanges: dict[tuple[int, str], Exchange] = {}
         self.times: list[list[int]] = [[] for _ in spec.bots]
@@ -190,15 +228,23 @@ class _Match:
 
     def play(self) -> MatchResult:
         spec = self.spec
-        games = tuple(self.game(number) for number in range(len(spec.seatings)))
+        games = tuple(self.games())
         self.table.finish(wire.MATCH_OVER)
         for player in self.players:
             self.end_process(player)
-        header = Header(spec.match, spec.key, spec.bots, spec.handles, spec.terms)
+        header = spec.header
         exchanges = tuple(self.exchanges.values())
         times = tuple(map(tuple, self.times))
         logs, peaks = tuple(self.logs), tuple(self.peaks)
         return MatchResult(Record(header, games), logs, exchanges, times, peaks, self.requests, self.startup)
+
+    def games(self) -> Iterator[GameRecord]:
+        """Play all games, or until those who watch have seen enough."""
+        for number in range(len(self.spec.seatings)):
+            game = self.game(number)
+            yield game
+            if not self.watch.game_over(game):
+                return
 
     def close(self) -> None:
         """End all processes."""
@@ -215,12 +261,13 @@ class _Match:
         began = self.clock()
         self.table.freeze_idle()  # those that live on: starting the others takes long
         started = [(player, seat) for player in absent if (seat := self.start(player)) is not None]
-        seconds = self.terms.timing.start_ms / 1000
         for player, _ in started:
             player.sent = hello(self.spec, player.bot)
-        replies = self.table.exchange([Ask(seat, 0, player.sent, seconds) for player, seat in started])
+        self.watch.asked([player.bot for player, _ in started])
+        asks = [Ask(seat, 0, player.sent, player.timing.start_ms / 1000) for player, seat in started]
+        replies = self.table.exchange(asks)
         for (player, _), reply in zip(started, replies, strict=True):
-            why = self.no_hello(reply)
+            why = self.no_hello(player, reply)
             if why is not None:
                 player.refused = reply.line if isinstance(reply, Unreadable) else None
                 self.end_process(player)
@@ -237,10 +284,10 @@ class _Match:
             player.absent = Gone("start_failed", detail=str(problem))
             return None
         player.seat = seat
-        self.table.add(seat)
+        self.table.add(seat, player.timing.own)
         return seat
 
-    def no_hello(self, reply: Reply) -> str | None:
+    def no_hello(self, player: _Player, reply: Reply) -> str | None:
         """Return why a reply to the hello is none, None if it is one."""
         match reply:
             case Answered(message) if isinstance(message, Greeting):
@@ -248,7 +295,7 @@ class _Match:
             case Unreadable(problem, line):
                 return f"its first line was no hello: {problem.message}: {show(line, _ECHO_SHOWN)}"
             case TimedOut():
-                return f"no hello within {self.terms.timing.start_ms} ms"
+                return f"no hello within {player.timing.start_ms} ms"
             case Gone(code, ended):
                 code, detail = ending(code, ended, self.terms.limits)
                 return detail or FAULTS[code].message
@@ -296,7 +343,6 @@ class _Game:
         self.chance = chance
         self.players = [match.players[bot] for bot in record.seating]
         self.feed = wire.Feed(match.spec.seats)
-        self.allowed = match.allowed
 
     def play(self, state: State) -> Over:
         """Play to the end of the game."""
@@ -319,7 +365,7 @@ class _Game:
         self.record.open(state)
         handles = [self.match.spec.handles[player.bot] for player in self.players]
         for seat, player in enumerate(self.players):
-            player.account = new_account(self.match.terms, player.drained)
+            player.account = new_account(self.match.terms.lives, player.timing, player.drained)
             if player.seat is not None:
                 player.seat.capture.mark(f"--- game {number} ---")
                 player.seat.send(wire.game_start(view(state, seat), number, handles))
@@ -344,6 +390,7 @@ class _Game:
             asked.append((player, sight, menu))
             if player.seat is not None:
                 asks.append(self.request(player, player.seat, question, sight, menu))
+        self.match.watch.asked([player.bot for player, _, _ in asked])
         replies = iter(self.match.table.exchange(asks))
         self.match.requests += len(asks)
         return [
@@ -358,10 +405,9 @@ class _Game:
         bank_s = player.account.bank_s
         number = seat.number + 1
         events = self.feed.take(sight.seat)
-        limit_ms = self.match.terms.timing.limit_ms
         seat.capture.moment(f"--- turn {sight.board.turn} ---")
-        player.sent = line = question.line(sight, number, events, menu, limit_ms, _ms(bank_s))
-        return Ask(seat, number, line, self.allowed.free_s + bank_s)
+        player.sent = line = question.line(sight, number, events, menu, player.timing.limit_ms, _ms(bank_s))
+        return Ask(seat, number, line, player.allowed.free_s + bank_s)
 
     def absence(self, player: _Player) -> Gone:
         """Return the reply of a bot that has no process."""
@@ -370,7 +416,7 @@ class _Game:
     def judge(self, reply: Reply, player: _Player, sight: View, menu: wire.Menu) -> Answer:
         """Return the answer that counts for a seat, and record what it took and what was wrong."""
         record = self.record
-        choice, wrong, player.account = verdict(reply, len(menu.moves), menu.find, player.account, self.allowed)
+        choice, wrong, player.account = verdict(reply, len(menu.moves), menu.find, player.account, player.allowed)
         record.times.append(round(reply.own_s * 1_000_000))
         if not isinstance(reply, Gone):
             self.match.times[player.bot].append(record.times[-1])
@@ -425,7 +471,9 @@ class _Game:
         """Record a fault at the present decision; `used` is the move that was played instead."""
         got = None if wrong.line is None else show(wrong.line, _GOT_SHOWN)
         step = len(self.record.words)
-        self.record.faults.append(Fault(player.bot, wrong.code, step, got, used, wrong.detail))
+        fault = Fault(player.bot, wrong.code, step, got, used, wrong.detail)
+        self.record.faults.append(fault)
+        self.match.watch.faulted(fault)
         if wrong.code == "start_failed":
             self.match.keep(player, wrong.code, player.refused)
         else:

@@ -13,7 +13,7 @@ Version 3 lacks `by`, `start` and `draws`; `read` has the engine add them.
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from arena.coup import (
@@ -35,7 +35,7 @@ from arena.coup import (
 from arena.referee import wire
 from arena.referee.draws import draws
 from arena.referee.faults import FAULTS, Fault
-from arena.referee.terms import Terms
+from arena.referee.terms import Terms, Timing
 
 VERSION = 4
 READS = (3, 4)
@@ -48,13 +48,14 @@ class RecordError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What holds for all games of a match."""
+    """What holds for all games of a match. `timings`: each bot's times, if they weren't the terms' for all."""
 
     match: int
     key: bytes
     bots: tuple[str, ...]
     handles: tuple[str, ...]
     terms: Terms = field(default_factory=Terms)
+    timings: tuple[Timing, ...] = ()
 
 
 @dataclass(slots=True)
@@ -144,6 +145,7 @@ def write(record: Record) -> str:
             "bots": header.bots,
             "handles": header.handles,
             "terms": header.terms.to_json(),
+            **({"timings": [asdict(timing) for timing in header.timings]} if header.timings else {}),
         }
     ]
     lines += [_game_payload(game) for game in games]
@@ -233,6 +235,7 @@ def _header(payload: dict[str, Any]) -> Header:
         bots=tuple(payload["bots"]),
         handles=tuple(payload["handles"]),
         terms=Terms.from_json(payload["terms"]),
+        timings=tuple(Timing.from_json(timing) for timing in payload.get("timings", ())),
     )
 
 

@@ -19,7 +19,8 @@ those that aren't asked.
 
 Whose fault it is when nothing moves: a referee that wakes over _STALLED_S late stood still with the whole host, and
 then no answer's lateness says anything about its bot. So is one that was stopped alone (SIGSTOP) while it waited: how
-long the bots went on meanwhile, which weren't stopped, nobody knows. One that was stopped between two waits goes on.
+long the bots went on meanwhile, which weren't stopped, nobody knows. One that was stopped between two waits goes on, or
+while only such seats were waited for as have no clock.
 """
 
 import math
@@ -44,7 +45,7 @@ _DYING_S = 0.1  # how long a process that closed its output may take to end and 
 
 
 class Ask(NamedTuple):
-    """A line that wants an answer, its number, and the time that it may cost, in s."""
+    """A line that wants an answer, its number, and the time that it may cost, in s; infinite where it has no clock."""
 
     seat: Seat
     number: int
@@ -86,9 +87,10 @@ class Table:
         self._by_descriptor: dict[int, tuple[Seat, Meter, str]] = {}
         self._meters: dict[Seat, Meter] = {}
 
-    def add(self, seat: Seat) -> None:
-        """Begin to poll a seat's pipes."""
-        meter = self._meters[seat] = Meter(seat.box, self._charges_own, self._freezes, self._cores)
+    def add(self, seat: Seat, own: bool | None = None) -> None:
+        """Begin to poll a seat's pipes. `own`: as for the table; None: as the table's."""
+        charges_own = self._charges_own if own is None else own
+        meter = self._meters[seat] = Meter(seat.box, charges_own, self._freezes, self._cores)
         for name, descriptor in (("out", seat.box.stdout), ("err", seat.box.stderr)):
             self._by_descriptor[descriptor] = (seat, meter, name)
             self._poll.register(descriptor, select.POLLIN)
@@ -157,7 +159,7 @@ class Table:
                 if self._charges_own or left < -_OVERSLEPT_S:
                     self._look(0)
                 self._expire(waiting, now)
-            if self._now - before > nap + _STALLED_S:
+            if self._now - before > nap + _STALLED_S and any(meter.allowed_s < math.inf for _, meter in waiting):
                 raise SandboxError(f"the host stood still for {self._now - before:.0f} s")
             waiting = [each for each in waiting if each[0].waiting and each[0].gone is None]
             if waiting and (not heard or now >= slow_at):

@@ -12,10 +12,14 @@ from typing import Any
 from arena.coup import COUP, Ruleset, from_dict, to_dict
 from arena.sandbox import LIMITS, LimitRule, Limits
 
+UNTIMED_MS = 2**31 - 1  # as free time: no clock. 24 days; any bot's integer holds it
+
 
 @dataclass(frozen=True, slots=True)
 class Timing:
     """Free time a request, bank a game, time to start, in ms; of own time if `own`, else of wall time.
+
+    A `limit_ms` of UNTIMED_MS or more is no clock: an answer is waited for as long as it takes.
 
     `ponder`: bots may compute while it isn't their turn. Otherwise they are frozen while others think, where the
     sandbox can do that.
@@ -26,6 +30,11 @@ class Timing:
     start_ms: int = 10_000
     own: bool = False
     ponder: bool = False
+
+    @classmethod
+    def from_json(cls, payload: dict[str, Any]) -> "Timing":
+        """Return the times that a JSON object has. Raises TypeError or ValueError for anything else."""
+        return cls(**_values(cls, payload))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +73,7 @@ class Terms:
         """Return the terms that `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
         values = _values(cls, payload)
         values["rules"] = from_dict(values["rules"])
-        values["timing"] = Timing(**_values(Timing, values["timing"]))
+        values["timing"] = Timing.from_json(values["timing"])
         values["limits"] = Limits(**_values(Limits, values["limits"]))
         return cls(**values)
 

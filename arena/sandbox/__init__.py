@@ -20,6 +20,7 @@ from arena.sandbox.box import CLOSE_MS, Box, Counted, Exit, Program, ProgramErro
 from arena.sandbox.bundle import NOT_GIVEN, copy_files
 from arena.sandbox.cause import caused
 from arena.sandbox.choice import ISOLATING, NAMES, Choice
+from arena.sandbox.inside import InsideBox, InsideSandbox, Peer, Script, replies
 from arena.sandbox.limits import LIMITS, LimitRule, Limits
 from arena.sandbox.linux.launch import PR_SET_CHILD_SUBREAPER, become_subreaper
 from arena.sandbox.probe import Seen, let_through, probe
@@ -51,8 +52,11 @@ __all__ = [
     "Choice",
     "Counted",
     "Exit",
+    "InsideBox",
+    "InsideSandbox",
     "LimitRule",
     "Limits",
+    "Peer",
     "ProcessSandbox",
     "Program",
     "ProgramError",
@@ -60,6 +64,7 @@ __all__ = [
     "Remedy",
     "Sandbox",
     "SandboxError",
+    "Script",
     "Seen",
     "Spent",
     "Trouble",
@@ -78,6 +83,7 @@ __all__ = [
     "readable",
     "remove_dead_scratch",
     "remove_tree",
+    "replies",
     "scratch_folder",
     "strongest",
     "sweep",

@@ -15,8 +15,7 @@ from arena.bots import load
 from arena.check import Exam, Outcome, Patience, Step, examine, examine_all, kinds, quick_look
 from arena.coup import PRESETS, Chance, apply, deal, legal, view
 from arena.referee import wire
-from arena.sandbox import Choice
-from tests.inside import InsideSandbox, Peer, Script, replies
+from arena.sandbox import Choice, InsideSandbox, Peer, Script, replies
 
 Message = dict[str, Any]
 QUICK = Patience(0.2, 0.3)

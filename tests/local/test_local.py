@@ -35,8 +35,7 @@ from arena.coup import (
 from arena.local import Player, Results, WrongReplyError, play
 from arena.referee import MatchSpec, Terms, play_match, read, verify, wire, write
 from arena.run import RulesetError
-from arena.sandbox import Limits, Program
-from tests.inside import InsideSandbox, Peer, Script
+from arena.sandbox import InsideSandbox, Limits, Peer, Program, Script
 
 Message = dict[str, Any]
 RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats

@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 
-from arena.referee import ArenaError, MatchSpec, Record, Terms, Timing, play_match, verify
-from arena.sandbox import Box, Exit, Limits, Program, SandboxError, Spent
+from arena.referee import UNTIMED_MS, ArenaError, MatchSpec, Record, Terms, Timing, play_match, verify
+from arena.sandbox import Box, Exit, InsideBox, InsideSandbox, Limits, Peer, Program, SandboxError, Script, Spent
 from protocol.messages import Error, parse_to_bot
-from tests.inside import InsideBox, InsideSandbox, Peer, Script
 
 WAIT_S = 10.0  # only a failure takes this long
 STEP_S = 4.0  # see Clock.pass_by
@@ -119,6 +118,7 @@ def play(
     games: int = 1,
     lives: int = 3,
     limits: Limits | None = None,
+    timings: tuple[Timing, ...] = (),
 ) -> Record:
     """Play a match in which bot i sits in seat i."""
     names = tuple(f"bot{number}" for number in range(len(scripts)))
@@ -133,6 +133,7 @@ def play(
             limits=limits or Limits(),
             lives=lives,
         ),
+        timings=timings,
     )
 
     def launch(number: int) -> Box:
@@ -968,6 +969,61 @@ def test_a_host_that_stands_still_voids_the_match(seconds: float, void: bool) ->
             play(bot(stands), bot(first), clock=clock)
     else:
         assert codes(play(bot(stands), bot(first), clock=clock)) == []
+
+
+# --- times of one bot -------------------------------------------------------------------------------------------------
+
+UNTIMED = Timing(limit_ms=UNTIMED_MS)
+
+
+def test_who_has_no_clock_may_think_for_days_and_the_others_have_theirs() -> None:
+    clock = Clock()
+    record = play(
+        bot(takes(clock, 3 * 5 * STEP_S)), bot(takes(clock, 10.501)), clock=clock, timings=(UNTIMED, Timing())
+    )
+    assert [(fault.bot, fault.code) for fault in record.games[0].faults] == [(1, "timeout")]
+    assert record.games[0].times[0] == 60_000_000
+
+
+def test_each_bot_is_told_its_own_times_and_has_its_own_bank() -> None:
+    clock = Clock()
+    seen: list[dict[str, Any]] = []
+    others: list[dict[str, Any]] = []
+    timings = (Timing(250, 2000, 3000), Timing())
+    play(bot(takes(clock, 0.5), seen), bot(takes(clock, 1.0), others), clock=clock, timings=timings)
+    told = [
+        {name: message["limits"][name] for name in ("limit_ms", "bank_ms", "start_ms")}
+        for message in (seen[0], others[0])
+    ]
+    assert told == [
+        {"limit_ms": 250, "bank_ms": 2000, "start_ms": 3000},
+        {"limit_ms": 500, "bank_ms": 10_000, "start_ms": 10_000},
+    ]
+    assert banks(seen)[:2] == [2000, 1750]
+    assert banks(others)[:2] == [10_000, 9500]
+    assert {message["clock"]["limit_ms"] for message in seen if message["type"] == "request"} == {250}
+
+
+def test_a_host_that_stands_still_while_only_a_person_thinks_voids_nothing() -> None:
+    """A laptop that was closed, or a command that was stopped by Ctrl-Z."""
+    clock = Clock()
+
+    def stands(peer: Peer, request: Request) -> bytes:
+        if request["id"] == 1:
+            clock.stand_still(peer, 6.0)
+        return reply(request)
+
+    assert codes(play(bot(stands), bot(first), clock=clock, timings=(UNTIMED, Timing()))) == []
+
+
+def test_one_bot_may_be_charged_wall_time_where_the_others_are_charged_their_own() -> None:
+    """A person's box doesn't tell the time for which it waited."""
+    clock = Clock()
+    seen: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])
+    scripts = [bot(spends(clock, 1.0, waited_s=1.0), each) for each in seen]
+    play(*scripts, clock=clock, own=True, timings=(Timing(own=False), Timing(own=True)))
+    assert [banks(each)[1] for each in seen] == [9500, 10_000]
+    assert [each[0]["limits"]["clock"] for each in seen] == ["wall", "own"]
 
 
 # --- real time --------------------------------------------------------------------------------------------------------

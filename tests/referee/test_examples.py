@@ -18,9 +18,8 @@ from typing import Any
 import pytest
 
 from arena.referee import MatchSpec, Terms, Timing, play_match
-from arena.sandbox import Box, Limits, Program
+from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program
 from protocol.messages import parse_to_bot
-from tests.inside import InsideSandbox, Peer
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = ROOT / "protocol" / "examples"

@@ -31,9 +31,8 @@ from arena.referee import (
     verify,
 )
 from arena.run import game_results
-from arena.sandbox import LIMITS, Box, Limits, Program, SandboxError
+from arena.sandbox import LIMITS, Box, InsideSandbox, Limits, Peer, Program, SandboxError, Script
 from protocol.messages import Error, Hello, TurnRequest, parse_to_bot
-from tests.inside import InsideSandbox, Peer, Script
 
 KEY = b"k" * 32
 WAIT_S = 10.0  # only a failure takes this long

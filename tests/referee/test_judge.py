@@ -3,13 +3,13 @@
 import pytest
 
 from arena.referee import (
+    UNTIMED_MS,
     Account,
     Allowance,
     Answered,
     Gone,
     Instead,
     Reply,
-    Terms,
     TimedOut,
     Timing,
     Unreadable,
@@ -31,10 +31,16 @@ def chose(index: int, own_s: float = 0.0) -> Reply:
 
 def test_the_account_and_the_allowance_are_those_of_the_terms() -> None:
     """A bank that was drained in an earlier game stays empty."""
-    terms = Terms(timing=Timing(500, 10_000), lives=2)
-    assert new_account(terms) == Account(2, 10.0)
-    assert new_account(terms, drained=True) == Account(2, 0.0)
-    assert allowance(terms) == ALLOWED
+    timing = Timing(500, 10_000)
+    assert new_account(2, timing) == Account(2, 10.0)
+    assert new_account(2, timing, drained=True) == Account(2, 0.0)
+    assert allowance(timing, Limits()) == ALLOWED
+
+
+def test_who_has_no_clock_may_take_as_long_as_it_takes() -> None:
+    allowed = allowance(Timing(UNTIMED_MS), Limits())
+    found = verdict(chose(0, own_s=1e6), 1, lambda _: None, FULL, allowed)
+    assert (found.choice, found.account) == (0, FULL)
 
 
 @pytest.mark.parametrize(("index", "counts"), [(-1, False), (0, True), (4, True), (5, False)])

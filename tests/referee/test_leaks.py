@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from arena.referee import ArenaError, MatchSpec, Terms, Timing, play_match, write
-from arena.sandbox import Box, Limits, ProcessSandbox, Program, SandboxError
-from tests.inside import InsideSandbox, Peer, Script
+from arena.sandbox import Box, InsideSandbox, Limits, Peer, ProcessSandbox, Program, SandboxError, Script
 
 MATCHES = 200
 

@@ -33,8 +33,7 @@ from arena.referee import (
     verify,
     write,
 )
-from arena.sandbox import Box, Limits, Program
-from tests.inside import InsideSandbox, Peer, Script, replies
+from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script, replies
 
 KEY = bytes(31) + bytes([170])  # under which the match below has every fault that its bad bot can make
 

@@ -84,9 +84,8 @@ from arena.coup import (
     seat_counts,
     view,
 )
-from arena.referee import MatchSpec, Record, Terms, play_match, wire
-from arena.sandbox import Box, Limits, Program
-from tests.inside import InsideSandbox, Peer, Script
+from arena.referee import UNTIMED_MS, Fault, GameRecord, MatchSpec, Record, Terms, Timing, Watch, play_match, wire
+from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script
 
 RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
 Game = tuple[str, int, int, float]  # the ruleset's name, seats, seed, probability of a forfeit at each answer
@@ -760,6 +759,8 @@ def match(
     misbehave: Callable[[random.Random, dict[str, Any]], bytes | None],
     games: int = 1,
     rules: Ruleset = COUP,
+    timings: tuple[Timing, ...] = (),
+    watch: Watch | None = None,
 ) -> Played:
     """Play a match of bots that choose at random; bot 0 sends what `misbehave` returns instead where that isn't None.
 
@@ -793,12 +794,12 @@ def match(
     bots = tuple(f"secretive{number}" for number in range(seats))
     sandbox = InsideSandbox({name: script(number) for number, name in enumerate(bots)})
     seatings = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
-    spec = MatchSpec(0, bytes([seats]) * 32, bots, seatings, Terms(rules=rules, lives=1000))
+    spec = MatchSpec(0, bytes([seats]) * 32, bots, seatings, Terms(rules=rules, lives=1000), timings)
 
     def launch(number: int) -> Box:
         return sandbox.start(Program((bots[number],), Path()), Limits())
 
-    record = play_match(spec, launch).record
+    record = play_match(spec, launch, watch=watch).record
     return Played(spec, record, lines)
 
 
@@ -834,6 +835,11 @@ def rebuilt(played: Played) -> list[list[bytes]]:
 
 def without_clock(line: bytes) -> bytes:
     return re.sub(rb',"clock":\{[^}]*\}', b"", line)
+
+
+def clock_of(line: bytes) -> dict[str, int]:
+    clock: dict[str, int] = json.loads(line)["clock"]
+    return clock
 
 
 def well_behaved(_: random.Random, __: dict[str, Any]) -> None:
@@ -872,6 +878,49 @@ def test_a_match_sends_the_lines_that_these_tests_build_and_no_others(
         assert bot == 0 or "error" not in kinds
         got = [line for line, kind in zip(lines, kinds, strict=True) if kind in ("game_start", "request", "game_over")]
         assert list(map(without_clock, got)) == list(map(without_clock, expected[bot]))
+
+
+def test_a_bots_own_times_change_no_byte_of_anothers_lines() -> None:
+    """A person has no clock, which nobody else is told. The banks aside, of which the machine may take something."""
+    alike = match(3, garbled, games=2)
+    timings = (Timing(limit_ms=UNTIMED_MS, bank_ms=0), Timing(), Timing())
+    own = match(3, garbled, games=2, timings=timings)
+    for bot in (1, 2):
+        assert list(map(without_clock, own.lines[bot])) == list(map(without_clock, alike.lines[bot]))
+        assert {clock_of(line)["limit_ms"] for line in own.lines[bot] if b'"clock":{' in line} == {500}
+    assert {clock_of(line)["limit_ms"] for line in own.lines[0] if b'"clock":{' in line} == {UNTIMED_MS}
+    assert list(map(without_clock, own.lines[0][1:])) == list(map(without_clock, alike.lines[0][1:]))
+
+
+def test_who_looks_on_changes_no_byte_of_anybodys_lines() -> None:
+    """It is told of every fault, and nobody else is. It ends a match after a whole game."""
+
+    class Looks(Watch):
+        def __init__(self) -> None:
+            self.faults: list[Fault] = []
+            self.asks: list[Sequence[int]] = []
+            self.games: list[GameRecord] = []
+
+        def asked(self, bots: Sequence[int]) -> None:
+            self.asks.append(bots)
+
+        def faulted(self, fault: Fault) -> None:
+            self.faults.append(fault)
+
+        def game_over(self, game: GameRecord) -> bool:
+            self.games.append(game)
+            return len(self.games) < 2
+
+    watch = Looks()
+    unseen, watched = match(3, garbled, games=3), match(3, garbled, games=3, watch=watch)
+    for before, after in zip(unseen.lines, watched.lines, strict=True):
+        cut = next(place for place, line in enumerate(before) if b'"type":"game_start","game":2' in line)
+        assert list(map(without_clock, after[:-1])) == list(map(without_clock, before[:cut]))
+    assert watched.record.games == tuple(watch.games)
+    assert len(watch.games) == 2
+    assert watch.faults == [fault for game in watch.games for fault in game.faults]
+    assert watch.asks[0] == [0, 1, 2]
+    assert sum(map(len, watch.asks[1:])) == sum(len(game.words) for game in watch.games)
 
 
 def test_an_error_line_holds_nothing_but_the_offenders_own() -> None:

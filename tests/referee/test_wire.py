@@ -8,6 +8,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,7 @@ from arena.coup import (
     seat_counts,
     view,
 )
-from arena.referee import MatchSpec, Terms, hello, wire
+from arena.referee import UNTIMED_MS, MatchSpec, Terms, Timing, hello, wire
 from protocol.coup import Ruleset as WireRuleset
 from protocol.messages import Hello, parse_to_bot
 
@@ -389,6 +390,16 @@ def test_the_hello_is_what_the_models_allow(seats: int) -> None:
     assert (rules.start_coins, rules.two_player_starter_coins) == (2, 1)
     assert (rules.coup_cost, rules.assassinate_cost, rules.forced_coup) == (7, 3, 10)
     assert rules.turn_limit == (200 if seats <= 4 else 300)
+
+
+def test_a_bots_own_times_change_no_byte_of_anothers_hello() -> None:
+    bots = ("a", "b", "c")
+    spec = MatchSpec(0, bytes(32), bots, seatings=((0, 1, 2),))
+    own = replace(spec, timings=(Timing(), Timing(limit_ms=UNTIMED_MS, bank_ms=0), Timing()))
+    assert [hello(own, bot) == hello(spec, bot) for bot in range(3)] == [True, False, True]
+    message = parse_to_bot(hello(own, 1))
+    assert isinstance(message, Hello)
+    assert (message.limits.limit_ms, message.limits.bank_ms) == (UNTIMED_MS, 0)
 
 
 @pytest.mark.parametrize("name", [*PRESETS, *(f"random {number}" for number in range(500, 520))])

@@ -10,8 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import Box, Exit, Limits, ProcessSandbox, Program, ProgramError, Sandbox
-from tests.inside import InsideBox, InsideSandbox, Peer, Script, replies
+from arena.sandbox import (
+    Box,
+    Exit,
+    InsideBox,
+    InsideSandbox,
+    Limits,
+    Peer,
+    ProcessSandbox,
+    Program,
+    ProgramError,
+    Sandbox,
+    Script,
+    replies,
+)
 from tests.sandbox.talk import WAIT_S, close, descriptors, exit_of, kill, read_line, read_to_end
 
 

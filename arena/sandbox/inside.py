@@ -1,4 +1,4 @@
-"""Scripted programs over real pipes, so that tests of a referee need neither processes nor patches.
+"""Functions of this process behind real pipes: a person at the table, and the scripted programs of tests.
 
 Must not know what the bytes mean. A script is a function that gets a `Peer`, the program's side of the pipes, and runs
 in a thread. It may answer, talk garbage, stay silent, close its pipes or die; returning is exit code 0, an exception is
@@ -23,7 +23,11 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NoReturn
 
-from arena.sandbox import Box, Counted, Exit, Limits, Program, ProgramError, Sandbox, SandboxError, Spent, readable
+from arena.sandbox.box import Box, Counted, Exit, Program, ProgramError, Sandbox, SandboxError, Spent
+from arena.sandbox.limits import Limits
+from arena.sandbox.wait import readable
+
+__all__ = ["InsideBox", "InsideSandbox", "Peer", "Script", "replies"]
 
 JOIN_S = 2.0  # an interrupted script ends in under a millisecond; only one that computes for ever takes longer
 READ_BYTES = 65536  # what a pipe holds
@@ -99,6 +103,10 @@ class Peer:
     def spent(self) -> Spent:
         """What the program has spent, as one task."""
         return Spent(self.cpu_ns, self.waited_ns, self.sleeps, self.ready)
+
+    def wait_for(self, end: int) -> None:
+        """Wait until a descriptor of the script's own can be read."""
+        self._await(end, select.POLLIN)
 
     def wait(self) -> NoReturn:
         """Do nothing until the box is closed."""
@@ -220,7 +228,7 @@ class InsideBox(Box):
     def close(self) -> Exit:
         """Interrupt the script, join its thread, close the pipes.
 
-        Raises SandboxError when a script doesn't end (it computes for ever): the test is wrong, not the referee.
+        Raises SandboxError when a script doesn't end (it computes for ever).
         """
         if self._kill >= 0:
             self._kill = _close(self._kill)
@@ -247,7 +255,7 @@ class InsideSandbox(Sandbox):
     """Start scripts by name; `boxes` lists all that were started, so that a test can see whether they were closed."""
 
     name = "inside"
-    note = "inside: scripted programs in threads of this process; for tests"
+    note = "inside: functions in threads of this process"
 
     def __init__(self, scripts: Mapping[str, Script], tells_waits: bool = False, freezes: bool = False) -> None:
         self._tells_waits, self._freezes = tells_waits, freezes
