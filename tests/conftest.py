@@ -22,6 +22,7 @@ from hypothesis import HealthCheck, settings
 
 from arena.coup import COUP, FIELDS, PRESETS, Ruleset, changed, plain
 from arena.sandbox import ISOLATING, PR_SET_CHILD_SUBREAPER, become_subreaper, why_not
+from tests.chromium import Reader, chromium, why_no_chromium
 from tests.disk import small_disk
 from tests.place import Place
 from tests.postgres import Postgres, postgres, why_no_postgres
@@ -40,6 +41,8 @@ TOGETHER = (
     re.compile(r"red_team/test_attacks\.py::.*-(bubblewrap|docker)-"),
     # Plain programs that attack are one user's, and one of them kills all that this user has.
     re.compile(r"red_team/test_(?:attacks|channels|interrupted)()\.py"),
+    # One browser serves all tests of a module.
+    re.compile(r"page/test_(browser)\.py"),
     # They stop and kill an engine of their own.
     re.compile(r"test_docker_box\.py::test_(a_daemon)_that"),
 )
@@ -153,6 +156,22 @@ def postgres_server() -> Iterator[Postgres]:
 def postgres_url(postgres_server: Postgres) -> str:
     """Give the URL of an empty database of its own."""
     return postgres_server.create(f"test{next(DATABASES)}")
+
+
+@pytest.fixture(scope="module")  # for longer it would keep its event loop from other tests
+def browser() -> Iterator[Any]:
+    """Give a browser, or skip."""
+    demand("chromium", why_no_chromium())
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def reader(browser: Any) -> Iterator[Reader]:
+    """Give what opens pages; at the end, no page may have asked the network or complained."""
+    reader = Reader(browser)
+    yield reader
+    reader.close()
 
 
 @pytest.fixture(scope="session")

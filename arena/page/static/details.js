@@ -82,7 +82,7 @@ export class Claims {
       { class: "panel claims-panel", "aria-labelledby": "claims-title" },
       h("h2", { id: "claims-title" }, "Claims and odds"),
       this.looker,
-      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": "claims-title" }, this.table),
+      h("div", { class: "scroll", tabindex: "0", role: "group", "aria-labelledby": "claims-title" }, this.table),
     );
   }
 
@@ -157,7 +157,7 @@ export class Stderr {
 }
 
 function output({ text }) {
-  return h("pre", { tabindex: "0", role: "region", "aria-label": "standard error" }, plain(text, true));
+  return h("pre", { tabindex: "0", role: "group", "aria-label": "standard error" }, plain(text, true));
 }
 
 /** The games of a match with their ends, as links; `rows`: { href, game, winner, turns, reason, current }. */

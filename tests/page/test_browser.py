@@ -1,0 +1,605 @@
+"""The page in a browser: what its reader sees, and does with mouse, keyboard, phone and screen reader.
+
+Every test holds that the page asked nothing of the network and wrote nothing to the console (see Reader.close).
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.page import page
+from tests.chromium import Reader
+from tests.page.samples import sample
+
+HOSTILE = '</script><img src=x onerror="alert(1)">\u202eevil\x1b[31m\ud800&amp;'
+CARDS = ("Ambassador", "Assassin", "Captain", "Contessa", "Duke")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder of this module's pages."""
+    return tmp_path_factory.mktemp("pages")
+
+
+@pytest.fixture(scope="module")
+def match() -> dict[str, Any]:
+    """Give the match that most tests read."""
+    return sample(bots=("honest", "mybot", "bluffer", "turtle"))
+
+
+@pytest.fixture(scope="module")
+def path(folder: Path, match: dict[str, Any]) -> Path:
+    """Give the page of that match and of another."""
+    path = folder / "page.html"
+    other = {**sample("reformation-inquisitor", 5, 2), "match": 3}
+    path.write_text(page([match, other], "A match of four"), "utf-8")
+    return path
+
+
+@pytest.fixture
+def look(reader: Reader, path: Path) -> Callable[..., Any]:
+    """Give a function that opens the page at a link."""
+    return lambda hash_="", **options: reader.open(path, hash_, **options)
+
+
+def expect(locator: Any) -> Any:
+    """Wait until what is said of an element is so."""
+    from playwright.sync_api import expect
+
+    return expect(locator)
+
+
+def text(page: Any, selector: str) -> str:
+    """Return what the first element that fits says, without what cuts names off from the text around them."""
+    said: str = page.locator(selector).first.inner_text()
+    return re.sub("[\u2068\u2069]", "", said)
+
+
+def where(page: Any) -> tuple[str, str]:
+    """Return which moment the page shows: its turn, and what happened."""
+    return text(page, ".turn-text"), text(page, ".sentence")
+
+
+def button(page: Any, name: str) -> Any:
+    return page.get_by_role("button", name=name, exact=True)
+
+
+def choice(page: Any, name: str) -> Any:
+    return page.get_by_role("combobox", name=name, exact=True)
+
+
+def press(page: Any, key: str, times: int = 1) -> None:
+    """Press a key, many times at the cost of one."""
+    page.evaluate(
+        "([key, times]) => { for (let time = 0; time < times; time++)"
+        " document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true })); }",
+        [key, times],
+    )
+
+
+def at(page: Any) -> int:
+    """Return the index of the moment that is shown."""
+    return int(page.get_by_role("slider").input_value())
+
+
+# ---------------------------------------------------------------- what is shown
+
+
+def test_the_page_opens_with_the_deal_of_the_first_game(look: Callable[..., Any], match: dict[str, Any]) -> None:
+    """All cards, coins and names are there."""
+    page = look()
+    start = match["games"][0]["start"]
+    first = match["bots"][match["games"][0]["seating"][start["actor"]]]
+    assert where(page) == ("Game 0", f"The cards are dealt; {first} begins")
+    for seat, place in enumerate(page.locator(".seat").all()):
+        assert place.locator(".who .name").inner_text() == match["bots"][match["games"][0]["seating"][seat]]
+        assert place.locator(".count").inner_text() == str(start["coins"][seat])
+        assert [card.lower() for card in place.locator(".role-name").all_inner_texts()] == start["hands"][seat]
+
+
+def test_seats_stand_clockwise_around_the_stage(look: Callable[..., Any]) -> None:
+    """The upper row from the left, the lower one from the right."""
+    boxes = [place.bounding_box() for place in look().locator(".seat").all()]
+    assert boxes[0]["x"] < boxes[1]["x"]
+    assert boxes[2]["x"] > boxes[3]["x"]
+    assert boxes[0]["y"] == boxes[1]["y"] < boxes[2]["y"] == boxes[3]["y"]
+
+
+def test_each_moment_shows_what_happened_and_whose_coins_changed(look: Callable[..., Any]) -> None:
+    """Source: the first turns of the game, whose moves are the sample's."""
+    page = look("#game=0&turn=1")
+    seen = [where(page)]
+    while at(page) < 9:
+        page.keyboard.press("ArrowRight")
+        seen.append(where(page))
+    assert len(set(seen)) == len(seen)
+    assert page.locator(".change").count() > 0 or any("challenges" in sentence for _, sentence in seen)
+
+
+def test_a_seats_knowledge_hides_the_cards_of_others(look: Callable[..., Any], match: dict[str, Any]) -> None:
+    """Nothing that the page shows of the others tells their cards, once the truth is off."""
+    page = look("#game=0&turn=1&seat=1")
+    button(page, "Truth").click()
+    for seat, place in enumerate(page.locator(".seat").all()):
+        names = place.locator(".card .role-name").all_inner_texts()
+        assert len(names) == (2 if seat == 1 else 0)
+        assert place.locator(".card.back").count() == (0 if seat == 1 else 2)
+        assert place.locator(".meters li.true").count() == 0
+    assert page.locator(".honest, .bluffed").count() == len(
+        page.locator(".claims-panel td.number", has_text="own").all()
+    )
+
+
+def test_the_truth_stands_beside_what_the_seat_thought_likely(look: Callable[..., Any], match: dict[str, Any]) -> None:
+    """The roles that a player has in truth are framed among the odds."""
+    page = look("#game=0&seat=1")
+    for seat, hand in enumerate(match["games"][0]["start"]["hands"]):
+        framed = page.locator(".seat").nth(seat).locator(".meters li.true .role").all_inner_texts()
+        assert framed == ([] if seat == 1 else sorted({card.capitalize()[:2] for card in hand}))
+        assert page.locator(".seat").nth(seat).locator(".meters li").count() == (0 if seat == 1 else 5)
+
+
+def test_each_claim_has_its_odds_and_its_truth(look: Callable[..., Any], match: dict[str, Any]) -> None:
+    """At the end of a game, a row for every claim of it."""
+    page = look("#game=0&turn=999")
+    events = [event for step in match["games"][0]["steps"] for event in step["events"]]
+    claims = [event for event in events if "claim" in event or event["event"] == "block"]
+    rows = page.locator(".claims-panel tbody tr")
+    assert rows.count() == len(claims)
+    for row in rows.all():
+        cells = row.locator("td").all_inner_texts()
+        assert re.fullmatch(r"\d+ %\s*", cells[2])
+        assert cells[3] in ("true", "bluff")
+        assert cells[4] in ("not challenged", "proven", "not proven", "open")
+
+
+def test_answers_times_faults_and_standard_error_stand_beside_their_turn(
+    look: Callable[..., Any], match: dict[str, Any]
+) -> None:
+    """Source: the sample's first step, which has a fault, and its standard error of turn 2."""
+    page = look("#game=0&turn=1")
+    step = match["games"][0]["steps"][0]
+    row = page.locator(".answers tbody tr").first
+    assert row.locator(".fault-code").inner_text() == "timeout"
+    assert f"{step['given'][0][2]} µs" in row.inner_text()
+    assert "Nothing was written in turn 1." in text(page, ".stderr")
+    page.goto(f"{page.url.split('#')[0]}#game=0&turn=2")
+    assert page.locator(".stderr pre").inner_text() == "turn 2: I think"
+    writer = match["bots"][match["games"][0]["seating"][2]]
+    assert text(page, ".stderr figcaption") == f"{writer} · turn 2"
+
+
+def test_marks_stand_where_things_happened(look: Callable[..., Any], match: dict[str, Any]) -> None:
+    """One for each step with a challenge, a loss, a fault."""
+    page = look("#game=0")
+    steps = match["games"][0]["steps"]
+
+    def with_event(*words: str) -> int:
+        return sum(any(event["event"] in words for event in step["events"]) for step in steps)
+
+    assert page.locator(".lanes .mark.challenge").count() == with_event("challenge")
+    assert page.locator(".lanes .mark.loss").count() == with_event("lost", "forfeit")
+    assert page.locator(".lanes .mark.fault").count() == 1
+    assert page.locator(".lanes .mark.stderr").count() == len(match["games"][0]["stderr"])
+
+
+def test_the_end_says_who_won(look: Callable[..., Any], match: dict[str, Any]) -> None:
+    """Source: the game's result."""
+    page = look("#game=1&turn=999")
+    game = match["games"][1]
+    assert text(page, ".won") == f"{match['bots'][game['seating'][game['winner']]]} wins: last standing"
+
+
+@pytest.mark.parametrize(("preset", "seats"), [("duel", 2), ("treason", 3), ("andy", 4), ("blog", 6), ("coup", 10)])
+def test_every_moment_of_other_games_is_shown(reader: Reader, tmp_path: Path, preset: str, seats: int) -> None:
+    """Other rules, other tables; as all cards, and as a seat knows them."""
+    match = sample(preset, seats, 1)
+    (tmp_path / "page.html").write_text(page([match], preset), "utf-8")
+    shown = reader.open(tmp_path / "page.html")
+    for _ in range(2):
+        press(shown, "Home")
+        press(shown, "ArrowRight", len(match["games"][0]["steps"]))
+        assert shown.locator(".won").count() == 1
+        assert "undefined" not in shown.locator("body").inner_text()
+        press(shown, "v")
+
+
+# ---------------------------------------------------------------- every control
+
+
+def test_every_control_does_what_it_says(look: Callable[..., Any]) -> None:
+    """And there are no others: whoever adds one adds it here."""
+    page = look()
+    used = set()
+
+    def push(name: str) -> None:
+        used.add(name)
+        button(page, name).click()
+
+    push("a step on")
+    assert at(page) == 1
+    push("a step back")
+    assert at(page) == 0
+    push("next mark")
+    marked = at(page)
+    assert marked > 0
+    push("next mark")
+    push("previous mark")
+    assert at(page) == marked
+    push("to the end")
+    assert page.locator(".won").count() == 1
+    push("to the deal")
+    assert at(page) == 0
+
+    used |= {"speed", "pause"}
+    choice(page, "speed").select_option("very fast")
+    push("play")
+    expect(page.get_by_role("slider")).to_have_value("2")
+    push("pause")
+    assert button(page, "play").is_visible()
+
+    push("next game")
+    assert choice(page, "game").input_value() == "1"
+    push("previous game")
+    assert choice(page, "game").input_value() == "0"
+    used |= {"game", "match", "whose cards are shown"}
+    choice(page, "game").select_option(index=2)
+    assert where(page)[0] == "Game 2"
+    choice(page, "whose cards are shown").select_option(index=3)
+    assert page.locator(".seat.own").count() == 1
+    push("Truth")
+    assert button(page, "Truth").get_attribute("aria-pressed") == "false"
+    choice(page, "match").select_option(index=1)
+    assert page.locator(".seat").count() == 5
+
+    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    push("dark or light")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
+    push("help")
+    used.add("Close")
+    button(page, "Close").click()
+    assert not page.get_by_role("dialog").is_visible()
+
+    page.get_by_role("slider").fill("3")
+    assert at(page) == 3
+    page.locator("summary").click()
+    page.locator(".results a").last.click()
+    assert where(page)[0] == "Game 1"
+    page.locator(".log a").nth(2).click()
+    assert at(page) > 0
+    page.keyboard.press("End")
+    page.locator(".claims-panel a").last.click()
+    assert page.locator(".claims-panel tr.now").count() == 1
+
+    names = page.locator("button, select").evaluate_all("all => all.map(one => one.ariaLabel ?? one.textContent)")
+    assert set(names) == used - {"pause"}
+
+
+def test_every_key_of_the_help_does_what_it_says(look: Callable[..., Any]) -> None:
+    """The table of keys is the page's own."""
+    page = look()
+    press = page.keyboard.press
+    press("?")
+    keys = page.get_by_role("dialog").locator("kbd").all_inner_texts()
+    press("Escape")
+    assert keys == ["→", "←", "Shift →", "Shift ←", "n", "p", "Home", "End", "Space", "j", "k", "v", "t", "d", "?"]
+
+    press("ArrowRight")
+    press("ArrowRight")
+    press("ArrowLeft")
+    assert at(page) == 1
+    press("Shift+ArrowRight")
+    assert where(page)[0].startswith("Turn 2 ")
+    press("Shift+ArrowLeft")
+    assert where(page)[0].startswith("Turn 1 ")
+    press("n")
+    marked = at(page)
+    press("n")
+    press("p")
+    assert at(page) == marked
+    press("End")
+    assert page.locator(".won").count() == 1
+    press("Home")
+    assert at(page) == 0
+    press("Space")
+    assert button(page, "pause").is_visible()
+    press("Space")
+    assert button(page, "play").is_visible()
+    press("j")
+    assert where(page)[0] == "Game 1"
+    press("k")
+    assert where(page)[0] == "Game 0"
+    press("v")
+    assert page.locator(".seat").nth(0).evaluate("one => one.classList.contains('own')")
+    press("t")
+    assert button(page, "Truth").get_attribute("aria-pressed") == "false"
+    before = page.locator("html").get_attribute("data-theme")
+    press("d")
+    assert page.locator("html").get_attribute("data-theme") != before
+
+
+def test_v_looks_through_each_seat_in_turn(look: Callable[..., Any]) -> None:
+    """All cards, four seats, all cards."""
+    page = look()
+    seen = []
+    for _ in range(5):
+        page.keyboard.press("v")
+        seen.append(choice(page, "whose cards are shown").input_value())
+    assert seen == ["0", "1", "2", "3", ""]
+
+
+def test_playing_ends_with_the_game(look: Callable[..., Any]) -> None:
+    """And begins anew with the deal when it is asked for at the end."""
+    page = look("#game=0&turn=999")
+    choice(page, "speed").select_option("very fast")
+    last = at(page)
+    page.keyboard.press("ArrowLeft")
+    button(page, "play").click()
+    expect(page.get_by_role("slider")).to_have_value(str(last))
+    button(page, "play").click()
+    assert at(page) < last
+
+
+def test_keys_that_a_control_needs_are_left_to_it(look: Callable[..., Any]) -> None:
+    """A space on a button presses it, a letter in a list of choices finds one, Ctrl is the browser's."""
+    page = look()
+    button(page, "a step on").focus()
+    page.keyboard.press("Space")
+    assert (at(page), button(page, "play").is_visible()) == (1, True)
+    choice(page, "game").focus()
+    page.keyboard.press("j")
+    page.keyboard.press("Control+j")
+    assert where(page)[0] != "Game 1"
+
+
+# ---------------------------------------------------------------- links
+
+
+def test_a_link_leads_to_its_moment(look: Callable[..., Any], match: dict[str, Any]) -> None:
+    """A game, a turn, a step of it, and a seat."""
+    page = look("#game=1&turn=3&seat=2")
+    assert where(page)[0].startswith("Turn 3 ")
+    assert choice(page, "game").input_value() == "1"
+    assert choice(page, "whose cards are shown").input_value() == "2"
+    page.goto(f"{page.url.split('#')[0]}#match=3&game=1&turn=2")
+    assert page.locator(".seat").count() == 5
+
+
+def test_the_address_is_a_link_to_what_is_shown(look: Callable[..., Any]) -> None:
+    """So it can be copied at any moment."""
+    page = look("#game=1&turn=2")
+    page.keyboard.press("v")
+    page.keyboard.press("ArrowRight")
+    shown = where(page), at(page)
+    page.wait_for_url(re.compile("seat=0"))
+    again = look(f"#{page.url.split('#')[1]}")
+    assert (where(again), at(again)) == shown
+    assert choice(again, "whose cards are shown").input_value() == "0"
+
+
+def test_back_leads_to_the_moment_before_a_link_was_followed(look: Callable[..., Any]) -> None:
+    """Links of the log are links of the browser."""
+    page = look("#game=0&turn=2")
+    before = where(page)
+    page.locator(".log a").nth(8).click()
+    assert where(page) != before
+    page.go_back()
+    expect(page.locator(".turn-text")).to_contain_text(before[0].split(" · ")[0])
+
+
+@pytest.mark.parametrize(
+    "hash_",
+    [
+        "#",
+        "#game=99&turn=2",
+        "#game=-1",
+        "#game=x&turn=1e9&seat=99",
+        "#turn=99999999999999999999",
+        "#%ff&&==",
+        "#seat=4",
+    ],
+)
+def test_a_link_to_what_there_is_not_leads_to_what_there_is(look: Callable[..., Any], hash_: str) -> None:
+    """Somebody typed it, or the page was made anew."""
+    page = look(hash_)
+    assert page.locator(".seat").count() == 4
+    assert where(page)[1]
+
+
+# ---------------------------------------------------------------- what strangers wrote
+
+
+@pytest.fixture(scope="module")
+def hostile(folder: Path) -> Path:
+    """Give a page whose bots have names, output and faults that want to be more than text."""
+    match = sample(games=1, bots=[HOSTILE, "א" * 40, "x" * 40, "{seat} $& <b>"])
+    for entry in match["games"][0]["stderr"]:
+        entry["text"] = f"first\n{HOSTILE}\n\tlast"
+    match["games"][0]["strays"] = [[0, HOSTILE, 3]]
+    path = folder / "hostile.html"
+    path.write_text(page([match], HOSTILE), "utf-8")
+    return path
+
+
+def test_what_strangers_wrote_is_shown_as_text(reader: Reader, hostile: Path) -> None:
+    """No element comes of it, no script runs, and what can't be seen is told by an escape."""
+    page = reader.open(hostile, "#game=0&turn=2")
+    assert page.locator("img").count() == 0
+    assert page.locator("b").count() == 0
+    said = page.locator(".stderr pre").inner_text()
+    assert said.startswith("first\n</script><img src=x onerror")
+    assert "\\u202eevil\\x1b[31m\\ud800&amp;\n\tlast" in said
+    for name in page.locator(".who .name").all_inner_texts():
+        assert not re.search("[\u202e\x1b\ud800]", name)
+    press(page, "ArrowRight", int(page.get_by_role("slider").get_attribute("max")))
+    assert page.locator(".won").count() == 1
+    assert page.locator("img").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_script_that_gets_into_the_page_does_not_run(look: Callable[..., Any], reader: Reader) -> None:
+    """Content-Security-Policy: neither inline, nor as an attribute, nor from anywhere."""
+    page = look()
+    page.evaluate(
+        """() => {
+          window.ran = [];
+          const script = document.createElement("script");
+          script.textContent = "ran.push('inline')";
+          document.body.append(script);
+          const html = "<img src='data:,' onerror='ran.push(1)'><p style='color:red' id=p>x";
+          document.body.insertAdjacentHTML("beforeend", html);
+          const image = new Image();
+          image.src = "https://example.com/x.png";
+        }"""
+    )
+    assert page.evaluate("ran") == []
+    assert page.evaluate("getComputedStyle(document.getElementById('p')).color") != "rgb(255, 0, 0)"
+    assert len(reader.wrong) >= 3
+    assert all("Content Security Policy" in line for line in reader.wrong)
+    reader.wrong.clear()
+    reader.asked = [url for url in reader.asked if url.startswith("file:")]
+
+
+# ---------------------------------------------------------------- without JavaScript
+
+
+def test_without_javascript_the_page_says_what_it_is_and_tells_the_games(
+    reader: Reader, path: Path, match: dict[str, Any]
+) -> None:
+    """Each game as text, in the words of the terminal."""
+    page = reader.open(path, java_script_enabled=False)
+    assert "recorded games of Coup" in page.locator("noscript, main").first.inner_text()
+    assert page.locator("details").count() == 5
+    page.locator("summary").first.click()
+    told = page.locator("details pre").first.inner_text()
+    assert "Turn 1: " in told
+    assert told.count("Turn ") == match["games"][0]["turns"]
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_without_javascript_too_strangers_write_text(reader: Reader, hostile: Path) -> None:
+    """Names stand in the text of the games."""
+    page = reader.open(hostile, java_script_enabled=False)
+    assert page.locator("img, b").count() == 0
+    assert "onerror=" in page.locator("main").inner_text()
+
+
+# ---------------------------------------------------------------- phones, dark and light, keyboard, screen readers
+
+
+@pytest.mark.parametrize("width", [320, 360, 900])
+def test_the_page_is_as_wide_as_the_screen(look: Callable[..., Any], width: int) -> None:
+    """Nothing is cut off at the side, and all that is to be pressed is large enough for a finger."""
+    page = look("#game=0&turn=4&seat=1", width=width, height=740)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    for control in page.locator("button:visible, select:visible").all():
+        box = control.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert min(box["width"], box["height"]) >= 32
+
+
+def test_on_a_phone_a_sentence_and_the_keys_are_on_the_first_screen(look: Callable[..., Any]) -> None:
+    """The bar stays at the bottom, and the game can be played without scrolling."""
+    page = look("#game=0&turn=4", width=360, height=640, has_touch=True, is_mobile=True)
+    before = where(page)
+    button(page, "a step on").tap()
+    assert where(page) != before
+    sentence = page.locator(".sentence").bounding_box()
+    bar = page.locator(".controls").bounding_box()
+    assert sentence["y"] + sentence["height"] < bar["y"]
+    assert bar["y"] + bar["height"] <= 640
+
+
+def test_dark_and_light_follow_the_system(look: Callable[..., Any]) -> None:
+    """Until the reader says otherwise."""
+    colours = {
+        scheme: look(color_scheme=scheme).evaluate("getComputedStyle(document.body).backgroundColor")
+        for scheme in ("dark", "light")
+    }
+    assert (
+        sum(map(int, re.findall(r"\d+", colours["dark"])))
+        < 150
+        < 600
+        < sum(map(int, re.findall(r"\d+", colours["light"])))
+    )
+
+
+def test_the_keyboard_alone_reaches_every_control(look: Callable[..., Any]) -> None:
+    """Tab goes through all that can be pressed, and what has the focus is framed."""
+    page = look("#game=0&turn=2")
+    reached = []
+    for _ in range(25):
+        page.keyboard.press("Tab")
+        reached.append(
+            page.evaluate(
+                "[document.activeElement.ariaLabel ?? document.activeElement.textContent,"
+                " getComputedStyle(document.activeElement).outlineStyle]"
+            )
+        )
+    names = [name for name, _ in reached]
+    assert names[:5] == ["match", "game", "next game", "whose cards are shown", "dark or light"]
+    assert {style for _, style in reached} == {"solid"}
+    page.get_by_role("slider").focus()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.ariaLabel") == "to the deal"
+    page.keyboard.press("Enter")
+    assert at(page) == 0
+
+
+def test_a_screen_reader_is_told_of_each_step(look: Callable[..., Any]) -> None:
+    """The line that is read out, the slider's text, the step in the list, and cards by name."""
+    page = look("#game=0&turn=1")
+    page.keyboard.press("ArrowRight")
+    turn, sentence = where(page)
+    for said in (
+        page.locator("[aria-live]").inner_text(),
+        page.get_by_role("slider").get_attribute("aria-valuetext"),
+    ):
+        assert re.sub("[\u2068\u2069]", "", said) == f"{turn}: {sentence}"
+    assert page.locator("[aria-current=step]").count() == 1
+    page.keyboard.press("v")
+    assert "a hidden card" in page.locator(".seat").nth(2).text_content()
+    assert page.get_by_role("img").count() > 0
+    assert page.get_by_role("main").count() == 1
+
+
+@pytest.fixture(scope="module")
+def axe() -> Callable[[Any], list[str]]:
+    """Give a function that returns what axe-core finds in a page."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe()
+
+    def run(page: Any) -> list[str]:
+        violations = found.run(page).response["violations"]
+        return [f"{one['impact']}: {one['id']}: {one['nodes'][0]['html'][:200]}" for one in violations]
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("scheme", "hash_", "width"),
+    [
+        ("light", "#game=0&turn=4&seat=1", 1280),
+        ("dark", "#game=1&turn=5&seat=1", 360),
+        ("dark", "#match=3&game=0&turn=999", 1280),  # sides, an inquisitor, the end of a game
+    ],
+)
+def test_axe_finds_nothing(
+    look: Callable[..., Any], axe: Callable[[Any], list[str]], scheme: str, hash_: str, width: int
+) -> None:
+    """Contrast, names, roles, order: the rules of axe-core."""
+    page = look(hash_, color_scheme=scheme, width=width)
+    page.locator("summary").click()
+    assert axe(page) == []
+
+
+def test_axe_finds_nothing_in_the_help(look: Callable[..., Any], axe: Callable[[Any], list[str]]) -> None:
+    """A dialog over the page."""
+    page = look()
+    page.keyboard.press("?")
+    assert axe(page) == []
