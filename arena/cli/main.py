@@ -15,6 +15,7 @@ from arena.cli.out import note
 from arena.cli.replay import replay
 from arena.cli.rules import rules
 from arena.cli.run import run
+from arena.cli.stats import stats
 from arena.cli.verify import verify
 
 
@@ -63,5 +64,5 @@ def cli() -> None:
     """Play bot programs against each other at the card game Coup."""
 
 
-for command in (run, check, replay, ladder, verify, rules, odds, doctor, sandbox):
+for command in (run, check, replay, stats, ladder, verify, rules, odds, doctor, sandbox):
     cli.add_command(command)

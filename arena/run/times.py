@@ -19,6 +19,11 @@ class Times:
         """Count some more."""
         self._counts.update(round(math.log(max(1, time)) * _STEPS) for time in times_us)
 
+    @property
+    def count(self) -> int:
+        """Return the number of requests."""
+        return self._counts.total()
+
     def quantile_ms(self, share: float) -> float | None:
         """Return the time that this share of the requests took at most, in ms; None if there are none."""
         left = share * self._counts.total()

@@ -1,0 +1,150 @@
+"""The command `arena stats`: what bots do, counted from records."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from arena.cli.out import counted, note, progress, reason, refuse, show, write
+
+if TYPE_CHECKING:
+    from arena.stats import Answer, Fold, Profile
+
+
+@click.command()
+@click.argument("paths", metavar="DIR|RECORD...", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--bot", metavar="NAME", help="Tell all about this bot.  [all bots in short]")
+@click.option(
+    "--compare",
+    metavar="DIR|RECORD",
+    type=click.Path(path_type=Path),
+    help="Tell what differs from the records before, such as those of the version before.",
+)
+@click.option(
+    "--with", "other", metavar="NAME", help="The bot to compare with, of the same records, or of those of --compare."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+@click.option(
+    "--json-schema",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda *given: _show_schema(*given),
+    help="Print the JSON schema of that object.",
+)
+@click.option("--csv", "as_csv", is_flag=True, help="Print all rates as CSV on stdout, one a line.")
+def stats(
+    paths: tuple[Path, ...], bot: str | None, compare: Path | None, other: str | None, as_json: bool, as_csv: bool
+) -> None:
+    """Tell what bots do: how often they win, bluff, challenge and block, whom they attack, how long they think.
+
+    DIR is a run's folder. All cards are known here, so a bluff counts as one whether it was called or not.
+
+    \b
+    arena stats NEW --compare OLD --bot mybot     what a change of mybot changed
+    arena stats RUN --bot mybot --with mybot-2    two bots of one run
+    """
+    if not paths:
+        refuse("name a run's folder or a record, as arena run prints it at its end")
+    if as_json and as_csv:
+        refuse("--json and --csv are two forms of one answer: give one of them")
+    if other is not None and bot is None:
+        refuse("--with names the bot to compare with: add --bot NAME, the bot that is compared")
+    now = _counted(paths)
+    before = now if compare is None and other is not None else None if compare is None else _counted([compare])
+    told = _told(now, before, bot, other)
+    if as_json:
+        from arena.stats import to_line
+
+        write(to_line(told))
+    elif as_csv:
+        from arena.stats import to_csv
+
+        write(to_csv(told))
+    else:
+        from arena.cli import stats_tables
+
+        show(*stats_tables.parts(told, full=bot is not None), widest=stats_tables.WIDEST)
+    left_out = len(now.records.left_out) + (0 if before is None else len(before.records.left_out))
+    sys.exit(1 if left_out else 0)
+
+
+def _counted(paths: Sequence[Path]) -> "Answer":
+    """Return what the records hold; say which can't be read. Exits with 2 where none can."""
+    from arena.run import KeptError, records_at
+    from arena.stats import Fold, answer
+
+    try:
+        files = list({file.resolve(): file for path in paths for file in records_at(path)}.values())
+    except (KeptError, OSError) as problem:
+        refuse(reason(problem) if isinstance(problem, OSError) else str(problem))
+    fold = Fold()
+    left_out: list[str] = []
+    seen = 0
+
+    def line() -> str:
+        return f"{seen} of {counted(len(files), 'record')} read, {fold.games} games"
+
+    with progress(line, line) as tell:
+        for seen, file in enumerate(files, start=1):
+            problem_there = _add(fold, file)
+            if problem_there is not None:
+                left_out.append(problem_there)
+            tell()
+    if not fold.records:
+        more = f"; and {counted(len(left_out) - 1, 'file')} more can't be read" if len(left_out) > 1 else ""
+        refuse(f"{left_out[0]}{more}")
+    for each in left_out:
+        note(f"left out: {each}")
+    return answer(fold, [str(path) for path in paths], left_out)
+
+
+def _add(fold: "Fold", file: Path) -> str | None:
+    """Count the record in a file, or return why it can't be."""
+    from arena.referee import RecordError
+    from arena.run import KeptError, record_at
+
+    try:
+        fold.add(record_at(file))
+    except KeptError as problem:
+        return str(problem)
+    except RecordError as problem:
+        return f"{file}: {problem}"
+    return None
+
+
+def _told(now: "Answer", before: "Answer | None", bot: str | None, other: str | None) -> "Answer":
+    """Return the answer with the bots that were asked for. Exits with 2 for one that isn't there."""
+    from arena.stats import with_comparison
+
+    bots = now.bots if bot is None else [_named(now, bot)]
+    if before is None:
+        return now.model_copy(update={"bots": bots})
+    names = {each.bot for each in before.bots}
+    pairs = [(each, _named(before, other or each.bot)) for each in bots if bot is not None or each.bot in names]
+    if not pairs:
+        refuse(f"no bot plays in both {_where(now)} and {_where(before)}; name two: --bot NAME --with NAME-BEFORE")
+    return with_comparison(now, before, pairs)
+
+
+def _named(told: "Answer", name: str) -> "Profile":
+    found = {each.bot: each for each in told.bots}
+    if name not in found:
+        known = ", ".join(found)
+        refuse(f'no bot called "{name}" plays in {_where(told)}; there are {known}')
+    return found[name]
+
+
+def _where(told: "Answer") -> str:
+    return ", ".join(told.records.paths)
+
+
+def _show_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    """Print the schema of what --json prints, and exit."""
+    if wanted and not context.resilient_parsing:
+        from arena.stats import schema_text
+
+        write(schema_text())
+        context.exit()

@@ -1,0 +1,332 @@
+"""What `arena stats --json` prints, as models, and its JSON schema. Tables, CSV and pages show the same object.
+
+A field that is added leaves VERSION as it is; one that goes or changes its meaning raises it.
+"""
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from arena.run import Times
+from arena.stats.fold import ALL, LOSSES, Counted, Fold
+from arena.stats.tally import Tally
+
+__all__ = [
+    "SECTIONS",
+    "Answer",
+    "Difference",
+    "Profile",
+    "Rate",
+    "Records",
+    "Took",
+    "answer",
+    "rates_of",
+    "schema_text",
+    "to_csv",
+    "to_line",
+]
+
+VERSION: Literal[1] = 1
+_DIGITS = 4  # of a share
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=0)]
+Interval = tuple[float, float]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+
+class Rate(_Part):
+    """A share, with the numbers that it is of."""
+
+    count: float = Field(ge=0, description="whole but for wins: a draw is 1/k of a win for each of k survivors")
+    of: Count = Field(description="at least 1: what never came up is left out")
+    share: Share
+    share_95: Interval = Field(
+        description="95 % interval (Wilson's); from 10 matches on for as many independent cases as matches vary by"
+    )
+
+
+Rates = dict[str, Rate]
+
+
+class Took(_Part):
+    """What requests took, in ms of the clock that was charged."""
+
+    requests: Count
+    median_ms: float
+    p99_ms: float
+
+
+class Turns(_Part):
+    """Numbers of turns."""
+
+    games: Count
+    median: Count
+    p10: Count
+    p90: Count
+    most: Count
+
+
+class Profile(_Part):
+    """What a bot did. The descriptions of its sections are in `SECTIONS`, too."""
+
+    bot: str
+    games: Count
+    matches: Count
+    won: Rates = Field(title="games won", description="of its games")
+    won_by_seat: Rates = Field(title="games won, by seat", description="of its games in that seat, from 0")
+    won_by_left: Rates = Field(
+        title="games won, by players left", description="of its games in which so many were left, it among them"
+    )
+    actions: Rates = Field(title="actions", description="of its turns")
+    done: Rates = Field(
+        title="actions that took effect",
+        description="of its actions of that kind, but those with which the game ended before their effect",
+    )
+    bluffs: Rates = Field(title="bluffs", description="of its claims of that role, to act or to block")
+    called: Rates = Field(title="claims called", description="of its claims of that role, those that were challenged")
+    caught: Rates = Field(title="bluffs called", description="of its bluffs of that role, those that were challenged")
+    challenges: Rates = Field(
+        title="challenges",
+        description="made: of the claims that it was asked about; of_lies, of_truths: of the lies and the truths among "
+        "them; right: of its challenges, those of a lie. Each counts, also where another's counted in the game",
+    )
+    blocks: Rates = Field(
+        title="blocks",
+        description="made: of the actions that it was asked about; as_target: of those that were aimed at it; bluffed: "
+        "of its blocks, those without the role. Each counts, also where another's counted in the game",
+    )
+    attacked: Rates = Field(
+        title="whom it attacks", description="of its coups, assassinations and steals at tables with that bot"
+    )
+    attacks: dict[str, dict[str, Count]] = Field(description="numbers of the same, by bot and action")
+    losses: Rates = Field(
+        title="cards lost",
+        description="of the cards that it lost: by a coup, an assassination, a claim of its own that it didn't prove, "
+        "a challenge of its own that was wrong, a forfeit",
+    )
+    out: Turns | None = Field(description="the turns in which it went out; null if it never did")
+    took: dict[str, Took] = Field(description="by kind of request, and all")
+    faults: dict[str, Count] = Field(description="by code")
+
+
+SECTIONS: dict[str, tuple[str, str]] = {
+    name: (field.title, field.description or "")
+    for name, field in Profile.model_fields.items()
+    if field.title is not None
+}
+"""The fields of a profile that hold rates: title, and what each rate is of."""
+
+
+class Records(_Part):
+    """What was counted."""
+
+    paths: list[str]
+    rules: list[str]
+    seats: list[Count]
+    clocks: list[str] = Field(description="own: a bot's own time was charged; wall: wall time was")
+    records: Count
+    games: Count
+    draws: Count
+    requests: Count
+    turns: Turns | None = Field(description="lengths of games")
+    left_out: list[str] = Field(description="files that weren't counted, each with why")
+
+
+class Difference(_Part):
+    """A rate before and now."""
+
+    before: Rate
+    now: Rate
+    difference: float = Field(description="of the shares, now less before")
+    difference_95: Interval = Field(description="95 % interval (Newcombe's, of the two intervals)")
+
+
+class Compared(_Part):
+    """A bot beside another, or beside an earlier version of itself."""
+
+    bot: str
+    before: Profile
+    differences: dict[str, dict[str, Difference]] = Field(description="by section and name, of what both have")
+
+
+class Comparison(_Part):
+    """What bots are compared with."""
+
+    records: Records = Field(description="those of before")
+    bots: list[Compared]
+
+
+class Answer(_Part):
+    """The statistics of some records."""
+
+    version: Literal[1] = VERSION
+    records: Records
+    bots: list[Profile] = Field(description="by games won, the best first")
+    comparison: Comparison | None = None
+
+
+def schema_text() -> str:
+    """Return the JSON schema of what is printed."""
+    schema: dict[str, Any] = Answer.model_json_schema(mode="serialization")
+    return json.dumps(schema | {"title": "arena stats --json"}, indent=2)
+
+
+# ---------------------------------------------------------------- from what was counted
+
+
+def answer(fold: Fold, paths: Sequence[str], left_out: Sequence[str]) -> Answer:
+    """Return what was counted, the bot with the most wins first."""
+    bots = [_profile(name, counted) for name, counted in fold.bots.items()]
+    return Answer(
+        records=_records(fold, paths, left_out),
+        bots=sorted(bots, key=lambda bot: (-bot.won[ALL].share if bot.won else 0.0, bot.bot)),
+    )
+
+
+def _records(fold: Fold, paths: Sequence[str], left_out: Sequence[str]) -> Records:
+    return Records(
+        paths=list(paths),
+        rules=list(fold.rules),
+        seats=sorted(fold.seats),
+        clocks=sorted(fold.clocks),
+        records=fold.records,
+        games=fold.games,
+        draws=fold.draws,
+        requests=fold.requests,
+        turns=_turns(fold.turns),
+        left_out=list(left_out),
+    )
+
+
+def _profile(name: str, counted: Counted) -> Profile:
+    sections: dict[str, Rates] = {section: {} for section in SECTIONS}
+    for (section, what), tally in counted.tallies.items():
+        rate = _rate(tally)
+        if rate is not None:
+            sections[section][what] = rate
+    return Profile(
+        bot=name,
+        games=counted.games,
+        matches=counted.matches,
+        **{section: _sorted(section, rates) for section, rates in sections.items()},
+        attacks={target: dict(sorted(made.items())) for target, made in sorted(counted.attacks.items())},
+        out=_turns(counted.out),
+        took=_took(counted.times),
+        faults=dict(sorted(counted.faults.items())),
+    )
+
+
+def _rate(tally: Tally) -> Rate | None:
+    share, interval = tally.share, tally.interval
+    if share is None or interval is None:
+        return None
+    low, high = interval
+    return Rate(
+        count=round(tally.count, _DIGITS),
+        of=int(tally.of),
+        share=min(1.0, round(share, _DIGITS)),
+        share_95=(round(low, _DIGITS), round(high, _DIGITS)),
+    )
+
+
+_ORDER: dict[str, tuple[str, ...]] = {
+    "challenges": ("made", "right", "of_lies", "of_truths"),
+    "blocks": ("made", "as_target", "bluffed"),
+    "losses": LOSSES,
+}
+
+
+def _sorted(section: str, rates: Rates) -> Rates:
+    """Return the rates of a section in its order: numbers as numbers, actions as in the rules, else by name."""
+    if section == "actions":
+        return rates
+    if section in _ORDER:
+        return {name: rates[name] for name in _ORDER[section] if name in rates}
+    if section in ("won_by_seat", "won_by_left"):
+        return dict(sorted(rates.items(), key=lambda pair: int(pair[0])))
+    return dict(sorted(rates.items(), key=lambda pair: (pair[0] != ALL, pair[0])))
+
+
+def _turns(counted: Counter[int]) -> Turns | None:
+    if not counted:
+        return None
+    return Turns(
+        games=counted.total(),
+        median=_quantile(counted, 0.5),
+        p10=_quantile(counted, 0.1),
+        p90=_quantile(counted, 0.9),
+        most=max(counted),
+    )
+
+
+def _quantile(counted: Counter[int], share: float) -> int:
+    left = share * counted.total()
+    for number in sorted(counted):
+        left -= counted[number]
+        if left <= 0:
+            return number
+    return max(counted)
+
+
+def _took(times: Mapping[str, Times]) -> dict[str, Took]:
+    found = {}
+    for kind, each in times.items():
+        median, most = each.quantile_ms(0.5), each.quantile_ms(0.99)
+        if median is not None and most is not None:
+            found[kind] = Took(requests=each.count, median_ms=round(median, 3), p99_ms=round(most, 3))
+    return found
+
+
+def to_line(told: Answer) -> str:
+    """Return the object as one line in ASCII, which any terminal shows."""
+    return json.dumps(told.model_dump())
+
+
+# ---------------------------------------------------------------- rows and columns
+
+
+def to_csv(told: Answer) -> str:
+    """Return the rates as CSV, one a line, without the last end of line: what a spreadsheet or pandas can pivot."""
+    text = io.StringIO()
+    out = csv.writer(text, lineterminator="\n")
+    columns = ("count", "of", "share", "share_low", "share_high")
+    if told.comparison is None:
+        out.writerow(["bot", "section", "name", *columns])
+        for bot in told.bots:
+            for section, name, rate in rates_of(bot):
+                out.writerow([_cell(bot.bot), section, _cell(name), *_columns(rate)])
+    else:
+        before = [f"before_{column}" for column in columns]
+        ends = ["difference", "difference_low", "difference_high"]
+        out.writerow(["bot", "before", "section", "name", *columns, *before, *ends])
+        for pair in told.comparison.bots:
+            for section, names in pair.differences.items():
+                for name, each in names.items():
+                    cells = [*_columns(each.now), *_columns(each.before), each.difference, *each.difference_95]
+                    out.writerow([_cell(pair.bot), _cell(pair.before.bot), section, _cell(name), *cells])
+    return text.getvalue().removesuffix("\n")
+
+
+def rates_of(bot: Profile) -> Iterator[tuple[str, str, Rate]]:
+    """Yield each rate of a bot with its section and its name."""
+    for section in SECTIONS:
+        for name, rate in getattr(bot, section).items():
+            yield section, name, rate
+
+
+def _columns(rate: Rate) -> tuple[float, ...]:
+    return rate.count, rate.of, rate.share, *rate.share_95
+
+
+def _cell(text: str) -> str:
+    """Return a cell that no spreadsheet takes for a formula: names are strangers'."""
+    return f"'{text}" if text[:1] in "=+-@" else text

@@ -1,0 +1,255 @@
+"""What each bot did, counted from records: one pass over their moments.
+
+A case is counted for a bot in a section, under a name: `("bluffs", "duke")`. The sections are those of `Profile`
+(answer.py), which says what each counts. All cards are known here: a claim is a lie if the claimant lacks the role when
+it claims it, or has it where it claims to lack it.
+"""
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+from arena.coup import (
+    CHALLENGE,
+    FORFEIT,
+    Acted,
+    Action,
+    Block,
+    Blocked,
+    BlockWindow,
+    Challenged,
+    ChallengeWindow,
+    Claim,
+    Event,
+    Exiled,
+    Forfeited,
+    How,
+    LossReason,
+    Lost,
+    Resolved,
+    State,
+)
+from arena.referee import GameRecord, Record
+from arena.run import Times
+from arena.stats.tally import Tally
+from arena.tell import Moment, moments
+
+__all__ = ["ALL", "Counted", "Fold"]
+
+ALL = "all"  # the name of a section's sum
+LOSSES = ("coup", "assassinate", "unproven", "wrong_challenge", "forfeit")  # what a card is lost by
+_ATTACKS = (Action.COUP, Action.ASSASSINATE, Action.STEAL)
+
+
+@dataclass(slots=True)
+class Counted:
+    """What was counted of one bot."""
+
+    games: int = 0
+    matches: int = 0
+    tallies: dict[tuple[str, str], Tally] = field(default_factory=lambda: defaultdict(Tally))
+    attacks: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))  # target -> action
+    times: dict[str, Times] = field(default_factory=lambda: defaultdict(Times))  # kind of request
+    faults: Counter[str] = field(default_factory=Counter)
+    out: Counter[int] = field(default_factory=Counter)  # turn of its end
+
+
+class Fold:
+    """The sum over all records so far."""
+
+    def __init__(self) -> None:
+        self.records = 0
+        self.games = 0
+        self.draws = 0
+        self.requests = 0
+        self.turns: Counter[int] = Counter()
+        self.rules: dict[str, None] = {}  # names, in the order in which they came
+        self.seats: set[int] = set()
+        self.clocks: set[str] = set()
+        self.bots: dict[str, Counted] = defaultdict(Counted)
+
+    def add(self, record: Record) -> None:
+        """Count a record. Raises RecordError, and counts nothing, where the engine doesn't play it so."""
+        match = _Match(record)
+        for game in record.games:
+            match.play(game)
+        match.mix()
+        self._take(match)
+
+    def _take(self, match: "_Match") -> None:
+        header = match.record.header
+        self.records += 1
+        self.games += len(match.record.games)
+        self.draws += sum(game.winner is None for game in match.record.games)
+        self.requests += match.requests
+        self.turns.update(game.turns for game in match.record.games)
+        self.rules[header.terms.rules.name] = None
+        self.seats.update(len(game.seating) for game in match.record.games)
+        self.clocks.add("own" if header.terms.timing.own else "wall")
+        for name in header.bots:
+            counted = self.bots[name]
+            counted.matches += 1
+            counted.games += len(match.record.games)
+        for (name, section, what), (count, of) in match.cases.items():
+            self.bots[name].tallies[section, what].add(count, int(of))
+        for (name, target, action), number in match.attacks.items():
+            self.bots[name].attacks[target][action] += number
+        for (name, kind), times in match.times.items():
+            for each in (ALL, kind):
+                self.bots[name].times[each].add(times)
+        for (name, code), number in match.faults.items():
+            self.bots[name].faults[code] += number
+        for (name, turn), number in match.out.items():
+            self.bots[name].out[turn] += number
+
+
+@dataclass(slots=True)
+class _Made:
+    """A claim that was made, and what became of it."""
+
+    seat: int
+    role: str
+    lie: bool
+    called: bool = False
+
+
+class _Match:
+    """What one record counts."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self.requests = 0
+        self.cases: dict[tuple[str, str, str], list[float]] = defaultdict(lambda: [0.0, 0])
+        self._mixes: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        self.attacks: Counter[tuple[str, str, str]] = Counter()
+        self.times: dict[tuple[str, str], list[int]] = defaultdict(list)
+        self.faults: Counter[tuple[str, str]] = Counter()
+        self.out: Counter[tuple[str, int]] = Counter()
+        self._names: tuple[str, ...] = ()
+        self._made: _Made | None = None
+
+    def play(self, game: GameRecord) -> None:
+        """Count a game."""
+        bots = self.record.header.bots
+        self._names = tuple(bots[bot] for bot in game.seating)
+        alive: dict[int, tuple[int, ...]] = {}  # number of players left -> who, after the first has gone
+        for moment in moments(self.record.header, game):
+            self._asked(moment)
+            for event in moment.events:
+                self._event(event, moment.before)
+                if isinstance(event, Exiled | Forfeited):
+                    living = tuple(seat for seat, cards in enumerate(moment.after.board.influence) if cards)
+                    alive[len(living)] = living
+        self._close()
+        won = _won(game)
+        for seat, name in enumerate(self._names):
+            self._case(name, "won", ALL, won.get(seat, 0.0))
+            self._case(name, "won_by_seat", str(seat), won.get(seat, 0.0))
+        for left, seats in alive.items():
+            for seat in seats if left > 1 else ():
+                self._case(self._names[seat], "won_by_left", str(left), won.get(seat, 0.0))
+        for seat, turn in game.eliminated:
+            self.out[self._names[seat], turn] += 1
+        for fault in game.faults:
+            self.faults[bots[fault.bot], fault.code] += fault.count
+
+    def mix(self) -> None:
+        """Make cases of what was one of several each time: an action is a case of every action of the rules."""
+        header = self.record.header
+        names = {
+            "actions": tuple(dict.fromkeys(row.action.value for row in header.terms.rules.actions)),
+            "attacked": header.bots,
+            "losses": LOSSES,
+        }
+        for (name, section), mix in self._mixes.items():
+            for what in names[section]:
+                if (section, what) != ("attacked", name):
+                    self.cases[name, section, what] = [mix[what], mix.total()]
+
+    def _case(self, name: str, section: str, what: str, count: float) -> None:
+        case = self.cases[name, section, what]
+        case[0] += count
+        case[1] += 1
+
+    # --- what seats were asked ----------------------------------------------------------------------------------------
+
+    def _asked(self, moment: Moment) -> None:
+        phase = moment.before.board.phase
+        for given in moment.given:
+            if given.answer == FORFEIT:
+                continue
+            name = self._names[given.seat]
+            self.requests += 1
+            self.times[name, moment.kind].append(given.time_us)
+            if isinstance(phase, ChallengeWindow):
+                doubted = given.answer == CHALLENGE
+                lie = _lie(moment.before, phase.claim)
+                self._case(name, "challenges", "made", doubted)
+                self._case(name, "challenges", "of_lies" if lie else "of_truths", doubted)
+                if doubted:
+                    self._case(name, "challenges", "right", lie)
+            elif isinstance(phase, BlockWindow):
+                blocks = isinstance(given.answer, Block)
+                self._case(name, "blocks", "made", blocks)
+                if given.seat == phase.pending.target:
+                    self._case(name, "blocks", "as_target", blocks)
+                if isinstance(given.answer, Block):
+                    self._case(name, "blocks", "bluffed", given.answer.role not in moment.before.hands[given.seat])
+
+    # --- what came of it ----------------------------------------------------------------------------------------------
+
+    def _event(self, event: Event, before: State) -> None:
+        match event:
+            case Acted(seat, action, target, role, denies):
+                self._close()
+                name = self._names[seat]
+                self._mixes[name, "actions"][action.value] += 1
+                if target is not None and action in _ATTACKS:
+                    self._mixes[name, "attacked"][self._names[target]] += 1
+                    self.attacks[name, self._names[target], action.value] += 1
+                if role is not None:
+                    self._made = _made(before, Claim(seat, role, block=False, denies=denies))
+            case Blocked(seat, role):
+                self._close()
+                self._made = _made(before, Claim(seat, role, block=True))
+            case Challenged():
+                assert self._made is not None
+                self._made.called = True
+            case Lost(seat, _, reason):
+                self._mixes[self._names[seat], "losses"][_why(reason, seat, self._made)] += 1
+            case Forfeited(seat, roles):
+                self._mixes[self._names[seat], "losses"]["forfeit"] += len(roles)
+            case Resolved(seat, action, _, how):
+                self._case(self._names[seat], "done", action, how is How.DONE)
+
+    def _close(self) -> None:
+        """Count the last claim, of which no more will come."""
+        made, self._made = self._made, None
+        if made is None:
+            return
+        name = self._names[made.seat]
+        for what in (ALL, made.role):
+            self._case(name, "bluffs", what, made.lie)
+            self._case(name, "called", what, made.called)
+            if made.lie:
+                self._case(name, "caught", what, made.called)
+
+
+def _won(game: GameRecord) -> dict[int, float]:
+    """Return how much of a win each seat has."""
+    if game.winner is not None:
+        return {game.winner: 1.0}
+    return {seat: 1 / len(game.survivors) for seat in game.survivors}
+
+
+def _why(reason: LossReason, seat: int, made: _Made | None) -> str:
+    if reason is not LossReason.CHALLENGE:
+        return reason.value
+    return "unproven" if made is not None and made.seat == seat else "wrong_challenge"
+
+
+def _lie(state: State, claim: Claim) -> bool:
+    return (claim.role in state.hands[claim.seat]) == claim.denies
+
+
+def _made(state: State, claim: Claim) -> _Made:
+    return _Made(claim.seat, f"not_{claim.role}" if claim.denies else claim.role.value, _lie(state, claim))
