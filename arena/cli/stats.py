@@ -82,16 +82,15 @@ def _counted(paths: Sequence[Path]) -> "Answer":
         refuse(reason(problem) if isinstance(problem, OSError) else str(problem))
     fold = Fold()
     left_out: list[str] = []
-    seen = 0
 
     def line() -> str:
-        return f"{seen} of {counted(len(files), 'record')} read, {fold.games} games"
+        return f"{fold.records + len(left_out)} of {counted(len(files), 'record')} read, {fold.games} games"
 
     with progress(line, line) as tell:
-        for seen, file in enumerate(files, start=1):
-            problem_there = _add(fold, file)
-            if problem_there is not None:
-                left_out.append(problem_there)
+        for file in files:
+            trouble = _add(fold, file)
+            if trouble is not None:
+                left_out.append(trouble)
             tell()
     if not fold.records:
         more = f"; and {counted(len(left_out) - 1, 'file')} more can't be read" if len(left_out) > 1 else ""

@@ -14,16 +14,19 @@ from arena.stats.answer import (
     Took,
     Turns,
     answer,
+    rate_of,
     rates_of,
     schema_text,
     to_csv,
     to_line,
 )
-from arena.stats.compare import with_comparison
+from arena.stats.compare import difference, with_comparison
 from arena.stats.fold import ALL, Fold
+from arena.stats.tally import LEAST_MATCHES, Tally
 
 __all__ = [
     "ALL",
+    "LEAST_MATCHES",
     "SECTIONS",
     "Answer",
     "Compared",
@@ -32,9 +35,12 @@ __all__ = [
     "Profile",
     "Rate",
     "Records",
+    "Tally",
     "Took",
     "Turns",
     "answer",
+    "difference",
+    "rate_of",
     "rates_of",
     "schema_text",
     "to_csv",

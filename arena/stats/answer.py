@@ -210,7 +210,7 @@ def _records(fold: Fold, paths: Sequence[str], left_out: Sequence[str]) -> Recor
 def _profile(name: str, counted: Counted) -> Profile:
     sections: dict[str, Rates] = {section: {} for section in SECTIONS}
     for (section, what), tally in counted.tallies.items():
-        rate = _rate(tally)
+        rate = rate_of(tally)
         if rate is not None:
             sections[section][what] = rate
     return Profile(
@@ -225,7 +225,7 @@ def _profile(name: str, counted: Counted) -> Profile:
     )
 
 
-def _rate(tally: Tally) -> Rate | None:
+def rate_of(tally: Tally) -> Rate | None:
     share, interval = tally.share, tally.interval
     if share is None or interval is None:
         return None

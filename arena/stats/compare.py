@@ -5,7 +5,7 @@ from math import hypot
 
 from arena.stats.answer import Answer, Compared, Comparison, Difference, Profile, Rate, rates_of
 
-__all__ = ["with_comparison"]
+__all__ = ["difference", "with_comparison"]
 
 
 def with_comparison(now: Answer, before: Answer, pairs: Sequence[tuple[Profile, Profile]]) -> Answer:
@@ -20,11 +20,11 @@ def compared(now: Profile, before: Profile) -> Compared:
     differences: dict[str, dict[str, Difference]] = {}
     for section, name, rate in rates_of(now):
         if (section, name) in earlier:
-            differences.setdefault(section, {})[name] = _difference(rate, earlier[section, name])
+            differences.setdefault(section, {})[name] = difference(rate, earlier[section, name])
     return Compared(bot=now.bot, before=before, differences=differences)
 
 
-def _difference(now: Rate, before: Rate) -> Difference:
+def difference(now: Rate, before: Rate) -> Difference:
     """Return the difference with Newcombe's interval (1998, method 10), which takes what each interval leaves open."""
     found = now.share - before.share
     below = hypot(now.share - now.share_95[0], before.share_95[1] - before.share)

@@ -1,20 +1,28 @@
-"""Recorded games of random moves, made by the engine alone."""
+"""Recorded games of random moves, or of a player's, made by the engine alone."""
 
 import random
+from collections.abc import Callable, Sequence
 
-from arena.coup import Chance, Over, Ruleset, apply, deal, legal, notation, view
+from arena.coup import Chance, Move, Over, Ruleset, View, apply, deal, legal, notation, view
 from arena.referee import GameRecord, Header, Record, Terms, wire
 
 
 def random_game(rules: Ruleset, seats: int, seed: int) -> Record:
     """Play a game of random moves, and return its record."""
-    chance, choice = Chance(bytes([seed] * 32), 0), random.Random(seed)
+    choice = random.Random(seed)
+    return played(rules, seats, seed, lambda _, moves: choice.choice(moves))
+
+
+def played(rules: Ruleset, seats: int, seed: int, choose: Callable[[View, Sequence[Move]], Move]) -> Record:
+    """Play a game in which `choose` chooses among the legal moves of every seat, and return its record."""
+    chance = Chance(bytes([seed] * 32), 0)
     state = deal(rules, seats, chance)
     game = GameRecord(0, tuple(range(seats)))
     feed = wire.Feed(seats)
     game.open(state)
     while state.board.phase.asked:
-        answers = [choice.choice(legal(view(state, seat))) for seat in state.board.phase.asked]
+        views = [view(state, seat) for seat in state.board.phase.asked]
+        answers = [choose(seen, legal(seen)) for seen in views]
         game.words += map(notation, answers)
         game.times += [1] * len(answers)
         after, events = apply(state, answers, chance)

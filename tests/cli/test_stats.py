@@ -1,0 +1,146 @@
+"""The command `arena stats` as a user calls it. Source: its help."""
+
+import csv
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from arena.coup import COUP, PRESETS
+from arena.referee import Record, write
+from arena.stats import SECTIONS
+from tests.place import Place
+from tests.tell.games import random_game
+
+
+@pytest.fixture
+def kept(place: Place) -> Place:
+    """A place with two runs' records, of four random bots."""
+    for run, first in (("old", 0), ("new", 20)):
+        folder = place.folder / run / "records"
+        folder.mkdir(parents=True)
+        for match in range(4):
+            (folder / f"{match:06d}.jsonl").write_text(write(random_game(COUP, 4, first + match)))
+    return place
+
+
+def test_all_bots_stand_in_tables_of_80_columns(kept: Place) -> None:
+    """In short; a terminal folds nothing."""
+    ran = kept.call("stats", "new")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("4 games of coup at 4 seats in 4 matches; turns: ")
+    assert max(map(len, ran.out.splitlines())) <= 80
+    assert sum(line.startswith("bot2 ") for line in ran.out.splitlines()) == 5
+
+
+def test_one_bot_is_told_in_full(kept: Place) -> None:
+    """Every section of its profile, with what its rates are of."""
+    ran = kept.call("stats", "new", "--bot", "bot1")
+    assert ran.code == 0
+    assert max(map(len, ran.out.splitlines())) <= 80
+    for title, _ in SECTIONS.values():
+        assert f"\n{title}" in ran.out
+    assert "bot2" in ran.out.split("\nwhom it attacks")[1]
+
+
+def test_two_runs_are_compared(kept: Place) -> None:
+    """What differs clearly has a mark; with --bot all is told."""
+    short = kept.call("stats", "new", "--compare", "old")
+    assert short.code == 0
+    assert short.out.startswith("now: 4 games of coup")
+    whole = kept.call("stats", "new", "--compare", "old", "--bot", "bot1")
+    assert whole.out.count("\n") > 50
+    assert max(map(len, whole.out.splitlines())) <= 80
+    other = kept.call("stats", "new", "--bot", "bot1", "--with", "bot2")
+    assert "bot1, before: bot2: " in other.out
+
+
+def test_json_is_what_its_schema_says(kept: Place) -> None:
+    """One object; all its fields, and no others."""
+    schema = kept.call("stats", "--json-schema").json
+    found = kept.call("stats", "new", "--compare", "old", "--json").json
+    assert found["version"] == schema["properties"]["version"]["const"] == 1
+    assert found.keys() == schema["properties"].keys()
+    profile = schema["$defs"]["Profile"]
+    for bot in found["bots"]:
+        assert bot.keys() == profile["properties"].keys()
+    assert {pair["bot"] for pair in found["comparison"]["bots"]} == {"bot0", "bot1", "bot2", "bot3"}
+    assert found["comparison"]["records"]["paths"] == ["old"]
+
+
+def test_csv_has_a_line_for_each_rate(kept: Place) -> None:
+    """The same numbers as --json."""
+    rows = list(csv.DictReader(io.StringIO(kept.call("stats", "new", "--csv").out)))
+    found = kept.call("stats", "new", "--json").json
+    bots = {bot["bot"]: bot for bot in found["bots"]}
+    assert len(rows) == sum(len(bot[section]) for bot in found["bots"] for section in SECTIONS)
+    for row in rows:
+        rate = bots[row["bot"]][row["section"]][row["name"]]
+        assert [float(row[column]) for column in ("count", "of", "share", "share_low", "share_high")] == [
+            rate["count"],
+            rate["of"],
+            rate["share"],
+            *rate["share_95"],
+        ]
+    differences = list(csv.DictReader(io.StringIO(kept.call("stats", "new", "--compare", "old", "--csv").out)))
+    assert {row["before"] for row in differences} == {"bot0", "bot1", "bot2", "bot3"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "name a run's folder or a record"),
+        (["nowhere"], "nowhere doesn't exist"),
+        (["empty"], "empty holds no records"),
+        (["half.jsonl"], "half.jsonl: the record is cut off"),
+        (["future.jsonl"], "future.jsonl: the record has version 99"),
+        (["half.jsonl", "future.jsonl"], "and 1 file more"),
+        (["new", "--bot", "nobody"], "there are bot"),
+        (["new", "--with", "bot1"], "add --bot"),
+        (["new", "--json", "--csv"], "give one of them"),
+        (["new", "--compare", "reformed"], "no bot plays in both"),
+    ],
+)
+def test_what_cannot_be_is_refused(kept: Place, arguments: list[str], words: str) -> None:
+    """Exit code 2, nothing on stdout, and what to name instead."""
+    broken(kept.folder)
+    ran = kept.call("stats", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert words in " ".join(ran.told)
+
+
+def broken(folder: Path) -> None:
+    """Make a record that is cut off, one of another version, and a run of other bots."""
+    text = (folder / "new" / "records" / "000000.jsonl").read_text()
+    (folder / "half.jsonl").write_text(text[:-20])
+    (folder / "future.jsonl").write_text(text.replace('"record":4', '"record":99', 1))
+    (folder / "empty").mkdir()
+    (folder / "reformed").mkdir()
+    (folder / "reformed" / "0.jsonl").write_text(write(called(random_game(PRESETS["reformation"], 2, 1), "x", "y")))
+
+
+def called(record: Record, *bots: str) -> Record:
+    """Return a record of the same games between bots of these names."""
+    return replace(record, header=replace(record.header, bots=bots))
+
+
+def test_a_record_that_cannot_be_read_is_named_and_the_others_count(kept: Place) -> None:
+    """Exit code 1, as where a run gave a match up; --json lists it."""
+    (kept.folder / "new" / "records" / "000001.jsonl").write_text("cut")
+    ran = kept.call("stats", "new", "--json")
+    assert ran.code == 1
+    assert "left out: new/records/000001.jsonl: the record is cut off" in ran.err
+    assert len(ran.json["records"]["left_out"]) == 1
+    assert ran.json["records"]["games"] == 3
+
+
+def test_a_name_is_shown_as_text(kept: Place) -> None:
+    """A bot's name may hold what acts on a terminal, or what a spreadsheet takes for a formula."""
+    file = kept.folder / "one.jsonl"
+    file.write_text(write(called(random_game(COUP, 2, 3), "=\x1b[31m", "b")))
+    ran = kept.call("stats", "one.jsonl")
+    assert ran.code == 0
+    assert "\x1b" not in ran.out
+    assert "=\\x1b[31m" in ran.out
+    assert "\n'=" in kept.call("stats", "one.jsonl", "--csv").out

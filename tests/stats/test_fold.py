@@ -1,0 +1,132 @@
+"""What is counted, of games whose players are known. Source: the descriptions of `Profile` in arena/stats/answer.py."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from arena.coup import CHALLENGE, COUP, PASS, PRESETS, Act, Action, Block, Move, View
+from arena.stats import ALL, Answer, Fold, Profile, Rate, Tally, answer, difference, rate_of, rates_of, with_comparison
+from arena.tell import told
+from tests.tell.games import played, random_game
+
+TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in (2, 4) if not rules.problem(seats)]
+
+
+def of(*records: object) -> Answer:
+    fold = Fold()
+    for record in records:
+        fold.add(record)  # type: ignore[arg-type]
+    return answer(fold, [], [])
+
+
+def bot(found: Answer, name: str) -> Profile:
+    return next(each for each in found.bots if each.bot == name)
+
+
+def taxes_and_doubts(seen: View, legal: Sequence[Move]) -> Move:
+    """Seat 0 always taxes, or must coup seat 1; seat 1 takes income and doubts whatever is claimed."""
+    for wanted in (Act(Action.TAX), Act(Action.COUP, 1 - seen.seat)) if seen.seat == 0 else (CHALLENGE,):
+        if wanted in legal:
+            return wanted
+    return legal[0]
+
+
+def test_lies_and_who_called_them_are_counted_by_the_cards_that_were_held() -> None:
+    """Over ten deals, against what the events of the told games say."""
+    records = [played(COUP, 2, seed, taxes_and_doubts) for seed in range(10)]
+    found = of(*records)
+    events = [event for record in records for step in told(record)["games"][0]["steps"] for event in step["events"]]
+    number = Counter(event["event"] for event in events)
+    taxes = sum(event["event"] == "action" and event["action"] == "tax" for event in events)
+    first, second = bot(found, "bot0"), bot(found, "bot1")
+    assert 0 < number["unproven"] < taxes
+    for name in (ALL, "duke"):
+        assert (first.bluffs[name].count, first.bluffs[name].of) == (number["unproven"], taxes)
+        assert first.called[name].share == 1
+        assert (first.caught[name].count, first.caught[name].of) == (number["unproven"], number["unproven"])
+    assert (second.challenges["made"].count, second.challenges["made"].of) == (taxes, taxes)
+    assert (second.challenges["right"].count, second.challenges["right"].of) == (number["unproven"], taxes)
+    assert second.challenges["of_lies"].of == number["unproven"]
+    assert second.bluffs == {}
+    unproven = sum(event["event"] == "lost" and event["seat"] == 0 for event in events)
+    assert (first.losses["unproven"].count, first.losses["unproven"].of) == (unproven, unproven)
+    wrong = sum(event["event"] == "lost" and event["seat"] == 1 for event in events)
+    assert second.losses["wrong_challenge"].count + second.losses["coup"].count == wrong
+
+
+def steals_and_blocks(seen: View, legal: Sequence[Move]) -> Move:
+    """Seat 0 steals from seat 1; seat 1 blocks as the captain, and nobody doubts."""
+    steal, block = Act(Action.STEAL, 1), Block(legal[-1].role) if isinstance(legal[-1], Block) else PASS
+    return steal if steal in legal and seen.seat == 0 else block if block in legal else legal[0]
+
+
+def test_blocks_and_attacks_are_counted() -> None:
+    """Every steal is aimed at bot1 and blocked; some blocks are bluffs."""
+    found = of(*(played(COUP, 2, seed, steals_and_blocks) for seed in range(6)))
+    first, second = bot(found, "bot0"), bot(found, "bot1")
+    assert first.attacks["bot1"]["steal"] == first.actions["steal"].count > 0
+    assert first.attacked["bot1"].share == 1
+    assert first.done["steal"].share == 0
+    assert second.blocks["made"].share == second.blocks["as_target"].share == 1
+    assert second.blocks["made"].of == first.actions["steal"].count
+    assert second.blocks["bluffed"].count == second.bluffs[ALL].count
+    assert 0 < second.bluffs[ALL].share < 1
+    assert second.called[ALL].count == 0
+
+
+@pytest.mark.parametrize(("name", "seats"), TABLES)
+def test_numbers_add_up_in_every_game(name: str, seats: int) -> None:
+    """One win a game, one action a turn, one answer a request; what was called was claimed."""
+    records = [random_game(PRESETS[name], seats, seed) for seed in range(3)]
+    found = of(*records)
+    games = [record.games[0] for record in records]
+    assert sum(each.won[ALL].count for each in found.bots) == pytest.approx(3)
+    assert sum(each.took[ALL].requests for each in found.bots) == sum(len(game.words) for game in games)
+    for each in found.bots:
+        turns = {rate.of for rate in each.actions.values()}
+        assert len(turns) == 1
+        assert sum(rate.count for rate in each.actions.values()) == turns.pop()
+        assert sum(rate.count for rate in each.losses.values()) in {rate.of for rate in each.losses.values()} | {0}
+        assert sum(rate.of for role, rate in each.bluffs.items() if role != ALL) == (
+            each.bluffs[ALL].of if each.bluffs else 0
+        )
+        assert sum(sum(made.values()) for made in each.attacks.values()) == sum(
+            rate.count for rate in each.attacked.values()
+        )
+        assert set(each.won_by_seat) == {each.bot.removeprefix("bot")}
+    for section, _, rate in (rates for each in found.bots for rates in rates_of(each)):
+        assert rate.share_95[0] <= rate.share <= rate.share_95[1], section
+    acted = sum(
+        event["event"] == "action"
+        for record in records
+        for step in told(record)["games"][0]["steps"]
+        for event in step["events"]
+    )
+    assert acted == sum(rate.count for each in found.bots for rate in each.actions.values())
+
+
+def test_a_bot_beside_itself_differs_in_nothing() -> None:
+    """And the interval of each difference, which Newcombe's method makes of both intervals, holds 0."""
+    found = of(*(random_game(COUP, 4, seed) for seed in range(4)))
+    both = with_comparison(found, found, [(each, each) for each in found.bots])
+    assert both.comparison
+    for pair in both.comparison.bots:
+        for each in (each for names in pair.differences.values() for each in names.values()):
+            assert each.difference == 0
+            assert each.difference_95[0] <= 0 <= each.difference_95[1]
+
+
+def test_a_difference_has_newcombes_interval() -> None:
+    """Newcombe 1998, table II, (a), method 10: 56 of 70 and 48 of 80 differ by .0524 to .3339."""
+    found = difference(rate(56, 70), rate(48, 80))
+    assert found.difference == pytest.approx(0.2, abs=1e-4)
+    assert found.difference_95 == pytest.approx((0.0524, 0.3339), abs=2e-4)
+
+
+def rate(count: int, of: int) -> Rate:
+    tally = Tally()
+    tally.add(count, of)
+    found = rate_of(tally)
+    assert found is not None
+    return found
