@@ -226,8 +226,8 @@ typedef struct {
 /* Plays until the match is over, or the input ends. Returns what main should return. */
 int coup_run(const coup_bot *bot);
 
-/* For tests: takes one line, and returns the bot's, without a newline, or NULL where the line wants none. It stays until
-   the next call; a test ends with coup_end(), which frees all. */
+/* For tests: takes one line, and returns the bot's answer, or NULL where the line wants none. It stays until the next
+   call. A test ends with coup_end(), which frees all. */
 const char *coup_reply(const coup_bot *bot, const char *line);
 void coup_end(void);
 
@@ -754,7 +754,8 @@ static coup_move coup__move(const coup_json *raw) {
         move.word = coup__string_of(action, "");
     } else if (raw->type == COUP_OBJECT && first) {
         move.word = first->key;
-        move.value = first->type == COUP_TRUE ? "true" : first->type == COUP_FALSE ? "false" : coup__string_of(first, "");
+        const char *plain = first->type == COUP_TRUE ? "true" : first->type == COUP_FALSE ? "false" : "";
+        move.value = coup__string_of(first, plain);
         move.cards = coup__cards(raw, first->key);
     }
     return move;
@@ -867,13 +868,13 @@ double coup_odds(const coup_game *game, int seat, const char *role) {
     const coup_player *player = &game->players[seat];
     if (coup_copies(&player->known, role)) return 1;
     const coup_json *deck = coup_get(game->rules, "deck");
-    int unseen = -coup__sight(game, NULL), copies = coup__small(deck, role, 0) - coup__sight(game, role);
+    double unseen = -coup__sight(game, NULL), copies = coup_number(deck, role, 0) - coup__sight(game, role);
     for (const coup_json *each = deck ? deck->first : NULL; each; each = each->next)
-        unseen += coup__small(deck, each->key, 0);
+        unseen += coup_number(deck, each->key, 0);
     int cards = player->influence - player->known.count;
     if (cards <= 0 || copies <= 0 || unseen < cards) return 0;
     double none = 1; /* C(unseen - copies, cards) / C(unseen, cards), a card at a time */
-    for (int i = 0; i < cards; i++) none *= unseen - copies > i ? (double)(unseen - copies - i) / (unseen - i) : 0;
+    for (int i = 0; i < cards; i++) none *= unseen - copies > i ? (unseen - copies - i) / (unseen - i) : 0;
     return 1 - none;
 }
 
@@ -1016,8 +1017,9 @@ static void coup__greet(void) {
     game->limits = coup_get(game->hello, "limits");
     game->match = coup_get(game->hello, "match");
     game->bot_seed = coup_text(game->hello, "bot_seed", "");
-    game->random = 0xCBF29CE484222325u; /* FNV-1a */
-    for (const char *at = game->bot_seed; *at; at++) game->random = (game->random ^ (unsigned char)*at) * 0x100000001B3u;
+    uint64_t seed = 0xCBF29CE484222325u; /* FNV-1a */
+    for (const char *at = game->bot_seed; *at; at++) seed = (seed ^ (unsigned char)*at) * 0x100000001B3u;
+    game->random = seed;
     coup__notify("match_start", coup__.bot->match_start);
     strcpy(coup__.reply, "{\"type\":\"hello\"");
     coup__add_text(coup__.reply, "name", coup__.bot->name);

@@ -6,7 +6,7 @@
 
 static int failures;
 
-/* Begins a game of three as seat 0, asks for one move, and compares its index in legal. `lost`: a lost card of seat 2. */
+/* Begins a game of three as seat 0, asks for one move, and compares its index. `lost`: a lost card of seat 2. */
 static void expect(int choice, const char *cards, const char *lost, const char *kind, const char *more) {
     char line[2000], wanted[40], now[800];
     snprintf(now, sizeof now,

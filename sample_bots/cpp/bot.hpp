@@ -17,7 +17,6 @@
 
 #include "coup_kit.hpp"
 
-#include <functional>
 #include <set>
 
 using coup::Answer, coup::Cards, coup::Game, coup::Move, coup::Player;
@@ -30,11 +29,10 @@ public:
         auto coins = [&](const Move* move) { return game.players[move->target].coins; };
         auto strength = [&](const Move* move) { return 1000 * game.players[move->target].influence + coins(move); };
 
-        auto attacks = game.moves("coup");
-        if (attacks.empty()) attacks = honest(game, "assassinate");
-        if (!attacks.empty()) return best(attacks, strength);
+        if (const Move* coup = best(game.moves("coup"), strength)) return coup;
+        if (const Move* murder = best(honest(game, "assassinate"), strength)) return murder;
         if (auto taxes = honest(game, "tax"); !taxes.empty()) return taxes[0];
-        if (auto steals = honest(game, "steal"); !steals.empty() && coins(best(steals, coins)) > 0) return best(steals, coins);
+        if (const Move* steal = best(honest(game, "steal"), coins); steal && coins(steal) > 0) return steal;
         if (auto exchanges = honest(game, "exchange"); !exchanges.empty()) return exchanges[0];
         if (auto aids = honest(game, "foreign_aid"); !aids.empty()) return aids[0];
         return game.legal[0];
@@ -83,27 +81,30 @@ private:
         return sum;
     }
 
-    // The move that scores most; the first of them where several are equal.
-    static const Move* best(const Moves& moves, const std::function<int(const Move*)>& score) {
-        return *std::max_element(moves.begin(), moves.end(), [&](auto a, auto b) { return score(a) < score(b); });
+    // The move that scores most, the first of them where several are equal; nullptr where there is none.
+    template <class Score>
+    static const Move* best(const Moves& moves, Score score) {
+        auto top = std::max_element(moves.begin(), moves.end(), [&](auto a, auto b) { return score(a) < score(b); });
+        return top == moves.end() ? nullptr : *top;
     }
 
     // The legal moves of an action, if we hold its role, but not those that would be blocked again.
     static Moves honest(Game& game, const std::string& action) {
-        static const std::map<std::string, Cards> roles = {
-            {"assassinate", {"assassin"}}, {"tax", {"duke"}}, {"steal", {"captain"}}, {"exchange", {"ambassador", "inquisitor"}}};
-        static const std::map<std::string, Cards> blockers = {
-            {"assassinate", {"contessa"}}, {"steal", {"captain", "ambassador", "inquisitor"}}, {"foreign_aid", {"duke"}}};
-
-        auto claims = roles.find(action);
+        static std::map<std::string, Cards> roles = {{"assassinate", {"assassin"}},
+                                                     {"tax", {"duke"}},
+                                                     {"steal", {"captain"}},
+                                                     {"exchange", {"ambassador", "inquisitor"}}};
+        static std::map<std::string, Cards> blockers = {{"assassinate", {"contessa"}},
+                                                        {"steal", {"captain", "ambassador", "inquisitor"}},
+                                                        {"foreign_aid", {"duke"}}};
         auto holds = [&](const std::string& role) { return game.holds(role); };
-        if (claims != roles.end() && std::none_of(claims->second.begin(), claims->second.end(), holds)) return {};
-
         auto blocked = [&](const Player& player) {
-            auto found = blockers.find(action);
-            return found != blockers.end() && std::any_of(found->second.begin(), found->second.end(),
-                                                          [&](const std::string& role) { return player.blocks[role] > 0; });
+            const Cards& by = blockers[action];
+            return std::any_of(by.begin(), by.end(), [&](const std::string& role) { return player.blocks[role] > 0; });
         };
+
+        const Cards& any = roles[action];
+        if (!any.empty() && std::none_of(any.begin(), any.end(), holds)) return {};
         Moves moves;
         for (const Move* move : game.moves(action))
             if (move->target == coup::nobody || !blocked(game.players[move->target])) moves.push_back(move);

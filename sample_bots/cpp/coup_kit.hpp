@@ -407,17 +407,17 @@ private:
             if (!take('+')) take('-');
             digits();
         }
-        std::string text(text_.substr(start, at_ - start));
-        long long integer = 0;
-        if (whole && std::from_chars(text.data(), text.data() + text.size(), integer).ec == std::errc()) return Json(integer);
-        return Json(std::strtod(text.c_str(), nullptr));
+        const std::string text(text_.substr(start, at_ - start));
+        long long integer = 0; // also of numbers too large for it, which are read as a double then
+        whole = whole && std::from_chars(text.data(), text.data() + text.size(), integer).ec == std::errc();
+        return whole ? Json(integer) : Json(std::strtod(text.c_str(), nullptr));
     }
 
     std::string string() {
         std::string out;
         for (++at_;; ++at_) {
             std::size_t plain = at_;
-            while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\\' && static_cast<unsigned char>(text_[at_]) >= ' ') ++at_;
+            while (peek() != '"' && peek() != '\\' && static_cast<unsigned char>(peek()) >= ' ') ++at_;
             out.append(text_, plain, at_ - plain);
             if (take('"')) return out;
             demand('\\');
@@ -482,7 +482,9 @@ inline std::string quoted(std::string_view text) {
     return out + '"';
 }
 
-inline int copies(const Cards& cards, std::string_view role) { return int(std::count(cards.begin(), cards.end(), role)); }
+inline int copies(const Cards& cards, std::string_view role) {
+    return int(std::count(cards.begin(), cards.end(), role));
+}
 
 } // namespace detail
 
@@ -587,10 +589,10 @@ inline double Game::odds(int whose, std::string_view role) const {
     if (whose < 0 || whose >= int(players.size())) return 0;
     const Player& player = players[std::size_t(whose)];
     if (detail::copies(player.known, role)) return 1;
-    int unseen = 0, copies = rules["deck"][role].integer();
-    for (const Json::Member& member : rules["deck"].members()) unseen += member.value.integer();
+    double unseen = 0, copies = rules["deck"][role].number();
+    for (const Json::Member& member : rules["deck"].members()) unseen += member.value.number();
     auto see = [&](const Cards& visible) {
-        unseen -= int(visible.size());
+        unseen -= double(visible.size());
         copies -= detail::copies(visible, role);
     };
     for (const Cards* own : {&cards, &drawn, &discards}) see(*own);
@@ -601,7 +603,7 @@ inline double Game::odds(int whose, std::string_view role) const {
     const int held = player.influence - int(player.known.size());
     if (held <= 0 || copies <= 0 || unseen < held) return 0;
     double none = 1; // C(unseen - copies, held) / C(unseen, held), a card at a time
-    for (int card = 0; card < held; ++card) none *= std::max(0.0, double(unseen - copies - card) / (unseen - card));
+    for (int card = 0; card < held; ++card) none *= std::max(0.0, (unseen - copies - card) / (unseen - card));
     return 1 - none;
 }
 

@@ -4,26 +4,30 @@
 
 static int failures = 0;
 
-// Begins a game of three as seat 0, asks for one move, and compares its index in legal. `lost`: a lost card of seat 2.
-static void expect(int choice, const std::string& kind, const std::string& cards, const std::string& more, const std::string& lost = "") {
+using std::string;
+
+// Begins a game of three as seat 0, asks for one move, and compares its index. `lost`: a lost card of seat 2.
+static void expect(int choice, const string& kind, const string& cards, const string& more, const string& lost = "") {
     MyBot bot;
-    std::string now = R"("game":0,"you":{"seat":0,"cards":[)" + cards + R"(]},"state":{"turn":1,"actor":0,"deck":9,"players":[
-        {"coins":2,"influence":2,"revealed":[]}, {"coins":2,"influence":2,"revealed":[]},
+    string now = R"("game":0, "you":{"seat":0,"cards":[)" + cards + R"(]}, "state":{"turn":1,"actor":0,"deck":9,
+        "players":[{"coins":2,"influence":2,"revealed":[]}, {"coins":2,"influence":2,"revealed":[]},
         {"coins":5,"influence":)" + (lost.empty() ? "2" : "1") + R"(,"revealed":[)" + lost + "]}]}";
-    bot.reply(R"({"type":"hello","bot_seed":"5f1c","ruleset":{"deck":
+    bot.reply(R"({"type":"hello", "bot_seed":"5f1c", "ruleset":{"deck":
         {"ambassador":3,"assassin":3,"captain":3,"contessa":3,"duke":3}}})");
-    bot.reply(R"({"type":"game_start","seat":0,"players":["A","B","C"],)" + now + "}");
-    auto reply = bot.reply(R"({"type":"request","id":1,"kind":")" + kind + R"(","events":[],)" + more + "," + now + "}");
-    std::string wanted = R"({"id":1,"choice":)" + std::to_string(choice) + "}";
+    bot.reply(R"({"type":"game_start", "seat":0, "players":["A","B","C"],)" + now + "}");
+    string request = R"({"type":"request", "id":1, "events":[], "kind":")" + kind + "\"," + more + "," + now + "}";
+    auto reply = bot.reply(request);
+    string wanted = R"({"id":1,"choice":)" + std::to_string(choice) + "}";
     if (reply == wanted) return;
     coup::log(kind, " with ", cards, ": ", reply.value_or("nothing"), " instead of ", wanted);
     ++failures;
 }
 
 int main() {
-    const std::string turn = R"("legal":[{"action":"income"},{"action":"tax"},
+    const string turn = R"("legal":[{"action":"income"},{"action":"tax"},
         {"action":"steal","target":1},{"action":"steal","target":2}])";
-    const std::string claim = R"("claim":{"seat":1,"role":"duke","block":false},"legal":[{"pass":true},{"challenge":true}])";
+    const string claim = R"("claim":{"seat":1,"role":"duke","block":false},
+        "legal":[{"pass":true},{"challenge":true}])";
     // It taxes with a duke, and not without.
     expect(1, "turn", R"("contessa","duke")", turn);
     expect(0, "turn", R"("contessa","contessa")", turn);

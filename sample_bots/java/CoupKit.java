@@ -30,13 +30,13 @@ import java.util.Random;
  * </pre>
  *
  * Each kind of request has a method: turn, challenge, block, prove, lose, exchange, and those of rule variants. It gets
- * the game and returns a move of game.legal. What you don't write plays the first of game.legal, which is always a quiet
- * move (income, pass, show the card), and so does null, which is what find() gives where there is no such move. The
- * arena's SPEC.md says what is sent; here it is in objects.
+ * the game and returns a move of game.legal. What you don't write plays the first of game.legal, which is always a
+ * quiet move (income, pass, show the card), and so does null, which is what find() gives where there is no such move.
+ * The arena's SPEC.md says what is sent; here it is in objects.
  *
  * log(...) writes to standard error, and once run() has begun so does System.out: it can't break the conversation. An
- * exception that leaves a method is told on standard error with the request at which it came, and ends the program; with
- * careful = true the bot plays the first legal move instead and goes on.
+ * exception that leaves a method is told on standard error with the request at which it came, and ends the program;
+ * with careful = true the bot plays the first legal move instead and goes on.
  */
 public class CoupKit {
     /** In place of a seat: none, or not known. */
@@ -71,8 +71,8 @@ public class CoupKit {
     // ---- The bot ----------------------------------------------------------------------------------------------------
 
     /**
-     * Write a class of your own that inherits from this one, with the methods that you need. It inherits the names of the
-     * kit's classes too: in it, Game is CoupKit.Game.
+     * Write a class of your own that inherits from this one, with the methods that you need. It inherits the names of
+     * the kit's classes too: in it, Game is CoupKit.Game.
      */
     public abstract static class Bot extends CoupKit {
         /** For logs; without one the name is that of the class. */
@@ -421,18 +421,18 @@ public class CoupKit {
                     sight.addAll(each.known);
                 }
             }
-            int unseen = -sight.size();
-            for (Json copies : rules.get("deck").list()) {
-                unseen += copies.integer(0);
+            double unseen = -sight.size();
+            for (Json number : rules.get("deck").list()) {
+                unseen += number.number(0);
             }
-            int copies = rules.get("deck").get(role).integer(0) - Collections.frequency(sight, role);
+            double copies = rules.get("deck").get(role).number(0) - Collections.frequency(sight, role);
             int held = player.influence - player.known.size();
             if (held <= 0 || copies <= 0 || unseen < held) {
                 return 0;
             }
             double none = 1; // C(unseen - copies, held) / C(unseen, held), a card at a time
             for (int card = 0; card < held; card++) {
-                none *= Math.max(0, (double) (unseen - copies - card) / (unseen - card));
+                none *= Math.max(0, (unseen - copies - card) / (unseen - card));
             }
             return 1 - none;
         }
@@ -788,7 +788,7 @@ public class CoupKit {
         }
 
         /** The elements of an array, or the values of an object; else none. */
-        @SuppressWarnings("unchecked")
+        @SuppressWarnings("unchecked") // a List that the parser made
         public List<Json> list() {
             return value instanceof List ? (List<Json>) value : new ArrayList<>(members().values());
         }

@@ -24,8 +24,8 @@ public class TestMyBot {
 
     /** Begins a game of three as seat 0, asks for one move, and compares its index. `lost`: a lost card of seat 2. */
     private static void expect(int choice, String kind, String cards, String lost, String more) {
-        String now = "'game':0,'you':{'seat':0,'cards':[" + cards + "]},'state':{'turn':1,'actor':0,'deck':9,'players':["
-                + "{'coins':2,'influence':2,'revealed':[]},{'coins':2,'influence':2,'revealed':[]},"
+        String now = "'game':0,'you':{'seat':0,'cards':[" + cards + "]},'state':{'turn':1,'actor':0,'deck':9,"
+                + "'players':[{'coins':2,'influence':2,'revealed':[]},{'coins':2,'influence':2,'revealed':[]},"
                 + "{'coins':5,'influence':" + (lost.isEmpty() ? 2 : 1) + ",'revealed':[" + lost + "]}]}";
         MyBot bot = new MyBot();
         say(bot, HELLO);

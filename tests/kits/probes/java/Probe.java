@@ -34,8 +34,10 @@ public class Probe extends CoupKit.Bot {
             }
             History h = player.history;
             out.append(player.seat == 0 ? "" : ",").append("{\"odds\":[").append(odds).append("],");
-            out.append("\"claims\":").append(numbers(player.claims)).append(",\"caught\":").append(numbers(player.caught));
-            out.append(",\"shown\":").append(numbers(player.shown)).append(",\"blocks\":").append(numbers(player.blocks));
+            out.append("\"claims\":").append(numbers(player.claims));
+            out.append(",\"caught\":").append(numbers(player.caught));
+            out.append(",\"shown\":").append(numbers(player.shown));
+            out.append(",\"blocks\":").append(numbers(player.blocks));
             out.append(",\"history\":").append(List.of(h.claimed, h.challenged, h.proven, h.caught, h.challenges,
                     h.wonChallenges, h.blocks)).append("}");
         }
