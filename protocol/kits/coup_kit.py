@@ -291,6 +291,19 @@ class Game:
             return 0.0
         return 1 - comb(unseen - copies, cards) / comb(unseen, cards)
 
+    def tell(self, event: Message) -> str:
+        """Return an event in words, players by their handles: "B steals from C"; empty for what has no words."""
+        text = next((_WORDS[name] for name in _names(event) if name in _WORDS), "")
+        for field, value in event.items():
+            if field in ("seat", "target", "claimant"):
+                said = self.players[value].handle
+            elif field == "delta":
+                said = f"{value:+d}"
+            else:
+                said = (_AND.join(value) or "nothing") if isinstance(value, list) else str(value)
+            text = text.replace("{" + field + "}", said)
+        return text
+
     # --- following the game -------------------------------------------------------------------------------------------
 
     def _begin(self, start: Message, handles: list[str]) -> None:
@@ -386,6 +399,68 @@ _FOLLOW = {
     "examined": Game._examined,
     "forfeit": Game._renewed,
 }
+
+
+# The words of events, as in the arena's own table (protocol/words.json).
+_WORDS = {
+    "action.income": "{seat} takes income",
+    "action.foreign_aid": "{seat} takes foreign aid",
+    "action.tax": "{seat} takes tax",
+    "action.steal": "{seat} steals from {target}",
+    "action.assassinate": "{seat} sends an assassin to {target}",
+    "action.coup": "{seat} launches a coup against {target}",
+    "action.exchange": "{seat} exchanges",
+    "action.examine": "{seat} examines {target}",
+    "action.convert": "{seat} changes sides",
+    "action.convert.target": "{seat} converts {target}",
+    "action.embezzle": "{seat} embezzles the reserve",
+    "action": "{seat} plays {action}",
+    "coins": "{seat} {delta}",
+    "challenge": "{seat} challenges",
+    "shown": "{seat} shows the {role}",
+    "shown.kept": "{seat} shows the {role} and keeps it",
+    "shown_hand": "{seat} shows {roles}",
+    "unproven": "{seat} can't show the {role}",
+    "unproven.not_duke": "{seat} concedes",
+    "lost": "{seat} loses the {role}",
+    "exiled": "{seat} is out",
+    "block": "{seat} blocks as {role}",
+    "exchanged": "{seat} returns {count}",
+    "exchanged.cards": "{seat} keeps {cards}",
+    "forfeit": "{seat} forfeits with {roles}",
+    "drafted": "{seat} has drafted",
+    "drafted.cards": "{seat} has drafted {cards}",
+    "allegiances": "the sides are {sides}",
+    "converted": "{target} is a {allegiance} now",
+    "examined": "{seat} hands {target}'s card back",
+    "examined.role": "{seat} hands {target}'s {role} back",
+    "examined.replaced": "{seat} has {target}'s card replaced",
+    "examined.replaced.role": "{seat} has {target}'s {role} replaced",
+    "resolved.done": "",
+    "resolved.blocked": "",
+    "resolved.failed": "",
+    "resolved.target_gone": "{target} is gone",
+    "resolved.actor_gone": "{seat} is gone",
+    "resolved": "",
+}
+_AND = " and "
+
+
+def _names(event: Message) -> list[str]:
+    """Return the names under which an event's words may stand, the most particular first."""
+    word = event["event"]
+    if word == "action":
+        name = f"action.{event['action']}"
+        return [*([f"{name}.target"] if "target" in event else []), name, word]
+    if word == "resolved":
+        return [f"resolved.{event['how']}", word]
+    if word == "shown" and event.get("replaced") is False:
+        return ["shown.kept", word]
+    if word == "examined":
+        base = "examined.replaced" if event["replaced"] else "examined"
+        return [*([f"{base}.role"] if "role" in event else []), base, word]
+    more = [f"{word}.cards"] if "cards" in event else []
+    return [*more, *([f"{word}.{event['role']}"] if "role" in event else []), word]
 
 
 class Bot:

@@ -243,6 +243,18 @@ class Game {
     return 1 - none;
   }
 
+  // An event in words, players by their handles: "B steals from C"; empty for what has no words.
+  tell(event) {
+    const name = names(event).find((each) => Object.hasOwn(WORDS, each));
+    if (name === undefined) return "";
+    return WORDS[name].replace(/\{(\w+)\}/g, (whole, field) => {
+      const value = event[field];
+      if (["seat", "target", "claimant"].includes(field)) return this.players[value].handle;
+      if (field === "delta") return value < 0 ? `${value}` : `+${value}`;
+      return Array.isArray(value) ? value.join(AND) || "nothing" : String(value);
+    });
+  }
+
   // --- following the game --------------------------------------------------------------------------------------------
 
   // For the kit: a game begins.
@@ -340,6 +352,66 @@ function generator(seed) {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
+}
+
+// The words of events, as in the arena's own table (protocol/words.json).
+const WORDS = {
+  "action.income": "{seat} takes income",
+  "action.foreign_aid": "{seat} takes foreign aid",
+  "action.tax": "{seat} takes tax",
+  "action.steal": "{seat} steals from {target}",
+  "action.assassinate": "{seat} sends an assassin to {target}",
+  "action.coup": "{seat} launches a coup against {target}",
+  "action.exchange": "{seat} exchanges",
+  "action.examine": "{seat} examines {target}",
+  "action.convert": "{seat} changes sides",
+  "action.convert.target": "{seat} converts {target}",
+  "action.embezzle": "{seat} embezzles the reserve",
+  action: "{seat} plays {action}",
+  coins: "{seat} {delta}",
+  challenge: "{seat} challenges",
+  shown: "{seat} shows the {role}",
+  "shown.kept": "{seat} shows the {role} and keeps it",
+  shown_hand: "{seat} shows {roles}",
+  unproven: "{seat} can't show the {role}",
+  "unproven.not_duke": "{seat} concedes",
+  lost: "{seat} loses the {role}",
+  exiled: "{seat} is out",
+  block: "{seat} blocks as {role}",
+  exchanged: "{seat} returns {count}",
+  "exchanged.cards": "{seat} keeps {cards}",
+  forfeit: "{seat} forfeits with {roles}",
+  drafted: "{seat} has drafted",
+  "drafted.cards": "{seat} has drafted {cards}",
+  allegiances: "the sides are {sides}",
+  converted: "{target} is a {allegiance} now",
+  examined: "{seat} hands {target}'s card back",
+  "examined.role": "{seat} hands {target}'s {role} back",
+  "examined.replaced": "{seat} has {target}'s card replaced",
+  "examined.replaced.role": "{seat} has {target}'s {role} replaced",
+  "resolved.done": "",
+  "resolved.blocked": "",
+  "resolved.failed": "",
+  "resolved.target_gone": "{target} is gone",
+  "resolved.actor_gone": "{seat} is gone",
+  resolved: "",
+};
+const AND = " and ";
+
+// The names under which an event's words may stand, the most particular first.
+function names(event) {
+  const word = event.event;
+  if (word === "action") {
+    const name = `action.${event.action}`;
+    return [...("target" in event ? [`${name}.target`] : []), name, word];
+  }
+  if (word === "resolved") return [`resolved.${event.how}`, word];
+  if (word === "shown" && event.replaced === false) return ["shown.kept", word];
+  if (word === "examined") {
+    const base = event.replaced ? "examined.replaced" : "examined";
+    return [...("role" in event ? [`${base}.role`] : []), base, word];
+  }
+  return [...("cards" in event ? [`${word}.cards`] : []), ...("role" in event ? [`${word}.${event.role}`] : []), word];
 }
 
 // A bot: write a class of your own that extends this one, with the methods that you need.

@@ -139,12 +139,17 @@ def knowledge(messages: list[Message], place: int) -> Message:
 
 @cache
 def positions() -> list[tuple[str, int, Message]]:
-    """Return positions of all the matches, with what is to be known: any, and those where a seat sees more cards."""
+    """Return positions of all the matches, with what is to be known: any, and where one sees more cards."""
     found = []
     for preset, seats in MATCHES:
         messages = match(preset, seats)
         asked = [place for place, message in enumerate(messages) if message["type"] == "request"]
         more = [place for place in asked if {"drawn", "seen", "discards"} & set(messages[place]["you"])]
-        chosen = sorted({*asked[:: len(asked) // 5 + 1], asked[-1], *more[:3]})
+        told = [
+            place
+            for place in asked
+            if any(e["event"] == "examined" or e.get("replaced") is False for e in messages[place]["events"])
+        ]
+        chosen = sorted({*asked[:: len(asked) // 4 + 1], asked[-1], *more[:3], *told[:6]})
         found += [(preset, seats, knowledge(messages, place)) for place in chosen]
     return found

@@ -15,6 +15,8 @@ from tests.kits.table import KITS, Kit, each_kit
 Message = dict[str, Any]
 Make = Callable[[Kit, Path], Made]
 
+KINDS = {"turn", "challenge", "block", "prove", "lose", "exchange", "keep_shown", "draft", "allegiance"}
+KINDS |= {"examine_show", "examine_decide"}
 EXAMPLE = Path(__file__).parents[2] / "protocol" / "examples" / "to_bot.jsonl"
 
 
@@ -47,6 +49,19 @@ def test_every_kit_and_every_starter_is_in_the_table() -> None:
     """Else nobody tries it."""
     assert {kit.starter for kit in KITS} == {path.parent for path in KITS[0].starter.parent.glob("*/bot.toml")}
     assert {kit.file for kit in KITS} == {path for path in KITS[0].file.parent.glob("*oup*") if path.is_file()}
+
+
+def test_the_recorded_matches_have_all_that_a_kit_follows() -> None:
+    """Else a kit might follow it wrongly, and no test would tell."""
+    messages = [message for preset, seats in MATCHES for message in match(preset, seats)]
+    assert {message.get("kind") for message in messages} - {None} == KINDS
+    events = [event for message in messages for event in message.get("events", [])]
+    assert sum(event["event"] == "forfeit" for event in events) > 1
+    assert sum(event["event"] == "shown" and event.get("replaced") is False for event in events) > 1
+    for replaced in (False, True):
+        assert sum(e["event"] == "examined" and "role" in e and e["replaced"] is replaced for e in events) > 1
+    sure = [player for _, _, known in positions() for player in known["players"] if 1.0 in player["odds"][:6]]
+    assert len(sure) > len(positions()) + 5  # not only one's own cards
 
 
 @each_kit

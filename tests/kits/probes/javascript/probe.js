@@ -31,6 +31,13 @@ for (const method of ["examineShow", "examineDecide", "draft", "allegiance"]) {
   Teller.prototype[method] = Teller.prototype.other;
 }
 
+// Writes each event in words.
+class Narrator extends Bot {
+  event(game, event) {
+    console.log(game.tell(event));
+  }
+}
+
 // Fails at each turn.
 class Failing extends Bot {
   turn() {
@@ -38,6 +45,7 @@ class Failing extends Bot {
   }
 }
 
-const bot = process.argv[2] === "tell" ? new Teller() : new Failing();
-bot.careful = process.argv[2] === "careful";
+const [, , word] = process.argv;
+const bot = new ({ tell: Teller, words: Narrator }[word] ?? Failing)();
+bot.careful = word === "careful";
 run(bot);

@@ -3,7 +3,7 @@
 import json
 import sys
 
-from coup_kit import Answer, Bot, Game, run
+from coup_kit import Answer, Bot, Game, Message, run
 
 ROLES = ("ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", "not_duke")
 HISTORY = ("claimed", "challenged", "proven", "caught", "challenges", "won_challenges", "blocks")
@@ -33,6 +33,13 @@ class Teller(Bot):
     draft = allegiance = other = turn
 
 
+class Narrator(Bot):
+    """Writes each event in words."""
+
+    def event(self, game: Game, event: Message) -> None:
+        print(game.tell(event))
+
+
 class Failing(Bot):
     """Fails at each turn."""
 
@@ -42,6 +49,6 @@ class Failing(Bot):
 
 if __name__ == "__main__":
     word = sys.argv[1]
-    bot = Teller() if word == "tell" else Failing()
+    bot = {"tell": Teller, "words": Narrator}.get(word, Failing)()
     bot.careful = word == "careful"
     run(bot)
