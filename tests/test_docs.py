@@ -100,7 +100,15 @@ def test_the_readme_lists_every_sample_bot() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["README.md", "SECURITY.md", "CONTRIBUTING.md", "protocol/SPEC.md", "protocol/FIRST_BOT.md", "docs/ladder.md"],
+    [
+        "README.md",
+        "SECURITY.md",
+        "CONTRIBUTING.md",
+        "protocol/SPEC.md",
+        "protocol/FIRST_BOT.md",
+        "protocol/kits/README.md",
+        "docs/ladder.md",
+    ],
 )
 def test_what_a_document_links_to_exists(name: str) -> None:
     """Files and folders of the project."""

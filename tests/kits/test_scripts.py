@@ -1,6 +1,7 @@
 """The kits in Python and JavaScript, in which a bot is a script: what it may return, where it prints, what it tells."""
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from protocol.kits.coup_kit import Bot, Game, Move
+from protocol.kits.coup_kit import Bot, Game, History, Move, Player
 from protocol.words import tell
 from tests.kits.conftest import Made, Ran
 from tests.kits.recorded import MATCHES, match, requests
@@ -205,6 +206,15 @@ def test_the_kit_imports_next_to_nothing() -> None:
     ran = subprocess.run(command, cwd=PYTHON.parent, capture_output=True, text=True, timeout=60, check=True)
     more = set(ran.stdout.split()) - {"coup_kit", "__future__", "math"}
     assert more <= {"os", "os.path", "posixpath", "genericpath", "stat", "_stat", "_collections_abc"}  # what site has
+
+
+def test_the_kits_page_names_all_that_a_bot_can_ask() -> None:
+    """protocol/kits/README.md and the kit in Python, which the others follow."""
+    text = PYTHON.with_name("README.md").read_text()
+    named = set(re.findall(r"`(\w+)(?:\([\w, ]+\))?`", text))
+    game = Game({"type": "hello"})
+    player = Player(game, 0, "A", History())
+    assert {name for of in (Bot, game, player, player.history) for name in dir(of) if name[0] != "_"} - named == set()
 
 
 class Mine(Bot):
