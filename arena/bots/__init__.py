@@ -13,9 +13,11 @@ from arena.bots.intake import MOST_UNPACKED, MOST_UPLOAD, Bundle, intake
 from arena.bots.load import check_commands, load
 from arena.bots.names import checked_name
 from arena.bots.portable import NotHereError, PortableBot, portable
+from arena.bots.starter import LANGUAGES, new_bot
 from arena.bots.toml_file import read_toml
 
 __all__ = [
+    "LANGUAGES",
     "MAX_BYTES",
     "MAX_FILES",
     "MOST_UNPACKED",
@@ -36,6 +38,7 @@ __all__ = [
     "checked_name",
     "intake",
     "load",
+    "new_bot",
     "pack",
     "portable",
     "read_toml",

@@ -118,7 +118,7 @@ def _sample(given: Path) -> Path | None:
         return None
     name = str(given).removeprefix(_SAMPLE)
     found = {
-        path.name: path for path in sorted(_sample_folder().iterdir()) if path.is_file() or (path / MANIFEST).is_file()
+        path.name: path for path in sorted(sample_folder().iterdir()) if path.is_file() or (path / MANIFEST).is_file()
     }
     sample = found.get(name) or found.get(f"{name}.py")
     if sample is None:
@@ -127,7 +127,8 @@ def _sample(given: Path) -> Path | None:
     return sample
 
 
-def _sample_folder() -> Path:
+def sample_folder() -> Path:
+    """Return where the sample bots are, in a repository or where the arena is installed."""
     installed = Path(__file__).parents[1] / "sample_bots"
     return installed if installed.is_dir() else Path(__file__).parents[2] / "sample_bots"
 

@@ -10,6 +10,7 @@ from arena.cli.check import check
 from arena.cli.doctor import doctor
 from arena.cli.images import sandbox
 from arena.cli.ladder import ladder
+from arena.cli.new import new
 from arena.cli.odds import odds
 from arena.cli.out import note
 from arena.cli.replay import replay
@@ -64,5 +65,5 @@ def cli() -> None:
     """Play bot programs against each other at the card game Coup."""
 
 
-for command in (run, check, replay, stats, ladder, verify, rules, odds, doctor, sandbox):
+for command in (new, check, run, replay, stats, ladder, verify, rules, odds, doctor, sandbox):
     cli.add_command(command)

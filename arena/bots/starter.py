@@ -1,0 +1,78 @@
+"""A new bot: a copy of the sample that is written with a language's kit. It plays as it is."""
+
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from arena.bots.errors import BotError, shown
+from arena.bots.load import sample_folder
+from arena.bots.names import checked_name
+from arena.sandbox import NOT_GIVEN
+
+__all__ = ["LANGUAGES", "Starter", "new_bot"]
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """What a bot in a language begins with: the file that its author changes, and the programs that run it."""
+
+    file: str
+    programs: tuple[str, ...]
+
+    @property
+    def missing(self) -> list[str]:
+        """Return the programs that this machine lacks."""
+        return [program for program in self.programs if shutil.which(program) is None]
+
+
+LANGUAGES = {
+    "python": Starter("bot.py", ("python3",)),
+    "javascript": Starter("bot.js", ("node",)),
+    "java": Starter("MyBot.java", ("javac", "java")),
+    "c": Starter("bot.c", ("make", "cc")),
+    "cpp": Starter("bot.cpp", ("make", "c++")),
+    "rust": Starter("bot.rs", ("rustc",)),
+    "go": Starter("bot.go", ("go",)),
+}
+_MADE = {"build"}  # where builds and tests put what they make
+
+
+def new_bot(path: Path, language: str) -> str:
+    """Make the folder of a new bot, whole or not at all, and return the bot's name. Raises BotError, OSError."""
+    name = _name(path)
+    if os.path.lexists(path) and not path.is_dir():
+        raise BotError(f"{shown(path)} exists and is no folder.\nName another one.")
+    if path.is_dir() and any(path.iterdir()):
+        raise BotError(f"{shown(path)} exists and isn't empty.\nName another one.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as beside:
+        made = Path(beside, "bot")
+        _copy(sample_folder() / language, made)
+        made.rename(path)
+    return name
+
+
+def _name(path: Path) -> str:
+    """Return the name of a bot whose folder is to be there. Raises BotError for one that can't play by it."""
+    try:
+        name = checked_name(path.name)
+    except ValueError as problem:
+        raise BotError(f"{shown(path)} can't be a bot's folder: {problem}.\nName another one.") from None
+    if not any(character.isalnum() for character in name):
+        raise BotError(f"{shown(path)} can't be a bot's folder: its name has no letter.\nName another one.")
+    if name.startswith(("-", ".")):
+        raise BotError(f"{shown(path)} can't be a bot's folder: its name begins with \"{name[0]}\".\nName another one.")
+    return name
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a folder without what was made in it; the copies are writable, however the arena was installed."""
+    target.mkdir()
+    for each in sorted(source.iterdir()):
+        if each.is_dir():
+            if each.name not in _MADE | set(NOT_GIVEN):
+                _copy(each, target / each.name)
+        else:
+            shutil.copyfile(each, target / each.name)

@@ -1,0 +1,43 @@
+"""The command `arena new`: the folder of a new bot, which plays already."""
+
+import shlex
+from pathlib import Path
+
+import click
+
+from arena.cli.out import fail, note, reason, refuse, write
+
+# Listed here as well as in arena.bots, which takes longer to import than --help may take; a test compares them.
+LANGUAGES = ("python", "javascript", "java", "c", "cpp", "rust", "go")
+
+
+@click.command()
+@click.argument("path", metavar="NAME", type=click.Path(path_type=Path))
+@click.option(
+    "--lang", "language", type=click.Choice(LANGUAGES), default="python", help="What the bot is written in.  [python]"
+)
+def new(path: Path, language: str) -> None:
+    """Make a new bot: a folder with a bot that plays already, its kit, bot.toml, a README and a test.
+
+    NAME is the folder; its last part is the bot's name.
+    """
+    from arena.bots import LANGUAGES as STARTERS
+    from arena.bots import BotError, new_bot, shown
+
+    try:
+        name = new_bot(path, language)
+    except BotError as problem:
+        refuse(str(problem))
+    except OSError as problem:
+        fail(f"the folder of {shown(path)} can't be made: {reason(problem)}")
+    starter = STARTERS[language]
+    folder, run = shown(shlex.quote(str(path))), shlex.quote(f"{name}-run")
+    write(
+        f"{shown(name)} plays already; {shown(path / starter.file)} is where your ideas go. Next:\n"
+        f"  arena check {folder}\n"
+        f"  arena run {folder} sample:honest sample:counter sample:bluffer --games 120 --out {run}\n"
+        f"  arena replay {run} --lost {shlex.quote(name)} --html lost.html"
+    )
+    if starter.missing:
+        missing = " and ".join(starter.missing)
+        note(f"this machine has no {missing}, which it needs: arena doctor says what to install")

@@ -1,0 +1,113 @@
+"""The command `arena new`. Source: its help, and arena/bots/starter.py.
+
+Most of the time goes into compilers: what is made in each language is built and examined.
+"""
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from arena.bots import LANGUAGES
+from arena.cli import cli
+from tests.place import Place
+
+Needs = Callable[[str, str | None], None]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_new_bot_passes_its_examination(place: Place, needs: Needs, language: str) -> None:
+    """In every language, as it is; built, where it must be. All presets are tried where the samples are tested."""
+    for program in LANGUAGES[language].programs:
+        needs(program, None if shutil.which(program) else "it isn't installed")
+    made = place.call("new", "mybot", "--lang", language)
+    assert (made.code, made.err) == (0, "")
+    assert (place.folder / "mybot" / LANGUAGES[language].file).is_file()
+    examined = place.run("check", "mybot", "--rules", "coup", "--sandbox", "process")
+    assert examined.code == 0, examined.out + examined.err
+    assert "mybot can play" in examined.out
+
+
+def test_three_commands_come_next_and_their_options_are(place: Place) -> None:
+    """They can be copied, whatever the folder is called."""
+    made = place.call("new", "my bots/the first")
+    commands = re.findall(r"^  arena (\w+) (.*)$", made.out, re.MULTILINE)
+    assert [words for words, _ in commands] == ["check", "run", "replay"]
+    assert commands[0][1] == "'my bots/the first'"
+    for words, rest in commands:
+        known = {flag for option in cli.commands[words].params for flag in option.opts}
+        assert set(re.findall(r"--[a-z]+", rest)) <= known
+    readme = (place.folder / "my bots/the first/README.md").read_text()
+    assert len(readme.splitlines()) <= 12
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("taken", "taken exists and isn't empty"),
+        ("a.file", "a.file exists and is no folder"),
+        ("", "its name is empty"),
+        (".", "its name is empty"),
+        ("..", "looks like a path"),
+        ("/", "its name is empty"),
+        ("+++", "has no letter"),
+        (".hidden", 'begins with "."'),
+        ("x" * 41, "longer than 40 characters"),
+        ("a\x1b[31m", "can't be printed"),
+        (" a", "begins or ends with a space"),
+    ],
+)
+def test_a_name_that_is_not_possible_is_refused_with_the_reason(place: Place, name: str, why: str) -> None:
+    """Exit code 2, and nothing is made."""
+    place.bot("taken/bot.py")
+    place.bot("a.file")
+    before = sorted(place.folder.rglob("*"))
+    ran = place.call("new", name)
+    assert (ran.code, ran.out) == (2, "")
+    assert why in " ".join(ran.told)
+    assert sorted(place.folder.rglob("*")) == before
+
+
+def test_a_name_that_begins_with_a_dash_would_be_an_option(place: Place) -> None:
+    """Of every other command."""
+    assert 'begins with "-"' in " ".join(place.call("new", "--", "-x").told)
+
+
+def test_an_empty_folder_is_taken_and_a_slash_at_the_end_is_no_name(place: Place) -> None:
+    """As the completion of a shell writes folders."""
+    (place.folder / "mine").mkdir()
+    assert place.call("new", "mine/").code == 0
+    assert sorted(path.name for path in (place.folder / "mine").iterdir()) == sorted(
+        path.name for path in sample("python") if path.name != "__pycache__"
+    )
+    assert [path.name for path in place.folder.iterdir()] == ["mine"]
+
+
+def sample(language: str) -> list[Path]:
+    return list((Path(__file__).parents[2] / "sample_bots" / language).iterdir())
+
+
+def test_a_language_that_the_machine_lacks_is_made_all_the_same(place: Place) -> None:
+    """The arena's own Python is found without PATH; a compiler isn't."""
+    ran = place.run("new", "mybot", "--lang", "rust", PATH="/nowhere")
+    assert ran.code == 0
+    assert "no rustc" in ran.err
+    assert (place.folder / "mybot" / "bot.rs").is_file()
+
+
+def test_a_folder_that_cannot_be_made_is_a_failure_in_one_line(place: Place) -> None:
+    """Its parent is a file."""
+    place.bot("file")
+    ran = place.call("new", "file/mybot")
+    assert (ran.code, len(ran.told)) == (1, 1)
+
+
+def test_languages_are_completed_and_are_those_of_the_samples(place: Place) -> None:
+    """As bash asks. The list stands twice, since one takes longer to import than a completion may take."""
+    asked = {"_ARENA_COMPLETE": "bash_complete", "COMP_WORDS": "arena new x --lang ", "COMP_CWORD": "4"}
+    ran = place.run(**asked)
+    assert ran.out.split() == [f"plain,{language}" for language in LANGUAGES]
+    folder = Path(__file__).parents[2] / "sample_bots"
+    assert {path.parent.name for path in folder.glob("*/bot.toml")} == set(LANGUAGES)
