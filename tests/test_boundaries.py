@@ -57,6 +57,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "ladder.schedule",
         "ladder.store",
     ),
+    "arena.env": ("arena.coup",),
     "arena.local": ("arena.coup", "arena.referee", "arena.run", "ladder.results", "ladder.schedule", "protocol"),
     "arena.proof": ("arena.coup", "arena.referee", "arena.run", "ladder.schedule"),
     "arena.work": (
@@ -156,7 +157,9 @@ HEAVY = {
     "dask",
     "distributed",
     "docker",
+    "gymnasium",
     "numpy",
+    "pettingzoo",
     "prometheus_client",
     "psycopg",
     "pydantic",

@@ -86,6 +86,7 @@ from arena.coup import (
 )
 from arena.referee import UNTIMED_MS, Fault, GameRecord, MatchSpec, Record, Terms, Timing, Watch, play_match, wire
 from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script
+from tests.unseen import disguised, known, redealt, target_of
 
 RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
 Game = tuple[str, int, int, float]  # the ruleset's name, seats, seed, probability of a forfeit at each answer
@@ -170,75 +171,7 @@ def steps_of(ruleset: RulesOf, games: Iterable[Game]) -> Iterator[Step]:
         yield from play(ruleset, game)
 
 
-# --- what a seat doesn't know -----------------------------------------------------------------------------------------
-
-
-def known(state: State, seat: int) -> dict[int, Role]:
-    """Return the cards in others' hands that the seat sees in the present state, by their owners."""
-    match state.board.phase:
-        case Retaining(_, _, claim):  # on the table, face up
-            cards = {claim.seat: claim.role}
-        case Examining(_, pending) if seat == state.board.actor and state.seen and pending.target is not None:
-            cards = {pending.target: state.seen}
-        case _:
-            return {}
-    return {owner: role for owner, role in cards.items() if owner != seat}
-
-
-def redealt(state: State, seat: int, rng: random.Random) -> State:
-    """Return the state with all cards dealt anew that the seat doesn't see: others' hands and discards, deck, drawn."""
-    acts = seat == state.board.actor
-    fixed = known(state, seat)
-    hidden = [card for other, hand in enumerate(state.hands) if other != seat for card in hand]
-    hidden += (card for other, cards in enumerate(state.discards) if other != seat for card in cards)
-    hidden += state.deck
-    hidden += () if acts else state.drawn
-    for role in fixed.values():
-        hidden.remove(role)
-    rng.shuffle(hidden)
-
-    def take(count: int, *more: Role) -> tuple[Role, ...]:
-        return tuple(sorted([*more, *(hidden.pop() for _ in range(count - len(more)))]))
-
-    def others(all_cards: Sequence[tuple[Role, ...]], fixed: dict[int, Role]) -> tuple[tuple[Role, ...], ...]:
-        return tuple(
-            cards if other == seat else take(len(cards), *([fixed[other]] if other in fixed else []))
-            for other, cards in enumerate(all_cards)
-        )
-
-    hands = others(state.hands, fixed)
-    discards = others(state.discards, {})
-    drawn = state.drawn if acts else take(len(state.drawn))
-    seen = state.seen
-    if seen is not None and not acts:
-        seen = rng.choice(hands[target_of(state)])  # nobody but the inquisitor knows which card it looks at
-    return replace(state, hands=hands, discards=discards, drawn=drawn, seen=seen, deck=tuple(hidden))
-
-
-def target_of(state: State) -> int:
-    """Return the seat at which the pending action of an examination is aimed."""
-    phase = state.board.phase
-    assert isinstance(phase, Revealing | Examining)
-    assert phase.pending.target is not None
-    return phase.pending.target
-
-
-def disguised(events: Sequence[Event], seat: int, rng: random.Random, rules: Ruleset) -> list[Event]:
-    """Return the events with other cards in what is private to other seats."""
-
-    def other(cards: tuple[Role, ...] | None) -> tuple[Role, ...] | None:
-        return None if cards is None else tuple(rng.choices(rules.roles, k=len(cards)))
-
-    told: list[Event] = []
-    for event in events:
-        if isinstance(event, Shown | Exchanged | HandShown | Drafted) and event.seat != seat:
-            told.append(replace(event, cards=other(event.cards)))
-        elif isinstance(event, Examination) and event.target != seat:
-            role = event.role if event.seat == seat else rng.choice(rules.roles)
-            told.append(replace(event, role=role, cards=other(event.cards)))
-        else:
-            told.append(event)
-    return told
+# --- what a seat may not know -----------------------------------------------------------------------------------------
 
 
 Line = Callable[[State, int, Sequence[str]], bytes]

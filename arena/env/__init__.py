@@ -1,0 +1,24 @@
+"""The game as an environment for learning, in PettingZoo's AEC and parallel forms. Needs the extra `env`.
+
+from arena.env import env
+
+game = env(rules="coup", seats=4)
+game.reset(seed=1)
+for agent in game.agent_iter():
+    observation, reward, terminated, truncated, info = game.last()
+    over = terminated or truncated
+    game.step(None if over else game.action_space(agent).sample(observation["action_mask"]))
+
+Observations come from `arena.coup.view` alone. Must not know bots, processes or the wire.
+"""
+
+try:
+    import pettingzoo as _pettingzoo  # noqa: F401
+except ImportError as missing:
+    raise ImportError(f"arena.env needs {missing.name}: pip install 'coup-arena[env]'") from missing
+
+from arena.env.aec import env, raw_env
+from arena.env.observation import Watcher
+from arena.env.parallel import parallel_env
+
+__all__ = ["Watcher", "env", "parallel_env", "raw_env"]

@@ -1,0 +1,120 @@
+"""The fixed list of actions of a ruleset and a number of seats, and which of them are legal at a request.
+
+An action is an index. Its word is the move's notation, but a target is counted clockwise from who acts: `steal:+1` aims
+at the next seat, living or not. So one policy can play every seat.
+"""
+
+from collections.abc import Iterator
+from itertools import combinations_with_replacement
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arena.coup import (
+    CHALLENGE,
+    DECLINE,
+    FORCE_SWAP,
+    HAND_BACK,
+    KEEP_SHOWN,
+    PASS,
+    REPLACE_SHOWN,
+    SHOW_HAND,
+    Act,
+    Allegiance,
+    Block,
+    Effect,
+    Keep,
+    Lose,
+    Move,
+    Pick,
+    Reveal,
+    Ruleset,
+    Show,
+    Side,
+    notation,
+)
+
+WAIT = 0  # the action of a seat that isn't asked
+Mask = NDArray[np.int8]
+
+
+class Actions:
+    """The actions of one ruleset at one size of table. `words` has one entry for each; `wait` is the first."""
+
+    def __init__(self, rules: Ruleset, seats: int) -> None:
+        self._seats = seats
+        self.words: tuple[str, ...] = ("wait", *sorted({*_words(rules, seats)}))
+        self._index = {word: index for index, word in enumerate(self.words)}
+        self._menus: dict[tuple[int, int], Menu] = {}
+        self.waiting = Menu((), {WAIT: PASS}, self._mask([WAIT]))
+
+    def menu(self, moves: tuple[Move, ...], seat: int) -> "Menu":
+        """Return the legal moves of a seat as actions; the engine hands out the same tuples again and again."""
+        known = self._menus.get((id(moves), seat))
+        if known is None or known.moves is not moves:
+            if len(self._menus) >= _MOST_MENUS:
+                self._menus.clear()
+            by_action = {self._index[self._word(move, seat)]: move for move in moves}
+            known = self._menus[id(moves), seat] = Menu(moves, by_action, self._mask([*by_action]))
+        return known
+
+    def _word(self, move: Move, seat: int) -> str:
+        if isinstance(move, Act) and move.target is not None:
+            return f"{move.action.value}:+{(move.target - seat) % self._seats}"
+        return notation(move)
+
+    def _mask(self, legal: list[int]) -> Mask:
+        mask = np.zeros(len(self.words), np.int8)
+        mask[legal] = 1
+        return mask
+
+
+class Menu:
+    """What one seat may do at one request: moves by their actions, and the mask (read it, or copy it)."""
+
+    __slots__ = ("by_action", "mask", "moves")
+
+    def __init__(self, moves: tuple[Move, ...], by_action: dict[int, Move], mask: Mask) -> None:
+        self.moves = moves  # held, so that its identity stays taken
+        self.by_action = by_action
+        self.mask = mask
+
+
+_MOST_MENUS = 20_000  # under 30 MB
+
+
+def _words(rules: Ruleset, seats: int) -> Iterator[str]:
+    """Yield the word of every move that can be legal."""
+    for row in rules.actions:
+        if row.targeted:
+            yield from (f"{row.action.value}:+{step}" for step in range(1, seats))
+        else:
+            yield row.action.value
+    yield from map(notation, _answers(rules))
+
+
+def _answers(rules: Ruleset) -> Iterator[Move]:
+    """Yield every move but those of a turn."""
+    yield from (PASS, CHALLENGE)
+    claimed = [row.claim for row in rules.actions if row.claim is not None and not row.denies]
+    blocks = [role for row in rules.actions for role in row.block_roles]
+    effects = {row.effect for row in rules.actions}
+    yield from map(Block, blocks)
+    if rules.prove == "choose":
+        yield DECLINE
+        yield from map(Show, claimed + blocks)
+        if Effect.EMBEZZLE in effects:
+            yield SHOW_HAND
+    if rules.shown_card == "may_keep":
+        yield from (REPLACE_SHOWN, KEEP_SHOWN)
+    yield from map(Lose, rules.roles)
+    for count in range(1, rules.hand + 1):
+        yield from map(Keep, combinations_with_replacement(sorted(rules.roles), count))
+    if Effect.EXAMINE in effects:
+        yield from (HAND_BACK, FORCE_SWAP)
+        if rules.examine_pick == "target":
+            yield from map(Reveal, rules.roles)
+    if rules.draft:
+        yield from map(Pick, rules.roles)
+    if rules.reformation and rules.allegiance_start == "starter_chooses":
+        yield from map(Side, Allegiance)

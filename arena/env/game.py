@@ -1,0 +1,143 @@
+"""One game after another as an environment plays them: who is asked, what they observe, what their answers did.
+
+Answers are sealed: the game goes on when every asked seat has given its own, and until then nothing that a seat
+observes changes.
+"""
+
+import os
+from typing import Any
+
+from arena.coup import (
+    PRESETS,
+    Chance,
+    Ending,
+    Exiled,
+    Move,
+    Over,
+    Ruleset,
+    State,
+    View,
+    apply,
+    deal,
+    derived,
+    legal,
+    view,
+)
+from arena.env.actions import Actions, Menu
+from arena.env.observation import OwnCards, Watcher
+
+Observation = dict[str, Any]
+
+
+class Game:
+    """The games of one environment, one at a time."""
+
+    def __init__(self, rules: str | Ruleset, seats: int) -> None:
+        if isinstance(rules, str):
+            if rules not in PRESETS:
+                raise ValueError(f"there is no preset {rules!r}; there are: {', '.join(PRESETS)}")
+            rules = PRESETS[rules]
+        problem = rules.problem(seats)
+        if problem:
+            raise ValueError(problem)
+        self.rules = rules
+        self.seats = seats
+        self.actions = Actions(rules, seats)
+        self.state: State
+        self.asked: tuple[int, ...]  # who is asked now, in the order in which their answers count
+        self._own: OwnCards = {}
+        self._key: bytes | None = None
+        self._number = 0
+        self._starter = 0
+
+    def reset(self, seed: int | None) -> None:
+        """Deal a game. The same seed deals the same games; None goes on with the last seed, or draws one."""
+        if seed is not None:
+            self._key = derived(b"arena.env", f"seed|{int(seed)}")
+            self._number = self._starter = 0
+        elif self._key is None:
+            self._key = os.urandom(32)
+        else:
+            self._number += 1
+        self._chance = Chance(self._key, self._number)
+        self.state = deal(self.rules, self.seats, self._chance, self._starter)
+        self._watcher = Watcher(self.rules, self.seats, self._own)
+        self._answers: dict[int, Move] = {}
+        self._menus: dict[int, Menu] = {}
+        self.asked = self.state.board.phase.asked
+
+    @property
+    def over(self) -> Over | None:
+        """Return how the game ended, None while it goes on."""
+        phase = self.state.board.phase
+        return phase if isinstance(phase, Over) else None
+
+    def observe(self, seat: int) -> Observation:
+        """Return what a seat observes, and the mask of what it may do: to wait, if it isn't asked or has answered."""
+        sight = view(self.state, seat)
+        return {"observation": self._watcher.observe(sight), "action_mask": self._menu(sight).mask.copy()}
+
+    def _menu(self, sight: View) -> Menu:
+        seat = sight.seat
+        known = self._menus.get(seat)
+        if known is None:
+            known = self.actions.menu(legal(sight), seat) if seat in self.asked else self.actions.waiting
+            self._menus[seat] = known
+        return known
+
+    def move(self, seat: int, action: Any) -> Move:
+        """Return the move that an action of a seat is. Raises ValueError for one that the mask forbids."""
+        menu = self._menus.get(seat) or self._menu(view(self.state, seat))
+        try:
+            return menu.by_action[int(action)]
+        except (KeyError, TypeError, ValueError):
+            words = self.actions.words
+            may = ", ".join(f"{legal} ({words[legal]})" for legal in menu.by_action)
+            raise ValueError(f"player_{seat} gave the action {action!r}; its mask allows {may}") from None
+
+    def answer(self, seat: int, action: Any) -> tuple[int, ...]:
+        """Take in the answer of a seat that is asked; after the last one the game goes on.
+
+        Returns the seats that then left the game. Raises ValueError for an action that the mask forbids.
+        """
+        self._answers[seat] = self.move(seat, action)
+        self._menus[seat] = self.actions.waiting
+        if len(self._answers) < len(self.asked):
+            return ()
+        answers = [self._answers[each] for each in self.asked]
+        self._answers = {}
+        self._menus = {}
+        self.state, events = apply(self.state, answers, self._chance)
+        phase = self.state.board.phase
+        self.asked = phase.asked
+        if isinstance(phase, Over) and phase.winner is not None:
+            self._starter = phase.winner
+        if not events:
+            return ()
+        self._watcher.add(events)
+        return tuple([event.seat for event in events if isinstance(event, Exiled)])
+
+    def worth(self, seat: int) -> float:
+        """Return the reward of a seat at the game's end: 1 for the winner, its part of a draw, else 0."""
+        over = self.over
+        assert over is not None
+        if over.winner is None:
+            return 1 / len(over.survivors) if seat in over.survivors else 0.0
+        return float(over.winner == seat)
+
+    @property
+    def drawn(self) -> bool:
+        """Tell whether the game was cut off by the limit of turns."""
+        over = self.over
+        return over is not None and over.ending is Ending.TURN_LIMIT
+
+    def text(self) -> str:
+        """Return what everybody sees, a line a seat."""
+        board = self.state.board
+        asked = ", ".join(map(str, board.phase.asked)) or "nobody"
+        lines = [f"turn {board.turn}: {type(board.phase).__name__} asks {asked}"]
+        rows = zip(board.coins, board.influence, board.revealed, strict=True)
+        for seat, (coins, influence, revealed) in enumerate(rows):
+            lost = f", lost {', '.join(revealed)}" if revealed else ""
+            lines.append(f"{'>' if seat == board.actor else ' '} {seat}: {coins} coins, {influence} cards{lost}")
+        return "\n".join(lines)

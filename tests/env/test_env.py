@@ -1,0 +1,487 @@
+"""The environment: PettingZoo's own tests, what is observed and what isn't, actions, rewards and seeds.
+
+Sources: docs/env.md; PettingZoo's documentation for what its forms promise.
+"""
+
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from pettingzoo.test import api_test, parallel_api_test, seed_test
+
+from arena.coup import (
+    COUP,
+    PASS,
+    PRESETS,
+    Acted,
+    Answer,
+    Blocked,
+    BlockWindow,
+    Challenged,
+    ChallengeWindow,
+    Chance,
+    Event,
+    Proving,
+    Ruleset,
+    Shown,
+    State,
+    Unproven,
+    apply,
+    changed,
+    deal,
+    legal,
+    notation,
+    seat_counts,
+    view,
+)
+from arena.env import Watcher, env, parallel_env, raw_env
+from tests.unseen import disguised, redealt
+
+RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
+Game = tuple[str, int, int]  # the ruleset's name, seats, seed
+
+GAMES: list[Game] = [
+    *(("coup", seats, 1) for seats in range(2, 11)),
+    *((name, seats, 1) for name, rules in PRESETS.items() for seats in [*seat_counts(rules)][1::5]),
+    *(("duel", 2, seed) for seed in range(2, 6)),
+    *((f"random {seed}", 2 + seed % 5, seed) for seed in range(700, 712)),
+]
+# PettingZoo's test says so of every environment whose observations hold a mask, its own board games too.
+dictionaries = pytest.mark.filterwarnings("ignore:Observation (space for each agent|is not a NumPy)")
+
+
+def in_words(game: Game) -> str:
+    return "-".join(map(str, game)).replace(" ", "-")
+
+
+Step = tuple[State, list[Answer], tuple[Event, ...]]  # before, the answers, what they led to
+
+
+def played(rules: Ruleset, seats: int, seed: int) -> Iterator[Step]:
+    """Play a random game in which most claims stand."""
+    rng = random.Random(seed)
+    chance = Chance(bytes([seats, seed % 256]) * 16, 0)
+    state = deal(rules, seats, chance)
+    while asked := state.board.phase.asked:
+        answers: list[Answer] = []
+        for seat in asked:
+            moves = legal(view(state, seat))
+            calm = isinstance(state.board.phase, ChallengeWindow | BlockWindow) and rng.random() < 0.75
+            proves = isinstance(state.board.phase, Proving) and rng.random() < 0.8
+            answers.append(PASS if calm else moves[0] if proves else rng.choice(moves))
+        after, events = apply(state, answers, chance)
+        yield state, answers, events
+        state = after
+
+
+def chosen(mask: Any, rng: random.Random) -> int:
+    """Choose a legal action at random."""
+    return int(rng.choice(np.flatnonzero(mask)))
+
+
+# --- PettingZoo's own tests -------------------------------------------------------------------------------------------
+
+
+@dictionaries
+@pytest.mark.parametrize(("rules", "seats"), [("coup", 4), ("duel", 2), ("treason", 10), ("andy", 3)])
+def test_pettingzoo_finds_nothing_in_either_form(rules: str, seats: int) -> None:
+    """pettingzoo.test; every warning is an error but those of `dictionaries`."""
+    api_test(env(rules=rules, seats=seats), num_cycles=40)
+    parallel_api_test(parallel_env(rules=rules, seats=seats), num_cycles=40)
+    seed_test(lambda: env(rules=rules, seats=seats), num_cycles=40)
+
+
+# --- observations -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", GAMES, ids=in_words)
+def test_no_observation_depends_on_what_the_seat_does_not_know(ruleset: RulesOf, game: Game) -> None:
+    """Unseen cards are dealt anew, and what is private in others' events is replaced: the same bytes."""
+    name, seats, seed = game
+    rules = ruleset(name, seats)
+    rng = random.Random(seed)
+    true = Watcher(rules, seats)
+    others = [Watcher(rules, seats) for _ in range(seats)]
+    for state, _, events in played(rules, seats, seed):
+        for seat in range(seats):
+            here = true.observe(view(state, seat))
+            there = others[seat].observe(view(redealt(state, seat, rng), seat))
+            assert here.tobytes() == there.tobytes()
+        true.add(events)
+        for seat in range(seats):
+            others[seat].add(disguised(events, seat, rng, rules))
+
+
+@pytest.mark.parametrize("name", ["coup", "treason", "andy"])
+def test_no_agent_observes_or_may_do_something_else_when_unseen_cards_differ(name: str) -> None:
+    """The environment hands out what the test above looks at, and a mask."""
+    rng = random.Random(1)
+    game = env(rules=name, seats=4)
+    game.reset(seed=1)
+    inner = game._game  # a test alone may put another state under an environment
+    for agent in game.agent_iter():
+        observed, _, terminated, truncated, _ = game.last()
+        if terminated or truncated:
+            game.step(None)
+            continue
+        state, menus = inner.state, inner._menus
+        inner.state, inner._menus = redealt(state, int(agent[-1]), rng), {}
+        other = game.observe(agent)
+        inner.state, inner._menus = state, menus
+        assert other["observation"].tobytes() == observed["observation"].tobytes()
+        assert other["action_mask"].tobytes() == observed["action_mask"].tobytes()
+        game.step(chosen(observed["action_mask"], rng))
+
+
+@pytest.mark.parametrize("game", GAMES, ids=in_words)
+def test_every_field_says_what_the_view_says(ruleset: RulesOf, game: Game) -> None:
+    """Read back by their names, and by the events counted here."""
+    name, seats, seed = game
+    rules = ruleset(name, seats)
+    fields = env(rules=rules, seats=seats).fields
+    watcher = Watcher(rules, seats)
+    counts: Counter[tuple[str, int, str]] = Counter()
+    for state, _, events in played(rules, seats, seed):
+        board = state.board
+        for seat in {board.phase.asked[0], (board.actor + 1) % seats}:
+            sight = view(state, seat)
+            array = watcher.observe(sight)
+            assert len(array) == max(place.stop for place, _ in fields.values())
+            read = {field: array[place].tolist() for field, (place, _) in fields.items()}
+            phase = board.phase
+            pending, claim = getattr(phase, "pending", None), getattr(phase, "claim", None)
+            assert (read["turn"], read["deck"], read["reserve"]) == ([board.turn], [board.deck], [board.reserve])
+            assert lit(read, fields, "kind") == [KINDS[type(phase).__name__]]
+            assert lit(read, fields, "action") == ([pending.action.value] if pending else [])
+            assert lit(read, fields, "reason") == ([phase.reason.value] if hasattr(phase, "reason") else [])
+            assert roles(rules, read["claim"]) == ([claim.role] if claim else [])
+            assert read["denies"] + read["blocks"] == ([claim.denies, claim.block] if claim else [0, 0])
+            assert read["proven"] == [getattr(phase, "proven", False)]
+            assert roles(rules, read["cards"]) == sorted(sight.cards)
+            assert roles(rules, read["drawn"]) == sorted(sight.drawn)
+            assert roles(rules, read["discards"]) == sorted(sight.discards)
+            assert roles(rules, read["seen"]) == ([sight.seen] if sight.seen else [])
+            for step in range(seats):
+                other = (seat + step) % seats
+                row = {
+                    field.partition(": ")[2]: value
+                    for field, value in read.items()
+                    if field.startswith(f"player {step}:")
+                }
+                assert (row["coins"], row["influence"]) == ([board.coins[other]], [board.influence[other]])
+                assert roles(rules, row["revealed"]) == sorted(board.revealed[other])
+                side = board.sides[other].value if board.sides else None
+                assert row["side"] == [side == "loyalist", side == "reformist"]
+                assert row["actor"] == [other == board.actor]
+                assert row["target"] == [pending is not None and pending.target == other]
+                assert row["claimant"] == [claim is not None and claim.seat == other]
+                assert row["challenger"] == [getattr(phase, "challenger", None) == other]
+                for count in ("claimed", "shown", "caught"):
+                    assert row[count] == [counts[count, other, role] for role in rules.roles]
+                assert row["denied"] + row["challenges"] == [
+                    counts["denied", other, ""],
+                    counts["challenges", other, ""],
+                ]
+        for event in events:
+            match event:
+                case Acted(seat, _, _, claimed, denies) if claimed:
+                    counts["denied" if denies else "claimed", seat, "" if denies else claimed] += 1
+                case Blocked(seat, claimed):
+                    counts["claimed", seat, claimed] += 1
+                case Challenged(seat):
+                    counts["challenges", seat, ""] += 1
+                case Shown(seat, role):
+                    counts["shown", seat, role] += 1
+                case Unproven(seat, role, False):
+                    counts["caught", seat, role] += 1
+        watcher.add(events)
+
+
+KINDS = {
+    "Turn": "turn",
+    "ChallengeWindow": "challenge",
+    "BlockWindow": "block",
+    "Proving": "prove",
+    "Losing": "lose",
+    "Exchanging": "exchange",
+    "Retaining": "keep_shown",
+    "Revealing": "examine_show",
+    "Examining": "examine_decide",
+    "Drafting": "draft",
+    "ChoosingSide": "allegiance",
+}
+
+
+def lit(read: dict[str, list[int]], fields: dict[str, tuple[slice, str]], name: str) -> list[str]:
+    """Return the words that are lit in a field that lists them."""
+    words = fields[name][1].split(": ")[1].split(", ")
+    return [word for word, on in zip(words, read[name], strict=True) if on]
+
+
+def roles(rules: Ruleset, counted: list[int]) -> list[str]:
+    """Return the roles that a field counts."""
+    return [role for role, count in zip(rules.roles, counted, strict=True) for _ in range(count)]
+
+
+def test_an_observation_is_its_readers_own() -> None:
+    """Who writes into an array changes nothing for others, or later."""
+    game = env()
+    game.reset(seed=1)
+    first = game.observe("player_0")
+    kept = first["observation"].copy(), first["action_mask"].copy()
+    first["observation"][:] = 9
+    first["action_mask"][:] = 0
+    again = game.observe("player_0")
+    assert (again["observation"] == kept[0]).all()
+    assert (again["action_mask"] == kept[1]).all()
+
+
+def test_a_sealed_answer_changes_nothing_for_those_who_are_asked_with_it() -> None:
+    """Seats of one window are asked in order; what each observes is the same whatever the others answered."""
+    compared = 0
+    for seed in range(3):
+        actions: list[int] = []  # what was done in this game so far
+        while len(actions) < 40:
+            worlds = [env(seats=5, rules="classroom") for _ in range(2)]
+            for world in worlds:
+                world.reset(seed=seed)
+                for action in actions:
+                    world.step(action)
+            asked = [f"player_{seat}" for seat in worlds[0]._game.asked]
+            if not asked or any(worlds[0].terminations.values()):
+                break
+            legal = np.flatnonzero(worlds[0].last()[0]["action_mask"]).tolist()
+            for place, agent in enumerate(asked[:-1]):
+                worlds[0].step(np.flatnonzero(worlds[0].observe(agent)["action_mask"])[0])
+                worlds[1].step(np.flatnonzero(worlds[1].observe(agent)["action_mask"])[-1])
+                assert worlds[0].agent_selection == worlds[1].agent_selection == asked[place + 1]
+                assert worlds[0].rewards == worlds[1].rewards
+                for later in asked[place + 1 :]:
+                    one, other = (world.observe(later) for world in worlds)
+                    assert (one["observation"] == other["observation"]).all()
+                    assert (one["action_mask"] == other["action_mask"]).all()
+                    compared += 1
+            quiet = [worlds[0].action_words.index("-")] * (len(asked) - 1)
+            actions += [*quiet, legal[len(actions) % len(legal)] if not quiet else quiet[0]]
+    assert compared > 50
+
+
+# --- actions ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", GAMES, ids=in_words)
+def test_the_mask_allows_what_is_legal_and_nothing_else(ruleset: RulesOf, game: Game) -> None:
+    """Words are the moves' notation, with targets counted clockwise from the agent; who isn't asked waits."""
+    name, seats, seed = game
+    rng = random.Random(seed)
+    table = env(rules=ruleset(name, seats), seats=seats)
+    table.reset(seed=seed)
+    assert table.action_words[0] == "wait"
+    assert list(table.action_words[1:]) == sorted(set(table.action_words[1:]))
+    for agent in table.agent_iter():
+        observed, _, terminated, truncated, _ = table.last()
+        if terminated or truncated:
+            table.step(None)
+            continue
+        state = table._game.state
+        seat = int(agent.removeprefix("player_"))
+        words = {table.action_words[action] for action in np.flatnonzero(observed["action_mask"])}
+        assert {absolute(word, seat, seats) for word in words} == {notation(move) for move in legal(view(state, seat))}
+        for other in set(range(seats)) - set(state.board.phase.asked):
+            mask = table.observe(f"player_{other}")["action_mask"]
+            assert np.flatnonzero(mask).tolist() == [0]
+        table.step(chosen(observed["action_mask"], rng))
+
+
+def absolute(word: str, seat: int, seats: int) -> str:
+    """Return the notation of an action's word."""
+    verb, plus, step = word.partition(":+")
+    return f"{verb}:{(seat + int(step)) % seats}" if plus else word
+
+
+def test_the_words_of_the_base_game_are_these() -> None:
+    """Every move that can be legal, in the order of the notation."""
+    assert " ".join(env(seats=2).action_words) == (
+        "wait ! - assassinate:+1 block:ambassador block:captain block:contessa block:duke coup:+1 decline exchange "
+        "foreign_aid income keep:ambassador keep:ambassador+ambassador keep:ambassador+assassin "
+        "keep:ambassador+captain keep:ambassador+contessa keep:ambassador+duke keep:assassin keep:assassin+assassin "
+        "keep:assassin+captain keep:assassin+contessa keep:assassin+duke keep:captain keep:captain+captain "
+        "keep:captain+contessa keep:captain+duke keep:contessa keep:contessa+contessa keep:contessa+duke keep:duke "
+        "keep:duke+duke lose:ambassador lose:assassin lose:captain lose:contessa lose:duke show:ambassador "
+        "show:assassin show:captain show:contessa show:duke steal:+1 tax"
+    )
+
+
+@pytest.mark.parametrize("action", [0, 999, -1, None, "tax", 1.5])
+def test_what_the_mask_forbids_is_refused_in_words(action: object) -> None:
+    """And changes nothing: the agent may act again."""
+    game = env(seats=2)
+    game.reset(seed=1)
+    before = game.observe("player_0")["observation"].tobytes()
+    with pytest.raises(ValueError, match=r"player_0 gave the action .*; its mask allows .*\(income\)"):
+        game.step(action)
+    assert game.observe("player_0")["observation"].tobytes() == before
+    assert game.agent_selection == "player_0"
+    with pytest.raises(AttributeError, match=r"agent_selection: call reset\(\) first"):
+        env().step(1)
+
+
+def test_rules_and_seats_that_do_not_fit_are_refused() -> None:
+    """In words, when the environment is made."""
+    with pytest.raises(ValueError, match="no preset 'chess'; there are: coup, duel"):
+        env(rules="chess")
+    with pytest.raises(ValueError, match="not to 4"):
+        env(rules="duel")
+    with pytest.raises(ValueError, match="2 to 10 players, not 11"):
+        parallel_env(seats=11)
+    with pytest.raises(ValueError, match="no render_mode 'human'"):
+        raw_env(render_mode="human")
+
+
+# --- the course of a game ---------------------------------------------------------------------------------------------
+
+
+def random_game(game: Any, rng: random.Random) -> dict[str, float]:
+    """Play to the end in AEC form; return all rewards."""
+    total: Counter[str] = Counter()
+    for agent in game.agent_iter():
+        observed, reward, terminated, truncated, _ = game.last()
+        total[agent] += reward
+        game.step(None if terminated or truncated else chosen(observed["action_mask"], rng))
+    return dict(total)
+
+
+@pytest.mark.parametrize("seats", range(2, 11))
+def test_the_winner_is_rewarded_and_the_others_are_not(seats: int) -> None:
+    """The rewards of a game are one together, as win shares are."""
+    game = env(seats=seats)
+    game.reset(seed=seats)
+    rewards = random_game(game, random.Random(seats))
+    assert sorted(rewards.values()) == [0.0] * (seats - 1) + [1.0]
+    assert rewards[f"player_{game._game.state.board.phase.winner}"] == 1.0
+
+
+def test_a_draw_truncates_the_survivors_who_share_the_reward() -> None:
+    """Source: `Ruleset.limit`; a draw of j survivors is 1/j of a win to each."""
+    rules = changed(COUP, {"turn_limit": 2})
+    game = env(rules=rules, seats=4)
+    game.reset(seed=1)
+    while not any(game.truncations.values()):
+        game.step(next(a for a, word in enumerate(game.action_words) if word == "income"))
+    assert set(game.truncations.values()) == {True}
+    assert set(game.terminations.values()) == {False}
+    assert set(game.rewards.values()) == {0.25}
+    table = parallel_env(rules=rules, seats=4)
+    table.reset(seed=1)
+    income = {agent: table.action_words.index("income") for agent in table.agents}
+    table.step(income)
+    _, rewards, terminated, truncated, _ = table.step(income)
+    assert (set(rewards.values()), set(terminated.values()), set(truncated.values())) == ({0.25}, {False}, {True})
+    assert table.agents == []
+
+
+def test_who_loses_the_last_card_is_terminated_at_once() -> None:
+    """While the others go on; its reward is 0."""
+    rng = random.Random(3)
+    game = env(seats=4)
+    game.reset(seed=3)
+    left = []
+    for agent in game.agent_iter():
+        observed, reward, terminated, truncated, _ = game.last()
+        influence = game._game.state.board.influence
+        assert terminated == (influence[int(agent[-1])] == 0 or game._game.over is not None)
+        if terminated and game._game.over is None:
+            left.append((agent, reward))
+        game.step(None if terminated or truncated else chosen(observed["action_mask"], rng))
+    assert [reward for _, reward in left] == [0.0, 0.0]
+
+
+def test_both_forms_play_the_same_game() -> None:
+    """The same seed and choices; what agents do that aren't asked is ignored."""
+    for seed in range(5):
+        one, other = env(seats=4, rules="treason"), parallel_env(seats=4, rules="treason")
+        one.reset(seed=seed)
+        observed, _ = other.reset(seed=seed)
+        rng = random.Random(seed)
+        total = dict.fromkeys(other.possible_agents, 0.0)
+        while other.agents:
+            asked = [agent for agent in other.agents if not observed[agent]["action_mask"][0]]
+            actions: dict[str, Any] = {agent: 999 for agent in other.agents if agent not in asked}
+            for _ in range(len(asked)):
+                while any(one.terminations[agent] for agent in [one.agent_selection]):
+                    one.step(None)
+                agent = one.agent_selection
+                mine = one.observe(agent)
+                assert (mine["observation"] == observed[agent]["observation"]).all()
+                assert (mine["action_mask"] == observed[agent]["action_mask"]).all()
+                actions[agent] = chosen(mine["action_mask"], rng)
+                one.step(actions[agent])
+            observed, rewards, *_ = other.step(actions)
+            for agent, reward in rewards.items():
+                total[agent] += reward
+        assert {agent: total[agent] for agent in one.agents} == one.rewards
+
+
+def test_in_the_parallel_form_every_asked_agent_must_act() -> None:
+    """Else no action is taken."""
+    game = parallel_env(seats=3)
+    game.reset(seed=1)
+    with pytest.raises(ValueError, match="player_0 gave the action None"):
+        game.step({"player_1": 0})
+    game.step({"player_0": game.action_words.index("foreign_aid")})
+    with pytest.raises(ValueError, match="player_2 gave the action None"):
+        game.step({"player_1": game.action_words.index("-")})
+    game.step({agent: game.action_words.index("-") for agent in ("player_1", "player_2")})
+    assert game._game.state.board.coins == (4, 2, 2)
+
+
+def test_a_seed_repeats_games_and_without_one_they_go_on() -> None:
+    """PettingZoo: reset(seed) makes all that follows the same."""
+
+    def hands(game: raw_env, seed: int | None) -> Any:
+        game.reset(seed=seed)
+        return game._game.state.hands
+
+    one, other = env(), env()
+    first = [hands(one, 7), hands(one, None), hands(one, None)]
+    assert first == [hands(other, 7), hands(other, None), hands(other, None)]
+    assert len(set(first)) == 3
+    assert hands(one, 8) not in first
+    assert hands(one, np.int64(7)) == first[0]  # type: ignore[arg-type]
+    assert hands(env(), None) != hands(env(), None)
+
+
+def test_a_game_that_is_left_in_its_midst_leaves_nothing_for_the_next() -> None:
+    """Also amid the steps of agents that are out."""
+    rng = random.Random(5)
+    game = env(seats=3)
+    game.reset(seed=5)
+    while not any(game.terminations.values()):
+        game.step(chosen(game.last()[0]["action_mask"], rng))
+    game.reset(seed=6)
+    assert game.agents == game.possible_agents
+    assert game.agent_selection == "player_0"
+    assert sum(random_game(game, rng).values()) == 1.0
+
+
+def test_the_table_is_rendered_as_text() -> None:
+    """What everybody sees: no card of a hand."""
+    game = env(seats=2, render_mode="ansi")
+    game.reset(seed=1)
+    assert game.render() == "turn 1: Turn asks 0\n> 0: 1 coins, 2 cards\n  1: 2 coins, 2 cards"
+    plain = env()
+    plain.reset()
+    assert plain.render() is None
+    plain.close()
+
+
+def test_without_the_extra_the_error_says_what_to_install() -> None:
+    """The rest of the arena doesn't need it."""
+    script = "import sys; sys.modules['pettingzoo'] = None; import arena.env"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert "arena.env needs pettingzoo: pip install 'coup-arena[env]'" in done.stderr.splitlines()[-1]
