@@ -65,7 +65,16 @@ OTHERS = {"--privileged", "--cgroupns", "--owner", "--encoding"}  # of docker ru
 
 
 @pytest.mark.parametrize(
-    "name", ["README.md", "SECURITY.md", "CONTRIBUTING.md", "protocol/FIRST_BOT.md", "docs/ladder.md"]
+    "name",
+    [
+        "README.md",
+        "SECURITY.md",
+        "CONTRIBUTING.md",
+        "protocol/FIRST_BOT.md",
+        "docs/ladder.md",
+        "docs/local.md",
+        "docs/env.md",
+    ],
 )
 def test_a_document_names_no_option_that_is_not(name: str) -> None:
     """An option that went stays in a document for years."""
@@ -108,6 +117,8 @@ def test_the_readme_lists_every_sample_bot() -> None:
         "protocol/FIRST_BOT.md",
         "protocol/kits/README.md",
         "docs/ladder.md",
+        "docs/local.md",
+        "docs/env.md",
     ],
 )
 def test_what_a_document_links_to_exists(name: str) -> None:

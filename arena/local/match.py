@@ -6,7 +6,7 @@ Seats of one window are asked one after the other, and none sees what another an
 import json
 from collections.abc import Sequence
 
-from arena.coup import Chance, Event, Exiled, Move, Over, State, apply, deal, legal, view
+from arena.coup import Chance, Exiled, Move, Over, State, apply, deal, legal, view
 from arena.local.messages import Feed, game_over, game_start, request
 from arena.local.players import Player
 from arena.referee import GameRecord, MatchSpec, Record, hello, wire
@@ -44,13 +44,20 @@ class _Game:
         """Play to the end of the game, and return its record."""
         chance = Chance(self.spec.key, self.number)
         state = deal(self.spec.terms.rules, self.spec.seats, chance, record.starter)
+        if self.kept:
+            record.open(state)
         for seat, player in enumerate(self.players):
             player.tell(game_start(view(state, seat), self.number, self.handles))
         while state.board.phase.asked:
-            turn = state.board.turn
-            state, events = apply(state, self.answers(state, record), chance)
-            if events:
-                self.note(events, turn, record)
+            answers = self.answers(state, record)
+            after, events = apply(state, answers, chance)
+            self.feed.add(events)
+            if self.kept:
+                self.kept.add(events)
+                record.step(state, answers, after, events)
+            else:
+                record.eliminated += [(event.seat, state.board.turn) for event in events if isinstance(event, Exiled)]
+            state = after
         over = state.board.phase
         assert isinstance(over, Over)
         record.end(over, state.board.turn, self.kept.digest() if self.kept else "", self.feed.count)
@@ -75,10 +82,3 @@ class _Game:
                 record.words.append(wire.menu(moves).words[choice])
                 record.times.append(0)
         return answers
-
-    def note(self, events: Sequence[Event], turn: int, record: GameRecord) -> None:
-        """Keep what happened for the seats, and for the record."""
-        self.feed.add(events)
-        if self.kept:
-            self.kept.add(events)
-        record.eliminated += [(event.seat, turn) for event in events if isinstance(event, Exiled)]

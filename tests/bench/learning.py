@@ -1,9 +1,21 @@
 """An environment for learning, and bots in process: what they cost beside the engine, and beside pipes."""
 
+import importlib
+import json
 import random
+import resource
+import subprocess
+import sys
+import tempfile
 import time
+from dataclasses import dataclass
+from pathlib import Path
 
 from arena.env import env, parallel_env
+from arena.local import play
+from tests.bench import engine
+
+ROOT = Path(__file__).parents[2]
 
 
 def aec_decisions_per_second(seats: int, seconds: float) -> float:
@@ -47,3 +59,55 @@ def parallel_decisions_per_second(seats: int, seconds: float) -> float:
             decisions += len(actions)
             observed, *_ = game.step(actions)
     return decisions / spent
+
+
+@dataclass(frozen=True)
+class GamesRate:
+    """Games a CPU-second of four bots of the kit, over pipes (`arena run`, its bots included) and in process."""
+
+    piped: float
+    in_process: float
+    engine: float
+
+
+def games_per_second(games: int) -> GamesRate:
+    """Play about so many games each way, with the starter in Python in every seat.
+
+    `engine` is how many of these games its decisions alone would allow, if the bots cost nothing.
+    """
+    folder = ROOT / "sample_bots" / "python"
+    with tempfile.TemporaryDirectory() as out:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = (
+            sys.executable,
+            "-m",
+            "arena.cli",
+            "run",
+            "--sandbox",
+            "process",
+            "--games",
+            str(games),
+            "--seed",
+            "1",
+        )
+        bots = [f"{name}={folder}" for name in ("a", "b", "c", "d")]
+        done = subprocess.run(
+            [*command, "--jobs", "1", "--seats", "4", "--json", "--out", f"{out}/run", *bots],
+            check=True,
+            capture_output=True,
+            cwd=ROOT,
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    piped = json.loads(done.stdout)["games"] / (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    sys.path.insert(0, str(folder))
+    try:
+        bot = importlib.import_module("bot").MyBot
+    finally:
+        sys.path.remove(str(folder))
+    play([bot] * 4, games=24, seed=1)  # what is computed once isn't a game's
+    start = time.process_time()
+    results = play([bot] * 4, games=games, seed=1)
+    spent = time.process_time() - start
+    kept = play([bot] * 4, games=48, seed=1, records=True)
+    decisions = sum(len(game.words) for record in kept.records for game in record.games) / len(kept.games)
+    return GamesRate(piped, len(results.games) / spent, engine.decisions_per_second(4, 1.0) / decisions)

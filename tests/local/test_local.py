@@ -5,6 +5,7 @@ Source: docs/local.md, and protocol/SPEC.md for the messages.
 
 import json
 import random
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -36,6 +37,7 @@ from arena.local import Player, Results, WrongReplyError, play
 from arena.referee import MatchSpec, Terms, play_match, read, verify, wire, write
 from arena.run import RulesetError
 from arena.sandbox import InsideSandbox, Limits, Peer, Program, Script
+from protocol.kits.coup_kit import Bot
 
 Message = dict[str, Any]
 RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
@@ -380,3 +382,48 @@ def test_a_made_bot_must_reply() -> None:
 
     with pytest.raises(TypeError, match="'none' made a list"):
         play([none, Dice], games=2)  # type: ignore[list-item]
+
+
+# --- with the kit -----------------------------------------------------------------------------------------------------
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "local.md").read_text(encoding="utf-8")
+
+
+def test_the_example_of_the_document_plays(capsys: pytest.CaptureFixture[str]) -> None:
+    """docs/local.md, in a few games."""
+    (example,) = re.findall(r"^```python\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
+    exec(example.replace("games=400", "games=24"), {})
+    assert "'Doubter': " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "seats"), [("coup", 10), ("treason", 4), ("duel", 2), ("andy", 3)])
+def test_a_bot_of_the_kit_plays_in_process(name: str, seats: int) -> None:
+    """The default plays the first legal move; nothing of it is asked for but `reply`."""
+    assert len(play([Bot] * seats, games=seats, match_games=seats, rules=name, seed=1).games) == seats
+
+
+def test_a_bot_of_the_kit_says_where_it_failed_or_if_careful_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    """The kit: `careful`."""
+
+    class Fails(Bot):
+        def turn(self, game: Any) -> Any:
+            raise KeyError("a slip")
+
+    with pytest.raises(KeyError, match="a slip") as raised:
+        play([Fails, Bot], games=2, match_games=2, seed=1)
+    assert "'Fails', at the request 'turn'" in raised.value.__notes__[0]
+    Fails.careful = True
+    assert len(play([Fails, Bot], games=2, match_games=2, seed=1).games) == 2
+    assert "a slip" in capsys.readouterr().err
+
+
+def test_a_bot_of_the_kit_that_chooses_what_is_not_legal_raises(capsys: pytest.CaptureFixture[str]) -> None:
+    """Before the arena sees it."""
+
+    class Cheats(Bot):
+        def turn(self, game: Any) -> Any:
+            return {"action": "win"}
+
+    with pytest.raises(ValueError, match=r"neither in game\.legal nor an index"):
+        play([Cheats, Bot], games=2, seed=1)
+    assert "Cheats.turn failed" in capsys.readouterr().err
