@@ -12,6 +12,8 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest
 # tests/conftest.py says which tests stay in one process; --dist would have no effect.
 PARALLEL = -n $(WORKERS) --no-loadscope-reorder
+# To collect all tests takes ten seconds.
+CLOCKED = $(shell grep -rlw --include='test_*.py' 'mark.clock' tests)
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder tests/test_docs.py tests/test_boundaries.py
 
 .PHONY: run ladder quick test test-boxes attack setup check lint bench soak soak-boxes soak-numbers soak-ladder format clean
@@ -19,7 +21,7 @@ QUICK := tests/coup tests/conformance tests/protocol tests/ladder tests/test_doc
 # $(call tests,SELECTION): side by side what may be, then alone what measures time. Exit status 5: none was selected.
 define tests
 $(PYTEST) $(PARALLEL) -m "$(1) and not clock" $(ARGS) || [ $$? = 5 ]
-$(PYTEST) -m "$(1) and clock" $(ARGS) || [ $$? = 5 ]
+$(PYTEST) -m "$(1) and clock" $(CLOCKED) $(ARGS) || [ $$? = 5 ]
 endef
 
 # Plays the sample bots (or BOTS="mybot.py sample_bots/*.py"); more flags in ARGS="--games 600".
@@ -82,9 +84,10 @@ soak-boxes: $(VENV)/.dev
 soak-numbers: $(VENV)/.dev
 	$(BIN)/python -m tests.bench.real arena-runs/truth
 
-# Kills a ladder's runners, workers and database 50 times each: about an hour.
+# Kills a run, and a ladder's runners, workers and database, 50 times each: about an hour.
 soak-ladder: $(VENV)/.dev
-	ARENA_SOAK_KILLS=50 $(PYTEST) --timeout 0 tests/arena_ladder/test_kills.py tests/arena_ladder/test_kills_on_dask.py --no-header
+	ARENA_SOAK_KILLS=50 $(PYTEST) --timeout 0 tests/arena_ladder/test_kills.py tests/arena_ladder/test_kills_on_dask.py \
+	  tests/run/test_crashes.py --no-header
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

@@ -10,14 +10,12 @@ import hashlib
 import io
 import json
 import math
-import os
 import random
-import subprocess
-import sys
+import signal
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import chdir
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -105,6 +103,17 @@ SMALL = Scale(
 )
 
 
+@contextmanager
+def ending_as_before() -> Iterator[None]:
+    """Restore what SIGINT and SIGTERM do: a runner that is asked ends politely."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 @dataclass
 class HandedIn:
     """A version as this script knows it."""
@@ -145,19 +154,10 @@ class Term:
         return json.loads(self.ladder(command, *words, "--json").out)
 
     def serve(self, *words: object) -> None:
-        """Let a runner of its own process serve until it ends."""
-        self.commands += 1
+        """Let a runner serve until it ends."""
         began = time.monotonic()
-        command = [sys.executable, "-P", "-m", "arena.cli", "ladder", "run", "spring", "--jobs", "2", *map(str, words)]
-        ran = subprocess.run(
-            command,
-            cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            timeout=3600,
-        )
-        assert ran.returncode == 0, ran.stderr
+        with ending_as_before():
+            self.ladder("run", "--jobs", 2, *words)
         self.lines.append(f"run {' '.join(map(str, words))}: {time.monotonic() - began:.0f} s")
 
     # --- the term

@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.needs("dask", None if importlib.util.find_spec("distributed") else "it isn't installed"),
 ]
 
-KILLS = int(os.environ.get("ARENA_SOAK_KILLS", "3"))
+KILLS = int(os.environ.get("ARENA_SOAK_KILLS", "2"))
 
 
 @pytest.fixture
