@@ -1,7 +1,7 @@
 """A kill at any moment costs nothing that was complete: kill -9 of workers and of the whole run.
 
-ARENA_SOAK_KILLS says how often. The match is the unit of durability: a dead worker costs its match, which is played again. Moments are random, from a
-seed that the test names. Linux only: elsewhere the kernel ends no orphans.
+ARENA_SOAK_KILLS says how often. The match is the unit of durability: a dead worker costs its match, which is played
+again. Moments are random, from a seed that the test names. Linux only: elsewhere the kernel ends no orphans.
 """
 
 import json
