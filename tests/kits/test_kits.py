@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from arena.coup import PRESETS
+from arena.referee import MatchSpec, Terms, play_match
+from arena.sandbox import Box, Limits, ProcessSandbox, Program
 from tests.kits.conftest import Made
 from tests.kits.obvious import positions
 from tests.kits.recorded import MATCHES, match, requests
@@ -101,6 +104,21 @@ def test_starters_play_every_preset_and_make_the_same_choices_in_every_language(
     if kit != KITS[0]:
         starter = made(kit, kit.starter)
         assert {preset: choices(starter, match(preset, seats))[0] for preset, seats in MATCHES} == model
+
+
+@each_kit
+def test_a_starter_plays_a_match_without_a_fault(kit: Kit, made: Make, tmp_path: Path) -> None:
+    """Each answer must cross the pipe before the next line comes: here nothing is given at once."""
+    sandbox = ProcessSandbox(tmp_path)
+    table = [made(kit, kit.starter), *[made(KITS[0], KITS[0].starter)] * 2]
+
+    def launch(bot: int) -> Box:
+        return sandbox.start(Program(table[bot].argv, table[bot].cwd), Limits())
+
+    seatings = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+    spec = MatchSpec(0, bytes(32), ("a", "b", "c"), seatings, Terms(rules=PRESETS["reformation-inquisitor"]))
+    record = play_match(spec, launch).record
+    assert [fault for game in record.games for fault in game.faults] == []
 
 
 @each_kit
