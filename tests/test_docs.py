@@ -128,6 +128,14 @@ def test_what_a_document_links_to_exists(name: str) -> None:
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 
+@pytest.mark.parametrize(
+    "path", [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("protocol/*.md")], ids=lambda path: path.name
+)
+def test_a_document_holds_no_marks_of_a_merge(path: Path) -> None:
+    """What two changes both wrote is put together by a person; code with such marks isn't read anyway."""
+    assert re.findall(r"^(?:<{7} |>{7} |={7}$).*", path.read_text(encoding="utf-8"), re.MULTILINE) == []
+
+
 def test_the_first_page_is_one_screen_and_is_found() -> None:
     """A page that is longer is the specification again."""
     assert len(FIRST_BOT.splitlines()) <= 60
