@@ -136,9 +136,9 @@ def test_a_document_holds_no_marks_of_a_merge(path: Path) -> None:
     assert re.findall(r"^(?:<{7} |>{7} |={7}$).*", path.read_text(encoding="utf-8"), re.MULTILINE) == []
 
 
-def test_the_first_page_is_one_screen_and_is_found() -> None:
+def test_the_first_page_is_two_screens_and_is_found() -> None:
     """A page that is longer is the specification again."""
-    assert len(FIRST_BOT.splitlines()) <= 60
+    assert len(FIRST_BOT.splitlines()) <= 80
     assert "](protocol/FIRST_BOT.md)" in README
     assert "](FIRST_BOT.md)" in SPEC
 
@@ -274,11 +274,10 @@ def test_the_readmes_first_command_plays_the_sample_bots(tmp_path: Path) -> None
     assert out.is_dir()
 
 
-@pytest.mark.parametrize("text", [README, FIRST_BOT], ids=["README", "FIRST_BOT"])
-def test_a_documents_bot_tries_itself_and_plays_without_a_fault(tmp_path: Path, text: str) -> None:
-    """The whole bot that the README shows, and that of the first page."""
+def test_the_readmes_bot_tries_itself_and_plays_without_a_fault(tmp_path: Path) -> None:
+    """A whole bot without a kit."""
     bot = tmp_path / "mybot.py"
-    bot.write_text(blocks("python", text)[0])
+    bot.write_text(blocks("python")[0])
     with (ROOT / "protocol" / "examples" / "to_bot.jsonl").open() as heard:
         tried = subprocess.run(
             [sys.executable, bot], stdin=heard, capture_output=True, text=True, timeout=LIMIT_S, check=True
@@ -300,3 +299,46 @@ def test_a_documents_bot_tries_itself_and_plays_without_a_fault(tmp_path: Path, 
     found = json.loads(ran.stdout)
     assert found["games"] == 2
     assert {count for row in found["standings"] for count in row["faults"].values()} == {0}
+
+
+def test_the_first_page_leads_from_nothing_to_a_bot_that_wins_more(tmp_path: Path) -> None:
+    """Its commands as they stand there, but for few games; its change is made where it says."""
+    before, after = FIRST_BOT.split("DOUBT = 0.1")
+    assert [run(line, tmp_path) for line in commands_of(before)][-1].startswith("12 games")
+    bot = tmp_path / "mybot" / "bot.py"
+    changed = re.sub(r"^DOUBT = [0-9.]+$", "DOUBT = 0.1", bot.read_text(), flags=re.MULTILINE)
+    assert changed != bot.read_text()
+    bot.write_text(changed)
+    assert "\nchallenges" in [run(line, tmp_path) for line in commands_of(after)][-1]
+    assert (tmp_path / "lost.html").is_file()
+
+
+def test_the_whole_bot_of_the_first_page_can_play(tmp_path: Path) -> None:
+    """It needs the kit of the folder that `arena new` made."""
+    run("arena new mybot", tmp_path)
+    (tmp_path / "mybot" / "bot.py").write_text(blocks("python", FIRST_BOT)[0])
+    assert "mybot can play" in run("arena check mybot --rules coup --sandbox process", tmp_path)
+
+
+def commands_of(text: str) -> list[str]:
+    """Return the commands that a document shows, with few games in plain processes."""
+    lines = "".join(blocks("sh", text)).splitlines()
+    few = [line.replace("--games 240", "--games 12 --match-games 12 --sandbox process") for line in lines]
+    return [line.replace("arena check mybot", "arena check mybot --rules coup --sandbox process") for line in few]
+
+
+def run(line: str, folder: Path) -> str:
+    """Run a command of the documents, and return what it printed."""
+    words = line.split()
+    assert words[0] == "arena"
+    ran = subprocess.run(
+        [sys.executable, "-m", "arena.cli", *words[1:]],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout

@@ -8,7 +8,7 @@ from rich.text import Text
 from arena.bots import shown
 from arena.cli.out import Column, counted, table
 from arena.cli.report import span
-from arena.stats import ALL, SECTIONS, Answer, Compared, Difference, Profile, Rate, Records, Took, Turns
+from arena.stats import ALL, SECTIONS, Answer, Compared, Difference, Profile, Rate, Records, Took
 
 __all__ = ["WIDEST", "parts"]
 
@@ -23,11 +23,18 @@ def parts(told: Answer, full: bool) -> Iterator[RenderableType]:
     if told.comparison is not None:
         yield f"now: {head(told.records)}"
         yield f"before: {head(told.comparison.records)}"
+        yield ""
         if not full:
-            yield ""
             yield _won_both(told.comparison.bots)
-        for bot, pair in zip(told.bots, told.comparison.bots, strict=True):
-            yield from _pair(bot, pair, full)
+            yield ""
+            yield Text("what differs in a bot: --bot NAME", "dim")
+        else:
+            for bot, pair in zip(told.bots, told.comparison.bots, strict=True):
+                yield from _pair(bot, pair)
+        yield Text(
+            "* clearly: the interval of the difference leaves out 0; of rates that are the same, 1 in 20 does so, too",
+            "dim",
+        )
         return
     yield head(told.records)
     if full:
@@ -42,16 +49,9 @@ def parts(told: Answer, full: bool) -> Iterator[RenderableType]:
 def head(records: Records) -> str:
     """Return in one line what was counted."""
     text = f"{records.games} games of {', '.join(map(shown, records.rules))} at {span(records.seats)} seats"
-    text += f" in {counted(records.records, 'match', 'es')}"
-    if records.draws:
-        text += f", {records.draws} drawn"
     if records.turns is not None:
-        text += f"; {_turns(records.turns)}"
-    return text
-
-
-def _turns(turns: Turns) -> str:
-    return f"turns: {turns.median} (80 %: {turns.p10}-{turns.p90})"
+        text += f"; {records.turns.median} turns (80 %: {records.turns.p10}-{records.turns.p90})"
+    return f"{text}, {records.draws} drawn" if records.draws else text
 
 
 # ---------------------------------------------------------------- all bots in short
@@ -154,35 +154,33 @@ def _won_both(pairs: Sequence[Compared]) -> RenderableType:
     for pair in pairs:
         found = pair.differences.get("won", {}).get(ALL)
         if found is not None:
-            rows.append([_pair_name(pair), *_both(found)])
-    return _table(["won", "before", "now", "difference", "95 %", ""], rows, texts=("",))
+            every = _every(pair)
+            rows.append([_pair_name(pair), *_both(found), f"{sum(map(_clear, every))} of {len(every)}"])
+    return _table(["won", "before", "now", "difference", "95 %", "", "rates that\ndiffer *"], rows, texts=("",))
 
 
-def _pair(bot: Profile, pair: Compared, full: bool) -> Iterator[RenderableType]:
-    """Yield what differs; in short only what differs clearly, and how many rates don't."""
-    every = [each for names in pair.differences.values() for each in names.values()]
-    clear = sum(map(_clear, every))
-    yield ""
-    yield f"{_pair_name(pair)}: {clear} of {counted(len(every), 'rate')} differ clearly (*)"
+def _every(pair: Compared) -> list[Difference]:
+    return [each for names in pair.differences.values() for each in names.values()]
+
+
+def _pair(bot: Profile, pair: Compared) -> Iterator[RenderableType]:
+    """Yield each rate of a bot now and before, and its times."""
+    every = _every(pair)
+    yield f"{_pair_name(pair)}: {sum(map(_clear, every))} of {counted(len(every), 'rate')} differ clearly *"
     for section, names in pair.differences.items():
-        told = {name: each for name, each in names.items() if full or (_clear(each) and section != "won")}
-        if not told:
-            continue
         title, about = SECTIONS[section]
         yield ""
-        rows = [[_name(section, name), *_both(each)] for name, each in told.items()]
+        rows = [[_name(section, name), *_both(each)] for name, each in names.items()]
         yield _table([title, "before", "now", "difference", "95 %", ""], rows, texts=("",))
-        if full:
-            yield Text(about, "dim")
-    if full:
-        times = [
-            [kind, _ms(before.median_ms), _ms(now.median_ms), _ms(before.p99_ms), _ms(now.p99_ms)]
-            for kind, before, now in _took(bot, pair)
-        ]
-        if times:
-            yield ""
-            yield _table(["time, ms", "median\nbefore", "now", "99 % within\nbefore", "now"], times)
-    yield Text("* the interval of the difference leaves out 0; of rates that are the same, 1 in 20 has one, too", "dim")
+        yield Text(about, "dim")
+    times = [
+        [kind, _ms(before.median_ms), _ms(now.median_ms), _ms(before.p99_ms), _ms(now.p99_ms)]
+        for kind, before, now in _took(bot, pair)
+    ]
+    if times:
+        yield ""
+        yield _table(["time, ms", "median\nbefore", "now", "99 % within\nbefore", "now"], times)
+        yield ""
 
 
 def _pair_name(pair: Compared) -> str:
