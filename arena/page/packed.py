@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-ROOM = 6000  # bytes of standard error for each game, on the average: 24 games then fit into 500 kB
+ROOM = 3000  # bytes of standard error for each game, on the average: in 24 games all that is kept of one bot
 
 
 def packed(matches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

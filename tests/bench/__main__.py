@@ -375,6 +375,24 @@ def rating_rows() -> Iterator[Row]:
         yield Row(row, f"{false:.3f}", f"goal .05; who gives {gives:.1f} is found in {found:.2f}", false / 0.05, "< 1")
 
 
+def page_rows() -> Iterator[Row]:
+    """Measure how fast a page of 24 games opens and steps in Chromium."""
+    from tests.bench import pages
+    from tests.chromium import why_no_chromium
+
+    reason = why_no_chromium()
+    if reason is not None:
+        print(f"the page is left out: {reason}")
+        return
+    for seats in (4, 10):
+        found = pages.measured(seats, 24, 7, 240)
+        name = f"page of 24 games, {seats} seats"
+        yield Row(f"{name}: size, kB", str(found.kb), "goal 500", found.kb / 500, "<= 1")
+        yield Row(f"{name}: opens, ms", f"{found.opened_ms:.0f}", "goal 300", found.opened_ms / 300, "<= 1")
+        yield Row(f"{name}: a step, ms", f"{found.step_ms:.1f}", "a frame 16.7", found.step_ms / 16.7, "<= 1")
+        yield Row(f"{name}: steps/s", f"{found.steps_a_second:.0f}", "goal 60", found.steps_a_second / 60, ">= .95")
+
+
 BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "engine": engine_rows,
     "pipes": pipes_rows,
@@ -391,6 +409,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "exams": exams_rows,
     "ladder": ladder_rows,
     "start": start_rows,
+    "page": page_rows,
 }
 
 

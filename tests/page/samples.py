@@ -23,7 +23,7 @@ def game_of(preset: str, seats: int, number: int) -> dict[str, Any]:
     game["game"] = number
     game["seating"] = [(seat + number) % seats for seat in range(seats)]
     for place, step in enumerate(game["steps"]):
-        step["given"] = [[seat, move, 37 * (1 + place % 9) ** (1 + seat)] for seat, move, _ in step["given"]]
+        step["given"] = [[seat, move, 37 * (1 + place % 9) ** (1 + seat % 4)] for seat, move, _ in step["given"]]
     first = game["steps"][0]
     first["fault"] = [[first["given"][0][0], "timeout"]]
     game["stderr"] = [

@@ -355,6 +355,18 @@ def test_keys_that_a_control_needs_are_left_to_it(look: Callable[..., Any]) -> N
     assert where(page)[0] != "Game 1"
 
 
+def test_the_next_game_is_seen_through_the_eyes_of_the_same_bot(look: Callable[..., Any]) -> None:
+    """It sits elsewhere there."""
+    page = look("#game=0&seat=1")
+    own = text(page, ".seat.own .who .name")
+    for key in ("j", "j", "k"):
+        page.keyboard.press(key)
+        assert text(page, ".seat.own .who .name") == own
+    page.locator("summary").click()
+    page.locator(".results a").first.click()
+    assert (where(page)[0], text(page, ".seat.own .who .name")) == ("Game 0", own)
+
+
 # ---------------------------------------------------------------- links
 
 

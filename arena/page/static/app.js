@@ -66,7 +66,7 @@ class App {
     );
     this.gameChoice = h("select", {
       "aria-label": "game",
-      onchange: () => this.open(this.state.match, Number(this.gameChoice.value)),
+      onchange: () => this.turnTo(Number(this.gameChoice.value)),
     });
     this.seatChoice = h("select", {
       "aria-label": "whose cards are shown",
@@ -195,7 +195,13 @@ class App {
 
   leaf(by) {
     const game = this.state.game + by;
-    if (game >= 0 && game < this.match.games.length) this.open(this.state.match, game);
+    if (game >= 0 && game < this.match.games.length) this.turnTo(game);
+  }
+
+  /** Show another game of the match through the eyes of the same bot, which sits elsewhere there. */
+  turnTo(game) {
+    if (this.state.seat !== null) this.state.seat = this.match.games[game].seating.indexOf(this.game.seating[this.state.seat]);
+    this.open(this.state.match, game);
   }
 
   look(seat) {
@@ -339,7 +345,7 @@ class App {
     refill(
       this.seatChoice,
       h("option", { value: "" }, "All cards"),
-      this.names.map((text, place) => h("option", { value: place }, `${text}’s knowledge (seat ${place})`)),
+      this.names.map((text, place) => h("option", { value: place }, `Seat ${place}: ${text}`)),
     );
     this.seatChoice.value = seat ?? "";
     this.truthButton.hidden = seat === null;
@@ -348,7 +354,7 @@ class App {
       this.results,
       results(
         match.games.map((one) => ({
-          href: link({ match: this.several(), game: one.game, seat: null }),
+          href: link({ match: this.several(), game: one.game, seat: seat === null ? null : one.seating.indexOf(game.seating[seat]) }),
           game: one.game,
           winner: one.winner === null ? null : match.bots[one.seating[one.winner]],
           turns: one.turns,

@@ -101,10 +101,15 @@ export class Claims {
       if (!this.rows.has(claim)) this.rows.set(claim, this.row(claim, more(claim)));
       return this.rows.get(claim);
     });
-    this.now?.classList.remove("now");
-    this.now = claims.at(-1)?.index === index ? rows.at(-1) : null;
-    this.now?.classList.add("now");
-    refill(this.body, rows.reverse());
+    const now = claims.at(-1)?.index === index ? rows.at(-1) : null;
+    if (now !== this.now) {
+      this.now?.classList.remove("now");
+      now?.classList.add("now");
+      this.now = now;
+    }
+    if (rows.length !== this.body.children.length || rows.some((row, place) => row !== this.body.children[rows.length - 1 - place])) {
+      refill(this.body, rows.reverse());
+    }
   }
 
   row(claim, { name: who, likely, href }) {

@@ -11,6 +11,7 @@ export class Log {
     this.element = h("section", { class: "panel log", "aria-labelledby": "log-title" }, h("h2", { id: "log-title" }, "The game"), this.list);
     this.lines = [];
     this.current = null;
+    this.scrolling = null;
   }
 
   /** `lines`: for each moment { turn, title, text, href, marks }, or null for one of which nothing is told. */
@@ -46,9 +47,11 @@ export class Log {
     this.current = line ?? null;
     if (!line) return;
     line.setAttribute("aria-current", "step");
-    const box = this.list;
-    if (box.scrollHeight > box.clientHeight + 4) {
-      box.scrollTop = line.offsetTop - box.offsetTop - box.clientHeight / 2;
-    }
+    this.scrolling ??= setTimeout(() => this.scroll(), 100); // to scroll costs as much as a whole step
+  }
+
+  scroll() {
+    this.scrolling = null;
+    if (this.current) this.list.scrollTop = this.current.offsetTop - this.list.clientHeight / 2;
   }
 }

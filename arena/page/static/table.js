@@ -89,8 +89,12 @@ class Place {
     this.element = h(
       "li",
       { class: "seat" },
-      h("div", { class: "who" }, h("span", { class: "chip", title: "handle" }, player.handle), name(player.name), this.parts.label),
-      this.parts.coins,
+      h(
+        "div",
+        { class: "top" },
+        h("div", { class: "who" }, h("span", { class: "chip", title: "handle" }, player.handle), name(player.name), this.parts.label),
+        this.parts.coins,
+      ),
       this.parts.cards,
       this.parts.claims,
       this.parts.odds,
@@ -105,7 +109,8 @@ class Place {
   }
 
   show(now) {
-    this.element.className = `seat ${now.label} ${now.out ? "out" : ""} ${now.own ? "own" : ""}`;
+    const looks = `seat ${now.label} ${now.out ? "out" : ""} ${now.own ? "own" : ""}`;
+    if (this.element.className !== looks) this.element.className = looks;
     this.part("coins", [now.coins, now.change], () => coins(now.coins, now.change));
     this.part("label", [now.label, now.side, now.out, now.own], () => [
       now.side ? h("span", { class: `side ${now.side}` }, now.side) : null,

@@ -1,0 +1,58 @@
+"""How fast the page of a match opens and steps, in the system's Chromium."""
+
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from arena.page import page
+from tests.chromium import Reader, chromium
+from tests.page.samples import sample
+
+# Until the first game is drawn: scripts have run, and the browser has painted.
+_OPENED = """() => Math.max(
+  performance.getEntriesByType("navigation")[0].domContentLoadedEventEnd,
+  performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Infinity)"""
+
+# A key in each frame, as somebody who holds it down: all the work of a step, layout included, and frames a second.
+_STEPPED = """(keys) => new Promise((done) => {
+  const began = performance.now();
+  let work = 0;
+  let pressed = 0;
+  const step = () => {
+    const before = performance.now();
+    document.body.dispatchEvent(new KeyboardEvent("keydown", { key: keys[pressed++], bubbles: true }));
+    document.body.offsetHeight;
+    work += performance.now() - before;
+    if (pressed < keys.length) requestAnimationFrame(step);
+    else done([work / pressed, 1000 * pressed / (performance.now() - began)]);
+  };
+  requestAnimationFrame(step);
+})"""
+
+
+class Measured(NamedTuple):
+    """Medians: a page's size in kB, ms until it is there, ms of work for a step, and steps a second."""
+
+    kb: int
+    opened_ms: float
+    step_ms: float
+    steps_a_second: float
+
+
+def measured(seats: int, games: int, times: int, steps: int) -> Measured:
+    """Open a page several times, and go through a game, all cards shown and as one seat knows it."""
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
+        path = Path(folder) / "page.html"
+        path.write_text(page([sample("coup", seats, games)], "a match"), "utf-8")
+        reader = Reader(browser)
+        opened, walked = [], []
+        for number in range(times):
+            shown = reader.open(path, f"#game={number % games}{'&seat=1' if number % 2 else ''}")
+            shown.wait_for_timeout(200)  # the paint is told a moment later
+            opened.append(shown.evaluate(_OPENED))
+            last = int(shown.get_by_role("slider").get_attribute("max"))
+            there, back = ["ArrowRight"] * last, ["ArrowLeft"] * last
+            walked.append(shown.evaluate(_STEPPED, ((there + back) * (1 + steps // (2 * last)))[:steps]))
+        reader.close()
+        work, rate = (sorted(figures)[times // 2] for figures in zip(*walked, strict=True))
+        return Measured(path.stat().st_size // 1000, sorted(opened)[times // 2], work, rate)

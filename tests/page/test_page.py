@@ -1,0 +1,81 @@
+"""The page as a file: how large it is, what it leaves out, and its text for browsers without JavaScript."""
+
+import html
+import json
+import re
+from typing import Any
+
+import pytest
+
+from arena.coup import PRESETS
+from arena.page import packed, page
+from arena.tell import told
+from protocol.words import story
+from tests.page.samples import sample
+from tests.tell.games import random_game
+
+
+@pytest.mark.parametrize("seats", [4, 10])
+def test_a_page_of_24_games_is_at_most_500_kb(seats: int) -> None:
+    """Also of bots that write all the standard error that is kept, which is 64 KiB a process."""
+    match = sample("reformation-inquisitor", seats, 24)
+    for seat in range(seats):
+        for game in match["games"]:
+            text = "p(duke) = 0.25 \u2713\n" * (65536 // 16 // 24)
+            game["stderr"].append({"seat": seat, "turn": 3, "text": text})
+    assert len(page([match], "24 games").encode()) <= 500_000
+
+
+def test_what_is_left_out_of_standard_error_is_counted() -> None:
+    """The beginning and the end stay; short texts stay whole."""
+    match = sample(games=1)
+    long = "begin" + "x" * 50_000 + "end"
+    match["games"][0]["stderr"] = [{"seat": 0, "turn": 1, "text": long}, {"seat": 1, "turn": 1, "text": "short"}]
+    first, second = (entry["text"] for entry in packed([match])["matches"][0]["games"][0]["stderr"])
+    assert second == "short"
+    assert first.startswith("begin")
+    assert first.endswith("end")
+    left_out = re.search(r"\n\[\.\.\. (\d+) characters left out \.\.\.\]\n", first)
+    assert left_out
+    assert len(first) - len(left_out[0]) + int(left_out[1]) == len(long)
+    assert len(first) < 6000
+
+
+def test_each_different_event_is_carried_once() -> None:
+    """Two of three are the same as another."""
+    carried = packed([sample(games=3)])["events"]
+    assert len({json.dumps(event, sort_keys=True) for event in carried}) == len(carried)
+
+
+def test_the_page_has_every_game_as_text() -> None:
+    """Names, the deal, and each turn in the words of the terminal."""
+    match = sample(games=2, bots=("honest", "mybot", "a & b", "turtle"))
+    noscript = re.search("<noscript>(.*?)</noscript>", page([match], "Title & more"), re.DOTALL)
+    assert noscript
+    text = html.unescape(noscript[1])
+    assert "Title & more" in text
+    for game in match["games"]:
+        names = [match["bots"][bot] for bot in game["seating"]]
+        assert (
+            f"Game {game['game']}: {names[game['winner']]} wins, the last one standing, after {game['turns']} turns"
+            in text
+        )
+        for turn in range(1, game["turns"] + 1):
+            events = [event for step in game["steps"] if step["turn"] == turn for event in step["events"]]
+            assert f"Turn {turn}: {story(events, names)}\n" in text or text.count(
+                f"Turn {turn}: {story(events, names)}<"
+            )
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_game_can_be_shown(preset: str) -> None:
+    """A duel's hands are empty before its draft."""
+    seats = PRESETS[preset].min_seats
+    assert "</html>" in page([told(random_game(PRESETS[preset], seats, seed=5))], preset)
+
+
+@pytest.mark.parametrize("matches", [[], [{"match": 1, "games": []}]])
+def test_a_page_without_a_game_is_refused(matches: list[dict[str, Any]]) -> None:
+    """There would be nothing on it."""
+    with pytest.raises(ValueError, match="no game"):
+        page(matches, "nothing")
