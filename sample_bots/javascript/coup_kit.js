@@ -519,9 +519,9 @@ class Bot {
       where = `request ${message.id}: ${message.kind}, game ${message.game}, turn ${message.state.turn}`;
       where += `, legal ${JSON.stringify(message.legal)}`;
     }
-    fs.writeSync(2, `coup_kit: ${this.constructor.name}.${method} failed at ${where}\n`);
+    process.stderr.write(`coup_kit: ${this.constructor.name}.${method} failed at ${where}\n`);
     if (!this.careful) throw error;
-    fs.writeSync(2, `${error?.stack ?? error}\n`);
+    process.stderr.write(`${error?.stack ?? error}\n`);
   }
 }
 
