@@ -190,6 +190,9 @@ public class CoupKit {
                     break;
                 case "game_over":
                     game.winner = line.get("winner").integer(NOBODY);
+                    for (Json survivor : line.get("survivors").list()) {
+                        game.survivors.add(survivor.integer(NOBODY));
+                    }
                     notify("game_over", line);
                     break;
                 case "match_over":
@@ -319,8 +322,10 @@ public class CoupKit {
         public List<String> discards = Collections.emptyList();
         /** By seat. */
         public Player[] players = {};
-        /** In game_over: the seat that won; NOBODY: a draw. */
+        /** In gameOver: the seat that won; NOBODY: a draw. */
         public int winner = NOBODY;
+        /** In gameOver: the seats that won or share the draw. */
+        public final List<Integer> survivors = new ArrayList<>();
 
         // Of the match.
         /** hello.ruleset, such as game.rules.get("coup_cost").integer(7). */
@@ -460,6 +465,7 @@ public class CoupKit {
                 players[i] = new Player(i, handle, histories.get(handle));
             }
             winner = NOBODY;
+            survivors.clear();
             doubter = null;
         }
 

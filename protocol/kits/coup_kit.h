@@ -160,7 +160,7 @@ typedef struct coup_game {
     coup_player *me;         /* players + seat */
     coup_player **opponents; /* the living others, clockwise from you */
     int opponent_count;
-    int winner; /* in game_over; COUP_NOBODY before, and for a draw */
+    int winner; /* in game_over; COUP_NOBODY before, and for a draw, whose are coup_get(request, "survivors") */
 
     /* Of the match. */
     const coup_json *hello, *rules, *limits, *match;

@@ -187,6 +187,7 @@ struct Game {
     Cards discards; // with a draft: what you discarded
     std::vector<Player> players; // by seat
     int winner = nobody;         // in game_over: the seat that won; nobody: a draw
+    std::vector<int> survivors;  // in game_over: the seats that won or share the draw
 
     // Of the match.
     Json rules, limits, match; // hello.ruleset, hello.limits, hello.match
@@ -630,6 +631,7 @@ inline void Game::begin(const Json& start) {
         player.history = &histories_[handle]; // stays where it is: it is a map
     }
     winner = nobody;
+    survivors.clear();
     doubter_ = nullptr;
 }
 
@@ -826,6 +828,7 @@ inline std::optional<std::string> Bot::reply(std::string_view text) {
         guarded("game_start", [&] { game_start(game_); });
     } else if (type == "game_over") {
         game_.winner = line["winner"].integer(nobody);
+        for (const Json& survivor : line["survivors"].elements()) game_.survivors.push_back(survivor.integer(nobody));
         guarded("game_over", [&] { game_over(game_); });
     } else if (type == "error") {
         guarded("fault", [&] { fault(game_, line); });
