@@ -58,6 +58,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "ladder.store",
     ),
     "arena.env": ("arena.coup",),
+    "arena.play": ("arena.referee", "arena.sandbox", "ladder.store", "protocol.kits.coup_kit", "protocol.words"),
     "arena.local": ("arena.coup", "arena.referee", "arena.run", "ladder.results", "ladder.schedule", "protocol"),
     "arena.proof": ("arena.coup", "arena.referee", "arena.run", "ladder.schedule"),
     "arena.work": (
@@ -99,6 +100,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "arena.coup",
         "arena.doctor",
         "arena.page",
+        "arena.play",
         "arena.proof",
         "arena.referee",
         "arena.run",
@@ -109,6 +111,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "ladder.board",
         "ladder.rating",
         "ladder.runner",
+        "ladder.schedule",
         "ladder.store",
         "protocol",
         "protocol.words",

@@ -75,6 +75,12 @@ class Keys:
             self._take()
         return self._known.popleft()
 
+    def forget(self) -> None:
+        """Forget what was typed and not read yet."""
+        self._known.clear()
+        with suppress(termios.error):
+            termios.tcflush(self._terminal, termios.TCIFLUSH)
+
     def grab(self) -> None:
         """Have each key at once and unseen."""
         with suppress(termios.error):  # the terminal was closed

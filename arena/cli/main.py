@@ -13,11 +13,13 @@ from arena.cli.ladder import ladder
 from arena.cli.new import new
 from arena.cli.odds import odds
 from arena.cli.out import note
+from arena.cli.play import play
 from arena.cli.replay import replay
 from arena.cli.rules import rules
 from arena.cli.run import run
 from arena.cli.stats import stats
 from arena.cli.verify import verify
+from arena.cli.watch import watch
 
 
 def main() -> None:
@@ -65,5 +67,5 @@ def cli() -> None:
     """Play bot programs against each other at the card game Coup."""
 
 
-for command in (new, check, run, replay, stats, ladder, verify, rules, odds, doctor, sandbox):
+for command in (new, check, run, play, watch, replay, stats, ladder, verify, rules, odds, doctor, sandbox):
     cli.add_command(command)

@@ -47,7 +47,7 @@ class Asked:
     ponder: bool
     strict: bool
     open_names: bool
-    leave_out: bool
+    leave_out: bool | None  # None: the command has no such option
     limits: dict[str, float | None]
 
     @classmethod
@@ -64,7 +64,7 @@ def begin(asked: Asked) -> "tuple[RunConfig, RunFolder]":
     from arena.sandbox import make, scratch_folder
     from ladder.store import RunFolder
 
-    folder = RunFolder(asked.out or _new_folder(), record_results)
+    folder = RunFolder(asked.out or new_folder("arena-runs"), record_results)
     folder.refuse_existing()  # now, not after minutes of building
     if asked.seed is not None:
         note(f"seed {asked.seed}: a bot that knows or guesses it can compute all cards; a guess takes 288 MB and 1 s")
@@ -76,11 +76,11 @@ def begin(asked: Asked) -> "tuple[RunConfig, RunFolder]":
     building.remove_dead()
     with scratch_folder() as scratch, closing(make(choice, scratch)) as box:
         options.announce(choice, reasons, box, " (auto)" if asked.sandbox in (None, "auto") else "")
-        config = replace(config, terms=replace(config.terms, timing=_timing(asked, config.terms.timing, box)))
+        config = replace(config, terms=replace(config.terms, timing=timing_of(asked, config.terms.timing, box)))
         options.demand_limits(asked.limits, box)
-        config = _built(config, box, building)
+        config = built(config, box, building)
         try:
-            config = _fit(asked, config, box, scratch)
+            config = fit(asked, config, box, scratch)
             config = building.settle(config, folder)
         except BaseException:
             building.discard()
@@ -89,9 +89,9 @@ def begin(asked: Asked) -> "tuple[RunConfig, RunFolder]":
     return config, folder
 
 
-def _new_folder() -> Path:
-    """Return where a run goes that was given no place: the time, with a number if two begin in one second."""
-    named = Path("arena-runs", time.strftime("%Y-%m-%d-%H%M%S"))
+def new_folder(parent: str) -> Path:
+    """Return where goes what was given no place: the time, with a number if two begin in one second."""
+    named = Path(parent, time.strftime("%Y-%m-%d-%H%M%S"))
     numbered = (named.with_name(f"{named.name}-{number}") for number in itertools.count(2))
     return next(path for path in itertools.chain([named], numbered) if not path.exists())
 
@@ -108,7 +108,7 @@ def _config(asked: Asked, choice: "Choice") -> "RunConfig":
         note(remark)
     if len(bots) < 2:
         refuse(f"a game needs at least 2 bots, {len(bots)} given: arena run mybot.py sample_bots/*.py")
-    return _of_bots(asked, tuple(bots), _terms(asked, ruleset), choice)
+    return _of_bots(asked, tuple(bots), terms_of(asked, ruleset), choice)
 
 
 def _of_bots(asked: Asked, bots: "tuple[Bot, ...]", terms: "Terms", choice: "Choice") -> "RunConfig":
@@ -136,7 +136,7 @@ def match_games_of(sandbox: str, seats: int) -> int:
     return -(-match_games // seats) * seats
 
 
-def _terms(asked: Asked, ruleset: "Ruleset") -> "Terms":
+def terms_of(asked: Asked, ruleset: "Ruleset") -> "Terms":
     """Return the terms, but for what the clock charges. --strict is one life: the first fault forfeits."""
     from arena.referee import Terms
 
@@ -165,7 +165,7 @@ def _announce_plan(config: "RunConfig") -> None:
     note(f"{games}: {rounds}, {plan.match_games} games each, at {config.seats} seats")
 
 
-def _timing(asked: Asked, times: "Timing", box: "Sandbox") -> "Timing":
+def timing_of(asked: Asked, times: "Timing", box: "Sandbox") -> "Timing":
     """Return the clocks, and say what they charge. Exits with 2 if own time is asked for and can't be told."""
     timing = replace(
         times,
@@ -177,7 +177,7 @@ def _timing(asked: Asked, times: "Timing", box: "Sandbox") -> "Timing":
     return timing
 
 
-def _built(config: "RunConfig", box: "Sandbox", building: "Building") -> "RunConfig":
+def built(config: "RunConfig", box: "Sandbox", building: "Building") -> "RunConfig":
     """Build what has to be built, and say where."""
     names = [bot.name for bot in config.bots if bot.build is not None]
     if not names:
@@ -189,7 +189,7 @@ def _built(config: "RunConfig", box: "Sandbox", building: "Building") -> "RunCon
     return building.build(config, box)
 
 
-def _fit(asked: Asked, config: "RunConfig", box: "Sandbox", scratch: Path) -> "RunConfig":
+def fit(asked: Asked, config: "RunConfig", box: "Sandbox", scratch: Path) -> "RunConfig":
     """Look at every bot before anything is played.
 
     Returns the config of those that can play. Exits with 2 if one can't; with --leave-out, if fewer than two can.
@@ -210,7 +210,8 @@ def _fit(asked: Asked, config: "RunConfig", box: "Sandbox", scratch: Path) -> "R
         return config
     why = "\n".join(line for each in unfit for line in _why_unfit(each))
     if not asked.leave_out:
-        refuse(f"{why}\nNothing was played. arena check BOT tells more; --leave-out plays without them.")
+        more = "" if asked.leave_out is None else "; --leave-out plays without them"
+        refuse(f"{why}\nNothing was played. arena check BOT tells more{more}.")
     bots = tuple(bot for bot in config.bots if bot not in [each.bot for each in unfit])
     if len(bots) < 2:
         refuse(f"{why}\nA game needs at least 2 bots, and {len(bots)} can play: nothing was played.")

@@ -49,12 +49,12 @@ def replay(path: Path, html: Path | None, plain: bool, since: int | None, **chos
                 )
             _write_page(html, path, found)
             return
-        tellings = [Telling(record, game, _place(record, game, chosen["seat"])) for record, game, _ in found]
+        tellings = [Telling(record, game, place_of(record, game, chosen["seat"])) for record, game, _ in found]
         if not plain and can_step():
             step_through(tellings, since or 1)
             return
         for telling in tellings:
-            _tell(telling, since or 1)
+            tell(telling, since or 1)
     except RecordError as problem:
         fail(str(problem))
 
@@ -89,18 +89,19 @@ def _chosen(
             refuse(f"no bot of {path} is called {name!r}; there are {', '.join(sorted(seen))}")
 
 
-def _place(record: "Record", game: "GameRecord", seat: str | None) -> int | None:
+def place_of(record: "Record", game: "GameRecord", seat: str | None) -> int | None:
+    """Return the seat that was asked for by number or name, None for all. Exits with 2 where there is none."""
     if seat is None:
         return None
     names = [record.header.bots[bot] for bot in game.seating]
     if seat in names:
         return names.index(seat)
-    if int(seat) >= len(names):
+    if not seat.isdecimal() or int(seat) >= len(names):
         refuse(f"--seat {seat}: the seats are 0 to {len(names) - 1}, or a bot's name")
     return int(seat)
 
 
-def _tell(telling: "Telling", since: int) -> None:
+def tell(telling: "Telling", since: int) -> None:
     """Write one game in words."""
     columns = width()
     write(telling.title)

@@ -1,15 +1,9 @@
 """Tests of stepping through games on a real pseudo-terminal."""
 
-import fcntl
 import os
-import re
-import select
 import signal
-import struct
-import subprocess
 import sys
 import termios
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,50 +11,8 @@ import pytest
 
 from arena.coup import PRESETS
 from arena.referee import write
+from tests.cli.screen import Screen
 from tests.tell.games import random_game
-
-
-class Screen:
-    """A process on a terminal of its own, and what it has drawn last."""
-
-    def __init__(self, command: list[str], columns: int = 90, rows: int = 24, **environment: str) -> None:
-        self.master, line = os.openpty()
-        fcntl.ioctl(line, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        self.before = termios.tcgetattr(line)
-        self.process = subprocess.Popen(
-            command,
-            stdin=line,
-            stdout=line,
-            stderr=line,
-            start_new_session=True,
-            env={**os.environ, "TERM": "xterm", **environment},
-        )
-        self.line = line
-        self.text = ""
-
-    def until(self, pattern: str) -> str:
-        """Read until what was drawn since the last call holds the pattern, and return that."""
-        end = time.monotonic() + 60
-        self.text = ""
-        while not re.search(pattern, self.text):
-            assert time.monotonic() < end, f"no {pattern!r} in {self.text!r}"
-            if select.select([self.master], [], [], 0.2)[0]:
-                try:
-                    data = os.read(self.master, 65536)
-                except OSError:
-                    data = b""
-                assert data, f"it ended without {pattern!r}: {self.text!r}"
-                self.text += re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", data.decode(errors="replace"))
-        return self.text
-
-    def type(self, keys: str) -> None:
-        os.write(self.master, keys.encode())
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        os.close(self.line)
-        os.close(self.master)
 
 
 @pytest.fixture

@@ -1,0 +1,329 @@
+"""The command `arena play`: a person sits at the table."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arena.cli import options
+from arena.cli.keys import keys
+from arena.cli.out import fail, note, reason, refuse
+from arena.cli.person import Screen
+from arena.cli.seated import CLOCK, PLACE, seated
+
+if TYPE_CHECKING:
+    from arena.play import Happening, Option, Sitting
+
+HELP = """\
+Choose by the number or the letter before a move; where it asks for a player, likewise.
+enter  pass, where you may
+h      hint: how likely the others hold each role
+l      log: all that happened in this game
+?      this help
+q      leave; also Ctrl-C and Ctrl-D
+A move marked "bluff" claims a role that you don't hold. There is no clock for you."""
+
+_PATIENCE_S = 1.0  # until it is said whom the table waits for
+
+
+@click.command(cls=options.RunCommand)
+@click.argument("bots", nargs=-1, metavar="[BOT...]")
+@click.option("--games", type=click.IntRange(1, 1000), default=1, metavar="N", help="Play so many games.  [1]")
+@click.option(
+    "--seats",
+    type=click.IntRange(2, 10),
+    metavar="N",
+    help="Players at the table, you among them; sample bots fill it up.  [you and the BOTs; without BOTs 4]",
+)
+@click.option("--rules", metavar="NAME|FILE", help="Preset, or a ruleset in TOML; see arena rules.  [coup]")
+@click.option("--name", default="person", metavar="NAME", help="Your name in the record.  [person]")
+@click.option("--open-names", is_flag=True, help="All play under their names instead of letters.")
+@click.option("--seed", type=int, metavar="N", help="Have the same cards as in another match with this seed.")
+@options.sandbox_options
+@CLOCK
+@PLACE
+def play(bots: tuple[str, ...], name: str, **given: Any) -> None:
+    """Sit down at the table with bots, in the terminal.
+
+    BOT is as for arena run. You see what a bot in your seat would be told, and nothing else; what the players are
+    called is told after the match. What was played is kept: arena replay shows it, with all cards.
+    """
+    name = _checked(name)
+    with keys() as read:
+        screen = Screen(read)
+        with seated(given, bots, persons=1) as table:
+            names = [*(bot.name for bot in table.bots), name]
+            if name in names[:-1]:
+                refuse(f"a bot is called {name!r}: name yourself by --name")
+            problem = _sit(screen, table, names, given)
+    if problem is not None:
+        fail(f"the match is void: {problem}")
+
+
+def _checked(name: str) -> str:
+    from arena.bots import checked_name
+
+    try:
+        return checked_name(name)
+    except ValueError as problem:
+        refuse(f"--name: {problem}")
+
+
+def _sit(screen: Screen, table: Any, names: list[str], given: dict[str, Any]) -> str | None:
+    """Play, keep what was played, and tell about it; return what this machine failed at, None if it didn't."""
+    from arena.play import Sitting
+    from arena.referee import UNTIMED_MS, Timing
+
+    timings = (*[table.terms.timing] * len(table.bots), Timing(limit_ms=UNTIMED_MS, bank_ms=0))
+    spec = table.spec(given["games"], names, timings, given["open_names"])
+    interrupted = False
+    with Sitting(spec, len(table.bots), table.start) as sitting:
+        host = _Host(screen, sitting)
+        try:
+            host.play()
+        except KeyboardInterrupt:
+            interrupted = True
+            host.end()
+    _keep(sitting, table.folder)
+    if not screen.gone:
+        host.tell_after(table.folder)
+    if interrupted:
+        sys.exit(130)
+    return host.problem
+
+
+def _keep(sitting: "Sitting", folder: Path) -> None:
+    from arena.play import keep
+
+    if sitting.games:
+        try:
+            keep(folder, sitting.record, sitting.logs)
+        except OSError as problem:
+            fail(f"the record can't be written: {reason(problem)}")
+
+
+class _Host:
+    """Tells a person what happens, and the match what the person answers."""
+
+    def __init__(self, screen: Screen, sitting: "Sitting") -> None:
+        from arena.play import Sight
+
+        self._screen = screen
+        self._sitting = sitting
+        self._sight: Sight = Sight()
+        self._handles = sitting.spec.handles
+        self._left = False
+        self._waiting: tuple[int, ...] = ()  # the bots that are waited for, until that is said
+        self._said_help = False
+        self._table: list[str] = []  # as it was last shown
+        self.problem: str | None = None
+
+    def play(self) -> None:
+        """Play to the end of the match, or until the person leaves."""
+        from arena.play import Ended
+
+        while True:
+            happened = self._sitting.next(_PATIENCE_S if self._waiting else None)
+            if happened is None:
+                self._say_waiting()
+            elif isinstance(happened, Ended):
+                self.problem = happened.problem
+                return
+            else:
+                self._take(happened)
+
+    def end(self) -> None:
+        """Leave at once: let the others play the game to its end, unless that is interrupted too."""
+        self._leave()
+        try:
+            self.play()
+        except KeyboardInterrupt:
+            self._screen.say("The game isn't kept.")
+            self._sitting.give_up()
+
+    def _take(self, happened: "Happening") -> None:
+        """Act on what happened."""
+        from arena.play import Failed, GameOver, Line, Waiting
+
+        match happened:
+            case Waiting(bots):
+                self._waiting = tuple(bot for bot in bots if bot != self._sitting.person)
+            case Failed(fault):
+                self._say_fault(fault.bot, fault.code)
+            case Line(message):
+                self._take_line(message)
+            case GameOver():
+                self._waiting = ()
+                self._between()
+
+    def _take_line(self, message: dict[str, Any]) -> None:
+        answer = self._sight.take(message)
+        if answer is not None:
+            self._sitting.answer(answer)
+        elif message["type"] == "game_start":
+            self._screen.say()
+            self._screen.say(self._sight.start(len(self._sitting.spec.seatings)), bold=True)
+        elif message["type"] == "request" and not self._left:
+            self._ask()
+        elif message["type"] == "game_over":
+            self._say_news()
+            self._screen.say()
+            self._screen.say(self._sight.end(), bold=True)
+
+    # --- what is said
+
+    def _say_waiting(self) -> None:
+        """Say once whom the table waits for."""
+        self._screen.say(f"… waiting for {', '.join(self._handles[bot] for bot in self._waiting)}", dim=True)
+        self._waiting = ()
+
+    def _say_fault(self, bot: int, code: str) -> None:
+        """Say what a bot did wrong. What it sent, and details, aren't said: they may tell its cards."""
+        from arena.referee import FAULTS
+
+        rule = FAULTS[code]
+        if not rule.follows:
+            self._screen.say(f"! {self._handles[bot]}: {code}: {rule.message}; {rule.help}", dim=True)
+
+    def _say_news(self) -> bool:
+        """Tell what happened since; tell whether anything did."""
+        news = self._sight.news()
+        if news:
+            self._screen.say()
+        for line in news:
+            self._screen.say(line)
+        return bool(news)
+
+    def _say_request(self) -> "list[Option]":
+        screen, sight = self._screen, self._sight
+        news = self._say_news()
+        table = sight.table(screen.columns)
+        if news or table != self._table:
+            screen.say()
+            for line in table:
+                screen.say(line, bold=line[2:5] == "you")
+            self._table = table
+        screen.say()
+        screen.say(sight.question(), bold=True)
+        options = sight.options()
+        for option in options:
+            bluff = "  (bluff)" if option.bluff else ""
+            screen.say(f"{option.number:>2} {option.letter or ' '}  {option.text}{bluff}")
+        return options
+
+    # --- what is asked
+
+    def _ask(self) -> None:
+        """Ask the person for the answer to the open request."""
+        options = self._say_request()
+        if not self._said_help:
+            self._said_help = True
+            self._screen.say("h hint, l log, ? help, q leave", dim=True)
+        while True:
+            option = self._chosen(options)
+            if option is None:
+                return
+            choice = option.choices[0][0] if len(option.choices) == 1 else self._targeted(option)
+            if choice is not None:
+                self._sitting.answer(self._sight.answer(choice))
+                return
+            if self._left:
+                return
+
+    def _chosen(self, options: "list[Option]") -> "Option | None":
+        """Return what the person chooses; None if it leaves."""
+        while True:
+            self._screen.prompt("> ")
+            token = self._screen.token()
+            for option in options:
+                if token and token in (option.number, option.letter):
+                    self._screen.echo(option.text)
+                    return option
+            if token == "enter" and "pass" in self._sight.game.legal[0]:
+                self._screen.echo(options[0].text)
+                return options[0]
+            self._screen.echo("")
+            if not self._asked_else(token, f"1 to {len(options)}, or a letter"):
+                return None
+
+    def _targeted(self, option: "Option") -> int | None:
+        """Return the move at the player whom the person chooses; None if it takes the move back, or leaves."""
+        names = self._sight.names
+        known: dict[str, int] = {}
+        for place, (index, seat) in enumerate(option.choices, 1):
+            name = "nobody" if seat is None else names[seat]
+            known[str(place)] = index
+            if len(name) == 1:
+                known[name.lower()] = index
+            self._screen.say(f"{place:>2} {name.lower() if len(name) == 1 else ' '}  {name}")
+        while True:
+            self._screen.prompt("whom? > ")
+            token = self._screen.token()
+            if token.lower() in known:
+                self._screen.echo(token.upper())
+                return known[token.lower()]
+            self._screen.echo("")
+            if token in ("escape", "backspace", "enter", "back"):
+                return None
+            if not self._asked_else(token, f"1 to {len(option.choices)}, or Esc for another move"):
+                return None
+
+    def _asked_else(self, token: str, expected: str) -> bool:
+        """Do what a token asks for that is no move; tell whether the person stays."""
+        screen, sight = self._screen, self._sight
+        match token:
+            case "h":
+                for line in sight.hint(screen.columns):
+                    screen.say(line)
+            case "l":
+                for line in sight.told:
+                    screen.say(line)
+            case "?":
+                screen.say(HELP)
+            case "q" | "eof":
+                self._leave()
+                return False
+            case "resize" | "":
+                pass
+            case _:
+                screen.say(f"{token}? Type {expected}; ? for help.")
+        return True
+
+    def _leave(self) -> None:
+        if not self._left:
+            self._left = True
+            self._sitting.leave()
+            self._screen.say()
+            self._screen.say("You leave. A game that goes on is forfeited; the others play it to its end.")
+
+    def _between(self) -> None:
+        """After a game, wait until the person wants the next one."""
+        if self._left or len(self._sitting.games) == len(self._sitting.spec.seatings):
+            return
+        while True:
+            self._screen.prompt("Enter: the next game; q: leave > ")
+            token = self._screen.token()
+            self._screen.echo("")
+            if token in ("enter", "space", "n"):
+                self._sitting.go_on()
+                return
+            if not self._asked_else(token, "Enter or q"):
+                return
+
+    def tell_after(self, folder: Path) -> None:
+        """Tell who was who, who won how often, and where all that is kept."""
+        sitting, screen = self._sitting, self._screen
+        screen.say()
+        if not sitting.spec.terms.open_names:
+            others = sorted((handle, bot) for bot, handle in enumerate(self._handles) if bot != sitting.person)
+            screen.say("; ".join(f"{handle} was {sitting.spec.bots[bot]}" for handle, bot in others))
+        if not sitting.games:
+            note("no game was played to its end: nothing is kept")
+            return
+        if len(sitting.games) > 1:
+            winners = [None if game.winner is None else game.seating[game.winner] for game in sitting.games]
+            won = [f"{name} won {winners.count(bot)}" for bot, name in enumerate(sitting.spec.bots)]
+            screen.say(", ".join(won))
+        screen.say(f"kept in {folder}; all cards: arena replay {shlex.quote(str(folder))}")

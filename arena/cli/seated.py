@@ -1,0 +1,148 @@
+"""The bots of one match that is played for somebody who looks on: loaded, built, and looked at, as for a run.
+
+As in arena/cli/run.py, packages are imported inside the functions.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arena.cli import options
+from arena.cli.new_run import Asked, built, fit, new_folder, terms_of, timing_of
+from arena.cli.out import fail, note, refuse
+
+if TYPE_CHECKING:
+    from arena.bots import Bot
+    from arena.referee import MatchSpec, Terms, Timing
+    from arena.run import RunConfig
+    from arena.sandbox import Box
+
+SAMPLES = ("opportunist", "honest", "bluffer", "counter", "challenger", "turtle", "random_bot")
+_USUAL = 4  # seats
+
+PLACE = click.option(
+    "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the record.  [arena-games/<time>]"
+)
+CLOCK = click.option(
+    "--clock",
+    type=click.Choice(["auto", "own", "wall"]),
+    help="The time that bots are charged; auto: their own time where the kernel tells it.  [auto]",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seated:
+    """A table: what plays, and how a bot of it is started. `seed_key` is what everything random comes from."""
+
+    bots: "tuple[Bot, ...]"
+    terms: "Terms"
+    folder: Path
+    seed_key: bytes
+    start: "Callable[[int], Box]"
+
+    def spec(
+        self, games: int, names: Sequence[str], timings: "tuple[Timing, ...]" = (), open_names: bool = False
+    ) -> "MatchSpec":
+        """Return a match of so many games of these players."""
+        from arena.coup import derived
+        from arena.referee import MatchSpec
+        from arena.run import keyed_shuffle
+        from ladder.schedule import seatings
+
+        key = derived(self.seed_key, "match|0")
+        rows = seatings(len(names), -(-games // len(names)) * len(names), keyed_shuffle(key, "seats"))
+        terms = replace(self.terms, open_names=open_names)
+        return MatchSpec(0, key, tuple(names), rows[:games], terms, timings)
+
+
+@contextmanager
+def seated(given: "Mapping[str, Any]", bots: Sequence[str], persons: int) -> Iterator[Seated]:
+    """Give the table that was asked for, with so many persons at it besides.
+
+    Without bots they are three samples, or as many as --seats wants; samples also fill up what --seats wants more than
+    were named. Exits with 2 if something can't be played as asked.
+    """
+    from arena.bots import BotError
+    from arena.run import RulesetError
+    from arena.sandbox import SandboxError
+    from ladder.store import FolderError
+
+    try:
+        with _table(given, bots, persons) as table:
+            yield table
+    except (BotError, FolderError, RulesetError) as problem:
+        refuse(str(problem))
+    except SandboxError as problem:
+        fail(f"this machine can't start the bots: {problem}")
+
+
+@contextmanager
+def _table(given: "Mapping[str, Any]", named: Sequence[str], persons: int) -> Iterator[Seated]:
+    from arena.run import Building, clean_up, load, program, seed_key
+    from arena.sandbox import make, scratch_folder
+    from ladder.store import FolderError
+
+    asked = Asked.of(
+        tuple(named),
+        {"match_games": None, "ponder": False, "strict": False, "leave_out": None, "open_names": False, **given},
+    )
+    folder = asked.out or new_folder("arena-games")
+    if folder.exists() or folder.is_symlink():
+        raise FolderError(f"{folder} exists; name another --out")
+    ruleset = load(asked.rules or "coup")
+    wanted = _filled(asked.bots, asked.seats, persons)
+    problem = ruleset.problem(len(wanted) + persons)
+    if problem:
+        refuse(problem)
+    choice, reasons = options.chosen(asked.sandbox, asked.docker_runtime, asked.docker_image)
+    bots = _loaded(wanted, choice.name)
+    config = _config(asked, bots, len(bots) + persons, terms_of(asked, ruleset), choice)
+    clean_up(choice)
+    building = Building(folder)
+    with scratch_folder() as scratch, closing(make(choice, scratch)) as box:
+        options.announce(choice, reasons, box, " (auto)" if asked.sandbox in (None, "auto") else "")
+        options.demand_limits(asked.limits, box)
+        config = replace(config, terms=replace(config.terms, timing=timing_of(asked, config.terms.timing, box)))
+        config = built(config, box, building)
+        try:
+            config = fit(asked, config, box, scratch)
+
+            def start(bot: int) -> "Box":
+                return box.start(program(config.bots[bot]), config.terms.limits)
+
+            yield Seated(config.bots, config.terms, folder, seed_key(asked.seed), start)
+        finally:
+            building.discard()
+
+
+def _config(asked: Asked, bots: "tuple[Bot, ...]", seats: int, terms: "Terms", choice: Any) -> "RunConfig":
+    """Return the bots, the terms and the sandbox as a run has them; nothing else of it counts."""
+    from arena.run import RunConfig
+
+    return RunConfig(bots=bots, seats=seats, games=1, match_games=1, key=b"", terms=terms, sandbox=choice)
+
+
+def _loaded(named: Sequence[str], sandbox: str) -> "tuple[Bot, ...]":
+    from arena.bots import load
+    from arena.sandbox import programs_of
+
+    bots, remarks = load(named, programs_of(sandbox))
+    for remark in remarks:
+        note(remark)
+    return tuple(bots)
+
+
+def _filled(bots: Sequence[str], seats: int | None, persons: int) -> list[str]:
+    """Return the bots that play: those that are named, and samples in the seats that are left."""
+    wanted = (seats - persons) if seats is not None else len(bots) or _USUAL - persons
+    if wanted < len(bots):
+        refuse(f"--seats {seats} is too few for {len(bots)} bots{' and you' if persons else ''}: name fewer")
+    samples = [f"sample:{name}" for name in itertools.islice(itertools.cycle(SAMPLES), max(0, wanted - len(bots)))]
+    if samples:
+        note(f"{'also at the table' if bots else 'at the table'}: {', '.join(samples)}")
+    return [*bots, *samples]

@@ -1,0 +1,80 @@
+"""The command `arena watch`: games of bots, unfolding at a speed that a person can follow.
+
+The games are played first, in the boxes and by the clocks of a run, then shown: so nobody's pause costs a bot its time,
+and one may step back.
+"""
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arena.cli import options
+from arena.cli.out import counted, fail, note, reason
+from arena.cli.replay import place_of, tell
+from arena.cli.seated import CLOCK, PLACE, seated
+from arena.cli.stepping import USUAL_S, can_step, step_through
+
+if TYPE_CHECKING:
+    from arena.cli.seated import Seated
+    from arena.referee import Record
+
+
+@click.command(cls=options.RunCommand)
+@click.argument("bots", nargs=-1, metavar="[BOT...]")
+@click.option("--games", type=click.IntRange(1, 1000), default=1, metavar="N", help="Watch so many games.  [1]")
+@click.option(
+    "--seats",
+    type=click.IntRange(2, 10),
+    metavar="N",
+    help="Players at the table; sample bots fill it up.  [the BOTs; without BOTs 4]",
+)
+@click.option("--rules", metavar="NAME|FILE", help="Preset, or a ruleset in TOML; see arena rules.  [coup]")
+@click.option(
+    "--speed", type=click.FloatRange(0.05, 30), default=USUAL_S, metavar="S", help=f"Seconds a step.  [{USUAL_S:g}]"
+)
+@click.option("--seat", metavar="N|BOT", help="What this seat, or this bot, could know.  [all cards]")
+@click.option("--open-names", is_flag=True, help="Tell bots the others' names instead of letters.")
+@click.option("--seed", type=int, metavar="N", help="Have the same cards as in another match with this seed.")
+@options.sandbox_options
+@CLOCK
+@PLACE
+def watch(bots: tuple[str, ...], speed: float, seat: str | None, **given: Any) -> None:
+    """Watch bots play: space pauses, arrows step, + and - change the speed, q leaves.
+
+    BOT is as for arena run. The games are played first, then shown, and kept: arena replay shows them again. Where
+    standard output is no terminal, all is written at once, a line for each turn.
+    """
+    from arena.cli.unfold import Telling
+    from arena.referee import RecordError
+
+    with seated(given, bots, persons=0) as table:
+        record = _played(table, given)
+        folder = table.folder
+    tellings = [Telling(record, game, place_of(record, game, seat)) for game in record.games]
+    try:
+        if can_step():
+            step_through(tellings, 1, speed)
+        else:
+            for telling in tellings:
+                tell(telling, 1)
+    except RecordError as problem:
+        fail(str(problem))
+    note(f"kept in {folder}; again: arena replay {shlex.quote(str(folder))}")
+
+
+def _played(table: "Seated", given: dict[str, Any]) -> "Record":
+    """Play the games, and keep them."""
+    from arena.play import keep
+    from arena.referee import ArenaError, play_match
+
+    spec = table.spec(given["games"], [bot.name for bot in table.bots], open_names=given["open_names"])
+    note(f"playing {counted(len(spec.seatings), 'game')} of {spec.terms.rules.name}")
+    try:
+        result = play_match(spec, table.start)
+        keep(table.folder, result.record, result.logs)
+    except ArenaError as problem:
+        fail(f"the match is void: {problem}")
+    except OSError as problem:
+        fail(f"the record can't be written: {reason(problem)}")
+    return result.record

@@ -1,0 +1,26 @@
+"""A person at the table: a box behind real pipes like any bot's, and what is seen from there.
+
+Whatever a person sees of a game comes from the lines that its box gets, so it knows what a bot in its place would know.
+Must not know terminals, keys or click, and prints nothing.
+"""
+
+from arena.play.keep import keep
+from arena.play.menu import Option, menu
+from arena.play.person import Person
+from arena.play.sight import Sight
+from arena.play.sitting import Ended, Failed, GameOver, Happening, Line, Sitting, Waiting
+
+__all__ = [
+    "Ended",
+    "Failed",
+    "GameOver",
+    "Happening",
+    "Line",
+    "Option",
+    "Person",
+    "Sight",
+    "Sitting",
+    "Waiting",
+    "keep",
+    "menu",
+]

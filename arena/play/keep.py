@@ -1,0 +1,28 @@
+"""What was played is kept as a run keeps it: the record in records/, what bots wrote in logs/."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from arena.referee import Record, write
+from ladder.store import Logs
+
+__all__ = ["keep"]
+
+
+def keep(folder: Path, record: Record, logs: Sequence[tuple[int, int, bytes]]) -> Path:
+    """Write a record, and logs of (bot, process, bytes), into a new folder; return the record's file.
+
+    The folder is for its owner alone: a record tells all cards. Raises OSError.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700)
+    (folder / "records").mkdir()
+    (folder / "logs").mkdir()
+    header = record.header
+    kept = Logs(folder / "logs")
+    for bot, process, data in logs:
+        if data:
+            kept.add(header.match, header.bots[bot], process, data)
+    file = folder / "records" / f"{header.match:06d}.jsonl"
+    file.write_text(write(record), encoding="utf-8")
+    return file

@@ -1,0 +1,61 @@
+"""A person's box: its lines are handed on as messages, and its answers come from another thread.
+
+The box waits for the answer to each line that wants one; a person that leaves ends the box, as a bot does that exits.
+"""
+
+import json
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from arena.sandbox import InsideBox, Peer
+
+__all__ = ["Message", "Person"]
+
+Message = dict[str, Any]
+
+_WANT_ANSWERS = ("hello", "request")
+
+
+class Person:
+    """A person's side of the pipes. `tell` is called with each message, in the box's own thread."""
+
+    def __init__(self, tell: Callable[[Message], None]) -> None:
+        self._tell = tell
+        self._answers, self._answer = os.pipe()
+        self._lock = threading.Lock()
+        self._left = False
+
+    def start(self) -> InsideBox:
+        """Start the box."""
+        return InsideBox("person", self._script)
+
+    def answer(self, message: Message) -> None:
+        """Send the answer to the last message that wants one; nothing if the person has left."""
+        with self._lock:
+            if not self._left:
+                os.write(self._answer, json.dumps(message).encode() + b"\n")
+
+    def leave(self) -> None:
+        """Have the box end instead of giving the next answer."""
+        with self._lock:
+            if not self._left:
+                self._left = True
+                os.close(self._answer)
+
+    def close(self) -> None:
+        """Free what the person holds, after its boxes were closed."""
+        self.leave()
+        os.close(self._answers)
+
+    def _script(self, peer: Peer) -> None:
+        for line in peer.lines():
+            message = json.loads(line)
+            self._tell(message)
+            if message["type"] in _WANT_ANSWERS:
+                peer.wait_for(self._answers)
+                answer = os.read(self._answers, 4096)  # a short write to a pipe is read whole
+                if not answer:
+                    return
+                peer.send(answer)

@@ -1,0 +1,229 @@
+"""What a person sees of the match, as lines of text: made of the lines that its box got, and of nothing else.
+
+`take` takes in each message. The players appear under the names that the wire has for them, the person as "you". What
+happened is told in the words that the whole arena uses, in the second person where it was the person who acted.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from arena.play.menu import Option, menu
+from arena.play.person import Message
+from protocol.kits.coup_kit import Bot, Game, Player
+from protocol.words import story, tell
+
+__all__ = ["YOU", "Sight"]
+
+YOU = "you"
+HIDDEN = "??"
+
+_IRREGULAR = {"is": "are", "has": "have", "can't": "can't", "launches": "launch", "and": "and"}
+_CAUSES = {"coup": "the coup", "assassinate": "the assassination", "challenge": "the lost challenge"}
+
+
+class _Follower(Bot):
+    """The kit's own game object, which follows the match; what it would answer is thrown away."""
+
+    name = "person"
+    game: Game
+
+    def match_start(self, game: Game) -> None:
+        self.game = game
+
+
+class Sight:
+    """The match as the person knows it."""
+
+    def __init__(self) -> None:
+        self._follower = _Follower()
+        self.request: Message = {}  # the one that is open
+        self.told: list[str] = []  # what happened in this game, a line for each turn
+        self._fresh = 0  # the first line of it that wasn't shown to its end
+        self._known = ""  # what of that line was shown
+        self._going: list[Message] = []  # the events of the last line
+
+    @property
+    def game(self) -> Game:
+        """The game object of the kit."""
+        return self._follower.game
+
+    def take(self, message: Message) -> Message | None:
+        """Take in a message; return the answer to a hello, which needs no person. Others are `answer`'s."""
+        answer = self._follower.reply(message)
+        if message["type"] == "game_start":
+            self.told, self._going, self._fresh, self._known = [], [], 0, ""
+        if message["type"] in ("request", "game_over"):
+            self._tell(message["events"])
+        if message["type"] == "request":
+            self.request = message
+            return None
+        return answer
+
+    def answer(self, choice: int) -> Message:
+        """Return the answer to the open request: the index of a legal move."""
+        return {"id": self.request["id"], "choice": choice}
+
+    @property
+    def names(self) -> list[str]:
+        """The players by seat."""
+        you = self.game.request["you"]["seat"]
+        return [YOU if player.seat == you else player.handle for player in self.game.players]
+
+    # --- what happened
+
+    def _tell(self, events: Sequence[Message]) -> None:
+        """Add events to what was told; a turn that goes on is told again, as a whole."""
+        for event in events:
+            if event["event"] == "action" or not self.told:
+                self.told.append("")
+                self._going = []
+            self._going.append(event)
+            self.told[-1] = second_person(story(self._going, self.names))
+
+    def news(self) -> list[str]:
+        """Return the lines that are new since this was last asked, and what is new of the last one."""
+        fresh = self.told[self._fresh :]
+        if fresh and self._known and fresh[0].startswith(self._known):
+            fresh[0] = fresh[0].removeprefix(self._known).strip(" ·:")
+        self._fresh = max(0, len(self.told) - 1)
+        self._known = self.told[-1] if self.told else ""
+        return [_sentence(line) for line in fresh if line]
+
+    # --- the table
+
+    def table(self, columns: int) -> list[str]:
+        """Return a line for each player: coins, cards, what is face up in brackets, and claims where there is room."""
+        game, names = self.game, self.names
+        wide = max(map(len, names))
+        lines = []
+        for player, name in zip(game.players, names, strict=True):
+            mark = ">" if player.seat == game.actor and player.alive else " "
+            line = f"{mark} {name.ljust(wide)}  {self._has(player)}"
+            claims = f"   claimed {_listed(player.claims)}" if name != YOU and player.alive and player.claims else ""
+            lines.append(line + claims if len(line + claims) <= columns else line)
+        if game.rules.get("reformation"):
+            lines.append(f"  {'reserve'.ljust(wide)}  {game.state.get('reserve', 0)}")
+        return lines
+
+    def _has(self, player: Player) -> str:
+        mine = player.seat == self.game.request["you"]["seat"]
+        cards = [*self.game.cards] if mine else [HIDDEN] * player.influence
+        up = [f"({role})" for role in player.revealed]
+        side = [player.allegiance] if player.allegiance else []
+        coins = f"{player.coins:>2} {'coin ' if player.coins == 1 else 'coins'}" if player.alive else "out     "
+        return " ".join([coins, *side, *cards, *up])
+
+    # --- what is asked
+
+    def question(self) -> str:
+        """Return what the open request asks."""
+        game, names = self.game, self.names
+        legal = game.legal
+        actor = game.pending.get("actor")
+        action = {"event": "action", "seat": actor, **game.pending}
+        pending = _sentence(second_person(tell(action, names))) if actor is not None else ""
+        match game.kind:
+            case "turn" if all(move.get("action") == "coup" for move in legal):
+                return f"Your turn. With {game.me.coins} coins you must launch a coup."
+            case "turn":
+                return "Your turn."
+            case "challenge":
+                claim = game.claim
+                if claim["block"]:
+                    return f"{pending}, {names[claim['seat']]} blocks as {claim['role']}. Challenge?"
+                return f"{pending}, claiming {_the(claim['role'])}. Challenge?"
+            case "block":
+                shown = " The claim was proven." if game.proven else ""
+                return f"{pending}.{shown} Block?"
+            case "prove":
+                doubter = names[game.challenger] if game.challenger is not None else "somebody"
+                return f"{doubter} challenges you: show {_the(game.claim['role'])}?"
+            case "lose":
+                return f"You lose a card to {_CAUSES.get(game.reason or '', 'it')}. Which one?"
+            case "exchange":
+                return f"You drew {' and '.join(game.drawn)}. What do you keep?"
+            case "keep_shown":
+                return f"You showed {_the(game.claim['role'])}. Keep it, or have it replaced?"
+            case "examine_show":
+                return f"{pending}. Which card do you show?"
+            case "examine_decide":
+                return f"{names[game.pending['target']]} shows you the {game.seen}."
+            case "draft":
+                return "Which card do you begin with?"
+            case "allegiance":
+                return "Which side are you on?"
+        return f"{game.kind}?"
+
+    def options(self) -> list[Option]:
+        """Return what may be answered."""
+        cards = self.game.cards
+        return menu(self.game.legal, cards, self.game.rules, self.names)
+
+    # --- on request
+
+    def hint(self, columns: int) -> Iterator[str]:
+        """Yield how likely each opponent holds each role, and what is known of how often it bluffs."""
+        game, names = self.game, self.names
+        roles = sorted(game.rules["deck"])
+        if not game.opponents:
+            yield "Nobody else has a card yet."
+            return
+        wide = max(len(names[player.seat]) for player in game.opponents)
+        short = 4 if columns < wide + 3 + 11 * len(roles) else 10
+        yield "How likely each holds at least one, by the cards you see:"
+        yield " ".join([" " * (wide + 1), *(role[:short].rjust(max(short, 4)) for role in roles)])
+        for player in game.opponents:
+            chances = [f"{100 * game.odds(player.seat, role):.0f}%".rjust(max(short, 4)) for role in roles]
+            yield " ".join([f" {names[player.seat].ljust(wide)}", *chances])
+        if game.rules.get("draft"):
+            yield "After a draft, where cards are chosen, this is a guess."
+        for player in game.opponents:
+            past = player.history
+            if past.challenged:
+                caught = f"bluffed {_times(past.caught)}" if past.caught else "never bluffed"
+                yield f"{names[player.seat]} was challenged {_times(past.challenged)}, and {caught}."
+
+    def start(self, games: int) -> str:
+        """Return what there is to say at the start of a game."""
+        game = self.game
+        state = game.state
+        number = f"Game {game.number + 1} of {games}. " if games > 1 else ""
+        first = self.names[state["actor"]]
+        begins = "You begin" if first == YOU else f"{first} begins"
+        return f"{number}You are {game.me.handle}, in seat {game.seat} of {len(game.players)}. {begins}."
+
+    def end(self) -> str:
+        """Return how the game ended."""
+        game = self.game
+        if game.winner is not None:
+            name = self.names[game.winner]
+            return "You win!" if name == YOU else f"{name} wins."
+        return f"A draw: {' and '.join(self.names[seat] for seat in game.survivors) or 'nobody'}."
+
+
+def second_person(text: str) -> str:
+    """Return a line of the story in which the player called "you" acts in the second person."""
+
+    def turned(found: re.Match[str]) -> str:
+        word = found[2]
+        return f"{found[1]}{YOU} {_IRREGULAR.get(word, word.removesuffix('s'))}"
+
+    text = re.sub(rf"(^|: | · ){YOU} ([a-z']+)", turned, text)
+    return re.sub(rf"\b({YOU} show the [a-z]+ and) keeps\b", r"\1 keep", text.replace(f"{YOU}'s", "your"))
+
+
+def _sentence(text: str) -> str:
+    """Return a text that begins with a capital if it begins with the person."""
+    return text[0].upper() + text[1:] if text.startswith(YOU) else text
+
+
+def _the(role: str) -> str:
+    return f"to have no {role.removeprefix('not_')}" if role.startswith("not_") else f"the {role}"
+
+
+def _listed(claims: Mapping[str, int]) -> str:
+    return ", ".join(role if number == 1 else f"{role} x{number}" for role, number in claims.items())
+
+
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")

@@ -1,0 +1,222 @@
+"""`arena play`: on a real pseudo-terminal, and through pipes."""
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from arena.referee import Record, read, verify
+from tests.cli.screen import Screen
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = ROOT / "sample_bots"
+COMMAND = [sys.executable, "-m", "arena.cli", "play", "--sandbox", "process", "--out", "game"]
+# A bot that is in order when it is looked at, and isn't in the match.
+SECOND = (
+    "import sys, json, pathlib\n"
+    "mark = pathlib.Path(__file__).with_suffix('.mark')\n"
+    "second = mark.exists()\n"
+    "mark.touch()\n"
+)
+PROMPT = r"\n\r?> $"
+
+
+def record(folder: Path) -> Record:
+    """Return what was kept, which must be whole."""
+    found = read((folder / "game" / "records" / "000000.jsonl").read_text(encoding="utf-8"))
+    verify(found)
+    return found
+
+
+def piped(folder: Path, typed: str, *more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *more], input=typed, capture_output=True, text=True, cwd=folder, timeout=60, check=False
+    )
+
+
+def left(folder: Path) -> list[str]:
+    """Return the processes that still work in or below a folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if (
+                str(folder) in os.readlink(process / "cwd")
+                or str(folder).encode() in (process / "cmdline").read_bytes()
+            ):
+                found.append(process.name)
+        except OSError:
+            continue
+    return found
+
+
+@pytest.fixture
+def screen(tmp_path: Path) -> Iterator[Screen]:
+    made = Screen([*COMMAND, str(SAMPLES / "honest.py"), str(SAMPLES / "turtle.py")], cwd=tmp_path)
+    yield made
+    made.close()
+
+
+# --- through pipes ----------------------------------------------------------------------------------------------------
+
+
+def test_a_scripted_person_plays_a_whole_match(tmp_path: Path) -> None:
+    rng = random.Random(1)
+    typed = "\n".join(
+        rng.choice(["1", "1", "", "p", "2", "3", "5", "h", "l", "?", "t", "nonsense"]) for _ in range(3000)
+    )
+    done = piped(tmp_path, f"{typed}\n", "--games", "2", "--name", "Ann")
+    assert "at the table: sample:opportunist, sample:honest, sample:bluffer" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "\x1b" not in done.stdout
+    assert re.search(r"You are [A-D], in seat [0-3] of 4", done.stdout)
+    found = record(tmp_path)
+    assert found.header.bots == ("opportunist", "honest", "bluffer", "Ann")
+    assert re.search(r"[A-D] was \w+; [A-D] was \w+; [A-D] was \w+\n", done.stdout)
+    assert re.search(r"opportunist won \d, honest won \d, bluffer won \d, Ann won \d", done.stdout)
+
+
+def test_the_end_of_input_leaves_and_what_was_played_is_kept(tmp_path: Path) -> None:
+    done = piped(tmp_path, "1\n", str(SAMPLES / "honest.py"), str(SAMPLES / "turtle.py"))
+    assert done.returncode == 0, done.stderr
+    assert "You leave" in done.stdout
+    (game,) = record(tmp_path).games
+    assert [(fault.bot, fault.code) for fault in game.faults] == [(2, "exited")]
+    assert "kept in game" in done.stdout
+
+
+def test_lines_fit_forty_columns_and_ascii(tmp_path: Path) -> None:
+    """A pipe has no width, so the terminal's is tried below; here the characters are."""
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
+    done = subprocess.run(
+        [*COMMAND, str(SAMPLES / "bluffer.py")],
+        input="1\n" * 40,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=60,
+        check=False,
+        env=environment,
+    )
+    assert done.stdout.isascii()
+    assert "\\x" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--name", "a/b"], "looks like a path"),
+        (["--seats", "2", "a.py", "b.py"], "--seats 2 is too few for 2 bots and you"),
+        (["--rules", "duel", "--seats", "3"], "to two players"),
+        (["nothing.py"], "nothing.py"),
+        (["--name", "honest", "sample:honest"], "a bot is called 'honest'"),
+        (["--out", "."], "exists; name another --out"),
+    ],
+)
+def test_what_cannot_be_played_is_refused(tmp_path: Path, more: list[str], said: str) -> None:
+    done = piped(tmp_path, "", *more)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_bot_that_fails_is_told_of_by_what_the_fault_means(tmp_path: Path) -> None:
+    """It says why and what to do; what it sent isn't shown, since it may tell its cards."""
+    bad = tmp_path / "bad.py"
+    bad.write_text(
+        f"{SECOND}for line in sys.stdin:\n"
+        "    message = json.loads(line)\n"
+        "    if message['type'] == 'hello': print(json.dumps({'type': 'hello'}), flush=True)\n"
+        "    if message['type'] == 'request':\n"
+        "        print(json.dumps({'id': message['id'], 'choice': 999 if second else 0}), flush=True)\n"
+    )
+    done = piped(tmp_path, "1\n" * 60, str(bad))
+    said = " ".join(done.stdout.split())
+    assert re.search("! [AB]: illegal_move: the move is not in the list of legal moves; send one element of", said)
+    assert "999" not in done.stdout
+    record(tmp_path)
+
+
+# --- on a terminal ----------------------------------------------------------------------------------------------------
+
+
+def test_one_key_chooses_and_q_leaves(screen: Screen, tmp_path: Path) -> None:
+    screen.until(PROMPT)
+    screen.type("h")
+    assert "How likely" in screen.until(PROMPT)
+    screen.type("?")
+    assert "no clock" in screen.until(PROMPT)
+    screen.type("x")
+    assert "x? Type 1 to" in screen.until(PROMPT)
+    screen.type("1")
+    assert re.match("(take income|pass)\r\n", screen.until(PROMPT))
+    screen.type("q")
+    assert "kept in game" in screen.until("arena replay game")
+    assert screen.process.wait(30) == 0
+    assert termios.tcgetattr(screen.line) == screen.before
+    assert len(record(tmp_path).games) == 1
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2])
+def test_ctrl_c_at_any_prompt_leaves_no_process_and_a_whole_record(screen: Screen, tmp_path: Path, steps: int) -> None:
+    """At the first question, at a turn, and where it is asked whom. Other kinds of questions are in tests/play."""
+    asked = screen.until(PROMPT)
+    if steps:
+        while "Your turn" not in asked:
+            screen.type("1")
+            asked = screen.until(PROMPT)
+    if steps == 2:
+        screen.type("s")
+        screen.until(r"whom\? > $")
+    os.killpg(screen.process.pid, signal.SIGINT)
+    screen.until("kept in game")
+    assert screen.process.wait(30) == 130
+    assert termios.tcgetattr(screen.line) == screen.before
+    assert len(record(tmp_path).games) == 1
+    assert left(tmp_path) == []
+
+
+def test_a_terminal_that_is_closed_leaves_no_process_and_a_whole_record(screen: Screen, tmp_path: Path) -> None:
+    screen.until(PROMPT)
+    screen.hang_up()
+    screen.process.wait(30)
+    assert len(record(tmp_path).games) == 1
+    assert left(tmp_path) == []
+
+
+@pytest.mark.parametrize("columns", [40, 24])
+def test_a_narrow_terminal_cuts_no_word(tmp_path: Path, columns: int) -> None:
+    made = Screen([*COMMAND, str(SAMPLES / "bluffer.py"), str(SAMPLES / "turtle.py")], columns, cwd=tmp_path)
+    try:
+        made.until(PROMPT)
+        for key in "hl?":
+            made.type(key)
+            drawn = made.until(PROMPT)
+            lines = [line.rstrip("\r") for line in drawn.split("\n")]
+            assert max(map(len, lines)) <= columns
+        made.type("q")
+        made.until("kept")
+    finally:
+        made.close()
+
+
+def test_a_bot_that_hangs_is_waited_for_by_name(tmp_path: Path) -> None:
+    """The free time and the bank are short here; without them it would take ten seconds."""
+    silent = tmp_path / "silent.py"
+    silent.write_text(
+        f"{SECOND}for line in sys.stdin:\n"
+        "    message = json.loads(line)\n"
+        "    if message['type'] == 'hello': print(json.dumps({'type': 'hello'}), flush=True)\n"
+        "    if message['type'] == 'request' and not second:\n"
+        "        print(json.dumps({'id': message['id'], 'choice': 0}), flush=True)\n"
+    )
+    done = piped(tmp_path, "1\n" * 60, "--bank-ms", "900", str(silent))
+    assert re.search(r"… waiting for [AB]", done.stdout)
+    assert re.search("! [AB]: timeout: no reply came within", done.stdout)

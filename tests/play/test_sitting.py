@@ -1,0 +1,208 @@
+"""A person's seat: what is seen there, what may be answered, and leaving, over real pipes with scripted bots."""
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from arena.coup import PRESETS, Action, Ruleset, seat_counts
+from arena.play import Ended, Failed, GameOver, Happening, Line, Option, Sight, Sitting, keep
+from arena.referee import UNTIMED_MS, MatchSpec, Record, Terms, Timing, read, verify
+from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script
+
+WAIT_S = 20.0  # only a failure takes this long
+
+Chooses = Callable[[Sight], int | None]  # the index of a move; None: the person leaves
+
+
+def dice(number: int, talk: bytes = b"") -> Script:
+    """Make a bot that plays at random, and says `talk` instead of its first answer."""
+    rng = random.Random(number)
+
+    def script(peer: Peer) -> None:
+        said = talk
+        for line in peer.lines():
+            message = json.loads(line)
+            if message["type"] == "hello":
+                peer.send(b'{"type":"hello"}\n')
+            elif message["type"] == "request":
+                calm = message["kind"] in ("challenge", "block") and rng.random() < 0.7
+                choice = 0 if calm else rng.randrange(len(message["legal"]))
+                peer.send(said or b'{"id":%d,"choice":%d}\n' % (message["id"], choice))
+                said = b""
+
+    return script
+
+
+class Table:
+    """A sitting in which the last bot is a person that chooses by a function."""
+
+    def __init__(self, rules: Ruleset, seats: int, choose: Chooses, games: int = 1, talk: bytes = b"") -> None:
+        names = (*(f"bot{number}" for number in range(seats - 1)), "person")
+        self.sandbox = InsideSandbox({name: dice(number, talk) for number, name in enumerate(names)})
+        rows = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
+        timings = (*[Timing()] * (seats - 1), Timing(limit_ms=UNTIMED_MS, bank_ms=0))
+        spec = MatchSpec(0, bytes([seats]) * 32, names, rows, Terms(rules=rules), timings)
+        self.happened: list[Happening] = []
+        self.sight = Sight()
+        self.screens: list[str] = []
+        with Sitting(spec, seats - 1, lambda bot: self.launch(names[bot])) as sitting:
+            self.sitting = sitting
+            for happening in self.until_the_end():
+                self.take(happening, choose)
+        self.record: Record = sitting.record
+
+    def launch(self, name: str) -> Box:
+        return self.sandbox.start(Program((name,), Path()), Limits())
+
+    def until_the_end(self) -> Iterator[Happening]:
+        while not self.happened or not isinstance(self.happened[-1], Ended):
+            happening = self.sitting.next(WAIT_S)
+            assert happening is not None, "the match hangs"
+            self.happened.append(happening)
+            yield happening
+
+    def take(self, happening: Happening, choose: Chooses) -> None:
+        if isinstance(happening, GameOver):
+            self.sitting.go_on()
+        if not isinstance(happening, Line):
+            return
+        answer = self.sight.take(happening.message)
+        if answer is not None:
+            self.sitting.answer(answer)
+        if happening.message["type"] == "request":
+            sight = self.sight
+            self.screens.append("\n".join([*sight.news(), *sight.table(80), sight.question(), *sight.hint(40)]))
+            choice = choose(sight)
+            if choice is None:
+                self.sitting.leave()
+            else:
+                self.sitting.answer(sight.answer(choice))
+
+
+def at_random(seed: int) -> Chooses:
+    rng = random.Random(seed)
+
+    def choose(sight: Sight) -> int:
+        if sight.game.kind in ("challenge", "block") and rng.random() < 0.7:
+            return 0
+        return rng.choice(rng.choice(sight.options()).choices)[0]
+
+    return choose
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_person_plays_every_preset_without_a_fault(name: str) -> None:
+    """Whatever it chooses from the menus; the record is as whole as one of bots."""
+    rules = PRESETS[name]
+    for seats in (min(seat_counts(rules)), max(seat_counts(rules))):
+        table = Table(rules, seats, at_random(seats))
+        assert table.happened[-1] == Ended(None)
+        assert [fault for game in table.record.games for fault in game.faults] == []
+        assert len(table.record.games) == 1
+        verify(table.record)
+        assert all(box.stdin == -1 for box in table.sandbox.boxes)
+
+
+@pytest.mark.parametrize("name", ["coup", "reformation-inquisitor", "treason"])
+def test_what_is_marked_as_a_bluff_is_a_claim_that_the_person_cannot_prove(name: str) -> None:
+    """By the rules of the engine."""
+    rules = PRESETS[name]
+    seen = set()
+
+    def held(sight: Sight, option: Option) -> int:
+        move = sight.game.legal[option.choices[0][0]]
+        claim, denies = move.get("block"), False
+        if "action" in move:
+            rule = rules.rule(Action(move["action"]), targeted="target" in move)
+            claim, denies = rule.claim, rule.denies
+        expected = claim is not None and (claim in sight.game.cards) == denies
+        assert option.bluff == expected, move
+        seen.add((claim is not None, expected))
+        return option.choices[0][0]
+
+    def choose(sight: Sight) -> int:
+        choices = [held(sight, option) for option in sight.options()]
+        return choices[-1 if sight.game.kind == "turn" else 0]
+
+    Table(rules, 3, choose, games=2)
+    assert seen == {(True, True), (True, False), (False, False)}
+
+
+def test_every_legal_move_is_in_the_menu_once_and_every_letter_names_one_line() -> None:
+    def choose(sight: Sight) -> int:
+        options = sight.options()
+        assert sorted(index for option in options for index, _ in option.choices) == list(range(len(sight.game.legal)))
+        letters = [option.letter for option in options if option.letter]
+        assert len(set(letters)) == len(letters)
+        assert not set(letters) & set("hlq?")
+        return at_random(1)(sight)
+
+    for name, rules in PRESETS.items():
+        Table(rules, 2 if name == "duel" else max(2, min(seat_counts(rules))), choose)
+
+
+def test_the_screen_shows_the_persons_cards_and_nobody_elses() -> None:
+    table = Table(PRESETS["coup"], 4, at_random(3))
+    first = next(line.message for line in table.happened if isinstance(line, Line) and "you" in line.message)
+    assert f"you   2 coins {' '.join(first['you']['cards'])}" in table.screens[0]
+    assert table.screens[0].count("2 coins ?? ??") == 3
+
+
+def test_what_happened_is_told_once_and_in_the_second_person() -> None:
+    table = Table(PRESETS["coup"], 3, at_random(2))
+    told = table.sight.told
+    assert any(line.startswith("you ") for line in told)
+    assert not [line for line in told if "you takes" in line or "you steals" in line or "you loses" in line]
+    said = " ".join(table.screens)
+    assert all(said.lower().count(line) <= told.count(line) for line in told if line.endswith("takes income"))
+
+
+@pytest.mark.parametrize("kind", ["turn", "challenge", "block", "lose", "prove"])
+def test_a_person_may_leave_at_any_question_and_the_game_is_played_to_its_end(kind: str) -> None:
+    def choose(sight: Sight) -> int | None:
+        if sight.game.kind == kind:
+            return None
+        claims = [option for option in sight.options() if sight.game.kind == "turn" and option.bluff]
+        return claims[0].choices[0][0] if claims else 0
+
+    table = Table(PRESETS["coup"], 3, choose, games=6)
+    game = table.record.games[-1]
+    assert [(fault.bot, fault.code) for fault in game.faults] == [(2, "exited")]
+    assert game.seating.index(2) not in game.survivors
+    assert len(table.record.games) < 6
+    verify(table.record)
+    assert not any(isinstance(each, Failed) for each in table.happened)
+
+
+def test_who_gives_up_does_not_wait_and_keeps_the_games_before() -> None:
+    """The game that was being played isn't whole, so it is no part of the record."""
+
+    class Impatient(Table):
+        def take(self, happening: Happening, choose: Chooses) -> None:
+            if isinstance(happening, Line) and happening.message.get("game") == 1:
+                self.sitting.give_up()
+            super().take(happening, choose)
+
+    found = Impatient(PRESETS["coup"], 3, at_random(1), games=3)
+    assert [game.game for game in found.record.games] == [0]
+    verify(found.record)
+
+
+def test_a_bot_that_fails_is_told_of_and_the_game_goes_on() -> None:
+    found = Table(PRESETS["coup"], 3, at_random(1), talk=b"garbage\n")
+    assert [each.fault.code for each in found.happened if isinstance(each, Failed)] == ["bad_json", "bad_json"]
+    verify(found.record)
+
+
+def test_what_is_kept_is_a_record_that_can_be_read_and_only_by_its_owner(tmp_path: Path) -> None:
+    found = Table(PRESETS["coup"], 2, at_random(1), games=2)
+    file = keep(tmp_path / "deep" / "folder", found.record, ((0, 1, b"hello\n"), (1, 1, b"")))
+    again = read(file.read_text(encoding="utf-8"))
+    assert again == found.record
+    verify(again)
+    assert [timing.limit_ms for timing in again.header.timings] == [500, UNTIMED_MS]
+    assert (tmp_path / "deep" / "folder").stat().st_mode & 0o077 == 0
+    assert [log.name for log in (tmp_path / "deep" / "folder" / "logs").iterdir()] == ["000000-bot0-1.txt"]
