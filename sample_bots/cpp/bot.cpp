@@ -1,3 +1,116 @@
-#include "bot.hpp"
+// A bot to begin with: it never bluffs, and challenges a claim that is very unlikely.
+//
+// What it does, which the starters in the other languages do as well, choice for choice:
+//
+// turn        The first of these that is legal and true: coup, assassinate, tax, steal, exchange, foreign aid, income.
+//             An attack goes to whoever has most cards, then most coins; a steal to whoever has most coins, and at
+//             least 1. No action is aimed at who has blocked it in this game, and no foreign aid taken beside them.
+// challenge   If the claimant holds the role with a chance below doubt, by the cards that we see.
+// block       With the first role of `legal` that we hold.
+// lose        The card that is worth least.
+// exchange    Keep the cards that are worth most; a second card of the same role adds less.
+// all else    The first legal move: show the card, have it replaced, hand back what was examined ...
+//
+// Where several are equal, the first of `legal` is taken.
+
+#include "coup_kit.hpp"
+
+#include <set>
+
+using coup::Answer, coup::Cards, coup::Game, coup::Move, coup::Player;
+
+class MyBot : public coup::Bot {
+public:
+    MyBot() { name = "starter-cpp"; }
+
+    Answer turn(Game& game) override {
+        auto coins = [&](const Move* move) { return game.players[move->target].coins; };
+        auto strength = [&](const Move* move) { return 1000 * game.players[move->target].influence + coins(move); };
+
+        if (const Move* coup = best(game.moves("coup"), strength)) return coup;
+        if (const Move* murder = best(honest(game, "assassinate"), strength)) return murder;
+        if (auto taxes = honest(game, "tax"); !taxes.empty()) return taxes[0];
+        if (const Move* steal = best(honest(game, "steal"), coins); steal && coins(steal) > 0) return steal;
+        if (auto exchanges = honest(game, "exchange"); !exchanges.empty()) return exchanges[0];
+        if (auto aids = honest(game, "foreign_aid"); !aids.empty()) return aids[0];
+        return game.legal[0];
+    }
+
+    Answer challenge(Game& game) override {
+        bool doubtful = game.odds(game.claim.seat, game.claim.role) < doubt;
+        return game.find(doubtful ? "challenge" : "pass");
+    }
+
+    Answer block(Game& game) override {
+        for (const Move* move : game.moves("block"))
+            if (game.holds(move->value)) return move;
+        return game.find("pass");
+    }
+
+    Answer lose(Game& game) override {
+        return *std::min_element(game.legal.begin(), game.legal.end(), [](const Move& a, const Move& b) {
+            return value(a.value) < value(b.value);
+        });
+    }
+
+    Answer exchange(Game& game) override {
+        return *std::max_element(game.legal.begin(), game.legal.end(), [](const Move& a, const Move& b) {
+            return worth(a.cards) < worth(b.cards);
+        });
+    }
+
+private:
+    using Moves = std::vector<const Move*>;
+
+    static constexpr double doubt = 0.22;
+    static constexpr int second_copy = 4; // a second card of a role is worth this much less
+
+    static int value(const std::string& card) {
+        static const std::map<std::string, int> values = {
+            {"captain", 10}, {"duke", 9}, {"assassin", 8}, {"ambassador", 5}, {"inquisitor", 5}, {"contessa", 4}};
+        auto found = values.find(card);
+        return found == values.end() ? 4 : found->second;
+    }
+
+    // How good a hand is.
+    static int worth(const Cards& cards) {
+        int sum = -second_copy * int(cards.size() - std::set<std::string>(cards.begin(), cards.end()).size());
+        for (const std::string& card : cards) sum += value(card);
+        return sum;
+    }
+
+    // The move that scores most, the first of them where several are equal; nullptr where there is none.
+    template <class Score>
+    static const Move* best(const Moves& moves, Score score) {
+        auto top = std::max_element(moves.begin(), moves.end(), [&](auto a, auto b) { return score(a) < score(b); });
+        return top == moves.end() ? nullptr : *top;
+    }
+
+    // The legal moves of an action, if we hold its role, but not those that would be blocked again.
+    static Moves honest(Game& game, const std::string& action) {
+        static std::map<std::string, Cards> roles = {{"assassinate", {"assassin"}},
+                                                     {"tax", {"duke"}},
+                                                     {"steal", {"captain"}},
+                                                     {"exchange", {"ambassador", "inquisitor"}}};
+        static std::map<std::string, Cards> blockers = {{"assassinate", {"contessa"}},
+                                                        {"steal", {"captain", "ambassador", "inquisitor"}},
+                                                        {"foreign_aid", {"duke"}}};
+        auto holds = [&](const std::string& role) { return game.holds(role); };
+        auto blocked = [&](const Player& player) {
+            const Cards& by = blockers[action];
+            return std::any_of(by.begin(), by.end(), [&](const std::string& role) { return player.blocks[role] > 0; });
+        };
+
+        const Cards& any = roles[action];
+        if (!any.empty() && std::none_of(any.begin(), any.end(), holds)) return {};
+        Moves moves;
+        for (const Move* move : game.moves(action))
+            if (move->target == coup::nobody || !blocked(game.players[move->target])) moves.push_back(move);
+        if (action == "foreign_aid")
+            for (const Player* player : game.opponents())
+                if (blocked(*player)) return {};
+        return moves;
+    }
+};
 
 int main() { return coup::run(MyBot{}); }

@@ -1,0 +1,30 @@
+"""The starters' own tests, by the command that their READMEs name. Most of the time goes into compilers."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from tests.kits.table import Kit, each_kit
+
+
+@each_kit
+def test_a_starters_own_test_passes_by_the_command_in_its_readme(kit: Kit, tmp_path: Path) -> None:
+    """It is the last of three, and what a student types first after a change."""
+    folder = tmp_path / "bot"
+    shutil.copytree(kit.starter, folder, ignore=shutil.ignore_patterns("build", "__pycache__"))
+    block = re.search(r"```sh\n(.*?)```", (folder / "README.md").read_text(), re.DOTALL)
+    assert block is not None
+    *_, command = block[1].splitlines()
+    ran = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@each_kit
+def test_a_starters_readme_has_three_commands_in_a_screen(kit: Kit) -> None:
+    """Look at it, play it, try it."""
+    lines = (kit.starter / "README.md").read_text().splitlines()
+    assert len(lines) <= 12
+    commands = lines[lines.index("```sh") + 1 : lines.index("```")]
+    assert [command.split(" .")[0] for command in commands[:2]] == ["arena check", "arena run"]
+    assert len(commands) == 3
