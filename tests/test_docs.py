@@ -103,8 +103,8 @@ def test_the_spec_has_no_fault_that_is_not() -> None:
 
 def test_the_readme_lists_every_sample_bot() -> None:
     """With a word on how it plays."""
-    listed = set(re.findall(r"`(\w+\.(?:py|js))`", "\n".join(re.findall(r"^\|.*\|$", README, re.MULTILINE))))
-    assert listed == {path.name for path in (ROOT / "sample_bots").iterdir() if path.suffix in {".py", ".js"}}
+    listed = set(re.findall(r"`(\w+\.(?:py|js|sh))`", "\n".join(re.findall(r"^\|.*\|$", README, re.MULTILINE))))
+    assert listed == {path.name for path in (ROOT / "sample_bots").iterdir() if path.suffix in {".py", ".js", ".sh"}}
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,7 @@ type Game struct {
 	Kind       string     // what is asked: turn, challenge, block ...; empty before the first request of a game
 	Legal      []*Move    // every move that you may choose; the first is a quiet one
 	Request    Object     // the request as it came, or game_start before the first one of a game
+	State      Object     // the public state as on the wire
 	Number     int        // the number of the game in the match, from 0
 	Turn       int        // the number of the turn, from 1, over all players together
 	Actor      int        // the seat whose turn it is
@@ -370,7 +371,7 @@ func (game *Game) begin(message Object, handles []string) {
 func (game *Game) take(message Object) {
 	state, you := message.Object("state"), message.Object("you")
 	pending, claim := message.Object("pending"), message.Object("claim")
-	game.Request = message
+	game.Request, game.State = message, state
 	game.Kind = message.Text("kind")
 	game.Number = message.Int("game")
 	game.Turn = state.Int("turn")

@@ -25,7 +25,6 @@
 #![allow(dead_code)]
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, BufRead, Write};
 use std::ops::Index;
@@ -144,19 +143,25 @@ impl Move {
 
 /// How often, by role.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts(BTreeMap<String, u32>);
+pub struct Counts(Vec<(String, u32)>);
 
 impl Counts {
     /// The count of a role; 0 for one that was never counted.
     pub fn of(&self, role: &str) -> u32 {
-        self.0.get(role).copied().unwrap_or(0)
+        self.0.iter().find(|(known, _)| known == role).map_or(0, |(_, count)| *count)
     }
     /// All that were counted.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u32)> {
         self.0.iter().map(|(role, count)| (role.as_str(), *count))
     }
     fn add(&mut self, role: &str) {
-        *self.0.entry(role.to_string()).or_insert(0) += 1;
+        match self.0.iter_mut().find(|(known, _)| known == role) {
+            Some((_, count)) => *count += 1,
+            None => self.0.push((role.to_string(), 1)),
+        }
+    }
+    fn remove(&mut self, role: &str) {
+        self.0.retain(|(known, _)| known != role);
     }
 }
 
@@ -229,7 +234,7 @@ impl Player {
 
     /// One card of this role has gone; the other card is the same as before.
     fn forgets(&mut self, role: &str) {
-        self.claims.0.remove(role);
+        self.claims.remove(role);
         if let Some(place) = self.known.iter().position(|known| known == role) {
             self.known.remove(place);
         }
@@ -306,12 +311,17 @@ pub struct Game {
     pub bot_seed: String,
     /// Seeded by `bot_seed`, so that a run can be repeated.
     pub random: Random,
-    histories: BTreeMap<String, History>,
-    doubt: (usize, String), // who challenged last, and which role
+    histories: Vec<(String, History)>, // by handle, of players who aren't at the table now
+    doubt: (usize, String),            // who challenged last, and which role
     nobody: Player,
 }
 
 impl Game {
+    /// The public state as on the wire.
+    pub fn state(&self) -> &Json {
+        &self.request["state"]
+    }
+
     /// You, as the others see you.
     pub fn me(&self) -> &Player {
         self.player(self.seat)
@@ -408,12 +418,13 @@ impl Game {
 
     fn begin(&mut self, message: &Json, handles: Vec<String>) {
         for player in self.players.drain(..) {
-            self.histories.insert(player.handle, player.history);
+            self.histories.push((player.handle, player.history));
         }
         self.winner = None;
         self.survivors.clear();
         for (seat, handle) in handles.into_iter().enumerate() {
-            let history = self.histories.remove(&handle).unwrap_or_default();
+            let known = self.histories.iter().position(|(known, _)| *known == handle);
+            let history = known.map(|place| self.histories.swap_remove(place).1).unwrap_or_default();
             self.players.push(Player { seat, handle, history, ..Player::default() });
         }
         self.take(message);
@@ -504,7 +515,7 @@ impl Game {
             "unproven" => {
                 self.tell(&event["seat"], |player| {
                     player.caught.add(role);
-                    player.claims.0.remove(role);
+                    player.claims.remove(role);
                     player.history.caught += 1;
                 });
                 let doubter = self.doubt.0;
@@ -664,7 +675,7 @@ impl<B: Bot> Talk<B> {
     }
 
     fn hello(&self) -> String {
-        let own = std::any::type_name::<B>().rsplit("::").next().unwrap_or("bot");
+        let own = std::any::type_name::<B>().rsplit(':').next().unwrap_or("bot");
         let name = if self.bot.name().is_empty() { own } else { self.bot.name() };
         let mut fields = vec![("type".to_string(), Json::Text("hello".to_string()))];
         for (key, value) in [("name", name), ("version", self.bot.version())] {
@@ -749,7 +760,7 @@ impl<B: Bot> Talk<B> {
                 message["legal"]
             );
         }
-        let own = std::any::type_name::<B>().rsplit("::").next().unwrap_or("bot");
+        let own = std::any::type_name::<B>().rsplit(':').next().unwrap_or("bot");
         log(&format!("coup_kit: {}.{} failed at {}", own, method, place));
         if !self.bot.careful() {
             self.ended = Some(1);

@@ -14,7 +14,8 @@ from arena.sandbox import Box, Limits, ProcessSandbox, Program
 from ladder.schedule import seatings
 
 SAMPLES = Path(__file__).parent.parent.parent / "sample_bots"
-BOTS = sorted([*SAMPLES.glob("*.py"), *SAMPLES.glob("*.js")])
+STARTS = {".py": sys.executable, ".js": "node", ".sh": "sh"}
+BOTS = sorted(path for path in SAMPLES.iterdir() if path.suffix in STARTS)
 
 
 def shuffle(items: Sequence[int], label: str) -> tuple[int, ...]:
@@ -32,8 +33,7 @@ def test_every_sample_bot_plays_every_preset_without_a_fault(preset: str, tmp_pa
         table = [BOTS[(first + place) % len(BOTS)] for place in range(seats)]
 
         def launch(bot: int, table: list[Path] = table) -> Box:
-            program = ("node",) if table[bot].suffix == ".js" else (sys.executable,)
-            return sandbox.start(Program((*program, str(table[bot])), SAMPLES), Limits())
+            return sandbox.start(Program((STARTS[table[bot].suffix], str(table[bot])), SAMPLES), Limits())
 
         names = tuple(path.name for path in table)
         result = play_match(MatchSpec(0, bytes(32), names, seatings(seats, seats, shuffle), Terms(rules=rules)), launch)

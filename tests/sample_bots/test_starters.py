@@ -1,0 +1,71 @@
+"""The bots to begin with, one a language, and one in plain sh: built and examined in each sandbox, and at one table.
+
+Source: SPEC.md, bot.toml and What is in a box. Those of a sandbox are examined by one command, side by side, since
+starting a command takes longer than most bots do.
+"""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from arena.sandbox import NAMES, why_not
+from tests.kits.table import KITS
+from tests.place import Place, Ran
+
+Needs = Callable[[str, str | None], None]
+
+SAMPLES = Path(__file__).parents[2] / "sample_bots"
+LIMIT_S = 500  # rustc, the C++ compiler and javac take 3 s each of an idle core
+PATIENT = ("--start-ms", 20_000, "--limit-ms", 5_000)  # compilers are at work beside the bots
+# Bot -> the programs that build and run it.
+BOTS = {kit.language: kit.needs for kit in KITS} | {"shell.sh": ("sh",)}
+
+
+def bots_here(place: Place, sandbox: str, needs: Needs) -> list[str]:
+    """Copy all bots into a user's folder, without earlier builds; skip where what builds them is missing."""
+    if sandbox != "process":
+        needs(sandbox, why_not(sandbox))
+    for program in sorted(sum(BOTS.values(), ())) if sandbox != "docker" else ():
+        found = shutil.which(program, path="/usr/bin" if sandbox == "bubblewrap" else None)
+        needs(program, None if found else f"it isn't where {sandbox} finds it")
+    for bot in BOTS:
+        if (SAMPLES / bot).is_dir():
+            shutil.copytree(SAMPLES / bot, place.folder / bot, ignore=shutil.ignore_patterns("build", "__pycache__"))
+        else:
+            shutil.copy(SAMPLES / bot, place.folder)
+    return list(BOTS)
+
+
+def ran(place: Place, *arguments: object) -> Ran:
+    """Run the command to its end."""
+    process = place.start(*arguments)
+    out, err = process.communicate(timeout=LIMIT_S)
+    return Ran(process.returncode, out, err)
+
+
+@pytest.mark.timeout(LIMIT_S)
+@pytest.mark.parametrize("sandbox", NAMES)
+def test_every_bot_to_begin_with_is_built_and_can_play(sandbox: str, place: Place, needs: Needs) -> None:
+    """As a plain process it is asked all requests of all rulesets, and built it plays; in a box, those of the basic."""
+    bots = bots_here(place, sandbox, needs)
+    rules = () if sandbox == "process" else ("--rules", "coup")
+    told = ran(place, "check", *bots, "--sandbox", sandbox, "--json", *rules, *PATIENT)
+    failed = {bot["bot"]: bot["steps"][-1] for bot in told.json["bots"] if not bot["ok"]}
+    assert (told.code, failed) == (0, {}), told.err
+    if sandbox == "process":
+        plays(place, bots)
+
+
+def plays(place: Place, bots: list[str]) -> None:
+    """All sit at one table, as they were built, and none makes a fault."""
+    for manifest in place.folder.glob("*/bot.toml"):
+        lines = manifest.read_text().splitlines(keepends=True)
+        manifest.write_text("".join(line for line in lines if not line.startswith("build")))
+    table = ("--seats", len(bots), "--games", len(bots), "--match-games", len(bots))
+    told = ran(place, "run", *bots, *table, "--out", "out")
+    assert told.code == 0, told.err
+    games = [json.loads(line) for line in (place.folder / "out" / "results.jsonl").read_text().splitlines()]
+    assert [(game["faults"], game["forfeits"]) for game in games] == [([], [])] * len(bots)
