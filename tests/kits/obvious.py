@@ -138,9 +138,13 @@ def knowledge(messages: list[Message], place: int) -> Message:
 
 
 @cache
-def positions() -> list[tuple[str, int, Message]]:
-    """Return positions of all the matches, with what is to be known: any, and where one sees more cards."""
-    found = []
+def positions() -> dict[int, Message]:
+    """Return what is to be known at some requests of `matches`, by their place among the requests.
+
+    At any, and where one sees more cards than one's own.
+    """
+    found = {}
+    before = 0
     for preset, seats in MATCHES:
         messages = match(preset, seats)
         asked = [place for place, message in enumerate(messages) if message["type"] == "request"]
@@ -150,6 +154,7 @@ def positions() -> list[tuple[str, int, Message]]:
             for place in asked
             if any(e["event"] == "examined" or e.get("replaced") is False for e in messages[place]["events"])
         ]
-        chosen = sorted({*asked[:: len(asked) // 4 + 1], asked[-1], *more[:3], *told[:6]})
-        found += [(preset, seats, knowledge(messages, place)) for place in chosen]
+        for place in {*asked[:: len(asked) // 4 + 1], asked[-1], *more[:3], *told[:6]}:
+            found[before + asked.index(place)] = knowledge(messages, place)
+        before += len(asked)
     return found

@@ -48,7 +48,11 @@ def match(preset: str, seats: int) -> list[Message]:
         over = state.board.phase
         assert isinstance(over, Over)
         lines.append(wire.game_over(game, over, feed.take(me)))
-    return [*map(json.loads, lines), {"type": "match_over"}]
+    messages = [*map(json.loads, lines), {"type": "match_over"}]
+    for message in messages:  # so that a player of one match is none of another
+        if message["type"] == "game_start":
+            message["players"] = [f"{preset} {handle}" for handle in message["players"]]
+    return messages
 
 
 def _answer(rng: random.Random, moves: tuple[Any, ...], own: bool) -> Answer:
@@ -58,6 +62,15 @@ def _answer(rng: random.Random, moves: tuple[Any, ...], own: bool) -> Answer:
         return moves[0]
     answer: Answer = rng.choice(moves)
     return answer
+
+
+@cache
+def matches() -> list[Message]:
+    """Return all matches, one after the other, as no bot hears them: so that a language need be started once.
+
+    Handles differ from match to match; only the last match says that it is over.
+    """
+    return [message for preset, seats in MATCHES for message in match(preset, seats)[:-1]] + [{"type": "match_over"}]
 
 
 def requests(messages: list[Message]) -> Iterator[Message]:

@@ -12,7 +12,7 @@ from arena.referee import MatchSpec, Terms, play_match
 from arena.sandbox import Box, Limits, ProcessSandbox, Program
 from tests.kits.conftest import Made
 from tests.kits.obvious import positions
-from tests.kits.recorded import MATCHES, match, requests
+from tests.kits.recorded import matches, requests
 from tests.kits.table import KITS, Kit, each_kit
 
 Message = dict[str, Any]
@@ -31,8 +31,9 @@ def choices(made: Made, messages: list[Message], *words: str) -> tuple[list[int]
     """Return which of the legal moves a bot takes, and its standard error; each must be legal, and its end peaceful."""
     ran = made.hears(messages, *words)
     assert ran.code == 0, ran.err
-    hello, *replies = ran.lines
-    assert hello["type"] == "hello"
+    replies = [line for line in ran.lines if "type" not in line]
+    hellos = [line["type"] for line in ran.lines if "type" in line]
+    assert hellos == ["hello"] * sum(message["type"] == "hello" for message in messages)
     asked = list(requests(messages))
     assert [reply["id"] for reply in replies] == [request["id"] for request in asked]
     found = []
@@ -56,31 +57,27 @@ def test_every_kit_and_every_starter_is_in_the_table() -> None:
 
 def test_the_recorded_matches_have_all_that_a_kit_follows() -> None:
     """Else a kit might follow it wrongly, and no test would tell."""
-    messages = [message for preset, seats in MATCHES for message in match(preset, seats)]
-    assert {message.get("kind") for message in messages} - {None} == KINDS
-    events = [event for message in messages for event in message.get("events", [])]
+    assert {message.get("kind") for message in matches()} - {None} == KINDS
+    events = [event for message in matches() for event in message.get("events", [])]
     assert sum(event["event"] == "forfeit" for event in events) > 1
     assert sum(event["event"] == "shown" and event.get("replaced") is False for event in events) > 1
     for replaced in (False, True):
         assert sum(e["event"] == "examined" and "role" in e and e["replaced"] is replaced for e in events) > 1
-    sure = [player for _, _, known in positions() for player in known["players"] if 1.0 in player["odds"][:6]]
+    sure = [player for known in positions().values() for player in known["players"] if 1.0 in player["odds"][:6]]
     assert len(sure) > len(positions()) + 5  # not only one's own cards
 
 
 @each_kit
 def test_a_kit_knows_what_can_be_known(kit: Kit, made: Make) -> None:
     """What players claimed, proved, blocked and were caught with, and the odds: as counted slowly from all events."""
-    probe = made(kit, kit.probe)
-    for preset, seats in MATCHES:
-        messages = match(preset, seats)
-        found, err = choices(probe, messages, "tell")
-        assert found == [request["id"] % len(request["legal"]) for request in requests(messages)]
-        told = {known["id"]: known for known in map(json.loads, err.splitlines())}
-        for known, wanted in ((told[known["id"]], known) for name, _, known in positions() if name == preset):
-            for player, other in zip(known["players"], wanted["players"], strict=True):
-                assert player["odds"] == pytest.approx(other["odds"], abs=1e-8), (preset, known["id"])
-                assert {**player, "odds": other["odds"]} == other, (preset, known["id"])
-            assert known["opponents"] == wanted["opponents"]
+    found, err = choices(made(kit, kit.probe), matches(), "tell")
+    assert found == [request["id"] % len(request["legal"]) for request in requests(matches())]
+    told = [json.loads(line) for line in err.splitlines()]
+    for place, wanted in positions().items():
+        for player, other in zip(told[place]["players"], wanted["players"], strict=True):
+            assert player["odds"] == pytest.approx(other["odds"], abs=1e-8), (place, wanted["id"])
+            assert {**player, "odds": other["odds"]} == other, (place, wanted["id"])
+        assert (told[place]["id"], told[place]["opponents"]) == (wanted["id"], wanted["opponents"])
 
 
 @each_kit
@@ -91,19 +88,17 @@ def test_a_starter_and_a_kit_answer_the_examples_with_legal_moves(kit: Kit, made
 
 
 @pytest.fixture(scope="session")
-def model(made: Make) -> dict[str, list[int]]:
-    """Return what the starter in Python plays in each match."""
-    return {preset: choices(made(KITS[0], KITS[0].starter), match(preset, seats))[0] for preset, seats in MATCHES}
+def model(made: Make) -> list[int]:
+    """Return what the starter in Python plays in all matches."""
+    return choices(made(KITS[0], KITS[0].starter), matches())[0]
 
 
 @each_kit
 def test_starters_play_every_preset_and_make_the_same_choices_in_every_language(
-    kit: Kit, made: Make, model: dict[str, list[int]]
+    kit: Kit, made: Make, model: list[int]
 ) -> None:
     """Each says that it does; the one in Python is the model."""
-    if kit != KITS[0]:
-        starter = made(kit, kit.starter)
-        assert {preset: choices(starter, match(preset, seats))[0] for preset, seats in MATCHES} == model
+    assert choices(made(kit, kit.starter), matches())[0] == model
 
 
 @each_kit

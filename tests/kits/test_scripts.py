@@ -1,6 +1,7 @@
 """The kits in Python and JavaScript, in which a bot is a script: what it may return, where it prints, what it tells."""
 
 import ast
+import json
 import re
 import shutil
 import subprocess
@@ -11,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from protocol.kits import coup_kit
 from protocol.kits.coup_kit import Bot, Game, History, Move, Player
-from protocol.words import tell
+from protocol.words import WORDS, tell
 from tests.kits.conftest import Made, Ran
 from tests.kits.recorded import MATCHES, match, requests
 from tests.kits.table import KITS, Kit
@@ -188,6 +190,16 @@ def test_a_kit_tells_events_in_the_words_of_the_arena(kit: Kit, made: Make) -> N
                 names = message["players"]
             wanted += [tell(event, names) for event in message.get("events", [])]
         assert made(kit, kit.probe).hears(messages, "words").err.splitlines() == wanted
+
+
+def test_the_kits_tables_of_words_are_the_arenas() -> None:
+    """Every text of an event, also of those that are rare."""
+    assert WORDS["events"] == coup_kit._WORDS
+    assert WORDS["and"] == coup_kit._AND
+    source = SCRIPTS["javascript"].file.read_text()
+    for name, text in WORDS["events"].items():
+        assert f"  {name if name.isidentifier() else json.dumps(name)}: {json.dumps(text)},\n" in source
+    assert f"const AND = {json.dumps(WORDS['and'])};" in source
 
 
 # --- Python alone -----------------------------------------------------------------------------------------------------
