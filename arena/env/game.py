@@ -11,7 +11,6 @@ from arena.coup import (
     PRESETS,
     Chance,
     Ending,
-    Exiled,
     Move,
     Over,
     Ruleset,
@@ -75,15 +74,14 @@ class Game:
     def observe(self, seat: int) -> Observation:
         """Return what a seat observes, and the mask of what it may do: to wait, if it isn't asked or has answered."""
         sight = view(self.state, seat)
-        return {"observation": self._watcher.observe(sight), "action_mask": self._menu(sight).mask.copy()}
+        menu = self._menus.get(seat) or self._menu(sight)
+        return {"observation": self._watcher.observe(sight), "action_mask": menu.mask.copy()}
 
     def _menu(self, sight: View) -> Menu:
         seat = sight.seat
-        known = self._menus.get(seat)
-        if known is None:
-            known = self.actions.menu(legal(sight), seat) if seat in self.asked else self.actions.waiting
-            self._menus[seat] = known
-        return known
+        menu = self.actions.menu(legal(sight), seat) if seat in self.asked else self.actions.waiting
+        self._menus[seat] = menu
+        return menu
 
     def move(self, seat: int, action: Any) -> Move:
         """Return the move that an action of a seat is. Raises ValueError for one that the mask forbids."""
@@ -100,22 +98,33 @@ class Game:
 
         Returns the seats that then left the game. Raises ValueError for an action that the mask forbids.
         """
-        self._answers[seat] = self.move(seat, action)
+        move = self.move(seat, action)
+        asked = self.asked
+        if len(asked) == 1:
+            return self._go_on([move])
+        self._answers[seat] = move
         self._menus[seat] = self.actions.waiting
-        if len(self._answers) < len(self.asked):
+        if len(self._answers) < len(asked):
             return ()
-        answers = [self._answers[each] for each in self.asked]
+        answers = [self._answers[each] for each in asked]
         self._answers = {}
+        return self._go_on(answers)
+
+    def _go_on(self, answers: list[Move]) -> tuple[int, ...]:
+        state = self.state
+        self.state, events = apply(state, answers, self._chance)
         self._menus = {}
-        self.state, events = apply(self.state, answers, self._chance)
-        phase = self.state.board.phase
-        self.asked = phase.asked
-        if isinstance(phase, Over) and phase.winner is not None:
-            self._starter = phase.winner
+        board = self.state.board
+        self.asked = board.phase.asked
         if not events:
             return ()
         self._watcher.add(events)
-        return tuple([event.seat for event in events if isinstance(event, Exiled)])
+        if isinstance(board.phase, Over) and board.phase.winner is not None:
+            self._starter = board.phase.winner
+        was, now = state.board.influence, board.influence
+        if 0 not in now or was == now:
+            return ()
+        return tuple([seat for seat, left in enumerate(now) if not left and was[seat]])
 
     def worth(self, seat: int) -> float:
         """Return the reward of a seat at the game's end: 1 for the winner, its part of a draw, else 0."""

@@ -155,26 +155,25 @@ class Watcher:
         """Count what players claimed, showed and lost. The private parts of the events aren't looked at."""
         rows, role, seats = self._rows, self._role, self._seats
         for happened in events:
-            kind = type(happened)
-            if kind is Coins or kind is Resolved:  # most of them
+            if isinstance(happened, _UNCOUNTED):  # most of them
                 continue
             place = seats[happened.seat]
-            match happened:
-                case Acted(_, _, _, claim, denies):
-                    if denies:
-                        rows[place + _DENIED] += 1
-                    elif claim is not None:
-                        rows[place + _CLAIMED + role[claim]] += 1
-                case Blocked(_, claimed):
-                    rows[place + _CLAIMED + role[claimed]] += 1
-                case Challenged():
-                    rows[place + _CHALLENGES] += 1
-                case Lost(_, lost):
-                    rows[place + _REVEALED + role[lost]] += 1
-                case Shown(_, claimed):
-                    rows[place + _SHOWN + role[claimed]] += 1
-                case Unproven(_, claimed, False):
-                    rows[place + _CAUGHT + role[claimed]] += 1
+            if isinstance(happened, Acted):
+                if happened.denies:
+                    rows[place + _DENIED] += 1
+                elif happened.claim is not None:
+                    rows[place + _CLAIMED + role[happened.claim]] += 1
+            elif isinstance(happened, Challenged):
+                rows[place + _CHALLENGES] += 1
+            elif isinstance(happened, Lost):
+                rows[place + _REVEALED + role[happened.role]] += 1
+            elif isinstance(happened, Unproven):
+                if not happened.denies:
+                    rows[place + _CAUGHT + role[happened.role]] += 1
+            elif isinstance(happened, Shown):
+                rows[place + _SHOWN + role[happened.role]] += 1
+            elif isinstance(happened, Blocked):
+                rows[place + _CLAIMED + role[happened.role]] += 1
 
     def observe(self, view: View) -> Array:
         """Return what a seat observes; an array of its own."""
@@ -234,6 +233,7 @@ class Watcher:
         self._twice = rows + rows
 
 
+_UNCOUNTED = (Coins, Resolved)
 _NO_HEAD = array("h", bytes(2 * _HEAD_SIZE))
 _PENDING = {ChallengeWindow, BlockWindow, Proving, Retaining, Losing, Exchanging, Revealing, Examining}
 _CLAIM = (ChallengeWindow, Proving, Retaining)
