@@ -18,7 +18,7 @@ from arena.referee import Timing
 from arena.run import keyed_shuffle
 from arena.sandbox import ISOLATING, why_not
 from ladder.schedule import plan
-from tests.bench import boxes, cluster, engine, exams, kits, ladder, numbers, order, pipes
+from tests.bench import boxes, cluster, engine, exams, kits, ladder, learning, numbers, order, pipes
 
 ROOT = Path(__file__).parents[2]
 
@@ -393,9 +393,32 @@ def page_rows() -> Iterator[Row]:
         yield Row(f"{name}: steps/s", f"{found.steps_a_second:.0f}", "goal 60", found.steps_a_second / 60, ">= .95")
 
 
+def local_rows() -> Iterator[Row]:
+    """Measure bots of the kit in process, beside the same bots over pipes and beside the engine alone."""
+    found = learning.games_per_second(480)
+    name = f"kit's bots in process, 4 seats: {found.in_process:,.0f} games/CPU-s"
+    for row, rate, goal in (
+        ("against arena run", found.piped, ">= 5"),
+        ("against one match over pipes", found.one_match, "-"),
+        ("against the engine", found.engine, "-"),
+    ):
+        yield Row(f"{name}, {row}", f"{found.in_process:,.0f}", f"{rate:,.1f}", found.in_process / rate, goal)
+
+
+def env_rows() -> Iterator[Row]:
+    """Measure random decisions in both forms of the environment, beside the engine alone."""
+    for seats in (2, 4, 6, 10):
+        found = learning.beside_the_engine(seats, 12)
+        for form, rate, goal in (("AEC", found.aec, ">= .5"), ("parallel", found.parallel, "-")):
+            name = f"arena.env, {form}, {seats} seats, decisions/CPU-s"
+            yield Row(name, f"{rate:,.0f}", f"engine {found.engine:,.0f}", rate / found.engine, goal)
+
+
 BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "engine": engine_rows,
     "pipes": pipes_rows,
+    "local": local_rows,
+    "env": env_rows,
     "kits": kits_rows,
     "run": run_rows,
     "boxes": boxes_rows,

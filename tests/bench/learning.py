@@ -13,7 +13,8 @@ from pathlib import Path
 
 from arena.env import env, parallel_env
 from arena.local import play
-from tests.bench import engine
+from arena.sandbox import Program
+from tests.bench import engine, pipes
 
 ROOT = Path(__file__).parents[2]
 
@@ -62,10 +63,33 @@ def parallel_decisions_per_second(seats: int, seconds: float) -> float:
 
 
 @dataclass(frozen=True)
+class DecisionsRate:
+    """Random decisions a CPU-second: of the engine alone, of both forms of the environment."""
+
+    engine: float
+    aec: float
+    parallel: float
+
+
+def beside_the_engine(seats: int, rounds: int, seconds: float = 0.15) -> DecisionsRate:
+    """Measure all three in turns, and take the best of each: what else the machine does slows them in bursts."""
+    measured = [
+        (
+            engine.decisions_per_second(seats, seconds),
+            aec_decisions_per_second(seats, seconds),
+            parallel_decisions_per_second(seats, seconds),
+        )
+        for _ in range(rounds)
+    ]
+    return DecisionsRate(*map(max, zip(*measured, strict=True)))
+
+
+@dataclass(frozen=True)
 class GamesRate:
     """Games a CPU-second of four bots of the kit, over pipes (`arena run`, its bots included) and in process."""
 
     piped: float
+    one_match: float  # over pipes without the starts of bots and arena: the referee alone, in one match
     in_process: float
     engine: float
 
@@ -99,15 +123,18 @@ def games_per_second(games: int) -> GamesRate:
         )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     piped = json.loads(done.stdout)["games"] / (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    cost, _, match = pipes.referee([Program((sys.executable, "bot.py"), folder)] * 4, games)
+    one_match = 1e6 / (cost.referee + cost.bots) / (cost.requests / len(match.seatings))
     sys.path.insert(0, str(folder))
     try:
         bot = importlib.import_module("bot").MyBot
     finally:
         sys.path.remove(str(folder))
+        sys.modules.pop("bot", None)
     play([bot] * 4, games=24, seed=1)  # what is computed once isn't a game's
     start = time.process_time()
     results = play([bot] * 4, games=games, seed=1)
     spent = time.process_time() - start
     kept = play([bot] * 4, games=48, seed=1, records=True)
     decisions = sum(len(game.words) for record in kept.records for game in record.games) / len(kept.games)
-    return GamesRate(piped, len(results.games) / spent, engine.decisions_per_second(4, 1.0) / decisions)
+    return GamesRate(piped, one_match, len(results.games) / spent, engine.decisions_per_second(4, 1.0) / decisions)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ladder.results import GameResult
-from tests.bench import engine, exams, kits, ladder, numbers, pipes, real
+from tests.bench import engine, exams, kits, ladder, learning, numbers, pipes, real
 from tests.bench.flat import memory_mb
 
 needs_cc = pytest.mark.needs("cc", None if shutil.which("cc") else "there is no C compiler: apt install gcc libc6-dev")
@@ -111,3 +111,16 @@ def test_the_benchmark_of_a_ladder_measures() -> None:
     assert found.page > 0
     own, others = ladder.runner_seconds(2)
     assert others > own > 0
+
+
+def test_the_benchmark_of_the_environment_plays() -> None:
+    """Makefile: bench."""
+    found = learning.beside_the_engine(3, 1, 0.02)
+    assert min(found.engine, found.aec, found.parallel) > 0
+
+
+def test_the_benchmark_of_bots_in_process_plays_them_over_pipes_too() -> None:
+    """Makefile: bench."""
+    found = learning.games_per_second(12)
+    assert min(found.piped, found.one_match, found.engine) > 0
+    assert found.in_process > found.piped
