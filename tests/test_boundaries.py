@@ -27,6 +27,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "protocol.kits.coup_kit": (),
     "protocol.words": (),
     "protocol.messages": ("protocol", "protocol.coup"),
+    "protocol.records": ("protocol.coup",),
     "arena": (),
     "arena.coup": (),
     "arena.sandbox": (),

@@ -1,0 +1,117 @@
+"""The lines of a record, as models: what a program may rely on that reads records without the arena.
+
+docs/records.md says what the fields mean. `python -m protocol.records > docs/records.schema.json` writes the schema.
+Must not know the engine: that the moves are legal, and lead to the same game, says `arena verify`.
+"""
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+from protocol.coup import Absent, Allegiance, Count, Positive, Role, Seat, Sent
+
+__all__ = ["LINE", "schema_text"]
+
+_CARD = "(?:ambassador|assassin|captain|contessa|duke|inquisitor)"
+_MOVE = (
+    "(?:income|foreign_aid|tax|exchange|embezzle|convert(?::[0-9])?|(?:coup|assassinate|steal|examine):[0-9]|-|!|#"
+    f"|(?:block|show|lose|pick|reveal):{_CARD}|keep:{_CARD}(?:\\+{_CARD})*|show:all|decline|keep_shown|replace_shown"
+    "|side:(?:loyalist|reformist)|hand_back|force_swap)"
+)
+_DRAW = f"(?:draw:{_CARD}(?:\\+{_CARD})*|look:{_CARD})"
+_SHA256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+_Values = dict[str, bool | int | float | str | None]
+
+
+class Terms(Sent):
+    """What held for all games. The fields of rules, timing and limits grow with the arena."""
+
+    rules: _Values = Field(description="The ruleset: name, and a field for each rule (arena rules --fields).")
+    timing: _Values = Field(description="limit_ms, bank_ms, start_ms; own: own time was charged, else wall time.")
+    limits: _Values = Field(description="Of each bot's process.")
+    lives: Positive
+    forfeits: Positive
+    open_names: bool
+
+
+class Header(Sent):
+    """The first line."""
+
+    record: Literal[4]
+    match: Count
+    key: _SHA256 = Field(description="Decides the deals and draws.")
+    bots: tuple[str, ...]
+    handles: tuple[str, ...] = Field(description="As the bots called one another; one a bot.")
+    terms: Terms
+
+
+class Start(Sent):
+    """How a game begins. A draft has no hands and sides that are chosen are absent, until the first moves."""
+
+    actor: Seat
+    coins: tuple[Count, ...] = Field(description="One a seat.")
+    deck: Count = Field(description="Number of cards.")
+    hands: tuple[tuple[Role, ...], ...] = Field(description="One a seat.")
+    sides: Absent[tuple[Allegiance, ...]] = None
+
+
+class Fault(Sent):
+    """What a bot did wrong."""
+
+    bot: Count = Field(description="Its place in bots.")
+    code: str
+    step: Absent[Count] = Field(None, description="The move of the game that it came at, from 0.")
+    got: Absent[str] = Field(None, description="What came, made safe to print.")
+    used: Absent[str] = Field(None, description="The move that was played instead.")
+    detail: Absent[str] = None
+    count: Absent[Positive] = Field(None, description="How often, if more than once.")
+
+
+class Game(Sent):
+    """A game: a line for each, in the order of play."""
+
+    game: Count
+    seats: tuple[Count, ...] = Field(description="The bot of each seat, by its place in bots.")
+    starter: Seat = Field(description="The last winner's seat, for rules in which the winner starts.")
+    start: Start
+    moves: str = Field(description="In notation, with blanks between.", pattern=f"^(?:{_MOVE}(?: {_MOVE})*)?$")
+    by: str = Field(description="The seat of each move, a digit each.", pattern="^[0-9]*$")
+    draws: str = Field(
+        description="The cards that were drawn after the deal, in order.", pattern=f"^(?:{_DRAW}(?: {_DRAW})*)?$"
+    )
+    faults: tuple[Fault, ...]
+    winner: Seat | None
+    reason: Literal["last_standing", "turn_limit", "all_forfeit"]
+    survivors: tuple[Seat, ...]
+    eliminated: tuple[tuple[Seat, Count], ...] = Field(description="Seat and turn, in order.")
+    turns: Count
+    events: Count
+    events_sha256: _SHA256
+    times_us: tuple[Count, ...] = Field(description="What each move took by the match's clock.")
+
+
+class End(Sent):
+    """The last line."""
+
+    end: Literal[True]
+    games: Count
+    sha256: _SHA256 = Field(description="Of all lines before, as they are written but without times_us.")
+
+
+LINE: TypeAdapter[Header | Game | End] = TypeAdapter(Header | Game | End)
+
+
+def schema_text() -> str:
+    """Return the content of records.schema.json."""
+    whole: dict[str, Any] = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A line of a record of the Coup arena, version 4",
+        "description": "A header, a line for each game, an end. docs/records.md says what they mean.",
+        **LINE.json_schema(),
+    }
+    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    print(schema_text(), end="")

@@ -1,0 +1,132 @@
+"""The schema of records, against records of every game. Source: docs/records.md."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from arena.coup import PRESETS
+from arena.referee import Fault, read, verify, write
+from arena.run import record_results
+from arena.tell import moments
+from ladder.store import RunFolder
+from protocol.records import LINE, schema_text
+from tests.tell.games import random_game
+
+ROOT = Path(__file__).parents[2]
+TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in (2, 3, 6) if not rules.problem(seats)]
+
+
+@pytest.mark.parametrize(("name", "seats"), TABLES)
+def test_every_line_of_a_record_is_as_the_schema_says(name: str, seats: int) -> None:
+    """Nothing is missing, nothing more is there."""
+    for seed in range(2):
+        record = random_game(PRESETS[name], seats, seed)
+        record.games[0].faults.append(Fault(0, "timeout", step=0, used="income", count=2))
+        lines = write(record).splitlines()
+        assert [type(LINE.validate_json(line)).__name__ for line in lines] == ["Header", "Game", "End"]
+
+
+def test_a_line_that_lacks_a_field_or_has_a_word_that_is_no_move_is_none() -> None:
+    """So the test above could fail."""
+    line = json.loads(write(random_game(PRESETS["coup"], 2, 1)).splitlines()[1])
+    for wrong in ({**line, "moves": "incomes"}, {**line, "more": 1}, {key: line[key] for key in line if key != "by"}):
+        with pytest.raises(ValidationError):
+            LINE.validate_json(json.dumps(wrong))
+
+
+def test_the_schema_file_is_what_the_models_say() -> None:
+    """To repair: python -m protocol.records > docs/records.schema.json"""
+    assert (ROOT / "docs" / "records.schema.json").read_text(encoding="utf-8") == schema_text()
+
+
+# --- the document -----------------------------------------------------------------------------------------------------
+
+TEXT = (ROOT / "docs" / "records.md").read_text(encoding="utf-8")
+EXAMPLE = ROOT / "docs" / "record.example.jsonl"
+
+
+def block(language: str) -> str:
+    found = re.search(rf"^```{language}\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+    assert found
+    return found[1]
+
+
+def test_the_explained_game_is_that_of_the_example_record() -> None:
+    """And the engine plays it so, word by word as the table says."""
+    record = read(EXAMPLE.read_text(encoding="utf-8"))
+    verify(record)
+    line = json.loads(EXAMPLE.read_text(encoding="utf-8").splitlines()[1])
+    assert json.loads(block("json")) == line
+    table = TEXT.split("| moves | by | |\n")[1].split("\n\n")[0].splitlines()[1:]
+    cells = [row.split("|")[1:3] for row in table]
+    assert [word for words, _ in cells for word in re.findall(r"`([^`]+)`", words)] == line["moves"].split()
+    assert "".join(seats for _, by in cells for seats in by.split()) == line["by"]
+
+
+def test_every_field_and_every_word_is_explained() -> None:
+    """Fields as the models have them; words as games of all presets have them."""
+    explained = set(re.findall(r"`(\w+)`", "\n".join(re.findall(r"^\| `.*$", TEXT, re.MULTILINE))))
+    lines = [json.loads(line) for line in EXAMPLE.read_text(encoding="utf-8").splitlines()]
+    assert {field for line in lines for field in line} - explained == set()
+    said = set(re.findall(r"`([^` :]+)(?::[^`]*)?`", TEXT.split("## Notation")[1].split("## A game")[0]))
+    words = {
+        word.partition(":")[0]
+        for name, seats in TABLES
+        for seed in range(4)
+        for game in random_game(PRESETS[name], seats, seed).games
+        for word in [*game.words, *game.draws]
+    }
+    assert len(words) > 20
+    assert words - said == set()
+
+
+def test_the_reader_prints_what_the_document_says() -> None:
+    """In a process that knows nothing of the arena."""
+    ran = subprocess.run(
+        [sys.executable, "-I", "-c", block("python"), EXAMPLE], capture_output=True, text=True, timeout=20, check=True
+    )
+    assert ran.stdout == TEXT.split("Of the example it prints\n\n```\n")[1].split("```")[0]
+
+
+@pytest.mark.parametrize("seats", [2, 4, 6])
+def test_the_reader_knows_cards_and_bluffs_as_the_engine_does(seats: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """By the start, the moves and the draws alone."""
+    made: dict[str, Any] = {}
+    exec(block("python").split("\n\nwith open")[0], made)
+    for seed in range(5):
+        record = random_game(PRESETS["coup"], seats, seed)
+        line = json.loads(write(record).splitlines()[1])
+        made["follow"](line, record.header.bots)
+        printed = capsys.readouterr().out.splitlines()
+        found = list(moments(record.header, record.games[0]))
+        bluffs = [
+            f"bot{given.seat} bluffs: {given.word}"
+            for moment in found
+            for given in moment.given
+            if (claim := claimed(given.word)) and claim not in moment.before.hands[given.seat]
+        ]
+        ends = [f"bot{seat} has {', '.join(hand) or 'nothing'}" for seat, hand in enumerate(found[-1].after.hands)]
+        assert printed == bluffs + ends
+
+
+def claimed(word: str) -> str | None:
+    actions = {"tax": "duke", "assassinate": "assassin", "steal": "captain", "exchange": "ambassador"}
+    verb, _, what = word.partition(":")
+    return what if verb == "block" else actions.get(verb)
+
+
+def test_the_folder_of_a_run_is_its_owners_alone(tmp_path: Path) -> None:
+    """As the document says; whatever the mask is."""
+    before = os.umask(0)
+    try:
+        RunFolder(tmp_path / "run", record_results).create({})
+    finally:
+        os.umask(before)
+    assert (tmp_path / "run").stat().st_mode & 0o777 == 0o700
