@@ -716,7 +716,7 @@ impl<B: Bot> Talk<B> {
         };
         let moves = game.legal.len();
         let choice = match panic::catch_unwind(AssertUnwindSafe(|| ask(bot, game))) {
-            Ok(choice) if choice < moves => choice,
+            Ok(choice) if choice < moves.max(1) => choice,
             Ok(choice) => {
                 log(&format!("{}() returned {}, and game.legal has {} moves", method, choice, moves));
                 self.failed(method, message);
@@ -883,7 +883,8 @@ impl fmt::Display for Json {
             Json::Null => out.write_str("null"),
             Json::Bool(value) => write!(out, "{}", value),
             Json::Int(number) => write!(out, "{}", number),
-            Json::Float(number) => write!(out, "{}", number),
+            Json::Float(number) if number.is_finite() => write!(out, "{}", number),
+            Json::Float(_) => out.write_str("null"), // JSON has no word for it
             Json::Text(text) => quoted(text, out),
             Json::List(list) => {
                 out.write_str("[")?;
