@@ -44,7 +44,7 @@ TOGETHER = (
     # One browser serves all tests of a module.
     re.compile(r"page/test_(browser)\.py"),
     # A language's bots are compiled once.
-    re.compile(r"kits/test_kits\.py::\w+\[(\w+)\]"),
+    re.compile(r"kits/test_(?:kits|json)\.py::\w+\[(\w+)\]"),
     # They stop and kill an engine of their own.
     re.compile(r"test_docker_box\.py::test_(a_daemon)_that"),
 )

@@ -141,7 +141,7 @@ def knowledge(messages: list[Message], place: int) -> Message:
 def positions() -> dict[int, Message]:
     """Return what is to be known at some requests of `matches`, by their place among the requests.
 
-    At any, and where one sees more cards than one's own.
+    At any, where one sees more cards than one's own, and where others' cards were seen or went.
     """
     found = {}
     before = 0
@@ -152,7 +152,9 @@ def positions() -> dict[int, Message]:
         told = [
             place
             for place in asked
-            if any(e["event"] == "examined" or e.get("replaced") is False for e in messages[place]["events"])
+            if any(
+                e["event"] in ("examined", "forfeit") or e.get("replaced") is False for e in messages[place]["events"]
+            )
         ]
         for place in {*asked[:: len(asked) // 4 + 1], asked[-1], *more[:3], *told[:6]}:
             found[before + asked.index(place)] = knowledge(messages, place)

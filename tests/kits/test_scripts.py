@@ -249,6 +249,22 @@ def test_a_bot_needs_no_init_of_its_parent_and_no_pipes() -> None:
     assert bot.asked == ["reply", "event", "__init__", "juggle"]
 
 
+def test_a_card_that_was_examined_and_handed_back_is_known() -> None:
+    """By the event alone: nobody asked for odds while the card was looked at."""
+    bot = Bot()
+    found = 0
+    for message in match("inquisitor", 4):
+        bot.reply(message)
+        for event in message.get("events", []) if message["type"] == "request" else []:
+            if event["event"] == "examined" and "role" in event and not event["replaced"]:
+                assert bot._game is not None
+                target = bot._game.players[event["target"]]
+                found += 1
+                lost = [e for e in message["events"] if e["n"] > event["n"] and e.get("seat") == target.seat]
+                assert event["role"] in target.known or lost
+    assert found
+
+
 def test_a_game_says_all_that_the_request_does() -> None:
     """Source: the kit's table in protocol/kits/README.md, and SPEC."""
     seen: list[Game] = []
