@@ -1,7 +1,7 @@
 """A person's screen: lines that are printed, and keys that are read, or words of lines where there is no terminal.
 
 Nothing is drawn over, so that any terminal will do, and a pipe. What a person gives is a token: the name of a key, or a
-word of a line; "eof" is the end of input, and the terminal that was closed.
+word of a line. "eof" is the end of input, and the terminal that was closed; "again": the question must be shown again.
 """
 
 import os
@@ -27,6 +27,7 @@ class Screen:
         self._words: deque[str] = deque()
         self._styled = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
         self._plain = not _encodes("·")
+        self._asked_at = 0  # how wide the screen was at the last prompt
         self.gone = False  # nobody sees what is printed
 
     @property
@@ -49,12 +50,18 @@ class Screen:
         """Print what a person is to answer, and forget what was typed before it was asked."""
         if self._read is not None:
             self._read.forget()
+            self._asked_at = self.columns
         self._print(text, end="")
 
     def token(self) -> str:
         """Return the next key, or the next word of a line: "enter" for an empty one."""
-        if self._read is not None:
-            return self._read() or ""
+        while self._read is not None:
+            key = self._read()
+            if key != "resize":
+                return key or ""
+            if self.columns == self._asked_at:  # the command was stopped, and goes on
+                return "again"
+            self._asked_at = self.columns
         while not self._words:
             line = sys.stdin.readline()
             if not line:

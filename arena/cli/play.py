@@ -1,6 +1,7 @@
 """The command `arena play`: a person sits at the table."""
 
 import shlex
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,8 @@ def play(bots: tuple[str, ...], name: str, **given: Any) -> None:
     called is told after the match. What was played is kept: arena replay shows it, with all cards.
     """
     name = _checked(name)
+    for number in (signal.SIGTERM, signal.SIGHUP):  # a polite kill ends like Ctrl-C, and so does a closed terminal
+        signal.signal(number, signal.default_int_handler)
     with keys() as read:
         screen = Screen(read)
         with seated(given, bots, persons=1) as table:
@@ -115,6 +118,7 @@ class _Host:
         self._sight: Sight = Sight()
         self._handles = sitting.spec.handles
         self._left = False
+        self._playing = False  # a game goes on
         self._waiting: tuple[int, ...] = ()  # the bots that are waited for, until that is said
         self._said_help = False
         self._table: list[str] = []  # as it was last shown
@@ -163,11 +167,13 @@ class _Host:
         if answer is not None:
             self._sitting.answer(answer)
         elif message["type"] == "game_start":
+            self._playing = True
             self._screen.say()
             self._screen.say(self._sight.start(len(self._sitting.spec.seatings)), bold=True)
         elif message["type"] == "request" and not self._left:
             self._ask()
         elif message["type"] == "game_over":
+            self._playing = False
             self._say_news()
             self._screen.say()
             self._screen.say(self._sight.end(), bold=True)
@@ -282,21 +288,33 @@ class _Host:
                     screen.say(line)
             case "?":
                 screen.say(HELP)
+            case "q" if not self._is_sure():
+                pass
             case "q" | "eof":
                 self._leave()
                 return False
-            case "resize" | "":
+            case "again":
+                self._table = []
+                self._say_request()
+            case "":
                 pass
             case _:
                 screen.say(f"{token}? Type {expected}; ? for help.")
         return True
+
+    def _is_sure(self) -> bool:
+        """Tell whether the person wants to leave a game that goes on."""
+        self._screen.prompt("Leave, and lose this game? y/n > ")
+        token = self._screen.token()
+        self._screen.echo(token if token in ("y", "n") else "")
+        return token in ("y", "q", "eof")
 
     def _leave(self) -> None:
         if not self._left:
             self._left = True
             self._sitting.leave()
             self._screen.say()
-            self._screen.say("You leave. A game that goes on is forfeited; the others play it to its end.")
+            self._screen.say("You leave. The others play the game to its end." if self._playing else "You leave.")
 
     def _between(self) -> None:
         """After a game, wait until the person wants the next one."""
@@ -309,8 +327,10 @@ class _Host:
             if token in ("enter", "space", "n"):
                 self._sitting.go_on()
                 return
-            if not self._asked_else(token, "Enter or q"):
+            if token in ("q", "eof"):
+                self._leave()
                 return
+            self._asked_else(token, "Enter or q")
 
     def tell_after(self, folder: Path) -> None:
         """Tell who was who, who won how often, and where all that is kept."""

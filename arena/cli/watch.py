@@ -5,12 +5,13 @@ and one may step back.
 """
 
 import shlex
+import signal
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from arena.cli import options
-from arena.cli.out import counted, fail, note, reason
+from arena.cli.out import counted, fail, note, reason, refuse
 from arena.cli.replay import place_of, tell
 from arena.cli.seated import CLOCK, PLACE, seated
 from arena.cli.stepping import USUAL_S, can_step, step_through
@@ -48,7 +49,9 @@ def watch(bots: tuple[str, ...], speed: float, seat: str | None, **given: Any) -
     from arena.cli.unfold import Telling
     from arena.referee import RecordError
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends like Ctrl-C
     with seated(given, bots, persons=0) as table:
+        _check_seat(seat, [bot.name for bot in table.bots])
         record = _played(table, given)
         folder = table.folder
     tellings = [Telling(record, game, place_of(record, game, seat)) for game in record.games]
@@ -60,7 +63,14 @@ def watch(bots: tuple[str, ...], speed: float, seat: str | None, **given: Any) -
                 tell(telling, 1)
     except RecordError as problem:
         fail(str(problem))
-    note(f"kept in {folder}; again: arena replay {shlex.quote(str(folder))}")
+    finally:
+        note(f"kept in {folder}; again: arena replay {shlex.quote(str(folder))}")
+
+
+def _check_seat(seat: str | None, names: list[str]) -> None:
+    """Exit with 2, before anything is played, if there is no such seat."""
+    if seat is not None and seat not in names and not (seat.isdecimal() and int(seat) < len(names)):
+        refuse(f"--seat {seat}: the seats are 0 to {len(names) - 1}, or a bot's name: {', '.join(names)}")
 
 
 def _played(table: "Seated", given: dict[str, Any]) -> "Record":

@@ -74,6 +74,8 @@ class Sight:
     def _tell(self, events: Sequence[Message]) -> None:
         """Add events to what was told; a turn that goes on is told again, as a whole."""
         for event in events:
+            if event["event"] == "allegiances":  # the table shows them
+                continue
             if event["event"] == "action" or not self.told:
                 self.told.append("")
                 self._going = []

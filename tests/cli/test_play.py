@@ -158,10 +158,19 @@ def test_one_key_chooses_and_q_leaves(screen: Screen, tmp_path: Path) -> None:
     screen.type("1")
     assert re.match("(take income|pass)\r\n", screen.until(PROMPT))
     screen.type("q")
+    screen.until("y/n > $")
+    screen.type("y")
     assert "kept in game" in screen.until("arena replay game")
     assert screen.process.wait(30) == 0
     assert termios.tcgetattr(screen.line) == screen.before
     assert len(record(tmp_path).games) == 1
+
+
+def test_a_command_that_goes_on_after_ctrl_z_shows_its_question_again(screen: Screen) -> None:
+    """Here no shell could let it go on, so it isn't stopped; tests/cli/test_keys.py has one that is."""
+    screen.until(PROMPT)
+    screen.process.send_signal(signal.SIGTSTP)
+    assert re.search("(Your turn|Challenge|Block)", screen.until(PROMPT))
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2])
@@ -202,6 +211,8 @@ def test_a_narrow_terminal_cuts_no_word(tmp_path: Path, columns: int) -> None:
             lines = [line.rstrip("\r") for line in drawn.split("\n")]
             assert max(map(len, lines)) <= columns
         made.type("q")
+        made.until("y/n > $")
+        made.type("y")
         made.until("kept")
     finally:
         made.close()

@@ -1,0 +1,87 @@
+"""`arena watch`: a game of bots in lines where it is piped, and step by step on a terminal."""
+
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+from arena.referee import read, verify
+from tests.cli.screen import Screen
+
+SAMPLES = Path(__file__).parents[2] / "sample_bots"
+COMMAND = [sys.executable, "-m", "arena.cli", "watch", "--sandbox", "process", "--out", "game"]
+BOTS = [str(SAMPLES / "honest.py"), str(SAMPLES / "bluffer.py")]
+
+
+def piped(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *more], stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=folder, timeout=60, check=False
+    )
+
+
+def test_a_pipe_gets_the_whole_game_at_once_in_lines(tmp_path: Path) -> None:
+    """The same as arena replay tells of the record that is kept."""
+    done = piped(tmp_path, *BOTS, "--games", "2")
+    assert done.returncode == 0, done.stderr
+    assert "kept in game" in done.stderr
+    again = subprocess.run(
+        [*COMMAND[:3], "replay", "game"], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False
+    )
+    assert done.stdout == again.stdout
+    assert done.stdout.count("\nhonest wins ") + done.stdout.count("\nbluffer wins ") == 2
+    record = read((tmp_path / "game" / "records" / "000000.jsonl").read_text(encoding="utf-8"))
+    verify(record)
+    assert len(record.games) == 2
+
+
+def test_a_terminal_gets_it_step_by_step(tmp_path: Path) -> None:
+    """It plays by itself, and the keys are those of arena replay."""
+    screen = Screen([*COMMAND, *BOTS, "--speed", "0.05", "--seat", "bluffer"], cwd=tmp_path)
+    try:
+        screen.until("plays, 0.05 s a step")
+        assert "as bluffer saw it" in screen.until("wins after")
+        screen.type("q")
+        screen.until("kept in game")
+        assert screen.process.wait(30) == 0
+        assert termios.tcgetattr(screen.line) == screen.before
+    finally:
+        screen.close()
+
+
+def test_a_bot_that_fails_is_shown_with_its_fault(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.py"
+    bad.write_text(
+        "import sys, json, pathlib\n"
+        "mark = pathlib.Path(__file__).with_suffix('.mark')  # it is in order when it is looked at\n"
+        "second = mark.exists()\n"
+        "mark.touch()\n"
+        "for line in sys.stdin:\n"
+        "    message = json.loads(line)\n"
+        "    if message['type'] == 'hello': print(json.dumps({'type': 'hello'}), flush=True)\n"
+        "    if message['type'] == 'request':\n"
+        "        print(json.dumps({'id': message['id'], 'choice': 999 if second else 0}), flush=True)\n"
+    )
+    done = piped(tmp_path, str(bad), BOTS[0])
+    assert done.returncode == 0, done.stderr
+    assert "! bad: illegal_move" in done.stdout
+    assert "bad forfeits" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--seat", "4"], "--seat 4: the seats are 0 to 3, or a bot's name"),
+        (["--seat", "nobody"], "--seat nobody"),
+        (["sample:honest"], "2 to 10"),
+        (["sample:nobody", "sample:honest"], "is no sample bot"),
+        (["--speed", "0"], "--speed"),
+    ],
+)
+def test_what_cannot_be_watched_is_refused(tmp_path: Path, more: list[str], said: str) -> None:
+    done = piped(tmp_path, *more)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "game").exists()
