@@ -340,6 +340,11 @@ public class CoupKit {
         private Player doubter; // who challenged last in this game,
         private String doubted = ""; // and which role
 
+        /** The public state as it came. */
+        public Json state() {
+            return request.get("state");
+        }
+
         /** You, as the others see you. */
         public Player me() {
             return players[seat];

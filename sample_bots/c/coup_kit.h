@@ -147,6 +147,7 @@ typedef struct coup_game {
     const char *reason; /* lose: "coup", "assassinate", "challenge"; in game_over: why it ended */
     const char *seen;   /* examine_decide: the card you look at; else "" */
     const coup_json *request; /* the line as it came, also where it is game_start, game_over or error */
+    const coup_json *state;   /* its public state, if it has one */
 
     /* Of the game. */
     int number; /* of the game in the match, from 0 */
@@ -767,6 +768,7 @@ static void coup__request(const coup_json *line) {
     const coup_json *pending = coup_get(line, "pending"), *claim = coup_get(line, "claim");
     const coup_json *legal = coup_get(line, "legal");
     game->request = line;
+    game->state = coup_get(line, "state");
     game->kind = coup_text(line, "kind", "");
     game->pending.actor = coup__small(pending, "actor", COUP_NOBODY);
     game->pending.action = coup_text(pending, "action", "");

@@ -194,6 +194,7 @@ struct Game {
     std::string bot_seed;
     std::mt19937_64 random; // seeded by bot_seed, so that a run can be repeated
 
+    const Json& state() const { return request["state"]; } // the public state as it came
     Player& me() { return players.at(std::size_t(seat)); }
     // The others who are still in the game, clockwise from you.
     std::vector<Player*> opponents();
