@@ -568,15 +568,19 @@ function* lines() {
 // prints with `console` from now on goes to standard error.
 function run(bot) {
   globalThis.console = new console.Console(process.stderr);
-  try {
-    for (const line of lines()) {
-      const message = JSON.parse(line);
-      const answer = bot.reply(message);
-      if (answer !== null) fs.writeSync(1, JSON.stringify(answer) + "\n");
-      else if (message.type === "match_over") return;
+  for (const line of lines()) {
+    const message = JSON.parse(line);
+    const answer = bot.reply(message);
+    if (answer === null) {
+      if (message.type === "match_over") return;
+      continue;
     }
-  } catch (error) {
-    if (error.code !== "EPIPE") throw error; // else the arena has gone
+    try {
+      fs.writeSync(1, JSON.stringify(answer) + "\n");
+    } catch (error) {
+      if (error.code === "EPIPE") return; // the arena has gone
+      throw error;
+    }
   }
 }
 

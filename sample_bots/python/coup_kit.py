@@ -677,17 +677,19 @@ def run(bot: Bot) -> None:
     os.dup2(2, 1)  # for libraries and programs that print
     sys.stdout = sys.stderr
     read, quoted = _codec()
-    try:
-        for line in sys.stdin.buffer:
-            message = read(line.decode())
-            answer = bot.reply(message)
-            if answer is None:
-                if message.get("type") == "match_over":
-                    return
-            elif "choice" in answer:
-                os.write(wire, b'{"id":%d,"choice":%d}\n' % (answer["id"], answer["choice"]))
-            else:
-                fields = ",".join(f"{quoted(name)}:{quoted(value)}" for name, value in answer.items())
-                os.write(wire, f"{{{fields}}}\n".encode())
-    except BrokenPipeError:
-        return  # the arena has gone
+    for line in sys.stdin.buffer:
+        message = read(line.decode())
+        answer = bot.reply(message)
+        if answer is None:
+            if message.get("type") == "match_over":
+                return
+            continue
+        if "choice" in answer:
+            out = b'{"id":%d,"choice":%d}\n' % (answer["id"], answer["choice"])
+        else:
+            fields = ",".join(f"{quoted(name)}:{quoted(value)}" for name, value in answer.items())
+            out = f"{{{fields}}}\n".encode()
+        try:
+            os.write(wire, out)
+        except BrokenPipeError:
+            return  # the arena has gone

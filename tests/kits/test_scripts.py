@@ -164,6 +164,19 @@ def test_a_careful_bot_survives_a_failure_in_what_it_is_told(tmp_path: Path, kit
 
 
 @each_script
+def test_a_broken_pipe_of_the_bots_own_is_a_failure(tmp_path: Path, kit: str) -> None:
+    """Only where the arena has gone, a kit leaves without a word."""
+    body = (
+        "def turn(self, game): raise BrokenPipeError"
+        if kit == "python"
+        else "turn(game) { throw Object.assign(new Error(), { code: 'EPIPE' }); }"
+    )
+    ran = play(tmp_path, kit, body, asked(LEGAL))
+    assert (ran.code, len(ran.lines)) == (1, 1)
+    assert "MyBot.turn failed at request 0" in ran.err
+
+
+@each_script
 def test_random_numbers_are_the_same_again_with_the_same_seed(tmp_path: Path, kit: str) -> None:
     """SPEC: bot_seed, so that a run can be repeated."""
     body = (
