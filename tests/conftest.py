@@ -161,19 +161,18 @@ def postgres_url(postgres_server: Postgres) -> str:
 
 
 @pytest.fixture(scope="module")  # for longer it would keep its event loop from other tests
-def browser() -> Iterator[Any]:
+def browser() -> Iterator[Reader]:
     """Give a browser, or skip."""
     demand("chromium", why_no_chromium())
-    with chromium() as browser:
-        yield browser
+    with chromium() as reader:
+        yield reader
 
 
 @pytest.fixture
-def reader(browser: Any) -> Iterator[Reader]:
-    """Give what opens pages; at the end, no page may have asked the network or complained."""
-    reader = Reader(browser)
-    yield reader
-    reader.close()
+def reader(browser: Reader) -> Iterator[Reader]:
+    """Give what opens pages; at the end of the test, no page may have asked the network or complained."""
+    yield browser
+    browser.check()
 
 
 @pytest.fixture(scope="session")

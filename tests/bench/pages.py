@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from arena.page import page
-from tests.chromium import Reader, chromium
+from tests.chromium import chromium
 from tests.page.samples import sample
 
 # Until the first game is drawn: scripts have run, and the browser has painted.
@@ -41,10 +41,9 @@ class Measured(NamedTuple):
 
 def measured(seats: int, games: int, times: int, steps: int) -> Measured:
     """Open a page several times, and go through a game, all cards shown and as one seat knows it."""
-    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
+    with tempfile.TemporaryDirectory() as folder, chromium() as reader:
         path = Path(folder) / "page.html"
         path.write_text(page([sample("coup", seats, games)], "a match"), "utf-8")
-        reader = Reader(browser)
         opened, walked = [], []
         for number in range(times):
             shown = reader.open(path, f"#game={number % games}{'&seat=1' if number % 2 else ''}")
@@ -53,6 +52,6 @@ def measured(seats: int, games: int, times: int, steps: int) -> Measured:
             last = int(shown.get_by_role("slider").get_attribute("max"))
             there, back = ["ArrowRight"] * last, ["ArrowLeft"] * last
             walked.append(shown.evaluate(_STEPPED, ((there + back) * (1 + steps // (2 * last)))[:steps]))
-        reader.close()
+        reader.check()
         work, rate = (sorted(figures)[times // 2] for figures in zip(*walked, strict=True))
         return Measured(path.stat().st_size // 1000, sorted(opened)[times // 2], work, rate)

@@ -1,6 +1,6 @@
 """The page in a browser: what its reader sees, and does with mouse, keyboard, phone and screen reader.
 
-Every test holds that the page asked nothing of the network and wrote nothing to the console (see Reader.close).
+Every test holds that the page asked nothing of the network and wrote nothing to the console (see Reader.check).
 """
 
 import re
