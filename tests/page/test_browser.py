@@ -133,6 +133,22 @@ def test_a_seats_knowledge_hides_the_cards_of_others(look: Callable[..., Any], m
     )
 
 
+def test_a_seats_knowledge_has_no_marks_of_what_others_hid(look: Callable[..., Any], match: dict[str, Any]) -> None:
+    """Neither faults nor standard error of others, and of bluffs its own and those that were caught."""
+    page = look("#game=0")
+    game = match["games"][0]
+    every = {kind: page.locator(f".lanes .mark.{kind}").count() for kind in ("bluff", "fault", "stderr")}
+    assert every["fault"] == 1
+    culprit = game["steps"][0]["fault"][0][0]
+    for seat in range(4):
+        choice(page, "whose cards are shown").select_option(str(seat))
+        assert page.locator(".lanes .mark.fault").count() == (1 if seat == culprit else 0)
+        assert page.locator(".lanes .mark.stderr").count() == sum(entry["seat"] == seat for entry in game["stderr"])
+    assert page.locator(".lanes .mark.bluff").count() == every["bluff"]
+    button(page, "Truth").click()
+    assert page.locator(".lanes .mark.bluff").count() < every["bluff"]
+
+
 def test_the_truth_stands_beside_what_the_seat_thought_likely(look: Callable[..., Any], match: dict[str, Any]) -> None:
     """The roles that a player has in truth are framed among the odds."""
     page = look("#game=0&seat=1")
@@ -512,6 +528,15 @@ def test_the_page_is_as_wide_as_the_screen(look: Callable[..., Any], width: int)
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
         assert min(box["width"], box["height"]) >= 32
+
+
+def test_the_page_ends_with_its_bar(look: Callable[..., Any]) -> None:
+    """Nothing that is only heard makes the page longer than what is seen of it."""
+    page = look("#game=0&turn=999")
+    bar = page.locator(".controls").evaluate("one => one.getBoundingClientRect().bottom + scrollY")
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    assert page.locator(".controls").evaluate("one => one.getBoundingClientRect().bottom") == 800
+    assert bar >= 800
 
 
 def test_on_a_phone_a_sentence_and_the_keys_are_on_the_first_screen(look: Callable[..., Any]) -> None:

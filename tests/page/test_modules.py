@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 import arena.page
-from arena.coup import FORFEIT, PRESETS, Ruleset, notation, odds, parse
+from arena.coup import FORFEIT, PRESETS, Ruleset, held, notation, odds, parse
 from arena.page import packed
 from arena.referee import Record, wire
 from arena.tell import moments, told
@@ -21,6 +22,40 @@ from tests.tell.games import random_game
 pytestmark = pytest.mark.needs("node", None if shutil.which("node") else "it isn't installed")
 
 TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in (2, 3, 6) if not rules.problem(seats)]
+
+
+# What seats see of others and lose sight of again, an event a step.
+SIGHTS = {
+    "start": {
+        "actor": 0,
+        "coins": [2, 2, 2],
+        "deck": 9,
+        "hands": [["captain", "inquisitor"], ["contessa", "duke"], ["duke", "duke"]],
+    },
+    "steps": [
+        {"turn": turn, "kind": "turn", "given": [[0, "income", 1]], "events": [event]}
+        for turn, event in enumerate(
+            [
+                {"event": "examined", "seat": 0, "target": 1, "replaced": False, "role": "duke"},
+                {"event": "shown", "seat": 2, "role": "duke", "replaced": False},
+                {"event": "exchanged", "seat": 1, "count": 1, "cards": ["contessa", "duke"]},
+                {"event": "shown", "seat": 2, "role": "duke", "cards": ["captain", "duke"]},
+                {"event": "examined", "seat": 0, "target": 1, "replaced": False, "role": "contessa"},
+                {
+                    "event": "examined",
+                    "seat": 0,
+                    "target": 1,
+                    "replaced": True,
+                    "role": "contessa",
+                    "cards": ["assassin", "duke"],
+                },
+                {"event": "shown", "seat": 1, "role": "duke", "replaced": False},
+                {"event": "lost", "seat": 1, "role": "duke", "reason": "coup"},
+            ],
+            start=1,
+        )
+    ],
+}
 
 
 class Game:
@@ -44,6 +79,7 @@ def twins() -> dict[str, Any]:
         "modules": f"{(Path(arena.page.__file__).parent / 'static').as_uri()}/",
         "words": WORDS,
         "matches": matches,
+        "sights": SIGHTS,
         "packed": packed([sample("reformation-inquisitor", 5)]),
     }
     ran = subprocess.run(
@@ -56,7 +92,7 @@ def twins() -> dict[str, Any]:
     assert ran.returncode == 0, ran.stderr.decode()
     answer: dict[str, Any] = json.loads(ran.stdout)
     games = [Game(record, match, said[0]) for record, match, said in zip(records, matches, answer["said"], strict=True)]
-    return {"unpacked": answer["unpacked"], **dict(zip(TABLES, games, strict=True))}
+    return {"unpacked": answer["unpacked"], "sights": answer["sights"], **dict(zip(TABLES, games, strict=True))}
 
 
 @pytest.fixture(params=TABLES, ids=lambda table: f"{table[0]}-{table[1]}")
@@ -130,6 +166,16 @@ def test_a_seat_knows_its_own_cards_and_no_others_but_those_it_saw(game: Game) -
             assert all(not cards for hands in known for other, cards in enumerate(hands) if other != seat)
 
 
+def test_a_card_is_known_until_it_may_be_another(twins: dict[Any, Any]) -> None:
+    """An examined card to the inquisitor, one that was shown and kept to all; an exchange, a swap, a loss end it."""
+    to_inquisitor = [[], ["duke"], ["duke"], [], [], ["contessa"], [], ["duke"], []]
+    to_all = [[], [], ["duke"], ["duke"], [], [], [], [], []]
+    assert [known[1] for known in twins["sights"][0]] == to_inquisitor
+    assert [known[2] for known in twins["sights"][0]] == to_all
+    assert [known[1] for known in twins["sights"][2]] == [[], [], [], [], [], [], [], ["duke"], []]
+    assert [known[2] for known in twins["sights"][1]] == to_all
+
+
 def test_answers_that_the_referee_keeps_to_itself_are_shown_to_no_seat(game: Game) -> None:
     """SPEC.md, "What you can and can't learn": who passed, who else wanted to speak, what an exchange kept."""
     for seat, steps in enumerate(game.said["answers"]):
@@ -149,11 +195,19 @@ def test_odds_are_those_of_the_engine(game: Game) -> None:
         for index, state in enumerate(game.states):
             known = game.said["known"][looker][index]
             strange = any(cards for other, cards in enumerate(known) if other != looker)
-            drawing = state.drawn and state.board.actor == looker
-            if not state.hands[looker] or strange or drawing or not state.board.phase.asked:
+            if not state.hands[looker] or strange or not state.board.phase.asked:
                 continue
             revealed = [card for cards in state.board.revealed for card in cards]
             others = [other for other in range(seats) if other != looker]
+            if state.drawn and state.board.actor == looker:  # these cards too are in sight
+                seen = Counter((*state.hands[looker], *state.drawn, *revealed))
+                copies = game.rules.copies(seats)
+                for other in others:
+                    for role, said in zip(game.rules.roles, chances[index][other][:-1], strict=True):
+                        unseen = copies * len(game.rules.roles) - seen.total()
+                        true = held(unseen, copies - seen[role], state.board.influence[other])
+                        assert said == pytest.approx(float(true), abs=1e-9)
+                continue
             found = odds(
                 game.rules, seats, state.hands[looker], revealed, [state.board.influence[other] for other in others]
             )

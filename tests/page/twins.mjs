@@ -44,4 +44,6 @@ const said = asked.matches.map((match) =>
   }),
 );
 
-process.stdout.write(JSON.stringify({ said, unpacked: unpacked(asked.packed) }));
+const sights = [0, 1, 2].map((seat) => knowledge(fold(asked.sights), seat));
+
+process.stdout.write(JSON.stringify({ said, sights, unpacked: unpacked(asked.packed) }));
