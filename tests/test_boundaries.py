@@ -36,7 +36,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "arena.sandbox.docker": ("arena.sandbox.linux",),
     "arena.referee": ("arena.coup", "arena.sandbox", "protocol"),
     "arena.tell": ("arena", "arena.coup", "arena.referee"),
-    "arena.stats": ("arena.referee", "arena.coup", "arena.run", "arena.tell"),
+    "arena.stats": ("arena.bots", "arena.coup", "arena.page", "arena.referee", "arena.run", "arena.tell"),
     "arena.doctor": ("arena.sandbox", "arena.sandbox.bubblewrap", "arena.sandbox.linux"),
     "arena.advice": ("arena.doctor", "arena.referee", "arena.sandbox", "protocol"),
     "arena.bots": ("arena.sandbox",),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.out import counted, note, progress, reason, refuse, show, write
+from arena.cli.out import counted, fail, note, progress, reason, refuse, show, write
 
 if TYPE_CHECKING:
     from arena.stats import Answer, Fold, Profile
@@ -35,8 +35,17 @@ if TYPE_CHECKING:
     help="Print the JSON schema of that object.",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print all rates as CSV on stdout, one a line.")
+@click.option(
+    "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page with plots."
+)
 def stats(
-    paths: tuple[Path, ...], bot: str | None, compare: Path | None, other: str | None, as_json: bool, as_csv: bool
+    paths: tuple[Path, ...],
+    bot: str | None,
+    compare: Path | None,
+    other: str | None,
+    as_json: bool,
+    as_csv: bool,
+    html: Path | None,
 ) -> None:
     """Tell what bots do: how often they win, bluff, challenge and block, whom they attack, how long they think.
 
@@ -48,14 +57,16 @@ def stats(
     """
     if not paths:
         refuse("name a run's folder or a record, as arena run prints it at its end")
-    if as_json and as_csv:
-        refuse("--json and --csv are two forms of one answer: give one of them")
+    if sum((as_json, as_csv, html is not None)) > 1:
+        refuse("--json, --csv and --html are forms of one answer: give one of them")
     if other is not None and bot is None:
         refuse("--with names the bot to compare with: add --bot NAME, the bot that is compared")
     now = _counted(paths)
     before = now if compare is None and other is not None else None if compare is None else _counted([compare])
     told = _told(now, before, bot, other)
-    if as_json:
+    if html is not None:
+        _write_page(html, told)
+    elif as_json:
         from arena.stats import to_line
 
         write(to_line(told))
@@ -126,6 +137,17 @@ def _told(now: "Answer", before: "Answer | None", bot: str | None, other: str | 
     if not pairs:
         refuse(f"no bot plays in both {_where(now)} and {_where(before)}; name two: --bot NAME --with NAME-BEFORE")
     return with_comparison(now, before, pairs)
+
+
+def _write_page(file: Path, told: "Answer") -> None:
+    from arena.stats import page
+
+    whose = told.bots[0].bot if len(told.bots) == 1 else "all bots"
+    try:
+        file.write_text(page(told, f"{whose} in {_where(told)}"), encoding="utf-8", errors="replace")
+    except OSError as problem:
+        fail(f"{reason(problem)}; name another file")
+    note(f"{counted(len(told.bots), 'bot')} in {file}: open it in a browser")
 
 
 def _named(told: "Answer", name: str) -> "Profile":

@@ -1,6 +1,6 @@
 """What a bot does: its statistics over many records, as one object; and how two bots differ.
 
-Must not know terminals. A fold over `arena.tell.moments`: it holds numbers, never a record.
+Must not know terminals or files. A fold over `arena.tell.moments`: it holds numbers, never a record.
 """
 
 from arena.stats.answer import (
@@ -22,6 +22,7 @@ from arena.stats.answer import (
 )
 from arena.stats.compare import difference, with_comparison
 from arena.stats.fold import ALL, Fold
+from arena.stats.plots import page
 from arena.stats.tally import LEAST_MATCHES, Tally
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "Turns",
     "answer",
     "difference",
+    "page",
     "rate_of",
     "rates_of",
     "schema_text",

@@ -1,0 +1,206 @@
+"""The statistics as a page: a plot and a table for each section, in one file without scripts.
+
+A plot has a row for each bot, or, of one bot, for each name of the section: a point for the share, a line for its
+interval. Beside an earlier version, the row has that one's, too. Every number of a plot stands in the table beneath.
+"""
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from arena.bots import shown
+from arena.page import frame, style
+from arena.stats.answer import SECTIONS, Answer, Compared, Profile, Rate
+
+__all__ = ["page"]
+
+_WIDTH = 360  # of a plot, in units of its own: on a phone about a pixel each
+_LEFT, _RIGHT = 112, 22
+_ROW = 22
+_LABEL = 17  # characters of a label that there is room for
+_SCALES = (0.05, 0.1, 0.25, 0.5, 1.0)  # where an axis may end
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of a plot. `before` is None where there is nothing to compare with."""
+
+    label: str
+    now: Rate
+    before: Rate | None = None
+
+
+def page(told: Answer, title: str) -> str:
+    """Return the HTML of a page with all rates of an answer."""
+    compared = {} if told.comparison is None else {pair.bot: pair for pair in told.comparison.bots}
+    sections = "".join(_section(name, told.bots, compared) for name in SECTIONS)
+    single = " class='single'" if len(told.bots) == 1 else ""
+    body = f"<main{single}>\n<header>\n<h1>{_safe(title)}</h1>\n{_head(told)}</header>\n{sections}{_times(told.bots)}</main>"
+    return frame(title, body, [style("look", "stats")], [])
+
+
+def _head(told: Answer) -> str:
+    records = told.records
+    lines = [
+        f"{records.games} games in {records.records} matches of {', '.join(records.rules)}, "
+        f"from {', '.join(records.paths)}"
+    ]
+    if records.turns is not None:
+        lines.append(
+            f"Half of the games have at most {records.turns.median} turns, 80 % of them {records.turns.p10} to "
+            f"{records.turns.p90}."
+        )
+    lines.append("A point is a share, the line through it holds the true share in 95 of 100 such runs.")
+    legend = ""
+    if told.comparison is not None:
+        before = told.comparison.records
+        lines.append(f"Compared with {before.games} games from {', '.join(before.paths)}.")
+        legend = f"<p class='legend'>{_sign('now')}{_sign('before')}</p>\n"
+    return "".join(f"<p class='muted'>{_safe(line)}</p>\n" for line in lines) + legend
+
+
+def _sign(which: str) -> str:
+    mark = f"<circle class='point {which}' cx='6' cy='6' r='4.5'/>"
+    return f"<span><svg width='12' height='12' viewBox='0 0 12 12' aria-hidden='true'>{mark}</svg> {which}</span>"
+
+
+# ---------------------------------------------------------------- sections
+
+
+def _section(name: str, bots: Sequence[Profile], compared: Mapping[str, Compared]) -> str:
+    plots = list(_plots(name, bots, compared))
+    if not plots:
+        return ""
+    title, about = SECTIONS[name]
+    end = _end([rate for _, rows in plots for row in rows for rate in (row.now, row.before) if rate is not None])
+    figures = "".join(_figure(f"{title}: {what}" if what else title, what, rows, end) for what, rows in plots)
+    return (
+        f"<section class='panel'>\n<h2>{_safe(title)}</h2>\n<p class='muted'>{_safe(about)}</p>\n"
+        f"<div class='plots'>\n{figures}</div>\n{_table(title, plots)}</section>\n"
+    )
+
+
+def _plots(section: str, bots: Sequence[Profile], compared: Mapping[str, Compared]) -> Iterator[tuple[str, list[_Row]]]:
+    """Yield the plots of a section: what they are of, and their rows."""
+    names = list(dict.fromkeys(name for bot in bots for name in getattr(bot, section)))
+    if len(bots) == 1:
+        (bot,) = bots
+        if names:
+            yield "", [_row(section, name, _name(section, name), bot, compared) for name in names]
+        return
+    for name in names:
+        rows = [_row(section, name, bot.bot, bot, compared) for bot in bots if name in getattr(bot, section)]
+        yield _name(section, name), rows
+
+
+def _row(section: str, name: str, label: str, bot: Profile, compared: Mapping[str, Compared]) -> _Row:
+    before = getattr(compared[bot.bot].before, section).get(name) if bot.bot in compared else None
+    return _Row(label, getattr(bot, section)[name], before)
+
+
+def _name(section: str, name: str) -> str:
+    """Return what a plot or its row is called: a bot's name as it is, a word of ours with blanks."""
+    named = {"attacked": name, "won_by_seat": f"seat {name}", "won_by_left": f"{name} left"}
+    return named.get(section, name.replace("_", " "))
+
+
+def _end(rates: Sequence[Rate]) -> float:
+    """Return where the axis of a section ends, so that small shares can be told apart."""
+    most = max(rate.share_95[1] for rate in rates)
+    return next((scale for scale in _SCALES if most <= scale), 1.0)
+
+
+# ---------------------------------------------------------------- plots
+
+
+def _figure(title: str, caption: str, rows: Sequence[_Row], end: float) -> str:
+    height = _ROW * len(rows) + 22
+    marks = "".join(_marks(place, row, end) for place, row in enumerate(rows))
+    about = "; ".join(_words(row) for row in rows)
+    return (
+        f"<figure>{f'<figcaption>{_safe(caption)}</figcaption>' if caption else ''}"
+        f"<svg role='img' viewBox='0 0 {_WIDTH} {height}'><title>{_safe(title)}</title><desc>{_safe(about)}</desc>\n"
+        f"{_axis(height, end)}{marks}</svg></figure>\n"
+    )
+
+
+def _axis(height: int, end: float) -> str:
+    lines = []
+    for part in (0.0, 0.5, 1.0):
+        x, value = _x(part * end, end), 100 * part * end
+        lines.append(
+            f"<line class='grid' x1='{x}' x2='{x}' y1='2' y2='{height - 18}'/>"
+            f"<text class='axis' x='{x}' y='{height - 4}' text-anchor='middle'>{value:g}%</text>\n"
+        )
+    return "".join(lines)
+
+
+def _marks(place: int, row: _Row, end: float) -> str:
+    middle = _ROW * place + _ROW // 2 + 2
+    label = shown(row.label)
+    short = label if len(label) <= _LABEL else f"{label[: _LABEL - 1]}…"
+    parts = [f"<text x='{_LEFT - 10}' y='{middle + 4}' text-anchor='end'>{html.escape(short)}</text>"]
+    for which, rate, shift in (("before", row.before, 4), ("now", row.now, 0 if row.before is None else -4)):
+        if rate is not None:
+            y = middle + shift
+            low, high = (_x(edge, end) for edge in rate.share_95)
+            parts.append(f"<line class='range {which}' x1='{low}' x2='{high}' y1='{y}' y2='{y}'/>")
+            parts.append(f"<circle class='point {which}' cx='{_x(rate.share, end)}' cy='{y}' r='4'/>")
+    return "".join(parts) + "\n"
+
+
+def _x(share: float, end: float) -> float:
+    return round(_LEFT + (_WIDTH - _LEFT - _RIGHT) * min(share / end, 1), 1)
+
+
+def _words(row: _Row) -> str:
+    before = "" if row.before is None else f", before {row.before.share:.1%}"
+    return f"{row.label} {row.now.share:.1%}{before}"
+
+
+# ---------------------------------------------------------------- tables
+
+
+def _table(title: str, plots: Sequence[tuple[str, Sequence[_Row]]]) -> str:
+    both = any(row.before is not None for _, rows in plots for row in rows)
+    heads = ["", *(["now", "95 %", "count", "before", "95 %", "count"] if both else ["share", "95 %", "count"])]
+    body = "".join(
+        f"<tr><th scope='row'>{_safe(f'{row.label}, {what}' if what else row.label)}</th>"
+        f"{_cells(row.now)}{_cells(row.before) if both else ''}</tr>\n"
+        for what, rows in plots
+        for row in rows
+    )
+    return _details(f"numbers of {title}", heads, body)
+
+
+def _cells(rate: Rate | None) -> str:
+    if rate is None:
+        return "<td class='number'>-</td>" * 3
+    low, high = rate.share_95
+    texts = (f"{rate.share:.1%}", f"{100 * low:.1f}-{100 * high:.1f}", f"{rate.count:g} of {rate.of}")
+    return "".join(f"<td class='number'>{text}</td>" for text in texts)
+
+
+def _times(bots: Sequence[Profile]) -> str:
+    rows = "".join(
+        f"<tr><th scope='row'>{_safe(f'{bot.bot}, {kind}')}</th><td class='number'>{took.requests}</td>"
+        f"<td class='number'>{took.median_ms:.2f}</td><td class='number'>{took.p99_ms:.2f}</td></tr>\n"
+        for bot in bots
+        for kind, took in bot.took.items()
+    )
+    heads = ["", "requests", "median", "99 % within"]
+    return f"<section class='panel'>\n<h2>time for a request, ms</h2>\n{_details('times', heads, rows, ' open')}</section>\n"
+
+
+def _details(summary: str, heads: Sequence[str], body: str, state: str = "") -> str:
+    cells = "".join(f"<th scope='col' class='number'>{head}</th>" if head else "<td></td>" for head in heads)
+    return (
+        f"<details{state}><summary>{_safe(summary)}</summary>\n<div class='scroll' tabindex='0' role='region' "
+        f"aria-label='{_safe(summary)}'>\n<table><thead><tr>{cells}</tr></thead>\n<tbody>\n{body}</tbody></table></div>"
+        "</details>\n"
+    )
+
+
+def _safe(text: str) -> str:
+    """Return plain text as HTML, with escapes for what can't be printed."""
+    return html.escape(shown(text))

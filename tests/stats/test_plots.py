@@ -1,0 +1,85 @@
+"""The page of statistics: one file, whose plots say the same as its tables, to whoever reads it and however."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.coup import COUP, PRESETS
+from arena.stats import SECTIONS, Answer, Fold, answer, page, rates_of, with_comparison
+from tests.chromium import Reader
+from tests.tell.games import random_game
+
+HOSTILE = "</svg><script>alert(1)</script>\x1b[31m\u202e'&amp;"
+
+
+def told(first: int = 0, bots: tuple[str, ...] = ("honest", "mybot", HOSTILE, "turtle")) -> Answer:
+    fold = Fold()
+    for seed in range(first, first + 4):
+        record = random_game(COUP, 4, seed)
+        fold.add(replace(record, header=replace(record.header, bots=bots)))
+    return answer(fold, ["runs/new"], [])
+
+
+def one() -> Answer:
+    """Return a bot beside an earlier version of itself."""
+    now, before = told(), told(10)
+    pair = [next(bot for bot in found.bots if bot.bot == "mybot") for found in (now, before)]
+    return with_comparison(now, before, [(pair[0], pair[1])])
+
+
+def test_every_rate_stands_in_a_table_and_has_a_point() -> None:
+    """A point of a plot is a circle of the class `now`; those of a legend have none beside them."""
+    found = told()
+    text = page(found, "title")
+    rates = [rate for bot in found.bots for _, _, rate in rates_of(bot)]
+    assert len(re.findall(r"<circle class='point now'", text)) == len(rates)
+    for rate in rates:
+        assert f">{rate.share:.1%}</td>" in text
+        assert f">{rate.count:g} of {rate.of}</td>" in text
+    assert all(f"<h2>{title}</h2>" in text for title, _ in SECTIONS.values())
+
+
+def test_a_comparison_has_two_points_a_row_and_a_legend() -> None:
+    """Where both have the rate."""
+    found = one()
+    assert found.comparison
+    both = sum(len(names) for names in found.comparison.bots[0].differences.values())
+    text = page(found, "title")
+    assert len(re.findall(r"<line class='range before'", text)) == both
+    assert text.count("class='legend'") == 1
+
+
+def test_each_plot_is_named_and_told_in_words() -> None:
+    """For readers who don't see it; a name that is a stranger's is text."""
+    text = page(told(), HOSTILE)
+    plots = re.findall(r"<svg role='img'.*?</svg>", text, re.DOTALL)
+    assert len(plots) > 30
+    for plot in plots:
+        assert re.search(r"<title>[^<]+</title><desc>[^<]+%[^<]*</desc>", plot)
+    assert "<script" not in text
+    assert not set("\x1b\u202e") & set(text)
+
+
+@pytest.mark.parametrize(("scheme", "width", "whole"), [("light", 1280, True), ("dark", 360, False)])
+def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(
+    reader: Reader, axe: Callable[[Any], list[str]], tmp_path: Path, scheme: str, width: int, whole: bool
+) -> None:
+    """Contrast, names, roles, order; with the tables open."""
+    path = tmp_path / "page.html"
+    path.write_text(page(told() if whole else one(), "What bots do"), "utf-8")
+    shown = reader.open(path, color_scheme=scheme, width=width)
+    shown.locator("summary").first.click()
+    assert shown.locator("table").first.is_visible()
+    assert axe(shown) == []
+    assert shown.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_a_page_of_another_game_holds_its_actions() -> None:
+    """Names come from the records."""
+    fold = Fold()
+    fold.add(random_game(PRESETS["reformation-inquisitor"], 4, 2))
+    assert ">convert" in page(answer(fold, ["x"], []), "title")
