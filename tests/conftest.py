@@ -168,6 +168,20 @@ def browser() -> Iterator[Reader]:
         yield reader
 
 
+@pytest.fixture(scope="module")
+def axe() -> Callable[[Any], list[str]]:
+    """Give a function that returns what axe-core finds in a page."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe()
+
+    def run(page: Any) -> list[str]:
+        violations = found.run(page).response["violations"]
+        return [f"{one['impact']}: {one['id']}: {one['nodes'][0]['html'][:200]}" for one in violations]
+
+    return run
+
+
 @pytest.fixture
 def reader(browser: Reader) -> Iterator[Reader]:
     """Give what opens pages; at the end of the test, no page may have asked the network or complained."""

@@ -35,7 +35,8 @@ def page(told: Answer, title: str) -> str:
     compared = {} if told.comparison is None else {pair.bot: pair for pair in told.comparison.bots}
     sections = "".join(_section(name, told.bots, compared) for name in SECTIONS)
     single = " class='single'" if len(told.bots) == 1 else ""
-    body = f"<main{single}>\n<header>\n<h1>{_safe(title)}</h1>\n{_head(told)}</header>\n{sections}{_times(told.bots)}</main>"
+    head = f"<header>\n<h1>{_safe(title)}</h1>\n{_head(told)}</header>\n"
+    body = f"<main{single}>\n{head}{sections}{_times(told.bots)}</main>"
     return frame(title, body, [style("look", "stats")], [])
 
 
@@ -189,7 +190,8 @@ def _times(bots: Sequence[Profile]) -> str:
         for kind, took in bot.took.items()
     )
     heads = ["", "requests", "median", "99 % within"]
-    return f"<section class='panel'>\n<h2>time for a request, ms</h2>\n{_details('times', heads, rows, ' open')}</section>\n"
+    table = _details("times", heads, rows, " open")
+    return f"<section class='panel'>\n<h2>time for a request, ms</h2>\n{table}</section>\n"
 
 
 def _details(summary: str, heads: Sequence[str], body: str, state: str = "") -> str:

@@ -145,3 +145,13 @@ def test_a_name_is_shown_as_text(kept: Place) -> None:
     assert "\x1b" not in ran.out
     assert "=\\x1b[31m" in ran.out
     assert "\n'=" in kept.call("stats", "one.jsonl", "--csv").out
+
+
+def test_a_page_is_written_and_one_that_cannot_be_is_a_failure(kept: Place) -> None:
+    """Nothing is printed beside it."""
+    ran = kept.call("stats", "new", "--compare", "old", "--bot", "bot1", "--html", "bot1.html")
+    assert (ran.code, ran.out) == (0, "")
+    assert "open it in a browser" in ran.err
+    assert (kept.folder / "bot1.html").read_text().startswith("<!doctype html>")
+    ran = kept.call("stats", "new", "--html", "nowhere/page.html")
+    assert (ran.code, len(ran.told)) == (1, 1)

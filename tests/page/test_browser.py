@@ -604,20 +604,6 @@ def test_a_screen_reader_is_told_of_each_step(look: Callable[..., Any]) -> None:
     assert page.get_by_role("main").count() == 1
 
 
-@pytest.fixture(scope="module")
-def axe() -> Callable[[Any], list[str]]:
-    """Give a function that returns what axe-core finds in a page."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    found = Axe()
-
-    def run(page: Any) -> list[str]:
-        violations = found.run(page).response["violations"]
-        return [f"{one['impact']}: {one['id']}: {one['nodes'][0]['html'][:200]}" for one in violations]
-
-    return run
-
-
 @pytest.mark.parametrize(
     ("scheme", "hash_", "width"),
     [
