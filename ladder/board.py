@@ -1,16 +1,16 @@
 """Read models: what results say about the bots. Each is a fold over results, which are never changed."""
 
-from collections import Counter, defaultdict
+from array import array
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from itertools import permutations
 
-from ladder.rating import Outcome, Strength, fit
+from ladder.rating import Strength, fit_rows
 from ladder.results import GameResult
 
 __all__ = ["MIN_MATCHES", "Board", "Duel", "Standing", "Tally", "board"]
 
+WIN = 2520  # parts of a win: a draw among any number up to 10 gives each a whole number of them
 MIN_MATCHES = 10  # of a pair: with fewer, a duel says more of its few tables than of the bots
 
 
@@ -58,88 +58,101 @@ class Board:
 
 
 class Tally:
-    """Counts results as they come, in any order."""
+    """Counts matches as they come, in any order, and forgets their games. The caller counts each match once."""
 
     def __init__(self, bots: Sequence[str]) -> None:
-        self.games: Counter[str] = Counter()
-        self.wins: dict[str, Fraction] = dict.fromkeys(bots, Fraction(0))
-        self.faults: dict[str, Counter[str]] = {bot: Counter() for bot in bots}
-        self.forfeits: Counter[str] = Counter()
-        self.wins_over: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
-        self.met: Counter[tuple[str, str]] = Counter()
-        self.met_in: dict[tuple[str, str], set[int]] = defaultdict(set)
-        self.seats: defaultdict[int, Fraction] = defaultdict(Fraction)
+        self._bots = list(bots)
+        self._index = {bot: number for number, bot in enumerate(bots)}
+        self._games = [0] * len(bots)
+        self._wins = [0] * len(bots)  # in parts of a win, as all wins here
+        self._faults: list[Counter[str]] = [Counter() for _ in bots]
+        self._forfeits = [0] * len(bots)
+        self._wins_over: Counter[tuple[int, int]] = Counter()
+        self._met: Counter[tuple[int, int]] = Counter()
+        self._met_in: Counter[tuple[int, int]] = Counter()  # matches
+        self._seats: list[int] = []
+        self._matches = self._played = self._draws = 0
+        self._rows = array("q")  # match, bot, wins, games: of each bot of each match
 
-    def add(self, result: GameResult) -> None:
-        """Count a game. The caller counts each game once."""
-        seats = result.seats
-        for bot in seats:
-            self.games[bot] += 1
-        for pair in permutations(seats, 2):
-            self.met[pair] += 1
-            self.met_in[pair].add(result.match)
-        for seat in result.survivors:
-            bot, share = seats[seat], Fraction(1, len(result.survivors))
-            self.wins[bot] += share
-            self.seats[seat] += share
-            for other in seats:
+    def add(self, games: Sequence[GameResult]) -> None:
+        """Count a match: its games, at least one."""
+        table = sorted(self._index[bot] for bot in games[0].seats)
+        wins = dict.fromkeys(table, 0)
+        for game in games:
+            self._add_game(game, wins)
+        for bot in table:
+            self._games[bot] += len(games)
+            self._wins[bot] += wins[bot]
+            self._rows.extend((games[0].match, bot, wins[bot], len(games)))
+            for other in table:
                 if other != bot:
-                    self.wins_over[bot, other] += share
-        for seat, code, count in result.faults:
-            self.faults[seats[seat]][code] += count
-        for seat in result.forfeits:
-            self.forfeits[seats[seat]] += 1
+                    self._wins_over[bot, other] += wins[bot]
+                    self._met[bot, other] += len(games)
+                    self._met_in[bot, other] += 1
+        self._matches += 1
+        self._played += len(games)
+
+    def _add_game(self, game: GameResult, wins: dict[int, int]) -> None:
+        seats = game.seats
+        self._seats += [0] * (len(seats) - len(self._seats))
+        for seat in game.survivors:
+            part = WIN // len(game.survivors)
+            wins[self._index[seats[seat]]] += part
+            self._seats[seat] += part
+        self._draws += game.winner is None
+        for seat, code, count in game.faults:
+            self._faults[self._index[seats[seat]]][code] += count
+        for seat in game.forfeits:
+            self._forfeits[self._index[seats[seat]]] += 1
 
     def shares(self) -> list[tuple[str, int, float]]:
         """Return (bot, games, win share) of every bot, best first."""
-        rows = [(bot, self.games[bot], float(wins / max(1, self.games[bot]))) for bot, wins in self.wins.items()]
+        rows = [
+            (bot, games, wins / WIN / max(1, games))
+            for bot, games, wins in zip(self._bots, self._games, self._wins, strict=True)
+        ]
         return sorted(rows, key=lambda row: (-row[2], row[0]))
 
-    def standing(self, place: int, bot: str, strength: Strength) -> Standing:
-        """Return a bot's row."""
-        faults = dict(sorted(self.faults[bot].items()))
-        return Standing(place, bot, strength, float(self.wins[bot]), faults, self.forfeits[bot])
+    def board(self) -> Board:
+        """Return the board of what was counted.
 
-    def duels(self, bot: str) -> dict[str, Duel]:
-        """Return a bot's duels with all whom it met."""
+        The standings are in order of rating, and in order of name where ratings are the same.
+        """
+        bots = self._bots
+        strengths = fit_rows(self._rows, WIN, len(bots))
+        order = sorted(range(len(bots)), key=lambda bot: (-strengths[bot].rating.value, bots[bot]))
+        return Board(
+            standings=tuple(self._standing(place, bot, strengths[bot]) for place, bot in enumerate(order, start=1)),
+            duels={bot: self._duels(number) for number, bot in enumerate(bots)},
+            seats=tuple(wins / WIN for wins in self._seats),
+            games=self._played,
+            matches=self._matches,
+            draws=self._draws,
+        )
+
+    def _standing(self, place: int, bot: int, strength: Strength) -> Standing:
+        faults = dict(sorted(self._faults[bot].items()))
+        return Standing(place, self._bots[bot], strength, self._wins[bot] / WIN, faults, self._forfeits[bot])
+
+    def _duels(self, bot: int) -> dict[str, Duel]:
         return {
-            other: Duel(
-                float(self.wins_over[bot, other]),
-                float(self.wins_over[other, bot]),
-                self.met[bot, other],
-                len(self.met_in[bot, other]),
+            name: Duel(
+                self._wins_over[bot, other] / WIN,
+                self._wins_over[other, bot] / WIN,
+                self._met[bot, other],
+                self._met_in[bot, other],
             )
-            for other in self.wins
-            if self.met[bot, other]
+            for other, name in enumerate(self._bots)
+            if self._met[bot, other]
         }
 
 
 def board(bots: Sequence[str], results: Iterable[GameResult]) -> Board:
-    """Return the board of all results, whatever their order. Of a game that comes twice the first counts.
-
-    The standings are in order of rating, and in order of name where ratings are the same.
-    """
-    played: dict[tuple[int, int], GameResult] = {}
+    """Return the board of all results, whatever their order. Of a game that comes twice the first counts."""
+    matches: dict[int, dict[int, GameResult]] = {}
     for result in results:
-        played.setdefault((result.match, result.game), result)
-    games = [played[place] for place in sorted(played)]
+        matches.setdefault(result.match, {}).setdefault(result.game, result)
     tally = Tally(bots)
-    for game in games:
-        tally.add(game)
-    index = {bot: number for number, bot in enumerate(bots)}
-    strengths = dict(zip(bots, fit([_outcome(game, index) for game in games], len(bots)), strict=True))
-    order = sorted(bots, key=lambda bot: (-strengths[bot].rating.value, bot))
-    return Board(
-        standings=tuple(tally.standing(place, bot, strengths[bot]) for place, bot in enumerate(order, start=1)),
-        duels={bot: tally.duels(bot) for bot in bots},
-        seats=tuple(float(tally.seats[seat]) for seat in range(max((len(game.seats) for game in games), default=0))),
-        games=len(games),
-        matches=len({game.match for game in games}),
-        draws=sum(game.winner is None for game in games),
-    )
-
-
-def _outcome(game: GameResult, index: Mapping[str, int]) -> Outcome:
-    bots = [index[bot] for bot in game.seats]
-    winners = tuple(bots[seat] for seat in game.survivors)
-    return Outcome(game.match, winners, tuple(bot for bot in bots if bot not in winners))
+    for games in matches.values():
+        tally.add(list(games.values()))
+    return tally.board()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from arena.run.job import Played
 from arena.run.times import Times
-from ladder.board import Board, Tally, board
+from ladder.board import Board, Tally
 from ladder.schedule import Plan
 from ladder.store import Store, VoidMatch
 
@@ -24,13 +24,13 @@ class Progress:
         self.times = {bot: Times() for bot in bots}
         self.peaks: dict[str, int] = {}  # bot -> bytes, where it is known
         self._waits: dict[str, tuple[int, float]] = {}
-        self._bots = bots
         self._store = store
         self._clock = clock
         self._began = clock()
         self._ended: float | None = None
         self._tally = Tally(bots)
         self._tallied = 0  # matches, in the order in which they were kept
+        self._take_in()
 
     @property
     def done(self) -> int:
@@ -58,7 +58,8 @@ class Progress:
         return (self._clock() if self._ended is None else self._ended) - self._began
 
     def count(self, played: Played) -> None:
-        """Count what a match took."""
+        """Count what a match took, and its results, which the store has by now."""
+        self._take_in()
         self.requests += played.requests
         self.startup_s += played.startup_s
         for bot, times in played.times:
@@ -80,12 +81,16 @@ class Progress:
 
     def shares(self) -> list[tuple[str, int, float]]:
         """Return (bot, games, win share) of every bot, best first. It costs little while games are played."""
-        for match in self._store.kept()[self._tallied :]:
-            for result in self._store.results(match):
-                self._tally.add(result)
-            self._tallied += 1
         return self._tally.shares()
 
     def board(self) -> Board:
         """Return the board of all kept matches."""
-        return board(self._bots, (result for match in self._store.kept() for result in self._store.results(match)))
+        self._take_in()
+        return self._tally.board()
+
+    def _take_in(self) -> None:
+        """Count the matches that were kept since."""
+        kept = self._store.kept()
+        while self._tallied < len(kept):
+            self._tally.add(self._store.results(kept[self._tallied]))
+            self._tallied += 1

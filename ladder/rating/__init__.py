@@ -29,6 +29,7 @@ __all__ = [
     "decided",
     "favours",
     "fit",
+    "fit_rows",
     "lead",
     "least_matches",
     "rate",
@@ -54,6 +55,16 @@ def fit(outcomes: Sequence[Outcome], bots: int) -> tuple[Strength, ...]:
     from ladder.rating.strengths import strengths
 
     return strengths(outcomes, bots)
+
+
+def fit_rows(rows: Sequence[int], win: int, bots: int) -> tuple[Strength, ...]:
+    """Do what `fit` does with games that were counted: match, bot, wins and games of each bot of each match, flat.
+
+    `win` is what a whole win counts. Raises ValueError as `ladder.rating.matches.matches_of_rows` does.
+    """
+    from ladder.rating.strengths import counted_strengths
+
+    return counted_strengths(rows, win, bots)
 
 
 def rate(matches: "Matches", field: Field, start: "Start | None" = None) -> "Fit":

@@ -8,8 +8,8 @@
 
 A record is written beside its place, synced and renamed: after a crash at any moment each match is there whole or not
 at all. A match's faulty exchanges are written before its record, in place of those that an earlier attempt at the match
-left, and count only if the record is there. The results of kept matches are also held in memory; only those of earlier
-sessions are read from records. Void matches are known to their own session alone.
+left, and count only if the record is there. The results of a match are held in memory until they are asked for once;
+after that they are read from its record. Void matches are known to their own session alone.
 
 The folder is for its owner alone (0700): records tell hidden cards and the key tells all future ones. run.json says
 which programs are started, so `config` takes it from nobody else: a run's folder is as trusted as a Makefile.
@@ -43,10 +43,12 @@ class RunFolder:
         self.path = path
         self._results_of = results_of
         self._logs = Logs(self.logs)
-        self._results: dict[int, tuple[GameResult, ...]] = {}  # in the order in which the matches were kept
+        self._kept: dict[int, None] = {}  # the kept matches, in the order in which they were kept
+        self._unasked: dict[int, tuple[GameResult, ...]] = {}  # their results, until they are asked for
+        self._lines: dict[int, str] = {}  # those that can't be written yet, since a match before is missing
         self._faulty: dict[str, tuple[KeptExchange, ...]] = {}  # what the bots' files hold that were looked at
         self._voids: list[VoidMatch] = []
-        self._next = 0  # the first match that isn't in results.jsonl
+        self._listed = (0, 0)  # the first match that isn't in results.jsonl, and its bytes as far as they are right
         self._locked: int | None = None
 
     @property
@@ -142,13 +144,15 @@ class RunFolder:
         for folder in (self.path, self.records, self.path / "faults"):
             for leftover in folder.glob("*.jsonl.tmp"):
                 leftover.unlink()
+        self._listed = (0, 0)
+        self._lines.clear()
+        write(self.path / "results.jsonl", "")
         self._take_in()
-        self._next = 0
-        write(self.path / "results.jsonl", self._in_order())
+        self._list()
 
     def todo(self, matches: Iterable[int]) -> list[int]:
         """Return those of the matches that aren't kept, in the same order."""
-        return [match for match in matches if match not in self._results]
+        return [match for match in matches if match not in self._kept]
 
     def keep(self, played: PlayedMatch) -> None:
         """Keep a match, once: of a match that comes twice the first counts.
@@ -162,9 +166,8 @@ class RunFolder:
                 self._logs.add(played.match, bot, number, data)
             self._keep_exchanges(played)
             write(self.record(played.match), played.record)
-            self._results[played.match] = played.results
-        with (self.path / "results.jsonl").open("a", encoding="utf-8") as out:
-            out.write(self._in_order())
+            self._note(played.match, played.results)
+        self._list()
 
     def void(self, void: VoidMatch) -> None:
         """Note that an attempt at a match was void, for this session."""
@@ -172,15 +175,18 @@ class RunFolder:
 
     def kept(self) -> tuple[int, ...]:
         """Return the kept matches in the order in which they were kept: those of earlier sessions first."""
-        return tuple(self._results)
+        return tuple(self._kept)
 
     def results(self, match: int) -> tuple[GameResult, ...]:
         """Return the results of a kept match. Raises KeyError for any other."""
-        return self._results[match]
+        if match not in self._kept:
+            raise KeyError(match)
+        found = self._unasked.pop(match, None)
+        return self._read_results(match) if found is None else found
 
     def exchanges(self, bot: str) -> tuple[KeptExchange, ...]:
         """Return the first faulty exchanges of each kind of a bot in kept matches. Raises FolderError if changed."""
-        return tuple(exchange for exchange in self._exchanges(bot) if exchange.match in self._results)
+        return tuple(exchange for exchange in self._exchanges(bot) if exchange.match in self._kept)
 
     def voids(self) -> tuple[VoidMatch, ...]:
         """Return the void attempts of this session, in order."""
@@ -189,7 +195,7 @@ class RunFolder:
     def finish(self) -> None:
         """Bring results.jsonl up to all kept matches, over the gaps. Raises OSError, FolderError as `load` does."""
         self._take_in()  # Ctrl-C may have come between the writing of a record and the noting of its results
-        write(self.path / "results.jsonl", "".join(self._lines(match) for match in sorted(self._results)))
+        self._list(over_gaps=True)
 
     def record(self, match: int) -> Path:
         """Return where the record of a match is or will be."""
@@ -236,9 +242,14 @@ class RunFolder:
     def _take_in(self) -> None:
         """Read the records that this session hasn't seen."""
         found = [int(path.stem) for path in self.records.glob("*.jsonl") if path.stem.isdecimal()]
-        for match in sorted(set(found) - self._results.keys()):
+        for match in sorted(set(found) - self._kept.keys()):
             if self.record(match).is_file():
-                self._results[match] = self._read_results(match)
+                self._note(match, self._read_results(match))
+
+    def _note(self, match: int, results: tuple[GameResult, ...]) -> None:
+        self._lines[match] = "".join(result.to_line() for result in results)
+        self._unasked[match] = results
+        self._kept[match] = None  # last: whoever is interrupted before takes the match in from its record
 
     def _read_results(self, match: int) -> tuple[GameResult, ...]:
         try:
@@ -250,13 +261,23 @@ class RunFolder:
             path = self.record(match)
             raise FolderError(f"{path}: {problem}; remove it, and --resume plays the match again") from None
 
-    def _in_order(self) -> str:
-        """Return, once, the lines that can follow those in results.jsonl."""
-        texts = []
-        while self._next in self._results:
-            texts.append(self._lines(self._next))
-            self._next += 1
-        return "".join(texts)
+    def _list(self, over_gaps: bool = False) -> None:
+        """Write to results.jsonl the lines that can follow those in it; over gaps: of all kept matches.
 
-    def _lines(self, match: int) -> str:
-        return "".join(result.to_line() for result in self._results[match])
+        What an interrupted call left of its lines is cut off first.
+        """
+        first, size = self._listed
+        after = max(self._lines, default=-1) + 1 if over_gaps else first
+        while after in self._lines:
+            after += 1
+        matches = [match for match in sorted(self._lines) if first <= match < after]
+        new = "".join(self._lines[match] for match in matches).encode()
+        with (self.path / "results.jsonl").open("ab") as out:
+            if out.tell() < size:  # somebody has cut it
+                before = [self._read_results(match) for match in sorted(self._kept) if match < first]
+                new, size = "".join(each.to_line() for games in before for each in games).encode() + new, 0
+            out.truncate(size)
+            out.write(new)
+        self._listed = (max(first, after), size + len(new))
+        for match in matches:
+            del self._lines[match]

@@ -167,6 +167,5 @@ def test_a_tally_shows_shares_while_games_are_played() -> None:
     """(bot, games, win share), best first, also before the first game."""
     tally = Tally(["b", "a"])
     assert tally.shares() == [("a", 0, 0.0), ("b", 0, 0.0)]
-    tally.add(result(0, 0, "ab", [1]))
-    tally.add(result(0, 1, "ab", [0, 1]))
+    tally.add([result(0, 0, "ab", [1]), result(0, 1, "ab", [0, 1])])
     assert tally.shares() == [("b", 2, 0.75), ("a", 2, 0.25)]

@@ -308,3 +308,31 @@ def test_a_config_that_cannot_be_read_is_told(tmp_path: Path, text: str | None, 
     with pytest.raises(FolderError, match=words) as caught:
         folder.config()
     assert "\n" not in str(caught.value)
+
+
+def test_what_an_interrupted_write_left_of_results_is_cut_off(tmp_path: Path) -> None:
+    """results.jsonl is derived: what isn't its own isn't followed by more."""
+    folder = fresh(tmp_path)
+    folder.keep(match_of(0, "x"))
+    with (folder.path / "results.jsonl").open("a") as out:
+        out.write('{"match":1,"ga')
+    folder.keep(match_of(1, "y"))
+    assert listed(folder) == [(0, "x"), (1, "y")]
+
+
+def test_results_that_somebody_cut_are_written_anew(tmp_path: Path) -> None:
+    """From the records, which are the truth."""
+    folder = fresh(tmp_path)
+    for match in (0, 2):
+        folder.keep(match_of(match, "x"))
+    (folder.path / "results.jsonl").write_text("")
+    folder.keep(match_of(1, "y"))
+    assert listed(folder) == [(0, "x"), (1, "y"), (2, "x")]
+
+
+def test_results_are_in_memory_until_they_are_asked_for(tmp_path: Path) -> None:
+    """A long run's results don't fill the memory; what was asked for twice comes from the record."""
+    folder = fresh(tmp_path)
+    folder.keep(match_of(0, "xy"))
+    assert folder.results(0) is not folder.results(0)
+    assert folder.results(0) == match_of(0, "xy").results
