@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import reduce
 from pathlib import Path
 
 import click
@@ -325,8 +326,12 @@ def test_the_whole_bot_of_the_first_page_can_play(tmp_path: Path) -> None:
 def commands_of(text: str) -> list[str]:
     """Return the commands that a document shows, with few games in plain processes."""
     lines = "".join(blocks("sh", text)).splitlines()
-    few = [line.replace("--games 240", "--games 12 --match-games 12 --sandbox process") for line in lines]
-    return [line.replace("arena check mybot", "arena check mybot --rules coup --sandbox process") for line in few]
+    quick = {
+        "--games 240": "--games 12 --match-games 12 --sandbox process",
+        "arena check mybot": "arena check mybot --rules coup --sandbox process",
+        "arena watch": "arena watch --sandbox process",
+    }
+    return [reduce(lambda made, pair: made.replace(*pair), quick.items(), line) for line in lines]
 
 
 def run(line: str, folder: Path) -> str:
