@@ -44,6 +44,7 @@ class Header(Sent):
     bots: tuple[str, ...]
     handles: tuple[str, ...] = Field(description="As the bots called one another; one a bot.")
     terms: Terms
+    timings: Absent[tuple[_Values, ...]] = Field(None, description="One a bot, where they differ from the terms'.")
 
 
 class Start(Sent):

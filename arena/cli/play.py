@@ -144,7 +144,7 @@ class _Host:
         try:
             self.play()
         except KeyboardInterrupt:
-            self._screen.say("The game isn't kept.")
+            self._screen.say("The game isn't kept. A bot that is being waited for may take its time to the end.")
             self._sitting.give_up()
 
     def _take(self, happened: "Happening") -> None:

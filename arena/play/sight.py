@@ -112,7 +112,7 @@ class Sight:
         cards = [*self.game.cards] if mine else [HIDDEN] * player.influence
         up = [f"({role})" for role in player.revealed]
         side = [player.allegiance] if player.allegiance else []
-        coins = f"{player.coins:>2} {'coin ' if player.coins == 1 else 'coins'}" if player.alive else "out     "
+        coins = f"{player.coins:>2} {'coin ' if player.coins == 1 else 'coins'}" if player.alive else " out    "
         return " ".join([coins, *side, *cards, *up])
 
     # --- what is asked
@@ -182,7 +182,7 @@ class Sight:
         for player in game.opponents:
             past = player.history
             if past.challenged:
-                caught = f"bluffed {_times(past.caught)}" if past.caught else "never bluffed"
+                caught = f"was caught {_times(past.caught)}" if past.caught else "proved it each time"
                 yield f"{names[player.seat]} was challenged {_times(past.challenged)}, and {caught}."
 
     def start(self, games: int) -> str:

@@ -144,6 +144,23 @@ def test_a_bot_that_fails_is_told_of_by_what_the_fault_means(tmp_path: Path) -> 
     record(tmp_path)
 
 
+def test_a_polite_kill_leaves_no_process_and_a_whole_record(tmp_path: Path) -> None:
+    """Through pipes, where no key is read."""
+    command = [*COMMAND, str(SAMPLES / "honest.py")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path) as process:
+        assert process.stdout is not None
+        said = b""
+        while not said.endswith(b"\n> "):
+            got = os.read(process.stdout.fileno(), 4096)
+            assert got, said
+            said += got
+        process.terminate()
+        assert b"kept in game" in process.stdout.read()
+    assert process.returncode == 130
+    assert len(record(tmp_path).games) == 1
+    assert left(tmp_path) == []
+
+
 # --- on a terminal ----------------------------------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 from arena.coup import PRESETS
-from arena.referee import Fault, read, verify, write
+from arena.referee import UNTIMED_MS, Fault, Timing, read, verify, write
 from arena.run import record_results
 from arena.tell import moments
 from ladder.store import RunFolder
@@ -31,6 +32,16 @@ def test_every_line_of_a_record_is_as_the_schema_says(name: str, seats: int) -> 
         record.games[0].faults.append(Fault(0, "timeout", step=0, used="income", count=2))
         lines = write(record).splitlines()
         assert [type(LINE.validate_json(line)).__name__ for line in lines] == ["Header", "Game", "End"]
+
+
+def test_a_header_may_have_times_of_each_bot() -> None:
+    """As where a person plays."""
+    record = random_game(PRESETS["coup"], 2, 1)
+    timings = (Timing(), Timing(limit_ms=UNTIMED_MS, bank_ms=0))
+    text = write(replace(record, header=replace(record.header, timings=timings)))
+    header = LINE.validate_json(text.splitlines()[0]).model_dump()
+    assert [timing["limit_ms"] for timing in header["timings"]] == [500, UNTIMED_MS]
+    assert read(text).header.timings == timings
 
 
 def test_a_line_that_lacks_a_field_or_has_a_word_that_is_no_move_is_none() -> None:
