@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from arena.coup import CHALLENGE, COUP, PASS, PRESETS, Act, Action, Block, Move, View
+from arena.coup import CHALLENGE, COUP, FORFEIT, PASS, PRESETS, Act, Action, Block, Move, View
+from arena.referee import Fault
 from arena.stats import ALL, Answer, Fold, Profile, Rate, Tally, answer, difference, rate_of, rates_of, with_comparison
 from arena.tell import told
 from tests.tell.games import played, random_game
@@ -104,6 +106,40 @@ def test_numbers_add_up_in_every_game(name: str, seats: int) -> None:
         for event in step["events"]
     )
     assert acted == sum(rate.count for each in found.bots for rate in each.actions.values())
+
+
+def test_shares_by_players_left_are_of_those_who_were_left() -> None:
+    """Of each game two are left at some time, and one of them wins; nobody attacks itself, and losers go out."""
+    records = [random_game(COUP, 4, seed) for seed in range(5)]
+    found = of(*records)
+    for left in ("2", "3"):
+        rates = [each.won_by_left[left] for each in found.bots if left in each.won_by_left]
+        assert sum(rate.of for rate in rates) == int(left) * len(records)
+        assert sum(rate.count for rate in rates) == len(records)
+    assert sum(each.out.games for each in found.bots if each.out) == 3 * len(records)
+    assert all(each.bot not in each.attacked for each in found.bots)
+    blocks = [(name, rate.of) for each in found.bots for name, rate in each.blocks.items()]
+    made, aimed = (sum(number for name, number in blocks if name == wanted) for wanted in ("made", "as_target"))
+    steals = sum(each.actions[action].count for each in found.bots for action in ("steal", "assassinate"))
+    assert 0 < aimed < made
+    assert aimed <= steals
+
+
+def test_a_draw_is_a_part_of_a_win_for_each_survivor() -> None:
+    """At the turn limit all four live."""
+    found = of(random_game(replace(COUP, turn_limit=2), 4, 1))
+    assert [each.won[ALL].count for each in found.bots] == [0.25] * 4
+    assert found.records.draws == 1
+
+
+def test_a_forfeit_is_no_answer_and_costs_the_cards_that_were_left() -> None:
+    """A seat that leaves at its first turn has made no request's answer, and its faults are told."""
+    record = played(COUP, 2, 1, lambda seen, legal: FORFEIT if seen.seat == 0 else legal[0])
+    record.games[0].faults.append(Fault(0, "exited", step=0))
+    loser = bot(of(record), "bot0")
+    assert (loser.losses["forfeit"].count, loser.losses["forfeit"].of) == (2, 2)
+    assert loser.took == {}
+    assert loser.faults == {"exited": 1}
 
 
 def test_a_bot_beside_itself_differs_in_nothing() -> None:

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Sequence
 
-from arena.coup import Chance, Move, Over, Ruleset, View, apply, deal, legal, notation, view
+from arena.coup import Answer, Chance, Move, Over, Ruleset, View, apply, deal, legal, notation, view
 from arena.referee import GameRecord, Header, Record, Terms, wire
 
 
@@ -13,7 +13,7 @@ def random_game(rules: Ruleset, seats: int, seed: int) -> Record:
     return played(rules, seats, seed, lambda _, moves: choice.choice(moves))
 
 
-def played(rules: Ruleset, seats: int, seed: int, choose: Callable[[View, Sequence[Move]], Move]) -> Record:
+def played(rules: Ruleset, seats: int, seed: int, choose: Callable[[View, Sequence[Move]], Answer]) -> Record:
     """Play a game in which `choose` chooses among the legal moves of every seat, and return its record."""
     chance = Chance(bytes([seed] * 32), 0)
     state = deal(rules, seats, chance)
