@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from arena.cli.unfold import Telling
     from arena.referee import GameRecord, Record
 
+_MOST_NAMES = 6  # of a page's title
 _MOST_GAMES = 240  # of a page: about 5 MB, which a browser still opens in seconds
 
 
@@ -125,12 +126,14 @@ def _write_page(file: Path, source: Path, found: "Sequence[tuple[Record, GameRec
             f"{len(found)} games are too many for a page, {_MOST_GAMES} are not: choose by --match, --game or --lost"
         )
     matches = []
+    bots = dict.fromkeys(bot for record, _, _ in found for bot in record.header.bots)
+    title = ", ".join(bots) if len(bots) <= _MOST_NAMES else f"{counted(len(bots), 'bot')} of {source.name}"
     for path, group in groupby(found, key=lambda each: each[2]):
         games = list(group)
         record = replace(games[0][0], games=tuple(game for _, game, _ in games))
         matches.append(told(record, logs_of(path, record)))
     try:
-        file.write_text(page(matches, f"Coup: {source.name}"), encoding="utf-8", errors="replace")
+        file.write_text(page(matches, f"Coup: {title}"), encoding="utf-8", errors="replace")
     except OSError as problem:
         fail(f"{reason(problem)}; name another file")
     note(f"{counted(len(found), 'game')} in {file}: open it in a browser. It shows all cards")
