@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 import arena.page
-from arena.coup import FORFEIT, PRESETS, Ruleset, held, notation, odds, parse
+from arena.coup import FORFEIT, PRESETS, Ruleset, held, notation, odds, parse, view
 from arena.page import packed
 from arena.referee import Record, wire
 from arena.tell import moments, told
+from protocol.kits.coup_kit import Bot
+from protocol.kits.coup_kit import Game as Followed
 from protocol.words import WORDS, story, tell, tell_move
 from tests.page.samples import sample
 from tests.tell.games import random_game
@@ -56,6 +58,13 @@ SIGHTS = {
         )
     ],
 }
+
+
+class Sight(Bot):
+    """A bot whose game can be asked."""
+
+    def game_start(self, game: Followed) -> None:
+        self.game = game
 
 
 class Game:
@@ -187,7 +196,7 @@ def test_answers_that_the_referee_keeps_to_itself_are_shown_to_no_seat(game: Gam
 
 def test_odds_are_those_of_the_engine(game: Game) -> None:
     """Source: arena.coup.odds, wherever the looker has seen nothing but its own cards and those that are face up."""
-    if game.rules.draft:  # the engine gives no odds after one
+    if game.rules.draft:  # the engine gives no odds after one; the next test is about them
         return
     seats = len(game.names)
     roles = [*game.rules.roles, "not_duke"]
@@ -216,6 +225,23 @@ def test_odds_are_those_of_the_engine(game: Game) -> None:
                 for role, said in zip(roles, chances[index][other], strict=True):
                     true = 1 - expected["duke"] if role == "not_duke" else expected[role]
                     assert said == pytest.approx(float(Fraction(true)), abs=1e-9)
+
+
+def test_odds_after_a_draft_are_those_of_the_kits(game: Game) -> None:
+    """Source: the kit in Python, which counts what its own draft left over; cards of others are never known there."""
+    if not game.rules.draft:
+        return
+    asked = [(index, state) for index, state in enumerate(game.states) if state.board.phase.asked]
+    for looker, chances in enumerate(game.said["chances"]):
+        kit = Sight()
+        kit.reply(
+            {"type": "hello", "ruleset": {"deck": dict.fromkeys(game.rules.roles, game.rules.copies(len(game.names)))}}
+        )
+        for index, state in asked:
+            kit.reply(json.loads(wire.game_start(view(state, looker), 0, game.names)))
+            for other, said in enumerate(chances[index]):
+                expected = [kit.game.odds(other, role) for role in (*game.rules.roles, "not_duke")]
+                assert said == pytest.approx(expected, abs=1e-9)
 
 
 def test_both_tell_the_same_words(game: Game) -> None:

@@ -3,9 +3,10 @@
 //
 //     P(at least one) = 1 - C(U - d, k) / C(U, k)
 //
-// Cards of others that the looker knows count as seen. After a draft it is only a guess: players chose a card.
+// Cards of others that the looker knows count as seen. So do those that its own draft left over: a set has one of each
+// role, and all but the card that it picks stay out of the game. There it is only a guess: the others chose a card too.
 
-import { holds } from "./state.js";
+import { holds, without } from "./state.js";
 
 /** Return the probability that at least one of `cards` hidden cards is of a role with `copies` among `unseen` cards. */
 export function held(unseen, copies, cards) {
@@ -23,7 +24,9 @@ export function chance(moment, known, deck, looker, seat, claim) {
   if (seat === looker) return holds(moment.hands[seat], claim) ? 1 : 0;
   if (known[seat].includes(claim)) return 1;
   const drawn = looker === moment.actor ? moment.drawn : [];
-  const visible = [...known.flat(), ...moment.revealed.flat(), ...drawn];
+  const pick = moment.picks[looker];
+  const discards = pick === undefined ? [] : without(Object.keys(deck), pick);
+  const visible = [...known.flat(), ...moment.revealed.flat(), ...drawn, ...discards];
   const pack = Object.values(deck).reduce((sum, copies) => sum + copies, 0);
   const copies = (deck[claim] ?? 0) - visible.filter((role) => role === claim).length;
   return held(pack - visible.length, copies, moment.hands[seat].length - known[seat].length);

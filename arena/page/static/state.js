@@ -28,6 +28,7 @@ function opening(game) {
     revealed: start.hands.map(() => []),
     out: start.hands.map(() => false),
     drawn: [],
+    picks: [], // by seat, the card that each chose in the draft
     deck: start.deck,
     reserve: start.reserve ?? 0,
     sides: start.sides ?? [],
@@ -59,9 +60,17 @@ function after(before, step) {
     claims: [...before.claims],
     marks: [],
   };
+  if (step.kind === "draft") now.picks = picks(step.given);
   if (step.fault?.length) now.marks.push("fault");
   for (const event of step.events) EVENTS[event.event]?.(now, event);
   return now;
+}
+
+// A seat that forfeits picks none.
+function picks(given) {
+  const found = [];
+  for (const [seat, word] of given) if (word.startsWith("pick:")) found[seat] = word.slice("pick:".length);
+  return found;
 }
 
 // What each event does to the table. One that isn't here does nothing to it.
