@@ -1,6 +1,5 @@
 """A new bot: a copy of the sample that is written with a language's kit. It plays as it is."""
 
-import os
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -42,7 +41,9 @@ _MADE = {"build"}  # where builds and tests put what they make
 def new_bot(path: Path, language: str) -> str:
     """Make the folder of a new bot, whole or not at all, and return the bot's name. Raises BotError, OSError."""
     name = _name(path)
-    if os.path.lexists(path) and not path.is_dir():
+    if path.is_symlink():  # nothing can be moved onto one
+        raise BotError(f"{shown(path)} is a link.\nName another one, or the folder that it leads to.")
+    if path.exists() and not path.is_dir():
         raise BotError(f"{shown(path)} exists and is no folder.\nName another one.")
     if path.is_dir() and any(path.iterdir()):
         raise BotError(f"{shown(path)} exists and isn't empty.\nName another one.")

@@ -48,6 +48,9 @@ def test_three_commands_come_next_and_their_options_are(place: Place) -> None:
     [
         ("taken", "taken exists and isn't empty"),
         ("a.file", "a.file exists and is no folder"),
+        ("a.link", "a.link is a link"),
+        ("a.link/", "a.link is a link"),
+        ("to.nothing", "to.nothing is a link"),
         ("", "its name is empty"),
         (".", "its name is empty"),
         ("..", "looks like a path"),
@@ -63,6 +66,9 @@ def test_a_name_that_is_not_possible_is_refused_with_the_reason(place: Place, na
     """Exit code 2, and nothing is made."""
     place.bot("taken/bot.py")
     place.bot("a.file")
+    (place.folder / "empty").mkdir()
+    (place.folder / "a.link").symlink_to("empty")
+    (place.folder / "to.nothing").symlink_to("nothing")
     before = sorted(place.folder.rglob("*"))
     ran = place.call("new", name)
     assert (ran.code, ran.out) == (2, "")
