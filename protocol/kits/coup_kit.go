@@ -16,8 +16,8 @@
 // A method for each kind of request gets the game and returns an element of game.Legal. What you don't write plays
 // game.Legal[0], which is always a quiet move, and so does nil. SPEC.md says what is sent.
 //
-// Standard output belongs to the arena: write debug output with Log, and never with fmt.Print. A method that panics says
-// at which request, and ends the program; with Base{Careful: true} the quiet move is played and the bot goes on.
+// Log writes to standard error, and once Run has begun so does fmt.Print: it can't break the conversation. A method that
+// panics says at which request, and ends the program; with Base{Careful: true} the quiet move is played and the bot goes on.
 
 package main
 
@@ -463,9 +463,12 @@ func (game *Game) follow(event Object) {
 	case "exchanged", "forfeit":
 		player.renewed()
 	case "examined":
-		if target := game.Player(event.Seat("target")); event.Bool("replaced") {
+		switch target := game.Player(event.Seat("target")); {
+		case event.Bool("replaced") && role != "": // you know which card went
+			target.forgets(role)
+		case event.Bool("replaced"):
 			target.renewed()
-		} else if role != "" {
+		case role != "":
 			target.knows(role)
 		}
 	}
@@ -564,12 +567,14 @@ func written(value any) string {
 
 // Run plays: it reads the arena's lines from standard input and answers them, until the match is over.
 func Run(bot Bot) {
+	wire := os.Stdout
+	os.Stdout = os.Stderr // for what the bot or a library prints
 	talk := NewTalk(bot)
 	input := bufio.NewReaderSize(os.Stdin, 1<<16)
 	for !talk.Ended {
 		line, err := input.ReadBytes('\n')
 		if answer := talk.Reply(line); answer != "" {
-			if _, err := io.WriteString(os.Stdout, answer+"\n"); err != nil {
+			if _, err := io.WriteString(wire, answer+"\n"); err != nil {
 				return // the arena has gone
 			}
 		}

@@ -738,8 +738,6 @@ static void coup__state(const coup_json *line) {
         player->revealed = coup__cards(sent, "revealed");
         player->allegiance = coup__keep(coup_text(sent, "allegiance", ""));
     }
-    coup_player *looked_at = coup__player(coup_get(line, "pending"), "target");
-    if (game->seen[0] && looked_at) coup__know(looked_at, game->seen);
     game->me = game->seat >= 0 && game->seat < game->seats ? &game->players[game->seat] : NULL;
     game->opponent_count = 0;
     for (int step = 1; game->me && step < game->seats; step++) {
@@ -823,8 +821,13 @@ static void coup__follow(const coup_json *event) {
         coup__renewed(player);
     } else if (coup_same(name, "examined")) {
         if (!(other = coup__player(event, "target"))) return;
-        if (coup_bool(event, "replaced", false)) coup__renewed(other);
-        else if (role) coup__know(other, role);
+        if (!coup_bool(event, "replaced", false)) {
+            if (role) coup__know(other, role);
+        } else if (role) {
+            coup__forget(other, role); /* you know which card went */
+        } else {
+            coup__renewed(other);
+        }
     } else if (!role) {
         return; /* the others have one */
     } else if (coup_same(name, "block")) {
@@ -1037,6 +1040,8 @@ static void coup__take(const coup_json *line) {
     if (coup_same(type, "request")) {
         coup__state(line);
         coup__events(line);
+        coup_player *looked_at = coup__player(coup_get(line, "pending"), "target");
+        if (game->seen[0] && looked_at) coup__know(looked_at, game->seen); /* the events may tell of an earlier card */
         int choice = coup__choose();
         snprintf(coup__.reply, sizeof coup__.reply, "{\"id\":%lld,\"choice\":%d}", coup__.id, choice);
     } else if (coup_same(type, "game_start")) {

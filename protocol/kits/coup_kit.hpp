@@ -220,6 +220,7 @@ private:
     void begin(const Json& start);
     void take(Json message);
     void follow(const Json& event);
+    void look();
     Player* at(const Json& sent);
 
     std::map<std::string, History> histories_; // by handle
@@ -679,7 +680,11 @@ inline void Game::take(Json message) {
         players[i].revealed = table[i]["revealed"].strings();
         players[i].allegiance = table[i]["allegiance"].string();
     }
-    Player* target = at(line["pending"]["target"]);
+}
+
+// Remembers the card of another that you look at: after the events, which may tell of an earlier card of that player.
+inline void Game::look() {
+    Player* target = at(request["pending"]["target"]);
     if (!seen.empty() && target && !detail::copies(target->known, seen)) target->known.push_back(seen);
 }
 
@@ -699,10 +704,10 @@ inline void Game::follow(const Json& event) {
     auto knows = [&](Player& whom) {
         if (!detail::copies(whom.known, role)) whom.known.push_back(role);
     };
-    auto forgets = [&] { // one card of this role has gone; its other card is the same as before
-        player->claims.of.erase(role);
-        auto card = std::find(player->known.begin(), player->known.end(), role);
-        if (card != player->known.end()) player->known.erase(card);
+    auto forgets = [&](Player& whom) { // one card of this role has gone; its other card is the same as before
+        whom.claims.of.erase(role);
+        auto card = std::find(whom.known.begin(), whom.known.end(), role);
+        if (card != whom.known.end()) whom.known.erase(card);
     };
     auto renewed = [](Player& whom) { // all its cards may be others now
         whom.claims.of.clear();
@@ -721,7 +726,7 @@ inline void Game::follow(const Json& event) {
         if (claimant) ++claimant->history->challenged;
     } else if (what == "shown") {
         proves(role);
-        event["replaced"].boolean(true) ? forgets() : knows(*player);
+        event["replaced"].boolean(true) ? forgets(*player) : knows(*player);
     } else if (what == "shown_hand") {
         proves(doubted_);
         renewed(*player);
@@ -731,12 +736,13 @@ inline void Game::follow(const Json& event) {
         ++player->history->caught;
         if (doubter_) ++doubter_->history->won_challenges;
     } else if (what == "lost") {
-        forgets();
+        forgets(*player);
     } else if (what == "exchanged" || what == "forfeit") {
         renewed(*player);
     } else if (what == "examined" && target) {
-        if (event["replaced"].boolean()) renewed(*target);
-        else if (!role.empty()) knows(*target);
+        const bool replaced = event["replaced"].boolean();
+        if (!role.empty()) replaced ? forgets(*target) : knows(*target);
+        else if (replaced) renewed(*target);
     }
 }
 
@@ -822,6 +828,7 @@ inline std::optional<std::string> Bot::reply(std::string_view text) {
         game_.follow(event);
         guarded("event", [&] { this->event(game_, event); });
     }
+    game_.look();
     std::optional<std::string> answer;
     if (type == "request") {
         answer = "{\"id\":" + line["id"].dump() + ",\"choice\":" + std::to_string(choose()) + "}";

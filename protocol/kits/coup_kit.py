@@ -273,8 +273,6 @@ class Game:
         own = you["cards"]
         if seat == you["seat"]:
             return float(role in own)
-        if "seen" in you:
-            _know(self.players[self.request["pending"]["target"]], you["seen"])
         player = self.players[seat]
         if role in player.known:
             return 1.0
@@ -369,10 +367,13 @@ class Game:
 
     def _examined(self, player: Player, event: Message) -> None:
         target = self.players[event["target"]]
-        if event["replaced"]:
+        if not event["replaced"]:
+            if "role" in event:
+                _know(target, event["role"])
+        elif "role" in event:  # you know which card went
+            _forget(target, event["role"])
+        else:
             self._renewed(target, event)
-        elif "role" in event:
-            _know(target, event["role"])
 
 
 def _know(player: Player, role: str) -> None:
@@ -563,6 +564,8 @@ class Bot:
                 game._begin(message, [str(seat) for seat in range(len(players))])
             game.request = message
             self._follow(game, message)
+            if game.seen is not None:
+                _know(game.players[game.pending["target"]], game.seen)
             asked = message["kind"]
             try:
                 move = getattr(self, asked if asked in _KINDS else "other")(game)
@@ -620,8 +623,10 @@ class Bot:
 def _index(game: Game, move: object) -> int:
     """Return where a move is in `game.legal`. Raises ValueError if it isn't there."""
     legal = game.legal
-    if type(move) is int and 0 <= move < len(legal):
-        return move
+    if hasattr(move, "__index__") and not isinstance(move, bool):  # numpy's integers too
+        place = int(move.__index__())
+        if 0 <= place < len(legal):
+            return place
     for index, other in enumerate(legal):
         if move is other or move == other:
             return index

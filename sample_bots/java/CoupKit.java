@@ -178,6 +178,7 @@ public class CoupKit {
                 game.follow(event);
                 notify("event", event);
             }
+            game.look();
             String answer = null;
             switch (type) {
                 case "hello":
@@ -509,7 +510,11 @@ public class CoupKit {
                 players[i].revealed = table.get(i).get("revealed").strings();
                 players[i].allegiance = table.get(i).get("allegiance").string("");
             }
-            Player target = at(line.get("pending").get("target"));
+        }
+
+        /** Remembers the card of another that you look at: after the events, which may tell of an earlier one. */
+        private void look() {
+            Player target = at(request.get("pending").get("target"));
             if (target != null && !seen.isEmpty()) {
                 target.know(seen);
             }
@@ -576,7 +581,10 @@ public class CoupKit {
                     player.renew();
                     break;
                 case "examined":
-                    if (target != null && event.get("replaced").bool(false)) {
+                    boolean replaced = event.get("replaced").bool(false);
+                    if (target != null && replaced && !role.isEmpty()) {
+                        target.forget(role); // you know which card went
+                    } else if (target != null && replaced) {
                         target.renew();
                     } else if (target != null && !role.isEmpty()) {
                         target.know(role);

@@ -33,6 +33,9 @@ const METHODS = {
   allegiance: "allegiance",
 };
 
+// What can be claimed, in any variant; not_duke is an embezzler's claim.
+const ROLES = ["ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", "not_duke"];
+
 // What one player did in all games of the match so far. Players are told apart by their handles.
 class History {
   claimed = 0; // claims of a role, by actions and by blocks
@@ -54,7 +57,7 @@ class Player {
   #game;
 
   constructor(game, seat, handle, history) {
-    const counts = () => Object.fromEntries([...Object.keys(game.rules.deck ?? {}), "not_duke"].map((role) => [role, 0]));
+    const counts = () => Object.fromEntries([...ROLES, ...Object.keys(game.rules.deck ?? {})].map((role) => [role, 0]));
     this.#game = game;
     this.seat = seat;
     this.handle = handle; // stays the same in all games of the match; seats don't
@@ -223,9 +226,8 @@ class Game {
   // away, it is a guess.
   odds(seat, role) {
     if (role.startsWith("not_")) return 1 - this.odds(seat, role.slice(4));
-    const { you, pending } = this.request;
+    const { you } = this.request;
     if (seat === you.seat) return you.cards.includes(role) ? 1 : 0;
-    if (you.seen !== undefined) know(this.players[pending.target], you.seen);
     const player = this.players[seat];
     if (player.known.includes(role)) return 1;
     const sight = [...you.cards, ...(you.drawn ?? []), ...(you.discards ?? [])];
@@ -310,8 +312,10 @@ class Game {
         renewed(player);
         break;
       case "examined":
-        if (event.replaced) renewed(this.players[event.target]);
-        else if (event.role !== undefined) know(this.players[event.target], event.role);
+        if (event.role === undefined) {
+          if (event.replaced) renewed(this.players[event.target]);
+        } else if (event.replaced) forget(this.players[event.target], event.role); // you know which card went
+        else know(this.players[event.target], event.role);
         break;
     }
   }
@@ -465,6 +469,7 @@ class Bot {
         }
         game.request = message;
         this.#follow(message);
+        if (game.seen !== null) know(game.players[game.pending.target], game.seen);
         return { id: message.id, choice: this.#choice(message) };
       case "game_start":
         game._begin(message, message.players);
@@ -542,7 +547,7 @@ function index(method, move, legal) {
 // Yields the lines of standard input, as they come.
 function* lines() {
   const chunk = Buffer.allocUnsafe(1 << 16);
-  let rest = Buffer.alloc(0);
+  let pieces = []; // of a line that hasn't ended; joined once, since a line may be long
   for (;;) {
     let size;
     try {
@@ -554,14 +559,16 @@ function* lines() {
       continue;
     }
     if (size === 0) break;
-    rest = Buffer.concat([rest, chunk.subarray(0, size)]);
+    let rest = chunk.subarray(0, size);
     for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
-      const line = rest.toString("utf8", 0, end);
+      const line = Buffer.concat([...pieces, rest.subarray(0, end)]).toString();
+      pieces = [];
       rest = rest.subarray(end + 1);
       yield line;
     }
+    if (rest.length) pieces.push(Buffer.from(rest));
   }
-  if (rest.length) yield rest.toString();
+  if (pieces.length) yield Buffer.concat(pieces).toString();
 }
 
 // Plays: reads the referee's lines from standard input and answers them, until the match is over. Whatever the program

@@ -525,12 +525,11 @@ impl Game {
             }
             "lost" => self.tell(&event["seat"], |player| player.forgets(role)),
             "exchanged" | "forfeit" => self.tell(&event["seat"], Player::renewed),
-            "examined" => self.tell(&event["target"], |player| {
-                if event["replaced"].is_true() {
-                    player.renewed();
-                } else if !role.is_empty() {
-                    player.knows(role);
-                }
+            "examined" => self.tell(&event["target"], |player| match (event["replaced"].is_true(), role) {
+                (true, "") => player.renewed(),
+                (true, _) => player.forgets(role), // you know which card went
+                (false, "") => {}
+                (false, _) => player.knows(role),
             }),
             _ => {}
         }

@@ -19,7 +19,7 @@ def changes(event: Message, seat: int, role: str) -> bool:
     if event["event"] in ("exchanged", "shown_hand", "forfeit"):
         return bool(event["seat"] == seat)
     if event["event"] == "examined":
-        return bool(event["target"] == seat and event["replaced"])
+        return bool(event["target"] == seat and event["replaced"] and event.get("role", role) == role)
     if event["event"] == "lost" or (event["event"] == "shown" and event.get("replaced") is not False):
         return bool(event["seat"] == seat and event["role"] == role)
     return False
@@ -130,6 +130,7 @@ def knowledge(messages: list[Message], place: int) -> Message:
                 "caught": [happened(events, "unproven", seat, role) for role in ROLES],
                 "shown": [shown(events, seat, role) for role in ROLES],
                 "blocks": [happened(events, "block", seat, role) for role in ROLES],
+                "known": [int(known(events, message["you"], message, seat, role)) for role in ROLES],
                 "history": list(history(messages[: place + 1], handles[seat]).values()),
             }
             for seat in seats

@@ -11,7 +11,7 @@ from arena.coup import PRESETS
 from arena.referee import MatchSpec, Terms, play_match
 from arena.sandbox import Box, Limits, ProcessSandbox, Program
 from tests.kits.conftest import Made
-from tests.kits.obvious import positions
+from tests.kits.obvious import ROLES, knowledge, positions
 from tests.kits.recorded import matches, requests
 from tests.kits.table import KITS, Kit, each_kit
 
@@ -78,6 +78,41 @@ def test_a_kit_knows_what_can_be_known(kit: Kit, made: Make) -> None:
             assert player["odds"] == pytest.approx(other["odds"], abs=1e-8), (place, wanted["id"])
             assert {**player, "odds": other["odds"]} == other, (place, wanted["id"])
         assert (told[place]["id"], told[place]["opponents"]) == (wanted["id"], wanted["opponents"])
+
+
+def examined(role: str, replaced: bool) -> Message:
+    return {"n": 0, "event": "examined", "seat": 0, "target": 1, "replaced": replaced, "role": role}
+
+
+@each_kit
+def test_a_kit_knows_the_cards_that_it_examined(kit: Kit, made: Make) -> None:
+    """A forced swap takes the card that was seen and leaves the other; what is looked at is known at once."""
+    hello, start, *_ = example()
+    hello["ruleset"]["deck"] = dict.fromkeys(("assassin", "captain", "contessa", "duke", "inquisitor"), 3)
+    start |= {"seat": 0, "you": {"seat": 0, "cards": ["assassin", "inquisitor"]}}
+    lost = {"n": 0, "event": "lost", "seat": 1, "role": "captain", "reason": "challenge"}
+    claim = {"n": 0, "event": "action", "seat": 1, "action": "steal", "target": 0, "claim": "captain"}
+    heard: list[tuple[list[Message], str | None, list[str], int]] = [  # events, a card that is seen; known, claimed
+        ([claim, lost, claim], "captain", ["captain"], 1),
+        ([examined("captain", False)], None, ["captain"], 1),
+        ([], "duke", ["captain", "duke"], 1),
+        ([examined("duke", True)], None, ["captain"], 1),
+        ([examined("captain", True)], None, [], 0),
+    ]
+    messages = [hello, start]
+    for number, (events, seen, _, _) in enumerate(heard):
+        you = start["you"] if seen is None else {**start["you"], "seen": seen}
+        asked: Message = {"type": "request", "id": number, "game": 0, "events": events, "you": you}
+        asked |= {"state": start["state"], "legal": [{"action": "income"}], "kind": "turn"}
+        if seen is not None:
+            asked |= {"kind": "examine_decide", "pending": {"actor": 0, "action": "examine", "target": 1}}
+        messages.append(asked)
+    _, err = choices(made(kit, kit.probe), messages, "tell")
+    for place, (line, (_, _, known, claimed)) in enumerate(zip(err.splitlines(), heard, strict=True), start=2):
+        player = json.loads(line)["players"][1]
+        assert [role for role, count in zip(ROLES, player["known"], strict=True) if count] == known
+        assert player["claims"][ROLES.index("captain")] == claimed
+        assert knowledge(messages, place)["players"][1]["known"] == player["known"]
 
 
 @each_kit

@@ -58,6 +58,7 @@ KEEPS: list[Move] = [{"keep": ["captain", "duke"]}, {"keep": ["contessa", "duke"
 GOOD: list[tuple[str, str, list[Move], int]] = [
     ("game.legal[1]", "game.legal[1]", LEGAL, 1),
     ("1", "1", LEGAL, 1),
+    ("type('Own', (), {'__index__': lambda self: 1})()", "1", LEGAL, 1),  # as numpy's integers
     ("{'target': 1, 'action': 'steal'}", "{ target: 1, action: 'steal' }", LEGAL, 1),
     ("{'keep': ['duke', 'contessa']}", "{ keep: ['duke', 'contessa'] }", KEEPS, 1),
     ("game.find('steal', 1)", "game.find('steal', 1)", LEGAL, 1),
@@ -95,6 +96,32 @@ def test_what_is_no_legal_move_is_a_failure_that_shows_it(tmp_path: Path, kit: s
     for python, javascript in BAD:
         said = python if kit == "python" else javascript
         assert f"turn() returned {said}, which is neither in game.legal nor an index of it" in ran.err
+
+
+@each_script
+def test_what_was_never_counted_is_none(tmp_path: Path, kit: str) -> None:
+    """Also of a role that this game's deck doesn't have."""
+    body = (
+        "def turn(self, game): return game.me.claims['inquisitor'] + game.me.caught['not_duke'] + 1"
+        if kit == "python"
+        else "turn(game) { return game.me.claims.inquisitor + game.me.caught.not_duke + 1; }"
+    )
+    assert play(tmp_path, kit, body, asked(LEGAL)).lines[1:] == [{"id": 0, "choice": 1}]
+
+
+@each_script
+def test_a_long_line_costs_no_more_than_its_length(tmp_path: Path, kit: str) -> None:
+    """Its pieces are joined once. Joined at each piece, 30 MB took 7 s in JavaScript, not 0.4."""
+    body = (
+        "def turn(self, game): print(sum(os.times()[:2]))"
+        if kit == "python"
+        else "turn(game) { const { user, system } = process.cpuUsage(); console.log((user + system) / 1e6); }"
+    )
+    messages = asked(LEGAL)
+    messages[-1]["note"] = "x" * 30_000_000
+    ran = play(tmp_path, kit, body, messages)
+    assert len(ran.lines) == 2
+    assert float(ran.err) < 3
 
 
 @each_script

@@ -7,31 +7,34 @@ static const char *const ROLES[] = {"ambassador", "assassin", "captain", "contes
 enum { ROLE_COUNT = sizeof ROLES / sizeof *ROLES };
 
 static void tell_tally(const char *name, const coup_tally *tally) {
-    fprintf(stderr, "\"%s\":[", name);
-    for (int i = 0; i < ROLE_COUNT; i++) fprintf(stderr, "%s%d", i ? "," : "", coup_count(tally, ROLES[i]));
-    fprintf(stderr, "],");
+    printf("\"%s\":[", name);
+    for (int i = 0; i < ROLE_COUNT; i++) printf("%s%d", i ? "," : "", coup_count(tally, ROLES[i]));
+    printf("],");
 }
 
 /* Writes what it knows to standard error, and plays any move. */
 static int tell(coup_game *game) {
     int id = (int)coup_int(game->request, "id", 0);
-    fprintf(stderr, "{\"id\":%d,\"opponents\":[", id);
-    for (int i = 0; i < game->opponent_count; i++) fprintf(stderr, "%s%d", i ? "," : "", game->opponents[i]->seat);
-    fprintf(stderr, "],\"players\":[");
+    printf("{\"id\":%d,\"opponents\":[", id);
+    for (int i = 0; i < game->opponent_count; i++) printf("%s%d", i ? "," : "", game->opponents[i]->seat);
+    printf("],\"players\":[");
     for (int seat = 0; seat < game->seats; seat++) {
         const coup_player *player = &game->players[seat];
         const coup_history *history = player->history;
-        fprintf(stderr, "%s{\"odds\":[", seat ? "," : "");
-        for (int i = 0; i < ROLE_COUNT; i++) fprintf(stderr, "%s%.12f", i ? "," : "", coup_odds(game, seat, ROLES[i]));
-        fprintf(stderr, "],");
+        printf("%s{\"odds\":[", seat ? "," : "");
+        for (int i = 0; i < ROLE_COUNT; i++) printf("%s%.12f", i ? "," : "", coup_odds(game, seat, ROLES[i]));
+        printf("],");
         tell_tally("claims", &player->claims);
         tell_tally("caught", &player->caught);
         tell_tally("shown", &player->shown);
         tell_tally("blocks", &player->blocks);
-        fprintf(stderr, "\"history\":[%d,%d,%d,%d,%d,%d,%d]}", history->claimed, history->challenged, history->proven,
-                history->caught, history->challenges, history->won_challenges, history->blocks);
+        printf("\"known\":[");
+        for (int i = 0; i < ROLE_COUNT; i++) printf("%s%d", i ? "," : "", coup_copies(&player->known, ROLES[i]));
+        printf("],");
+        printf("\"history\":[%d,%d,%d,%d,%d,%d,%d]}", history->claimed, history->challenged, history->proven,
+               history->caught, history->challenges, history->won_challenges, history->blocks);
     }
-    fprintf(stderr, "]}\n");
+    printf("]}\n");
     return id % game->legal_count;
 }
 

@@ -2,6 +2,7 @@
 
 #include "coup_kit.hpp"
 
+#include <algorithm>
 #include <iomanip>
 
 using coup::Answer, coup::Game;
@@ -9,13 +10,13 @@ using coup::Answer, coup::Game;
 // Writes a list of as many numbers as there are elements.
 template <class Elements, class Number>
 void tell(const char* before, const Elements& elements, Number number) {
-    std::cerr << before << '[';
+    std::cout << before << '[';
     const char* comma = "";
     for (const auto& element : elements) {
-        std::cerr << comma << number(element);
+        std::cout << comma << number(element);
         comma = ",";
     }
-    std::cerr << ']';
+    std::cout << ']';
 }
 
 // Writes what it knows to standard error, and plays any move.
@@ -25,9 +26,9 @@ struct Teller : coup::Bot {
 
     Answer turn(Game& game) override {
         const int id = game.request["id"].integer();
-        std::cerr << std::setprecision(12) << "{\"id\":" << id;
+        std::cout << std::setprecision(12) << "{\"id\":" << id;
         tell(",\"opponents\":", game.opponents(), [](const coup::Player* player) { return player->seat; });
-        std::cerr << ",\"players\":[";
+        std::cout << ",\"players\":[";
         for (const coup::Player& player : game.players) {
             auto counts = [&](const char* before, const coup::Counts& counted) {
                 tell(before, roles, [&](const std::string& role) { return counted[role]; });
@@ -38,12 +39,15 @@ struct Teller : coup::Bot {
             counts(",\"caught\":", player.caught);
             counts(",\"shown\":", player.shown);
             counts(",\"blocks\":", player.blocks);
+            tell(",\"known\":", roles, [&](const std::string& role) {
+                return std::count(player.known.begin(), player.known.end(), role);
+            });
             const coup::History& h = *player.history;
             const int all[] = {h.claimed, h.challenged, h.proven, h.caught, h.challenges, h.won_challenges, h.blocks};
             tell(",\"history\":", all, [](int number) { return number; });
-            std::cerr << '}';
+            std::cout << '}';
         }
-        std::cerr << "]}" << std::endl;
+        std::cout << "]}" << std::endl;
         return id % int(game.legal.size());
     }
 

@@ -3,6 +3,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 )
 
@@ -27,10 +28,14 @@ func tell(game *Game) *Move {
 		for _, role := range roles {
 			odds = append(odds, game.Odds(player.Seat, role))
 		}
+		known := map[string]int{}
+		for _, role := range player.Known {
+			known[role]++
+		}
 		all := player.History
 		players = append(players, map[string]any{
 			"odds": odds, "claims": counts(player.Claims), "caught": counts(player.Caught),
-			"shown": counts(player.Shown), "blocks": counts(player.Blocks),
+			"shown": counts(player.Shown), "blocks": counts(player.Blocks), "known": counts(known),
 			"history": []int{
 				all.Claimed, all.Challenged, all.Proven, all.Caught, all.Challenges, all.WonChallenges, all.Blocks,
 			},
@@ -38,7 +43,7 @@ func tell(game *Game) *Move {
 	}
 	id := game.Request.Int("id")
 	line, _ := json.Marshal(map[string]any{"id": id, "opponents": opponents, "players": players})
-	Log("%s", line)
+	fmt.Println(string(line)) // goes to standard error, as the kit's Log does
 	return game.Legal[id%len(game.Legal)]
 }
 

@@ -1,3 +1,4 @@
+import java.util.Collections;
 import java.util.List;
 
 /** Tells what the kit knows, or fails: by the word that it is given. ../README.md says what a probe does. */
@@ -38,10 +39,15 @@ public class Probe extends CoupKit.Bot {
             out.append(",\"caught\":").append(numbers(player.caught));
             out.append(",\"shown\":").append(numbers(player.shown));
             out.append(",\"blocks\":").append(numbers(player.blocks));
+            StringBuilder known = new StringBuilder();
+            for (String role : ROLES) {
+                known.append(known.length() == 0 ? "" : ",").append(Collections.frequency(player.known, role));
+            }
+            out.append(",\"known\":[").append(known).append("]");
             out.append(",\"history\":").append(List.of(h.claimed, h.challenged, h.proven, h.caught, h.challenges,
                     h.wonChallenges, h.blocks)).append("}");
         }
-        log(out.append("]}"));
+        System.out.println(out.append("]}"));
         return game.legal.get(id % game.legal.size());
     }
 

@@ -9,13 +9,14 @@ const HISTORY = ["claimed", "challenged", "proven", "caught", "challenges", "won
 // Writes what it knows to standard error, and plays any move.
 class Teller extends Bot {
   other(game) {
-    const counts = (of) => ROLES.map((role) => of[role] ?? 0);
+    const counts = (of) => ROLES.map((role) => of[role]);
     const players = game.players.map((player) => ({
       odds: ROLES.map((role) => game.odds(player.seat, role)),
       claims: counts(player.claims),
       caught: counts(player.caught),
       shown: counts(player.shown),
       blocks: counts(player.blocks),
+      known: ROLES.map((role) => player.known.filter((card) => card === role).length),
       history: HISTORY.map((name) => player.history[name]),
     }));
     const { id } = game.request;

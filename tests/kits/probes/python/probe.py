@@ -20,6 +20,7 @@ class Teller(Bot):
                 "caught": [player.caught[role] for role in ROLES],
                 "shown": [player.shown[role] for role in ROLES],
                 "blocks": [player.blocks[role] for role in ROLES],
+                "known": [player.known.count(role) for role in ROLES],
                 "history": [getattr(player.history, name) for name in HISTORY],
             }
             for player in game.players

@@ -12,16 +12,19 @@ struct Teller;
 fn told(game: &Game, player: &Player) -> String {
     let odds: Vec<String> = ROLES.iter().map(|role| format!("{:.12}", game.odds(player.seat, role))).collect();
     let counts = |counts: &Counts| -> Vec<u32> { ROLES.iter().map(|role| counts.of(role)).collect() };
+    let known: Vec<usize> =
+        ROLES.iter().map(|role| player.known.iter().filter(|known| known.as_str() == *role).count()).collect();
     let all = &player.history;
     let history =
         [all.claimed, all.challenged, all.proven, all.caught, all.challenges, all.won_challenges, all.blocks];
     format!(
-        r#"{{"odds":[{}],"claims":{:?},"caught":{:?},"shown":{:?},"blocks":{:?},"history":{:?}}}"#,
+        r#"{{"odds":[{}],"claims":{:?},"caught":{:?},"shown":{:?},"blocks":{:?},"known":{:?},"history":{:?}}}"#,
         odds.join(","),
         counts(&player.claims),
         counts(&player.caught),
         counts(&player.shown),
         counts(&player.blocks),
+        known,
         history
     )
 }
