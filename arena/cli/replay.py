@@ -112,6 +112,8 @@ def tell(telling: "Telling", since: int) -> None:
             for fault in turn.faults:
                 write(folded(f"      ! {telling.names[fault.seat]}: {fault.words}, {fault.played}", columns))
             write(click.style(folded(f"      {telling.table(turn.state)}", columns), dim=True))
+    for stray in telling.strays:
+        write(folded(f"      ! {stray}", columns))
     write(f"{telling.ending}\n")
 
 

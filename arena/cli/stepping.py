@@ -62,6 +62,7 @@ class _Shown:
         self._game = 0
         self._moments = lru_cache(maxsize=4)(lambda game, seat: self._of(game, seat))
         self._seat = games[0].seat
+        self._picked = False  # a seat by a key, whose bot is followed from game to game; else each game has its own
         self._place = 0
         self._pace = seconds or USUAL_S
         self._plays = seconds is not None
@@ -142,12 +143,16 @@ class _Shown:
     def _to_game(self, by: int) -> None:
         game = max(0, min(len(self._games) - 1, self._game + by))
         if game != self._game:
+            before, now = self._games[self._game].names, self._games[game]
+            bot = None if self._seat is None else before[self._seat]
             self._game, self._place = game, 0
+            self._seat = now.seat if not self._picked else now.names.index(bot) if bot in now.names else None
 
     def _faster(self, factor: float) -> None:
         self._pace = max(FASTEST_S, min(SLOWEST_S, self._pace * factor))
 
     def _next_seat(self) -> None:
+        self._picked = True
         seats = len(self._games[self._game].names)
         self._seat = 0 if self._seat is None else None if self._seat >= seats - 1 else self._seat + 1
         self._step(0)

@@ -70,6 +70,15 @@ class Telling:
         why = "the turn limit" if game.reason == "turn_limit" else "all forfeited"
         return f"a draw of {', '.join(names[seat] for seat in game.survivors)} {turns}: {why}"
 
+    @property
+    def strays(self) -> Sequence[str]:
+        """Say whose lines answered nothing, and how many: faults that stand at no move."""
+        return [
+            f"{self.names[self.game.seating.index(fault.bot)]}: {fault.code}, {counted(fault.count, 'time')}"
+            for fault in self.game.faults
+            if fault.step is None and self.seat in (None, self.game.seating.index(fault.bot))
+        ]
+
     def turns(self) -> Iterator[Moment]:
         """Yield each turn at its end. Raises RecordError where the engine doesn't play it so."""
         return (moment for moment in self.moments() if moment.ends)

@@ -22,6 +22,7 @@ class Capture:
         self._tail = bytearray()  # up to twice `kept`, so that dropping is rare
         self._line_open = False  # the stream's last byte isn't a newline
         self._moment = ""  # the mark that waits
+        self.heard = False  # something was read
 
     def feed(self, data: bytes) -> None:
         """Append bytes; amortised cost is their number."""
@@ -48,6 +49,7 @@ class Capture:
             return True
         except OSError:
             return False
+        self.heard = self.heard or bool(data)
         self.feed(data)
         return bool(data)
 

@@ -216,6 +216,8 @@ class _Match:
         self.waits = Waits()
         self.watch = watch
         self.players = [_Player(bot, terms, spec.timing(bot)) for bot in range(spec.seats)]
+        if any(timing.ponder != terms.timing.ponder for timing in spec.timings):
+            raise ValueError("all bots of a match may ponder, or none: who is frozen goes by the terms")
         own = any(player.timing.own for player in self.players)
         self.table = Table(clock, own, terms.timing.ponder, terms.limits.cores, waited_ns or self.waits)
         self.logs: list[tuple[int, int, bytes]] = []
@@ -367,7 +369,7 @@ class _Game:
         for seat, player in enumerate(self.players):
             player.account = new_account(self.match.terms.lives, player.timing, player.drained)
             if player.seat is not None:
-                player.seat.capture.mark(f"--- game {number} ---")
+                player.seat.mark(f"--- game {number} ---")
                 player.seat.send(wire.game_start(view(state, seat), number, handles))
 
     def close(self, over: Over) -> None:
@@ -405,7 +407,7 @@ class _Game:
         bank_s = player.account.bank_s
         number = seat.number + 1
         events = self.feed.take(sight.seat)
-        seat.capture.moment(f"--- turn {sight.board.turn} ---")
+        seat.moment(f"--- turn {sight.board.turn} ---")
         player.sent = line = question.line(sight, number, events, menu, player.timing.limit_ms, _ms(bank_s))
         return Ask(seat, number, line, player.allowed.free_s + bank_s)
 

@@ -220,6 +220,8 @@ def read(text: str) -> Record:
         raise RecordError("the record was changed: its checksum doesn't fit")
     try:
         record = Record(_header(lines[0]), tuple(_game(line, version) for line in lines[1:-1]))
+        for game in record.games:
+            _check(record.header, game)
         if version < VERSION:
             for game in record.games:
                 _complete(record.header, game)
@@ -259,6 +261,17 @@ def _game(payload: dict[str, Any], version: int) -> GameRecord:
         events=payload["events"],
         digest=payload["events_sha256"],
     )
+
+
+def _check(header: Header, game: GameRecord) -> None:
+    """Raise ValueError for what the checksum doesn't hold, or holds though no match has it."""
+    times: object = game.times  # no part of the checksum
+    if not isinstance(times, list) or len(times) != len(game.words) or any(type(time) is not int for time in times):
+        raise ValueError(f"game {game.game} has not one time for each of its {len(game.words)} moves")
+    if sorted(game.seating) != list(range(len(header.bots))):
+        raise ValueError(f"the seats of game {game.game} aren't those of {len(header.bots)} bots")
+    if any(fault.bot not in game.seating for fault in game.faults):
+        raise ValueError(f"a fault of game {game.game} is of no bot of the match")
 
 
 def _complete(header: Header, game: GameRecord) -> None:

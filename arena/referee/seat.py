@@ -195,6 +195,17 @@ class Seat:
         self._strays.clear()
         return taken
 
+    def mark(self, text: str) -> None:
+        """Mark standard error: what was written before stands before the mark."""
+        self.receive_stderr()
+        self.capture.mark(text)
+
+    def moment(self, text: str) -> None:
+        """Have the text stand before what the bot writes next, if it writes anything; see `Capture.moment`."""
+        if self.capture.heard:  # a read for each request of a silent bot costs more than its first words are worth
+            self.receive_stderr()
+        self.capture.moment(text)
+
     def receive_stderr(self) -> bool:
         """Read once from the bot's standard error; False at its end."""
         return self.capture.read_from(self.box.stderr)

@@ -5,6 +5,7 @@ import signal
 import sys
 import termios
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -75,5 +76,26 @@ def test_a_terminal_that_cannot_be_drawn_on_gets_lines(command: list[str]) -> No
     try:
         assert "paused" not in made.until(r"(wins|a draw) ")
         assert made.process.wait(30) == 0
+    finally:
+        made.close()
+
+
+def test_each_game_shows_the_bot_that_was_asked_for_whatever_its_seat(tmp_path: Path) -> None:
+    """Another bot's cards aren't shown in its place, and a table without the picked seat shows all cards."""
+    first, second = random_game(PRESETS["coup"], 3, seed=4), random_game(PRESETS["coup"], 2, seed=5)
+    turned = replace(second.games[0], seating=(1, 0))
+    (tmp_path / "000000.jsonl").write_text(write(first), encoding="utf-8")
+    (tmp_path / "000001.jsonl").write_text(write(replace(second, games=(turned,))), encoding="utf-8")
+    made = Screen([sys.executable, "-m", "arena.cli", "replay", str(tmp_path), "--seat", "bot1"])
+    try:
+        made.until("match 0.*as bot1 saw it")
+        made.type("j")
+        made.until("match 0, game 0: coup, 2 seats, as bot1 saw it")
+        made.type("kss")
+        made.until("3 seats, all cards")
+        made.type("sss")
+        made.until("3 seats, as bot2 saw it")
+        made.type("j")
+        made.until("2 seats, all cards")
     finally:
         made.close()

@@ -296,7 +296,7 @@ def test_a_record_with_any_field_changed_is_refused() -> None:
 def test_times_are_no_part_of_the_checksum() -> None:
     """Two runs with one seed have the same checksums, and other times."""
     lines = [json.loads(line) for line in played().text.split("\n")[:-1]]
-    lines[1]["times_us"] = [0]
+    lines[1]["times_us"] = [0] * len(lines[1]["times_us"])
     verify(read("".join(json.dumps(line) + "\n" for line in lines)))
 
 
@@ -326,6 +326,19 @@ UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
     "half a surrogate pair": ('{"record":4,"bots":"\\ud800"}\n{"end":true,"sha256":""}\n', "checksum"),
     "an empty header": (broken(lambda _: [{"record": 4}]), "lacks something"),
     "a key that is none": (broken(lambda lines: [{**lines[0], "key": "none"}]), "lacks something"),
+    "a seat less": (broken(lambda lines: [lines[0], {**lines[1], "seats": [0, 1, 2]}]), "seats of game 0"),
+    "a bot twice": (broken(lambda lines: [lines[0], {**lines[1], "seats": [0, 1, 2, 2]}]), "seats of game 0"),
+    "no seats": (broken(lambda lines: [lines[0], {**lines[1], "seats": []}]), "seats of game 0"),
+    "a time less": (broken(lambda lines: [lines[0], {**lines[1], "times_us": [1]}]), "one time for each"),
+    "no times": (broken(lambda lines: [lines[0], {**lines[1], "times_us": None}]), "one time for each"),
+    "times that are words": (
+        broken(lambda lines: [lines[0], {**lines[1], "times_us": ["1"] * len(lines[1]["times_us"])}]),
+        "one time for each",
+    ),
+    "a fault of nobody": (
+        broken(lambda lines: [lines[0], {**lines[1], "faults": [{"bot": 9, "code": "exited"}]}]),
+        "of no bot",
+    ),
     "moves that are a number": (broken(lambda lines: [lines[0], {**lines[1], "moves": 5}]), "lacks something"),
     "a fault with a field more": (
         broken(lambda lines: [lines[0], {**lines[1], "faults": [{"bot": 0, "code": "exited", "colour": 1}]}]),
@@ -355,7 +368,8 @@ def words(place: int, *instead: str) -> Forgery:
 
     def edit(game: GameRecord) -> dict[str, Any]:
         at = place % len(game.words)
-        return {"words": [*game.words[:at], *instead, *game.words[at + 1 :]]}
+        changed = [*game.words[:at], *instead, *game.words[at + 1 :]]
+        return {"words": changed, "times": [1] * len(changed)}
 
     return edit
 
@@ -374,7 +388,7 @@ FORGERIES: dict[str, Forgery] = {
     "a target that is no number": words(0, "steal:x"),
     "a move too few": words(-1),
     "a move too many": words(-1, "-", "-"),
-    "no moves": lambda game: {"words": []},
+    "no moves": lambda game: {"words": [], "times": []},
     "another winner": lambda game: {"winner": ((game.winner or 0) + 1) % 4},
     "a draw": lambda game: {"winner": None},
     "another reason": lambda game: {"reason": "turn_limit"},
@@ -384,9 +398,6 @@ FORGERIES: dict[str, Forgery] = {
     "another number of events": lambda game: {"events": game.events + 1},
     "another digest": lambda game: {"digest": "0" * 64},
     "another number of the game": lambda game: {"game": 1},
-    "a seat less": lambda game: {"seating": (0, 1, 2)},
-    "one seat": lambda game: {"seating": (0,)},
-    "no seats": lambda game: {"seating": ()},
 }
 
 
