@@ -3,6 +3,7 @@
 import shlex
 import signal
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from arena.cli.seated import CLOCK, PLACE, seated
 
 if TYPE_CHECKING:
     from arena.play import Happening, Option, Sitting
+    from arena.referee import GameRecord
 
 HELP = """\
 Choose by the number or the letter before a move; where it asks for a player, likewise.
@@ -119,6 +121,7 @@ class _Host:
         self._handles = sitting.spec.handles
         self._left = False
         self._playing = False  # a game goes on
+        self._ended: GameRecord | None = None  # a game that is over, until it is looked back on
         self._waiting: tuple[int, ...] = ()  # the bots that are waited for, until that is said
         self._said_help = False
         self._table: list[str] = []  # as it was last shown
@@ -149,18 +152,18 @@ class _Host:
 
     def _take(self, happened: "Happening") -> None:
         """Act on what happened."""
-        from arena.play import Failed, GameOver, Line, Waiting
+        from arena.play import GameOver, Line, Waiting
 
         match happened:
             case Waiting(bots):
                 self._waiting = tuple(bot for bot in bots if bot != self._sitting.person)
-            case Failed(fault):
-                self._say_fault(fault.bot, fault.code)
             case Line(message):
                 self._take_line(message)
-            case GameOver():
+            case GameOver(game):
                 self._waiting = ()
-                self._between()
+                self._ended = game
+                if self._left or not self._playing:
+                    self._look_back()
 
     def _take_line(self, message: dict[str, Any]) -> None:
         answer = self._sight.take(message)
@@ -177,21 +180,31 @@ class _Host:
             self._say_news()
             self._screen.say()
             self._screen.say(self._sight.end(), bold=True)
+            self._look_back()
 
     # --- what is said
 
     def _say_waiting(self) -> None:
-        """Say once whom the table waits for."""
-        self._screen.say(f"… waiting for {', '.join(self._handles[bot] for bot in self._waiting)}", dim=True)
+        """Say once whom the table waits for; of several, who has answered already isn't known here."""
+        self._screen.say(f"… waiting for {self._asked()}", dim=True)
         self._waiting = ()
 
-    def _say_fault(self, bot: int, code: str) -> None:
-        """Say what a bot did wrong. What it sent, and details, aren't said: they may tell its cards."""
+    def _asked(self) -> str:
+        handles = [self._handles[bot] for bot in self._waiting]
+        return handles[0] if len(handles) == 1 else f"the table: {', '.join(handles)} are asked"
+
+    def _say_faults(self, game: "GameRecord") -> None:
+        """Say what bots did wrong in a game that is over: before, it would tell what they hold."""
         from arena.referee import FAULTS
 
-        rule = FAULTS[code]
-        if not rule.follows:
-            self._screen.say(f"! {self._handles[bot]}: {code}: {rule.message}; {rule.help}", dim=True)
+        counts: Counter[tuple[int, str]] = Counter()
+        for fault in game.faults:
+            if fault.bot != self._sitting.person and not FAULTS[fault.code].follows:
+                counts[fault.bot, fault.code] += fault.count
+        for (bot, code), count in counts.items():
+            times = f" ({count} times)" if count > 1 else ""
+            rule = FAULTS[code]
+            self._screen.say(f"! {self._handles[bot]}: {code}{times}: {rule.message}; {rule.help}", dim=True)
 
     def _say_news(self) -> bool:
         """Tell what happened since; tell whether anything did."""
@@ -315,6 +328,13 @@ class _Host:
             self._sitting.leave()
             self._screen.say()
             self._screen.say("You leave. The others play the game to its end." if self._playing else "You leave.")
+
+    def _look_back(self) -> None:
+        """Tell what is told after a game, once it is over for the referee and for the person."""
+        if self._ended is not None:
+            self._say_faults(self._ended)
+            self._ended = None
+            self._between()
 
     def _between(self) -> None:
         """After a game, wait until the person wants the next one."""

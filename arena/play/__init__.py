@@ -8,11 +8,10 @@ from arena.play.keep import keep
 from arena.play.menu import Option, menu
 from arena.play.person import Person
 from arena.play.sight import Sight
-from arena.play.sitting import Ended, Failed, GameOver, Happening, Line, Sitting, Waiting
+from arena.play.sitting import Ended, GameOver, Happening, Line, Sitting, Waiting
 
 __all__ = [
     "Ended",
-    "Failed",
     "GameOver",
     "Happening",
     "Line",

@@ -1,7 +1,7 @@
 """A match with a person at the table: the referee plays in a thread of its own, and what happens is taken one by one.
 
     the caller's thread              the referee's              the box's
-    next() <--- queue --------------- asked, faulted, game_over
+    next() <--- queue --------------- asked, game_over
            <--- queue ----------------------------------------- lines
     answer(), leave() --------------------------------- pipe --> answers
     go_on() ----------- queue ------> the next game
@@ -9,6 +9,9 @@
 After each game the referee waits for `go_on`. A person that leaves forfeits the game that is being played, which the
 others play to its end, and no other is begun: so a record has whole games only. `give_up` doesn't wait for that end: at
 its next step the match is over, and the game isn't kept.
+
+What bots do wrong isn't told while a game goes on: at the table a default looks chosen, and who knows that it wasn't
+knows more of the bot's cards. The faults of a game that has ended are in its record.
 """
 
 import threading
@@ -18,10 +21,10 @@ from queue import Empty, SimpleQueue
 from types import TracebackType
 
 from arena.play.person import Message, Person
-from arena.referee import ArenaError, Fault, GameRecord, MatchSpec, Record, Watch, play_match
+from arena.referee import ArenaError, GameRecord, MatchSpec, Record, Watch, play_match
 from arena.sandbox import Box, SandboxError
 
-__all__ = ["Ended", "Failed", "GameOver", "Happening", "Line", "Sitting", "Waiting"]
+__all__ = ["Ended", "GameOver", "Happening", "Line", "Sitting", "Waiting"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +42,8 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
-    """A bot did something wrong."""
-
-    fault: Fault
-
-
-@dataclass(frozen=True, slots=True)
 class GameOver:
-    """A game has ended; the match waits for `go_on`."""
+    """A game has ended; the match waits for `go_on`. This may come before the line that tells the person so."""
 
     game: GameRecord
 
@@ -59,7 +55,7 @@ class Ended:
     problem: str | None
 
 
-Happening = Line | Waiting | Failed | GameOver | Ended
+Happening = Line | Waiting | GameOver | Ended
 
 
 class _GivenUpError(Exception):
@@ -137,11 +133,6 @@ class Sitting(Watch):
         if self._given_up:
             raise _GivenUpError
         self._happened.put(Waiting(tuple(bots)))
-
-    def faulted(self, fault: Fault) -> None:
-        """See a fault; the person's own is that it left."""
-        if fault.bot != self.person:
-            self._happened.put(Failed(fault))
 
     def game_over(self, game: GameRecord) -> bool:
         """Keep a game, and wait until the next one is wanted."""
