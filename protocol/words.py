@@ -1,4 +1,4 @@
-"""Events and moves of the wire in plain words, from one table.
+"""Events, moves and ends of the wire in plain words, from one table.
 
 The table is words.json, which the page and the kits share, so that all say the same. The name of a text is the event's
 or the move's word, then what tells it apart, with dots: "action.convert.target", "shown.kept", "keep_shown.true". The
@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["WORDS", "joined", "story", "tell", "tell_move"]
+__all__ = ["WORDS", "joined", "story", "tell", "tell_end", "tell_move"]
 
 WORDS: dict[str, Any] = json.loads(Path(__file__).with_name("words.json").read_text(encoding="utf-8"))
 
@@ -27,6 +27,11 @@ def tell(event: Mapping[str, Any], names: Sequence[str]) -> str:
 def tell_move(move: Mapping[str, Any], names: Sequence[str]) -> str:
     """Return a move of `legal` in words, "" for one that the table doesn't know."""
     return _told("moves", _move_names(move), move, names)
+
+
+def tell_end(reason: str) -> str:
+    """Return why a game ended, the `reason` of its end, in words; the reason itself if the table doesn't know it."""
+    return str(WORDS["endings"].get(reason, reason))
 
 
 def story(events: Sequence[Mapping[str, Any]], names: Sequence[str], coins: bool = False) -> str:

@@ -63,12 +63,13 @@ class Telling:
     @property
     def ending(self) -> str:
         """Say how the game ended."""
+        from protocol.words import tell_end
+
         game, names = self.game, self.names
         turns = f"after {counted(game.turns, 'turn')}"
         if game.winner is not None:
             return f"{names[game.winner]} wins {turns}"
-        why = "the turn limit" if game.reason == "turn_limit" else "all forfeited"
-        return f"a draw of {', '.join(names[seat] for seat in game.survivors)} {turns}: {why}"
+        return f"a draw of {', '.join(names[seat] for seat in game.survivors)} {turns}: {tell_end(game.reason)}"
 
     @property
     def strays(self) -> Sequence[str]:

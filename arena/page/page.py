@@ -7,13 +7,7 @@ from typing import Any
 from arena.bots import shown
 from arena.page.frame import data, frame, script, style
 from arena.page.packed import packed
-from protocol.words import WORDS, story
-
-_ENDS = {
-    "last_standing": "the last one standing",
-    "turn_limit": "a draw at the turn limit",
-    "all_forfeit": "a draw, since all forfeited at once",
-}
+from protocol.words import WORDS, story, tell_end
 
 
 def page(matches: Sequence[Mapping[str, Any]], title: str) -> str:
@@ -45,9 +39,8 @@ def _match(match: Mapping[str, Any]) -> str:
 
 def _game(match: Mapping[str, Any], game: Mapping[str, Any]) -> str:
     names = [shown(match["bots"][bot]) for bot in game["seating"]]
-    end = _ENDS.get(game["reason"], game["reason"])
-    won = "nobody wins" if game["winner"] is None else f"{names[game['winner']]} wins"
-    summary = f"Game {game['game']}: {won}, {end}, after {game['turns']} turns"
+    won = "a draw" if game["winner"] is None else f"{names[game['winner']]} wins"
+    summary = f"Game {game['game']}: {won} after {game['turns']} turns: {tell_end(game['reason'])}"
     lines = "\n".join(_lines(game, names))
     return f"<details><summary>{_safe(summary)}</summary>\n<pre>{_safe(lines, lines=True)}</pre></details>\n"
 

@@ -206,7 +206,7 @@ def test_the_end_says_who_won(look: Callable[..., Any], match: dict[str, Any]) -
     """Source: the game's result."""
     page = look("#game=1&turn=999")
     game = match["games"][1]
-    assert text(page, ".won") == f"{match['bots'][game['seating'][game['winner']]]} wins: last standing"
+    assert text(page, ".won") == f"{match['bots'][game['seating'][game['winner']]]} wins: the last one standing"
 
 
 @pytest.mark.parametrize(("preset", "seats"), [("duel", 2), ("treason", 3), ("andy", 4), ("blog", 6), ("coup", 10)])

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 import arena.page
-from arena.coup import FORFEIT, PRESETS, Ruleset, held, notation, odds, parse, view
+from arena.coup import FORFEIT, PRESETS, Ending, Ruleset, held, notation, odds, parse, view
 from arena.page import packed
 from arena.referee import Record, wire
 from arena.tell import moments, told
 from protocol.kits.coup_kit import Bot
 from protocol.kits.coup_kit import Game as Followed
-from protocol.words import WORDS, story, tell, tell_move
+from protocol.words import WORDS, story, tell, tell_end, tell_move
 from tests.page.samples import sample
 from tests.tell.games import random_game
 
@@ -60,6 +60,9 @@ SIGHTS = {
 }
 
 
+ENDS = [*Ending, "earthquake", "toString"]
+
+
 class Sight(Bot):
     """A bot whose game can be asked."""
 
@@ -89,6 +92,7 @@ def twins() -> dict[str, Any]:
         "words": WORDS,
         "matches": matches,
         "sights": SIGHTS,
+        "ends": ENDS,
         "packed": packed([sample("reformation-inquisitor", 5)]),
     }
     ran = subprocess.run(
@@ -101,7 +105,12 @@ def twins() -> dict[str, Any]:
     assert ran.returncode == 0, ran.stderr.decode()
     answer: dict[str, Any] = json.loads(ran.stdout)
     games = [Game(record, match, said[0]) for record, match, said in zip(records, matches, answer["said"], strict=True)]
-    return {"unpacked": answer["unpacked"], "sights": answer["sights"], **dict(zip(TABLES, games, strict=True))}
+    return {
+        "unpacked": answer["unpacked"],
+        "sights": answer["sights"],
+        "ends": answer["ends"],
+        **dict(zip(TABLES, games, strict=True)),
+    }
 
 
 @pytest.fixture(params=TABLES, ids=lambda table: f"{table[0]}-{table[1]}")
@@ -249,6 +258,11 @@ def test_both_tell_the_same_words(game: Game) -> None:
     for step, told_, stories in zip(game.game["steps"], game.said["told"], game.said["stories"], strict=True):
         assert told_ == [tell(event, game.names) for event in step["events"]]
         assert stories == [story(step["events"], game.names), story(step["events"], game.names, coins=True)]
+
+
+def test_both_tell_the_same_ends(twins: dict[Any, Any]) -> None:
+    """Also of a reason that the table doesn't have."""
+    assert twins["ends"] == [tell_end(reason) for reason in ENDS]
 
 
 def test_both_read_the_same_moves(game: Game) -> None:

@@ -47,6 +47,13 @@ def test_each_different_event_is_carried_once() -> None:
     assert len({json.dumps(event, sort_keys=True) for event in carried}) == len(carried)
 
 
+def test_a_draw_is_told_with_its_reason() -> None:
+    """Source: words.json."""
+    match = sample(games=1)
+    match["games"][0] |= {"winner": None, "reason": "turn_limit"}
+    assert f"Game 0: a draw after {match['games'][0]['turns']} turns: the turn limit<" in page([match], "")
+
+
 def test_the_page_has_every_game_as_text() -> None:
     """Names, the deal, and each turn in the words of the terminal."""
     match = sample(games=2, bots=("honest", "mybot", "a & b", "turtle"))
@@ -56,10 +63,8 @@ def test_the_page_has_every_game_as_text() -> None:
     assert "Title & more" in text
     for game in match["games"]:
         names = [match["bots"][bot] for bot in game["seating"]]
-        assert (
-            f"Game {game['game']}: {names[game['winner']]} wins, the last one standing, after {game['turns']} turns"
-            in text
-        )
+        won = f"Game {game['game']}: {names[game['winner']]} wins after {game['turns']} turns: the last one standing"
+        assert won in text
         for turn in range(1, game["turns"] + 1):
             events = [event for step in game["steps"] if step["turn"] == turn for event in step["events"]]
             assert f"Turn {turn}: {story(events, names)}\n" in text or text.count(

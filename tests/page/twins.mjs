@@ -7,7 +7,7 @@ const load = (name) => import(new URL(`${name}.js`, asked.modules).href);
 const [{ fold }, { knowledge, seen, answers }, { chance }, { words, moveOf }, { unpacked }, { placed }] = await Promise.all(
   ["state", "view", "odds", "words", "packed", "moment"].map(load),
 );
-const { tell, tellMove, story } = words(asked.words);
+const { tell, tellMove, tellEnd, story } = words(asked.words);
 
 const said = asked.matches.map((match) =>
   match.games.map((game) => {
@@ -46,4 +46,4 @@ const said = asked.matches.map((match) =>
 
 const sights = [0, 1, 2].map((seat) => knowledge(fold(asked.sights), seat));
 
-process.stdout.write(JSON.stringify({ said, sights, unpacked: unpacked(asked.packed) }));
+process.stdout.write(JSON.stringify({ said, sights, ends: asked.ends.map(tellEnd), unpacked: unpacked(asked.packed) }));

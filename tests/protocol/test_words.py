@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from arena.coup import PRESETS, legal, view
+from arena.coup import PRESETS, Ending, legal, view
 from arena.referee import wire
 from arena.tell import moments, told
-from protocol.words import WORDS, story, tell, tell_move
+from protocol.words import WORDS, story, tell, tell_end, tell_move
 from tests.tell.games import random_game
 
 NAMES = ("Ann", "Bob", "Cy", "Di")
@@ -47,8 +47,15 @@ def test_a_turn_reads_as_a_sentence() -> None:
     assert story(events, NAMES, coins=True) == f"{said} · Ann -3"
 
 
+def test_every_end_of_a_game_has_words() -> None:
+    """Source: the engine's ends, and SPEC's `reason`."""
+    assert list(WORDS["endings"]) == [ending.value for ending in Ending]
+    assert tell_end("turn_limit") == "the turn limit"
+
+
 def test_what_the_table_does_not_know_is_not_told() -> None:
-    """Later versions of the protocol may add events and moves."""
+    """Later versions of the protocol may add events and moves. Why a game ended is told as it came."""
+    assert tell_end("earthquake") == "earthquake"
     assert tell({"event": "earthquake", "seat": 0}, NAMES) == ""
     assert tell_move({"dance": True}, NAMES) == ""
     assert tell_move({}, NAMES) == ""

@@ -26,7 +26,6 @@ const KEYS = [
   [["?"], "this help"],
 ];
 
-const ENDS = { last_standing: "last standing", turn_limit: "a draw at the turn limit", all_forfeit: "all forfeited" };
 const SPEEDS = [
   [2400, "slow"],
   [1200, "normal"],
@@ -358,7 +357,7 @@ class App {
           game: one.game,
           winner: one.winner === null ? null : match.bots[one.seating[one.winner]],
           turns: one.turns,
-          reason: ENDS[one.reason] ?? one.reason,
+          reason: this.words.tellEnd(one.reason),
           current: one === game,
         })),
       ),
@@ -473,7 +472,7 @@ class App {
   spoken(moment, last) {
     if (last) {
       const winner = this.winner(this.game);
-      const reason = ENDS[this.game.reason] ?? this.game.reason;
+      const reason = this.words.tellEnd(this.game.reason);
       return h("strong", { class: "won" }, winner === null ? `A draw: ${reason}` : `\u2068${winner}\u2069 wins: ${reason}`);
     }
     const claim = moment.claims.at(-1);

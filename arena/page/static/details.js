@@ -179,7 +179,7 @@ export function results(rows) {
           "tr",
           { class: row.current ? "now" : "" },
           h("td", {}, h("a", { href: row.href, "aria-current": row.current ? "true" : null }, String(row.game))),
-          h("td", {}, row.winner === null ? h("span", { class: "muted" }, row.reason) : name(row.winner)),
+          h("td", {}, row.winner === null ? h("span", { class: "muted" }, `a draw: ${row.reason}`) : name(row.winner)),
           h("td", { class: "number" }, String(row.turns)),
         ),
       ),

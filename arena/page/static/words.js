@@ -2,7 +2,7 @@
 
 const SEATS = ["seat", "target", "claimant"];
 
-/** Return the tellers of a table (protocol/words.json): `tell`, `tellMove` and `story`; names are by seat. */
+/** Return the tellers of a table (protocol/words.json): `tell`, `tellMove`, `tellEnd` and `story`; names are by seat. */
 export function words(table) {
   const told = (part, keys, fields, names) => {
     const key = keys.find((candidate) => Object.hasOwn(table[part], candidate));
@@ -14,6 +14,8 @@ export function words(table) {
   return {
     tell,
     tellMove: (move, names) => told("moves", moveNames(move), move, names),
+    /** Why a game ended; the reason itself if the table doesn't know it. */
+    tellEnd: (reason) => (Object.hasOwn(table.endings, reason) ? table.endings[reason] : reason),
     /** Several events as one line; movements of coins are left out unless `coins` is true. */
     story(events, names, coins = false) {
       let line = "";
