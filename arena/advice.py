@@ -248,6 +248,10 @@ _EXCEPTION = re.compile(
     re.MULTILINE,
 )
 
+_KIT = re.compile(
+    r"^coup_kit: (.* failed (?:at|in) .*|the bot crashed .*)$", re.MULTILINE
+)  # a kit says at which request its bot failed
+
 
 def _last(pattern: re.Pattern[str], text: str) -> str | None:
     """Return what the last match of a pattern names."""
@@ -292,7 +296,7 @@ def _missing_program(seen: Evidence) -> Words | None:
 def _exception(seen: Evidence) -> Words | None:
     if not seen.ended:
         return None
-    name = _last(_TRACEBACK, seen.last_words) or _last(_EXCEPTION, seen.last_words)
+    name = _last(_TRACEBACK, seen.last_words) or _last(_EXCEPTION, seen.last_words) or _last(_KIT, seen.last_words)
     return None if name is None else {"name": name}
 
 

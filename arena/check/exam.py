@@ -9,7 +9,7 @@ import json
 import math
 import statistics
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -337,7 +337,7 @@ class Examination:
 
     def found(self, outcome: Outcome, detail: str, help: str | None = None, talk: Talk | None = None) -> Step:
         """Return the present step with what was found."""
-        stderr = () if talk is None else talk.stderr()
+        stderr = () if talk is None else _telling(talk.stderr())
         return Step(0, self.step, outcome, detail, stderr=stderr, help=help)
 
     def broken(self, broken: BrokenError, talk: Talk) -> Step:
@@ -355,8 +355,19 @@ class Examination:
         )
         found = advice(seen)
         return Step(
-            0, self.step, Outcome.FAILED, self.game + found.what, broken.sent or None, broken.got, stderr, found.do
+            *(0, self.step, Outcome.FAILED, self.game + found.what),
+            *(broken.sent or None, broken.got, _telling(stderr), found.do),
         )
+
+
+def _telling(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
+    """Return the few lines that are shown: from the last one on in which a kit says what failed, else the last."""
+    told = [place for place, line in enumerate(stderr) if line.startswith(_KIT) and b" failed " in line]
+    return tuple(stderr[told[-1] :][:_SHOWN] if told else stderr[-_SHOWN:])
+
+
+_KIT = b"coup_kit: "
+_SHOWN = 8  # lines of standard error beside a step
 
 
 def _spec(rules: Ruleset, terms: Terms, seats: int | None) -> MatchSpec:

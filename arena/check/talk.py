@@ -122,7 +122,7 @@ class Talk:
         self._look(0)
         return ended
 
-    def stderr(self, lines: int = 8) -> tuple[bytes, ...]:
+    def stderr(self, lines: int = 60) -> tuple[bytes, ...]:
         """Return the last lines of standard error."""
         for _ in range(_READS):
             if self.box.stderr < 0 or not readable(self.box.stderr) or not self.capture.read_from(self.box.stderr):

@@ -139,7 +139,8 @@ def _loaded(named: Sequence[str], sandbox: str) -> "tuple[Bot, ...]":
 
 def _filled(bots: Sequence[str], seats: int | None, persons: int) -> list[str]:
     """Return the bots that play: those that are named, and samples in the seats that are left."""
-    wanted = (seats - persons) if seats is not None else len(bots) or _USUAL - persons
+    enough = len(bots) + persons > 1 and bots
+    wanted = (seats if seats is not None else len(bots) + persons if enough else _USUAL) - persons
     if wanted < len(bots):
         refuse(f"--seats {seats} is too few for {len(bots)} bots{' and you' if persons else ''}: name fewer")
     samples = [f"sample:{name}" for name in itertools.islice(itertools.cycle(SAMPLES), max(0, wanted - len(bots)))]

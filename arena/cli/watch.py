@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     "--seats",
     type=click.IntRange(2, 10),
     metavar="N",
-    help="Players at the table; sample bots fill it up.  [the BOTs; without BOTs 4]",
+    help="Players at the table; sample bots fill it up.  [the BOTs; for one or none 4]",
 )
 @click.option("--rules", metavar="NAME|FILE", help="Preset, or a ruleset in TOML; see arena rules.  [coup]")
 @click.option(

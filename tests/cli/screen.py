@@ -21,6 +21,8 @@ class Screen:
         self.master, line = os.openpty()
         fcntl.ioctl(line, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.before = termios.tcgetattr(line)
+        # The size is the terminal's, whatever size the tests' own process was told.
+        outside = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
         self.process = subprocess.Popen(
             command,
             stdin=line,
@@ -28,7 +30,7 @@ class Screen:
             stderr=line,
             cwd=cwd,
             start_new_session=True,
-            env={**os.environ, "TERM": "xterm", **environment},
+            env={**outside, "TERM": "xterm", **environment},
         )
         self.line = line
         self.text = ""
