@@ -35,7 +35,7 @@ def new(path: Path, language: str) -> None:
     write(
         f"{shown(name)} plays already; {shown(path / starter.file)} is where your ideas go. Next:\n"
         f"  arena check {folder}\n"
-        f"  arena run {folder} sample:honest sample:counter sample:bluffer --games 120 --out {run}\n"
+        f"  arena run {folder} sample:honest sample:counter sample:bluffer --games 240 --out {run}\n"
         f"  arena replay {run} --lost {shlex.quote(name)} --html lost.html"
     )
     if starter.missing:

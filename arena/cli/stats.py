@@ -12,6 +12,8 @@ from arena.cli.out import counted, fail, note, progress, reason, refuse, show, w
 if TYPE_CHECKING:
     from arena.stats import Answer, Fold, Profile
 
+    Counts = tuple[Answer, Fold]
+
 
 @click.command()
 @click.argument("paths", metavar="DIR|RECORD...", nargs=-1, type=click.Path(path_type=Path))
@@ -61,8 +63,9 @@ def stats(
         refuse("--json, --csv and --html are forms of one answer: give one of them")
     if other is not None and bot is None:
         refuse("--with names the bot to compare with: add --bot NAME, the bot that is compared")
-    now = _counted(paths)
-    before = now if compare is None and other is not None else None if compare is None else _counted([compare])
+    pair = (bot, other) if bot is not None and other is not None and compare is None else None
+    now = _counted(paths, pair)
+    before = now if pair is not None else None if compare is None else _counted([compare])
     told = _told(now, before, bot, other)
     if html is not None:
         _write_page(html, told)
@@ -78,12 +81,15 @@ def stats(
         from arena.cli import stats_tables
 
         show(*stats_tables.parts(told, full=bot is not None), widest=stats_tables.WIDEST)
-    left_out = len(now.records.left_out) + (0 if before is None else len(before.records.left_out))
+    left_out = len(now[0].records.left_out) + (0 if before is None else len(before[0].records.left_out))
     sys.exit(1 if left_out else 0)
 
 
-def _counted(paths: Sequence[Path]) -> "Answer":
-    """Return what the records hold; say which can't be read. Exits with 2 where none can."""
+def _counted(paths: Sequence[Path], pair: tuple[str, str] | None = None) -> "Counts":
+    """Return what the records hold, and of a pair of bots what ties them; say which can't be read.
+
+    Exits with 2 where none can.
+    """
     from arena.run import KeptError, records_at
     from arena.stats import Fold, answer
 
@@ -91,7 +97,7 @@ def _counted(paths: Sequence[Path]) -> "Answer":
         files = list({file.resolve(): file for path in paths for file in records_at(path)}.values())
     except (KeptError, OSError) as problem:
         refuse(reason(problem) if isinstance(problem, OSError) else str(problem))
-    fold = Fold()
+    fold = Fold(pair)
     left_out: list[str] = []
 
     def line() -> str:
@@ -108,7 +114,7 @@ def _counted(paths: Sequence[Path]) -> "Answer":
         refuse(f"{left_out[0]}{more}")
     for each in left_out:
         note(f"left out: {each}")
-    return answer(fold, [str(path) for path in paths], left_out)
+    return answer(fold, [str(path) for path in paths], left_out), fold
 
 
 def _add(fold: "Fold", file: Path) -> str | None:
@@ -125,18 +131,20 @@ def _add(fold: "Fold", file: Path) -> str | None:
     return None
 
 
-def _told(now: "Answer", before: "Answer | None", bot: str | None, other: str | None) -> "Answer":
+def _told(counts: "Counts", counts_before: "Counts | None", bot: str | None, other: str | None) -> "Answer":
     """Return the answer with the bots that were asked for. Exits with 2 for one that isn't there."""
     from arena.stats import with_comparison
 
+    now = counts[0]
     bots = now.bots if bot is None else [_named(now, bot)]
-    if before is None:
+    if counts_before is None:
         return now.model_copy(update={"bots": bots})
+    before = counts_before[0]
     names = {each.bot for each in before.bots}
     pairs = [(each, _named(before, other or each.bot)) for each in bots if bot is not None or each.bot in names]
     if not pairs:
         refuse(f"no bot plays in both {_where(now)} and {_where(before)}; name two: --bot NAME --with NAME-BEFORE")
-    return with_comparison(now, before, pairs)
+    return with_comparison(counts, counts_before, pairs)
 
 
 def _write_page(file: Path, told: "Answer") -> None:

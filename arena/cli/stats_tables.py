@@ -8,7 +8,7 @@ from rich.text import Text
 from arena.bots import shown
 from arena.cli.out import Column, counted, table
 from arena.cli.report import span
-from arena.stats import ALL, SECTIONS, Answer, Compared, Difference, Profile, Rate, Records, Took
+from arena.stats import ALL, ONE_MATCH, SECTIONS, Answer, Compared, Difference, Profile, Rate, Records, Took
 
 __all__ = ["WIDEST", "parts"]
 
@@ -32,17 +32,27 @@ def parts(told: Answer, full: bool) -> Iterator[RenderableType]:
             for bot, pair in zip(told.bots, told.comparison.bots, strict=True):
                 yield from _pair(bot, pair)
         yield Text(
-            "* clearly: the interval of the difference leaves out 0; of rates that are the same, 1 in 20 does so, too",
-            "dim",
+            "* clearly: the interval of the difference leaves out 0; of equal rates, about 1 in 20 does so, too", "dim"
         )
+        if (
+            told.of_one_match
+            if full
+            else _without(*(each.won.get(ALL) for pair in zip(told.bots, _before(told), strict=True) for each in pair))
+        ):
+            yield Text(ONE_MATCH, "dim")
         return
     yield head(told.records)
     if full:
         for bot in told.bots:
             yield from _whole(bot, told.records)
+        if told.of_one_match:
+            yield ""
+            yield Text(ONE_MATCH, "dim")
         return
     yield from _short(told)
     yield ""
+    if _without(*(rate for bot in told.bots for rate in _intervals(bot))):
+        yield Text(ONE_MATCH, "dim")
     yield Text("all of one bot: --bot NAME; what a change changed: --compare DIR; all numbers: --json, --csv", "dim")
 
 
@@ -188,19 +198,19 @@ def _pair_name(pair: Compared) -> str:
 
 
 def _both(found: Difference) -> list[str]:
-    low, high = found.difference_95
     return [
         _of(found.before),
         _of(found.now),
         f"{100 * found.difference:+.1f}",
-        f"{100 * low:+.1f} to {100 * high:+.1f}",
+        _NONE
+        if found.difference_95 is None
+        else "{:+.1f} to {:+.1f}".format(*(100 * end for end in found.difference_95)),
         "*" if _clear(found) else "",
     ]
 
 
 def _clear(found: Difference) -> bool:
-    low, high = found.difference_95
-    return low > 0 or high < 0
+    return found.difference_95 is not None and (found.difference_95[0] > 0 or found.difference_95[1] < 0)
 
 
 def _took(now: Profile, pair: Compared) -> Iterator[tuple[str, Took, Took]]:
@@ -226,10 +236,24 @@ def _percent(rate: Rate | None, digits: int = 1) -> str:
 
 
 def _interval(rate: Rate | None) -> str:
-    if rate is None:
+    if rate is None or rate.share_95 is None:
         return _NONE
     low, high = rate.share_95
     return f"{100 * low:.1f}-{100 * high:.1f}"
+
+
+def _before(told: Answer) -> list[Profile]:
+    return [] if told.comparison is None else [pair.before for pair in told.comparison.bots]
+
+
+def _intervals(bot: Profile) -> tuple[Rate | None, ...]:
+    """Return the rates of a bot whose intervals stand in the tables in short."""
+    return bot.won.get(ALL), bot.won_by_left.get("2"), bot.bluffs.get(ALL), bot.called.get(ALL)
+
+
+def _without(*rates: Rate | None) -> bool:
+    """Return whether a rate has no interval."""
+    return any(rate is not None and rate.share_95 is None for rate in rates)
 
 
 def _of(rate: Rate | None) -> str:

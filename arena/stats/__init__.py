@@ -4,6 +4,7 @@ Must not know terminals or files. A fold over `arena.tell.moments`: it holds num
 """
 
 from arena.stats.answer import (
+    ONE_MATCH,
     SECTIONS,
     Answer,
     Compared,
@@ -20,16 +21,17 @@ from arena.stats.answer import (
     to_csv,
     to_line,
 )
-from arena.stats.compare import difference, with_comparison
+from arena.stats.compare import with_comparison
 from arena.stats.fold import ALL, Fold
 from arena.stats.plots import page
-from arena.stats.tally import LEAST_MATCHES, Tally
+from arena.stats.tally import Both, Tally, difference
 
 __all__ = [
     "ALL",
-    "LEAST_MATCHES",
+    "ONE_MATCH",
     "SECTIONS",
     "Answer",
+    "Both",
     "Compared",
     "Difference",
     "Fold",

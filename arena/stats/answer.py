@@ -14,9 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from arena.run import Times
 from arena.stats.fold import ALL, LOSSES, Counted, Fold
-from arena.stats.tally import Tally
+from arena.stats.tally import Both, Interval, Tally, difference
 
 __all__ = [
+    "ONE_MATCH",
     "SECTIONS",
     "Answer",
     "Difference",
@@ -25,6 +26,7 @@ __all__ = [
     "Records",
     "Took",
     "answer",
+    "difference_of",
     "rates_of",
     "schema_text",
     "to_csv",
@@ -33,10 +35,10 @@ __all__ = [
 
 VERSION: Literal[1] = 1
 _DIGITS = 4  # of a share
+_NO_ENDS = ("", "")  # cells of an interval that isn't known
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
-Interval = tuple[float, float]
 
 
 class _Part(BaseModel):
@@ -49,8 +51,9 @@ class Rate(_Part):
     count: float = Field(ge=0, description="whole but for wins: a draw is 1/k of a win for each of k survivors")
     of: Count = Field(description="at least 1: what never came up is left out")
     share: Share
-    share_95: Interval = Field(
-        description="95 % interval (Wilson's); from 10 matches on for as many independent cases as matches vary by"
+    share_95: Interval | None = Field(
+        description="95 % interval (Wilson's, for as many independent cases as matches vary by, with Student's t); "
+        "null where all cases are of one match, which can't tell how matches vary"
     )
 
 
@@ -125,6 +128,8 @@ SECTIONS: dict[str, tuple[str, str]] = {
 }
 """The fields of a profile that hold rates: title, and what each rate is of."""
 
+ONE_MATCH = "no interval: all cases are of one match; how matches vary takes two or more"
+
 
 class Records(_Part):
     """What was counted."""
@@ -147,7 +152,10 @@ class Difference(_Part):
     before: Rate
     now: Rate
     difference: float = Field(description="of the shares, now less before")
-    difference_95: Interval = Field(description="95 % interval (Newcombe's, of the two intervals)")
+    difference_95: Interval | None = Field(
+        description="95 % interval (Newcombe's, of the two intervals; of one run, less what ties them match by match); "
+        "null where either share has none"
+    )
 
 
 class Compared(_Part):
@@ -172,6 +180,12 @@ class Answer(_Part):
     records: Records
     bots: list[Profile] = Field(description="by games won, the best first")
     comparison: Comparison | None = None
+
+    @property
+    def of_one_match(self) -> bool:
+        """Return whether a rate that it shows has no interval."""
+        before = [] if self.comparison is None else [pair.before for pair in self.comparison.bots]
+        return any(rate.share_95 is None for bot in (*self.bots, *before) for _, _, rate in rates_of(bot))
 
 
 def schema_text() -> str:
@@ -226,16 +240,25 @@ def _profile(name: str, counted: Counted) -> Profile:
 
 
 def rate_of(tally: Tally) -> Rate | None:
-    share, interval = tally.share, tally.interval
-    if share is None or interval is None:
+    share = tally.share
+    if share is None:
         return None
-    low, high = interval
     return Rate(
         count=round(tally.count, _DIGITS),
         of=int(tally.of),
         share=min(1.0, round(share, _DIGITS)),
-        share_95=(round(low, _DIGITS), round(high, _DIGITS)),
+        share_95=_rounded(tally.interval),
     )
+
+
+def difference_of(now: tuple[Rate, Tally], before: tuple[Rate, Tally], both: Both | None = None) -> Difference:
+    """Return how a rate differs, from its tallies; `both` is what these have in the same matches."""
+    found, interval = difference(now[1], before[1], both)
+    return Difference(before=before[0], now=now[0], difference=round(found, _DIGITS), difference_95=_rounded(interval))
+
+
+def _rounded(interval: Interval | None) -> Interval | None:
+    return None if interval is None else (round(interval[0], _DIGITS), round(interval[1], _DIGITS))
 
 
 _ORDER: dict[str, tuple[str, ...]] = {
@@ -311,7 +334,8 @@ def to_csv(told: Answer) -> str:
         for pair in told.comparison.bots:
             for section, names in pair.differences.items():
                 for name, each in names.items():
-                    cells = [*_columns(each.now), *_columns(each.before), each.difference, *each.difference_95]
+                    ends_found = each.difference_95 or _NO_ENDS
+                    cells = [*_columns(each.now), *_columns(each.before), each.difference, *ends_found]
                     out.writerow([_cell(pair.bot), _cell(pair.before.bot), section, _cell(name), *cells])
     return text.getvalue().removesuffix("\n")
 
@@ -323,8 +347,8 @@ def rates_of(bot: Profile) -> Iterator[tuple[str, str, Rate]]:
             yield section, name, rate
 
 
-def _columns(rate: Rate) -> tuple[float, ...]:
-    return rate.count, rate.of, rate.share, *rate.share_95
+def _columns(rate: Rate) -> tuple[float | str, ...]:
+    return rate.count, rate.of, rate.share, *(rate.share_95 or _NO_ENDS)
 
 
 def _cell(text: str) -> str:

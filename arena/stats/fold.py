@@ -6,6 +6,7 @@ it claims it, or has it where it claims to lack it.
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from arena.coup import (
@@ -30,7 +31,7 @@ from arena.coup import (
 )
 from arena.referee import GameRecord, Record
 from arena.run import Times
-from arena.stats.tally import Tally
+from arena.stats.tally import Both, Tally
 from arena.tell import Moment, moments
 
 __all__ = ["ALL", "Counted", "Fold"]
@@ -54,9 +55,11 @@ class Counted:
 
 
 class Fold:
-    """The sum over all records so far."""
+    """The sum over all records so far; of a pair of bots, also what their rates have in the same matches."""
 
-    def __init__(self) -> None:
+    def __init__(self, pair: tuple[str, str] | None = None) -> None:
+        self._pair = pair
+        self._ties: dict[tuple[str, str], Both] = defaultdict(Both)
         self.records = 0
         self.games = 0
         self.draws = 0
@@ -75,6 +78,12 @@ class Fold:
         match.mix()
         self._take(match)
 
+    def ties(self, now: str, before: str) -> Mapping[tuple[str, str], Both]:
+        """Return what rates of the pair have in the same matches, by section and name."""
+        if (now, before) != self._pair:
+            raise ValueError(f"Fold(({now!r}, {before!r})) ties these bots, not Fold({self._pair!r})")
+        return self._ties
+
     def _take(self, match: "_Match") -> None:
         header = match.record.header
         self.records += 1
@@ -91,6 +100,12 @@ class Fold:
             counted.games += len(match.record.games)
         for (name, section, what), (count, of) in match.cases.items():
             self.bots[name].tallies[section, what].add(count, int(of))
+        if self._pair is not None:
+            now, before = self._pair
+            for (name, section, what), (count, of) in match.cases.items():
+                other = match.cases.get((before, section, what)) if name == now else None
+                if other is not None:
+                    self._ties[section, what].add((count, int(of)), (other[0], int(other[1])))
         for (name, target, action), number in match.attacks.items():
             self.bots[name].attacks[target][action] += number
         for (name, kind), times in match.times.items():

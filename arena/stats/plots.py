@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from arena.bots import shown
 from arena.page import frame, style
-from arena.stats.answer import SECTIONS, Answer, Compared, Profile, Rate
+from arena.stats.answer import ONE_MATCH, SECTIONS, Answer, Compared, Profile, Rate
 
 __all__ = ["page"]
 
@@ -51,7 +51,9 @@ def _head(told: Answer) -> str:
             f"Half of the games have at most {records.turns.median} turns, 80 % of them {records.turns.p10} to "
             f"{records.turns.p90}."
         )
-    lines.append("A point is a share, the line through it holds the true share in 95 of 100 such runs.")
+    lines.append("A point is a share, the line through it holds the true share in about 95 of 100 such runs.")
+    if told.of_one_match:
+        lines.append(f"{ONE_MATCH}.")
     legend = ""
     if told.comparison is not None:
         before = told.comparison.records
@@ -107,7 +109,7 @@ def _name(section: str, name: str) -> str:
 
 def _end(rates: Sequence[Rate]) -> float:
     """Return where the axis of a section ends, so that small shares can be told apart."""
-    most = max(rate.share_95[1] for rate in rates)
+    most = max(rate.share if rate.share_95 is None else rate.share_95[1] for rate in rates)
     return next((scale for scale in _SCALES if most <= scale), 1.0)
 
 
@@ -144,8 +146,9 @@ def _marks(place: int, row: _Row, end: float) -> str:
     for which, rate, shift in (("before", row.before, 4), ("now", row.now, 0 if row.before is None else -4)):
         if rate is not None:
             y = middle + shift
-            low, high = (_x(edge, end) for edge in rate.share_95)
-            parts.append(f"<line class='range {which}' x1='{low}' x2='{high}' y1='{y}' y2='{y}'/>")
+            if rate.share_95 is not None:
+                low, high = (_x(edge, end) for edge in rate.share_95)
+                parts.append(f"<line class='range {which}' x1='{low}' x2='{high}' y1='{y}' y2='{y}'/>")
             parts.append(f"<circle class='point {which}' cx='{_x(rate.share, end)}' cy='{y}' r='4'/>")
     return "".join(parts) + "\n"
 
@@ -177,8 +180,8 @@ def _table(title: str, plots: Sequence[tuple[str, Sequence[_Row]]]) -> str:
 def _cells(rate: Rate | None) -> str:
     if rate is None:
         return "<td class='number'>-</td>" * 3
-    low, high = rate.share_95
-    texts = (f"{rate.share:.1%}", f"{100 * low:.1f}-{100 * high:.1f}", f"{rate.count:g} of {rate.of}")
+    interval = "-" if rate.share_95 is None else "{:.1f}-{:.1f}".format(*(100 * end for end in rate.share_95))
+    texts = (f"{rate.share:.1%}", interval, f"{rate.count:g} of {rate.of}")
     return "".join(f"<td class='number'>{text}</td>" for text in texts)
 
 

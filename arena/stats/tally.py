@@ -2,14 +2,28 @@
 
 Cases of one match are alike: the same bots meet, with what they have learned of each other. So the interval is Wilson's
 (1927) for as many independent cases as the variance between matches is of (Taylor linearization, as for a ratio from
-clusters), never for more than there are. With few matches, that variance isn't known: cases count as independent.
+clusters), with the quantile of Student's t that the number of matches allows. It is never narrower than Wilson's of
+independent cases. One match says nothing of how matches vary: it has no interval.
 """
 
 from dataclasses import dataclass
 from math import sqrt
 
+Interval = tuple[float, float]
+
 _Z = 1.959964  # of a normal variable: 95 % lie within
-LEAST_MATCHES = 10  # from which the variance between matches says something
+_T = (12.706205, 4.302653, 3.182446, 2.776445, 2.570582, 2.446912, 2.364624, 2.306004, 2.262157)  # of Student's t
+
+
+def quantile(freedom: float) -> float:
+    """Return what 95 % of Student's t lie within; degrees of freedom are rounded down, to 1 at least."""
+    whole = max(1, int(freedom + 1e-9))
+    if whole <= len(_T):
+        return _T[whole - 1]
+    first = (_Z**3 + _Z) / 4  # Cornish and Fisher's expansion: right to 3 digits from here on
+    second = (5 * _Z**5 + 16 * _Z**3 + 3 * _Z) / 96
+    third = (3 * _Z**7 + 19 * _Z**5 + 17 * _Z**3 - 15 * _Z) / 384
+    return _Z + first / whole + second / whole**2 + third / whole**3
 
 
 @dataclass(slots=True)
@@ -38,21 +52,91 @@ class Tally:
         return self.count / self.of if self.of else None
 
     @property
-    def interval(self) -> tuple[float, float] | None:
-        """Return the 95 % interval of the share; None without a case."""
-        share = self.share
-        if share is None:
-            return None
-        cases = self.of / self._alike(share)
-        ratio = _Z * _Z / cases
+    def interval(self) -> Interval | None:
+        """Return the 95 % interval of the share; None where fewer than two matches have a case."""
+        return None if self.matches < 2 else self.within(quantile(self.matches - 1))
+
+    def within(self, times: float) -> Interval:
+        """Return the interval of so many standard errors about the share of two matches or more."""
+        share = self.count / self.of
+        ratio = max(_Z * _Z / self.of, times * times * self._alike() / self.of)
         centre = (share + ratio / 2) / (1 + ratio)
-        half = sqrt(ratio * share * (1 - share) + ratio * ratio / 4) / (1 + ratio)
+        half = sqrt(max(0.0, ratio * share * (1 - share)) + ratio * ratio / 4) / (1 + ratio)
         return max(0.0, centre - half), min(1.0, centre + half)
 
-    def _alike(self, share: float) -> float:
-        """Return how many cases tell as much as one that is independent; at least 1."""
-        if self.matches < LEAST_MATCHES or not 0 < share < 1:
-            return 1.0
-        squares = self._counts - 2 * share * self._mixed + share * share * self._ofs
-        between = squares * self.matches / (self.matches - 1) / self.of
-        return max(1.0, between / (share * (1 - share)))
+    @property
+    def squares(self) -> float:
+        """Return the sum of what matches differ by from the share, squared: (count - share * of)²."""
+        share = self.count / self.of
+        return max(0.0, self._counts - 2 * share * self._mixed + share * share * self._ofs)
+
+    @property
+    def variance(self) -> float:
+        """Return the variance of the share, from two matches or more."""
+        return self.squares * self.matches / (self.matches - 1) / self.of**2
+
+    def _alike(self) -> float:
+        """Return how many cases tell as much as one that is independent; 1 where all are so, or none."""
+        share = self.count / self.of
+        return self.variance * self.of / (share * (1 - share)) if 0 < share < 1 else 1.0
+
+
+@dataclass(slots=True)
+class Both:
+    """What two tallies have in the same matches: one bot wins what the other loses, so their shares are tied."""
+
+    matches: int = 0
+    _counts: float = 0.0  # sums over the matches: count * count, count * of, of * count, of * of
+    _count_of: float = 0.0
+    _of_count: float = 0.0
+    _ofs: float = 0.0
+
+    def add(self, now: tuple[float, int], before: tuple[float, int]) -> None:
+        """Add what one match gave to both: counts and numbers of cases."""
+        self.matches += 1
+        self._counts += now[0] * before[0]
+        self._count_of += now[0] * before[1]
+        self._of_count += now[1] * before[0]
+        self._ofs += now[1] * before[1]
+
+    def correlation(self, now: Tally, before: Tally) -> float:
+        """Return how the two shares go together, -1 to 1, by what matches differ by from each."""
+        first, second = now.count / now.of, before.count / before.of
+        root = sqrt(now.squares * before.squares)
+        if root == 0:
+            return 0.0
+        product = self._counts - second * self._count_of - first * self._of_count + first * second * self._ofs
+        return min(1.0, max(-1.0, product / root))
+
+
+def difference(now: Tally, before: Tally, both: Both | None = None) -> tuple[float, Interval | None]:
+    """Return the difference of two shares, and its 95 % interval where each is from two matches or more.
+
+    The interval is Newcombe's (1998, method 10), which takes what each interval leaves open; degrees of freedom are
+    Welch's. `both` is what the two have in the same matches, None where they are of other matches.
+    """
+    first, second = now.count / now.of, before.count / before.of
+    if min(now.matches, before.matches) < 2:
+        return first - second, None
+    freedom, tied = _welch(now, before), 0.0
+    if both is not None and both.matches:
+        freedom = min(freedom, now.matches + before.matches - both.matches - 1)
+        tied = both.correlation(now, before)
+    times = quantile(freedom)
+    (low, high), (low_before, high_before) = now.within(times), before.within(times)
+    least = 0.0 if not tied else times * _tied(sqrt(now.variance), sqrt(before.variance), tied)
+    below = max(least, _tied(first - low, high_before - second, tied))
+    above = max(least, _tied(high - first, second - low_before, tied))
+    return first - second, (max(-1.0, first - second - below), min(1.0, first - second + above))
+
+
+def _tied(now: float, before: float, correlation: float) -> float:
+    return sqrt(max(0.0, now * now + before * before - 2 * correlation * now * before))
+
+
+def _welch(now: Tally, before: Tally) -> float:
+    """Return the degrees of freedom of a difference of two means whose variances differ."""
+    first, second = now.variance, before.variance
+    if not first + second:
+        return min(now.matches, before.matches) - 1
+    return (first + second) ** 2 / (first**2 / (now.matches - 1) + second**2 / (before.matches - 1))

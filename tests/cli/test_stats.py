@@ -57,6 +57,18 @@ def test_two_runs_are_compared(kept: Place) -> None:
     assert "bot1, before: bot2: " in other.out
 
 
+def test_one_match_has_no_interval_and_no_star_and_says_why(kept: Place) -> None:
+    """Cases of one match are alike: they can't tell how matches vary. More of them can."""
+    one, why = "new/records/000000.jsonl", "no interval: all cases are of one match"
+    assert kept.call("stats", "new", "--json").json["bots"][0]["won"]["all"]["share_95"] is not None
+    for more in ([], ["--bot", "bot1"], ["--compare", "old"], ["--bot", "bot1", "--compare", "old"]):
+        ran = kept.call("stats", one, *more)
+        assert (ran.code, why in ran.out) == (0, True)
+        assert not any(line.endswith(" *") and "differ" not in line for line in ran.out.splitlines())
+    assert why in kept.call("stats", "new", "--compare", one).out
+    assert kept.call("stats", one, "--json").json["bots"][0]["won"]["all"]["share_95"] is None
+
+
 def test_json_is_what_its_schema_says(kept: Place) -> None:
     """One object; all its fields, and no others."""
     schema = kept.call("stats", "--json-schema").json
@@ -78,12 +90,9 @@ def test_csv_has_a_line_for_each_rate(kept: Place) -> None:
     assert len(rows) == sum(len(bot[section]) for bot in found["bots"] for section in SECTIONS)
     for row in rows:
         rate = bots[row["bot"]][row["section"]][row["name"]]
-        assert [float(row[column]) for column in ("count", "of", "share", "share_low", "share_high")] == [
-            rate["count"],
-            rate["of"],
-            rate["share"],
-            *rate["share_95"],
-        ]
+        cells = [row[column] for column in ("count", "of", "share", "share_low", "share_high")]
+        wanted = [rate["count"], rate["of"], rate["share"], *(rate["share_95"] or ())]
+        assert [float(cell) for cell in cells if cell] == wanted
     differences = list(csv.DictReader(io.StringIO(kept.call("stats", "new", "--compare", "old", "--csv").out)))
     assert {row["before"] for row in differences} == {"bot0", "bot1", "bot2", "bot3"}
 

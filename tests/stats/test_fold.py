@@ -8,7 +8,7 @@ import pytest
 
 from arena.coup import CHALLENGE, COUP, FORFEIT, PASS, PRESETS, Act, Action, Block, Move, View
 from arena.referee import Fault
-from arena.stats import ALL, Answer, Fold, Profile, Rate, Tally, answer, difference, rate_of, rates_of, with_comparison
+from arena.stats import ALL, Answer, Fold, Profile, answer, rates_of, with_comparison
 from arena.tell import told
 from tests.tell.games import played, random_game
 
@@ -98,7 +98,8 @@ def test_numbers_add_up_in_every_game(name: str, seats: int) -> None:
         )
         assert set(each.won_by_seat) == {each.bot.removeprefix("bot")}
     for section, _, rate in (rates for each in found.bots for rates in rates_of(each)):
-        assert rate.share_95[0] <= rate.share <= rate.share_95[1], section
+        low, high = rate.share_95 or (0, 1)
+        assert low <= rate.share <= high, section
     acted = sum(
         event["event"] == "action"
         for record in records
@@ -144,25 +145,37 @@ def test_a_forfeit_is_no_answer_and_costs_the_cards_that_were_left() -> None:
 
 def test_a_bot_beside_itself_differs_in_nothing() -> None:
     """And the interval of each difference, which Newcombe's method makes of both intervals, holds 0."""
-    found = of(*(random_game(COUP, 4, seed) for seed in range(4)))
-    both = with_comparison(found, found, [(each, each) for each in found.bots])
+    now, before = folded(20), folded(20)
+    found = answer(now, [], [])
+    both = with_comparison((found, now), (found, before), [(each, each) for each in found.bots])
     assert both.comparison
     for pair in both.comparison.bots:
         for each in (each for names in pair.differences.values() for each in names.values()):
+            low, high = each.difference_95 or (0, 0)
             assert each.difference == 0
-            assert each.difference_95[0] <= 0 <= each.difference_95[1]
+            assert low <= 0 <= high
 
 
-def test_a_difference_has_newcombes_interval() -> None:
-    """Newcombe 1998, table II, (a), method 10: 56 of 70 and 48 of 80 differ by .0524 to .3339."""
-    found = difference(rate(56, 70), rate(48, 80))
-    assert found.difference == pytest.approx(0.2, abs=1e-4)
-    assert found.difference_95 == pytest.approx((0.0524, 0.3339), abs=2e-4)
+def folded(games: int, pair: tuple[str, str] | None = None) -> Fold:
+    fold = Fold(pair)
+    for seed in range(games):
+        fold.add(random_game(COUP, 2, seed))
+    return fold
 
 
-def rate(count: int, of: int) -> Rate:
-    tally = Tally()
-    tally.add(count, of)
-    found = rate_of(tally)
-    assert found is not None
-    return found
+def test_two_bots_of_the_same_matches_differ_by_what_ties_them() -> None:
+    """Of two seats one wins what the other loses: the interval is wider by about the root of 2."""
+    fold = folded(20, ("bot0", "bot1"))
+    apart = folded(20)
+    found = answer(fold, [], [])
+    pair = bot(found, "bot0"), bot(found, "bot1")
+    together = with_comparison((found, fold), (found, fold), [pair])
+    independent = with_comparison((found, fold), (found, apart), [pair])
+    widths = []
+    for each in (together, independent):
+        assert each.comparison
+        low, high = each.comparison.bots[0].differences["won"][ALL].difference_95 or (0, 0)
+        widths.append(high - low)
+    assert widths[0] > 1.3 * widths[1]
+    with pytest.raises(ValueError, match="ties these bots"):
+        with_comparison((found, apart), (found, apart), [pair])

@@ -16,18 +16,22 @@ from tests.tell.games import random_game
 HOSTILE = "</svg><script>alert(1)</script>\x1b[31m\u202e'&amp;"
 
 
-def told(first: int = 0, bots: tuple[str, ...] = ("honest", "mybot", HOSTILE, "turtle")) -> Answer:
+def counted(first: int = 0, bots: tuple[str, ...] = ("honest", "mybot", HOSTILE, "turtle")) -> tuple[Answer, Fold]:
     fold = Fold()
     for seed in range(first, first + 4):
         record = random_game(COUP, 4, seed)
         fold.add(replace(record, header=replace(record.header, bots=bots)))
-    return answer(fold, ["runs/new"], [])
+    return answer(fold, ["runs/new"], []), fold
+
+
+def told() -> Answer:
+    return counted()[0]
 
 
 def one() -> Answer:
     """Return a bot beside an earlier version of itself."""
-    now, before = told(), told(10)
-    pair = [next(bot for bot in found.bots if bot.bot == "mybot") for found in (now, before)]
+    now, before = counted(), counted(10)
+    pair = [next(bot for bot in found.bots if bot.bot == "mybot") for found, _ in (now, before)]
     return with_comparison(now, before, [(pair[0], pair[1])])
 
 
@@ -49,7 +53,7 @@ def test_a_comparison_has_two_points_a_row_and_a_legend() -> None:
     assert found.comparison
     both = sum(len(names) for names in found.comparison.bots[0].differences.values())
     text = page(found, "title")
-    assert len(re.findall(r"<line class='range before'", text)) == both
+    assert len(re.findall(r"<circle class='point before' cx='\d+\.", text)) == both
     assert text.count("class='legend'") == 1
 
 
@@ -79,7 +83,10 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(
 
 
 def test_a_page_of_another_game_holds_its_actions() -> None:
-    """Names come from the records."""
+    """Names come from the records; one match has points without a line, and the page says why."""
     fold = Fold()
     fold.add(random_game(PRESETS["reformation-inquisitor"], 4, 2))
-    assert ">convert" in page(answer(fold, ["x"], []), "title")
+    text = page(answer(fold, ["x"], []), "title")
+    assert ">convert" in text
+    assert "<line class='range" not in text
+    assert "all cases are of one match" in text

@@ -1,21 +1,41 @@
 """Intervals of shares. Source: Wilson (1927); Newcombe (1998), whose example of differences is a textbook's."""
 
+from random import Random
+
 import pytest
 
-from arena.stats import LEAST_MATCHES, Tally
+from arena.stats import Both, Tally, difference
+from arena.stats.tally import quantile
 
 
-def test_a_few_cases_have_wilsons_interval() -> None:
-    """30 of 100 is a textbook's example: .2189 to .3958."""
+def by_case(count: int, of: int) -> Tally:
+    """Return a tally of independent cases: each a match of its own."""
     tally = Tally()
-    tally.add(30, 100)
+    for place in range(of):
+        tally.add(place < count, 1)
+    return tally
+
+
+def test_independent_cases_have_wilsons_interval() -> None:
+    """30 of 100 is a textbook's example: .2189 to .3958; Student's t for 100 matches makes it a little wider."""
+    tally = by_case(30, 100)
     assert tally.share == pytest.approx(0.3)
-    assert tally.interval == pytest.approx((0.2189, 0.3958), abs=1e-4)
+    assert tally.interval == pytest.approx((0.2189, 0.3958), abs=3e-3)
 
 
-def test_without_a_case_there_is_neither_share_nor_interval() -> None:
-    """Nothing is shown there."""
+def test_students_t_is_a_tables() -> None:
+    """Source: any table of t, two-sided 5 %."""
+    for freedom, value in ((1, 12.7062), (2, 4.3027), (4.9, 2.7764), (10, 2.2281), (20, 2.0860), (1000, 1.9623)):
+        assert quantile(freedom) == pytest.approx(value, abs=3e-4)
+
+
+def test_without_a_case_there_is_neither_share_nor_interval_and_in_one_match_no_interval() -> None:
+    """One match doesn't tell how matches vary."""
     assert (Tally().share, Tally().interval) == (None, None)
+    one, other = Tally(), by_case(0, 50)
+    one.add(80, 80)
+    assert (one.share, one.interval) == (1, None)
+    assert difference(one, other) == (1, None)
 
 
 def test_cases_of_a_match_that_are_all_alike_tell_as_much_as_one() -> None:
@@ -29,9 +49,67 @@ def test_cases_of_a_match_that_are_all_alike_tell_as_much_as_one() -> None:
 
 
 def test_cases_that_vary_less_than_chance_would_have_them_count_as_independent() -> None:
-    """An interval is never narrower than Wilson's: 50 of 100."""
-    even, plain = Tally(), Tally()
-    for _ in range(LEAST_MATCHES):
+    """An interval is never narrower than Wilson's: 50 of 100, .4038 to .5962."""
+    even = Tally()
+    for _ in range(10):
         even.add(5, 10)
-    plain.add(5 * LEAST_MATCHES, 10 * LEAST_MATCHES)
-    assert even.interval == plain.interval
+    assert even.interval == pytest.approx((0.4038, 0.5962), abs=1e-4)
+
+
+def clustered(random: Random, matches: int) -> Tally:
+    """Return matches of 80 cases, each with a share of its own about a half, alike by .05."""
+    tally = Tally()
+    for _ in range(matches):
+        share = random.betavariate(9.5, 9.5)
+        tally.add(sum(random.random() < share for _ in range(80)), 80)
+    return tally
+
+
+@pytest.mark.parametrize("matches", [3, 5, 9])
+def test_a_few_matches_of_like_cases_have_intervals_that_hold_and_few_false_differences(matches: int) -> None:
+    """Expected 95 % and 5 % or less; as if cases were independent it is 63 % and 39 %."""
+    random = Random(matches)
+    held = stars = 0
+    for _ in range(200):
+        one, other = clustered(random, matches), clustered(random, matches)
+        held += one.interval is not None and one.interval[0] <= 0.5 <= one.interval[1]
+        _, found = difference(one, other)
+        stars += found is None or found[0] > 0 or found[1] < 0
+    assert held >= 0.9 * 200
+    assert stars <= 0.1 * 200
+
+
+def test_a_difference_has_newcombes_interval() -> None:
+    """Newcombe 1998, table II, (a), method 10: 56 of 70 and 48 of 80 differ by .0524 to .3339."""
+    found, interval = difference(by_case(56, 70), by_case(48, 80))
+    assert found == pytest.approx(0.2)
+    assert interval == pytest.approx((0.0524, 0.3339), abs=4e-3)
+
+
+def test_what_one_wins_the_other_loses_makes_a_difference_less_sure() -> None:
+    """Two equal bots of the same games: 5 % or less differ clearly, where 15 % would as if they were independent."""
+    random = Random(1)
+    stars = 0
+    for _ in range(300):
+        one, other, both = Tally(), Tally(), Both()
+        for _ in range(20):
+            won = sum(random.random() < 0.5 for _ in range(12))
+            one.add(won, 12)
+            other.add(12 - won, 12)
+            both.add((won, 12), (12 - won, 12))
+        _, found = difference(one, other, both)
+        stars += found is None or found[0] > 0 or found[1] < 0
+    assert stars <= 0.08 * 300
+
+
+def test_what_goes_together_match_by_match_cancels() -> None:
+    """Two rates that differ by .1 in every match, whatever the match is like: the difference is clear."""
+    one, other, both = Tally(), Tally(), Both()
+    for match in range(10):
+        one.add(10 * match + 10, 100)
+        other.add(10 * match, 100)
+        both.add((10 * match + 10, 100), (10 * match, 100))
+    assert difference(one, other)[1] == pytest.approx((-0.19, 0.36), abs=0.05)
+    found, interval = difference(one, other, both)
+    assert found == pytest.approx(0.1)
+    assert interval == pytest.approx((0.1, 0.1), abs=0.05)
