@@ -24,7 +24,7 @@ from arena.stats.answer import (
 from arena.stats.compare import with_comparison
 from arena.stats.fold import ALL, Fold
 from arena.stats.plots import page
-from arena.stats.tally import Both, Tally, difference
+from arena.stats.tally import Both, Tally, difference, quantile
 
 __all__ = [
     "ALL",
@@ -44,6 +44,7 @@ __all__ = [
     "answer",
     "difference",
     "page",
+    "quantile",
     "rate_of",
     "rates_of",
     "schema_text",

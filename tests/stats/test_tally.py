@@ -4,8 +4,7 @@ from random import Random
 
 import pytest
 
-from arena.stats import Both, Tally, difference
-from arena.stats.tally import quantile
+from arena.stats import Both, Tally, difference, quantile
 
 
 def by_case(count: int, of: int) -> Tally:
