@@ -1,5 +1,6 @@
 """The command `arena replay`: recorded games in words."""
 
+import os
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -48,7 +49,7 @@ def replay(path: Path, html: Path | None, plain: bool, since: int | None, **chos
                 refuse(
                     "--from and --seat are for the terminal: the page shows all turns, and any seat by a choice on it"
                 )
-            _write_page(html, path, found)
+            _write_page(html, path, found, chosen["lost"])
             return
         tellings = [Telling(record, game, place_of(record, game, chosen["seat"])) for record, game, _ in found]
         if not plain and can_step():
@@ -69,7 +70,13 @@ def _chosen(
     seen: set[str] = set()
     try:
         for file in records_at(path):
-            record = record_at(file)
+            try:
+                record = record_at(file)
+            except KeptError as problem:
+                if not path.is_dir():
+                    raise
+                note(f"left out: {problem}")
+                continue
             header = record.header
             seen.update(header.bots)
             if match not in (None, header.match) or (lost is not None and lost not in header.bots):
@@ -111,14 +118,22 @@ def tell(telling: "Telling", since: int) -> None:
             write(folded(f"{turn.turn:>4}  {turn.words}", columns))
             for fault in turn.faults:
                 write(folded(f"      ! {telling.names[fault.seat]}: {fault.words}, {fault.played}", columns))
-            write(click.style(folded(f"      {telling.table(turn.state)}", columns), dim=True))
+            write(click.style(folded(f"      {telling.table(turn.state)}", columns), dim=_styled() or None))
     for stray in telling.strays:
         write(folded(f"      ! {stray}", columns))
     write(f"{telling.ending}\n")
 
 
-def _write_page(file: Path, source: Path, found: "Sequence[tuple[Record, GameRecord, Path]]") -> None:
-    """Write the games as a page. Exits with 2 for too many games, with 1 where the file can't be written."""
+def _styled() -> bool:
+    """Whether the terminal may be sent styles; where standard output is none, click takes them out."""
+    return "NO_COLOR" not in os.environ and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def _write_page(file: Path, source: Path, found: "Sequence[tuple[Record, GameRecord, Path]]", bot: str | None) -> None:
+    """Write the games as a page, and name the link to what a bot knew in the first.
+
+    Exits with 2 for too many games, with 1 where the file can't be written.
+    """
     from arena.page import page
     from arena.run import logs_of
     from arena.tell import told
@@ -139,3 +154,7 @@ def _write_page(file: Path, source: Path, found: "Sequence[tuple[Record, GameRec
     except OSError as problem:
         fail(f"{reason(problem)}; name another file")
     note(f"{counted(len(found), 'game')} in {file}: open it in a browser. It shows all cards")
+    if bot is not None:
+        record, game, _ = found[0]
+        seat = game.seating.index(record.header.bots.index(bot))
+        note(f"what {bot} knew: {file}#match={record.header.match}&game={game.game}&seat={seat}")

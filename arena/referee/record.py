@@ -192,6 +192,8 @@ def _checksum(lines: Sequence[dict[str, Any]]) -> str:
 
 def read(text: str) -> Record:
     """Return the record in a text that `write` made. Raises RecordError for one that is cut off, changed or foreign."""
+    if not text:
+        raise RecordError("this is no record: it is empty")
     if not text.endswith("\n"):
         raise RecordError("the record is cut off: its last line has no end")
     lines = []

@@ -33,7 +33,9 @@ def record_at(file: Path) -> Record:
         return read(file.read_text(encoding="utf-8"))
     except OSError as problem:
         raise KeptError(f"{file}: {problem.strerror}; name a run's folder or a record file") from None
-    except (RecordError, RecursionError, UnicodeDecodeError) as problem:
+    except UnicodeDecodeError:
+        raise KeptError(f"{file}: this is no record: it isn't text") from None
+    except (RecordError, RecursionError) as problem:
         raise KeptError(f"{file}: {problem}") from None
 
 

@@ -111,3 +111,25 @@ def test_a_page_is_one_file_and_says_that_it_shows_all_cards(kept: Path, tmp_pat
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert replay(kept, "--html", tmp_path / "no" / "page.html").exit_code == 1
     assert replay(kept, "--html", page, "--seat", "0").exit_code == 2
+
+
+def test_a_folders_record_that_cannot_be_read_is_left_out(kept: Path) -> None:
+    """The others are told, and it is named."""
+    (kept / "records" / "000001.jsonl").write_bytes(b"\x89PNG\r\n")
+    (kept / "records" / "000002.jsonl").write_bytes(b"")
+    done = replay(kept)
+    assert done.exit_code == 0
+    assert "left out" in done.stderr
+    assert "it isn't text" in done.stderr
+    assert "it is empty" in done.stderr
+    assert done.stdout.startswith("match 0, game 0")
+
+
+def test_the_page_of_lost_games_has_a_link_to_what_the_bot_knew(kept: Path, tmp_path: Path) -> None:
+    """A page opens with all cards; who wonders why a bot lost wants its eyes."""
+    winner = replay(kept).stdout.splitlines()[-2].split()[0]
+    loser = next(name for name in ("bot0", "bot1") if name != winner)
+    done = replay(kept, "--lost", loser, "--html", tmp_path / "lost.html")
+    assert f"what {loser} knew: {tmp_path / 'lost.html'}#match=0&game=0&seat={loser[-1]}" in done.stderr.replace(
+        "\n", ""
+    )

@@ -306,7 +306,7 @@ def broken(edit: Callable[[Lines], Lines]) -> Callable[[], str]:
 
 
 UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
-    "nothing": ("", "cut off"),
+    "nothing": ("", "it is empty"),
     "a newline": ("\n", "line 1 is not a JSON object"),
     "text": ("hello\n", "line 1 is not a JSON object"),
     "a list": ("[]\n", "line 1 is not a JSON object"),
