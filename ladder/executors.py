@@ -240,6 +240,7 @@ def _serve(descriptor: int, owner: int, cores: str) -> None:
         with contextlib.suppress(OSError):  # a core that was taken away since: then run where the kernel likes
             os.sched_setaffinity(0, [int(core) for core in cores.split(",")])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, lambda *_: None)  # a closed terminal tells the owner, who ends the workers
     _leave_on_sigterm()
     _die_with(owner)
     pipe = Connection(descriptor)

@@ -76,8 +76,10 @@ class Keys:
         return self._known.popleft()
 
     def forget(self) -> None:
-        """Forget what was typed and not read yet."""
+        """Forget what was typed and not read yet, and that the screen must be drawn again: that was done just now."""
         self._known.clear()
+        if select.select([self._signalled], [], [], 0)[0]:
+            os.read(self._signalled, 65536)
         with suppress(termios.error):
             termios.tcflush(self._terminal, termios.TCIFLUSH)
 
@@ -138,9 +140,9 @@ def keys(terminal: int | None = None) -> Iterator[Keys | None]:
     def stop(number: int, frame: FrameType | None) -> None:
         read.restore()
         signal.signal(signal.SIGTSTP, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGTSTP)  # goes on from here after SIGCONT, or at once where no shell can send one
+        os.kill(os.getpid(), signal.SIGTSTP)  # goes on from here after SIGCONT, or at once where no shell can stop it
         signal.signal(signal.SIGTSTP, stop)
-        go_on(number, frame)
+        go_on(number, frame)  # SIGCONT's handler has done so, unless it wasn't stopped
 
     def go_on(number: int, frame: FrameType | None) -> None:
         read.grab()

@@ -1,7 +1,6 @@
 """The command `arena play`: a person sits at the table."""
 
 import shlex
-import signal
 import sys
 from collections import Counter
 from pathlib import Path
@@ -10,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena.cli import options
+from arena.cli.ending import end_like_ctrl_c
 from arena.cli.keys import keys
 from arena.cli.out import fail, note, reason, refuse
 from arena.cli.person import Screen
 from arena.cli.seated import CLOCK, PLACE, seated
 
 if TYPE_CHECKING:
-    from arena.play import Happening, Option, Sitting
+    from arena.play import Happening, Option, Row, Sitting
     from arena.referee import GameRecord
 
 HELP = """\
@@ -54,14 +54,15 @@ def play(bots: tuple[str, ...], name: str, **given: Any) -> None:
     called is told after the match. What was played is kept: arena replay shows it, with all cards.
     """
     name = _checked(name)
-    for number in (signal.SIGTERM, signal.SIGHUP):  # a polite kill ends like Ctrl-C, and so does a closed terminal
-        signal.signal(number, signal.default_int_handler)
+    end_like_ctrl_c()
     with keys() as read:
         screen = Screen(read)
         with seated(given, bots, persons=1) as table:
             names = [*(bot.name for bot in table.bots), name]
             if name in names[:-1]:
                 refuse(f"a bot is called {name!r}: name yourself by --name")
+            if any(other.casefold() == "you" for other in names[:-1]):
+                refuse('a bot is called "you", as you are on the screen: name it by other=PATH')
             problem = _sit(screen, table, names, given)
     if problem is not None:
         fail(f"the match is void: {problem}")
@@ -84,16 +85,19 @@ def _sit(screen: Screen, table: Any, names: list[str], given: dict[str, Any]) ->
     timings = (*[table.terms.timing] * len(table.bots), Timing(limit_ms=UNTIMED_MS, bank_ms=0))
     spec = table.spec(given["games"], names, timings, given["open_names"])
     interrupted = False
-    with Sitting(spec, len(table.bots), table.start) as sitting:
-        host = _Host(screen, sitting)
-        try:
-            host.play()
-        except KeyboardInterrupt:
-            interrupted = True
-            host.end()
-    _keep(sitting, table.folder)
-    if not screen.gone:
-        host.tell_after(table.folder)
+    sitting = Sitting(spec, len(table.bots), table.start)
+    host = _Host(screen, sitting)
+    try:
+        with sitting:
+            try:
+                host.play()
+            except KeyboardInterrupt:
+                interrupted = True
+                host.end()
+    finally:  # also where the end wasn't waited for
+        _keep(sitting, table.folder)
+        if not screen.gone:
+            host.tell_after(table.folder)
     if interrupted:
         sys.exit(130)
     return host.problem
@@ -122,9 +126,10 @@ class _Host:
         self._left = False
         self._playing = False  # a game goes on
         self._ended: GameRecord | None = None  # a game that is over, until it is looked back on
-        self._waiting: tuple[int, ...] = ()  # the bots that are waited for, until that is said
+        self._waiting: tuple[int, ...] = ()  # the bots that were asked last
+        self._said_waiting = False
         self._said_help = False
-        self._table: list[str] = []  # as it was last shown
+        self._table: list[Row] = []  # as it was last shown
         self.problem: str | None = None
 
     def play(self) -> None:
@@ -132,7 +137,7 @@ class _Host:
         from arena.play import Ended
 
         while True:
-            happened = self._sitting.next(_PATIENCE_S if self._waiting else None)
+            happened = self._sitting.next(_PATIENCE_S if self._waiting and not self._said_waiting else None)
             if happened is None:
                 self._say_waiting()
             elif isinstance(happened, Ended):
@@ -143,12 +148,25 @@ class _Host:
 
     def end(self) -> None:
         """Leave at once: let the others play the game to its end, unless that is interrupted too."""
-        self._leave()
         try:
+            self._leave()
             self.play()
         except KeyboardInterrupt:
-            self._screen.say("The game isn't kept. A bot that is being waited for may take its time to the end.")
-            self._sitting.give_up()
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """End without the game that is being played; if that takes long, say for whom and what ends it at once."""
+        from arena.play import Ended, Waiting
+
+        self._sitting.give_up()
+        self._screen.say("The game isn't kept." if self._playing else "")
+        happened = self._sitting.next(_PATIENCE_S)
+        while happened is not None and not isinstance(happened, Ended):
+            if isinstance(happened, Waiting):
+                self._take(happened)
+            happened = self._sitting.next(_PATIENCE_S)
+        if happened is None:
+            self._screen.say(f"… waiting for {self._asked()}; Ctrl-C again leaves at once", dim=True)
 
     def _take(self, happened: "Happening") -> None:
         """Act on what happened."""
@@ -157,6 +175,7 @@ class _Host:
         match happened:
             case Waiting(bots):
                 self._waiting = tuple(bot for bot in bots if bot != self._sitting.person)
+                self._said_waiting = False
             case Line(message):
                 self._take_line(message)
             case GameOver(game):
@@ -187,10 +206,12 @@ class _Host:
     def _say_waiting(self) -> None:
         """Say once whom the table waits for; of several, who has answered already isn't known here."""
         self._screen.say(f"… waiting for {self._asked()}", dim=True)
-        self._waiting = ()
+        self._said_waiting = True
 
     def _asked(self) -> str:
         handles = [self._handles[bot] for bot in self._waiting]
+        if not handles:
+            return "the bots to end"
         return handles[0] if len(handles) == 1 else f"the table: {', '.join(handles)} are asked"
 
     def _say_faults(self, game: "GameRecord") -> None:
@@ -222,7 +243,7 @@ class _Host:
         if news or table != self._table:
             screen.say()
             for line in table:
-                screen.say(line, bold=line[2:5] == "you")
+                screen.say(line.text, bold=line.own)
             self._table = table
         screen.say()
         screen.say(sight.question(), bold=True)
@@ -272,7 +293,7 @@ class _Host:
         names = self._sight.names
         known: dict[str, int] = {}
         for place, (index, seat) in enumerate(option.choices, 1):
-            name = "nobody" if seat is None else names[seat]
+            name = "yourself" if seat is None else names[seat]
             known[str(place)] = index
             if len(name) == 1:
                 known[name.lower()] = index

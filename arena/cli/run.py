@@ -3,7 +3,6 @@
 import errno
 import os
 import shlex
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena.cli import options
+from arena.cli.ending import end_like_ctrl_c
 from arena.cli.new_run import Asked, begin
 from arena.cli.out import Ended, error, fail, note, progress, reason, refuse, show, write
 
@@ -89,7 +89,7 @@ def run(
 
     if as_json and as_csv:
         refuse("--json and --csv are two forms of one answer: give one of them")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends like Ctrl-C
+    end_like_ctrl_c()
     with _told_in_json() if as_json else nullcontext(), _one_line_errors():
         config, folder = begin(Asked.of(bots, given)) if resume is None else _resumed(resume)
         this = Run(config, folder)

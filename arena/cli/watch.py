@@ -5,12 +5,12 @@ and one may step back.
 """
 
 import shlex
-import signal
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from arena.cli import options
+from arena.cli.ending import end_like_ctrl_c
 from arena.cli.out import counted, fail, note, reason, refuse
 from arena.cli.replay import place_of, tell
 from arena.cli.seated import CLOCK, PLACE, seated
@@ -49,7 +49,7 @@ def watch(bots: tuple[str, ...], speed: float, seat: str | None, **given: Any) -
     from arena.cli.unfold import Telling
     from arena.referee import RecordError
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends like Ctrl-C
+    end_like_ctrl_c()
     with seated(given, bots, persons=0) as table:
         _check_seat(seat, [bot.name for bot in table.bots])
         record = _played(table, given)

@@ -7,7 +7,7 @@ Must not know terminals, keys or click, and prints nothing.
 from arena.play.keep import keep
 from arena.play.menu import Option, menu
 from arena.play.person import Person
-from arena.play.sight import Sight
+from arena.play.sight import Row, Sight
 from arena.play.sitting import Ended, GameOver, Happening, Line, Sitting, Waiting
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Line",
     "Option",
     "Person",
+    "Row",
     "Sight",
     "Sitting",
     "Waiting",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from arena.referee import Record, write
 from ladder.store import Logs
+from ladder.store import write as write_whole
 
 __all__ = ["keep"]
 
@@ -24,5 +25,5 @@ def keep(folder: Path, record: Record, logs: Sequence[tuple[int, int, bytes]]) -
         if data:
             kept.add(header.match, header.bots[bot], process, data)
     file = folder / "records" / f"{header.match:06d}.jsonl"
-    file.write_text(write(record), encoding="utf-8")
+    write_whole(file, write(record))
     return file

@@ -6,19 +6,28 @@ happened is told in the words that the whole arena uses, in the second person wh
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from arena.play.menu import Option, menu
 from arena.play.person import Message
 from protocol.kits.coup_kit import Bot, Game, Player
 from protocol.words import story, tell
 
-__all__ = ["YOU", "Sight"]
+__all__ = ["YOU", "Row", "Sight"]
 
 YOU = "you"
 HIDDEN = "??"
 
 _IRREGULAR = {"is": "are", "has": "have", "can't": "can't", "launches": "launch", "and": "and"}
 _CAUSES = {"coup": "the coup", "assassinate": "the assassination", "challenge": "the lost challenge"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the table; `own`: it is the person's."""
+
+    text: str
+    own: bool = False
 
 
 class _Follower(Bot):
@@ -93,19 +102,20 @@ class Sight:
 
     # --- the table
 
-    def table(self, columns: int) -> list[str]:
+    def table(self, columns: int) -> list[Row]:
         """Return a line for each player: coins, cards, what is face up in brackets, and claims where there is room."""
         game, names = self.game, self.names
         wide = max(map(len, names))
-        lines = []
+        rows = []
         for player, name in zip(game.players, names, strict=True):
+            own = player.seat == game.seat
             mark = ">" if player.seat == game.actor and player.alive else " "
             line = f"{mark} {name.ljust(wide)}  {self._has(player)}"
-            claims = f"   claimed {_listed(player.claims)}" if name != YOU and player.alive and player.claims else ""
-            lines.append(line + claims if len(line + claims) <= columns else line)
+            claims = f"   claimed {_listed(player.claims)}" if not own and player.alive and player.claims else ""
+            rows.append(Row(line + claims if len(line + claims) <= columns else line, own))
         if game.rules.get("reformation"):
-            lines.append(f"  {'reserve'.ljust(wide)}  {game.state.get('reserve', 0)}")
-        return lines
+            rows.append(Row(f"  {'reserve'.ljust(wide)}  {game.state.get('reserve', 0)}"))
+        return rows
 
     def _has(self, player: Player) -> str:
         mine = player.seat == self.game.request["you"]["seat"]
@@ -216,7 +226,7 @@ def second_person(text: str) -> str:
 
 def _sentence(text: str) -> str:
     """Return a text that begins with a capital if it begins with the person."""
-    return text[0].upper() + text[1:] if text.startswith(YOU) else text
+    return text[0].upper() + text[1:] if re.match(r"your?(?![^\s,:])", text) else text
 
 
 def _the(role: str) -> str:

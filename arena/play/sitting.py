@@ -55,6 +55,8 @@ class Ended:
     problem: str | None
 
 
+_ABANDONED_S = 0.5  # for the referee to see that its boxes are closed
+
 Happening = Line | Waiting | GameOver | Ended
 
 
@@ -71,6 +73,8 @@ class Sitting(Watch):
         self.games: list[GameRecord] = []
         self.logs: tuple[tuple[int, int, bytes], ...] = ()
         self._launch = launch
+        self._boxes: list[Box] = []  # of the bots
+        self._abandoned = False
         self._happened: SimpleQueue[Happening] = SimpleQueue()
         self._wants: SimpleQueue[bool] = SimpleQueue()
         self._given_up = False
@@ -84,8 +88,11 @@ class Sitting(Watch):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Close it."""
-        self.close()
+        """Close it; who is interrupted doesn't wait."""
+        if isinstance(error, KeyboardInterrupt):
+            self._abandon()
+        else:
+            self.close()
 
     @property
     def record(self) -> Record:
@@ -121,10 +128,25 @@ class Sitting(Watch):
         self.leave()
 
     def close(self) -> None:
-        """End the match at its next step, and wait for that: as long as a bot may take for an answer."""
+        """End the match at its next step, and wait for that: as long as a bot may take for an answer.
+
+        An interrupt ends the wait, and the bots.
+        """
         self.give_up()
-        self._thread.join()
+        try:
+            self._thread.join()
+        except KeyboardInterrupt:
+            self._abandon()
+            raise
         self._self.close()
+
+    def _abandon(self) -> None:
+        """End the bots' processes under the referee's hands, which can't be waited for."""
+        self._abandoned = True
+        self.give_up()
+        for box in self._boxes:
+            box.close()
+        self._thread.join(_ABANDONED_S)
 
     # --- the referee's thread
 
@@ -136,6 +158,8 @@ class Sitting(Watch):
 
     def game_over(self, game: GameRecord) -> bool:
         """Keep a game, and wait until the next one is wanted."""
+        if self._given_up:  # it isn't kept: it may have ended because its bots were ended
+            return False
         self.games.append(game)
         self._happened.put(GameOver(game))
         if self._left or len(self.games) == len(self.spec.seatings):
@@ -151,8 +175,15 @@ class Sitting(Watch):
             problem = str(error)
         except _GivenUpError:
             problem = None
+        except Exception:
+            if not self._abandoned:  # else its boxes were closed while it used them
+                raise
         finally:
             self._happened.put(Ended(problem))
 
     def _start(self, bot: int) -> Box:
-        return self._self.start() if bot == self.person else self._launch(bot)
+        if bot == self.person:
+            return self._self.start()
+        box = self._launch(bot)
+        self._boxes.append(box)
+        return box

@@ -4,6 +4,7 @@ from ladder.store.exchange import FEW, KeptExchange, first_few
 from ladder.store.folder import FolderError, RunFolder
 from ladder.store.logs import Logs
 from ladder.store.store import PlayedMatch, Spent, Store, VoidMatch
+from ladder.store.write import write
 
 __all__ = [
     "FEW",
@@ -16,4 +17,5 @@ __all__ = [
     "Store",
     "VoidMatch",
     "first_few",
+    "write",
 ]

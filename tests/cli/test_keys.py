@@ -131,6 +131,15 @@ def test_a_new_size_is_told_at_once(terminal: Terminal) -> None:
         assert read(0) is None
 
 
+def test_who_forgets_what_was_typed_forgets_that_the_screen_had_to_be_drawn(terminal: Terminal) -> None:
+    """A question that was shown after Ctrl-Z isn't shown once more."""
+    with keys(terminal.line) as read:
+        assert read is not None
+        os.kill(os.getpid(), signal.SIGCONT)
+        read.forget()
+        assert read(0) is None
+
+
 def test_signals_are_handled_as_before_afterwards(terminal: Terminal) -> None:
     numbers = (signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
     before = [signal.getsignal(number) for number in numbers]

@@ -116,6 +116,7 @@ def test_lines_fit_forty_columns_and_ascii(tmp_path: Path) -> None:
         (["--rules", "duel", "--seats", "3"], "to two players"),
         (["nothing.py"], "nothing.py"),
         (["--name", "honest", "sample:honest"], "a bot is called 'honest'"),
+        (["You=sample:honest"], 'a bot is called "you", as you are on the screen: name it by other=PATH'),
         (["--out", "."], "exists; name another --out"),
     ],
 )
@@ -161,6 +162,44 @@ def test_a_polite_kill_leaves_no_process_and_a_whole_record(tmp_path: Path) -> N
         process.terminate()
         assert b"kept in game" in process.stdout.read()
     assert process.returncode == 130
+    assert len(record(tmp_path).games) == 1
+    assert left(tmp_path) == []
+
+
+def test_who_does_not_wait_for_a_bot_that_hangs_leaves_at_once_and_keeps_the_games_before(tmp_path: Path) -> None:
+    """At the third Ctrl-C; the second says whom it waits for. The bot's process doesn't outlive the command."""
+    hangs = tmp_path / "hangs.py"
+    hangs.write_text(
+        "import sys, json, time\n"
+        "for line in sys.stdin:\n"
+        "    message = json.loads(line)\n"
+        "    if message['type'] == 'hello': print(json.dumps({'type': 'hello'}), flush=True)\n"
+        "    while message.get('game') == 1: time.sleep(1)\n"
+        "    if message['type'] == 'request':\n"
+        "        print(json.dumps({'id': message['id'], 'choice': 0}), flush=True)\n"
+    )
+    command = [*COMMAND, str(hangs), "--games", "2", "--limit-ms", "60000"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(b"1\n\n" * 500)
+        process.stdin.flush()
+
+        said = b""
+        for expected in (b"Game 2 of 2.*waiting for", b"You leave", b"Ctrl-C again leaves at once"):
+            while not re.search(expected, said, re.DOTALL):
+                got = os.read(process.stdout.fileno(), 65536)
+                assert got, said
+                said += got
+            process.send_signal(signal.SIGINT)
+        rest = process.stdout.read()
+        assert b"Traceback" not in process.stderr.read()
+    assert process.returncode == 130
+    assert re.search(rb"The game isn't kept\.\n... waiting for [AB]; Ctrl-C again", said)
+    assert b"kept in game" in rest
     assert len(record(tmp_path).games) == 1
     assert left(tmp_path) == []
 

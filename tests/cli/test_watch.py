@@ -1,5 +1,6 @@
 """`arena watch`: a game of bots in lines where it is piped, and step by step on a terminal."""
 
+import signal
 import subprocess
 import sys
 import termios
@@ -9,6 +10,7 @@ import pytest
 
 from arena.referee import read, verify
 from tests.cli.screen import Screen
+from tests.place import Place
 
 SAMPLES = Path(__file__).parents[2] / "sample_bots"
 COMMAND = [sys.executable, "-m", "arena.cli", "watch", "--sandbox", "process", "--out", "game"]
@@ -67,6 +69,17 @@ def test_a_bot_that_fails_is_shown_with_its_fault(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "! bad: illegal_move" in done.stdout
     assert "bad forfeits" in done.stdout
+
+
+def test_a_terminal_that_is_closed_ends_it_and_leaves_nothing(place: Place) -> None:
+    """A bot that doesn't say hello holds it up."""
+    sign = place.folder / "started"
+    silent = place.bot("silent.py", f"import sys\nopen({str(sign)!r}, 'w').close()\nsys.stdin.read()\n")
+    process = place.start(*COMMAND[3:6], silent, place.bot("other.py"), "--start-ms", 600_000)
+    place.wait(sign.exists, process=process)
+    process.send_signal(signal.SIGHUP)
+    assert place.end(process).code == 130
+    place.demand_nothing_left()
 
 
 @pytest.mark.parametrize(

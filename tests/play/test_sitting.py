@@ -74,7 +74,9 @@ class Table:
             self.sitting.answer(answer)
         if happening.message["type"] == "request":
             sight = self.sight
-            self.screens.append("\n".join([*sight.news(), *sight.table(80), sight.question(), *sight.hint(40)]))
+            self.screens.append(
+                "\n".join([*sight.news(), *(row.text for row in sight.table(80)), sight.question(), *sight.hint(40)])
+            )
             choice = choose(sight)
             if choice is None:
                 self.sitting.leave()
@@ -149,6 +151,18 @@ def test_the_screen_shows_the_persons_cards_and_nobody_elses() -> None:
     first = next(line.message for line in table.happened if isinstance(line, Line) and "you" in line.message)
     assert f"you   2 coins {' '.join(first['you']['cards'])}" in table.screens[0]
     assert table.screens[0].count("2 coins ?? ??") == 3
+
+
+def test_the_persons_row_is_marked_by_its_seat_and_not_by_a_name() -> None:
+    marked = []
+
+    def choose(sight: Sight) -> int:
+        marked.append([row.text.split()[0].strip(">") or row.text.split()[1] for row in sight.table(80) if row.own])
+        return at_random(1)(sight)
+
+    Table(PRESETS["reformation"], 3, choose)
+    assert marked
+    assert all(own == ["you"] for own in marked)
 
 
 def test_what_happened_is_told_once_and_in_the_second_person() -> None:

@@ -226,7 +226,7 @@ def test_json_is_printed_when_a_run_is_asked_to_stop(place: Place) -> None:
     assert ran.json["matches"] == complete(out)
 
 
-@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=["Ctrl-C", "SIGTERM", "SIGHUP"])
 def test_a_run_can_be_stopped_while_it_greets(place: Place, asked: signal.Signals) -> None:
     """A bot that doesn't say hello holds it up for --start-ms; nothing is left, no folder either."""
     sign = place.folder / "started"
