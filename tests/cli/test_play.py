@@ -82,6 +82,12 @@ def test_a_scripted_person_plays_a_whole_match(tmp_path: Path) -> None:
     assert re.search(r"opportunist won \d, honest won \d, bluffer won \d, Ann won \d", done.stdout)
 
 
+def test_to_change_ones_own_side_is_to_choose_yourself(tmp_path: Path) -> None:
+    done = piped(tmp_path, "1\nv\n1\n\n" * 5, "--rules", "reformation", "--seats", "3", "--seed", "1")
+    assert re.search(r"\n 1 +yourself\n 2 ", done.stdout)
+    assert "nobody" not in done.stdout
+
+
 def test_the_end_of_input_leaves_and_what_was_played_is_kept(tmp_path: Path) -> None:
     done = piped(tmp_path, "1\n", str(SAMPLES / "honest.py"), str(SAMPLES / "turtle.py"))
     assert done.returncode == 0, done.stderr
