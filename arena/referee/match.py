@@ -473,9 +473,7 @@ class _Game:
         """Record a fault at the present decision; `used` is the move that was played instead."""
         got = None if wrong.line is None else show(wrong.line, _GOT_SHOWN)
         step = len(self.record.words)
-        fault = Fault(player.bot, wrong.code, step, got, used, wrong.detail)
-        self.record.faults.append(fault)
-        self.match.watch.faulted(fault)
+        self.record.faults.append(Fault(player.bot, wrong.code, step, got, used, wrong.detail))
         if wrong.code == "start_failed":
             self.match.keep(player, wrong.code, player.refused)
         else:

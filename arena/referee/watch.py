@@ -1,11 +1,10 @@
-"""Who looks on while a match is played: a person wants to know whom the table waits for, and what a bot did wrong.
+"""Who looks on while a match is played: a person wants to know whom the table waits for, and what a game ended with.
 
 What is told here is no seat's: nothing of it may reach a bot.
 """
 
 from collections.abc import Sequence
 
-from arena.referee.faults import Fault
 from arena.referee.record import GameRecord
 
 
@@ -14,9 +13,6 @@ class Watch:
 
     def asked(self, bots: Sequence[int]) -> None:
         """See that these bots, by their indices, are being waited for from now on."""
-
-    def faulted(self, fault: Fault) -> None:
-        """See a fault at a decision."""
 
     def game_over(self, game: GameRecord) -> bool:
         """See a game that has ended; tell whether the next one, if there is one, is wanted."""

@@ -84,7 +84,7 @@ from arena.coup import (
     seat_counts,
     view,
 )
-from arena.referee import UNTIMED_MS, Fault, GameRecord, MatchSpec, Record, Terms, Timing, Watch, play_match, wire
+from arena.referee import UNTIMED_MS, GameRecord, MatchSpec, Record, Terms, Timing, Watch, play_match, wire
 from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script
 from tests.unseen import disguised, known, redealt, target_of
 
@@ -826,19 +826,15 @@ def test_a_bots_own_times_change_no_byte_of_anothers_lines() -> None:
 
 
 def test_who_looks_on_changes_no_byte_of_anybodys_lines() -> None:
-    """It is told of every fault, and nobody else is. It ends a match after a whole game."""
+    """It is told whom the table waits for, and nobody else is. It ends a match after a whole game."""
 
     class Looks(Watch):
         def __init__(self) -> None:
-            self.faults: list[Fault] = []
             self.asks: list[Sequence[int]] = []
             self.games: list[GameRecord] = []
 
         def asked(self, bots: Sequence[int]) -> None:
             self.asks.append(bots)
-
-        def faulted(self, fault: Fault) -> None:
-            self.faults.append(fault)
 
         def game_over(self, game: GameRecord) -> bool:
             self.games.append(game)
@@ -851,7 +847,6 @@ def test_who_looks_on_changes_no_byte_of_anybodys_lines() -> None:
         assert list(map(without_clock, after[:-1])) == list(map(without_clock, before[:cut]))
     assert watched.record.games == tuple(watch.games)
     assert len(watch.games) == 2
-    assert watch.faults == [fault for game in watch.games for fault in game.faults]
     assert watch.asks[0] == [0, 1, 2]
     assert sum(map(len, watch.asks[1:])) == sum(len(game.words) for game in watch.games)
 
