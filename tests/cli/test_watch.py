@@ -87,7 +87,7 @@ def test_a_terminal_that_is_closed_ends_it_and_leaves_nothing(place: Place) -> N
     [
         (["--seat", "4"], "--seat 4: the seats are 0 to 3, or a bot's name"),
         (["--seat", "nobody"], "--seat nobody"),
-        (["sample:honest"], "2 to 10"),
+        (["sample:honest", "--seats", "12"], "--seats"),
         (["sample:nobody", "sample:honest"], "is no sample bot"),
         (["--speed", "0"], "--speed"),
     ],
@@ -98,3 +98,11 @@ def test_what_cannot_be_watched_is_refused(tmp_path: Path, more: list[str], said
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "game").exists()
+
+
+def test_samples_fill_the_table_of_one_bot(tmp_path: Path) -> None:
+    """What a newcomer types first, arena watch mybot, shows a game."""
+    done = piped(tmp_path, "sample:turtle")
+    assert done.returncode == 0
+    assert "also at the table: sample:" in done.stderr
+    assert "4 seats" in done.stdout
