@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -83,6 +84,12 @@ def limit_files(most: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
+# Ctrl-C may come while a file is being opened, which then nobody closes but the collector.
+HALF_OPEN = re.compile(
+    r"^Exception ignored in: <_io\..*\n(?:Traceback .*\n(?:  .*\n)+)?ResourceWarning: unclosed .*\n", re.M
+)
+
+
 class Place:
     """A user's folder; `tmp` is where the command and the bots leave temporary files."""
 
@@ -130,6 +137,8 @@ class Place:
     def end(self, process: "subprocess.Popen[str]") -> Ran:
         """Wait for the end of a command that was started."""
         out, err = process.communicate(timeout=LIMIT_S)
+        if process.returncode == 130:
+            err = HALF_OPEN.sub("", err)
         ours = [line for line in err.splitlines() if not line.startswith("  | ")]  # the others are a bot's stderr
         assert not any("Traceback" in line for line in ours), err
         return Ran(process.returncode, out, err)

@@ -15,7 +15,8 @@ from tests.place import Place
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-PACKAGES = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+FOLDERS = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]
+PACKAGES = [folder for folder in FOLDERS if (ROOT / folder / "__init__.py").is_file()]
 
 
 def numbers(version: str) -> tuple[int, ...]:
@@ -39,6 +40,7 @@ def test_the_command_says_its_version_and_the_protocols(place: Place) -> None:
 
 def test_every_package_is_typed() -> None:
     """The marker of PEP 561."""
+    assert PACKAGES == ["arena", "ladder", "protocol"]
     assert [package for package in PACKAGES if not (ROOT / package / "py.typed").is_file()] == []
 
 

@@ -450,7 +450,7 @@ def without_end(text: str) -> str:
 RECORDS: dict[str, tuple[Callable[[str], str], str]] = {
     "cut off in a line": (cut, "cut off"),
     "cut off after a line": (without_end, "cut off"),
-    "empty": (lambda text: "", "cut off"),
+    "empty": (lambda text: "", "it is empty"),
     "from another version": (lambda text: text.replace('"record":4', '"record":2'), "version 2"),
     "changed": (lambda text: text.replace('"turns":', '"turns":1', 1), "was changed"),
     "something else": (lambda text: '{"match":0,"game":0}\n', "this is no record"),
