@@ -53,6 +53,7 @@ DATABASES = itertools.count()
 
 # A shell starts what runs in the background with Ctrl-C ignored, and so would be all that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it
 
 RUNNING = pytest.StashKey[pytest.Item]()
 
