@@ -42,9 +42,10 @@ class App {
     this.speed = SPEEDS[1][0];
     this.folded = new Map(); // moments by game
     this.build();
-    window.addEventListener("hashchange", () => this.follow());
+    // The event's address, since `note` may have written over the window's by now.
+    window.addEventListener("hashchange", (event) => this.follow(new URL(event.newURL).hash));
     document.addEventListener("keydown", (event) => this.key(event));
-    this.follow();
+    this.follow(location.hash);
   }
 
   get match() {
@@ -166,9 +167,9 @@ class App {
 
   // ---- where to
 
-  /** Go to the moment that the page's address names; what it doesn't name, or there isn't, is left or is the first. */
-  follow() {
-    const asked = parsed(location.hash);
+  /** Go to the moment that a link's part after "#" names; what it doesn't name, or there isn't, is left or is the first. */
+  follow(hash) {
+    const asked = parsed(hash);
     const match = Math.max(0, asked.match === null ? 0 : this.matches.findIndex((one) => one.match === asked.match));
     const game = Math.max(0, asked.game === null ? 0 : this.matches[match].games.findIndex((one) => one.game === asked.game));
     const seats = this.matches[match].games[game].seating.length;
