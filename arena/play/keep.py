@@ -10,15 +10,16 @@ from ladder.store import write as write_whole
 __all__ = ["keep"]
 
 
-def keep(folder: Path, record: Record, logs: Sequence[tuple[int, int, bytes]]) -> Path:
-    """Write a record, and logs of (bot, process, bytes), into a new folder; return the record's file.
+def keep(folder: Path, record: Record, logs: Sequence[tuple[int, int, bytes]] = ()) -> Path:
+    """Write a record, and logs of (bot, process, bytes), into a folder; return the record's file.
 
-    The folder is for its owner alone: a record tells all cards. Raises OSError.
+    A record that has grown by a game replaces the one before, whole. The folder is made where it isn't, for its owner
+    alone: a record tells all cards. Raises OSError.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    folder.mkdir(mode=0o700)
-    (folder / "records").mkdir()
-    (folder / "logs").mkdir()
+    folder.mkdir(mode=0o700, exist_ok=True)
+    (folder / "records").mkdir(exist_ok=True)
+    (folder / "logs").mkdir(exist_ok=True)
     header = record.header
     kept = Logs(folder / "logs")
     for bot, process, data in logs:

@@ -172,6 +172,23 @@ def test_a_polite_kill_leaves_no_process_and_a_whole_record(tmp_path: Path) -> N
     assert left(tmp_path) == []
 
 
+def test_a_kill_loses_no_game_that_has_ended(tmp_path: Path) -> None:
+    """The person has been asked whether the next game may begin; nothing of the command runs after that."""
+    command = [*COMMAND, "--seats", "2", "--games", "2"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"1\n" * 500)
+        process.stdin.flush()
+        said = b""
+        while b"the next game; q: leave" not in said:
+            got = os.read(process.stdout.fileno(), 65536)
+            assert got, said
+            said += got
+        process.kill()
+    assert len(record(tmp_path).games) == 1
+
+
 def test_who_does_not_wait_for_a_bot_that_hangs_leaves_at_once_and_keeps_the_games_before(tmp_path: Path) -> None:
     """At the third Ctrl-C; the second says whom it waits for. The bot's process doesn't outlive the command."""
     hangs = tmp_path / "hangs.py"

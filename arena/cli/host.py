@@ -1,0 +1,304 @@
+"""The host of a person at the table: says what happens, asks what the person does, and hands the answers on."""
+
+import shlex
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arena.cli.out import note
+from arena.cli.person import Screen
+
+if TYPE_CHECKING:
+    from arena.play import Happening, Option, Row, Sitting
+    from arena.referee import GameRecord
+
+HELP = """\
+Choose by the number or the letter before a move; where it asks for a player, likewise.
+enter  pass, where you may
+h      hint: how likely the others hold each role
+l      log: all that happened in this game
+?      this help
+q      leave; also Ctrl-C and Ctrl-D
+A move marked "bluff" claims a role that you don't hold. There is no clock for you."""
+
+_PATIENCE_S = 1.0  # until it is said whom the table waits for
+
+
+class Host:
+    """Tells a person what happens, and the match what the person answers; `keep` is called after each game."""
+
+    def __init__(self, screen: Screen, sitting: "Sitting", keep: Callable[[], None]) -> None:
+        from arena.play import Sight
+
+        self._screen = screen
+        self._sitting = sitting
+        self._keep = keep
+        self._sight: Sight = Sight()
+        self._handles = sitting.spec.handles
+        self._left = False
+        self._playing = False  # a game goes on
+        self._ended: GameRecord | None = None  # a game that is over, until it is looked back on
+        self._waiting: tuple[int, ...] = ()  # the bots that were asked last
+        self._said_waiting = False
+        self._said_help = False
+        self._table: list[Row] = []  # as it was last shown
+        self.problem: str | None = None
+
+    def play(self) -> None:
+        """Play to the end of the match, or until the person leaves."""
+        from arena.play import Ended
+
+        while True:
+            happened = self._sitting.next(_PATIENCE_S if self._waiting and not self._said_waiting else None)
+            if happened is None:
+                self._say_waiting()
+            elif isinstance(happened, Ended):
+                self.problem = happened.problem
+                return
+            else:
+                self._take(happened)
+
+    def end(self) -> None:
+        """Leave at once: let the others play the game to its end, unless that is interrupted too."""
+        try:
+            self._leave()
+            self.play()
+        except KeyboardInterrupt:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """End without the game that is being played; if that takes long, say for whom and what ends it at once."""
+        from arena.play import Ended, Waiting
+
+        self._sitting.give_up()
+        self._screen.say("The game isn't kept." if self._playing else "")
+        happened = self._sitting.next(_PATIENCE_S)
+        while happened is not None and not isinstance(happened, Ended):
+            if isinstance(happened, Waiting):
+                self._take(happened)
+            happened = self._sitting.next(_PATIENCE_S)
+        if happened is None:
+            self._screen.say(f"… waiting for {self._asked()}; Ctrl-C again leaves at once", dim=True)
+
+    def _take(self, happened: "Happening") -> None:
+        """Act on what happened."""
+        from arena.play import GameOver, Line, Waiting
+
+        match happened:
+            case Waiting(bots):
+                self._waiting = tuple(bot for bot in bots if bot != self._sitting.person)
+                self._said_waiting = False
+            case Line(message):
+                self._take_line(message)
+            case GameOver(game):
+                self._keep()
+                self._waiting = ()
+                self._ended = game
+                if self._left or not self._playing:
+                    self._look_back()
+
+    def _take_line(self, message: dict[str, Any]) -> None:
+        answer = self._sight.take(message)
+        if answer is not None:
+            self._sitting.answer(answer)
+        elif message["type"] == "game_start":
+            self._playing = True
+            self._screen.say()
+            self._screen.say(self._sight.start(len(self._sitting.spec.seatings)), bold=True)
+        elif message["type"] == "request" and not self._left:
+            self._ask()
+        elif message["type"] == "game_over":
+            self._playing = False
+            self._say_news()
+            self._screen.say()
+            self._screen.say(self._sight.end(), bold=True)
+            self._look_back()
+
+    # --- what is said
+
+    def _say_waiting(self) -> None:
+        """Say once whom the table waits for; of several, who has answered already isn't known here."""
+        self._screen.say(f"… waiting for {self._asked()}", dim=True)
+        self._said_waiting = True
+
+    def _asked(self) -> str:
+        handles = [self._handles[bot] for bot in self._waiting]
+        if not handles:
+            return "the bots to end"
+        return handles[0] if len(handles) == 1 else f"the table: {', '.join(handles)} are asked"
+
+    def _say_faults(self, game: "GameRecord") -> None:
+        """Say what bots did wrong in a game that is over: before, it would tell what they hold."""
+        from arena.referee import FAULTS
+
+        counts: Counter[tuple[int, str]] = Counter()
+        for fault in game.faults:
+            if fault.bot != self._sitting.person and not FAULTS[fault.code].follows:
+                counts[fault.bot, fault.code] += fault.count
+        for (bot, code), count in counts.items():
+            times = f" ({count} times)" if count > 1 else ""
+            rule = FAULTS[code]
+            self._screen.say(f"! {self._handles[bot]}: {code}{times}: {rule.message}; {rule.help}", dim=True)
+
+    def _say_news(self) -> bool:
+        """Tell what happened since; tell whether anything did."""
+        news = self._sight.news()
+        if news:
+            self._screen.say()
+        for line in news:
+            self._screen.say(line)
+        return bool(news)
+
+    def _say_request(self) -> "list[Option]":
+        screen, sight = self._screen, self._sight
+        news = self._say_news()
+        table = sight.table(screen.columns)
+        if news or table != self._table:
+            screen.say()
+            for line in table:
+                screen.say(line.text, bold=line.own)
+            self._table = table
+        screen.say()
+        screen.say(sight.question(), bold=True)
+        options = sight.options()
+        for option in options:
+            bluff = "  (bluff)" if option.bluff else ""
+            screen.say(f"{option.number:>2} {option.letter or ' '}  {option.text}{bluff}")
+        return options
+
+    # --- what is asked
+
+    def _ask(self) -> None:
+        """Ask the person for the answer to the open request."""
+        options = self._say_request()
+        if not self._said_help:
+            self._said_help = True
+            self._screen.say("h hint, l log, ? help, q leave", dim=True)
+        while True:
+            option = self._chosen(options)
+            if option is None:
+                return
+            choice = option.choices[0][0] if len(option.choices) == 1 else self._targeted(option)
+            if choice is not None:
+                self._sitting.answer(self._sight.answer(choice))
+                return
+            if self._left:
+                return
+
+    def _chosen(self, options: "list[Option]") -> "Option | None":
+        """Return what the person chooses; None if it leaves."""
+        while True:
+            self._screen.prompt("> ")
+            token = self._screen.token()
+            for option in options:
+                if token and token in (option.number, option.letter):
+                    self._screen.echo(option.text)
+                    return option
+            if token == "enter" and "pass" in self._sight.game.legal[0]:
+                self._screen.echo(options[0].text)
+                return options[0]
+            self._screen.echo("")
+            if not self._asked_else(token, f"1 to {len(options)}, or a letter"):
+                return None
+
+    def _targeted(self, option: "Option") -> int | None:
+        """Return the move at the player whom the person chooses; None if it takes the move back, or leaves."""
+        names = self._sight.names
+        known: dict[str, int] = {}
+        for place, (index, seat) in enumerate(option.choices, 1):
+            name = "yourself" if seat is None else names[seat]
+            known[str(place)] = index
+            if len(name) == 1:
+                known[name.lower()] = index
+            self._screen.say(f"{place:>2} {name.lower() if len(name) == 1 else ' '}  {name}")
+        while True:
+            self._screen.prompt("whom? > ")
+            token = self._screen.token()
+            if token.lower() in known:
+                self._screen.echo(token.upper())
+                return known[token.lower()]
+            self._screen.echo("")
+            if token in ("escape", "backspace", "enter", "back"):
+                return None
+            if not self._asked_else(token, f"1 to {len(option.choices)}, or Esc for another move"):
+                return None
+
+    def _asked_else(self, token: str, expected: str) -> bool:
+        """Do what a token asks for that is no move; tell whether the person stays."""
+        screen, sight = self._screen, self._sight
+        match token:
+            case "h":
+                for line in sight.hint(screen.columns):
+                    screen.say(line)
+            case "l":
+                for line in sight.told:
+                    screen.say(line)
+            case "?":
+                screen.say(HELP)
+            case "q" if not self._is_sure():
+                pass
+            case "q" | "eof":
+                self._leave()
+                return False
+            case "again":
+                self._table = []
+                self._say_request()
+            case "":
+                pass
+            case _:
+                screen.say(f"{token}? Type {expected}; ? for help.")
+        return True
+
+    def _is_sure(self) -> bool:
+        """Tell whether the person wants to leave a game that goes on."""
+        self._screen.prompt("Leave, and lose this game? y/n > ")
+        token = self._screen.token()
+        self._screen.echo(token if token in ("y", "n") else "")
+        return token in ("y", "q", "eof")
+
+    def _leave(self) -> None:
+        if not self._left:
+            self._left = True
+            self._sitting.leave()
+            self._screen.say()
+            self._screen.say("You leave. The others play the game to its end." if self._playing else "You leave.")
+
+    def _look_back(self) -> None:
+        """Tell what is told after a game, once it is over for the referee and for the person."""
+        if self._ended is not None:
+            self._say_faults(self._ended)
+            self._ended = None
+            self._between()
+
+    def _between(self) -> None:
+        """After a game, wait until the person wants the next one."""
+        if self._left or len(self._sitting.games) == len(self._sitting.spec.seatings):
+            return
+        while True:
+            self._screen.prompt("Enter: the next game; q: leave > ")
+            token = self._screen.token()
+            self._screen.echo("")
+            if token in ("enter", "space", "n"):
+                self._sitting.go_on()
+                return
+            if token in ("q", "eof"):
+                self._leave()
+                return
+            self._asked_else(token, "Enter or q")
+
+    def tell_after(self, folder: Path) -> None:
+        """Tell who was who, who won how often, and where all that is kept."""
+        sitting, screen = self._sitting, self._screen
+        screen.say()
+        if not sitting.spec.terms.open_names:
+            others = sorted((handle, bot) for bot, handle in enumerate(self._handles) if bot != sitting.person)
+            screen.say("; ".join(f"{handle} was {sitting.spec.bots[bot]}" for handle, bot in others))
+        if not sitting.games:
+            note("no game was played to its end: nothing is kept")
+            return
+        if len(sitting.games) > 1:
+            winners = [None if game.winner is None else game.seating[game.winner] for game in sitting.games]
+            won = [f"{name} won {winners.count(bot)}" for bot, name in enumerate(sitting.spec.bots)]
+            screen.say(", ".join(won))
+        screen.say(f"kept in {folder}; all cards: arena replay {shlex.quote(str(folder))}")
