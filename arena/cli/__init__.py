@@ -4,6 +4,19 @@ Exit codes: 0 ok, 1 failed while playing or verifying, 2 wrong use or input, 130
 progress and notes to stderr. The packages are imported inside the commands, so that `arena --help` answers at once.
 """
 
-from arena.cli.main import cli, main
+import signal
+import threading
+
+# While modules are loaded, Ctrl-C ends the command at once, and no traceback tells where.
+_loading = (
+    threading.current_thread() is threading.main_thread()
+    and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+)
+if _loading:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+from arena.cli.main import cli, main  # noqa: E402
+
+if _loading:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 __all__ = ["cli", "main", "report", "sheet"]

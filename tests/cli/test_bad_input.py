@@ -491,3 +491,15 @@ def test_without_any_temporary_folder_a_run_is_refused_in_one_line(place: Place)
     assert ran.code == 2
     (line,) = ran.told
     assert line.startswith("arena: No usable temporary directory found in ")
+
+
+def test_ctrl_c_while_modules_are_loaded_leaves_no_traceback(tmp_path: Path) -> None:
+    """The first module that the command loads presses it."""
+    (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    done = subprocess.run(
+        [sys.executable, "-c", "import arena.cli"],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{Path(__file__).parents[2]}"},
+    )
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
