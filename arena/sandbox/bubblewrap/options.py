@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from arena.sandbox import bundle
-from arena.sandbox.bubblewrap import toolchain
+from arena.sandbox.bubblewrap import covers, toolchain
 from arena.sandbox.bubblewrap.stage import FolderStage, MountStage
 from arena.sandbox.limits import Limits
 from arena.sandbox.linux import launch
@@ -18,9 +18,6 @@ SHM_BYTES = 1024 * 1024  # POSIX semaphores and a ring buffer; multiprocessing n
 
 DEVICES = ("null", "zero", "full", "random", "urandom")
 DEVICE_LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
-
-# What /proc still shows beside the processes: the kernel's version, and files of the box's own namespaces.
-PROC_KEPT = {"self", "thread-self", "mounts", "net", "version", "filesystems"}
 
 
 def furnish(folder: Path, limits: Limits) -> None:
@@ -52,19 +49,10 @@ def _files(memory_mb: int) -> dict[str, str]:
 
 @functools.cache
 def _covers() -> tuple[tuple[str, str], ...]:
-    """Return (name in /proc, name on the stage) of all that must be covered there.
-
-    All but PROC_KEPT, so that a newer kernel's files are covered too. Files that only root reads are left out.
-    """
+    """Return (name in /proc, name on the stage) of all that must be covered there."""
     files = _files(0)
-    found = []
-    with os.scandir("/proc") as entries:
-        for entry in sorted(entries, key=lambda entry: entry.name):
-            if entry.name.isdigit() or entry.name in PROC_KEPT or not entry.stat().st_mode & 0o004:
-                continue
-            cover = entry.name if entry.name in files else "empty" if entry.is_dir() else "none"
-            found.append((entry.name, cover))
-    return tuple(found)
+    names = covers.covered().items()
+    return tuple((name, name if name in files else "empty" if folder else "none") for name, folder in names)
 
 
 def view(stage: FolderStage | MountStage, trees: list[Path], limits: Limits) -> list[str]:

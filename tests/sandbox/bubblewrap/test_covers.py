@@ -1,0 +1,36 @@
+"""The table of the names of /proc: what isn't named open is covered, and each name stands there once."""
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from arena.sandbox.bubblewrap import covers
+
+
+def test_each_name_stands_in_the_table_once_with_its_reason() -> None:
+    rows = [*covers.OPEN, *covers.COVERED]
+    counts = Counter(name for _, names in rows for name in names.split())
+    assert {name: count for name, count in counts.items() if count > 1} == {}
+    assert all(reason and names.split() for reason, names in rows)
+
+
+def test_a_name_that_nobody_decided_on_is_covered(tmp_path: Path) -> None:
+    """A newer kernel's file and folder; not what is open, a process, a link, or root's alone."""
+    for name in ("version", "newer", "secret"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "newer").chmod(0o444)
+    (tmp_path / "secret").chmod(0o400)
+    for name in ("1", "sysvipc", "new-folder"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "net").symlink_to("self/net")
+    (tmp_path / "gone").symlink_to("/sys/nowhere")  # device-tree of a board, in a box without /sys
+    assert covers.covered(tmp_path) == {"new-folder": True, "newer": False}
+
+
+@pytest.mark.needs("Linux", None if sys.platform == "linux" else "it has /proc")
+def test_what_tells_of_others_is_covered_on_this_host() -> None:
+    covered = covers.covered()
+    assert covered.keys() >= {"meminfo", "stat", "loadavg", "uptime", "cpuinfo", "interrupts", "vmstat", "locks", "sys"}
+    assert not covered.keys() & {"self", "mounts", "net", "version", "filesystems"}
