@@ -34,3 +34,15 @@ def test_the_readmes_ladder_ends_with_a_table(place: Place) -> None:
         assert ran.code == 0, ran.err
     assert "mybot@1" in ran.out
     assert "Ada" not in ran.out
+
+
+def test_what_was_made_and_taken_in_is_told_to_programs(place: Place) -> None:
+    """A course's scripts make a ladder, add people and hand bots in."""
+    made = place.call("ladder", "init", "spring", *MORE["init"], "--json").json
+    assert made["folder"] == "spring"
+    assert re.fullmatch("[0-9a-f]{64}", made["commitment"])
+    added = place.call("ladder", "owners", "add", "spring", "ada", "--json").json
+    assert added == {"added": 1, "changed": 0, "absent": 0}
+    for again in (False, True):
+        taken = place.call("ladder", "submit", "spring", place.bot("mybot.py"), "--owner", "ada", "--json").json
+        assert (taken["label"], taken["again"]) == ("mybot@1", again)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena.cli import options
-from arena.cli.ladder.opened import plain_errors
+from arena.cli.ladder.opened import AS_JSON, plain_errors, print_json
 from arena.cli.out import note, refuse
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ REFERENCES = ("sample:random_bot", "sample:turtle", "sample:honest", "sample:opp
 @click.option("--clock", type=click.Choice(["auto", "own", "wall"]), help="The time that is charged.  [auto]")
 @click.option("--ponder", is_flag=True, help="Let bots compute while it isn't their turn.")
 @click.option("--strict", is_flag=True, help="The first fault forfeits the game.")
-def init(folder: Path, references: tuple[str, ...], database: str | None, **given: Any) -> None:
+@AS_JSON
+def init(folder: Path, references: tuple[str, ...], database: str | None, as_json: bool, **given: Any) -> None:
     """Make a ladder in a new folder.
 
     What is played (rules, limits, seats, sandbox) is fixed by this; quotas and deadlines stand in LADDER/ladder.toml.
@@ -63,6 +64,9 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, **give
                 put_reference(connection, reference, time.time())
 
         with closing(create(folder, play, database, fill)) as ladder:
+            if as_json:
+                print_json({"folder": str(folder), "commitment": ladder.commitment})
+                return
             note(f"made {folder}: {play.terms.rules.name} at {play.seats} seats, {play.match_games} games a match")
             note(f"the key of all deals has the SHA-256 {ladder.commitment}")
             note(f"next: arena ladder owners import {folder} roster.csv; arena ladder run {folder}")

@@ -55,15 +55,27 @@ def list_owners(folder: Path, as_json: bool) -> None:
 @click.option("--email", metavar="EMAIL", help="The person's email.")
 @click.option("--section", metavar="NAME", help="The person's section of the class.")
 @click.option("--pseudonym", metavar="NAME", help="What tables call the person.  [two words, drawn]")
+@AS_JSON
 def add_owner(
-    folder: Path, login: str, name: str | None, email: str | None, section: str | None, pseudonym: str | None
+    folder: Path,
+    login: str,
+    name: str | None,
+    email: str | None,
+    section: str | None,
+    pseudonym: str | None,
+    as_json: bool,
 ) -> None:
     """Add one owner, or bring one up to date."""
     with opened(folder) as ladder:
+        from dataclasses import asdict
+
         from arena.ladder import one_person, take_in_people
 
-        person = one_person(login, name, email, section, pseudonym)
-        _tell(take_in_people(ladder, [person]))
+        taken = take_in_people(ladder, [one_person(login, name, email, section, pseudonym)])
+    if as_json:
+        print_json(asdict(taken))
+    else:
+        _tell(taken)
 
 
 @owners.command("import")
