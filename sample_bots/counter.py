@@ -6,17 +6,15 @@ Its own turns and blocks are honest.
 """
 
 import json
+import os
 import sys
 from math import comb
-from typing import Any
-
-Move = dict[str, Any]
 
 ROLE_FOR = {"assassinate": "assassin", "steal": "captain", "tax": "duke"}  # the role that each action claims
 DOUBT = 0.25  # challenge below this chance; 0.05 to 0.3 score alike against the other sample bots, 0.35 wins 40 % fewer
 
 
-def chance_of_role(role: str, claimant: int, request: dict[str, Any], deck: dict[str, int]) -> float:
+def chance_of_role(role: str, claimant: int, request: dict, deck: dict[str, int]) -> float:
     """Give the chance that `claimant` holds `role`; `deck` says how many copies of each role the game has."""
     if role not in deck:
         return 1.0  # a claim that this bot was not written for: believe it
@@ -31,9 +29,9 @@ def chance_of_role(role: str, claimant: int, request: dict[str, Any], deck: dict
     return 1 - comb(unseen - copies, hidden) / comb(unseen, hidden)
 
 
-def choose_turn(request: dict[str, Any]) -> Move:
+def choose_turn(request: dict) -> dict:
     """Choose the action of our turn: the first of a fixed list that is legal and true, aimed at the richest."""
-    legal: list[Move] = request["legal"]
+    legal: list[dict] = request["legal"]
     cards = request["you"]["cards"]
     players = request["state"]["players"]
     for action in ("coup", "assassinate", "tax", "steal", "foreign_aid"):
@@ -44,9 +42,9 @@ def choose_turn(request: dict[str, Any]) -> Move:
     return legal[0]
 
 
-def choose(request: dict[str, Any], deck: dict[str, int]) -> Move:
+def choose(request: dict, deck: dict[str, int]) -> dict:
     """Return the move of request["legal"] to play."""
-    legal: list[Move] = request["legal"]
+    legal: list[dict] = request["legal"]
     if request["kind"] == "turn":
         return choose_turn(request)
     if request["kind"] == "challenge":
@@ -58,16 +56,24 @@ def choose(request: dict[str, Any], deck: dict[str, int]) -> Move:
     return legal[0]
 
 
+def send(message: dict) -> None:
+    """Write one line, in one piece: `print` would write its end apart, which wakes the arena twice."""
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
-    """Talk to the arena until it closes our input."""
+    """Talk to the arena until the match is over."""
     deck: dict[str, int] = {}
     for line in sys.stdin:
         message = json.loads(line)
         if message["type"] == "hello":
             deck = message["ruleset"]["deck"]
-            print(json.dumps({"type": "hello", "name": "counter", "version": "1.0"}), flush=True)
+            send({"type": "hello", "name": "counter", "version": "1.0"})
         elif message["type"] == "request":
-            print(json.dumps({"id": message["id"], "move": choose(message, deck)}), flush=True)
+            send({"id": message["id"], "move": choose(message, deck)})
+        elif message["type"] == "match_over":
+            os._exit(0)  # at once: Python's own way to leave takes a tenth of what its start takes
 
 
 if __name__ == "__main__":

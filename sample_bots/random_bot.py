@@ -10,7 +10,10 @@ for line in sys.stdin:  # one JSON message a line; the loop ends when the arena 
     message = json.loads(line)
     if message["type"] == "hello":
         rng = random.Random(message["bot_seed"])  # the arena's seed, so that a run can be repeated
-        print(json.dumps({"type": "hello", "name": "random", "version": "1.0"}), flush=True)
-    elif message["type"] == "request":  # the only kind of line that wants an answer
-        choice = rng.randrange(len(message["legal"]))
-        print(json.dumps({"id": message["id"], "choice": choice}), flush=True)
+        answer: dict = {"type": "hello", "name": "random", "version": "1.0"}
+    elif message["type"] == "request":
+        answer = {"id": message["id"], "choice": rng.randrange(len(message["legal"]))}
+    else:  # only those two want an answer
+        continue
+    sys.stdout.write(json.dumps(answer) + "\n")  # the line in one piece: `print` would write its end apart
+    sys.stdout.flush()

@@ -6,9 +6,12 @@ import sys
 for line in sys.stdin:
     message = json.loads(line)
     if message["type"] == "hello":
-        print(json.dumps({"type": "hello", "name": "turtle", "version": "1.0"}), flush=True)
+        answer: dict = {"type": "hello", "name": "turtle", "version": "1.0"}
     elif message["type"] == "request":
         # A coup is legal once we can pay. The first legal move is a quiet one: income, pass, show the card if held.
         coups = [move for move in message["legal"] if move.get("action") == "coup"]
-        move = (coups or message["legal"])[0]
-        print(json.dumps({"id": message["id"], "move": move}), flush=True)
+        answer = {"id": message["id"], "move": (coups or message["legal"])[0]}
+    else:  # only those two want an answer
+        continue
+    sys.stdout.write(json.dumps(answer) + "\n")  # the line in one piece: `print` would write its end apart
+    sys.stdout.flush()

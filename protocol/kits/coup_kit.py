@@ -541,7 +541,7 @@ class Bot:
         """Hear of a fault that the referee counted: `error["message"]` says what to repair."""
 
     def match_over(self, game: Game) -> None:
-        """Leave: half a second is left."""
+        """Close what you have opened: `run` leaves at once, see there."""
 
     # --- one message --------------------------------------------------------------------------------------------------
 
@@ -670,10 +670,22 @@ def _codec() -> tuple[Callable[[str], Message], Callable[[str], str]]:
     return read, _json.encode_basestring_ascii
 
 
+def _leave() -> None:
+    """End the program without tidying up, which takes a tenth of what its start takes, if nothing waits for that."""
+    if {"atexit", "threading"} & sys.modules.keys() or sys.gettrace() or sys.getprofile():
+        return
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
 def run(bot: Bot) -> None:
     """Play: read the referee's lines from standard input and answer them, until the match is over.
 
-    Whatever the program prints from now on goes to standard error.
+    Whatever the program prints from now on goes to standard error. At `match_over` the program ends here, as a bot
+    that is killed does: nothing after `run` happens, and a file that you haven't closed may lack its last lines. But
+    `run` returns where something may wait for a proper end: a profiler, coverage, or whatever imports `atexit` or
+    `threading`, as `logging` and `numpy` do.
     """
     if sys.stdin.isatty():
         print("coup_kit: a bot is started by the arena: arena check FOLDER", file=sys.stderr)
@@ -687,6 +699,7 @@ def run(bot: Bot) -> None:
         answer = bot.reply(message)
         if answer is None:
             if message.get("type") == "match_over":
+                _leave()
                 return
             continue
         if "choice" in answer:

@@ -124,6 +124,55 @@ def test_a_long_line_costs_no_more_than_its_length(tmp_path: Path, kit: str) -> 
     assert float(ran.err) < 3
 
 
+def left(folder: Path, before: str, messages: list[Message]) -> Ran:
+    """Play a bot in Python that begins with these words, says "bye" into a buffer, and "after" when `run` returns."""
+    shutil.copy(PYTHON, folder)
+    source = f"""
+import sys
+{before}
+from coup_kit import Bot, run
+
+class MyBot(Bot):
+    def match_over(self, game):
+        sys.stderr = sys.stdout = open(2, "w", buffering=1000, closefd=False)
+        print("bye")
+
+run(MyBot())
+print("after", file=sys.stderr)
+"""
+    (folder / "bot").write_text(source)
+    return Made((sys.executable, "bot"), folder).hears(messages)
+
+
+OVER: Message = {"type": "match_over"}
+
+
+def test_a_bot_in_python_leaves_at_once_and_loses_nothing_that_it_printed(tmp_path: Path) -> None:
+    """Python's own way to leave takes a tenth of what its start takes."""
+    ran = left(tmp_path, "", [*asked(LEGAL), OVER])
+    assert (ran.code, len(ran.lines), ran.err) == (0, 2, "bye\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ("import atexit; atexit.register(print, 'tidied')", "bye\nafter\ntidied\n"),
+        ("import threading", "bye\nafter\n"),
+        ("sys.setprofile(lambda *_: None)", "bye\nafter\n"),
+        ("sys.settrace(lambda *_: None)", "bye\nafter\n"),
+    ],
+    ids=["handler", "thread", "profiler", "coverage"],
+)
+def test_a_bot_in_python_leaves_properly_where_something_waits_for_that(tmp_path: Path, before: str, said: str) -> None:
+    """Or authors would lose what their tools write at the end."""
+    assert left(tmp_path, before, [*asked(LEGAL), OVER]).err == said
+
+
+def test_a_bot_in_python_whose_input_ends_early_leaves_properly(tmp_path: Path) -> None:
+    """A recorded conversation may be cut short."""
+    assert left(tmp_path, "", asked(LEGAL)).err == "after\n"
+
+
 @each_script
 def test_what_a_bot_prints_goes_to_standard_error(tmp_path: Path, kit: str) -> None:
     """Also what a program that it starts prints. (Node's own process.stdout stays what it is.)"""
