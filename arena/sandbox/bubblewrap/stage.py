@@ -5,8 +5,10 @@ unprivileged user reaches. Two kinds:
 
     FolderStage   for an ordinary user: a private folder below the scratch folder
     MountStage    for root: a tmpfs that is mounted nowhere (fsopen, fsmount; Linux 5.2). The parent fills it by its
-                  descriptor; the child, before it gives up root, unshares its mount namespace, attaches it over /tmp
-                  there and binds the trees that only root reaches (an interpreter below /root) into it
+                  descriptor; the child, before it gives up root, enters a mount namespace of its own, attaches it over
+                  /tmp there and binds the trees that only root reaches (an interpreter below /root) into it
+
+That namespace is a copy of one that is made once for all boxes, without mounts that no box shows (namespace.py).
 
 So as root no copy lies on a disk, the box's mountinfo shows no path of the host, and nothing has to be removed: the
 tmpfs ends with the last process that uses it.
@@ -18,6 +20,8 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from arena.sandbox.bubblewrap.keeper import bwrap
+from arena.sandbox.bubblewrap.namespace import CLONE_NEWNS, sparse
 from arena.sandbox.bundle import BLOCK
 from arena.sandbox.linux import launch
 from arena.sandbox.trees import remove_tree
@@ -25,14 +29,13 @@ from arena.sandbox.trees import remove_tree
 OWN_MB = 16  # for our own small files, beside the program's copy
 OVER = "/tmp"  # every Linux has it; trees below it are opened before it is covered
 
-# <linux/mount.h>, <sched.h>; the numbers of these system calls are the same on all architectures
+# <linux/mount.h>; the numbers of these system calls are the same on all architectures
 FSOPEN, FSCONFIG, FSMOUNT, MOVE_MOUNT = 430, 431, 432, 429
 CLOEXEC = 1
 SET_STRING, CREATE = 1, 6
 NOSUID_NODEV = 2 | 4
 FROM_DESCRIPTOR = 4
 AT_FDCWD = -100
-CLONE_NEWNS = 0x20000
 MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -90,11 +93,12 @@ class MountStage:
 
     def entry(self) -> Callable[[], None]:
         """Return what the child must do before exec: all in C, but for a loop over the trees."""
-        uid, mount = self._uid, self._mount
+        uid, mount, namespace = self._uid, self._mount, sparse((*self._trees, Path(bwrap())))
         trees = [(os.fsencode(tree), f"{OVER}/trees/{number}".encode()) for number, tree in enumerate(self._trees)]
         die = launch.die_with_parent()
 
         def enter() -> None:
+            _check(_libc.setns(namespace, CLONE_NEWNS), "enter a mount namespace")
             _check(_libc.unshare(CLONE_NEWNS), "unshare")
             _check(_libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "make mounts private")
             sources = [os.open(tree, os.O_PATH | os.O_CLOEXEC) for tree, _ in trees]

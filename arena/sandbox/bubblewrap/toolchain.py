@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 SYSTEM = (Path("/usr"), Path("/bin"), Path("/sbin"), Path("/lib"), Path("/lib64"))
+DEVICES = ("null", "zero", "full", "urandom")
 ETC = ("/etc/alternatives", "/etc/ld.so.cache")  # /usr/bin/java and the loader need them
 ETC_PATTERNS = ("java*",)  # a JVM of Debian keeps half of its files there
 # Found only in the prefix of a venv, CPython, node, a JDK or a Rust toolchain.
