@@ -62,7 +62,7 @@ def redealt(state: State, seat: int, rng: random.Random) -> State:
     seen = state.seen
     if seen is not None and not acts:
         seen = rng.choice(hands[target_of(state)])  # nobody but the inquisitor knows which card it looks at
-    return replace(state, hands=hands, discards=discards, drawn=drawn, seen=seen, deck=tuple(hidden))
+    return state._replace(hands=hands, discards=discards, drawn=drawn, seen=seen, deck=tuple(hidden))
 
 
 def target_of(state: State) -> int:

@@ -3,10 +3,14 @@
 A board carries its phase, one class for each thing that can be asked, so that an impossible state can't be built: there
 is no "challenger" outside a proof and no drawn cards outside an exchange. Everything on the board, the phase included,
 is known to every seat; everything else in `State` is hidden from somebody.
+
+What is made anew at every step is a named tuple, the cheapest frozen form. What has a kind is a dataclass: as tuples,
+`Turn((1,))` and `ChoosingSide((1,))` would be equal.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from arena.coup.events import How, LossReason
 from arena.coup.moves import Act
@@ -173,8 +177,7 @@ Phase = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
+class Board(NamedTuple):
     """What every seat sees. The tuples have one entry a seat; `turn` counts from 1; `deck` is a number of cards.
 
     `sides` is empty without the Reformation, and until they are settled; `reserve` is the treasury reserve's coins.
@@ -197,8 +200,7 @@ class Board:
         return len(self.coins)
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """A whole game at one moment, hidden cards included. Hands are sorted; the deck's last card is drawn first.
 
     `drawn` are the cards that the actor of an exchange has taken and not yet sorted; `events` is the number of events

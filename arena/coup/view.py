@@ -1,14 +1,14 @@
 """What one seat may see. Only this file redacts; all that a bot learns passes through it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from arena.coup.events import Drafted, Event, Examination, Exchanged, HandShown, Shown
 from arena.coup.rules import Role
 from arena.coup.state import Board, State
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """The board, and the cards of one seat.
 
     `drawn` is empty except in the seat's exchange, `discards` except after a draft; `seen` is the examined card.

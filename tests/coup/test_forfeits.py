@@ -12,7 +12,6 @@ and one of SPEC.md, "Forfeits": (f) what the others answered in the same window 
 In a script, `#` is a forfeit; the rest is as in test_rules.py. Only a seat that is asked can leave.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -255,7 +254,7 @@ def test_the_last_one_left_has_won_and_nothing_more_resolves(scene: Scene, scrip
 def test_if_all_remaining_seats_forfeit_at_once_the_game_is_their_draw(scene: Scene) -> None:
     """No phase of the basic game asks everybody at once, so this one is made up: a rule for variants."""
     played = scene("captain duke / / assassin / duke")
-    everybody = replace(played.state, board=replace(played.board, phase=Turn((0, 2, 3))))
+    everybody = played.state._replace(board=played.board._replace(phase=Turn((0, 2, 3))))
     after, events = apply(everybody, [FORFEIT] * 3, played.chance)
     assert after.board.phase == Over((), Ending.ALL_FORFEIT, None, (0, 2, 3))
     assert [event.seat for event in events if isinstance(event, Forfeited)] == [0, 2, 3]

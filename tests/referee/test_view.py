@@ -17,7 +17,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -496,8 +496,7 @@ def test_a_truthful_decline_looks_to_the_others_like_a_liars(ruleset: RulesOf) -
             continue
         deck = list(step.before.deck)
         deck[deck.index(swap)] = role
-        lacks = replace(
-            step.before,
+        lacks = step.before._replace(
             deck=tuple(deck),
             hands=tuple(
                 tuple(sorted((*others, swap))) if seat == claimant else cards
@@ -597,7 +596,7 @@ def test_nobody_learns_whether_an_examined_player_had_two_different_cards_to_sho
         deck = list(step.before.deck)
         deck[deck.index(role)] = other
         hands = tuple((role, role) if seat == target else hand for seat, hand in enumerate(step.before.hands))
-        twin = replace(step.before, hands=hands, deck=tuple(deck))
+        twin = step.before._replace(hands=hands, deck=tuple(deck))
         assert legal(view(step.before, target)) == (Reveal(one), Reveal(two))
         assert legal(view(twin, target)) == (answer,)
         ends = [apply(state, [answer], step.chance) for state in (step.before, twin)]

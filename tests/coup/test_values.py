@@ -1,0 +1,58 @@
+"""The engine's values can't be changed, and values of different kinds are never equal."""
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from arena.coup import FORFEIT, PRESETS, Chance, apply, deal, legal, view
+
+
+def fields(value: Any) -> tuple[str, ...]:
+    """Return the names of a value's fields, whatever its form."""
+    return tuple(getattr(value, "_fields", ())) or value.__match_args__
+
+
+def values(name: str, games: int) -> Iterator[Any]:
+    """Yield all values that random games of a preset hand out, a few forfeits included."""
+    rules = PRESETS[name]
+    seats = 2 if rules.draft else 3
+    rng = random.Random(name)
+    for game in range(games):
+        chance = Chance(b"values", game)
+        state = deal(rules, seats, chance)
+        while state.board.phase.asked:
+            sights = [view(state, seat) for seat in state.board.phase.asked]
+            moves = [rng.choice(legal(sight)) for sight in sights]
+            yield from (state, state.board, state.board.phase, *sights, *moves)
+            if rng.random() < 0.02:
+                moves[0] = FORFEIT
+            state, events = apply(state, moves, chance)
+            yield from events
+            claim = getattr(state.board.phase, "claim", None)
+            if claim is not None:
+                yield claim
+        yield state.board.phase
+
+
+@pytest.mark.parametrize("name", ["coup", "duel", "treason", "reformation-inquisitor", "andy"])
+def test_no_value_of_a_game_can_be_changed(name):
+    kinds = {type(value): value for value in values(name, 30)}
+    assert len(kinds) > 20
+    for value in kinds.values():
+        for field in (*fields(value), "new"):
+            with pytest.raises((AttributeError, TypeError)):
+                setattr(value, field, None)
+        for field in fields(value):
+            with pytest.raises((AttributeError, TypeError)):
+                delattr(value, field)
+
+
+def test_values_of_different_kinds_are_never_equal():
+    found: dict[Any, type] = {}
+    for name in PRESETS:
+        for value in values(name, 5):
+            kind = found.setdefault(value, type(value))
+            assert kind is type(value), f"{value} equals a {kind.__name__}"
+    assert len(set(found.values())) > 30
