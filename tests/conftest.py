@@ -43,6 +43,8 @@ TOGETHER = (
     re.compile(r"red_team/test_(?:attacks|channels|interrupted)()\.py"),
     # One browser serves all tests of a module.
     re.compile(r"page/test_(browser)\.py"),
+    # Their tests look at the same games, which are played once for each process.
+    re.compile(r"(coup/test_properties|referee/test_wire|referee/test_view|page/test_modules)\.py::"),
     # A language's bots are compiled once.
     re.compile(r"kits/test_(?:kits|json)\.py::\w+\[(\w+)\]"),
     # They stop and kill an engine of their own.

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
+from tests.each import each
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("arena", "ladder", "protocol")
@@ -254,7 +254,7 @@ def test_every_package_is_a_room() -> None:
     assert [module for module in MODULES if room_of(module) in ("arena", "ladder") and module not in ROOMS] == []
 
 
-@pytest.mark.parametrize("module", CODE)
+@each("module", CODE)
 def test_a_room_is_used_through_its_door(module: str) -> None:
     """Tests too: what they need of a room, its door shows."""
     around = [
@@ -267,7 +267,7 @@ def test_a_room_is_used_through_its_door(module: str) -> None:
     assert around == []
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if name in CODE])
+@each("module", [name for name in MODULES if name in CODE])
 def test_a_room_imports_only_what_it_may(module: str) -> None:
     """Source: ROOMS."""
     room = room_of(module)
@@ -293,7 +293,7 @@ def test_the_rooms_have_no_circle() -> None:
     assert left == {}
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if any(covers(pure, name) for pure in PURE)])
+@each("module", [name for name in MODULES if any(covers(pure, name) for pure in PURE)])
 def test_pure_rooms_have_no_clock_no_io_and_no_global_randomness(module: str) -> None:
     """The rules, the odds, the schedule and the rating are functions of their arguments."""
     assert {name.split(".")[0] for name in modules_of(MODULES[module])} & IMPURE == set()
@@ -304,7 +304,7 @@ def test_the_protocol_needs_the_standard_library_alone() -> None:
     assert run_python("import sys, protocol; print([n for n in sys.modules if n.startswith('pydantic')])") == "[]"
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "sample_bots").glob("*.py")), ids=lambda path: path.stem)
+@each("path", sorted((ROOT / "sample_bots").glob("*.py")))
 def test_sample_bots_stand_alone(path: Path) -> None:
     """They are what a newcomer copies: one file, the standard library."""
     assert [name for name in modules_of(path) if name.split(".")[0] not in sys.stdlib_module_names] == []

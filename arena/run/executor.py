@@ -3,20 +3,23 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 
 from arena import __version__
 from arena.run.parcel import check_machine
 from arena.run.session import clean_up
 from arena.sandbox import Choice
-from ladder.cluster import DaskExecutor, Tls
 from ladder.executors import Pool, Workers
+
+if TYPE_CHECKING:
+    from ladder.cluster import Tls
 
 __all__ = ["open_executor"]
 
 
 @contextmanager
 def open_executor(
-    choice: Choice, jobs: int = 1, scheduler: str | None = None, tls: Tls | None = None, patience_s: float = 600.0
+    choice: Choice, jobs: int = 1, scheduler: str | None = None, tls: "Tls | None" = None, patience_s: float = 600.0
 ) -> Iterator[Pool]:
     """Give `jobs` worker processes of this machine, or the workers of the Dask cluster whose scheduler is named.
 
@@ -24,6 +27,8 @@ def open_executor(
     ExecutorLostError is raised.
     """
     if scheduler is not None:
+        from ladder.cluster import DaskExecutor  # asyncio takes a tenth of the start of a run
+
         kind = f"coup-arena {__version__} {choice.name} {choice.runtime or ''} {choice.image or ''}".strip()
         cluster = DaskExecutor(scheduler, kind, partial(check_machine, __version__, choice), tls, patience_s)
         try:

@@ -71,6 +71,7 @@ from arena.coup import (
     seen,
     view,
 )
+from tests.each import each
 
 Scenario = dict[str, Any]
 
@@ -315,7 +316,7 @@ def conserve(played: Played) -> None:
     assert min(purses) >= 0
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+@each("scenario", SCENARIOS.values(), ids=SCENARIOS)
 def test_what_is_played_by_the_documents_comes_out_as_they_say(scenario: Scenario) -> None:
     """The scenario's `cites`."""
     given, then = scenario["given"], scenario["then"]
@@ -351,7 +352,7 @@ def test_the_scenarios_are_many_and_each_has_its_own_name() -> None:
     assert len(SCENARIOS) == len(list(load())) >= 120
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+@each("scenario", SCENARIOS.values(), ids=SCENARIOS)
 def test_a_scenario_has_only_known_fields_and_expects_something(scenario: Scenario) -> None:
     """A misspelt expectation would pass unseen."""
     assert scenario.keys() <= TOP, scenario.keys() - TOP
@@ -366,7 +367,7 @@ def test_a_scenario_has_only_known_fields_and_expects_something(scenario: Scenar
 QUESTIONS = {name: scenario for name, scenario in SCENARIOS.items() if name.startswith("sheet/")}
 
 
-@pytest.mark.parametrize("scenario", QUESTIONS.values(), ids=QUESTIONS)
+@each("scenario", QUESTIONS.values(), ids=QUESTIONS)
 def test_a_question_is_answered_by_sentences_of_its_game(scenario: Scenario) -> None:
     """A reader has the sheet alone: the sentences that the answer needs must hold there."""
     held = {told.name for _, rows in sections(rules_of(scenario)) for told in rows}

@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import pytest
 
@@ -204,13 +205,19 @@ def scene() -> type[Scene]:
 
 
 @pytest.fixture(scope="session")
-def random_game(ruleset: Callable[[str, int], Ruleset]) -> Callable[..., Iterator[Step]]:
+def new_game(ruleset: Callable[[str, int], Ruleset]) -> Callable[..., list[Step]]:
     """Give a function of seats, seed, forfeit=0.0 and the ruleset's name, see `play_randomly`."""
 
-    def play(seats: int, seed: int, forfeit: float = 0.0, name: str = "coup") -> Iterator[Step]:
-        return play_randomly(seats, seed, forfeit, ruleset(name, seats))
+    def play(seats: int, seed: int, forfeit: float = 0.0, name: str = "coup") -> list[Step]:
+        return list(play_randomly(seats, seed, forfeit, ruleset(name, seats)))
 
     return play
+
+
+@pytest.fixture(scope="module")
+def random_game(new_game: Callable[..., list[Step]]) -> Callable[..., list[Step]]:
+    """Give `new_game`, but that a game is played once for all tests of a module."""
+    return cache(new_game)
 
 
 @pytest.fixture(scope="session")

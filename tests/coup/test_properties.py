@@ -7,7 +7,7 @@ seeds, so that a failure comes back; conftest.py says how moves are chosen.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -87,10 +87,11 @@ from arena.coup import (
     seen,
     view,
 )
+from tests.each import each
 
 Scene = Any  # the class in conftest.py
 Step = Any  # one step of a random game: before, answers, after, events
-RandomGame = Callable[..., Iterator[Step]]
+RandomGame = Callable[..., list[Step]]
 RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
 
 # seats, seed, probability of a forfeit at each answer, ruleset
@@ -148,7 +149,7 @@ def everything(state: State) -> Counter[Role]:
 # --- conservation ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit", "name"), GAMES)
+@each(("seats", "seed", "forfeit", "name"), GAMES)
 def test_no_card_and_no_coin_appears_or_gets_lost(
     random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
@@ -240,7 +241,7 @@ class Ledger:
                 assert Role.DUKE not in roles
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit", "name"), GAMES)
+@each(("seats", "seed", "forfeit", "name"), GAMES)
 def test_the_public_state_follows_from_the_events_alone(
     random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
@@ -264,7 +265,7 @@ def test_the_public_state_follows_from_the_events_alone(
             assert board.actor == ledger.actor
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit", "name"), SOME)
+@each(("seats", "seed", "forfeit", "name"), SOME)
 def test_a_seat_can_follow_its_own_hand_from_its_copies_of_the_events(
     random_game: RandomGame, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
@@ -315,7 +316,7 @@ def ending(events: Sequence[Event]) -> How:
     return How.BLOCKED if blockers - fell - left else How.DONE
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit", "name"), GAMES)
+@each(("seats", "seed", "forfeit", "name"), GAMES)
 def test_an_action_ends_once_as_all_could_see_and_so_was_its_claim_proven(
     random_game: RandomGame, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
@@ -375,7 +376,7 @@ def sides_are_binding(state: State) -> bool:
     return len({side for side, hand in hands if hand}) == 2
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit", "name"), REFORMED)
+@each(("seats", "seed", "forfeit", "name"), REFORMED)
 def test_allegiances_alternate_at_the_start_and_forbid_what_the_rulebook_says(
     random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
@@ -419,14 +420,14 @@ def test_allegiances_alternate_at_the_start_and_forbid_what_the_rulebook_says(
             assert sorted(board.phase.asked) == foes
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit", "name"), [game for game in GAMES if game[0] == 2])
+@each(("seats", "seed", "forfeit", "name"), [game for game in GAMES if game[0] == 2])
 def test_a_draft_gives_each_player_its_pick_and_a_card_of_the_third_set(
     random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
     """rulebook:187-191: two sets of five, one card of each is kept; the third set deals one each and is the court
     deck."""
     rules = ruleset(name, 2)
-    first = next(random_game(seats, seed, forfeit, name))
+    first = random_game(seats, seed, forfeit, name)[0]
     assert isinstance(first.before.board.phase, Drafting) == rules.draft
     if not rules.draft or FORFEIT in first.answers:
         return
@@ -445,7 +446,7 @@ def test_a_draft_gives_each_player_its_pick_and_a_card_of_the_third_set(
 # --- the shape of a game ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit", "name"), GAMES)
+@each(("seats", "seed", "forfeit", "name"), GAMES)
 def test_every_game_ends_and_every_asked_seat_has_a_choice(
     random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
@@ -481,12 +482,18 @@ def test_every_game_ends_and_every_asked_seat_has_a_choice(
     assert over.ending is not Ending.TURN_LIMIT or last.board.turn == limit
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit", "name"), SOME)
+@each(("seats", "seed", "forfeit", "name"), SOME)
 def test_the_same_key_and_answers_give_the_same_game(
-    random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
+    random_game: RandomGame,
+    new_game: RandomGame,
+    ruleset: RulesOf,
+    seats: int,
+    seed: int,
+    forfeit: float,
+    name: str,
 ) -> None:
     """A record replays from its key. Another key deals otherwise."""
-    assert list(random_game(seats, seed, forfeit, name)) == list(random_game(seats, seed, forfeit, name))
+    assert new_game(seats, seed, forfeit, name) == random_game(seats, seed, forfeit, name)
     rules = ruleset(name, seats)
     deals = {deal(rules, seats, Chance(bytes([key]) * 32, number)) for key in range(3) for number in range(3)}
     assert len(deals) >= (8 if rules.draft else 9)  # of a draft only five cards are shuffled
@@ -537,7 +544,7 @@ def public(state: State, events: Sequence[Event]) -> tuple[Any, ...]:
     return (state.board, tuple(seen(event, None) for event in events))
 
 
-@pytest.mark.parametrize(("seats", "seed", "name"), EXCHANGERS)
+@each(("seats", "seed", "name"), EXCHANGERS)
 def test_what_an_exchange_keeps_changes_nothing_public_until_a_card_is_seen(
     random_game: RandomGame, seats: int, seed: int, name: str
 ) -> None:
@@ -706,7 +713,7 @@ def test_parse_reads_what_notation_writes_and_nothing_else(word: str) -> None:
     assert notation(answer) == word
 
 
-@pytest.mark.parametrize(
+@each(
     "word",
     ["", "pass", "steal:", "steal:x", "steal:01", "steal: 1", "steal:1_0", "income:", "block", "block:", "block:king",
      "keep:", "keep:duke+", "show:duke+duke", "lose:Duke", "tax ", "!!", "--", "steal:0:1",
@@ -719,7 +726,7 @@ def test_a_word_that_is_no_move_is_refused(word: str) -> None:
         parse(word)
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit", "name"), SOME)
+@each(("seats", "seed", "forfeit", "name"), SOME)
 def test_a_game_replays_from_its_words(
     random_game: RandomGame, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
@@ -734,7 +741,7 @@ def test_a_game_replays_from_its_words(
 # --- order ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("seats", "seed", "forfeit", "name"), SOME)
+@each(("seats", "seed", "forfeit", "name"), SOME)
 def test_windows_are_asked_clockwise_and_the_first_who_opposes_counts(
     random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:

@@ -42,6 +42,7 @@ from arena.coup import (
     view,
 )
 from arena.env import Watcher, env, parallel_env, raw_env
+from tests.each import each
 from tests.unseen import disguised, redealt
 
 RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
@@ -56,10 +57,6 @@ GAMES: list[Game] = [
 ]
 # PettingZoo's test says so of every environment whose observations hold a mask, its own board games too.
 dictionaries = pytest.mark.filterwarnings("ignore:Observation (space for each agent|is not a NumPy)")
-
-
-def in_words(game: Game) -> str:
-    return "-".join(map(str, game)).replace(" ", "-")
 
 
 Step = tuple[State, list[Answer], tuple[Event, ...]]  # before, the answers, what they led to
@@ -102,7 +99,7 @@ def test_pettingzoo_finds_nothing_in_either_form(rules: str, seats: int) -> None
 # --- observations -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("game", GAMES, ids=in_words)
+@each("game", GAMES)
 def test_no_observation_depends_on_what_the_seat_does_not_know(ruleset: RulesOf, game: Game) -> None:
     """Unseen cards are dealt anew, and what is private in others' events is replaced: the same bytes."""
     name, seats, seed = game
@@ -141,7 +138,7 @@ def test_no_agent_observes_or_may_do_something_else_when_unseen_cards_differ(nam
         game.step(chosen(observed["action_mask"], rng))
 
 
-@pytest.mark.parametrize("game", GAMES, ids=in_words)
+@each("game", GAMES)
 def test_every_field_says_what_the_view_says(ruleset: RulesOf, game: Game) -> None:
     """Read back by their names, and by the events counted here."""
     name, seats, seed = game
@@ -277,7 +274,7 @@ def test_a_sealed_answer_changes_nothing_for_those_who_are_asked_with_it() -> No
 # --- actions ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("game", GAMES, ids=in_words)
+@each("game", GAMES)
 def test_the_mask_allows_what_is_legal_and_nothing_else(ruleset: RulesOf, game: Game) -> None:
     """Words are the moves' notation, with targets counted clockwise from the agent; who isn't asked waits."""
     name, seats, seed = game

@@ -38,6 +38,7 @@ from arena.referee import MatchSpec, Terms, play_match, read, verify, wire, writ
 from arena.run import RulesetError
 from arena.sandbox import InsideSandbox, Limits, Peer, Program, Script
 from protocol.kits.coup_kit import Bot
+from tests.each import each
 
 Message = dict[str, Any]
 RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
@@ -110,7 +111,7 @@ def _pairs(rules: Ruleset, seats: int, seed: int) -> Iterator[tuple[Message, byt
         yield local.game_over(3, over, told.take(seat)), wire.game_over(3, over, written.take(seat))
 
 
-@pytest.mark.parametrize("game", GAMES, ids=lambda game: "-".join(map(str, game)).replace(" ", "-"))
+@each("game", GAMES)
 def test_a_message_in_process_is_the_line_of_the_wire(ruleset: RulesOf, game: Game) -> None:
     """Every field, in its place, and of the type that JSON gives."""
     name, seats, seed = game

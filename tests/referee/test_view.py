@@ -86,6 +86,7 @@ from arena.coup import (
 )
 from arena.referee import UNTIMED_MS, GameRecord, MatchSpec, Record, Terms, Timing, Watch, play_match, wire
 from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script
+from tests.each import each
 from tests.unseen import disguised, known, redealt, target_of
 
 RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
@@ -111,10 +112,6 @@ SOME: list[Game] = [
     *((name, seats, 10, 0.0) for name, rules in PRESETS.items() if name not in ("coup", "duel") for seats in (3, 5)),
     *((f"random {seed}", 2 + seed % 5, seed, 0.0) for seed in range(200, 215)),
 ]
-
-
-def in_words(game: Game) -> str:
-    return "-".join(map(str, game)).replace(" ", "-")
 
 
 # --- random games ---------------------------------------------------------------------------------------------------
@@ -216,7 +213,7 @@ def leaks(
     return found
 
 
-@pytest.mark.parametrize("game", GAMES, ids=in_words)
+@each("game", GAMES)
 def test_every_line_to_a_seat_is_the_same_whatever_the_seat_does_not_know(ruleset: RulesOf, game: Game) -> None:
     """Unseen cards are other hands and discards, the deck, and what others drew or examined."""
     assert leaks(play(ruleset, game), game[2]) == []
@@ -228,13 +225,13 @@ def in_process(state: State, seat: int, events: list[dict[str, Any]]) -> object:
     return local.request(sight, GAME, 41, events, legal(sight), 500, 8123)
 
 
-@pytest.mark.parametrize("game", SOME, ids=in_words)
+@each("game", SOME)
 def test_no_message_to_a_bot_in_process_depends_on_what_its_seat_does_not_know(ruleset: RulesOf, game: Game) -> None:
     """arena.local builds its messages without the wire's lines."""
     assert leaks(play(ruleset, game), game[2], in_process, local.Feed, local.game_over) == []
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@each("name", PRESETS)
 def test_the_first_line_of_a_game_shows_ones_own_cards_only(ruleset: RulesOf, name: str) -> None:
     """`game_start` too; before a draft there are no hands, and the third set is the deck."""
     for seats in seat_counts(PRESETS[name]):
@@ -393,7 +390,7 @@ def tells_a_hand(step: Step, events: Sequence[Event]) -> bool:
     return sum(isinstance(event, Lost) for event in events) > isinstance(step.answers[0], Lose)
 
 
-@pytest.mark.parametrize("game", SOME, ids=in_words)
+@each("game", SOME)
 def test_who_is_asked_next_and_what_is_told_depends_on_nothing_hidden(ruleset: RulesOf, game: Game) -> None:
     """Whether a request comes must never tell anything hidden.
 
@@ -439,7 +436,7 @@ def sent(state: State, events: Sequence[Event]) -> list[bytes]:
     ]
 
 
-@pytest.mark.parametrize("game", SOME, ids=in_words)
+@each("game", SOME)
 def test_nobody_learns_whether_a_later_seat_also_wanted_to_challenge_or_block(ruleset: RulesOf, game: Game) -> None:
     """Only the challenge or block that counts is told; who else wanted to is not."""
     rng = random.Random(game[2])
@@ -647,7 +644,7 @@ def test_an_examined_card_is_seen_by_the_inquisitor_and_only_while_it_decides(ru
 # --- the end ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("game", GAMES, ids=in_words)
+@each("game", GAMES)
 def test_the_last_line_never_shows_the_survivors_cards(ruleset: RulesOf, game: Game) -> None:
     """A game that is over still hides what its survivors hold: the next game is played by the same bots."""
     feed = wire.Feed(game[1])

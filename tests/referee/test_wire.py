@@ -71,6 +71,7 @@ from arena.coup import (
 from arena.referee import UNTIMED_MS, MatchSpec, Terms, Timing, hello, wire
 from protocol.coup import Ruleset as WireRuleset
 from protocol.messages import Hello, parse_to_bot
+from tests.each import each
 
 RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
 Game = tuple[str, int, int, float]  # the ruleset's name, seats, seed, probability of a forfeit at each answer
@@ -89,10 +90,6 @@ GAMES: list[Game] = [
     *((f"random {seed}", 2 + seed % 9, seed, 0.01 * (seed % 2)) for seed in range(300, 330)),
     *((f"random {seed}", 2, seed, 0.0) for seed in range(400, 406)),  # half of them with a draft
 ]
-
-
-def in_words(game: Game) -> str:
-    return "-".join(map(str, game)).replace(" ", "-")
 
 
 RARE = {"exchange", "examine", "embezzle", "convert"}
@@ -176,7 +173,7 @@ def messages(ruleset: RulesOf, games: Sequence[Game] = GAMES) -> Iterator[dict[s
 # --- lines ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("game", GAMES, ids=in_words)
+@each("game", GAMES)
 def test_every_line_is_what_the_models_allow_and_nothing_more(ruleset: RulesOf, game: Game) -> None:
     """protocol/messages.py: strict, extra fields forbidden; and what the model holds dumps to the same object."""
     for _, line, _ in lines(ruleset, game):
@@ -186,7 +183,7 @@ def test_every_line_is_what_the_models_allow_and_nothing_more(ruleset: RulesOf, 
         assert message.model_dump(mode="json", by_alias=True, exclude_unset=True) == json.loads(line)
 
 
-@pytest.mark.parametrize("game", GAMES, ids=in_words)
+@each("game", GAMES)
 def test_every_line_is_compact_json_without_duplicate_keys(ruleset: RulesOf, game: Game) -> None:
     """SPEC.md, "Lines": written by hand, but as a JSON library writes it."""
 
@@ -225,7 +222,7 @@ def expected_you(state: State, seat: int, kind: str | None) -> dict[str, Any]:
     return you
 
 
-@pytest.mark.parametrize("game", GAMES, ids=in_words)
+@each("game", GAMES)
 def test_a_line_shows_the_state_the_hand_and_every_legal_move(ruleset: RulesOf, game: Game) -> None:
     """SPEC.md, "Requests": it carries everything; `legal` has one element for each move, in the same order."""
     for seat, line, state in lines(ruleset, game):
@@ -242,7 +239,7 @@ def test_a_line_shows_the_state_the_hand_and_every_legal_move(ruleset: RulesOf, 
             assert len(set(menu.words)) == len(moves)
 
 
-@pytest.mark.parametrize("game", GAMES, ids=in_words)
+@each("game", GAMES)
 def test_each_seat_gets_every_event_once_and_in_order(ruleset: RulesOf, game: Game) -> None:
     """SPEC.md, "Events": `n` counts from 0 in each game, the same for all; no gap tells anything."""
     seats = game[1]
@@ -258,7 +255,7 @@ def test_each_seat_gets_every_event_once_and_in_order(ruleset: RulesOf, game: Ga
     assert all(copy == public[0] for copy in public)
 
 
-@pytest.mark.parametrize("game", GAMES[::5], ids=in_words)
+@each("game", GAMES[::5])
 def test_a_game_that_is_played_again_from_its_words_sends_the_same_bytes(ruleset: RulesOf, game: Game) -> None:
     """Request lines are regenerated from a record, which holds rules, key and moves."""
     name, seats, seed, _ = game
@@ -379,7 +376,7 @@ def greeting(rules: Ruleset, seats: int) -> Hello:
     return message
 
 
-@pytest.mark.parametrize("seats", range(2, 11))
+@each("seats", range(2, 11))
 def test_the_hello_is_what_the_models_allow(seats: int) -> None:
     """SPEC.md, "hello"; rulebook:35-39 and 257 for the deck, 47 and 185 for the coins, 87, 95 and 110 for the costs."""
     message = greeting(COUP, seats)
@@ -402,7 +399,7 @@ def test_a_bots_own_times_change_no_byte_of_anothers_hello() -> None:
     assert (message.limits.limit_ms, message.limits.bank_ms) == (UNTIMED_MS, 0)
 
 
-@pytest.mark.parametrize("name", [*PRESETS, *(f"random {number}" for number in range(500, 520))])
+@each("name", [*PRESETS, *(f"random {number}" for number in range(500, 520))])
 def test_the_hello_tells_every_rule_of_every_ruleset(ruleset: RulesOf, name: str) -> None:
     """SPEC.md, "Rule variants": each field of a ruleset, and the whole pack; what is left open, as it is played."""
     for seats in seat_counts(PRESETS[name]) if name in PRESETS else (2, 3, 7, 10):
@@ -617,7 +614,7 @@ FOUND: list[tuple[tuple[Move, ...], dict[str, Any], int | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("moves", "payload", "index"), FOUND, ids=[json.dumps(payload) for _, payload, _ in FOUND])
+@each(("moves", "payload", "index"), FOUND)
 def test_a_replys_move_is_one_of_the_menu_or_none(
     moves: tuple[Move, ...], payload: dict[str, Any], index: int | None
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from arena.sandbox import ISOLATING, NAMES, Backend, Choice, backend, programs_of, takers
+from tests.each import each
 
 ROOT = Path(__file__).parents[2]
 ELSEWHERE = sorted((ROOT / "arena").rglob("*.py"))
@@ -41,7 +42,7 @@ def test_what_only_some_sandboxes_take_is_refused_by_the_others() -> None:
     assert takers("runtime") == takers("image") == ("docker",)
 
 
-@pytest.mark.parametrize("path", ELSEWHERE, ids=lambda path: str(path.relative_to(ROOT)))
+@each("path", ELSEWHERE)
 def test_no_file_compares_with_a_sandboxs_name(path: Path) -> None:
     """What differs between sandboxes is a field of their rows, so that a new one is a room and a line."""
     compared = [

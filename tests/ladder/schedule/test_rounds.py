@@ -9,6 +9,7 @@ from itertools import combinations, permutations
 import pytest
 
 from ladder.schedule import Entrant, next_round, why_no_round
+from tests.each import each
 from tests.ladder.schedule.shuffles import labelled
 
 GAMES = 12  # a match
@@ -87,7 +88,7 @@ def fields(seed: int) -> tuple[int, list[Entrant]]:
     return seats, found
 
 
-@pytest.mark.parametrize("seed", range(200))
+@each("seed", range(200))
 def test_every_version_plays_in_every_round_at_full_tables(seed: int) -> None:
     """None twice at a table; two of one owner never; reference bots count as if each had an owner of its own."""
     seats, field = fields(seed)

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from arena.sandbox.linux import ALLOW, ARCHES, ERRNO, KILL, RULES, Rule, seccomp
+from tests.each import each
 from tests.red_team import CHANNELS
 from tests.sandbox.linux.left_open import LEFT_OPEN, NEWER
 
@@ -83,7 +84,7 @@ def refused(name: str, index: int, value: int, arch: str = "x86_64") -> int | No
 
 
 @pytest.mark.parametrize("arch", ARCHES)
-@pytest.mark.parametrize("rule", [rule for rule in RULES if not rule.tests], ids=lambda rule: rule.name)
+@each("rule", [rule for rule in RULES if not rule.tests])
 def test_a_blocked_call_fails_whatever_its_arguments(rule: Rule, arch: str) -> None:
     """Table: with the rule's own error number, on both architectures."""
     number = rule.number(arch)
@@ -95,7 +96,7 @@ def test_a_blocked_call_fails_whatever_its_arguments(rule: Rule, arch: str) -> N
 
 
 @pytest.mark.parametrize("arch", ARCHES)
-@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.tests], ids=lambda rule: rule.name)
+@each("rule", [rule for rule in RULES if rule.tests])
 def test_an_argument_is_judged_by_its_low_half(rule: Rule, arch: str) -> None:
     """Research section 1, finding on isolate: AF_VSOCK | 1 << 32 passed a 64-bit comparison."""
     number = rule.number(arch)
@@ -179,8 +180,7 @@ def test_named_attacks_get_the_outcome_of_the_attack_list() -> None:
     assert refused("madvise", 2, 4) is None  # MADV_DONTNEED: every allocator's
 
 
-@pytest.mark.parametrize("clock", [0, 0x100])
-@pytest.mark.parametrize("command", range(16))
+@each(("command", "clock"), itertools.product(range(16), [0, 0x100]))
 def test_a_futex_of_a_file_can_be_waited_on_but_not_woken(command: int, clock: int) -> None:
     """<linux/futex.h>: who wakes is told how many wait, in whatever box. pthread_join waits: commands 0 and 9."""
     may_be_shared = command in (0, 9)
