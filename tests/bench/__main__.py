@@ -1,4 +1,8 @@
-"""`make bench`: print the table of figures; `python -m tests.bench engine pipes ...` measures only those named."""
+"""`make bench`: print the table of figures; `python -m tests.bench engine pipes ...` measures only those named.
+
+`python -m tests.bench pairs --against CHECKOUT [NAME...]` measures this tree beside another checkout of the project, in
+pairs (tests/bench/pairs.py); `... pairs --help` lists what it can measure.
+"""
 
 import json
 import os
@@ -18,7 +22,7 @@ from arena.referee import Timing
 from arena.run import keyed_shuffle
 from arena.sandbox import ISOLATING, why_not
 from ladder.schedule import plan
-from tests.bench import boxes, cluster, engine, exams, kits, ladder, learning, numbers, order, pipes
+from tests.bench import boxes, cluster, engine, exams, kits, ladder, learning, numbers, order, pairs, pipes
 
 ROOT = Path(__file__).parents[2]
 
@@ -440,6 +444,9 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
 
 def main() -> None:
     """Measure what is named on the command line, or everything."""
+    if sys.argv[1:2] == ["pairs"]:
+        pairs.main(sys.argv[2:])
+        return
     names = sys.argv[1:] or list(BENCHMARKS)
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:

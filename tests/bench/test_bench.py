@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ladder.results import GameResult
-from tests.bench import engine, exams, kits, ladder, learning, numbers, pipes, real
+from tests.bench import engine, exams, figures, kits, ladder, learning, long, numbers, pairs, pipes, real
 from tests.bench.flat import memory_mb
 
 needs_cc = pytest.mark.needs("cc", None if shutil.which("cc") else "there is no C compiler: apt install gcc libc6-dev")
@@ -124,3 +124,36 @@ def test_the_benchmark_of_bots_in_process_plays_them_over_pipes_too() -> None:
     found = learning.games_per_second(12)
     assert min(found.piped, found.one_match, found.engine) > 0
     assert found.in_process > found.piped
+
+
+def test_a_pair_is_measured_in_the_packages_of_its_tree(tmp_path: Path) -> None:
+    """The measuring code is this tree's; a tree without the packages gives no figures."""
+    root = Path(__file__).parents[2]
+    for name in ("ladder", "protocol", "sample_bots"):
+        (tmp_path / name).symlink_to(root / name)
+    (tmp_path / "arena").mkdir()
+    (tmp_path / "arena" / "__init__.py").write_text("raise ImportError('of another tree')")
+    with pytest.raises(pairs.MeasurementError, match="another tree"):
+        pairs.measure(tmp_path, "local", None, tmp_path)
+
+
+def test_a_row_of_pairs_has_the_ratio_first() -> None:
+    """It's what counts on a busy machine."""
+    assert pairs.row("a figure", [10.0, 20.0, 30.0], [5.0, 10.0, 24.0]).split() == [
+        *("x0.500", "0.50-0.65", "20.00", "10.00", "a", "figure")
+    ]
+
+
+@needs_cc
+def test_the_measurements_of_pairs_measure(tmp_path: Path) -> None:
+    """Each is made of starts and matches of these."""
+    bot, tree = Path(pipes.c_bot(tmp_path).argv[0]), Path(__file__).parents[2]
+    (found,) = figures.start(tree, "c", bot, "process", matches=1).values()
+    assert float(found) > 0
+    own, bots, requests = figures.played(figures.programs(tree, "kit", bot, "process"), 4)
+    assert min(own, bots, requests) > 0
+
+
+def test_a_long_run_is_drawn() -> None:
+    """The owner's side is the real one."""
+    assert long.drawing_ms(games=720, drawings=1) > 0

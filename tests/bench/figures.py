@@ -1,0 +1,217 @@
+"""What `python -m tests.bench pairs` measures in one tree: a measurement gives figures, by what they are called.
+
+The packages may be another checkout's: only names of doors that seldom change are used here, and the sample bots are
+those of the tree. Numbers are CPU time of this process and of the children that have ended; texts must be the same in
+both trees.
+"""
+
+import hashlib
+import hmac
+import json
+import os
+import resource
+import select
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from arena.bots import load
+from arena.referee import MatchSpec, Terms, Timing, hello, play_match
+from arena.run import program, seed_key
+from arena.sandbox import Box, Choice, Limits, Program, Sandbox, make, programs_of
+from ladder.schedule import seatings
+from tests.bench import engine
+
+Figures = dict[str, float | str]
+
+PYTHON_BOTS = ("honest", "opportunist", "bluffer", "counter")
+SEATS = 4
+WAIT_MS = 30_000
+FAREWELL = b'{"type":"match_over"}\n'
+
+
+def cpu_s() -> tuple[float, float]:
+    """Return the CPU seconds of this process, and of its children that have ended."""
+    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own.ru_utime + own.ru_stime, children.ru_utime + children.ru_stime
+
+
+def spec(seats: int, games: int) -> MatchSpec:
+    """Return a match of about so many games, in which nobody is frozen."""
+
+    def shuffle(items: Sequence[int], label: str) -> tuple[int, ...]:
+        return tuple(sorted(items, key=lambda item: hmac.digest(b"bench", f"{label}|{item}".encode(), "sha256")))
+
+    names = tuple(f"bot-{number}" for number in range(seats))
+    rounds = games // seats * seats
+    return MatchSpec(0, bytes(32), names, seatings(seats, rounds, shuffle), terms=Terms(timing=Timing(ponder=True)))
+
+
+def programs(tree: Path, kind: str, bot: Path, sandbox: str) -> list[Program]:
+    """Return how four bots are started: "c", "kit", "honest", or "python" for four different sample bots."""
+    samples = tree / "sample_bots"
+    if kind == "c":
+        return [Program((str(bot),), bot.parent, files=bot.parent)] * SEATS
+    named = {
+        "kit": [samples / "python"] * SEATS,
+        "honest": [samples / "honest.py"] * SEATS,
+        "python": [samples / f"{name}.py" for name in PYTHON_BOTS],
+    }[kind]
+    bots, _ = load([f"{number}={path}" for number, path in enumerate(named)], programs_of(sandbox))
+    return [program(each) for each in bots]
+
+
+def await_line(box: Box) -> None:
+    """Wait for the end of a line."""
+    poll = select.poll()
+    poll.register(box.stdout, select.POLLIN)
+    data = b""
+    while not data.endswith(b"\n"):
+        if not poll.poll(WAIT_MS) or not (more := os.read(box.stdout, 65536)):
+            raise TimeoutError(f"the bot says nothing: {os.read(box.stderr, 65536).decode(errors='replace')}")
+        data += more
+
+
+def await_end(box: Box) -> None:
+    """Wait until the program has left."""
+    poll = select.poll()
+    poll.register(box.stdout, select.POLLIN)
+    while poll.poll(WAIT_MS) and os.read(box.stdout, 65536):
+        pass
+
+
+def start_match(sandbox: Sandbox, programs: Sequence[Program], hellos: Sequence[bytes]) -> None:
+    """Start a match's bots one after the other; each is greeted, told that the match is over, and leaves."""
+    for number, each in enumerate(programs):
+        box = sandbox.start(each, Limits())
+        os.write(box.stdin, hellos[number])
+        await_line(box)
+        os.write(box.stdin, FAREWELL)
+        box.close_stdin()
+        await_end(box)
+        box.close()
+
+
+def start(tree: Path, kind: str, bot: Path, sandbox: str, matches: int = 12) -> Figures:
+    """Measure starts as a worker makes them: match after match, each with a sandbox of its own."""
+    started = programs(tree, kind, bot, sandbox)
+    match = spec(SEATS, SEATS)
+    hellos = [hello(match, number) for number in range(SEATS)]
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(-1, matches):
+            if number == 0:  # what a worker does once is done
+                before = sum(cpu_s())
+            made = make(Choice(sandbox), Path(folder, str(number)))
+            start_match(made, started, hellos)
+            made.close()
+        spent = sum(cpu_s()) - before
+    return {f"start, {kind}, {sandbox}: CPU-ms a bot": 1000 * spent / (matches * SEATS)}
+
+
+def played(started: Sequence[Program], games: int) -> tuple[float, float, int]:
+    """Play a match in plain processes; return the CPU seconds of the referee and of the bots, and the requests."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = make(Choice("process"), Path(folder))
+        before = cpu_s()
+        result = play_match(spec(SEATS, games), lambda number: made.start(started[number], Limits()))
+        after = cpu_s()
+        made.close()
+    if any(game.faults for game in result.record.games):
+        raise ValueError("a bot is at fault")
+    return after[0] - before[0], after[1] - before[1], result.requests
+
+
+def referee(tree: Path, kind: str, bot: Path) -> Figures:
+    """Measure what a request costs the referee, and its bots: a long match less a short one, which starts as many."""
+    started = programs(tree, kind, bot, "process")
+    played(started, SEATS)
+    short, long = played(started, SEATS), played(started, 600 if kind == "c" else 120)
+    own, bots, requests = (more - less for more, less in zip(long, short, strict=True))
+    us = 1e6 / requests
+    return {
+        f"referee with {kind} bots: CPU-us a request": own * us,
+        f"{kind} bots: CPU-us a request": bots * us,
+        f"all in with {kind} bots: CPU-us a request": (own + bots) * us,
+    }
+
+
+def run(tree: Path, sandbox: str) -> Figures:
+    """Measure `arena run`, all of its processes, but for the stretching of the seed, which is no run's cost."""
+    games = 336
+    before = cpu_s()
+    seed_key(1)
+    stretched = sum(cpu_s()) - sum(before)
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "run")
+        argv = [sys.executable, "-m", "arena.cli", "run", "--sandbox", sandbox, "--jobs", "1", "--seed", "1"]
+        argv += ["--games", str(games), "--match-games", "12", "--seats", str(SEATS), "--json", "--out", str(out)]
+        argv += [f"{name}={tree / 'sample_bots' / 'python'}" for name in "abcd"]
+        before = cpu_s()
+        subprocess.run(argv, check=True, capture_output=True)
+        spent = cpu_s()[1] - before[1] - stretched
+        digest = hashlib.sha256((out / "results.jsonl").read_bytes()).hexdigest()
+    return {f"run, kit bots, {sandbox}: CPU-ms a game": 1000 * spent / games, f"results.jsonl, {sandbox}": digest}
+
+
+class First:
+    """A bot in this process that costs nothing: it takes one legal move after the other."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+
+    def reply(self, message: dict[str, Any]) -> dict[str, Any] | None:
+        """Answer the hello and each request."""
+        if message["type"] == "hello":
+            return {"type": "hello"}
+        if message["type"] != "request":
+            return None
+        self.taken += 1
+        return {"id": message["id"], "choice": self.taken % len(message["legal"])}
+
+
+def local() -> Figures:
+    """Measure games without pipes, with their records."""
+    from arena.local import play
+
+    play([First] * SEATS, games=12, seed=1)
+    games = 240
+    before = sum(cpu_s())
+    play([First] * SEATS, games=games, seed=1, records=True)
+    return {"without pipes: CPU-ms a game": 1000 * (sum(cpu_s()) - before) / games}
+
+
+def decisions() -> Figures:
+    """Measure the engine alone."""
+    return {
+        f"engine, {seats} seats: CPU-us a decision": 1e6 / engine.decisions_per_second(seats, 1.0) for seats in (4, 6)
+    }
+
+
+def live() -> Figures:
+    """Measure a drawing of the live table of a long run."""
+    from tests.bench import long
+
+    return {"live table, 60 bots, 100,000 games: CPU-ms a drawing": long.drawing_ms()}
+
+
+def main(tree: str, name: str, bot: str) -> None:
+    """Print the figures of one measurement."""
+    root, (what, _, more) = Path(tree), name.partition("-")
+    kind, _, sandbox = more.partition("-")
+    match what:
+        case "start":
+            found = start(root, kind, Path(bot), sandbox or "process")
+        case "referee":
+            found = referee(root, kind, Path(bot))
+        case "run":
+            found = run(root, more or "process")
+        case "engine":
+            found = decisions()
+        case "local":
+            found = local()
+        case _:
+            found = live()
+    print(json.dumps(found))

@@ -1,0 +1,136 @@
+"""Measure this tree beside another checkout of the project: `python -m tests.bench pairs --against CHECKOUT [NAME...]`.
+
+Each measurement is a process of its own, pinned to one core, with the packages and sample bots of one of the two trees;
+the measuring code (tests/bench/figures.py) is this tree's for both. The trees take turns, so that both see the same
+noise. All figures are CPU time, of the process and of all that it starts: a ratio under 1 means that this tree is
+cheaper. On a busy machine the ratios count, the figures don't.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median, quantiles
+
+from tests.bench.pipes import c_bot
+
+ROOT = Path(__file__).parents[2]
+NEEDED = ("arena", "ladder", "protocol", "sample_bots")
+LIMIT_S = 600
+
+MEASUREMENTS = {
+    "start-c": "a C bot's start: spawned, greeted, ended",
+    "start-c-bubblewrap": "the same in bubblewrap",
+    "start-kit": "a kit bot's start (sample_bots/python)",
+    "start-kit-bubblewrap": "the same in bubblewrap",
+    "start-honest": "honest.py's start",
+    "start-honest-bubblewrap": "the same in bubblewrap",
+    "referee-c": "requests of four C bots: the referee, the bots, all in; starts taken off",
+    "referee-python": "requests of four sample bots in Python",
+    "referee-kit": "requests of four kit bots",
+    "run": "arena run: 336 games, 12 a match, four kit bots; all processes; the stretching of the seed taken off",
+    "run-bubblewrap": "the same in bubblewrap",
+    "engine": "random decisions of the engine alone",
+    "local": "games in one process, without pipes",
+    "live": "a drawing of the live table, 60 bots, after 100,000 games",
+}
+
+# The measuring code comes from this tree, what it measures from the other: `tests.bench` is found before the path of
+# the other tree is put first, and `arena` after.
+_PROGRAM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import tests.bench
+sys.path[0] = sys.argv[2]
+from tests.bench.figures import main
+main(*sys.argv[2:])
+"""
+
+
+class MeasurementError(Exception):
+    """Say why a measurement failed, in which tree."""
+
+
+def measure(tree: Path, name: str, core: int | None, bot: Path) -> dict[str, object]:
+    """Return the figures of one measurement of a tree, by what they are called."""
+    argv = [sys.executable, "-P", "-c", _PROGRAM, str(ROOT), str(tree), name, str(bot)]
+    done = subprocess.run(
+        argv if core is None else ["taskset", "-c", str(core), *argv],
+        env=os.environ | {"PYTHONPATH": str(tree)},
+        cwd=tree,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    if done.returncode:
+        raise MeasurementError(f"{name} in {tree}: {(done.stderr.strip() or 'it failed').splitlines()[-1]}")
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+def compare(other: Path, name: str, pairs: int, core: int | None, bot: Path) -> None:
+    """Measure both trees in turns, and print a row for each figure."""
+    found: tuple[list[dict[str, object]], list[dict[str, object]]] = ([], [])
+    for number in range(pairs):
+        for which in (0, 1) if number % 2 == 0 else (1, 0):
+            found[which].append(measure((other, ROOT)[which], name, core, bot))
+    for figure, first in found[0][0].items():
+        before, after = ([each[figure] for each in side] for side in found)
+        if isinstance(first, str):
+            print(f"{'':6}  {'':13}  {'the same' if set(before) == set(after) else 'DIFFERENT':>17}  {figure}")
+            continue
+        print(row(figure, [float(str(each)) for each in before], [float(str(each)) for each in after]), flush=True)
+
+
+def row(figure: str, before: list[float], after: list[float]) -> str:
+    """Return the line of a figure: the median of the ratios, their middle half, both medians."""
+    ratios = [new / old for old, new in zip(before, after, strict=True)]
+    low, _, high = quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else ratios * 3
+    middle = f"{low:.2f}-{high:.2f}"
+    return f"x{median(ratios):5.3f}  {middle:>13}  {median(before):8.2f} {median(after):8.2f}  {figure}"
+
+
+def main(arguments: list[str]) -> None:
+    """Measure what is named on the command line, or everything."""
+    listed = "\n".join(f"  {name:24} {what}" for name, what in MEASUREMENTS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench pairs",
+        description="Measure CPU time of this tree beside that of another checkout, in pairs.",
+        epilog=f"names (a name's beginning stands for all that have it):\n{listed}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="what to measure; everything if none is named")
+    parser.add_argument("--against", type=Path, required=True, metavar="CHECKOUT", help="the tree to compare with")
+    parser.add_argument("--pairs", type=int, default=7, metavar="N", help="how often both are measured (7)")
+    parser.add_argument("--core", type=int, metavar="N", help="the core to pin everything to (the last that is free)")
+    given = parser.parse_args(arguments)
+    other = given.against.resolve()
+    missing = [name for name in NEEDED if not (other / name).is_dir()]
+    if missing:
+        parser.error(f"{other} has no {missing[0]}/: name a checkout of the project")
+    if given.pairs < 1:
+        parser.error("--pairs must be 1 or more")
+    unknown = [name for name in given.names if not any(each.startswith(name) for each in MEASUREMENTS)]
+    if unknown:
+        parser.error(f"there is no measurement {unknown[0]}; --help lists them")
+    names = [name for name in MEASUREMENTS if not given.names or name.startswith(tuple(given.names))]
+    with tempfile.TemporaryDirectory() as folder:
+        bot = c_bot(Path(folder)).argv[0]
+        core = max(os.sched_getaffinity(0)) if given.core is None and hasattr(os, "sched_getaffinity") else given.core
+        print(f"CPU time of {ROOT} (new) beside {other} (old), {given.pairs} pairs, core {core}; load {load()}")
+        print(f"{'ratio':6}  {'middle half':>13}  {'old':>8} {'new':>8}")
+        for name in names:
+            try:
+                compare(other, name, given.pairs, core, Path(bot))
+            except (MeasurementError, subprocess.TimeoutExpired) as problem:
+                print(f"{'':6}  left out: {problem}", flush=True)
+        print(f"load {load()}")
+
+
+def load() -> str:
+    """Return the load of this machine over a minute, and its cores."""
+    return f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
