@@ -19,6 +19,7 @@ from tests.bench.pipes import c_bot
 
 ROOT = Path(__file__).parents[2]
 NEEDED = ("arena", "ladder", "protocol", "sample_bots")
+BIN = Path(sys.executable).parent  # plain processes find their python3 there: a version manager's shim costs 100 ms
 LIMIT_S = 600
 
 MEASUREMENTS = {
@@ -59,7 +60,7 @@ def measure(tree: Path, name: str, core: int | None, bot: Path) -> dict[str, obj
     argv = [sys.executable, "-P", "-c", _PROGRAM, str(ROOT), str(tree), name, str(bot)]
     done = subprocess.run(
         argv if core is None else ["taskset", "-c", str(core), *argv],
-        env=os.environ | {"PYTHONPATH": str(tree)},
+        env=os.environ | {"PYTHONPATH": str(tree), "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"},
         cwd=tree,
         capture_output=True,
         text=True,
