@@ -22,20 +22,22 @@ DEVICE_LINKS = {"random": "urandom", "fd": "/proc/self/fd", "stdin": "fd/0", "st
 
 def furnish(folder: Path, limits: Limits) -> None:
     """Write the small files that a box needs, and an empty file and folder to cover others with."""
-    (folder / "empty").mkdir()
+    os.mkdir(f"{folder}/empty")
     for name, text in _files(limits.memory_mb).items():
-        (folder / name).write_text(text)
+        descriptor = os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        os.write(descriptor, text)
+        os.close(descriptor)
 
 
 @functools.cache
-def _files(memory_mb: int) -> dict[str, str]:
+def _files(memory_mb: int) -> dict[str, bytes]:
     """Return the files by name. Those of /proc are plausible and never change: a runtime sizes itself by them."""
     kb, cpus = memory_mb * 1024, os.cpu_count() or 1
     memory = {"MemTotal": kb, "MemFree": kb, "MemAvailable": kb, "Buffers": 0, "Cached": 0, "SwapTotal": 0}
     memory |= {"SwapFree": 0, "Shmem": 0, "Slab": 0, "SReclaimable": 0}
     times = " 0" * 10
     lines = [f"cpu {times}", *(f"cpu{number}{times}" for number in range(cpus)), "intr 0", "ctxt 0", "btime 0"]
-    return {
+    texts = {
         "none": "",
         "passwd": f"nobody:x:{NOBODY}:{NOBODY}:nobody:/tmp:/bin/sh\n",
         "group": f"nogroup:x:{NOBODY}:\n",
@@ -45,6 +47,7 @@ def _files(memory_mb: int) -> dict[str, str]:
         "uptime": "1000.00 1000.00\n",
         "cpuinfo": Path("/proc/cpuinfo").read_text(),  # read once: the live file shows the clock frequency
     }
+    return {name: text.encode() for name, text in texts.items()}
 
 
 @functools.cache

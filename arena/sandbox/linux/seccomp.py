@@ -28,6 +28,7 @@ Why each call that isn't in the table may be left to a bot is written in tests/s
 """
 
 import errno
+import functools
 import json
 import struct
 from collections.abc import Iterator
@@ -215,6 +216,7 @@ _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 _Step = tuple[int, int, int, int]  # struct sock_filter: code, jump if true, jump if false, constant
 
 
+@functools.cache
 def bpf(arch: str) -> bytes:
     """Return the filter for "x86_64" or "aarch64" as an array of struct sock_filter. Raises KeyError for others."""
     steps: list[_Step] = [(_LOAD, 0, 0, _ARCH), (_EQUAL, 1, 0, ARCHES[arch]), (_RETURN, 0, 0, KILL)]

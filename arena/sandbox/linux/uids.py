@@ -44,16 +44,23 @@ def take(lock_file: Path = LOCK_FILE) -> Slot:
         for uid in range(FIRST, LAST + 1):
             if not _lock(descriptor, uid - FIRST):
                 continue
-            found = _processes_of(uid)
-            if not found:
+            if not _in_use(uid):
                 return Slot(uid, descriptor)
-            for pid in found:
+            for pid in _processes_of(uid):
                 _end_leftover(pid)
             _lock(descriptor, uid - FIRST, fcntl.F_UNLCK)
         raise OSError(errno.EAGAIN, f"all user ids from {FIRST} to {LAST} are in use by boxes")
     except BaseException:
         os.close(descriptor)
         raise
+
+
+def _in_use(uid: int) -> bool:
+    """Tell whether any process has it, also a dead one that isn't reaped; a search of /proc takes half a ms."""
+    with contextlib.suppress(ProcessLookupError):
+        os.getpriority(os.PRIO_USER, uid)
+        return True
+    return False
 
 
 def _processes_of(uid: int) -> list[int]:
