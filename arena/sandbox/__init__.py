@@ -26,6 +26,7 @@ from arena.sandbox.linux.launch import PR_SET_CHILD_SUBREAPER, become_subreaper
 from arena.sandbox.probe import Seen, let_through, probe
 from arena.sandbox.process import ProcessSandbox
 from arena.sandbox.programs import Programs
+from arena.sandbox.spawning import spawn, step_works
 from arena.sandbox.trees import (
     FULL,
     full,
@@ -85,6 +86,8 @@ __all__ = [
     "remove_tree",
     "replies",
     "scratch_folder",
+    "spawn",
+    "step_works",
     "strongest",
     "sweep",
     "sweep_all",

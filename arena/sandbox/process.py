@@ -3,7 +3,8 @@
 Must not know what the bytes mean. It protects against accidents (a bot that forks, hangs, dumps core, fills a file or
 outlives its match), not against malice: the program has all rights of the user.
 
-Theory of operation. `start` makes a private folder (home/ and tmp/) below `scratch`, then forks and execs:
+Theory of operation. `start` makes a private folder (home/ and tmp/) below `scratch`, then a process that gets all of
+this before it becomes the program (spawning.py):
 
     own session           its own process group, which one kill ends; no terminal, no Ctrl-C
     clean environment     PATH, a UTF-8 locale, the private folders, two Python switches, the marker: nothing else
@@ -11,7 +12,7 @@ Theory of operation. `start` makes a private folder (home/ and tmp/) below `scra
                           the program's ends are closed here, so that its death is seen as end of file
     limits                core 0, open files, file size, CPU time of each process
     death of the parent   Linux: the kernel kills the program when its referee dies
-    control group         where there is one: entered before exec
+    control group         where there is one
 
 `exit` looks without reaping: a dead program keeps its number until `close`, so `close` can't kill a foreign process
 group. `close` kills the control group and the process group, then reaps the program, the rest of its group, and strays.
@@ -31,8 +32,8 @@ never killed nor reaped. Known gaps:
 - A program that runs as root can leave its control group.
 - The parent-death signal follows the THREAD that called `start`: a program started from a thread that ends is killed
   at once. The program's own children don't inherit the signal: a killed referee leaves them to the next `cgroup.sweep`.
-- preexec_fn runs Python between fork and exec. In a process with other threads that can deadlock, and Python 3.12
-  warns of it: start programs from single-threaded workers.
+- Where no step can be executed (arena/sandbox/spawning.py), Python runs between fork and exec. In a process with other
+  threads that can deadlock, and Python 3.12 warns of it: start programs from single-threaded workers.
 - macOS has neither the signal nor the subreaper nor groups: strays survive, memory and processes aren't bounded, and a
   killed referee is seen by bots as end of file.
 """
@@ -47,7 +48,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from arena.sandbox.backend import Backend
@@ -57,6 +57,7 @@ from arena.sandbox.child import THEIR_ERRNOS, ChildBox, ChildSandbox
 from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Cgroup, Watch, cgroup, children, launch, tasks
 from arena.sandbox.programs import Programs
+from arena.sandbox.spawning import spawn
 from arena.sandbox.trees import remove_tree
 from arena.sandbox.wait import reap_late, reap_later
 
@@ -106,7 +107,7 @@ class ProcessSandbox(ChildSandbox):
         try:
             group = None if self._groups is None else self._groups.make(limits)
             fork_limit = self._fork_limit(limits)
-            popen = _spawn(program, _environment(private, marker), _entry(limits, group, fork_limit))
+            popen = _spawn(program, _environment(private, marker), limits, group, fork_limit)
         except BaseException:
             if group is not None:
                 group.remove()
@@ -249,43 +250,19 @@ def _environment(private: Path, marker: str) -> dict[str, str]:
     return {**launch.environment(path, str(private / "home"), str(private / "tmp")), MARKER: marker}
 
 
-def _spawn(program: Program, env: dict[str, str], enter: Callable[[], None]) -> subprocess.Popen[bytes]:
+def _spawn(
+    program: Program, env: dict[str, str], limits: Limits, group: Cgroup | None, fork_limit: int | None
+) -> subprocess.Popen[bytes]:
+    rough = group is None and sys.platform == "linux"
+    calls = launch.die_with_parent() if sys.platform == "linux" else []
+    calls += launch.join(group)
+    calls += launch.set_rlimits(launch.rlimits(limits, rough, fork_limit))
     try:
-        return subprocess.Popen(
-            program.argv,
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=str(program.cwd),
-            env=env,
-            close_fds=True,
-            start_new_session=True,
-            preexec_fn=enter,
-        )
+        return spawn(program.argv, str(program.cwd), env, calls, lent=() if group is None else group.joins)
     except ValueError as error:  # a NUL byte or a lone surrogate in argv, cwd or env
         raise ProgramError(f"{program.argv[0]!r}: {error}") from error
-    except subprocess.SubprocessError as error:  # the entry failed; Python hides why
-        raise SandboxError(f"can't set up the process of {program.argv[0]}: {error}") from error
     except OSError as error:
         raise _blame(error, program, env["PATH"]) from error
-
-
-def _entry(limits: Limits, group: Cgroup | None, fork_limit: int | None) -> Callable[[], None]:
-    """Return what the child calls before exec."""
-    rough = group is None and sys.platform == "linux"
-    set_rlimits = launch.set_rlimits(launch.rlimits(limits, rough, fork_limit))
-    end_with_us = [launch.die_with_parent()] if sys.platform == "linux" else []
-    joins = () if group is None else group.joins
-
-    def enter() -> None:
-        for call in end_with_us:
-            call()
-        for join in joins:
-            os.write(join, b"0")
-        set_rlimits()
-
-    return enter
 
 
 def _threads_of_user(uid: int) -> int:

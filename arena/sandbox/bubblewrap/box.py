@@ -24,7 +24,8 @@ Without control groups RLIMIT_NPROC bounds the processes, and RLIMIT_DATA the me
 Known limits:
 
 - The parent-death signal follows the THREAD that called `start`: start boxes from a thread that lives as long as they.
-- Python runs between fork and exec: start programs from single-threaded workers.
+- On processors without a step (arena/sandbox/spawning.py) Python runs between fork and exec: start programs from
+  single-threaded workers.
 - bwrap reports death by signal N as exit code 128 + N, so a program that exits with such a code is taken for killed.
 - /tmp has no limit of files, but memory's.
 - An ordinary user's boxes share what the kernel counts per user (pages of pipes), and see in mountinfo where their
@@ -36,7 +37,6 @@ import errno
 import os
 import signal
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,7 +50,7 @@ from arena.sandbox.bubblewrap.stage import FolderStage, MountStage
 from arena.sandbox.cause import caused
 from arena.sandbox.child import THEIR_ERRNOS, ChildBox, ChildSandbox
 from arena.sandbox.limits import Limits
-from arena.sandbox.linux import Cgroup, Watch, launch, tasks, uids
+from arena.sandbox.linux import Call, Cgroup, Watch, launch, tasks, uids
 from arena.sandbox.wait import reap_late
 
 INIT = 1  # bwrap's own process in the namespaces, which the limit of processes must leave room for
@@ -110,7 +110,8 @@ class BubblewrapSandbox(ChildSandbox):
             words += ["--chdir", bundle.cwd_inside(program)]
             argv = [command, *bundle.argv_inside(program)[1:]]
             forks = limits.processes + KEEPERS if group is None else None  # a slot's user runs bwrap too
-            keeper = spawn(words, argv, _limited(stage.entry(), limits, group is None, None if slot is None else forks))
+            calls = stage.calls() + _limited(limits, group is None, None if slot is None else forks)
+            keeper = spawn(words, argv, calls, stage.lent)
             undo.callback(keeper.end_unstarted)
             stage.settle()
             keeper.confine(group, forks if slot is None else None)
@@ -207,16 +208,10 @@ class BubblewrapBox(ChildBox):
         return caused(ended, counted, self._excess, self._used_up(margin_s=1.0))
 
 
-def _limited(entry: Callable[[], None], limits: Limits, rough: bool, forks: int | None) -> Callable[[], None]:
-    """Add resource limits to an entry: from outside, root without CAP_SYS_RESOURCE can't set them."""
+def _limited(limits: Limits, rough: bool, forks: int | None) -> list[Call]:
+    """Return the calls that limit bwrap itself: from outside, root without CAP_SYS_RESOURCE can't."""
     wanted = {**launch.rlimits(limits, rough, forks), "memlock": (LOCKED_BYTES, LOCKED_BYTES), "msgqueue": (0, 0)}
-    set_rlimits = launch.set_rlimits(wanted)
-
-    def enter() -> None:
-        entry()
-        set_rlimits()
-
-    return enter
+    return launch.set_rlimits(wanted)
 
 
 def _with_init(limits: Limits) -> Limits:

@@ -21,13 +21,14 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from arena.sandbox.box import CLOSE_MS, ProgramError, SandboxError
 from arena.sandbox.child import THEIR_ERRNOS
-from arena.sandbox.linux import Cgroup, children, seccomp, uids
+from arena.sandbox.linux import Call, Cgroup, children, seccomp, uids
+from arena.sandbox.spawning import spawn as start
 from arena.sandbox.trouble import Remedy, Trouble, TroubleError
 from arena.sandbox.wait import readable, reap_later
 
@@ -215,8 +216,11 @@ class Keeper:
         self._status = self._block = self.handle = -1
 
 
-def spawn(options: list[str], argv: list[str], entry: Callable[[], None]) -> Keeper:
-    """Start bwrap, which waits before it executes `argv`. Raises OSError, SandboxError; ValueError for a NUL byte."""
+def spawn(options: list[str], argv: list[str], calls: list[Call], lent: Sequence[int]) -> Keeper:
+    """Start bwrap after these calls, which use `lent`; it waits before it executes `argv`.
+
+    Raises OSError, SandboxError; ValueError for a NUL byte.
+    """
     with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
         status, status_end = _pipe(ours, theirs)
         block_end, block = _pipe(theirs, ours)
@@ -225,21 +229,8 @@ def spawn(options: list[str], argv: list[str], entry: Callable[[], None]) -> Kee
         if any("\0" in word for word in (*words, *argv)):
             raise ValueError("embedded null byte")
         args = _file_of(b"".join(os.fsencode(word) + b"\0" for word in words), theirs)
-        try:
-            popen = subprocess.Popen(
-                [bwrap(), "--args", str(args), "--", *argv],
-                bufsize=0,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd="/",
-                env={},
-                start_new_session=True,  # Ctrl-C must not reach it
-                pass_fds=(args, rules, block_end, status_end),
-                preexec_fn=_telling(entry, status_end),
-            )
-        except subprocess.SubprocessError as error:
-            raise SandboxError(f"can't prepare a box: {os.read(status, 4096).decode(errors='replace')}") from error
+        passed = (args, rules, block_end, status_end)
+        popen = start([bwrap(), "--args", str(args), "--", *argv], "/", {}, calls, passed=passed, lent=lent)
         ours.pop_all()
         return Keeper(popen, status, block)
 
@@ -259,19 +250,6 @@ def _file_of(data: bytes, closing: contextlib.ExitStack) -> int:
     os.write(descriptor, data)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
-
-
-def _telling(entry: Callable[[], None], descriptor: int) -> Callable[[], None]:
-    """Make an entry that writes its error to a pipe: subprocess hides it."""
-
-    def enter() -> None:
-        try:
-            entry()
-        except BaseException as error:
-            os.write(descriptor, str(error).encode(errors="replace")[:4000])
-            raise
-
-    return enter
 
 
 def _is_bwrap(pid: int) -> bool:

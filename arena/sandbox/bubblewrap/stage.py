@@ -6,7 +6,7 @@ unprivileged user reaches. Two kinds:
     FolderStage   for an ordinary user: a private folder below the scratch folder
     MountStage    for root: a tmpfs that is mounted nowhere (fsopen, fsmount; Linux 5.2). The parent fills it by its
                   descriptor; the child, before it gives up root, enters a mount namespace of its own, attaches it over
-                  /tmp there and binds the trees that only root reaches (an interpreter below /root) into it
+                  /tmp there, and in it the trees that only root reaches (an interpreter below /root)
 
 That namespace is a copy of one that is made once for all boxes, without mounts that no box shows (namespace.py).
 
@@ -17,26 +17,27 @@ tmpfs ends with the last process that uses it.
 import ctypes
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from arena.sandbox.bubblewrap.keeper import bwrap
 from arena.sandbox.bubblewrap.namespace import CLONE_NEWNS, sparse
 from arena.sandbox.bundle import BLOCK
-from arena.sandbox.linux import launch
+from arena.sandbox.linux import Call, launch
 from arena.sandbox.trees import remove_tree
 
 OWN_MB = 16  # for our own small files, beside the program's copy
-OVER = "/tmp"  # every Linux has it; trees below it are opened before it is covered
+OVER = "/tmp"  # every Linux has it; trees below it are copied before it is covered
 
 # <linux/mount.h>; the numbers of these system calls are the same on all architectures
-FSOPEN, FSCONFIG, FSMOUNT, MOVE_MOUNT = 430, 431, 432, 429
+FSOPEN, FSCONFIG, FSMOUNT, OPEN_TREE = 430, 431, 432, 428
 CLOEXEC = 1
 SET_STRING, CREATE = 1, 6
 NOSUID_NODEV = 2 | 4
 FROM_DESCRIPTOR = 4
 AT_FDCWD = -100
-MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
+MS_REC, MS_PRIVATE = 0x4000, 0x40000
+CLONE, RECURSIVE = 1, 0x8000
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -54,8 +55,11 @@ class FolderStage:
         """Return where the child finds a tree of the machine."""
         return str(path)
 
-    def entry(self) -> Callable[[], None]:
-        """Return what the child must do before exec, under the parent's rules for code after a fork."""
+    lent: tuple[int, ...] = ()
+    """The descriptors that the calls need."""
+
+    def calls(self) -> list[Call]:
+        """Return what the child must do before exec."""
         return launch.die_with_parent()
 
     def settle(self) -> None:
@@ -74,50 +78,54 @@ class MountStage:
 
     def __init__(self, uid: int, trees: Sequence[Path], copy_mb: int) -> None:
         self._uid = uid
-        self._trees = tuple(trees)
+        self._namespace = sparse((Path(bwrap()),))
+        self._trees: dict[Path, int] = {}  # -> a copy of its mount, attached nowhere
         self._mount = _detached_tmpfs(copy_mb + OWN_MB)
         self.path = Path(f"/proc/self/fd/{self._mount}")
         self.seen = OVER
         try:
             (self.path / "trees").mkdir()
-            for number, tree in enumerate(self._trees):
+            for number, tree in enumerate(trees):
                 place = self.path / "trees" / str(number)
                 place.mkdir() if tree.is_dir() else place.touch()
+                self._trees[tree] = _call(OPEN_TREE, AT_FDCWD, os.fsencode(tree), CLONE | RECURSIVE | os.O_CLOEXEC)
         except OSError:
             self.settle()
             raise
 
     def tree(self, path: Path) -> str:
         """Return where the child finds one of the trees."""
-        return f"{OVER}/trees/{self._trees.index(path)}"
+        return f"{OVER}/trees/{list(self._trees).index(path)}"
 
-    def entry(self) -> Callable[[], None]:
-        """Return what the child must do before exec: all in C, but for a loop over the trees."""
-        uid, mount, namespace = self._uid, self._mount, sparse((*self._trees, Path(bwrap())))
-        trees = [(os.fsencode(tree), f"{OVER}/trees/{number}".encode()) for number, tree in enumerate(self._trees)]
-        die = launch.die_with_parent()
+    @property
+    def lent(self) -> tuple[int, ...]:
+        """The descriptors that the calls need."""
+        return (self._namespace, self._mount, *self._trees.values())
 
-        def enter() -> None:
-            _check(_libc.setns(namespace, CLONE_NEWNS), "enter a mount namespace")
-            _check(_libc.unshare(CLONE_NEWNS), "unshare")
-            _check(_libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "make mounts private")
-            sources = [os.open(tree, os.O_PATH | os.O_CLOEXEC) for tree, _ in trees]
-            _call(MOVE_MOUNT, mount, b"", AT_FDCWD, OVER.encode(), FROM_DESCRIPTOR)
-            for source, (_, place) in zip(sources, trees, strict=True):
-                what = f"/proc/self/fd/{source}".encode()
-                _check(_libc.mount(what, place, None, MS_BIND | MS_REC, None), "bind a tree")
-            os.setgroups([])
-            os.setresgid(uid, uid, uid)
-            os.setresuid(uid, uid, uid)
-            die()  # last: the kernel forgets it when a process changes its user
-
-        return enter
+    def calls(self) -> list[Call]:
+        """Return what the child must do before exec."""
+        places = {self._mount: OVER} | {mount: self.tree(tree) for tree, mount in self._trees.items()}
+        return [
+            Call("enter a mount namespace", "setns", (self._namespace, CLONE_NEWNS)),
+            Call("unshare", "unshare", (CLONE_NEWNS,)),
+            Call("make mounts private", "mount", (b"none", b"/", 0, MS_REC | MS_PRIVATE, 0)),
+            *(
+                Call(f"attach {place}", "move_mount", (mount, b"", AT_FDCWD, place.encode(), FROM_DESCRIPTOR))
+                for mount, place in places.items()
+            ),
+            Call("setgroups", "setgroups", (0, 0)),
+            Call("setresgid", "setresgid", (self._uid,) * 3),
+            Call("setresuid", "setresuid", (self._uid,) * 3),
+            *launch.die_with_parent(),  # last: the kernel forgets it when a process changes its user
+        ]
 
     def settle(self) -> None:
-        """Close the parent's descriptor: from now on the tmpfs lives as long as the child's namespace. Idempotent."""
-        mount, self._mount = self._mount, -1
-        if mount >= 0:
-            os.close(mount)
+        """Close the parent's descriptors: from now on the mounts live as long as the child's namespace. Idempotent."""
+        for mount in (self._mount, *self._trees.values()):
+            if mount >= 0:
+                os.close(mount)
+        self._mount = -1
+        self._trees = dict.fromkeys(self._trees, -1)
 
     def remove(self) -> None:
         """Remove all. Idempotent."""

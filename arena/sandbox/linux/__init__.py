@@ -3,12 +3,13 @@
 Must not know which sandbox uses it.
 """
 
-from arena.sandbox.linux import cgroup, launch, proc, seccomp, tasks, uids
+from arena.sandbox.linux import cgroup, launch, proc, seccomp, step, tasks, uids
 from arena.sandbox.linux.cgroup import Hierarchy, Layout, hierarchy
 from arena.sandbox.linux.group import Cgroup
 from arena.sandbox.linux.owner import alive, owner_anywhere, owner_here
 from arena.sandbox.linux.proc import Watch, children
 from arena.sandbox.linux.seccomp import ALLOW, ARCHES, ERRNO, KILL, RULES, Rule, docker_profile
+from arena.sandbox.linux.step import Call
 
 __all__ = [
     "ALLOW",
@@ -16,6 +17,7 @@ __all__ = [
     "ERRNO",
     "KILL",
     "RULES",
+    "Call",
     "Cgroup",
     "Hierarchy",
     "Layout",
@@ -31,6 +33,7 @@ __all__ = [
     "owner_here",
     "proc",
     "seccomp",
+    "step",
     "tasks",
     "uids",
 ]

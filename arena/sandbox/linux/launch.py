@@ -1,7 +1,7 @@
 """What every sandbox gives a program at its start: an environment, resource limits, and death with its parent.
 
-Must not know how a program is kept apart. Functions for the child between fork and exec are prepared before the fork
-and make system calls alone. All but `die_with_parent` and `become_subreaper` works on macOS too.
+Must not know how a program is kept apart. What the child itself must do before exec is a list of calls
+(arena/sandbox/spawning.py). All but `die_with_parent` and `become_subreaper` works on macOS too.
 """
 
 import ctypes
@@ -9,9 +9,12 @@ import functools
 import os
 import resource
 import signal
+import struct
 from collections.abc import Callable, Mapping
 
 from arena.sandbox.limits import Limits
+from arena.sandbox.linux.group import Cgroup
+from arena.sandbox.linux.step import Call
 
 # What all boxes share; PATH and the private folders differ.
 ENVIRONMENT = {
@@ -49,33 +52,32 @@ def rlimits(limits: Limits, rough: bool = False, forks: int | None = None) -> di
     return wanted if forks is None else {**wanted, "nproc": (forks, forks)}
 
 
-def set_rlimits(wanted: Mapping[str, tuple[int, int]]) -> Callable[[], None]:
-    """Return what a child calls to set resource limits, none above this process's own."""
-    pairs = [_within(getattr(resource, f"RLIMIT_{name.upper()}"), pair) for name, pair in wanted.items()]
-
-    def enter() -> None:
-        for which, pair in pairs:
-            resource.setrlimit(which, pair)
-
-    return enter
+def set_rlimits(wanted: Mapping[str, tuple[int, int]]) -> list[Call]:
+    """Return the calls that set resource limits, none above this process's own."""
+    return [
+        Call(f"limit of {name}", "setrlimit", _within(getattr(resource, f"RLIMIT_{name.upper()}"), pair))
+        for name, pair in wanted.items()
+    ]
 
 
-def _within(which: int, pair: tuple[int, int]) -> tuple[int, tuple[int, int]]:
+def _within(which: int, pair: tuple[int, int]) -> tuple[int, bytes]:
+    """Return the arguments of setrlimit(2)."""
     hard = resource.getrlimit(which)[1]  # only root may go above it
-    return which, pair if hard == resource.RLIM_INFINITY else (min(pair[0], hard), min(pair[1], hard))
+    soft, hard = pair if hard == resource.RLIM_INFINITY else (min(pair[0], hard), min(pair[1], hard))
+    return which, struct.pack("LL", soft, hard)
 
 
-def die_with_parent() -> Callable[[], None]:
-    """Return what a child calls to be killed by the kernel when the thread that started it ends. Linux only."""
-    parent, prctl = os.getpid(), _prctl()
+def die_with_parent() -> list[Call]:
+    """Return the calls by which a child is killed by the kernel when the thread that started it ends. Linux only."""
+    return [
+        Call("death with its parent", "prctl", (PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)),
+        Call("parent", "getppid", (), os.getpid()),  # another one: it died before prctl, so no signal will come
+    ]
 
-    def enter() -> None:
-        if prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
-            raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
-        if os.getppid() != parent:  # the parent died before prctl, so no signal will come
-            os._exit(1)
 
-    return enter
+def join(group: Cgroup | None) -> list[Call]:
+    """Return the calls that enter a control group."""
+    return [Call("control group", "write", (join, b"0", 1)) for join in (() if group is None else group.joins)]
 
 
 @functools.cache
