@@ -6,6 +6,7 @@ Hands out argv and a working folder; must not know the protocol, matches, or how
 from arena.bots.archive import ArchiveError, pack, unpack
 from arena.bots.bot import Bot, relocated
 from arena.bots.build import build, build_all, build_in_box
+from arena.bots.bytecode import Bytecode, bytecode_of
 from arena.bots.cache import BotCache
 from arena.bots.digest import MAX_BYTES, MAX_FILES, changed, check_unchanged
 from arena.bots.errors import BotError, shown
@@ -27,11 +28,13 @@ __all__ = [
     "BotCache",
     "BotError",
     "Bundle",
+    "Bytecode",
     "NotHereError",
     "PortableBot",
     "build",
     "build_all",
     "build_in_box",
+    "bytecode_of",
     "changed",
     "check_commands",
     "check_unchanged",

@@ -140,6 +140,6 @@ def keyed_shuffle(key: bytes, purpose: str) -> Shuffle:
     return shuffle
 
 
-def program(bot: Bot) -> Program:
+def program(bot: Bot, bytecode: tuple[tuple[str, bytes], ...] = ()) -> Program:
     """Return how to start a bot."""
-    return Program(bot.argv, bot.cwd, files=bot.path)
+    return Program(bot.argv, bot.cwd, files=bot.path, bytecode=bytecode)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from arena.bots import Bot, BotCache, NotHereError
+from arena.bots import BotCache, Bytecode, NotHereError
 from arena.referee import FAULTS, ArenaError, Record, play_match, write
 from arena.run.config import program
 from arena.run.job import Job, Played
@@ -24,6 +24,7 @@ from arena.sandbox import (
     FULL,
     Box,
     Choice,
+    Program,
     Sandbox,
     SandboxError,
     full,
@@ -49,6 +50,7 @@ class Worker:
 
     def __init__(self, cache: BotCache) -> None:
         self.cache = cache
+        self._bytecode = Bytecode()
         self._ends = ExitStack()
         self._scratch: Path | None = None
 
@@ -59,7 +61,8 @@ class Worker:
         try:
             bots = [bot.at(self.cache.place(bot), programs_of(job.choice.name)) for bot in job.bots]
             with _folder(self._scratch, job.spec.match) as folder, _sandbox(job.choice, folder) as sandbox:
-                return _played(job, bots, sandbox)
+                programs = [program(bot, self._bytecode.of(bot, job.choice, sandbox)) for bot in bots]
+                return _played(job, programs, sandbox)
         except (ArenaError, NotHereError, SandboxError, OSError) as problem:
             if full(problem, self._scratch):
                 raise NoRoomError(no_room(self._scratch.parent)) from problem
@@ -102,9 +105,9 @@ def _sandbox(choice: Choice, folder: Path) -> Iterator[Sandbox]:
             sandbox.close()
 
 
-def _played(job: Job, bots: list[Bot], sandbox: Sandbox) -> Played:
+def _played(job: Job, programs: list[Program], sandbox: Sandbox) -> Played:
     def launch(bot: int) -> Box:
-        return sandbox.start(program(bots[bot]), job.spec.terms.limits)
+        return sandbox.start(programs[bot], job.spec.terms.limits)
 
     ended = play_match(job.spec, launch)
     logs = tuple((job.spec.bots[bot], number, data) for bot, number, data in ended.logs)

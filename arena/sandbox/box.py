@@ -58,12 +58,14 @@ class Program:
     `files` is the program's own file or folder, None for `cwd`. An isolating sandbox shows it a copy at /bot and the
     system's programs, and nothing else; see arena/sandbox/bundle.py. `wraps` is the command that argv is a shell script
     around, () where argv is the command itself: a sandbox that has other programs for each language goes by it.
+    `bytecode` are files that an isolating sandbox adds to the copy: paths in `__pycache__` folders, and what is there.
     """
 
     argv: tuple[str, ...]
     cwd: Path
     files: Path | None = None
     wraps: tuple[str, ...] = ()
+    bytecode: tuple[tuple[str, bytes], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

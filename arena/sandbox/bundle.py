@@ -52,9 +52,11 @@ def copy_files(program: Program, folder: Path, most_mb: int) -> None:
     """
     files = own_files(program)
     try:
-        parts = _listed(files, _Left(most_mb))
+        left = _Left(most_mb)
+        parts = _listed(files, left)
         for part in parts:
             part.copy(files, folder)
+        _add_bytecode(program, parts, folder, left)
         for part in parts:
             if stat.S_ISDIR(part.mode):
                 os.chmod(folder / part.name, 0o555)
@@ -68,6 +70,26 @@ def copy_files(program: Program, folder: Path, most_mb: int) -> None:
         if theirs:
             raise ProgramError(f"its files can't be read: {what}") from problem
         raise SandboxError(f"the copy of a program's files can't be written: {what}") from problem
+
+
+def _add_bytecode(program: Program, parts: "list[_Part]", folder: Path, left: "_Left") -> None:
+    """Add bytecode to the folders that were copied; none of it where it is too much."""
+    folders = {Path(), *(Path(part.name) for part in parts if stat.S_ISDIR(part.mode))}
+    names = [(Path(name), data) for name, data in program.bytecode]
+    added = [(name, data) for name, data in names if name.parent.parent in folders]
+    try:
+        for _, data in added:
+            left.take(0)
+            left.take(len(data))
+            left.take(0)  # its folder
+    except ProgramError:
+        return
+    for name, data in added:
+        (folder / name.parent).mkdir(exist_ok=True)
+        (folder / name).write_bytes(data)
+        (folder / name).chmod(0o444)
+    for where in {name.parent for name, _ in added}:
+        (folder / where).chmod(0o555)
 
 
 def _inside(word: str, files: Path) -> str:

@@ -120,6 +120,36 @@ def test_a_bot_that_the_cache_does_not_have_voids_the_match(
         played(here, job_of(config))
 
 
+def test_a_bot_that_plays_again_is_compiled_once(
+    caches: tuple[BotCache, BotCache], tmp_path: Path, bubblewrap: None
+) -> None:
+    """In a box each start would compile its modules anew. Its files are what they were, and so are its games."""
+    here, _ = caches
+    home = tmp_path / "bot"
+    home.mkdir()
+    (home / "bot.toml").write_text('run = "python3 bot.py"\n')
+    (home / "bot.py").write_text(
+        "import os, sys, other\nprint(os.path.exists(other.__cached__), file=sys.stderr)\n" + BOT
+    )
+    (home / "other.py").write_text("")
+    bots, _ = load([str(home), f"same={home}"], programs_of("bubblewrap"))
+    config = RunConfig(tuple(bots), seats=2, games=4, match_games=4, key=bytes(32), sandbox=Choice("bubblewrap"))
+    for bot in bots:
+        here.link(bot)
+    job = job_of(config)
+    worker = Worker(here)
+    try:
+        first, second = worker.play(job), worker.play(job)
+    finally:
+        worker.close()
+    assert [sorted(data.split()[0] for _, _, data in each.match.logs) for each in (first, second)] == [
+        [b"False", b"True"],  # of two alike the second plays again
+        [b"True", b"True"],
+    ]
+    assert first.match.results == second.match.results
+    assert sorted(path.name for path in home.iterdir()) == ["bot.py", "bot.toml", "other.py"]
+
+
 def test_a_worker_plays_any_number_of_jobs(config: RunConfig, caches: tuple[BotCache, BotCache]) -> None:
     """In one scratch folder, of which each match leaves nothing."""
     here, _ = caches

@@ -90,6 +90,33 @@ def test_no_more_of_a_file_is_copied_than_was_counted(copy: Path) -> None:
         copy_files(Program(("true",), Path("/proc/self"), files=Path("/proc/self/maps")), copy, 1)
 
 
+def test_bytecode_is_added_to_folders_that_were_copied(files: Path, copy: Path) -> None:
+    """Not below links or new folders, and not in place of a file; nobody can write to it."""
+    (files / "sub").mkdir()
+    (files / "link").symlink_to("sub")
+    (files / "file").write_text("own")
+    names = ["__pycache__/a.pyc", "sub/__pycache__/b.pyc", "link/__pycache__/c.pyc", "new/__pycache__/d.pyc"]
+    bytecode = tuple((name, b"code") for name in [*names, "file/__pycache__/e.pyc"])
+    copy_files(Program(("true",), files, bytecode=bytecode), copy, 1)
+    added = {str(path.relative_to(copy)): path.read_bytes() for path in copy.rglob("*.pyc")}
+    assert added == dict.fromkeys(names[:2], b"code")
+    for path in copy.rglob("*"):
+        assert path.is_symlink() or not path.stat().st_mode & 0o222
+
+
+def test_bytecode_that_does_not_fit_is_left_out(files: Path, copy: Path) -> None:
+    """All of it: a bot whose own files just fit plays on."""
+    for number in range(BLOCKS - 4):
+        (files / f"link {number}").symlink_to("nowhere")
+    one, two = copy / "one", copy / "two"
+    for folder, names in ((one, ["a"]), (two, ["a", "b"])):
+        folder.mkdir()
+        bytecode = tuple((f"__pycache__/{name}.pyc", b"code") for name in names)
+        copy_files(Program(("true",), files, bytecode=bytecode), folder, 1)
+    assert (one / "__pycache__" / "a.pyc").read_bytes() == b"code"
+    assert len(os.listdir(two)) == BLOCKS - 4
+
+
 def test_what_no_digest_covers_is_not_given(files: Path, copy: Path) -> None:
     """Else a change of bytecode would play, and go unseen by --resume."""
     (files / "sub").mkdir()

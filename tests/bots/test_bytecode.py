@@ -1,0 +1,146 @@
+"""A bot's modules are compiled once, in its own box; whatever goes wrong there costs it its bytecode and no more."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from arena.bots import Bot, Bytecode, bytecode_of, load
+from arena.run import program
+from arena.sandbox import ISOLATING, Choice, Limits, Sandbox, make, programs_of, readable, why_not
+
+Needs = Callable[[str, str | None], None]
+Files = tuple[tuple[str, bytes], ...]
+
+LIMIT_S = 30.0
+
+
+class Yard:
+    """A place to compile and start bots in one sandbox."""
+
+    def __init__(self, folder: Path, choice: Choice) -> None:
+        self.folder = folder
+        self.choice = choice
+        self.sandbox: Sandbox = make(choice, folder / "scratch")
+
+    def bot(self, name: str, **modules: str) -> Bot:
+        """Write a bot in Python that prints a value of its module `other`."""
+        home = self.folder / name
+        home.mkdir()
+        (home / "bot.toml").write_text('run = "python3 bot.py"\n')
+        (home / "bot.py").write_text("import os, other\nos.write(1, f'{other.VALUE} {other.__cached__}'.encode())\n")
+        for module, source in modules.items():
+            path = home / f"{module.replace('_in_', '/')}.py"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(source)
+        return load([str(home)], programs_of(self.choice.name))[0][0]
+
+    def compiled(self, bot: Bot) -> Files:
+        """Return what is shown of a bot's bytecode when it plays again."""
+        made = Bytecode()
+        assert made.of(bot, self.choice, self.sandbox) == (), "it may never play again"
+        found = made.of(bot, self.choice, self.sandbox)
+        assert made.of(bot, self.choice, self.sandbox) is found, "it is compiled once"
+        return found
+
+    def says(self, bot: Bot, bytecode: Files) -> str:
+        """Return what a bot says at once."""
+        box = self.sandbox.start(program(bot, bytecode), Limits())
+        try:
+            assert readable(box.stdout, LIMIT_S)
+            return os.read(box.stdout, 4_096).decode()
+        finally:
+            box.close()
+
+
+@pytest.fixture(params=ISOLATING)
+def yard(request: pytest.FixtureRequest, tmp_path: Path, needs: Needs) -> Iterator[Yard]:
+    """Give a place in each sandbox that isolates."""
+    needs(request.param, why_not(request.param))
+    made = Yard(tmp_path, Choice(request.param))
+    yield made
+    made.sandbox.close()
+
+
+@pytest.fixture
+def quick(tmp_path: Path, bubblewrap: None) -> Iterator[Yard]:
+    """Give a place in the quickest sandbox that isolates."""
+    made = Yard(tmp_path, Choice("bubblewrap"))
+    yield made
+    made.sandbox.close()
+
+
+def test_a_bot_plays_from_its_bytecode_and_its_folder_stays_clean(yard: Yard) -> None:
+    """Another value in the source tells that Python took the bytecode, without a look at times or sources."""
+    one, two = (yard.bot(name, other=f"VALUE = '{name}'\n") for name in ("one", "two"))
+    made = yard.compiled(one)
+    said, where = yard.says(two, made).split()
+    assert said == "one"
+    assert where in {f"/bot/{name}" for name, _ in made}
+    assert yard.says(two, ()).split()[0] == "two"
+    assert list(yard.folder.rglob("__pycache__")) == []
+
+
+def test_what_cannot_be_compiled_leaves_the_rest(quick: Yard) -> None:
+    """A syntax error, nesting that is too deep, a null byte; and modules in folders count."""
+    bad = {"syntax": "def", "deep": "(" * 10_000, "null": "\0", "long": "x = " + "+".join("1" * 100_000)}
+    made = quick.compiled(quick.bot("b", other="VALUE = 1\n", sub_in_more="VALUE = 2\n", **bad))
+    tag = sys.implementation.cache_tag
+    assert {f"__pycache__/other.{tag}.pyc", f"sub/__pycache__/more.{tag}.pyc"} <= {name for name, _ in made}
+    assert not {name for name, _ in made if "syntax" in name or "deep" in name or "null" in name}
+
+
+def test_nothing_of_a_bot_is_run_to_compile_it(quick: Yard) -> None:
+    """Its modules may have the names of the compiler's."""
+    hostile = dict.fromkeys(("marshal", "os", "importlib", "sitecustomize"), "raise SystemExit('it was run')\n")
+    made = quick.compiled(quick.bot("b", other="VALUE = 1\n", **hostile))
+    assert len(made) == len(hostile) + 2
+
+
+def test_only_folders_that_python_runs_in_a_box_are_compiled(quick: Yard) -> None:
+    """A bare file has no modules, and a plain process plays where its author's files are."""
+    bot = quick.bot("b", other="VALUE = 1\n")
+    bare = load([str(bot.path / "bot.py")])[0][0]
+    for other, choice in ((bot, Choice("process")), (bare, quick.choice), (replace(bot, argv=("sh",)), quick.choice)):
+        made = Bytecode()
+        assert [made.of(other, choice, quick.sandbox) for _ in range(3)] == [(), (), ()]
+
+
+def test_a_bot_that_ships_its_own_python_gets_what_that_prints_and_no_more(quick: Yard) -> None:
+    """It is no fault, and voids nothing."""
+    bot = quick.bot("b", other="VALUE = 1\n")
+    own = bot.path / "python"
+    own.write_text("#!/bin/sh\necho rubbish\n")
+    own.chmod(0o755)
+    assert quick.compiled(replace(bot, argv=(str(own), "bot.py"))) == ()
+
+
+def entry(name: bytes, data: bytes = b"x") -> bytes:
+    return b"%d %d\n%s%s" % (len(name), len(data), name, data)
+
+
+GOOD = entry(b"./a/__pycache__/m.pyc")
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        entry(b"m.pyc"),
+        entry(b"../__pycache__/m.pyc"),
+        entry(b"a/../../__pycache__/m.pyc"),
+        entry(b"/bot/__pycache__/m.pyc"),
+        entry(b"__pycache__/m\0.pyc"),
+        entry(b"__pycache__/" + b"m" * 256),
+        entry(b"a/" * 600 + b"__pycache__/m.pyc"),
+        b"17 99999999\n__pycache__/m.pyc",
+        b"-1 5\n",
+        b"99999 5\n",
+        b"rubbish",
+    ],
+)
+def test_what_is_no_bytecode_of_its_own_folder_ends_what_is_taken(strange: bytes) -> None:
+    """What came before it stays; a name that comes twice is one."""
+    assert bytecode_of(GOOD + GOOD + strange + entry(b"__pycache__/late.pyc")) == (("a/__pycache__/m.pyc", b"x"),)
