@@ -27,6 +27,7 @@ from protocol.framing import (
     parse_hello,
     parse_reply,
     show,
+    usual_reply,
 )
 
 __all__ = [
@@ -46,4 +47,5 @@ __all__ = [
     "parse_hello",
     "parse_reply",
     "show",
+    "usual_reply",
 ]

@@ -13,7 +13,7 @@ from arena.referee.capture import Capture
 from arena.referee.faults import FREE_STRAYS
 from arena.referee.replies import Misplaced
 from arena.sandbox import Box
-from protocol import LINE_LIMIT, Answer, Greeting, LineBuffer, Malformed, decode, parse_hello, parse_reply
+from protocol import LINE_LIMIT, Answer, Greeting, LineBuffer, Malformed, decode, parse_hello, parse_reply, usual_reply
 
 _LATE = "late"
 _STRAYS_KEPT = 3  # examples of stray lines that are kept until they are reported; the rest is only counted
@@ -150,6 +150,8 @@ class Seat:
 
     def _read(self, line: bytes) -> Answer | Greeting | Malformed | Misplaced | str | None:
         """Return the answer to the open line, _LATE for one that timed out, None for a line with another id."""
+        if self.waiting and self.number and (usual := usual_reply(line, self.number)):
+            return usual
         message = decode(line)
         if isinstance(message, Malformed):
             return message

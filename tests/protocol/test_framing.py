@@ -22,6 +22,7 @@ from protocol import (
     parse_hello,
     parse_reply,
     show,
+    usual_reply,
 )
 
 # ---------------------------------------------------------------- lines
@@ -278,6 +279,87 @@ def test_a_bad_reply_is_a_bad_reply(message: dict[str, Any]) -> None:
     problem = parse_reply(message)
     assert isinstance(problem, Malformed)
     assert problem.code == "bad_reply"
+
+
+REPLIES = [
+    b'{"id":41,"choice":1}',
+    b'{"id": 41, "choice": 1}',
+    b'{"id":41,"move":{"action":"steal","target":2}}',
+    b'{"id": 41, "move": {"keep": ["duke", "captain"]}}\r',
+]
+
+
+@pytest.mark.parametrize("line", REPLIES)
+def test_a_usual_reply_is_known_to_its_own_request_alone(line: bytes) -> None:
+    """As json.dumps and the kits write it."""
+    assert usual_reply(line, 41) == general(line, 41)
+    assert usual_reply(line, 41) is not None
+    assert [usual_reply(line, number) for number in (0, 4, 1, 40, 42, 410, 141)] == [None] * 7
+    assert usual_reply(line + b" " * 100, 41) is None  # what is remembered is short
+
+
+def general(line: bytes, number: int) -> Answer | None:
+    """Return the answer to a request that a line is when each of its bytes is looked at."""
+    message = decode(line)
+    if isinstance(message, Malformed):
+        return None
+    answer = parse_reply(message)
+    return answer if isinstance(answer, Answer) and answer.id == number else None
+
+
+def holds(line: bytes) -> None:
+    """Demand that the usual way takes no reply that the general one would judge otherwise."""
+    for number in (41, 4, 0):
+        usual = usual_reply(line, number)
+        assert usual is None or repr(usual) == repr(general(line, number))  # true is 1 to ==
+
+
+@pytest.mark.parametrize("line", REPLIES)
+def test_no_byte_of_a_usual_reply_can_be_changed_so_that_the_two_ways_differ(line: bytes) -> None:
+    """Every byte left out, doubled, changed, and every place with one more."""
+    for at in range(len(line) + 1):
+        holds(line[:at] + line[at + 1 :])
+        for other in b'{}[]":,041-.eE \\\0\xff\tu':
+            holds(line[:at] + bytes((other,)) + line[at:])
+            holds(line[:at] + bytes((other,)) + line[at + 1 :])
+
+
+PIECES = [
+    b'{"id":41',
+    b'{"id": 41',
+    b'{"id":4',
+    b",",
+    b'"choice":1',
+    b'"move":{"pass":true}',
+    b'"id":41',
+    b'"\\u0069d":4',
+]
+PIECES += [
+    b'"x":',
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b"1",
+    b"null",
+    b'"',
+    b" ",
+    b"NaN",
+    b"1e999",
+    b"9" * 21,
+    b"\xff",
+    b'"\\ud800"',
+    b"\r",
+]
+PIECES += [b"[" * 40, b"]" * 40, b" " * 100]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join))
+def test_no_line_is_a_reply_to_the_usual_way_alone(rest: bytes) -> None:
+    """Repeated keys, both of move and choice, what is nested, long or no JSON."""
+    holds(b'{"id":41' + rest)
+    holds(b'{"id":41,"choice":1' + rest)
+    holds(rest)
 
 
 @pytest.mark.parametrize(

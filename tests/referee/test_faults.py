@@ -476,6 +476,7 @@ FORFEITS: dict[str, tuple[str, str | None, Script]] = {
     "closed before hello": ("start_failed", "standard input or output was closed", instead_of_hello(Peer.close_stdout)),
     "no hello": ("start_failed", "no hello", instead_of_hello(lambda peer: peer.send(b"Welcome!\n"))),
     "another type": ("start_failed", "no hello", instead_of_hello(lambda peer: peer.send(b'{"type":"hi"}\n'))),
+    "a reply": ("start_failed", "no hello", instead_of_hello(lambda peer: peer.send(b'{"id":0,"choice":0}\n'))),
     "a bad name": ("start_failed", "name", instead_of_hello(lambda peer: peer.send(b'{"type":"hello","name":5}\n'))),
     "a flood before hello": (
         "start_failed",
