@@ -2,7 +2,7 @@
 
 Must not know what the bytes mean. In its box a program sees /usr and its interpreter read-only, a copy of its own files
 at /bot, an empty /tmp of limited size, its own processes, no network, and the system calls that `seccomp` leaves. Files
-of /proc that tell what others do are covered by empty or fixed ones.
+of /proc that tell what others do are hidden, or covered by empty or fixed ones.
 
 Theory of operation. `start` prepares a stage (stage.py), which holds what the box shows (options.py), and spawns bwrap
 (keeper.py). The options go through a descriptor and the environment is empty, since both are seen in the box as those
@@ -115,6 +115,9 @@ class BubblewrapSandbox(ChildSandbox):
             undo.callback(keeper.end_unstarted)
             stage.settle()
             keeper.confine(group, forks if slot is None else None)
+            if stage.hides:
+                keeper.await_ready()
+                stage.hide(keeper.init)
             keeper.release()
             keeper.await_exec(command, present)
         except OSError as error:

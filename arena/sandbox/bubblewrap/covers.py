@@ -5,6 +5,9 @@ others do, what differs between boxes, and what is the host's own affair. A name
 newer kernel's is. Links need no cover: they lead to a process's own files, or to what is covered or absent. Neither do
 names that only root reads, since no box's program is root. The processes' own files are another table:
 tests/sandbox/linux/left_open.py.
+
+This is for an ordinary user's boxes. In root's the kernel hides all names but those of processes (stage.py), and only
+what has a fixed text is covered.
 """
 
 import os

@@ -4,7 +4,8 @@ Must not know what a box shows: its options are words. In order:
 
     spawn        bwrap starts and tells the number of the first process of its namespaces on the status pipe
     confine      that process, of which all others will descend, is put under its limits; bwrap waits meanwhile
-    release      bwrap goes on
+    await_ready  all mounts of the box are made: bwrap reads the filter of system calls, from a pipe without an end yet
+    release      the filter ends, and bwrap goes on
     await_exec   the program runs, or bwrap says on standard error why it can't
     wait_dead    after the box was killed: its first process, which is the last to go, then bwrap
 
@@ -13,10 +14,12 @@ No program can write to the status pipe, which is closed to it. Linux only.
 
 import contextlib
 import errno
+import fcntl
 import functools
 import json
 import os
 import resource
+import select
 import shutil
 import signal
 import subprocess
@@ -83,10 +86,16 @@ class Keeper:
         except ProcessLookupError as error:
             raise self._failure(None) from error
 
+    def await_ready(self) -> None:
+        """Wait until nothing is left of the filter in its pipe. Raises SandboxError."""
+        poll = select.poll()
+        poll.register(self._block, select.POLLOUT)
+        told = dict(poll.poll(START_S * 1000))
+        if told.get(self._block, select.POLLERR) & select.POLLERR:  # nobody reads it any more
+            raise self._failure(None)
+
     def release(self) -> None:
         """Let bwrap execute the program."""
-        with contextlib.suppress(BrokenPipeError):
-            os.write(self._block, b"1")
         os.close(self._block)
         self._block = -1
 
@@ -223,13 +232,14 @@ def spawn(options: list[str], argv: list[str], calls: list[Call], lent: Sequence
     """
     with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
         status, status_end = _pipe(ours, theirs)
-        block_end, block = _pipe(theirs, ours)
-        rules = _file_of(seccomp.bpf(os.uname().machine), theirs)
-        words = [*options, "--seccomp", str(rules), "--block-fd", str(block_end), "--json-status-fd", str(status_end)]
+        rules, block = _pipe(theirs, ours)
+        fcntl.fcntl(block, fcntl.F_SETPIPE_SZ, resource.getpagesize())  # one page, so it is full until it is read
+        os.write(block, seccomp.bpf(os.uname().machine))
+        words = [*options, "--seccomp", str(rules), "--json-status-fd", str(status_end)]
         if any("\0" in word for word in (*words, *argv)):
             raise ValueError("embedded null byte")
         args = _file_of(b"".join(os.fsencode(word) + b"\0" for word in words), theirs)
-        passed = (args, rules, block_end, status_end)
+        passed = (args, rules, status_end)
         popen = start([bwrap(), "--args", str(args), "--", *argv], "/", {}, calls, passed=passed, lent=lent)
         ours.pop_all()
         return Keeper(popen, status, block)

@@ -51,10 +51,13 @@ def _files(memory_mb: int) -> dict[str, bytes]:
 
 
 @functools.cache
-def _covers() -> tuple[tuple[str, str], ...]:
-    """Return (name in /proc, name on the stage) of all that must be covered there."""
+def _covers(hidden: bool) -> tuple[tuple[str, str], ...]:
+    """Return (name in /proc, name on the stage) of all that must be covered there.
+
+    Where the stage hides the others, only the names that a fixed file stands for.
+    """
     files = _files(0)
-    names = covers.covered().items()
+    names = ((name, folder) for name, folder in covers.covered().items() if name in files or not hidden)
     return tuple((name, name if name in files else "empty" if folder else "none") for name, folder in names)
 
 
@@ -71,7 +74,7 @@ def view(stage: FolderStage | MountStage, trees: list[Path], limits: Limits) -> 
     for name in ("passwd", "group"):
         words += ["--ro-bind", f"{stage.seen}/{name}", f"/etc/{name}"]
     words += ["--ro-bind", f"{stage.seen}/bot", bundle.INSIDE, "--proc", "/proc"]
-    for name, cover in _covers():
+    for name, cover in _covers(stage.hides):
         words += ["--ro-bind", f"{stage.seen}/{cover}", f"/proc/{name}"]
     # Process 1 has the program's user: through its mem file the program could forge its exit code, or outlive us.
     words += ["--ro-bind", f"{stage.seen}/empty", "/proc/1"]

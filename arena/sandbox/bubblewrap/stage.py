@@ -15,6 +15,7 @@ tmpfs ends with the last process that uses it.
 """
 
 import ctypes
+import errno
 import os
 import tempfile
 from collections.abc import Sequence
@@ -30,9 +31,10 @@ OWN_MB = 16  # for our own small files, beside the program's copy
 OVER = "/tmp"  # every Linux has it; trees below it are copied before it is covered
 
 # <linux/mount.h>; the numbers of these system calls are the same on all architectures
-FSOPEN, FSCONFIG, FSMOUNT, OPEN_TREE = 430, 431, 432, 428
+FSOPEN, FSCONFIG, FSMOUNT, FSPICK, OPEN_TREE = 430, 431, 432, 433, 428
 CLOEXEC = 1
-SET_STRING, CREATE = 1, 6
+SET_STRING, CREATE, RECONFIGURE = 1, 6, 7
+FSPICK_CLOEXEC, FSPICK_EMPTY_PATH = 1, 8
 NOSUID_NODEV = 2 | 4
 FROM_DESCRIPTOR = 4
 AT_FDCWD = -100
@@ -55,12 +57,18 @@ class FolderStage:
         """Return where the child finds a tree of the machine."""
         return str(path)
 
+    hides = False
+    """Whether `hide` does anything."""
+
     lent: tuple[int, ...] = ()
     """The descriptors that the calls need."""
 
     def calls(self) -> list[Call]:
         """Return what the child must do before exec."""
         return launch.die_with_parent()
+
+    def hide(self, init: int) -> None:
+        """Do nothing: it is root's to do."""
 
     def settle(self) -> None:
         """Do nothing."""
@@ -96,6 +104,26 @@ class MountStage:
     def tree(self, path: Path) -> str:
         """Return where the child finds one of the trees."""
         return f"{OVER}/trees/{list(self._trees).index(path)}"
+
+    hides = True
+
+    def hide(self, init: int) -> None:
+        """Let the /proc of a box show processes, and what is mounted over it; `init` is the box's first process.
+
+        bwrap can't give the option of the mount (subset=pid, Linux 5.8), and in the box nobody may take it back.
+        """
+        place = os.open(f"/proc/{init}/root/proc", os.O_PATH | os.O_CLOEXEC)
+        try:
+            if os.fstat(place).st_dev == os.stat("/proc").st_dev:
+                raise OSError(errno.EXDEV, "the box has no /proc of its own")
+            config = _call(FSPICK, place, b"", FSPICK_CLOEXEC | FSPICK_EMPTY_PATH)
+            try:
+                _call(FSCONFIG, config, SET_STRING, b"subset", b"pid", 0)
+                _call(FSCONFIG, config, RECONFIGURE, None, None, 0)
+            finally:
+                os.close(config)
+        finally:
+            os.close(place)
 
     @property
     def lent(self) -> tuple[int, ...]:
