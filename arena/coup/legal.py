@@ -30,7 +30,6 @@ from arena.coup.moves import (
 from arena.coup.rules import Action, ActionRule, Allegiance, ExchangeReturn, Role, Ruleset
 from arena.coup.state import (
     BlockWindow,
-    Board,
     ChallengeWindow,
     ChoosingSide,
     Claim,
@@ -56,14 +55,15 @@ def legal(view: View) -> tuple[Move, ...]:
             return _CHALLENGE_MOVES
         case Turn():
             return _turn_moves(view)
-        case BlockWindow(_, pending, _):
-            return _block_moves(view.board.rules, pending)
-        case Proving(_, _, claim):
-            return _proofs(view, claim)
+        case BlockWindow():
+            pending = phase.pending
+            return _block_moves(view.board.rules, pending.action, pending.target is not None)
+        case Proving():
+            return _proofs(view, phase.claim)
         case Losing():
             return _lose_moves(view.cards)
-        case Exchanging(_, pending, past):
-            return _exchanges(view, pending, past)
+        case Exchanging():
+            return _exchanges(view, phase.pending, phase.past)
         case Retaining():
             return _RETAIN_MOVES
         case Revealing():
@@ -89,7 +89,7 @@ _SIDE_MOVES: tuple[Move, ...] = tuple(Side(allegiance) for allegiance in Allegia
 
 def _turn_moves(view: View) -> tuple[Move, ...]:
     board = view.board
-    others = others_alive(board, view.seat)
+    others = clockwise(board.influence, view.seat)
     foes = others if not board.sides else enemies(board.sides, view.seat, others)
     coins = min(board.coins[view.seat], max(_RICH, board.rules.forced_coup))
     return _acts(board.rules, coins, others, foes)
@@ -122,8 +122,8 @@ def enemies(sides: Sequence[Allegiance], seat: int, others: tuple[int, ...]) -> 
 
 
 @lru_cache(maxsize=1000)
-def _block_moves(rules: Ruleset, pending: Act) -> tuple[Move, ...]:
-    return (PASS, *(Block(role) for role in row_of(rules, pending).block_roles))
+def _block_moves(rules: Ruleset, action: Action, targeted: bool) -> tuple[Move, ...]:
+    return (PASS, *(Block(role) for role in rules.rule(action, targeted).block_roles))
 
 
 def row_of(rules: Ruleset, act: Act) -> ActionRule:
@@ -189,7 +189,9 @@ def default(view: View, pick: Callable[[int], int]) -> Move:
             if moves[0] == Act(Action.INCOME):
                 return moves[0]
             # Forced to coup: the next seat clockwise that may be a target.
-            return next(m for t in others_alive(view.board, view.seat) for m in moves if m == Act(Action.COUP, t))
+            return next(
+                m for t in clockwise(view.board.influence, view.seat) for m in moves if m == Act(Action.COUP, t)
+            )
         case Losing():
             return Lose(view.cards[pick(len(view.cards))])
         case Revealing():
@@ -200,9 +202,9 @@ def default(view: View, pick: Callable[[int], int]) -> Move:
             return moves[0]  # the quiet one: pass, show if held, keep the hand, hand it back, the first side
 
 
-def others_alive(board: Board, seat: int) -> tuple[int, ...]:
+@lru_cache(maxsize=10_000)
+def clockwise(influence: tuple[int, ...], seat: int) -> tuple[int, ...]:
     """Return the other seats that are in the game, clockwise from a seat."""
-    influence = board.influence
     return tuple(s for s in (*range(seat + 1, len(influence)), *range(seat)) if influence[s])
 
 

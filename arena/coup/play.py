@@ -16,7 +16,9 @@ decides; the other answers are dropped.
 Seats are skipped only where public facts leave no choice: the loss of a last card.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import ParamSpec, TypeVar
 
 from arena.coup.chance import Chance
 from arena.coup.events import (
@@ -41,7 +43,7 @@ from arena.coup.events import (
     Sided,
     Unproven,
 )
-from arena.coup.legal import enemies, hand_of, row_of
+from arena.coup.legal import clockwise, enemies, hand_of, row_of
 from arena.coup.moves import (
     PASS,
     Act,
@@ -99,6 +101,26 @@ from arena.coup.state import (
     Turn,
 )
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _shared(kind: Callable[P, T]) -> Callable[P, T]:
+    """Return what makes each value of a kind once and hands it out again: of these kinds there are few values."""
+    return cache(kind)  # type: ignore[return-value]  # which forgets the types of the arguments
+
+
+_acted, _blocked, _challenged, _unproven = _shared(Acted), _shared(Blocked), _shared(Challenged), _shared(Unproven)
+_coins, _exiled, _lost, _resolved = _shared(Coins), _shared(Exiled), _shared(Lost), _shared(Resolved)
+_claim = _shared(Claim)
+
+
+@cache
+def _turn(seat: int) -> Turn:
+    return Turn((seat,))
+
+
+_REASONS: dict[str, CoinReason] = {reason.value: reason for reason in CoinReason}
 _CHALLENGE_KINDS = frozenset((Pass, Challenge))
 _BLOCK_KINDS = frozenset((Pass, Block))
 
@@ -246,22 +268,25 @@ class _Table:
 
     def step(self, phase: Phase, answers: Sequence[Answer]) -> Phase:
         match phase:
-            case ChallengeWindow(asked, pending, claim) if _CHALLENGE_KINDS.issuperset(map(type, answers)):
-                for seat, answer in zip(asked, answers, strict=True):
+            case ChallengeWindow() if _CHALLENGE_KINDS.issuperset(map(type, answers)):
+                pending, claim = phase.pending, phase.claim
+                for seat, answer in zip(phase.asked, answers, strict=True):
                     if isinstance(answer, Challenge):
-                        self.events.append(Challenged(seat, claim.seat, claim.role, claim.denies))
+                        self.events.append(_challenged(seat, claim.seat, claim.role, claim.denies))
                         return self.challenged(pending, claim, seat)
                 # Unchallenged, a block stands and an action may be blocked.
                 return self.end(pending, How.BLOCKED) if claim.block else self.blocks(pending, NOTHING)
-            case BlockWindow(asked, pending, _) if _BLOCK_KINDS.issuperset(map(type, answers)):
-                for seat, answer in zip(asked, answers, strict=True):
+            case BlockWindow() if _BLOCK_KINDS.issuperset(map(type, answers)):
+                pending = phase.pending
+                for seat, answer in zip(phase.asked, answers, strict=True):
                     if isinstance(answer, Block):
-                        self.events.append(Blocked(seat, answer.role))
-                        return self.challenges(pending, Claim(seat, answer.role, block=True))
+                        self.events.append(_blocked(seat, answer.role))
+                        return self.challenges(pending, _claim(seat, answer.role, True))
                 return self.resolve(pending, NOTHING)
             case Turn() if isinstance(answers[0], Act):
                 return self.act(answers[0])
-            case Proving(_, pending, claim, challenger):
+            case Proving():
+                pending, claim, challenger = phase.pending, phase.claim, phase.challenger
                 if isinstance(answers[0], Show) and not claim.denies:
                     return self.shown(pending, claim, challenger)
                 if isinstance(answers[0], ShowHand) and claim.denies:
@@ -299,13 +324,13 @@ class _Table:
 
     def act(self, move: Act) -> Phase:
         row = row_of(self.rules, move)
-        self.events.append(Acted(self.actor, move.action, move.target, row.claim, row.denies))
+        self.events.append(_acted(self.actor, move.action, move.target, row.claim, row.denies))
         if row.cost:
-            self.pay(self.actor, -row.cost, CoinReason(move.action.value))
+            self.pay(self.actor, -row.cost, _REASONS[move.action])
             if row.effect is Effect.CONVERT:
                 self.reserve += row.cost  # rulebook:231
         if row.claim is not None:
-            return self.challenges(move, Claim(self.actor, row.claim, False, row.denies))
+            return self.challenges(move, _claim(self.actor, row.claim, False, row.denies))
         return self.blocks(move, NOTHING)
 
     def challenges(self, pending: Act, claim: Claim) -> Phase:
@@ -373,7 +398,7 @@ class _Table:
         return self.hit(challenger, pending, LossReason.CHALLENGE, Then.BLOCK, Past(challenger, replaced=True))
 
     def unproven(self, pending: Act, claim: Claim) -> Phase:
-        self.events.append(Unproven(claim.seat, claim.role, claim.denies))
+        self.events.append(_unproven(claim.seat, claim.role, claim.denies))
         if claim.block:
             return self.hit(claim.seat, pending, LossReason.CHALLENGE, Then.RESOLVE)
         cost = row_of(self.rules, pending).cost
@@ -393,9 +418,9 @@ class _Table:
         hand.remove(role)
         self.hands[seat] = tuple(hand)
         self.revealed[seat] = (*self.revealed[seat], role)
-        self.events.append(Lost(seat, role, reason))
+        self.events.append(_lost(seat, role, reason))
         if not hand:
-            self.events.append(Exiled(seat))
+            self.events.append(_exiled(seat))
             self.return_coins(seat)
             over = self.over()
             if over:
@@ -418,7 +443,7 @@ class _Table:
             return self.end(pending, How.TARGET_GONE)  # the cost stays spent
         match row.effect:
             case Effect.GAIN:
-                self.pay(self.actor, row.gain, CoinReason(row.action.value))
+                self.pay(self.actor, row.gain, _REASONS[row.action])
             case Effect.STEAL:
                 assert target is not None
                 taken = min(row.gain, self.coins[target])
@@ -486,7 +511,7 @@ class _Table:
         return self.end(pending, How.DONE)
 
     def resolved(self, pending: Act, how: How) -> None:
-        self.events.append(Resolved(self.actor, pending.action, pending.target, how))
+        self.events.append(_resolved(self.actor, pending.action, pending.target, how))
 
     def end(self, pending: Act, how: How) -> Phase:
         """Tell how the action ended, and give the turn to the next seat."""
@@ -498,7 +523,7 @@ class _Table:
             return Over((), Ending.TURN_LIMIT, None, self.living())
         self.turn += 1
         self.actor = self.clockwise(self.actor)[0]
-        return Turn((self.actor,))
+        return _turn(self.actor)
 
     # -- seats that leave
 
@@ -542,7 +567,7 @@ class _Table:
 
     def pay(self, seat: int, delta: int, reason: CoinReason) -> None:
         self.coins[seat] += delta
-        self.events.append(Coins(seat, delta, reason))
+        self.events.append(_coins(seat, delta, reason))
 
     def return_coins(self, seat: int) -> None:
         """Pay a seat's coins to the treasury (rulebook:78)."""
@@ -558,9 +583,7 @@ class _Table:
 
     def clockwise(self, seat: int) -> tuple[int, ...]:
         """Return the other living seats, clockwise from `seat`."""
-        hands = self.hands
-        n = len(hands)
-        return tuple(s for s in (*range(seat + 1, n), *range(seat)) if hands[s])
+        return clockwise(tuple(map(len, self.hands)), seat)
 
     def over(self) -> Over | None:
         living = self.living()
