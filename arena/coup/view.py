@@ -30,9 +30,12 @@ def view(state: State, seat: int) -> View:
     return View(board, seat, state.hands[seat], state.drawn, state.discards[seat] if state.discards else (), state.seen)
 
 
+_OWN = (Shown, Exchanged, HandShown, Drafted)  # `cards` are their seat's; a tuple: isinstance is slower for a union
+
+
 def seen(event: Event, seat: int | None) -> Event:
     """Return the event as the seat sees it; None is a spectator, who sees no private part."""
-    if isinstance(event, Shown | Exchanged | HandShown | Drafted):
+    if isinstance(event, _OWN):
         return event if event.seat == seat else replace(event, cards=None)
     if isinstance(event, Examination) and event.target != seat:
         return replace(event, cards=None, role=event.role if event.seat == seat else None)
@@ -41,10 +44,8 @@ def seen(event: Event, seat: int | None) -> Event:
 
 def private_to(event: Event) -> tuple[int, ...]:
     """Return the seats whose copy of the event holds more than the public one."""
-    match event:
-        case Shown(seat, _, cards) | Exchanged(seat, _, cards) | HandShown(seat, _, cards) | Drafted(seat, cards):
-            return () if cards is None else (seat,)
-        case Examination(seat, target):
-            return (seat, target)
-        case _:
-            return ()
+    if isinstance(event, _OWN):
+        return () if event.cards is None else (event.seat,)
+    if isinstance(event, Examination):
+        return (event.seat, event.target)
+    return ()

@@ -5,7 +5,6 @@ A draw is one word: `draw:captain+duke` for cards from the court deck, into a ha
 they happened, which the moves of the game fix.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 
 from arena.coup import (
@@ -55,7 +54,11 @@ def draws(before: State, answers: Sequence[Answer], after: State, events: Sequen
 
 
 def _without(cards: _Cards, gone: _Cards) -> _Cards:
-    return tuple(sorted((Counter(cards) - Counter(gone)).elements()))
+    """Return a hand without some of its cards; what is left is sorted as it was."""
+    left = list(cards)
+    for role in gone:
+        left.remove(role)
+    return tuple(left)
 
 
 def _word(verb: str, cards: _Cards) -> str:
