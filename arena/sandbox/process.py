@@ -111,7 +111,7 @@ class ProcessSandbox(ChildSandbox):
         except BaseException:
             if group is not None:
                 group.remove()
-            _unmake_private_folder(private)
+            _remove_empty(private)
             raise
         return ProcessBox(popen, private, marker, limits, group)
 
@@ -171,7 +171,8 @@ class ProcessBox(ChildBox):
             self._close_pipes()
             if self._group is not None:
                 self._group.remove(max(0.0, deadline - time.monotonic()))
-            remove_tree(self._private)
+            if not _remove_empty(self._private):
+                remove_tree(self._private)
         return self._exit or Exit(None, None)
 
     def _judge(self, ended: Exit) -> Exit:
@@ -238,11 +239,13 @@ def _make_private_folder(scratch: Path) -> Path:
     return private
 
 
-def _unmake_private_folder(private: Path) -> None:
-    """Remove the folder of a program that never ran, without a descriptor: none may be left."""
-    for folder in (private / "home", private / "tmp", private):
-        with contextlib.suppress(OSError):
+def _remove_empty(private: Path) -> bool:
+    """Remove a folder to which its program, if it ran, added nothing; tell whether it is gone. Needs no descriptor."""
+    with contextlib.suppress(OSError):
+        for folder in (private / "home", private / "tmp", private):
             folder.rmdir()
+        return True
+    return False
 
 
 def _environment(private: Path, marker: str) -> dict[str, str]:

@@ -44,10 +44,15 @@ READ_BYTES = 65536  # what a pipe holds
 
 def bwrap() -> str:
     """Return the path of bwrap. Raises SandboxError."""
-    found = shutil.which("bwrap")
+    found = _found(os.environ.get("PATH"))
     if found is None:
         raise TroubleError(MISSING)
     return found
+
+
+@functools.cache
+def _found(path: str | None) -> str | None:
+    return shutil.which("bwrap", path=path)
 
 
 class Keeper:
@@ -236,9 +241,10 @@ def spawn(options: list[str], argv: list[str], calls: list[Call], lent: Sequence
         fcntl.fcntl(block, fcntl.F_SETPIPE_SZ, resource.getpagesize())  # one page, so it is full until it is read
         os.write(block, seccomp.bpf(os.uname().machine))
         words = [*options, "--seccomp", str(rules), "--json-status-fd", str(status_end)]
-        if any("\0" in word for word in (*words, *argv)):
+        text = "\0".join(words) + "\0"
+        if text.count("\0") > len(words) or any("\0" in word for word in argv):
             raise ValueError("embedded null byte")
-        args = _file_of(b"".join(os.fsencode(word) + b"\0" for word in words), theirs)
+        args = _file_of(os.fsencode(text), theirs)
         passed = (args, rules, status_end)
         popen = start([bwrap(), "--args", str(args), "--", *argv], "/", {}, calls, passed=passed, lent=lent)
         ours.pop_all()

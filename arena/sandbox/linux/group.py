@@ -222,6 +222,9 @@ def remove(folders: tuple[Path, ...], deadline: float) -> bool:
 
 def _remove_one(folder: Path) -> bool:
     """Remove a directory, with those that a program of the same user made in it; tell whether it is gone."""
+    with contextlib.suppress(OSError):
+        os.rmdir(folder)
+        return True
     for inner, _, _ in os.walk(folder, topdown=False):
         with contextlib.suppress(OSError):
             os.rmdir(inner)
