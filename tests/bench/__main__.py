@@ -20,9 +20,24 @@ from pathlib import Path
 
 from arena.referee import Timing
 from arena.run import keyed_shuffle
-from arena.sandbox import ISOLATING, why_not
+from arena.sandbox import ISOLATING, Program, why_not
 from ladder.schedule import plan
-from tests.bench import boxes, cluster, engine, exams, kits, ladder, learning, numbers, order, pairs, pipes
+from tests.bench import (
+    boxes,
+    cluster,
+    engine,
+    exams,
+    kits,
+    ladder,
+    learning,
+    long,
+    numbers,
+    order,
+    pairs,
+    peers,
+    pipes,
+    starts,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -69,13 +84,86 @@ def pipes_rows() -> Iterator[Row]:
                 cost.referee / floor.referee,
                 "<= 3, aim 2",
             )
-            both, peer = cost.referee + cost.bots, 60.0 if kind == "C bots" else 93.0
-            named = "fastchess 60" if kind == "C bots" else "Python poker referee 93"
-            yield Row(f"{name}: with bots, CPU us/request", f"{both:.1f}", named, both / peer, "< 1")
+            both = cost.referee + cost.bots
             bare = floor.referee + floor.bots
             yield Row(f"{name}: with bots, CPU us/request", f"{both:.1f}", f"bare loop {bare:.1f}", both / bare, "-")
+        yield from peers_rows(c, Path(folder))
     if cores:
         os.sched_setaffinity(0, cores)
+
+
+def peers_rows(c: Program, folder: Path) -> Iterator[Row]:
+    """Measure the referee beside imitations of other programs that play bots, which play the same bots."""
+    first = peers.first_bot()
+    chess = peers.chess_runner(c, folder, 40_000)
+    poker = peers.poker_dealer(first, 4, 400, pipes.ENVIRONMENT)
+    for kind, bot, games, named, peer in (
+        ("C bots", c, 600, "chess runner in C", chess),
+        ("Python bots", first, 120, "poker dealer in Python", poker),
+    ):
+        cost, _, _ = pipes.referee([bot] * 4, games)
+        own, all_in = f"{named} {peer.own:.1f}", f"{named} {peer.own + peer.bots:.1f}"
+        name = f"equal {kind}, 4 seats"
+        yield Row(f"{name}: referee CPU us/request", f"{cost.referee:.1f}", own, cost.referee / peer.own, "-")
+        yield Row(
+            f"{name}: bots alone, CPU us/request",
+            f"{cost.bots:.1f}",
+            f"{named} {peer.bots:.1f}",
+            cost.bots / peer.bots,
+            "-",
+        )
+        both = cost.referee + cost.bots
+        yield Row(f"{name}: with bots, CPU us/request", f"{both:.1f}", all_in, both / (peer.own + peer.bots), "-")
+
+
+def starts_rows() -> Iterator[Row]:
+    """Measure starts by box and language: a bot is started, greeted, told that the match is over, and removed."""
+    cores = os.sched_getaffinity(0)
+    plain: dict[str, float] = {}
+    for box, matches in (("process", 6), ("bubblewrap", 6), ("docker", 1)):
+        reason = why_not(box)
+        if reason is not None:
+            print(f"starts in {box} are left out: {reason}")
+            continue
+        os.sched_setaffinity(0, {min(cores)})
+        for language in starts.NAMES:
+            start = starts.start(box, language, matches)
+            if start.problem is not None:
+                print(f"the start of {language} in {box} is left out: {start.problem}")
+                continue
+            # What happens in a container is no child of ours: there the clock is all that tells.
+            unit, found = ("wall ms", start.wall_ms) if box == "docker" else ("CPU-ms", start.cpu_ms)
+            against = plain.setdefault(language, found)
+            told = f"process {against:.1f} CPU-ms; wall {start.wall_ms:.1f} ms"
+            yield Row(f"start, {box}, {language}: {unit}", f"{found:.1f}", told, found / against, "-")
+        os.sched_setaffinity(0, cores)
+
+
+def long_rows() -> Iterator[Row]:
+    """Measure what the owner of a long run does and has, its live table, and a resume of all of it, end to end."""
+    games = f"{long.BOTS} bots, {long.GAMES:,} games"
+    with long.scratch() as folder:
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.bench.long", f"{folder}/run", str(long.GAMES)],
+            check=True,
+            capture_output=True,
+            cwd=ROOT,
+        )
+        owner = long.Owner(**json.loads(done.stdout))
+        resumed = long.resumed(Path(folder, "run"))
+    grown = f"after a tenth {owner.early_mb:.0f}"
+    yield Row(f"{games}: the owner, MB", f"{owner.late_mb:.0f}", grown, owner.late_mb / owner.early_mb, "<= 1.1")
+    a_game = f"{owner.match_ms / long.MATCH_GAMES:.2f} a game"
+    yield Row(f"{games}: the owner, CPU-ms a match", f"{owner.match_ms:.2f}", a_game, 1.0, "-")
+    yield Row(f"{games}: the final table, CPU-s", f"{owner.board_s:.1f}", "goal 5", owner.board_s / 5, "<= 1")
+    drawing = long.drawing_ms()
+    yield Row(f"{games}: a live drawing, CPU-ms", f"{drawing:.1f}", "goal 5", drawing / 5, "<= 1")
+    told = f"goal of its table 5; {resumed.seconds:.1f} s wall"
+    yield Row(f"{games}: --resume of all, CPU-s", f"{resumed.cpu_s:.1f}", told, resumed.cpu_s / 5, "-")
+    owned = f"the owner {owner.late_mb:.0f}"
+    yield Row(
+        f"{games}: --resume of all, most MB", f"{resumed.peak_mb:.0f}", owned, resumed.peak_mb / owner.late_mb, "-"
+    )
 
 
 def kits_rows() -> Iterator[Row]:
@@ -427,6 +515,8 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "env": env_rows,
     "kits": kits_rows,
     "run": run_rows,
+    "long": long_rows,
+    "starts": starts_rows,
     "boxes": boxes_rows,
     "cluster": cluster_rows,
     "load": load_rows,
@@ -451,6 +541,7 @@ def main() -> None:
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:
         sys.exit(f"no benchmark {unknown[0]}; there are: {', '.join(BENCHMARKS)}")
+    os.environ["PATH"] = f"{pairs.BIN}{os.pathsep}{os.environ['PATH']}"
     print(f"{'':66} {'measured':>10}  {'against':36} {'ratio':>6}  hoped")
     for name in names:
         for row in BENCHMARKS[name]():

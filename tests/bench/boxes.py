@@ -19,7 +19,7 @@ from statistics import median
 
 from arena.referee import Terms, Timing, play_match, read
 from arena.sandbox import Box, Choice, Limits, Program, Sandbox, make
-from tests.bench import pipes
+from tests.bench.figures import spec
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -128,10 +128,11 @@ def match(name: str, timing: Timing, programs: Sequence[Program], games: int) ->
 
     The bots' CPU time counts where they are descendants of this process, which containers aren't.
     """
-    spec = replace(pipes.spec(len(programs), games), terms=Terms(timing=timing))
+    terms = Terms(timing=timing)
+    match = replace(spec(len(programs), games), terms=terms)
     with sandbox(name) as made:
         before, began = _cpu_s(), time.perf_counter()
-        result = play_match(spec, lambda bot: made.start(programs[bot], spec.terms.limits))
+        result = play_match(match, lambda bot: made.start(programs[bot], terms.limits))
         seconds, cpu = time.perf_counter() - began, _cpu_s() - before
     return Played(seconds - result.startup_s, result.startup_s, cpu / result.requests * 1e6)
 

@@ -40,7 +40,7 @@ def cpu_s() -> tuple[float, float]:
 
 
 def spec(seats: int, games: int) -> MatchSpec:
-    """Return a match of about so many games, in which nobody is frozen."""
+    """Return a match of about so many games, in which nobody is frozen: that has rows of its own (boxes.py)."""
 
     def shuffle(items: Sequence[int], label: str) -> tuple[int, ...]:
         return tuple(sorted(items, key=lambda item: hmac.digest(b"bench", f"{label}|{item}".encode(), "sha256")))

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from arena.referee import play_match
 from arena.sandbox import Box, Limits, ProcessSandbox
-from tests.bench.pipes import c_bot, spec
+from tests.bench.figures import spec
+from tests.bench.pipes import c_bot
 
 
 def memory_mb(games: int) -> tuple[float, float, int]:

@@ -5,7 +5,6 @@ of each window by poll, encodes and decodes each line once with the standard lib
 ratio is what rules, checks, clocks, events and the record cost.
 """
 
-import hmac
 import json
 import os
 import resource
@@ -19,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arena.coup import legal, view
-from arena.referee import MatchResult, MatchSpec, Record, Terms, Timing, hello, play_match, replay, wire
+from arena.referee import MatchResult, MatchSpec, Record, hello, play_match, replay, wire
 from arena.sandbox import Box, Limits, ProcessSandbox, Program
-from ladder.schedule import seatings
+from tests.bench.figures import spec
 
 HERE = Path(__file__).parent
 SAMPLES = HERE.parents[1] / "sample_bots"
@@ -51,19 +50,6 @@ def python_bots(seats: int) -> list[Program]:
         Program((sys.executable, str(SAMPLES / f"{PYTHON_BOTS[i % len(PYTHON_BOTS)]}.py")), SAMPLES)
         for i in range(seats)
     ]
-
-
-def spec(seats: int, games: int) -> MatchSpec:
-    """Return a match of about so many games."""
-
-    def shuffle(items: Sequence[int], label: str) -> tuple[int, ...]:
-        return tuple(sorted(items, key=lambda item: hmac.digest(b"bench", f"{label}|{item}".encode(), "sha256")))
-
-    names = tuple(f"bot-{i}" for i in range(seats))
-    # Freezing has rows of its own (tests/bench/boxes.py); the bare loop does none.
-    return MatchSpec(
-        0, bytes(32), names, seatings(seats, games // seats * seats, shuffle), terms=Terms(timing=Timing(ponder=True))
-    )
 
 
 def _children() -> float:

@@ -1,13 +1,14 @@
 """The benchmarks run; what they measure is nobody's test."""
 
 import shutil
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ladder.results import GameResult
-from tests.bench import engine, exams, figures, kits, ladder, learning, long, numbers, pairs, pipes, real
+from tests.bench import engine, exams, figures, kits, ladder, learning, long, numbers, pairs, peers, pipes, real, starts
 from tests.bench.flat import memory_mb
 
 needs_cc = pytest.mark.needs("cc", None if shutil.which("cc") else "there is no C compiler: apt install gcc libc6-dev")
@@ -157,3 +158,47 @@ def test_the_measurements_of_pairs_measure(tmp_path: Path) -> None:
 def test_a_long_run_is_drawn() -> None:
     """The owner's side is the real one."""
     assert long.drawing_ms(games=720, drawings=1) > 0
+
+
+def test_the_owner_of_a_long_run_keeps_no_results() -> None:
+    """What it keeps of a match is what ratings need: some hundred bytes; the results of its games are 10 kB."""
+    with long.scratch() as folder:
+        run = long.begun(Path(folder, "run"), 1440, bots=8)
+        played = run.play_with(long.MadeUp(whole=False), 4)
+        half = run.progress.plan.matches // 2
+        next(event for event in played if run.progress.done == half)
+        tracemalloc.start()
+        try:
+            for _ in played:
+                pass
+            grown, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert run.progress.done == 2 * half
+    assert grown / half < 2000
+
+
+@needs_cc
+def test_the_chess_runner_plays_the_same_bot(tmp_path: Path) -> None:
+    """Else its figures would be another bot's."""
+    found = peers.chess_runner(pipes.c_bot(tmp_path), tmp_path, 400)
+    assert found.requests == 400
+    assert found.bots > 0
+    assert 200 < found.line_bytes < 1000
+
+
+def test_the_poker_dealer_plays_the_same_bot() -> None:
+    """It speaks with both."""
+    found = peers.poker_dealer(peers.first_bot(), 4, 4, pipes.ENVIRONMENT)
+    assert found.requests > 16
+    assert min(found.own, found.bots) > 0
+    cost, result, _ = pipes.referee([peers.first_bot()] * 2, 2)
+    assert cost.requests == result.requests > 0
+
+
+def test_starts_are_measured_of_what_is_here() -> None:
+    """A language that isn't here is named with the reason."""
+    found = starts.start("process", "python", 1)
+    assert found.problem is None
+    assert found.cpu_ms > 0
+    assert starts.start("process", "no such bot", 1).problem is not None

@@ -1,0 +1,46 @@
+"""Imitations of what others play bots with, to be measured in the same run, with the same bots.
+
+They are written to do what such programs do for a move, and nothing else: no logs, no results, no isolation.
+"""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from arena.sandbox import Program
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Peer:
+    """CPU microseconds a request of the peer itself and of its bots, and the bytes of a request."""
+
+    own: float
+    bots: float
+    line_bytes: float
+    requests: int
+
+
+def first_bot() -> Program:
+    """Return the bot in Python that speaks with the arena and with the poker dealer."""
+    return Program((sys.executable, str(HERE / "first.py")), HERE)
+
+
+def chess_runner(bot: Program, folder: Path, requests: int) -> Peer:
+    """Play two C bots by the imitation of a chess runner. Raises CalledProcessError without a C compiler."""
+    runner = folder / "runner"
+    subprocess.run(["cc", "-O2", "-o", str(runner), str(HERE / "runner.c")], check=True)
+    return _played([str(runner), bot.argv[0], str(requests)], {})
+
+
+def poker_dealer(bot: Program, seats: int, hands: int, environment: dict[str, str]) -> Peer:
+    """Play bots by the poker dealer in Python."""
+    return _played([sys.executable, str(HERE / "poker.py"), str(seats), str(hands), *bot.argv], environment)
+
+
+def _played(argv: list[str], environment: dict[str, str]) -> Peer:
+    done = subprocess.run(argv, check=True, capture_output=True, text=True, env=environment)
+    requests, own, bots, sent = map(int, done.stdout.split())
+    return Peer(own / requests, bots / requests, sent / requests, requests)

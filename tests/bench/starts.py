@@ -1,0 +1,70 @@
+"""What starting a bot takes, by box and language: the starters of sample_bots, built as `arena run` builds them."""
+
+import tempfile
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from arena.bots import LANGUAGES, Bot, BotError, build_all, build_in_box, load, new_bot
+from arena.referee import hello
+from arena.run import program
+from arena.sandbox import Choice, Sandbox, SandboxError, make, programs_of
+from tests.bench.figures import SEATS, cpu_s, spec, start_match
+
+SAMPLES = Path(__file__).parents[2] / "sample_bots"
+PLAIN = "honest.py"  # a bot without a kit, as a plain file
+NAMES = ("c", "cpp", "rust", "go", "java", "javascript", "python", PLAIN)
+BUILD_S = 300
+
+
+@dataclass(frozen=True)
+class Start:
+    """CPU ms and wall ms of a bot that is started, greeted, sent away and removed; or why there is none."""
+
+    cpu_ms: float = 0.0
+    wall_ms: float = 0.0
+    problem: str | None = None
+
+
+def start(name: str, language: str, matches: int) -> Start:
+    """Measure so many times four starts in a sandbox. CPU time in containers isn't this process's children's."""
+    if language in LANGUAGES and name != "docker" and (missing := LANGUAGES[language].missing):
+        return Start(problem=f"there is no {missing[0]}")
+    try:
+        return _start(name, language, matches)
+    except (BotError, SandboxError, TimeoutError) as problem:
+        return Start(problem=str(problem).splitlines()[0])
+
+
+def _start(name: str, language: str, matches: int) -> Start:
+    match = spec(SEATS, SEATS)
+    hellos = [hello(match, number) for number in range(SEATS)]
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder, "boxes")
+        scratch.mkdir()
+        with closing(make(Choice(name), scratch)) as sandbox:
+            built = program(_built(Path(folder), sandbox, language))
+        for number in range(-1, matches):
+            if number == 0:  # what is done once is done
+                cpu, wall = sum(cpu_s()), time.perf_counter()
+            with closing(make(Choice(name), scratch)) as sandbox:
+                start_match(sandbox, [built] * SEATS, hellos)
+        each = 1000 / (matches * SEATS)
+        return Start((sum(cpu_s()) - cpu) * each, (time.perf_counter() - wall) * each)
+
+
+def _built(folder: Path, sandbox: Sandbox, language: str) -> Bot:
+    """Return a bot in a folder of its own, built."""
+    programs = programs_of(sandbox.name)
+    path = SAMPLES / language
+    if language in LANGUAGES:
+        path = folder / language
+        new_bot(path, language)
+    bots, _ = load([str(path)], programs)
+    if sandbox.name == "process":
+        (bot,) = build_all(bots, BUILD_S)
+    else:
+        into, logs = folder / f"{language}.bots", folder / f"{language}.logs"
+        (bot,) = build_in_box(bots, sandbox, programs, into, logs, BUILD_S)
+    return bot
