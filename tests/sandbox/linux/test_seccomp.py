@@ -147,6 +147,11 @@ def test_the_profile_writes_out_not_equal_bit_by_bit() -> None:
     assert docker(profile, "socket", at(0, 1 | HIGH)) == ALLOW  # which the kernel takes for AF_UNIX
 
 
+def test_the_filter_fits_a_page() -> None:
+    """A box's keeper writes it whole into a pipe of one page, and sees by the room in it how far bwrap is."""
+    assert all(len(seccomp.bpf(arch)) <= 4096 for arch in ARCHES)
+
+
 def test_foreign_abis_are_killed() -> None:
     """Attack list, row 61: i386's int 0x80 and x32 have other numbers for the same calls."""
     for arch, other in (("x86_64", "aarch64"), ("aarch64", "x86_64")):
