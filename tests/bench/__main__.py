@@ -151,7 +151,8 @@ def long_rows() -> Iterator[Row]:
         )
         owner = long.Owner(**json.loads(done.stdout))
         resumed = long.resumed(Path(folder, "run"))
-    grown = f"after a tenth {owner.early_mb:.0f}"
+    grown_bytes = (owner.late_mb - owner.early_mb) * 2**20 / (0.9 * long.GAMES)
+    grown = f"after a tenth {owner.early_mb:.0f}; {grown_bytes:.0f} bytes a game"
     yield Row(f"{games}: the owner, MB", f"{owner.late_mb:.0f}", grown, owner.late_mb / owner.early_mb, "<= 1.1")
     a_game = f"{owner.match_ms / long.MATCH_GAMES:.2f} a game"
     yield Row(f"{games}: the owner, CPU-ms a match", f"{owner.match_ms:.2f}", a_game, 1.0, "-")
