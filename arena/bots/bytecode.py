@@ -1,8 +1,9 @@
 """A bot's modules in Python, compiled once: its folder can't be written to, so each start would compile them anew.
 
-That would be a third of a start with the kit. So a bot that plays again is compiled in a box like the one it plays in,
-by the Python that runs it, and its later boxes show the bytecode beside the sources, where Python looks for it. It is
-made for what it is used for: unchecked by time, since each copy of a file has another.
+That would be a third of a start with the kit; to compile it takes as long as it spares in some six starts. So a worker
+compiles a bot before it first plays it, in a box like those it plays in, by the Python that runs it. All its boxes show
+the bytecode beside the sources, where Python looks for it: if the first didn't, a bot could tell that it is the first.
+The bytecode isn't checked by time, since each copy of a file has another.
 
 What comes out of that box is the bot's own word, as a build is. It is shown to this bot alone, and nothing of ours
 reads it. Whatever goes wrong costs the bot its bytecode and nothing else: a syntax error is told when it is imported.
@@ -59,25 +60,18 @@ class Bytecode:
     """What was compiled of the bots that one process starts."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[str, str, Choice], Files | None] = {}
+        self._made: dict[tuple[str, str, Choice], Files] = {}
 
     def of(self, bot: Bot, choice: Choice, sandbox: Sandbox) -> Files:
-        """Return the bytecode of a bot for boxes of `sandbox`, which was made of `choice`.
-
-        There is none when it is first asked for: to compile a bot takes as long as it spares in some starts.
-        """
+        """Return the bytecode of a bot for boxes of `sandbox`, which was made of `choice`."""
         if not choice.isolates or bot.path.is_file() or not _PYTHON.fullmatch(PurePosixPath(bot.argv[0]).name):
             return ()
         key = (bot.digest, bot.argv[0], choice)
         if key not in self._made:
             if len(self._made) >= _MOST_BOTS:
                 self._made.clear()
-            self._made[key] = None
-            return ()
-        made = self._made[key]
-        if made is None:
-            made = self._made[key] = _compiled(bot, sandbox)
-        return made
+            self._made[key] = _compiled(bot, sandbox)
+        return self._made[key]
 
 
 def _compiled(bot: Bot, sandbox: Sandbox) -> Files:
