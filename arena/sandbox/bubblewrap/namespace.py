@@ -7,6 +7,7 @@ What is mounted later where a box looks comes into it on hosts whose mounts are 
 """
 
 import ctypes
+import functools
 import os
 import re
 import threading
@@ -15,7 +16,6 @@ from pathlib import Path
 
 from arena.sandbox.bubblewrap.toolchain import DEVICES, SYSTEM
 
-MOST = 8  # of them at once: authors choose the trees
 WITH_MOUNTS_INSIDE = (*SYSTEM, Path("/etc"))
 ALONE = (Path("/proc"), *(Path("/dev") / name for name in DEVICES))
 
@@ -25,26 +25,14 @@ MS_REC, MS_SLAVE = 0x4000, 0x80000
 MNT_DETACH, UMOUNT_NOFOLLOW = 2, 8
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_made: dict[tuple[Path, ...], int] = {}
 
 
-def sparse(shown: Sequence[Path]) -> int:
+@functools.cache
+def sparse(*shown: Path) -> int:
     """Return the descriptor of a namespace that has the mounts of these trees and of the system. Raises OSError.
 
-    It is kept for the next box, so it isn't the caller's to close.
+    It is kept for the next box, so it isn't the caller's to close. A thread makes it, which may have one of its own.
     """
-    key = tuple(shown)
-    if key not in _made:
-        if len(_made) == MOST:
-            for descriptor in _made.values():
-                os.close(descriptor)
-            _made.clear()
-        _made[key] = _make(key)
-    return _made[key]
-
-
-def _make(shown: tuple[Path, ...]) -> int:
-    """Make it in a thread, which may have a namespace of its own."""
     made: list[int | OSError] = []
 
     def make() -> None:

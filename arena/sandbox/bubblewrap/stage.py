@@ -86,7 +86,7 @@ class MountStage:
 
     def __init__(self, uid: int, trees: Sequence[Path], copy_mb: int) -> None:
         self._uid = uid
-        self._namespace = sparse((Path(bwrap()),))
+        self._namespace = sparse(Path(bwrap()))
         self._trees: dict[Path, int] = {}  # -> a copy of its mount, attached nowhere
         self._mount = _detached_tmpfs(copy_mb + OWN_MB)
         self.path = Path(f"/proc/self/fd/{self._mount}")
