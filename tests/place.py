@@ -29,7 +29,7 @@ SETTLE_S = 10  # for the kernel to end what it was told to end
 # The bot_seed that tells a bot that it is looked at before the run. A bot that is to be faulty in the run itself waits.
 LOOK_SEED = derived(KEY, "bot|0").hex()[:32]
 
-# Quick to start (no site, few imports), and its moves depend on its seed and on nothing else.
+# Its moves depend on its seed and on nothing else.
 BOT = f"""#!{sys.executable} -SI
 import json, sys, zlib
 
@@ -41,6 +41,32 @@ for line in sys.stdin:
     elif message["type"] == "request":
         choice = zlib.crc32(f"{{seed}} {{message['id']}}".encode()) % len(message["legal"])
         print(json.dumps({{"id": message["id"], "choice": choice}}), flush=True)
+"""
+
+
+# The same, which starts in half the time: json is for lines that the arena writes in an examination alone.
+QUICK_BOT = f"""#!{sys.executable} -SI
+import sys, zlib
+
+for line in sys.stdin:
+    if line.startswith('{{"type":"hello"'):
+        seed = line.partition('"bot_seed":"')[2].partition('"')[0]
+        print('{{"type":"hello"}}', flush=True)
+        continue
+    if line.startswith('{{"type":"request"'):
+        number = line.partition('"id":')[2].partition(",")[0]
+        moves = line.partition('"legal":[')[2].partition('],"clock"')[0].count("{{")
+    elif line.startswith('{{"type":'):
+        continue
+    else:
+        import json
+
+        message = json.loads(line)
+        if message["type"] != "request":
+            continue
+        number, moves = message["id"], len(message["legal"])
+    choice = zlib.crc32(f"{{seed}} {{number}}".encode()) % moves
+    print(f'{{{{"id":{{number}},"choice":{{choice}}}}}}', flush=True)
 """
 
 
@@ -100,7 +126,7 @@ class Place:
         self.tmp.mkdir()
         self.started: list[subprocess.Popen[str]] = []
 
-    def bot(self, name: str, text: str = BOT) -> Path:
+    def bot(self, name: str, text: str = QUICK_BOT) -> Path:
         """Write a bot, and return its path."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

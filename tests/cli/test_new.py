@@ -1,7 +1,4 @@
-"""The command `arena new`. Source: its help, and arena/bots/starter.py.
-
-Most of the time goes into compilers: what is made in each language is built and examined.
-"""
+"""The command `arena new`. Source: its help, and arena/bots/starter.py."""
 
 import re
 import shutil
@@ -17,9 +14,9 @@ from tests.place import Place
 Needs = Callable[[str, str | None], None]
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", ["python", "javascript"])
 def test_a_new_bot_passes_its_examination(place: Place, needs: Needs, language: str) -> None:
-    """In every language, as it is; built, where it must be. All presets are tried where the samples are tested."""
+    """As it is. Those in other languages are examined in sample_bots/test_starters.py, where `arena new` makes all."""
     for program in LANGUAGES[language].programs:
         needs(program, None if shutil.which(program) else "it isn't installed")
     made = place.call("new", "mybot", "--lang", language)

@@ -24,7 +24,7 @@ import pytest
 from arena.cli import cli
 from arena.sandbox import ProcessSandbox
 from arena.sandbox.linux import cgroup
-from tests.place import LOOK_SEED, Place, Ran
+from tests.place import BOT, LOOK_SEED, Place, Ran
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = sorted(str(path) for path in (ROOT / "sample_bots").glob("*.py"))
@@ -759,8 +759,7 @@ def test_verify_replays_a_run_and_a_single_record(duel: Shared) -> None:
 def test_verify_says_that_faults_are_beyond_it(place: Place) -> None:
     """A fault that never happened may stand in a record: a replay plays what was played instead."""
     one, two = place.bots(2)
-    bot = place.folder / two
-    bot.write_text(bot.read_text().replace('"choice": choice', '"choice": choice if message["id"] % 9 else 999'))
+    place.bot(two, BOT.replace('"choice": choice', '"choice": choice if message["id"] % 9 else 999'))
     assert place.run("run", one, two, *SMALL, "--out", "out").code == 0
     ran = place.call("verify", "out")
     assert ran.code == 0

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from arena.bots import LANGUAGES
 from arena.sandbox import NAMES, why_not
 from tests.kits.table import KITS
 from tests.place import Place, Ran
@@ -25,15 +26,17 @@ BOTS = {kit.language: kit.needs for kit in KITS} | {"shell.sh": ("sh",)}
 
 
 def bots_here(place: Place, sandbox: str, needs: Needs) -> list[str]:
-    """Copy all bots into a user's folder, without earlier builds; skip where what builds them is missing."""
+    """Make all bots in a user's folder, as `arena new` does; skip where what builds them is missing."""
     if sandbox != "process":
         needs(sandbox, why_not(sandbox))
     for program in sorted(sum(BOTS.values(), ())) if sandbox != "docker" else ():
         found = shutil.which(program, path="/usr/bin" if sandbox == "bubblewrap" else None)
         needs(program, None if found else f"it isn't where {sandbox} finds it")
     for bot in BOTS:
-        if (SAMPLES / bot).is_dir():
-            shutil.copytree(SAMPLES / bot, place.folder / bot, ignore=shutil.ignore_patterns("build", "__pycache__"))
+        if bot in LANGUAGES:
+            made = place.call("new", bot, "--lang", bot)
+            assert (made.code, bool(made.err)) == (0, bool(LANGUAGES[bot].missing))  # said on stderr
+            assert (place.folder / bot / LANGUAGES[bot].file).is_file()
         else:
             shutil.copy(SAMPLES / bot, place.folder)
     return list(BOTS)
