@@ -4,7 +4,7 @@ Linux only; must not know bubblewrap's options. bubblewrap runs without privileg
 unprivileged user reaches. Two kinds:
 
     FolderStage   for an ordinary user: a private folder below the scratch folder
-    MountStage    for root: a tmpfs that is mounted nowhere (fsopen, fsmount; Linux 5.2). The parent fills it by its
+    MountStage    for root: a tmpfs that is mounted nowhere (fsopen, fsmount). The parent fills it by its
                   descriptor; the child, before it gives up root, enters a mount namespace of its own, attaches it over
                   /tmp there, and in it the trees that only root reaches (an interpreter below /root)
 
@@ -120,6 +120,10 @@ class MountStage:
             try:
                 _call(FSCONFIG, config, SET_STRING, b"subset", b"pid", 0)
                 _call(FSCONFIG, config, RECONFIGURE, None, None, 0)
+            except OSError as error:
+                raise OSError(
+                    error.errno, f"/proc can't be hidden, for which root's boxes need Linux 5.8: {error.strerror}"
+                ) from error
             finally:
                 os.close(config)
         finally:
