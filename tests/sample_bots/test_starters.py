@@ -25,6 +25,10 @@ PATIENT = ("--start-ms", 20_000, "--limit-ms", 5_000)  # compilers are at work b
 BOTS = {kit.language: kit.needs for kit in KITS} | {"shell.sh": ("sh",)}
 
 
+def marks_of(sandbox: str) -> list[pytest.MarkDecorator]:
+    return [] if sandbox == "process" else [pytest.mark.clock]
+
+
 def bots_here(place: Place, sandbox: str, needs: Needs) -> list[str]:
     """Make all bots in a user's folder, as `arena new` does; skip where what builds them is missing."""
     if sandbox != "process":
@@ -50,12 +54,12 @@ def ran(place: Place, *arguments: object) -> Ran:
 
 
 @pytest.mark.timeout(LIMIT_S)
-@pytest.mark.parametrize("sandbox", NAMES)
+@pytest.mark.parametrize("sandbox", [pytest.param(name, marks=marks_of(name)) for name in NAMES])
 def test_every_bot_to_begin_with_is_built_and_can_play(sandbox: str, place: Place, needs: Needs) -> None:
-    """As a plain process it is asked all requests of all rulesets, and built it plays; in a box, those of the basic."""
+    """It is asked all requests of all rulesets, in a box within the default limits; as a plain process it plays too."""
     bots = bots_here(place, sandbox, needs)
-    rules = () if sandbox == "process" else ("--rules", "coup")
-    told = ran(place, "check", *bots, "--sandbox", sandbox, "--json", *rules, *PATIENT)
+    limits = PATIENT if sandbox == "process" else ()
+    told = ran(place, "check", *bots, "--sandbox", sandbox, "--json", *limits)
     failed = {bot["bot"]: bot["steps"][-1] for bot in told.json["bots"] if not bot["ok"]}
     assert (told.code, failed) == (0, {}), told.err
     if sandbox == "process":
