@@ -28,6 +28,21 @@ def fill(folder: Path) -> None:
     with suppress(OSError), (folder / "blocks").open("wb", 0) as file:
         while True:
             file.write(bytes(1 << 12))
+    _use_up_files(folder)
+
+
+def fill_until_it_ends(folder: Path, process: "subprocess.Popen[str]") -> bool:
+    """Take what a process gives back of a folder's disk; return whether it has ended.
+
+    What the boxes of one match give back would be enough for the next.
+    """
+    if not folder.exists():
+        fill(folder)
+    _use_up_files(folder)
+    return process.poll() is not None
+
+
+def _use_up_files(folder: Path) -> None:
     with suppress(OSError):
-        for number in range(2 * FILES):
+        for number in range(FILES):
             (folder / str(number)).touch()

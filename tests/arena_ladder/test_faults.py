@@ -22,7 +22,7 @@ from arena.run import open_executor
 from ladder.store.database import active_versions, acts_of, find_bot, get_file, last_board, versions_of
 from tests.arena_ladder.invariants import demand_sound
 from tests.arena_ladder.ladders import PLAY, ladder_in, more, owners, pass_all, played, run_on, start_runner
-from tests.disk import fill
+from tests.disk import fill, fill_until_it_ends
 from tests.place import BOT, Place
 
 Needs = Callable[[str, str | None], None]
@@ -55,7 +55,7 @@ def test_a_full_disk_under_temporary_files_ends_the_runner(place: Place, small_d
     process = start_runner(place, folder, TMPDIR=str(small_disk))
     with closing(open_ladder(folder)) as ladder:
         place.wait(more(ladder, 2), process=process)
-        fill(small_disk / "filler")
+        place.wait(lambda: fill_until_it_ends(small_disk / "filler", process))
         ran = place.end(process)
         assert ran.code == 1
         assert 0 < ran.err.count(f"no room for temporary files in {small_disk}") <= 3, "at most once a task on its way"

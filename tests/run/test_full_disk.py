@@ -15,7 +15,7 @@ import pytest
 
 from arena.run import NoRoomError
 from arena.sandbox import NAMES, SandboxError, full, no_room, why_not
-from tests.disk import fill
+from tests.disk import fill_until_it_ends
 from tests.place import Place
 
 Needs = Callable[[str, str | None], None]
@@ -33,7 +33,7 @@ def test_a_disk_that_runs_full_ends_the_run_with_one_message(
     records = place.folder / "out" / "records"
     place.wait((records / "000001.jsonl").exists, process=process)
     filler = small_disk / "filler"
-    fill(filler)
+    place.wait(lambda: fill_until_it_ends(filler, process))
     ran = place.end(process)
     assert ran.code == 1
     assert ran.told[0] == f"arena: no room for temporary files in {small_disk}: free some, or set TMPDIR"
