@@ -123,7 +123,7 @@ def test_a_program_gets_a_clean_environment(sandbox: ProcessSandbox, tmp_path: P
     env = spy(sandbox, tmp_path)["env"]
     env.pop("__CF_USER_TEXT_ENCODING", None)  # macOS gives it to every process
     assert set(env) == {
-        "PATH", "LANG", "LC_ALL", "HOME", "TMPDIR", "PYTHONUNBUFFERED", "ARENA_BOX",
+        "PATH", "LANG", "LC_ALL", "HOME", "TMPDIR", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "ARENA_BOX",
     }  # fmt: skip
     assert env["PATH"] == os.environ["PATH"]
 

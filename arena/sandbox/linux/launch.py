@@ -21,6 +21,7 @@ ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "LC_ALL": "C.UTF-8",
     "PYTHONUNBUFFERED": "1",  # a forgotten flush is a beginner's commonest time-out; costs a second write per print
+    "PYTHONDONTWRITEBYTECODE": "1",  # the bot's folder isn't ours to write to
 }
 
 ROUGHLY = 4  # times the limit of memory: a JVM and threads reserve more than they use, and RLIMIT_DATA counts that

@@ -154,6 +154,7 @@ def test_the_environment_is_what_the_sandbox_sets(
         "LANG": "C.UTF-8",
         "LC_ALL": "C.UTF-8",
         "PYTHONUNBUFFERED": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
         "HOME": "/tmp",
         "TMPDIR": "/tmp",
         "PWD": "/bot",

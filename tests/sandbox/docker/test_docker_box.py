@@ -153,7 +153,7 @@ def test_a_program_sees_its_own_files_and_nothing_of_the_host(seen: dict[str, An
 
 
 def test_a_programs_environment_is_the_same_in_every_box(seen: dict[str, Any]) -> None:
-    """Source: the contract of isolating boxes: PATH, a UTF-8 locale, HOME = TMPDIR = /tmp, a Python switch."""
+    """Source: the contract of isolating boxes: PATH, a UTF-8 locale, HOME = TMPDIR = /tmp, two Python switches."""
     assert seen["env"] == {
         "PATH": "/usr/local/bin:/usr/bin:/bin",
         "HOME": "/tmp",
@@ -161,6 +161,7 @@ def test_a_programs_environment_is_the_same_in_every_box(seen: dict[str, Any]) -
         "LANG": "C.UTF-8",
         "LC_ALL": "C.UTF-8",
         "PYTHONUNBUFFERED": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
     }
 
 
