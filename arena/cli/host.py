@@ -2,15 +2,14 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arena.cli.out import note
+from arena.cli.out import note, reason
 from arena.cli.person import Screen
 
 if TYPE_CHECKING:
-    from arena.play import Happening, Option, Row, Sitting
+    from arena.play import Happening, Kept, Option, Row, Sitting
     from arena.referee import GameRecord
 
 HELP = """\
@@ -26,14 +25,14 @@ _PATIENCE_S = 1.0  # until it is said whom the table waits for
 
 
 class Host:
-    """Tells a person what happens, and the match what the person answers; `keep` is called after each game."""
+    """Tells a person what happens, and the match what the person answers; keeps each game as it ends."""
 
-    def __init__(self, screen: Screen, sitting: "Sitting", keep: Callable[[], None]) -> None:
+    def __init__(self, screen: Screen, sitting: "Sitting", kept: "Kept") -> None:
         from arena.play import Sight
 
         self._screen = screen
         self._sitting = sitting
-        self._keep = keep
+        self._kept = kept
         self._sight: Sight = Sight()
         self._handles = sitting.spec.handles
         self._left = False
@@ -114,6 +113,13 @@ class Host:
             self._screen.say()
             self._screen.say(self._sight.end(), bold=True)
             self._look_back()
+
+    def _keep(self) -> None:
+        """Keep the games so far; what can't be written now is tried again after the next game, and at the end."""
+        try:
+            self._kept.keep(self._sitting.record)
+        except OSError as problem:
+            note(f"the record can't be written now: {reason(problem)}")
 
     # --- what is said
 

@@ -1,9 +1,9 @@
 """The command `arena play`: a person sits at the table."""
 
 import sys
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import click
 
@@ -14,9 +14,6 @@ from arena.cli.keys import keys
 from arena.cli.out import fail, reason, refuse
 from arena.cli.person import Screen
 from arena.cli.seated import CLOCK, PLACE, seated
-
-if TYPE_CHECKING:
-    from arena.play import Sitting
 
 
 @click.command(cls=options.RunCommand)
@@ -67,14 +64,16 @@ def _checked(name: str) -> str:
 
 def _sit(screen: Screen, table: Any, names: list[str], given: dict[str, Any]) -> str | None:
     """Play, keep what was played, and tell about it; return what this machine failed at, None if it didn't."""
-    from arena.play import Sitting
+    from arena.play import Kept, Sitting
     from arena.referee import UNTIMED_MS, Timing
 
     timings = (*[table.terms.timing] * len(table.bots), Timing(limit_ms=UNTIMED_MS, bank_ms=0))
     spec = table.spec(given["games"], names, timings, given["open_names"])
     interrupted = False
+    with _writing():
+        kept = Kept(table.folder)
     sitting = Sitting(spec, len(table.bots), table.start)
-    host = Host(screen, sitting, partial(_keep, sitting, table.folder))
+    host = Host(screen, sitting, kept)
     try:
         with sitting:
             try:
@@ -83,7 +82,10 @@ def _sit(screen: Screen, table: Any, names: list[str], given: dict[str, Any]) ->
                 interrupted = True
                 host.end()
     finally:  # also where the end wasn't waited for
-        _keep(sitting, table.folder)
+        if sitting.games:
+            with _writing():
+                kept.keep(sitting.record, sitting.logs)
+        kept.discard()
         if not screen.gone:
             host.tell_after(table.folder)
     if interrupted:
@@ -91,11 +93,9 @@ def _sit(screen: Screen, table: Any, names: list[str], given: dict[str, Any]) ->
     return host.problem
 
 
-def _keep(sitting: "Sitting", folder: Path) -> None:
-    from arena.play import keep
-
-    if sitting.games:
-        try:
-            keep(folder, sitting.record, sitting.logs)
-        except OSError as problem:
-            fail(f"the record can't be written: {reason(problem)}")
+@contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        fail(f"the record can't be written: {reason(problem)}")

@@ -75,14 +75,14 @@ def _check_seat(seat: str | None, names: list[str]) -> None:
 
 def _played(table: "Seated", given: dict[str, Any]) -> "Record":
     """Play the games, and keep them."""
-    from arena.play import keep
+    from arena.play import Kept
     from arena.referee import ArenaError, play_match
 
     spec = table.spec(given["games"], [bot.name for bot in table.bots], open_names=given["open_names"])
     note(f"playing {counted(len(spec.seatings), 'game')} of {spec.terms.rules.name}")
     try:
         result = play_match(spec, table.start)
-        keep(table.folder, result.record, result.logs)
+        Kept(table.folder).keep(result.record, result.logs)
     except ArenaError as problem:
         fail(f"the match is void: {problem}")
     except OSError as problem:

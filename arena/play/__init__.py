@@ -4,7 +4,7 @@ Whatever a person sees of a game comes from the lines that its box gets, so it k
 Must not know terminals, keys or click, and prints nothing.
 """
 
-from arena.play.keep import keep
+from arena.play.kept import Kept
 from arena.play.menu import Option, menu
 from arena.play.person import Person
 from arena.play.sight import Row, Sight
@@ -14,6 +14,7 @@ __all__ = [
     "Ended",
     "GameOver",
     "Happening",
+    "Kept",
     "Line",
     "Option",
     "Person",
@@ -21,6 +22,5 @@ __all__ = [
     "Sight",
     "Sitting",
     "Waiting",
-    "keep",
     "menu",
 ]

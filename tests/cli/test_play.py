@@ -3,6 +3,7 @@
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 from arena.referee import Record, read, verify
 from tests.cli.screen import Screen
+from tests.disk import fill
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "sample_bots"
@@ -187,6 +189,34 @@ def test_a_kill_loses_no_game_that_has_ended(tmp_path: Path) -> None:
             said += got
         process.kill()
     assert len(record(tmp_path).games) == 1
+
+
+def test_a_disk_that_takes_no_record_ends_no_match(tmp_path: Path, small_disk: Path) -> None:
+    """It is told after each game; at the end the record can be written again, and is whole."""
+    command = [*COMMAND[:-1], str(small_disk / "game"), "--seats", "2", "--games", "2"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        while not (small_disk / "game").exists():
+            assert process.poll() is None
+        fill(small_disk / "filler")
+        said = b""
+        for typed, expected in ((b"1\n" * 500, b"the next game; q: leave"), (b"\n1\n", b"Game 2 of 2")):
+            process.stdin.write(typed)
+            process.stdin.flush()
+            while expected not in said:
+                got = os.read(process.stdout.fileno(), 65536)
+                assert got, said
+                said += got
+        shutil.rmtree(small_disk / "filler")
+        process.stdin.close()
+        assert b"can't be written now" in process.stderr.read()
+    assert process.returncode == 0
+    shutil.copytree(small_disk / "game", tmp_path / "game")
+    assert len(record(tmp_path).games) == 2
 
 
 def test_who_does_not_wait_for_a_bot_that_hangs_leaves_at_once_and_keeps_the_games_before(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from arena.coup import PRESETS, Action, Ruleset, seat_counts
-from arena.play import Ended, GameOver, Happening, Line, Option, Sight, Sitting, Waiting, keep
+from arena.play import Ended, GameOver, Happening, Kept, Line, Option, Sight, Sitting, Waiting
 from arena.referee import UNTIMED_MS, MatchSpec, Record, Terms, Timing, read, verify
 from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script
 
@@ -217,10 +217,26 @@ def test_a_bot_that_fails_is_told_of_when_the_game_is_over_and_not_before() -> N
 
 def test_what_is_kept_is_a_record_that_can_be_read_and_only_by_its_owner(tmp_path: Path) -> None:
     found = Table(PRESETS["coup"], 2, at_random(1), games=2)
-    file = keep(tmp_path / "deep" / "folder", found.record, ((0, 1, b"hello\n"), (1, 1, b"")))
+    file = Kept(tmp_path / "deep" / "folder").keep(found.record, ((0, 1, b"hello\n"), (1, 1, b"")))
     again = read(file.read_text(encoding="utf-8"))
     assert again == found.record
     verify(again)
     assert [timing.limit_ms for timing in again.header.timings] == [500, UNTIMED_MS]
     assert (tmp_path / "deep" / "folder").stat().st_mode & 0o077 == 0
     assert [log.name for log in (tmp_path / "deep" / "folder" / "logs").iterdir()] == ["000000-bot0-1.txt"]
+
+
+def test_what_another_kept_is_not_written_over(tmp_path: Path) -> None:
+    Kept(tmp_path / "folder")
+    with pytest.raises(FileExistsError):
+        Kept(tmp_path / "folder")
+
+
+def test_a_folder_in_which_nothing_was_kept_is_removed(tmp_path: Path) -> None:
+    found = Table(PRESETS["coup"], 2, at_random(1))
+    empty, full = Kept(tmp_path / "empty"), Kept(tmp_path / "full")
+    file = full.keep(found.record)
+    for each in (empty, full):
+        each.discard()
+    assert not (tmp_path / "empty").exists()
+    assert read(file.read_text(encoding="utf-8")) == found.record
