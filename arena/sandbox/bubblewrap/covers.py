@@ -6,8 +6,8 @@ newer kernel's is. Links need no cover: they lead to a process's own files, or t
 names that only root reads, since no box's program is root. The processes' own files are another table:
 tests/sandbox/linux/left_open.py.
 
-This is for an ordinary user's boxes. In root's the kernel hides all names but those of processes (stage.py), and only
-what has a fixed text is covered.
+This is for an ordinary user's boxes. In root's the kernel hides all names but those of processes, where root may have
+it do so (stage.py), and only what has a fixed text is covered.
 """
 
 import os

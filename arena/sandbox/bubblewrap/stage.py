@@ -9,6 +9,8 @@ unprivileged user reaches. Two kinds:
                   /tmp there, and in it the trees that only root reaches (an interpreter below /root)
 
 That namespace is a copy of one that is made once for all boxes, without mounts that no box shows (namespace.py).
+A root without all of root's rights, as in a container, has no such one, or can't hide what is in /proc; then its boxes
+start more slowly, and /proc is covered as in an ordinary user's (covers.py).
 
 So as root no copy lies on a disk, the box's mountinfo shows no path of the host, and nothing has to be removed: the
 tmpfs ends with the last process that uses it.
@@ -16,6 +18,7 @@ tmpfs ends with the last process that uses it.
 
 import ctypes
 import errno
+import functools
 import os
 import tempfile
 from collections.abc import Sequence
@@ -39,7 +42,10 @@ NOSUID_NODEV = 2 | 4
 FROM_DESCRIPTOR = 4
 AT_FDCWD = -100
 MS_REC, MS_PRIVATE = 0x4000, 0x40000
+SUBSET = b"subset", b"pid", 0
 CLONE, RECURSIVE = 1, 0x8000
+
+CAP_SYS_PTRACE = 19  # <linux/capability.h>
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -86,7 +92,8 @@ class MountStage:
 
     def __init__(self, uid: int, trees: Sequence[Path], copy_mb: int) -> None:
         self._uid = uid
-        self._namespace = sparse(Path(bwrap()))
+        namespace = sparse(Path(bwrap()))
+        self._namespaces = () if namespace is None else (namespace,)
         self._trees: dict[Path, int] = {}  # -> a copy of its mount, attached nowhere
         self._mount = _detached_tmpfs(copy_mb + OWN_MB)
         self.path = Path(f"/proc/self/fd/{self._mount}")
@@ -105,12 +112,15 @@ class MountStage:
         """Return where the child finds one of the trees."""
         return f"{OVER}/trees/{list(self._trees).index(path)}"
 
-    hides = True
+    @property
+    def hides(self) -> bool:
+        """Whether `hide` may be called, and must be."""
+        return _hides()
 
     def hide(self, init: int) -> None:
         """Let the /proc of a box show processes, and what is mounted over it; `init` is the box's first process.
 
-        bwrap can't give the option of the mount (subset=pid, Linux 5.8), and in the box nobody may take it back.
+        bwrap can't give the option of the mount, and in the box nobody may take it back.
         """
         place = os.open(f"/proc/{init}/root/proc", os.O_PATH | os.O_CLOEXEC)
         try:
@@ -118,12 +128,8 @@ class MountStage:
                 raise OSError(errno.EXDEV, "the box has no /proc of its own")
             config = _call(FSPICK, place, b"", FSPICK_CLOEXEC | FSPICK_EMPTY_PATH)
             try:
-                _call(FSCONFIG, config, SET_STRING, b"subset", b"pid", 0)
+                _call(FSCONFIG, config, SET_STRING, *SUBSET)
                 _call(FSCONFIG, config, RECONFIGURE, None, None, 0)
-            except OSError as error:
-                raise OSError(
-                    error.errno, f"/proc can't be hidden, for which root's boxes need Linux 5.8: {error.strerror}"
-                ) from error
             finally:
                 os.close(config)
         finally:
@@ -132,13 +138,13 @@ class MountStage:
     @property
     def lent(self) -> tuple[int, ...]:
         """The descriptors that the calls need."""
-        return (self._namespace, self._mount, *self._trees.values())
+        return (*self._namespaces, self._mount, *self._trees.values())
 
     def calls(self) -> list[Call]:
         """Return what the child must do before exec."""
         places = {self._mount: OVER} | {mount: self.tree(tree) for tree, mount in self._trees.items()}
         return [
-            Call("enter a mount namespace", "setns", (self._namespace, CLONE_NEWNS)),
+            *(Call("enter a mount namespace", "setns", (each, CLONE_NEWNS)) for each in self._namespaces),
             Call("unshare", "unshare", (CLONE_NEWNS,)),
             Call("make mounts private", "mount", (b"none", b"/", 0, MS_REC | MS_PRIVATE, 0)),
             *(
@@ -159,9 +165,23 @@ class MountStage:
         self._mount = -1
         self._trees = dict.fromkeys(self._trees, -1)
 
-    def remove(self) -> None:
-        """Remove all. Idempotent."""
-        self.settle()
+    remove = settle
+
+
+@functools.cache
+def _hides() -> bool:
+    """Tell whether the kernel knows how to hide (Linux 5.8), and lets this process reach into a box's /proc."""
+    rights = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("CapEff:"))
+    if not int(rights.split()[1], 16) >> CAP_SYS_PTRACE & 1:
+        return False
+    config = _call(FSOPEN, b"proc", CLOEXEC)
+    try:
+        _call(FSCONFIG, config, SET_STRING, *SUBSET)
+    except OSError:
+        return False
+    finally:
+        os.close(config)
+    return True
 
 
 def _detached_tmpfs(size_mb: int) -> int:
@@ -178,11 +198,7 @@ def _detached_tmpfs(size_mb: int) -> int:
 
 def _call(number: int, *arguments: int | bytes | None) -> int:
     result: int = _libc.syscall(ctypes.c_long(number), *arguments)
-    return _check(result, f"system call {number}")
-
-
-def _check(result: int, what: str) -> int:
     if result < 0:
         code = ctypes.get_errno()
-        raise OSError(code, f"{what}: {os.strerror(code)}")
+        raise OSError(code, f"system call {number}: {os.strerror(code)}")
     return result

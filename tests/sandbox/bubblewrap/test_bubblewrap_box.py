@@ -277,6 +277,59 @@ def test_the_machines_own_proc_stays_whole(sandbox: BubblewrapSandbox, files: Pa
     assert all(map(os.path.exists, own))
 
 
+# What Docker leaves to root of a container, and CAP_SYS_ADMIN, without which there are no boxes.
+CONTAINED = (
+    "chown,dac_override,fowner,fsetid,kill,setgid,setuid,setpcap,net_bind_service,net_raw,sys_chroot,mknod,"
+    "audit_write,setfcap,sys_admin"
+)
+
+# Prints what each name of /proc holds, and all below it, but for those that lead to a process's own.
+LOOK = """
+import json, os
+def text(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read().hex()
+    except OSError:
+        return ""
+found = {}
+for name in sorted(os.listdir("/proc")):
+    path = "/proc/" + name
+    if not name.isdigit() and not os.path.islink(path):
+        below = [os.path.join(where, each) for where, _, names in os.walk(path) for each in sorted(names)]
+        found[name] = "".join(map(text, [path, *below]))
+print(json.dumps(found))
+"""
+
+# Prints the names of /proc that a box shows something of.
+CONTAINER = """
+import json, os, sys
+from pathlib import Path
+from arena.sandbox import Program
+from arena.sandbox.bubblewrap import BubblewrapSandbox
+from tests.sandbox.talk import read_to_end, running
+here = Path(sys.argv[1])
+(here / "bot").mkdir()
+program = Program(("python3", "-c", sys.argv[2]), here / "bot")
+with running(BubblewrapSandbox(here / "scratch"), program) as box:
+    print(json.dumps([name for name, text in json.loads(read_to_end(box.stdout)).items() if text]))
+"""
+
+
+@pytest.mark.needs("root", None if os.geteuid() == 0 else "it is about root's boxes")
+@pytest.mark.parametrize("without", [None, "sys_chroot"])
+def test_a_container_with_few_capabilities_has_boxes_too(tmp_path: Path, without: str | None) -> None:
+    """They can't hide what is in /proc, so it is covered as in an ordinary user's."""
+    left = [f"+{name}" for name in CONTAINED.split(",") if name != without]
+    done = subprocess.run(
+        ["setpriv", f"--bounding-set=-all,{','.join(left)}", sys.executable, "-c", CONTAINER, str(tmp_path), LOOK],
+        cwd=ROOT, capture_output=True, text=True, timeout=WAIT_S, check=False,
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert "version" in done.stdout
+    assert set(json.loads(done.stdout)) <= {"cpuinfo", "loadavg", "meminfo", "stat", "uptime"} | covers.shown()
+
+
 def test_there_is_no_network_and_no_way_to_a_host_socket(sandbox: BubblewrapSandbox, files: Path) -> None:
     """Rows 50 to 54: no family but AF_UNIX; an abstract socket of the host is in another namespace."""
     name = f"coup-arena-test-{os.getpid()}"
@@ -802,24 +855,6 @@ print(json.dumps({
     "same": look() == proc,
     "left": os.listdir(here / "scratch"),
 }))
-"""
-
-# Prints what each name of /proc holds, and all below it, but for those that lead to a process's own.
-LOOK = """
-import json, os
-def text(path):
-    try:
-        with open(path, "rb") as file:
-            return file.read().hex()
-    except OSError:
-        return ""
-found = {}
-for name in sorted(os.listdir("/proc")):
-    path = "/proc/" + name
-    if not name.isdigit() and not os.path.islink(path):
-        below = [os.path.join(where, each) for where, _, names in os.walk(path) for each in sorted(names)]
-        found[name] = "".join(map(text, [path, *below]))
-print(json.dumps(found))
 """
 
 
