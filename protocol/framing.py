@@ -52,7 +52,8 @@ class Malformed:
 class Answer(NamedTuple):
     """A well-formed reply. Exactly one of `move` and `choice` isn't None; neither has been held against `legal`.
 
-    `choice` may be negative or past the end of the list: check the range before using it as an index.
+    `choice` may be negative or past the end of the list: check the range before using it as an index. Answers of the
+    same text may share one `move`: don't change it.
     """
 
     id: int

@@ -267,7 +267,7 @@ class _Table:
     # -- one phase each
 
     def step(self, phase: Phase, answers: Sequence[Answer]) -> Phase:
-        match phase:
+        match phase:  # the frequent ones by class alone: a pattern with positions takes four times as long
             case ChallengeWindow() if _CHALLENGE_KINDS.issuperset(map(type, answers)):
                 pending, claim = phase.pending, phase.claim
                 for seat, answer in zip(phase.asked, answers, strict=True):

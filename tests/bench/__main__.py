@@ -27,6 +27,7 @@ from tests.bench import (
     cluster,
     engine,
     exams,
+    figures,
     kits,
     ladder,
     learning,
@@ -93,27 +94,24 @@ def pipes_rows() -> Iterator[Row]:
 
 
 def peers_rows(c: Program, folder: Path) -> Iterator[Row]:
-    """Measure the referee beside imitations of other programs that play bots, which play the same bots."""
+    """Measure the referee beside imitations of other programs that play the same bots; starts are taken off."""
     first = peers.first_bot()
     chess = peers.chess_runner(c, folder, 40_000)
     poker = peers.poker_dealer(first, 4, 400, pipes.ENVIRONMENT)
     for kind, bot, games, named, peer in (
         ("C bots", c, 600, "chess runner in C", chess),
-        ("Python bots", first, 120, "poker dealer in Python", poker),
+        ("Python bots, 4 seats", first, 120, "poker dealer in Python", poker),
     ):
-        cost, _, _ = pipes.referee([bot] * 4, games)
-        own, all_in = f"{named} {peer.own:.1f}", f"{named} {peer.own + peer.bots:.1f}"
-        name = f"equal {kind}, 4 seats"
-        yield Row(f"{name}: referee CPU us/request", f"{cost.referee:.1f}", own, cost.referee / peer.own, "-")
-        yield Row(
-            f"{name}: bots alone, CPU us/request",
-            f"{cost.bots:.1f}",
-            f"{named} {peer.bots:.1f}",
-            cost.bots / peer.bots,
-            "-",
-        )
-        both = cost.referee + cost.bots
-        yield Row(f"{name}: with bots, CPU us/request", f"{both:.1f}", all_in, both / (peer.own + peer.bots), "-")
+        _, result, match = pipes.referee([bot] * 4, 4)
+        own, bots = figures.us_a_request([bot] * 4, games)
+        name = f"equal {kind}, {pipes.line_bytes(match, result.record):.0f} bytes a line"
+        for what, ours, theirs in (
+            ("referee", own, peer.own),
+            ("bots alone", bots, peer.bots),
+            ("with bots", own + bots, peer.own + peer.bots),
+        ):
+            against = f"{named} {theirs:.1f}; {peer.line_bytes:.0f} bytes"
+            yield Row(f"{name}: {what}, CPU us/request", f"{ours:.1f}", against, ours / theirs, "-")
 
 
 def starts_rows() -> Iterator[Row]:
@@ -396,7 +394,7 @@ def ladder_rows() -> Iterator[Row]:
     )
 
 
-def start_rows() -> Iterator[Row]:
+def command_rows() -> Iterator[Row]:
     """Measure how long the command takes to answer."""
     times = []
     for _ in range(10):
@@ -528,7 +526,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "rating": rating_rows,
     "exams": exams_rows,
     "ladder": ladder_rows,
-    "start": start_rows,
+    "command": command_rows,
     "page": page_rows,
 }
 

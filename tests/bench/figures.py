@@ -15,11 +15,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from arena.bots import load
-from arena.referee import MatchSpec, Terms, Timing, hello, play_match
+import arena.bots
+from arena.bots import Bot, load
+from arena.referee import MatchResult, MatchSpec, Terms, Timing, hello, play_match
 from arena.run import program, seed_key
 from arena.sandbox import Box, Choice, Limits, Program, Sandbox, make, programs_of
 from ladder.schedule import seatings
@@ -61,7 +63,17 @@ def programs(tree: Path, kind: str, bot: Path, sandbox: str) -> list[Program]:
         "python": [samples / f"{name}.py" for name in PYTHON_BOTS],
     }[kind]
     bots, _ = load([f"{number}={path}" for number, path in enumerate(named)], programs_of(sandbox))
-    return [program(each) for each in bots]
+    with tempfile.TemporaryDirectory() as folder, closing(make(Choice(sandbox), Path(folder))) as made:
+        return with_bytecode(bots, Choice(sandbox), made)
+
+
+def with_bytecode(bots: Sequence[Bot], choice: Choice, sandbox: Sandbox) -> list[Program]:
+    """Return how a worker starts bots: it compiles those in Python once."""
+    kind = getattr(arena.bots, "Bytecode", None)
+    if kind is None:  # an older tree, whose bots are compiled at each start
+        return [program(bot) for bot in bots]
+    bytecode = kind()
+    return [program(bot, bytecode.of(bot, choice, sandbox)) for bot in bots]
 
 
 def await_line(box: Box) -> None:
@@ -111,30 +123,43 @@ def start(tree: Path, kind: str, bot: Path, sandbox: str, matches: int = 12) -> 
     return {f"start, {kind}, {sandbox}: CPU-ms a bot": 1000 * spent / (matches * SEATS)}
 
 
-def played(started: Sequence[Program], games: int) -> tuple[float, float, int]:
-    """Play a match in plain processes; return the CPU seconds of the referee and of the bots, and the requests."""
+def played(started: Sequence[Program], games: int) -> tuple[float, float, MatchResult]:
+    """Play a match in plain processes; return the CPU seconds of the referee and of the bots, starts included.
+
+    Raises ValueError if a bot is at fault: then something else was measured.
+    """
+    match = spec(len(started), games)
     with tempfile.TemporaryDirectory() as folder:
         made = make(Choice("process"), Path(folder))
         before = cpu_s()
-        result = play_match(spec(SEATS, games), lambda number: made.start(started[number], Limits()))
+        result = play_match(match, lambda number: made.start(started[number], Limits()))
         after = cpu_s()
         made.close()
-    if any(game.faults for game in result.record.games):
-        raise ValueError("a bot is at fault")
-    return after[0] - before[0], after[1] - before[1], result.requests
+    faults = [fault for game in result.record.games for fault in game.faults]
+    if faults:
+        raise ValueError(f"a bot is at fault: {faults[0]}")
+    return after[0] - before[0], after[1] - before[1], result
+
+
+def us_a_request(started: Sequence[Program], games: int) -> tuple[float, float]:
+    """Return the CPU us of a request, of the referee and of the bots, without starts.
+
+    That is a long match less a short one, which starts as many bots.
+    """
+    seats = len(started)
+    played(started, seats)
+    short, long = played(started, seats), played(started, games)
+    us = 1e6 / (long[2].requests - short[2].requests)
+    return (long[0] - short[0]) * us, (long[1] - short[1]) * us
 
 
 def referee(tree: Path, kind: str, bot: Path) -> Figures:
-    """Measure what a request costs the referee, and its bots: a long match less a short one, which starts as many."""
-    started = programs(tree, kind, bot, "process")
-    played(started, SEATS)
-    short, long = played(started, SEATS), played(started, 600 if kind == "c" else 120)
-    own, bots, requests = (more - less for more, less in zip(long, short, strict=True))
-    us = 1e6 / requests
+    """Measure what a request costs the referee, and its bots, without their starts."""
+    own, bots = us_a_request(programs(tree, kind, bot, "process"), 600 if kind == "c" else 120)
     return {
-        f"referee with {kind} bots: CPU-us a request": own * us,
-        f"{kind} bots: CPU-us a request": bots * us,
-        f"all in with {kind} bots: CPU-us a request": (own + bots) * us,
+        f"referee with {kind} bots: CPU-us a request": own,
+        f"{kind} bots: CPU-us a request": bots,
+        f"all in with {kind} bots: CPU-us a request": own + bots,
     }
 
 

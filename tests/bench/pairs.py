@@ -73,18 +73,27 @@ def measure(tree: Path, name: str, core: int | None, bot: Path) -> dict[str, obj
     return found
 
 
-def compare(other: Path, name: str, pairs: int, core: int | None, bot: Path) -> None:
-    """Measure both trees in turns, and print a row for each figure."""
+def compare(other: Path, name: str, pairs: int, core: int | None, bot: Path) -> bool:
+    """Measure both trees in turns, and print a row for each figure; return whether their texts are the same."""
     found: tuple[list[dict[str, object]], list[dict[str, object]]] = ([], [])
     for number in range(pairs):
         for which in (0, 1) if number % 2 == 0 else (1, 0):
             found[which].append(measure((other, ROOT)[which], name, core, bot))
+    return told(found)
+
+
+def told(found: tuple[list[dict[str, object]], list[dict[str, object]]]) -> bool:
+    """Print a row for each figure of the other tree and of this one; return whether their texts are the same."""
+    alike = True
     for figure, first in found[0][0].items():
         before, after = ([each[figure] for each in side] for side in found)
         if isinstance(first, str):
-            print(f"{'':6}  {'':13}  {'the same' if set(before) == set(after) else 'DIFFERENT':>17}  {figure}")
+            same = set(before) == set(after)
+            print(f"{'':6}  {'':13}  {'the same' if same else 'DIFFERENT':>17}  {figure}")
+            alike = alike and same
             continue
         print(row(figure, [float(str(each)) for each in before], [float(str(each)) for each in after]), flush=True)
+    return alike
 
 
 def row(figure: str, before: list[float], after: list[float]) -> str:
@@ -96,7 +105,10 @@ def row(figure: str, before: list[float], after: list[float]) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Measure what is named on the command line, or everything."""
+    """Measure what is named on the command line, or everything.
+
+    Exits with 1 if something can't be measured, or if texts differ.
+    """
     listed = "\n".join(f"  {name:24} {what}" for name, what in MEASUREMENTS.items())
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench pairs",
@@ -124,12 +136,16 @@ def main(arguments: list[str]) -> None:
         core = max(os.sched_getaffinity(0)) if given.core is None and hasattr(os, "sched_getaffinity") else given.core
         print(f"CPU time of {ROOT} (new) beside {other} (old), {given.pairs} pairs, core {core}; load {load()}")
         print(f"{'ratio':6}  {'middle half':>13}  {'old':>8} {'new':>8}")
+        good = True
         for name in names:
             try:
-                compare(other, name, given.pairs, core, Path(bot))
+                good = compare(other, name, given.pairs, core, Path(bot)) and good
             except (MeasurementError, subprocess.TimeoutExpired) as problem:
                 print(f"{'':6}  left out: {problem}", flush=True)
+                good = False
         print(f"load {load()}")
+    if not good:
+        sys.exit(1)
 
 
 def load() -> str:

@@ -11,16 +11,15 @@ import resource
 import select
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from arena.coup import legal, view
-from arena.referee import MatchResult, MatchSpec, Record, hello, play_match, replay, wire
-from arena.sandbox import Box, Limits, ProcessSandbox, Program
-from tests.bench.figures import spec
+from arena.referee import MatchResult, MatchSpec, Record, hello, replay, wire
+from arena.sandbox import Program
+from tests.bench.figures import played, spec
 
 HERE = Path(__file__).parent
 SAMPLES = HERE.parents[1] / "sample_bots"
@@ -58,25 +57,19 @@ def _children() -> float:
 
 
 def referee(programs: Sequence[Program], games: int) -> tuple[Cost, MatchResult, MatchSpec]:
-    """Play a match; its cost includes the start of its processes, spread over its requests.
+    """Play a match; its cost includes the start of its processes, spread over its requests, as the bare loop's does.
 
-    Raises ValueError if a bot is at fault: then something else was measured.
+    Raises ValueError if a bot is at fault.
     """
-    match = spec(len(programs), games)
-    with tempfile.TemporaryDirectory() as folder:
-        sandbox = ProcessSandbox(Path(folder))
+    own, bots, result = played(programs, games)
+    us = 1e6 / result.requests
+    return Cost(own * us, bots * us, result.requests), result, spec(len(programs), games)
 
-        def launch(bot: int) -> Box:
-            return sandbox.start(programs[bot], Limits())
 
-        children, own = _children(), time.process_time()
-        result = play_match(match, launch)
-        own, children = time.process_time() - own, _children() - children
-    faults = [fault for game in result.record.games for fault in game.faults]
-    if faults:
-        raise ValueError(f"a benchmark's bot is at fault: {faults[0]}")
-    cost = Cost(own / result.requests * 1e6, children / result.requests * 1e6, result.requests)
-    return cost, result, match
+def line_bytes(match: MatchSpec, record: Record) -> float:
+    """Return the mean length of a request's line."""
+    lengths = [len(line) for sends, waits in script(match, record) if waits for _, line in sends]
+    return sum(lengths) / len(lengths)
 
 
 def script(match: MatchSpec, record: Record) -> Iterator[tuple[list[tuple[int, str]], list[int]]]:

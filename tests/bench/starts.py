@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from arena.bots import LANGUAGES, Bot, BotError, build_all, build_in_box, load, new_bot
+from arena.bots import LANGUAGES, Bot, BotError, Bytecode, build_all, build_in_box, load, new_bot
 from arena.referee import hello
 from arena.run import program
 from arena.sandbox import Choice, Sandbox, SandboxError, make, programs_of
@@ -44,12 +44,13 @@ def _start(name: str, language: str, matches: int) -> Start:
         scratch = Path(folder, "boxes")
         scratch.mkdir()
         with closing(make(Choice(name), scratch)) as sandbox:
-            built = program(_built(Path(folder), sandbox, language))
+            bot = _built(Path(folder), sandbox, language)
+            started = program(bot, Bytecode().of(bot, Choice(name), sandbox))  # as a worker does
         for number in range(-1, matches):
             if number == 0:  # what is done once is done
                 cpu, wall = sum(cpu_s()), time.perf_counter()
             with closing(make(Choice(name), scratch)) as sandbox:
-                start_match(sandbox, [built] * SEATS, hellos)
+                start_match(sandbox, [started] * SEATS, hellos)
         each = 1000 / (matches * SEATS)
         return Start((sum(cpu_s()) - cpu) * each, (time.perf_counter() - wall) * each)
 

@@ -2,15 +2,18 @@
 
 import shutil
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from arena.sandbox import why_not
 from ladder.results import GameResult
 from tests.bench import engine, exams, figures, kits, ladder, learning, long, numbers, pairs, peers, pipes, real, starts
 from tests.bench.flat import memory_mb
 
+Needs = Callable[[str, str | None], None]
 needs_cc = pytest.mark.needs("cc", None if shutil.which("cc") else "there is no C compiler: apt install gcc libc6-dev")
 
 
@@ -127,13 +130,18 @@ def test_the_benchmark_of_bots_in_process_plays_them_over_pipes_too() -> None:
     assert found.in_process > found.piped
 
 
-def test_a_pair_is_measured_in_the_packages_of_its_tree(tmp_path: Path) -> None:
-    """The measuring code is this tree's; a tree without the packages gives no figures."""
+def another_tree(folder: Path) -> None:
+    """Make a checkout whose package can't be imported."""
     root = Path(__file__).parents[2]
     for name in ("ladder", "protocol", "sample_bots"):
-        (tmp_path / name).symlink_to(root / name)
-    (tmp_path / "arena").mkdir()
-    (tmp_path / "arena" / "__init__.py").write_text("raise ImportError('of another tree')")
+        (folder / name).symlink_to(root / name)
+    (folder / "arena").mkdir()
+    (folder / "arena" / "__init__.py").write_text("raise ImportError('of another tree')")
+
+
+def test_a_pair_is_measured_in_the_packages_of_its_tree(tmp_path: Path) -> None:
+    """The measuring code is this tree's; a tree without the packages gives no figures."""
+    another_tree(tmp_path)
     with pytest.raises(pairs.MeasurementError, match="another tree"):
         pairs.measure(tmp_path, "local", None, tmp_path)
 
@@ -145,14 +153,38 @@ def test_a_row_of_pairs_has_the_ratio_first() -> None:
     ]
 
 
+def test_pairs_say_whether_the_texts_of_both_trees_are_the_same() -> None:
+    """A run that ends otherwise is a failure, and no figure."""
+    assert pairs.told(([{"text": "a", "us": 1.0}], [{"text": "a", "us": 2.0}]))
+    assert not pairs.told(([{"text": "a", "more": "b"}], [{"text": "c", "more": "b"}]))
+
+
+@needs_cc
+def test_pairs_fail_where_a_tree_cannot_be_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A script that only looks at the exit code must not take it for measured."""
+    another_tree(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        pairs.main(["local", "--against", str(tmp_path), "--pairs", "1"])
+    assert ended.value.code == 1
+    assert "left out: local" in capsys.readouterr().out
+
+
+@pytest.mark.boxes
+def test_starts_in_a_box_are_measured_with_the_bytecode_that_a_worker_makes(tmp_path: Path, needs: Needs) -> None:
+    """Else the kit would be compiled at each start."""
+    needs("bubblewrap", why_not("bubblewrap"))
+    started = figures.programs(Path(__file__).parents[2], "kit", tmp_path, "bubblewrap")
+    assert all(each.bytecode for each in started)
+
+
 @needs_cc
 def test_the_measurements_of_pairs_measure(tmp_path: Path) -> None:
     """Each is made of starts and matches of these."""
     bot, tree = Path(pipes.c_bot(tmp_path).argv[0]), Path(__file__).parents[2]
     (found,) = figures.start(tree, "c", bot, "process", matches=1).values()
     assert float(found) > 0
-    own, bots, requests = figures.played(figures.programs(tree, "kit", bot, "process"), 4)
-    assert min(own, bots, requests) > 0
+    own, bots, result = figures.played(figures.programs(tree, "kit", bot, "process"), 4)
+    assert min(own, bots, result.requests) > 0
 
 
 def test_a_long_run_is_drawn() -> None:
@@ -181,9 +213,9 @@ def test_the_owner_of_a_long_run_keeps_no_results() -> None:
 @needs_cc
 def test_the_chess_runner_plays_the_same_bot(tmp_path: Path) -> None:
     """Else its figures would be another bot's."""
-    found = peers.chess_runner(pipes.c_bot(tmp_path), tmp_path, 400)
-    assert found.requests == 400
-    assert found.bots > 0
+    found = peers.chess_runner(pipes.c_bot(tmp_path), tmp_path, 401)
+    assert found.requests == 400, "less those of the short run"
+    assert found.own > 0
     assert 200 < found.line_bytes < 1000
 
 
@@ -191,7 +223,7 @@ def test_the_poker_dealer_plays_the_same_bot() -> None:
     """It speaks with both."""
     found = peers.poker_dealer(peers.first_bot(), 4, 4, pipes.ENVIRONMENT)
     assert found.requests > 16
-    assert min(found.own, found.bots) > 0
+    assert found.own > 0
     cost, result, _ = pipes.referee([peers.first_bot()] * 2, 2)
     assert cost.requests == result.requests > 0
 

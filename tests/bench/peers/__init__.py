@@ -1,10 +1,12 @@
 """Imitations of what others play bots with, to be measured in the same run, with the same bots.
 
-They are written to do what such programs do for a move, and nothing else: no logs, no results, no isolation.
+They are written to do what such programs do for a move, and nothing else: no logs, no results, no isolation. Their
+lines are shorter than the arena's. A long run less a short one, which starts as many bots, is rid of the starts.
 """
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +17,7 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Peer:
-    """CPU microseconds a request of the peer itself and of its bots, and the bytes of a request."""
+    """CPU microseconds a request of the peer itself and of its bots, without starts, and the bytes of a request."""
 
     own: float
     bots: float
@@ -32,15 +34,20 @@ def chess_runner(bot: Program, folder: Path, requests: int) -> Peer:
     """Play two C bots by the imitation of a chess runner. Raises CalledProcessError without a C compiler."""
     runner = folder / "runner"
     subprocess.run(["cc", "-O2", "-o", str(runner), str(HERE / "runner.c")], check=True)
-    return _played([str(runner), bot.argv[0], str(requests)], {})
+    return _played([str(runner), bot.argv[0]], requests, [], {})
 
 
 def poker_dealer(bot: Program, seats: int, hands: int, environment: dict[str, str]) -> Peer:
     """Play bots by the poker dealer in Python."""
-    return _played([sys.executable, str(HERE / "poker.py"), str(seats), str(hands), *bot.argv], environment)
+    return _played([sys.executable, str(HERE / "poker.py"), str(seats)], hands, bot.argv, environment)
 
 
-def _played(argv: list[str], environment: dict[str, str]) -> Peer:
-    done = subprocess.run(argv, check=True, capture_output=True, text=True, env=environment)
-    requests, own, bots, sent = map(int, done.stdout.split())
+def _played(argv: Sequence[str], length: int, more: Sequence[str], environment: dict[str, str]) -> Peer:
+    long, short = (_counted([*argv, str(each), *more], environment) for each in (length, 1))
+    requests, own, bots, sent = (much - little for much, little in zip(long, short, strict=True))
     return Peer(own / requests, bots / requests, sent / requests, requests)
+
+
+def _counted(argv: list[str], environment: dict[str, str]) -> list[int]:
+    done = subprocess.run(argv, check=True, capture_output=True, text=True, env=environment)
+    return list(map(int, done.stdout.split()))

@@ -1,0 +1,47 @@
+"""The cases that one test goes through: none is lost."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.each import each
+
+
+def test_the_failure_of_a_late_case_ends_the_test_and_names_the_case(tmp_path: Path) -> None:
+    """And the earlier ones have run, with the test's fixtures."""
+    seen = []
+
+    @each("number", [1, 2, 3, 4])
+    def test(tmp_path: Path, number: int) -> None:
+        seen.append((tmp_path, number))
+        assert number < 3
+
+    with pytest.raises(AssertionError) as caught:
+        test(tmp_path=tmp_path)
+    assert seen == [(tmp_path, 1), (tmp_path, 2), (tmp_path, 3)]
+    assert caught.value.__notes__ == ["in the case {'number': 3}"]
+
+
+def test_no_case_can_be_skipped() -> None:
+    """The later ones would be skipped with it, and nobody would see that."""
+
+    @each("number", [1, 2], ids=["one", "two"])
+    def test(number: int) -> None:
+        if number == 2:
+            pytest.skip("there is no such thing here")
+
+    with pytest.raises(AssertionError, match="the case two is skipped: use"):
+        test()
+
+
+@pytest.mark.parametrize(("names", "cases"), [("n", [1, (2,)]), (("n",), [(1,), ((2,),)])])
+def test_a_case_is_taken_apart_where_parametrize_does(names: str | tuple[str, ...], cases: list[object]) -> None:
+    """One bare name takes the value as it is; a row of names takes a row of values, also of one."""
+    seen = []
+
+    @each(names, cases)
+    def test(n: object) -> None:
+        seen.append(n)
+
+    test()
+    assert seen == [1, (2,)]
