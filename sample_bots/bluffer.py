@@ -55,7 +55,7 @@ def main() -> None:
                     caught.add(event["role"])
             send({"id": message["id"], "move": choose(message, caught)})
         elif message["type"] == "match_over":
-            os._exit(0)  # at once: Python's own way to leave takes a tenth of what its start takes
+            os._exit(0)  # at once, without Python's tidying up: close your files before
 
 
 if __name__ == "__main__":

@@ -156,7 +156,7 @@ def main() -> None:
                 bot.see(event)
             send({"id": message["id"], "move": bot.choose(message)})
         elif message["type"] == "match_over":
-            os._exit(0)  # at once: Python's own way to leave takes a tenth of what its start takes
+            os._exit(0)  # at once, without Python's tidying up: close your files before
 
 
 if __name__ == "__main__":

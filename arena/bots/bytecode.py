@@ -1,7 +1,7 @@
 """A bot's modules in Python, compiled once: its folder can't be written to, so each start would compile them anew.
 
 That would be a third of a start with the kit; to compile it takes as long as it spares in some six starts. So a worker
-compiles a bot before it first plays it, in a box like those it plays in, by the Python that runs it. All its boxes show
+compiles a bot before it first plays it, in a box of the same sandbox, by the Python that runs it. All its boxes show
 the bytecode beside the sources, where Python looks for it: if the first didn't, a bot could tell that it is the first.
 The bytecode isn't checked by time, since each copy of a file has another.
 
@@ -18,17 +18,16 @@ import time
 from pathlib import PurePosixPath
 
 from arena.bots.bot import Bot
-from arena.bots.build import BUILD_LIMITS
-from arena.sandbox import Box, Choice, Program, ProgramError, Sandbox, SandboxError, readable
+from arena.sandbox import Box, Choice, Limits, Program, ProgramError, Sandbox, SandboxError, readable
 
 __all__ = ["Bytecode", "bytecode_of"]
 
 _PYTHON = re.compile(r"(python|pypy)[0-9.]*")
-_MOST_S = 10.0  # a module of 1,000 lines takes a hundredth of a second
+_MOST_S = 5.0  # a module of 1,000 lines takes a hundredth of a second
 _MOST_BYTES = 4 << 20  # of one bot: some 100,000 lines; what comes after them is compiled at each start
 _MOST_FILES = 1_000
 _LONGEST = (1_024, 255)  # bytes of a path, and of the name at its end
-_MOST_BOTS = 128  # whose bytecode a process keeps: 50 kB with the kit
+_KEPT_BYTES = 32 << 20  # of all bots that a process starts; one with the kit has 50 kB
 _READ_BYTES = 1 << 16  # what a pipe holds
 
 # py_compile does the same, but its import takes longer than Python's start. Of each module: sizes, path, bytecode.
@@ -57,35 +56,54 @@ Files = tuple[tuple[str, bytes], ...]  # paths in the bot's folder, and what is 
 
 
 class Bytecode:
-    """What was compiled of the bots that one process starts."""
+    """What was compiled of the bots that one process starts: of those that played last, up to so many bytes."""
 
-    def __init__(self) -> None:
-        self._made: dict[tuple[str, str, Choice], Files] = {}
+    def __init__(self, most_bytes: int = _KEPT_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._made: dict[tuple[str, str, Choice], Files] = {}  # the latest in use is the last
+        self._bytes = 0
 
     def of(self, bot: Bot, choice: Choice, sandbox: Sandbox) -> Files:
         """Return the bytecode of a bot for boxes of `sandbox`, which was made of `choice`."""
-        if not choice.isolates or bot.path.is_file() or not _PYTHON.fullmatch(PurePosixPath(bot.argv[0]).name):
+        if not choice.isolates or bot.path.is_file() or not _is_python(bot):
             return ()
         key = (bot.digest, bot.argv[0], choice)
-        if key not in self._made:
-            if len(self._made) >= _MOST_BOTS:
-                self._made.clear()
-            self._made[key] = _compiled(bot, sandbox)
-        return self._made[key]
+        made = self._made.pop(key, None)
+        if made is None:
+            made = _compiled(bot, sandbox)
+            if made is None:
+                return ()
+            self._bytes += _size(made)
+        self._made[key] = made
+        while self._bytes > self._most_bytes:
+            self._bytes -= _size(self._made.pop(next(iter(self._made))))
+        return made
 
 
-def _compiled(bot: Bot, sandbox: Sandbox) -> Files:
-    """Compile the modules in a bot's folder, as many as can be."""
+def _is_python(bot: Bot) -> bool:
+    """Tell whether a bot is run by a Python that isn't its own program."""
+    program = PurePosixPath(bot.argv[0])
+    return _PYTHON.fullmatch(program.name) is not None and not program.is_relative_to(bot.path)
+
+
+def _size(files: Files) -> int:
+    return sum(len(data) for _, data in files)
+
+
+def _compiled(bot: Bot, sandbox: Sandbox) -> Files | None:
+    """Compile the modules in a bot's folder, as many as can be; None where this machine fails."""
     # -I keeps the bot's folder from the compiler's own imports: nothing of the bot's is run.
     program = Program((bot.argv[0], "-I", "-S", "-W", "ignore", "-c", _PROGRAM), bot.cwd, files=bot.path)
     try:
-        box = sandbox.start(program, BUILD_LIMITS)
+        box = sandbox.start(program, Limits())
         try:
             return bytecode_of(_printed(box))
         finally:
             box.close()
-    except (ProgramError, SandboxError, OSError):  # the match that follows meets it too, and tells it
+    except ProgramError:  # the match that follows meets it too, and tells it
         return ()
+    except (SandboxError, OSError):
+        return None
 
 
 def _printed(box: Box) -> bytes:

@@ -672,7 +672,8 @@ def _codec() -> tuple[Callable[[str], Message], Callable[[str], str]]:
 
 def _leave() -> None:
     """End the program without tidying up, which takes a tenth of what its start takes, if nothing waits for that."""
-    if {"atexit", "threading"} & sys.modules.keys() or sys.gettrace() or sys.getprofile():
+    waiting = {"atexit", "threading", "_lsprof"} & sys.modules.keys()  # _lsprof is cProfile, hidden since Python 3.12
+    if waiting or sys.gettrace() or sys.getprofile():
         return
     sys.stdout.flush()
     sys.stderr.flush()
@@ -685,7 +686,7 @@ def run(bot: Bot) -> None:
     Whatever the program prints from now on goes to standard error. At `match_over` the program ends here, as a bot
     that is killed does: nothing after `run` happens, and a file that you haven't closed may lack its last lines. But
     `run` returns where something may wait for a proper end: a profiler, coverage, or whatever imports `atexit` or
-    `threading`, as `logging` and `numpy` do.
+    `threading`, as `logging` and `subprocess` do.
     """
     if sys.stdin.isatty():
         print("coup_kit: a bot is started by the arena: arena check FOLDER", file=sys.stderr)

@@ -108,13 +108,26 @@ def test_only_folders_that_python_runs_in_a_box_are_compiled(quick: Yard) -> Non
         assert [made.of(other, choice, quick.sandbox) for _ in range(3)] == [(), (), ()]
 
 
-def test_a_bot_that_ships_its_own_python_gets_what_that_prints_and_no_more(quick: Yard) -> None:
-    """It is no fault, and voids nothing."""
+def test_a_bot_that_ships_its_own_python_is_not_compiled_by_it(quick: Yard) -> None:
+    """It would be the bot's program, outside of its matches and of its clock."""
     bot = quick.bot("b", other="VALUE = 1\n")
     own = bot.path / "python"
-    own.write_text("#!/bin/sh\necho rubbish\n")
+    own.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
     own.chmod(0o755)
+    assert quick.compiled(bot) != ()
     assert quick.compiled(replace(bot, argv=(str(own), "bot.py"))) == ()
+
+
+def test_what_is_kept_is_bounded_by_its_size(quick: Yard) -> None:
+    """The bot that hasn't played for the longest is compiled again; the others aren't."""
+    one, two, three = (quick.bot(name, other=f"VALUE = '{name}'\n") for name in ("one", "two", "six"))
+    made = Bytecode(2 * sum(len(data) for _, data in quick.compiled(one)))
+    first = made.of(one, quick.choice, quick.sandbox)
+    second = made.of(two, quick.choice, quick.sandbox)
+    assert made.of(one, quick.choice, quick.sandbox) is first
+    made.of(three, quick.choice, quick.sandbox)
+    assert made.of(one, quick.choice, quick.sandbox) is first
+    assert made.of(two, quick.choice, quick.sandbox) is not second
 
 
 def entry(name: bytes, data: bytes = b"x") -> bytes:

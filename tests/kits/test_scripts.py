@@ -159,9 +159,10 @@ def test_a_bot_in_python_leaves_at_once_and_loses_nothing_that_it_printed(tmp_pa
         ("import atexit; atexit.register(print, 'tidied')", "bye\nafter\ntidied\n"),
         ("import threading", "bye\nafter\n"),
         ("sys.setprofile(lambda *_: None)", "bye\nafter\n"),
+        ("import cProfile", "bye\nafter\n"),
         ("sys.settrace(lambda *_: None)", "bye\nafter\n"),
     ],
-    ids=["handler", "thread", "profiler", "coverage"],
+    ids=["handler", "thread", "profiler", "cProfile", "coverage"],
 )
 def test_a_bot_in_python_leaves_properly_where_something_waits_for_that(tmp_path: Path, before: str, said: str) -> None:
     """Or authors would lose what their tools write at the end."""
