@@ -38,6 +38,7 @@ class ChildSandbox(Sandbox):
     """
 
     def __init__(self, scratch: Path, hierarchy: cgroup.Hierarchy | Literal["found"] | None = "found") -> None:
+        _fill_standard()
         self._scratch = scratch.absolute()  # HOME must not depend on the program's working folder
         self._groups = cgroup.hierarchy() if hierarchy == "found" else hierarchy
 
@@ -56,6 +57,18 @@ class ChildSandbox(Sandbox):
         how = "limits by control groups" if self._groups else "approximate limits"
         none = [word for field, word in WORDS.items() if field in self.unenforced]
         return f"{how}; none of {', '.join(none)}" if none else how
+
+
+def _fill_standard() -> None:
+    """Open /dev/null for a standard descriptor that is closed: else one of ours gets its number, and a child's pipe it.
+
+    A library user may have closed them, as a shell does by `<&-`.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
 
 
 class ChildBox(GroupedBox):

@@ -21,6 +21,7 @@ from arena.sandbox.box import SandboxError
 from arena.sandbox.linux import Call, step
 
 _ABSENT = (errno.ENOENT, errno.ENOTDIR)  # the next folder of PATH may have it
+_PASSING = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)  # says nothing about the next time
 
 
 def spawn(
@@ -39,7 +40,7 @@ def spawn(
     the calls; None: a step if that works here. Raises OSError, whose `filename` is `cwd` if that was it; ValueError for
     a NUL byte; SandboxError for a call that failed. Then nothing is left behind.
     """
-    with contextlib.ExitStack() as closing:
+    with contextlib.ExitStack() as closing, contextlib.ExitStack() as undo:
         reader, report = os.pipe()
         closing.callback(os.close, reader)
         with contextlib.ExitStack() as theirs:
@@ -56,19 +57,20 @@ def spawn(
                 popen = _popen(argv, cwd, env, passed=(*passed, *lent, file, report), file=file)
             else:
                 popen = _popen(argv, cwd, env, passed=passed, entry=_entry(calls, report))
+            undo.callback(_end, popen)
         said = b""
         while piece := os.read(reader, 65536):
             said += piece
-    failure = _failure(argv, env, calls, list(step.REPORT.iter_unpack(said)))
-    if failure is not None:
-        _bury(popen)
-        raise failure
-    return popen
+        failure = _failure(argv, env, calls, list(step.REPORT.iter_unpack(said)))
+        if failure is not None:
+            raise failure
+        undo.pop_all()
+        return popen
 
 
 @functools.cache
 def step_works() -> bool:
-    """Tell whether this machine executes a step, by trying one."""
+    """Tell whether this machine executes a step, by trying one. Raises OSError where it lacks something just now."""
     if sys.platform != "linux" or platform.machine() != step.MACHINE or sys.maxsize < 2**32:
         return False
     try:
@@ -76,7 +78,9 @@ def step_works() -> bool:
             file.write(step.executable([Call("leave", "exit_group", (0,))], [], 0))
             with _popen(["step"], "/", {}, passed=(file.fileno(),), file=file.fileno()) as popen:
                 return popen.wait() == 0
-    except OSError:
+    except OSError as error:
+        if error.errno in _PASSING:
+            raise
         return False
 
 
@@ -132,8 +136,9 @@ def _entry(calls: Sequence[Call], report: int) -> Callable[[], None]:
     return enter
 
 
-def _bury(popen: subprocess.Popen[bytes]) -> None:
-    """Reap a process that became no program, and close its pipes."""
+def _end(popen: subprocess.Popen[bytes]) -> None:
+    """End a process that nobody will get, and close its pipes."""
+    popen.kill()
     popen.wait()
     for pipe in (popen.stdin, popen.stdout, popen.stderr):
         if pipe is not None:

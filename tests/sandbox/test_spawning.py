@@ -5,9 +5,11 @@ import fcntl
 import os
 import platform
 import resource
+import signal
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -16,7 +18,7 @@ import pytest
 
 from arena.sandbox import SandboxError, spawn, step_works, why_not
 from arena.sandbox.linux import Call, step
-from tests.sandbox.talk import WAIT_S, childless, descriptors
+from tests.sandbox.talk import WAIT_S, childless, descriptors, until
 
 ROOT = Path(__file__).parents[2]
 STEPS = sys.platform == "linux" and platform.machine() == step.MACHINE
@@ -163,6 +165,70 @@ def test_a_call_that_finds_something_else_than_expected_ends_the_process(by_step
     assert not (tmp_path / "mark").exists()
 
 
+@pytest.mark.skipif(not STEPS, reason="steps are for Linux on x86_64")
+def test_an_interrupted_start_leaves_no_process(pipe: tuple[int, int]) -> None:
+    """Ctrl-C while the calls are made: the second hangs, since nobody reads what fills the pipe."""
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    calls = [Call("tell", "write", (pipe[1], b"1", 1)), Call("hang", "write", (writer, b"x" * 9000, 9000))]
+    main = threading.get_ident()
+
+    def interrupt() -> None:
+        os.read(pipe[0], 1)
+        until(lambda: sys._current_frames()[main].f_code is spawn.__code__, "it isn't waited for the calls")
+        signal.pthread_kill(main, signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    before = descriptors()
+    thread.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            spawn(["cat"], "/", ENV, calls, lent=(pipe[1], writer), by_step=True)
+        assert descriptors() == before
+        childless()
+    finally:
+        thread.join()
+        os.close(reader)
+        os.close(writer)
+
+
+# Starts boxes with ever more descriptors to spare, then asks whether steps work.
+SCARCE = """
+import os, resource, sys
+from pathlib import Path
+from arena.sandbox import Choice, Limits, Program, SandboxError, make, step_works
+sandbox = make(Choice(sys.argv[1]), Path(sys.argv[2]) / "boxes")
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+open_now = len(os.listdir("/dev/fd")) - 1
+for spare in range(40):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (open_now + spare, hard))
+    try:
+        box = sandbox.start(Program(("cat",), Path(sys.argv[2])), Limits())
+    except SandboxError:
+        continue
+    break
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+box.close()
+print(spare > 3, step_works())
+"""
+
+# Starts a program with the named descriptors closed. What they were is told on the last of this process's own.
+CLOSED = """
+import fcntl, os, sys
+from pathlib import Path
+from arena.sandbox import Choice, Limits, Program, make
+from tests.sandbox.talk import read_to_end, running
+tell = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 50)
+for number in map(int, sys.argv[3]):
+    os.close(number)
+try:
+    sandbox = make(Choice(sys.argv[1]), Path(sys.argv[2]) / "boxes")
+    with running(sandbox, Program(("echo", "hi"), Path(sys.argv[2]))) as box:
+        os.write(tell, read_to_end(box.stdout) + read_to_end(box.stderr))
+except BaseException as problem:
+    os.write(tell, repr(problem).encode())
+"""
+
 FORKS = """
 import os, sys
 from pathlib import Path
@@ -175,13 +241,36 @@ print(len(forks))
 """
 
 
-@pytest.mark.skipif(not STEPS, reason="steps are for Linux on x86_64")
-@pytest.mark.parametrize("box", ["process", pytest.param("bubblewrap", marks=pytest.mark.boxes)])
-def test_starting_a_box_never_forks_python(box: str, tmp_path: Path, needs: Callable[[str, str | None], None]) -> None:
-    """A fork costs four times as much as vfork, which subprocess gives up for any of several of its options."""
-    needs(box, why_not(box))
+@pytest.fixture(params=["process", pytest.param("bubblewrap", marks=pytest.mark.boxes)])
+def box(request: pytest.FixtureRequest, needs: Callable[[str, str | None], None]) -> str:
+    """Name a box whose programs are started here."""
+    needs(request.param, why_not(request.param))
+    return str(request.param)
+
+
+def said_by_python(code: str, *words: str) -> str:
+    """Return what a process of its own prints."""
     ran = subprocess.run(
-        [sys.executable, "-c", FORKS, box, str(tmp_path)], env={**os.environ, "PYTHONPATH": str(ROOT)},
+        [sys.executable, "-c", code, *words], env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True, text=True, timeout=WAIT_S,
     )  # fmt: skip
-    assert (ran.stderr, ran.stdout) == ("", "0\n")
+    assert ran.stderr == ""
+    return ran.stdout
+
+
+@pytest.mark.skipif(not STEPS, reason="steps are for Linux on x86_64")
+def test_starting_a_box_never_forks_python(box: str, tmp_path: Path) -> None:
+    """A fork costs four times as much as vfork, which subprocess gives up for any of several of its options."""
+    assert said_by_python(FORKS, box, str(tmp_path)) == "0\n"
+
+
+@pytest.mark.skipif(not STEPS, reason="steps are for Linux on x86_64")
+def test_a_machine_that_was_short_of_something_still_executes_steps(box: str, tmp_path: Path) -> None:
+    """That lasts a moment, and is the machine's fault; what was found out of it would last as long as the process."""
+    assert said_by_python(SCARCE, box, str(tmp_path)) == "True True\n"
+
+
+@pytest.mark.parametrize("closed", ["01", "12"])
+def test_boxes_start_where_standard_descriptors_are_closed(box: str, tmp_path: Path, closed: str) -> None:
+    """Source: a shell's `<&- >&-`. A descriptor of ours with such a number would be overwritten by the box's pipe."""
+    assert said_by_python(CLOSED, box, str(tmp_path), closed) == "hi\n"
