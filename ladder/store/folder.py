@@ -8,8 +8,9 @@
 
 A record is written beside its place, synced and renamed: after a crash at any moment each match is there whole or not
 at all. A match's faulty exchanges are written before its record, in place of those that an earlier attempt at the match
-left, and count only if the record is there. The results of a match are held in memory until they are asked for once;
-after that they are read from its record. Void matches are known to their own session alone.
+left, and count only if the record is there. The results of a match are held in memory until they are asked for once,
+those of earlier sessions packed; after that they are read from its record. Void matches are known to their own session
+alone.
 
 The folder is for its owner alone (0700): records tell hidden cards and the key tells all future ones. run.json says
 which programs are started, so `config` takes it from nobody else: a run's folder is as trusted as a Makefile.
@@ -18,6 +19,7 @@ which programs are started, so `config` takes it from nobody else: a run's folde
 import fcntl
 import json
 import os
+import pickle
 import stat
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -44,7 +46,8 @@ class RunFolder:
         self._results_of = results_of
         self._logs = Logs(self.logs)
         self._kept: dict[int, None] = {}  # the kept matches, in the order in which they were kept
-        self._unasked: dict[int, tuple[GameResult, ...]] = {}  # their results, until they are asked for
+        # Their results until they are asked for; packed, a game takes 80 bytes.
+        self._unasked: dict[int, tuple[GameResult, ...] | bytes] = {}
         self._lines: dict[int, str] = {}  # those that can't be written yet, since a match before is missing
         self._faulty: dict[str, tuple[KeptExchange, ...]] = {}  # what the bots' files hold that were looked at
         self._voids: list[VoidMatch] = []
@@ -167,6 +170,7 @@ class RunFolder:
             self._keep_exchanges(played)
             write(self.record(played.match), played.record)
             self._note(played.match, played.results)
+            self._unasked[played.match] = played.results
         self._list()
 
     def void(self, void: VoidMatch) -> None:
@@ -182,7 +186,9 @@ class RunFolder:
         if match not in self._kept:
             raise KeyError(match)
         found = self._unasked.pop(match, None)
-        return self._read_results(match) if found is None else found
+        if found is None:
+            return self._read_results(match)
+        return pickle.loads(found) if isinstance(found, bytes) else found
 
     def exchanges(self, bot: str) -> tuple[KeptExchange, ...]:
         """Return the first faulty exchanges of each kind of a bot in kept matches. Raises FolderError if changed."""
@@ -244,11 +250,12 @@ class RunFolder:
         found = [int(path.stem) for path in self.records.glob("*.jsonl") if path.stem.isdecimal()]
         for match in sorted(set(found) - self._kept.keys()):
             if self.record(match).is_file():
-                self._note(match, self._read_results(match))
+                results = self._read_results(match)
+                self._note(match, results)
+                self._unasked[match] = pickle.dumps(results)
 
     def _note(self, match: int, results: tuple[GameResult, ...]) -> None:
-        self._lines[match] = "".join(result.to_line() for result in results)
-        self._unasked[match] = results
+        self._lines[match] = _lines_of(results)
         self._kept[match] = None  # last: whoever is interrupted before takes the match in from its record
 
     def _read_results(self, match: int) -> tuple[GameResult, ...]:
@@ -271,13 +278,19 @@ class RunFolder:
         while after in self._lines:
             after += 1
         matches = [match for match in sorted(self._lines) if first <= match < after]
-        new = "".join(self._lines[match] for match in matches).encode()
         with (self.path / "results.jsonl").open("ab") as out:
-            if out.tell() < size:  # somebody has cut it
-                before = [self._read_results(match) for match in sorted(self._kept) if match < first]
-                new, size = "".join(each.to_line() for games in before for each in games).encode() + new, 0
+            cut = out.tell() < size  # by somebody else
+            before = [match for match in sorted(self._kept) if match < first] if cut else []
+            size = 0 if cut else size
             out.truncate(size)
-            out.write(new)
-        self._listed = (max(first, after), size + len(new))
+            for match in before:
+                size += out.write(_lines_of(self._read_results(match)).encode())
+            for match in matches:
+                size += out.write(self._lines[match].encode())
+        self._listed = (max(first, after), size)
         for match in matches:
             del self._lines[match]
+
+
+def _lines_of(results: Iterable[GameResult]) -> str:
+    return "".join(result.to_line() for result in results)

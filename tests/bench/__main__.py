@@ -99,18 +99,18 @@ def peers_rows(c: Program, folder: Path) -> Iterator[Row]:
     chess = peers.chess_runner(c, folder, 40_000)
     poker = peers.poker_dealer(first, 4, 400, pipes.ENVIRONMENT)
     for kind, bot, games, named, peer in (
-        ("C bots", c, 600, "chess runner in C", chess),
-        ("Python bots, 4 seats", first, 120, "poker dealer in Python", poker),
+        ("C bots", c, 600, "chess runner", chess),
+        ("Python bots, 4 seats", first, 120, "poker dealer", poker),
     ):
         _, result, match = pipes.referee([bot] * 4, 4)
         own, bots = figures.us_a_request([bot] * 4, games)
-        name = f"equal {kind}, {pipes.line_bytes(match, result.record):.0f} bytes a line"
+        name = f"equal {kind}, {pipes.line_bytes(match, result.record):.0f} B a line"
         for what, ours, theirs in (
             ("referee", own, peer.own),
-            ("bots alone", bots, peer.bots),
+            ("bots", bots, peer.bots),
             ("with bots", own + bots, peer.own + peer.bots),
         ):
-            against = f"{named} {theirs:.1f}; {peer.line_bytes:.0f} bytes"
+            against = f"{named} {theirs:.1f}; {peer.line_bytes:.0f} B a line"
             yield Row(f"{name}: {what}, CPU us/request", f"{ours:.1f}", against, ours / theirs, "-")
 
 

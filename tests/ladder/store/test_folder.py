@@ -2,6 +2,7 @@
 
 import json
 import stat
+import tracemalloc
 from itertools import permutations
 from pathlib import Path
 
@@ -336,3 +337,21 @@ def test_results_are_in_memory_until_they_are_asked_for(tmp_path: Path) -> None:
     folder.keep(match_of(0, "xy"))
     assert folder.results(0) is not folder.results(0)
     assert folder.results(0) == match_of(0, "xy").results
+
+
+def test_the_results_of_earlier_sessions_are_packed_until_they_are_asked_for(tmp_path: Path) -> None:
+    """A long run that is gone on with has all of them at once: as objects they were most of what the session held."""
+    folder, games, matches = fresh(tmp_path), "abcdefghijkl", 40
+    for match in range(matches):
+        folder.keep(match_of(match, games))
+    later = again(folder)
+    tracemalloc.start()
+    try:
+        later.load()
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held / (matches * len(games)) < 100
+    assert [later.results(match) for match in later.kept()] == [
+        match_of(each, games).results for each in range(matches)
+    ]
