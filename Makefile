@@ -41,15 +41,15 @@ ladder: $(VENV)/.ladder
 	$(BIN)/arena ladder run $(LADDER) --matches 24
 	$(BIN)/arena ladder standings $(LADDER)
 
-# The rules, the protocol, the ladder, the documents and the rooms: half a minute.
+# The rules, the protocol, the ladder, the documents and the rooms: a minute on two cores.
 quick: $(VENV)/.dev
 	$(PYTEST) $(PARALLEL) -m "not boxes and not clock" $(QUICK) $(ARGS)
 
-# All that needs no sandbox but the plain process: three minutes.
+# All that needs no sandbox but the plain process: about ten minutes on two cores.
 test: $(VENV)/.dev
 	$(call tests,not boxes)
 
-# What needs bubblewrap or Docker, and the attacks on them.
+# What needs bubblewrap or Docker, and the attacks on them: about five minutes on two cores.
 test-boxes: $(VENV)/.dev
 	$(call tests,boxes)
 
