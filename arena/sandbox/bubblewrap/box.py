@@ -6,8 +6,9 @@ of /proc that tell what others do are hidden, or covered by empty or fixed ones.
 
 Theory of operation. `start` prepares a stage (stage.py), which holds what the box shows (options.py), and spawns bwrap
 (keeper.py). The options go through a descriptor and the environment is empty, since both are seen in the box as those
-of process 1. bwrap makes the namespaces, tells the number of their first process, and waits. That process is moved into
-the control group from outside; then bwrap is released and executes the program:
+of process 1. bwrap makes the namespaces, tells the number of their first process, makes the mounts, and waits for the
+end of the filter of system calls. Meanwhile that process is moved into the control group from outside, and as root all
+of its /proc but processes is hidden, which bwrap can't do. Then the filter ends, and bwrap executes the program:
 
     referee -- bwrap, outside of the namespaces and of the group: reports the exit code on a pipe closed to the program
                  -- process 1 of the namespaces: reaps; when it dies, all of them die
@@ -26,6 +27,8 @@ Known limits:
 - The parent-death signal follows the THREAD that called `start`: start boxes from a thread that lives as long as they.
 - On processors without a step (arena/sandbox/spawning.py) Python runs between fork and exec: start programs from
   single-threaded workers.
+- What another thread forks while a box starts has copies of its pipes until it ends or executes a program: until then
+  `start` may wait, and the program may not see the end of its input.
 - bwrap reports death by signal N as exit code 128 + N, so a program that exits with such a code is taken for killed.
 - /tmp has no limit of files, but memory's.
 - An ordinary user's boxes share what the kernel counts per user (pages of pipes), and see in mountinfo where their
@@ -45,7 +48,7 @@ from arena.sandbox.box import CLOSE_MS, Exit, Program, ProgramError, SandboxErro
 from arena.sandbox.bubblewrap import options, toolchain
 from arena.sandbox.bubblewrap.command import check, check_format, command_inside
 from arena.sandbox.bubblewrap.held import HeldPipes
-from arena.sandbox.bubblewrap.keeper import Keeper, spawn
+from arena.sandbox.bubblewrap.keeper import Keeper, keep
 from arena.sandbox.bubblewrap.stage import FolderStage, MountStage
 from arena.sandbox.cause import caused
 from arena.sandbox.child import THEIR_ERRNOS, ChildBox, ChildSandbox
@@ -111,7 +114,7 @@ class BubblewrapSandbox(ChildSandbox):
             argv = [command, *bundle.argv_inside(program)[1:]]
             forks = limits.processes + KEEPERS if group is None else None  # a slot's user runs bwrap too
             calls = stage.calls() + _limited(limits, group is None, None if slot is None else forks)
-            keeper = spawn(words, argv, calls, stage.lent)
+            keeper = keep(words, argv, calls, stage.lent)
             undo.callback(keeper.end_unstarted)
             stage.settle()
             keeper.confine(group, forks if slot is None else None)

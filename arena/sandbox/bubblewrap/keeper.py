@@ -2,19 +2,19 @@
 
 Must not know what a box shows: its options are words. In order:
 
-    spawn        bwrap starts and tells the number of the first process of its namespaces on the status pipe
+    keep         bwrap starts and tells the number of the first process of its namespaces on the status pipe
     confine      that process, of which all others will descend, is put under its limits; bwrap waits meanwhile
-    await_ready  all mounts of the box are made: bwrap reads the filter of system calls, from a pipe without an end yet
+    await_ready  all mounts of the box are made: bwrap reads the filter of system calls, which has no end yet
     release      the filter ends, and bwrap goes on
     await_exec   the program runs, or bwrap says on standard error why it can't
     wait_dead    after the box was killed: its first process, which is the last to go, then bwrap
 
-No program can write to the status pipe, which is closed to it. Linux only.
+No program can write to the status pipe, which is closed to it. The filter comes through a socket, which can be ended
+for all who have a copy of our end, as a process has that another thread forks meanwhile. Linux only.
 """
 
 import contextlib
 import errno
-import fcntl
 import functools
 import json
 import os
@@ -22,6 +22,7 @@ import resource
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -31,7 +32,7 @@ from typing import Any
 from arena.sandbox.box import CLOSE_MS, ProgramError, SandboxError
 from arena.sandbox.child import THEIR_ERRNOS
 from arena.sandbox.linux import Call, Cgroup, children, seccomp, uids
-from arena.sandbox.spawning import spawn as start
+from arena.sandbox.spawning import spawn
 from arena.sandbox.trouble import Remedy, Trouble, TroubleError
 from arena.sandbox.wait import readable, reap_later
 
@@ -61,13 +62,13 @@ class Keeper:
     `program` is the program's process, None for one that ended before it was seen.
     """
 
-    def __init__(self, popen: subprocess.Popen[bytes], status: int, block: int) -> None:
+    def __init__(self, popen: subprocess.Popen[bytes], status: int, filter_end: socket.socket) -> None:
         self.popen = popen
         self.init = 0
         self.handle = -1
         self.program: int | None = None
         self._status = status
-        self._block = block
+        self._filter = filter_end
         self._told = b""
 
     # -- starting
@@ -92,27 +93,30 @@ class Keeper:
             raise self._failure(None) from error
 
     def await_ready(self) -> None:
-        """Wait until nothing is left of the filter in its pipe. Raises SandboxError."""
+        """Wait until bwrap has read all of the filter. Raises SandboxError."""
         poll = select.poll()
-        poll.register(self._block, select.POLLOUT)
-        told = dict(poll.poll(START_S * 1000))
-        if told.get(self._block, select.POLLERR) & select.POLLERR:  # nobody reads it any more
+        poll.register(self._filter, select.POLLOUT)
+        poll.register(self.handle, select.POLLIN)
+        if poll.poll(START_S * 1000) != [(self._filter.fileno(), select.POLLOUT)]:  # it ended, or time is up
             raise self._failure(None)
 
     def release(self) -> None:
         """Let bwrap execute the program."""
-        os.close(self._block)
-        self._block = -1
+        self._filter.shutdown(socket.SHUT_WR)
+        self._filter.close()
 
-    def await_exec(self, command: str, present: bool) -> None:
+    def await_exec(self, command: str, present: bool, within_s: float = START_S) -> None:
         """Wait until the program runs. Raises ProgramError if it can't be executed, SandboxError.
 
         `present` says that its file exists, so ENOENT means its interpreter.
         """
-        deadline = time.monotonic() + STARTED_S
-        while time.monotonic() < deadline:
-            self.program = next((pid for pid in children(self.init) if not _is_bwrap(pid)), None)
+        begin = time.monotonic()
+        while (waited := time.monotonic() - begin) < within_s:
+            family = children(self.init)
+            self.program = next((pid for pid in family if not _is_bwrap(pid)), None)
             if self.program is not None:
+                return
+            if waited >= STARTED_S and (family or not children(self.popen.pid)):  # or the kernel lists no children
                 return
             if readable(self.handle, LOOK_S):  # process 1 ended: the program ran, or couldn't
                 if self.exit_code(time.monotonic() + START_S) is not None:
@@ -121,6 +125,7 @@ class Keeper:
                 if present and str(problem).endswith(THEIR_ERRNOS[errno.ENOENT]):
                     problem = ProgramError(f"{command}: the interpreter that its #! line names is missing")
                 raise problem
+        raise self._failure(None)
 
     def _failure(self, command: str | None) -> ProgramError | SandboxError:
         """Return why bwrap gave up before any code of the program ran.
@@ -224,31 +229,34 @@ class Keeper:
 
     def close(self) -> None:
         """Close the descriptors that are this object's own; the program's pipes are the box's. Idempotent."""
-        for descriptor in (self._status, self._block, self.handle):
+        self._filter.close()
+        for descriptor in (self._status, self.handle):
             if descriptor >= 0:
                 os.close(descriptor)
-        self._status = self._block = self.handle = -1
+        self._status = self.handle = -1
 
 
-def spawn(options: list[str], argv: list[str], calls: list[Call], lent: Sequence[int]) -> Keeper:
+def keep(options: list[str], argv: list[str], calls: list[Call], lent: Sequence[int]) -> Keeper:
     """Start bwrap after these calls, which use `lent`; it waits before it executes `argv`.
 
     Raises OSError, SandboxError; ValueError for a NUL byte.
     """
     with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
         status, status_end = _pipe(ours, theirs)
-        rules, block = _pipe(theirs, ours)
-        fcntl.fcntl(block, fcntl.F_SETPIPE_SZ, resource.getpagesize())  # one page, so it is full until it is read
-        os.write(block, seccomp.bpf(os.uname().machine))
-        words = [*options, "--seccomp", str(rules), "--json-status-fd", str(status_end)]
+        filter_end, rules = socket.socketpair()
+        ours.enter_context(filter_end)
+        theirs.enter_context(rules)
+        filter_end.sendall(seccomp.bpf(os.uname().machine))
+        filter_end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 0)  # the least: so it is full until it is read
+        words = [*options, "--seccomp", str(rules.fileno()), "--json-status-fd", str(status_end)]
         text = "\0".join(words) + "\0"
         if text.count("\0") > len(words) or any("\0" in word for word in argv):
             raise ValueError("embedded null byte")
         args = _file_of(os.fsencode(text), theirs)
-        passed = (args, rules, status_end)
-        popen = start([bwrap(), "--args", str(args), "--", *argv], "/", {}, calls, passed=passed, lent=lent)
+        passed = (args, rules.fileno(), status_end)
+        popen = spawn([bwrap(), "--args", str(args), "--", *argv], "/", {}, calls, passed=passed, lent=lent)
         ours.pop_all()
-        return Keeper(popen, status, block)
+        return Keeper(popen, status, filter_end)
 
 
 def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[int, int]:

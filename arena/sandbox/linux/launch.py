@@ -77,7 +77,7 @@ def die_with_parent() -> list[Call]:
 
 def join(group: Cgroup | None) -> list[Call]:
     """Return the calls that enter a control group."""
-    return [Call("control group", "write", (join, b"0", 1)) for join in (() if group is None else group.joins)]
+    return [] if group is None else [Call("control group", "write", (each, b"0", 1)) for each in group.joins]
 
 
 @functools.cache

@@ -1,0 +1,67 @@
+"""Tests of the bwrap process: whoever copies its descriptors doesn't hold it up, and a bwrap that hangs is told."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from arena.sandbox import SandboxError
+from arena.sandbox.bubblewrap import keeper, why_not
+from tests.sandbox.talk import WAIT_S, childless, descriptors
+
+ROOT = Path(__file__).parents[3]
+OPTIONS = ["--unshare-user", "--unshare-pid", "--die-with-parent", "--ro-bind", "/", "/"]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def bubblewrap(needs: Callable[[str, str | None], None]) -> None:
+    needs("bubblewrap", why_not())
+
+
+# Forks a process that lives on when bwrap has started, as another thread may; then lets the program run.
+FORKED = f"""
+import os, signal
+from arena.sandbox.bubblewrap.keeper import keep
+from arena.sandbox.linux import launch
+launch.become_subreaper(os.getpid())
+keeper = keep({OPTIONS}, ["echo", "hi"], [], [])
+other = os.fork()
+if other == 0:
+    signal.pause()
+try:
+    keeper.confine(None, None)
+    keeper.await_ready()
+    keeper.release()
+    print(keeper.popen.wait(), keeper.popen.stdout.read())
+finally:
+    os.kill(other, signal.SIGKILL)
+    os.waitpid(other, 0)
+    keeper.end_unstarted()
+"""
+
+
+def test_a_process_that_another_thread_forks_does_not_hold_a_box_up() -> None:
+    """It has copies of all descriptors until it ends or executes a program."""
+    ran = subprocess.run(
+        [sys.executable, "-c", FORKED], env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, timeout=WAIT_S,
+    )  # fmt: skip
+    assert ran.stdout == "0 b'hi\\n'\n"
+
+
+def test_a_bwrap_that_executes_nothing_is_the_machines_fault() -> None:
+    """It isn't released here, so it waits."""
+    before = descriptors()
+    kept = keeper.keep(OPTIONS, ["cat"], [], [])
+    try:
+        kept.confine(None, None)
+        kept.await_ready()
+        with pytest.raises(SandboxError, match="bwrap didn't get ready"):
+            kept.await_exec("cat", True, within_s=0.01)
+    finally:
+        kept.end_unstarted()
+    assert descriptors() == before
+    childless()
