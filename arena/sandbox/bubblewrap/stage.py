@@ -122,7 +122,7 @@ class MountStage:
 
         bwrap can't give the option of the mount, and in the box nobody may take it back.
         """
-        place = os.open(f"/proc/{init}/root/proc", os.O_PATH | os.O_CLOEXEC)
+        place = os.open(os.path.join("/proc", str(init), "root", "proc"), os.O_PATH | os.O_CLOEXEC)
         try:
             if os.fstat(place).st_dev == os.stat("/proc").st_dev:
                 raise OSError(errno.EXDEV, "the box has no /proc of its own")
