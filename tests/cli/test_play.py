@@ -43,6 +43,16 @@ def piped(folder: Path, typed: str, *more: str) -> subprocess.CompletedProcess[s
     )
 
 
+def until(process: "subprocess.Popen[bytes]", pattern: bytes, said: bytes = b"") -> bytes:
+    """Read on after what a command has said, until all of it holds the pattern, and return all of it."""
+    assert process.stdout is not None
+    while not re.search(pattern, said, re.DOTALL):
+        got = os.read(process.stdout.fileno(), 65536)
+        assert got, said
+        said += got
+    return said
+
+
 def left(folder: Path) -> list[str]:
     """Return the processes that still work in or below a folder."""
     found = []
@@ -162,11 +172,7 @@ def test_a_polite_kill_leaves_no_process_and_a_whole_record(tmp_path: Path) -> N
     command = [*COMMAND, str(SAMPLES / "honest.py")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path) as process:
         assert process.stdout is not None
-        said = b""
-        while not said.endswith(b"\n> "):
-            got = os.read(process.stdout.fileno(), 4096)
-            assert got, said
-            said += got
+        until(process, rb"\n> \Z")
         process.terminate()
         assert b"kept in game" in process.stdout.read()
     assert process.returncode == 130
@@ -182,11 +188,7 @@ def test_a_kill_loses_no_game_that_has_ended(tmp_path: Path) -> None:
         assert process.stdout is not None
         process.stdin.write(b"1\n" * 500)
         process.stdin.flush()
-        said = b""
-        while b"the next game; q: leave" not in said:
-            got = os.read(process.stdout.fileno(), 65536)
-            assert got, said
-            said += got
+        until(process, b"the next game; q: leave")
         process.kill()
     assert len(record(tmp_path).games) == 1
 
@@ -207,10 +209,7 @@ def test_a_disk_that_takes_no_record_ends_no_match(tmp_path: Path, small_disk: P
         for typed, expected in ((b"1\n" * 500, b"the next game; q: leave"), (b"\n1\n", b"Game 2 of 2")):
             process.stdin.write(typed)
             process.stdin.flush()
-            while expected not in said:
-                got = os.read(process.stdout.fileno(), 65536)
-                assert got, said
-                said += got
+            said = until(process, expected, said)
         shutil.rmtree(small_disk / "filler")
         process.stdin.close()
         assert b"can't be written now" in process.stderr.read()
@@ -243,10 +242,7 @@ def test_who_does_not_wait_for_a_bot_that_hangs_leaves_at_once_and_keeps_the_gam
 
         said = b""
         for expected in (b"Game 2 of 2.*waiting for", b"You leave", b"Ctrl-C again leaves at once"):
-            while not re.search(expected, said, re.DOTALL):
-                got = os.read(process.stdout.fileno(), 65536)
-                assert got, said
-                said += got
+            said = until(process, expected, said)
             process.send_signal(signal.SIGINT)
         rest = process.stdout.read()
         assert b"Traceback" not in process.stderr.read()
