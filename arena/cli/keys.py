@@ -57,7 +57,9 @@ class Keys:
         self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
         self._typed = ""
         self._known: deque[str] = deque()
+        self._redraw = False
         self._signalled, self._signal = os.pipe()
+        os.set_blocking(self._signalled, False)
         os.set_blocking(self._signal, False)
         self._before = termios.tcgetattr(terminal)
 
@@ -65,21 +67,24 @@ class Keys:
         """Return the next key, None when `timeout_s` has passed without one."""
         end = None if timeout_s is None else time.monotonic() + timeout_s
         while not self._known:
+            if self._redraw:
+                self._redraw = False
+                return "resize"
             left = None if end is None else max(0.0, end - time.monotonic())
             ready, _, _ = select.select([self._terminal, self._signalled], [], [], left)
-            if not ready:
-                return None
             if self._signalled in ready:
-                os.read(self._signalled, 100)
-                return "resize"
-            self._take()
+                with suppress(BlockingIOError):
+                    os.read(self._signalled, 4096)
+            elif ready:
+                self._take()
+            elif not self._redraw:
+                return None
         return self._known.popleft()
 
     def forget(self) -> None:
         """Forget what was typed and not read yet, and that the screen must be drawn again: that was done just now."""
         self._known.clear()
-        if select.select([self._signalled], [], [], 0)[0]:
-            os.read(self._signalled, 65536)
+        self._redraw = False
         with suppress(termios.error):
             termios.tcflush(self._terminal, termios.TCIFLUSH)
 
@@ -95,8 +100,14 @@ class Keys:
 
     def redraw(self) -> None:
         """Have the next read return "resize"."""
-        with suppress(BlockingIOError):  # it is told already
-            os.write(self._signal, b"r")
+        self._redraw = True
+
+    def wake(self) -> int:
+        """Have every signal end a wait for keys, also one that comes just before it; return what was told before.
+
+        The wait itself is not enough: a signal after Python's last look for one, or in another thread, doesn't end it.
+        """
+        return signal.set_wakeup_fd(self._signal, warn_on_full_buffer=False)
 
     def close(self) -> None:
         """Set the terminal back, and forget what was typed."""
@@ -157,6 +168,7 @@ def keys(terminal: int | None = None) -> Iterator[Keys | None]:
     wanted = {signal.SIGTSTP: stop, signal.SIGCONT: go_on, signal.SIGWINCH: resized}
     wanted |= dict.fromkeys((signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT), end)
     before = {}
+    woken = read.wake()
     try:
         for number, handler in wanted.items():
             before[number] = signal.signal(number, handler)
@@ -165,6 +177,7 @@ def keys(terminal: int | None = None) -> Iterator[Keys | None]:
     finally:
         for number, earlier in before.items():
             signal.signal(number, earlier)
+        signal.set_wakeup_fd(woken)
         read.close()
 
 

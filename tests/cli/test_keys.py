@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import termios
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -146,6 +147,24 @@ def test_signals_are_handled_as_before_afterwards(terminal: Terminal) -> None:
     with keys(terminal.line):
         assert [signal.getsignal(number) for number in numbers] != before
     assert [signal.getsignal(number) for number in numbers] == before
+
+
+def test_a_signal_that_does_not_end_the_wait_is_seen(terminal: Terminal) -> None:
+    """One that comes just before the wait for keys doesn't end it, nor does one that another thread gets."""
+
+    def interrupt() -> None:
+        time.sleep(0.05)
+        signal.pthread_kill(threading.get_ident(), signal.SIGHUP)
+
+    with keys(terminal.line) as read:
+        assert read is not None
+        other = threading.Thread(target=interrupt)
+        began = time.monotonic()
+        other.start()
+        with pytest.raises(KeyboardInterrupt):
+            read(20)
+        assert time.monotonic() - began < 10
+        other.join()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
