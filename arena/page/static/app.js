@@ -44,6 +44,7 @@ class App {
     this.build();
     // The event's address, since `note` may have written over the window's by now.
     window.addEventListener("hashchange", (event) => this.follow(new URL(event.newURL).hash));
+    document.getElementById("page").addEventListener("click", (event) => this.click(event));
     document.addEventListener("keydown", (event) => this.key(event));
     this.follow(location.hash);
   }
@@ -175,6 +176,17 @@ class App {
     const seats = this.matches[match].games[game].seating.length;
     this.state.seat = asked.seat !== null && asked.seat < seats ? asked.seat : null;
     this.open(match, game, (moments) => placed(moments, asked));
+  }
+
+  /** Follow a link within the page at once: a browser follows it later, and not at all if `note` writes meanwhile. */
+  click(event) {
+    const link = event.target.closest('a[href^="#"]');
+    if (link === null || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    const hash = link.getAttribute("href");
+    this.note();
+    write("pushState", hash);
+    this.follow(hash);
   }
 
   /** Show a game; `where` picks the moment. */
@@ -505,12 +517,16 @@ class App {
   }
 
   note() {
-    const moment = this.moments[this.state.index];
-    try {
-      history.replaceState(null, "", this.href(moment));
-    } catch {
-      // A browser that refuses leaves the address as it was.
-    }
+    write("replaceState", this.href(this.moments[this.state.index]));
+  }
+}
+
+/** Write an address; `method` says whether "back" leads to the one before. */
+function write(method, hash) {
+  try {
+    history[method](null, "", hash);
+  } catch {
+    // A browser that refuses leaves the address as it was.
   }
 }
 
@@ -550,7 +566,7 @@ function help() {
         "holds at least one card of a role, by the cards that the looker sees: no reading of what others did. The address of the page is a " +
         "link to the moment that it shows.",
     ),
-    h("form", { method: "dialog" }, h("button", { autofocus: true }, "Close")),
+    h("form", { method: "dialog" }, h("button", {}, "Close")),
   );
   return dialog;
 }

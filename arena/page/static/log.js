@@ -43,11 +43,13 @@ export class Log {
     while (place > 0 && !this.lines[place]) place--;
     const line = this.lines[place];
     if (line === this.current) return;
+    const first = this.current === null;
     this.current?.removeAttribute("aria-current");
     this.current = line ?? null;
     if (!line) return;
     line.setAttribute("aria-current", "step");
-    this.scrolling ??= setTimeout(() => this.scroll(), 100); // to scroll costs as much as a whole step
+    if (first) this.scroll();
+    else this.scrolling ??= setTimeout(() => this.scroll(), 100); // to scroll costs as much as a whole step
   }
 
   scroll() {
