@@ -365,9 +365,10 @@ def test_a_worker_of_a_ladder_imports_no_database() -> None:
     assert loaded & HEAVY == set()
 
 
-def test_to_open_a_ladder_needs_no_migrations() -> None:
-    """Alembic is for databases that are made or brought up to date."""
-    assert "alembic" not in run_python("import sys, arena.ladder; print(*sorted(sys.modules))").split()
+def test_to_open_a_ladder_needs_no_migrations_and_no_mathematics() -> None:
+    """Alembic is for databases that are made or brought up to date, numpy for what rates."""
+    loaded = run_python("import sys, arena.ladder; print(*sorted(sys.modules))").split()
+    assert {"alembic", "numpy"} & set(loaded) == set()
 
 
 def run_python(script: str) -> str:

@@ -2,15 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
 from arena.ladder.fold import contestants_of
 from arena.ladder.ladder import Ladder
 from arena.ladder.seats import Seats
-from ladder.rating import Estimate, Fit, lead
+from ladder.rating import Estimate, lead
 from ladder.standings import Row, Standings, standings
 from ladder.store.database import FINAL, RATED, Version, faulty_games, fit_versions, rated_seats
+
+if TYPE_CHECKING:
+    from ladder.rating import Fit  # holds arrays, and so imports numpy
 
 __all__ = ["Measured", "measure"]
 
@@ -20,7 +24,7 @@ class Measured:
     """The table of the chosen versions, and what else was measured of them."""
 
     table: Standings
-    fit: Fit
+    fit: "Fit"
     faulty: dict[int, int]
     """Games with a fault, by version."""
     places: dict[int, int]

@@ -3,6 +3,8 @@
 A cycle is as sure as its least sure win. Many could be found by chance, so the chance of one counts all that might be.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,8 +21,6 @@ def strongest_cycle(matches: Matches, present: Ints, active: Ints) -> Cycle | No
 
     `present` are the bots that the places in the matches stand for, `active` the places that may be in the cycle.
     """
-    from scipy.special import ndtr  # see `strengths`: it is slow to import
-
     bots, count, seats = len(present), len(active), matches.tables.shape[1]
     wins, squares = np.zeros(bots * bots), np.zeros(bots * bots)
     for one in range(seats):
@@ -39,7 +39,8 @@ def strongest_cycle(matches: Matches, present: Ints, active: Ints) -> Cycle | No
         low, high = (between, high) if _closed(sure >= levels[between]).any() else (low, between)
     if low < 0:
         return None
-    p = float(ndtr(-levels[low])) * count * (count - 1) * (count - 2) / 3
+    beyond = math.erfc(levels[low] / 2**0.5) / 2  # scipy's function is slow to import
+    p = beyond * count * (count - 1) * (count - 2) / 3
     if p >= CHANCE:
         return None
     beats = sure >= levels[low]

@@ -14,11 +14,11 @@ __all__ = ["decided"]
 
 def decided(found: Fit, within: float = 0.02, level: float = 0.95) -> Decision:
     """Tell whether the leader's share is within `within` of the best's in a chance of `level` or more."""
-    from scipy.special import stdtr  # see `strengths`: it is slow to import
-
     shares = found.shares
     if not shares.known or not len(shares.bots) or len(shares.bots) < len(found.field.playing()):
         return Decision(None, 0.0, decided=False)
+    from scipy.special import stdtr  # see `strengths`: it is slow to import, and not needed before there are intervals
+
     leader = int(np.argmax(shares.values))
     variance = np.diag(shares.covariance)
     error = np.sqrt((variance + variance[leader] - 2 * shares.covariance[leader]).clip(min=1e-300))

@@ -97,8 +97,6 @@ class _Pairs:
 
 def _gamma(pairs: _Pairs, known: bool) -> tuple[Estimate, float]:
     """Return gamma, and tr F^2."""
-    from scipy.special import chdtrc  # see `strengths`: it is slow to import
-
     if pairs.count <= EXACT:
         columns, each = np.eye(pairs.count), 1.0
     else:
@@ -116,6 +114,7 @@ def _gamma(pairs: _Pairs, known: bool) -> tuple[Estimate, float]:
     square = max(0.0, (seen - first) / max(second, 1e-300))
     if not known or second <= 0:
         return Estimate(square**0.5), second
+    from scipy.special import chdtrc  # see `strengths`: it is slow to import
 
     def chance(gamma2: float) -> float:
         """Return the chance of more than what was seen; the sum of squares is about a multiple of a chi-square."""

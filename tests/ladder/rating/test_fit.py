@@ -253,8 +253,12 @@ def test_packages_of_mathematics_are_imported_when_something_is_rated() -> None:
     script = (
         "import sys, ladder.board, ladder.rating as found\n"
         "print({'numpy', 'scipy'} & set(sys.modules))\n"
-        "for matches in (1, found.least_matches(2, 2)):\n"
-        "    found.fit([found.Outcome(match, (0,), (1,)) for match in range(matches)], 2)\n"
+        "for matches in (3, found.least_matches(3, 2)):\n"
+        "    from ladder.rating.matches import matches_of\n"
+        "    cycle = [found.Outcome(match, (match % 3,), ((match + 1) % 3,)) for match in range(matches)]\n"
+        "    fitted = found.rate(matches_of(cycle, 3), found.Field(3))\n"
+        "    found.decided(fitted)\n"
+        "    found.favours(fitted, found.transitivity(fitted))\n"
         "    print(sorted({'numpy', 'scipy'} & set(sys.modules)))\n"
     )
     done = subprocess.run(
