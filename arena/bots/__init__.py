@@ -5,7 +5,7 @@ Hands out argv and a working folder; must not know the protocol, matches, or how
 
 from arena.bots.archive import ArchiveError, pack, unpack
 from arena.bots.bot import Bot, relocated
-from arena.bots.build import build, build_all, build_in_box
+from arena.bots.build import BuildError, build_all, build_in_box, log_of, warnings_in
 from arena.bots.bytecode import Bytecode, bytecode_of
 from arena.bots.cache import BotCache
 from arena.bots.digest import MAX_BYTES, MAX_FILES, changed, check_unchanged
@@ -27,11 +27,11 @@ __all__ = [
     "Bot",
     "BotCache",
     "BotError",
+    "BuildError",
     "Bundle",
     "Bytecode",
     "NotHereError",
     "PortableBot",
-    "build",
     "build_all",
     "build_in_box",
     "bytecode_of",
@@ -41,6 +41,7 @@ __all__ = [
     "checked_name",
     "intake",
     "load",
+    "log_of",
     "new_bot",
     "pack",
     "portable",
@@ -48,4 +49,5 @@ __all__ = [
     "relocated",
     "shown",
     "unpack",
+    "warnings_in",
 ]

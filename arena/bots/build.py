@@ -10,10 +10,13 @@
   archive.py. The build may as well have written that archive by hand, so nothing in it is believed. Standard error is
   the log.
 
+Either way the whole output is a file, the build's log, and a build that fails is told by some of its lines.
+
 Must not know matches, nor how a sandbox isolates.
 """
 
 import os
+import re
 import select
 import shlex
 import signal
@@ -33,9 +36,15 @@ from arena.bots.errors import BotError, shown
 from arena.bots.manifest import MANIFEST, no_program
 from arena.sandbox import LIMITS, Box, Exit, Limits, Program, ProgramError, Programs, Sandbox, remove_tree
 
-_TAIL_LINES = 12  # of a failed build's output: enough for a compiler's last message
-_TAIL_BYTES = 8_192  # read back to find those lines
-_LINE_CHARACTERS = 200  # of each of those lines
+_FIRST_LINES = 10  # from the first error on: a compiler's other errors often follow from it
+_LAST_LINES = 4  # what make, or a linker, says at the end
+_HEAD_BYTES = 1 << 20  # of a log, that are searched for an error
+_TAIL_BYTES = 8_192  # of a longer log, where its last lines are found
+_LINE_BYTES = 1_000  # of each line that is shown
+_LINE_CHARACTERS = 200  # of each line in a message
+# Not in -Wno-error, nor in error.c.
+_ERROR = re.compile(rb"(?i)(?<![-\w])error(?=[:\[ ])|undefined|not found|no such file")
+_WARNING = re.compile(rb"(?i)(?<![-\w])warning: ")
 
 # A C++ compiler takes some 500 MB, and what a build writes to /tmp counts as memory.
 BUILD_LIMITS = Limits(
@@ -49,6 +58,7 @@ BUILD_LIMITS = Limits(
 )
 _MOST_BYTES = 512 << 20  # of the archive: all that /tmp can hold
 _LOG_BYTES = 16 << 20  # more is no log
+_PRINTED_TOO_MUCH = f"printed more than {_LOG_BYTES >> 20} MB"
 _READ_BYTES = 1 << 20  # read from a pipe at once
 _TICK_MS = 100  # how often the end is looked for of a build that left its output open to a child
 
@@ -80,14 +90,12 @@ def _command(bot: Bot, programs: Programs) -> list[str]:
     return [program, *bot.build[1:]]
 
 
-def _check_built(bot: Bot) -> None:
-    """Raise BotError if the build didn't make the program that is to run."""
+def _check_built(bot: Bot, log: BinaryIO) -> None:
+    """Raise BuildError if the build didn't make the program that is to run."""
     own = Path(bot.argv[0]).is_relative_to(bot.cwd)
     if own and not (os.path.isfile(bot.argv[0]) and os.access(bot.argv[0], os.X_OK)):
-        raise BotError(
-            f'"{bot.name}": the build made no executable {shown(bot.argv[0])}.\n'
-            f"Correct run or build in {shown(bot.cwd / MANIFEST)}"
-        )
+        what = f'"{bot.name}": the build made no executable {shown(bot.argv[0])}.'
+        raise BuildError(what, f"Correct run or build in {shown(bot.cwd / MANIFEST)}", log)
 
 
 def _file_name(bot: Bot) -> str:
@@ -97,70 +105,109 @@ def _file_name(bot: Bot) -> str:
 def _log(bot: Bot, logs: Path) -> BinaryIO:
     """Open the log of a bot's build; its folder is made when needed."""
     logs.mkdir(parents=True, exist_ok=True)
-    return (logs / f"build-{_file_name(bot)}.log").open("w+b")
+    return log_of(bot, logs).open("w+b")
 
 
-def _tail(output: IO[bytes]) -> str:
-    """Return the last lines of a build's output, each on a line of its own below a message."""
+class BuildError(BotError):
+    """Say why a build failed.
+
+    `what` is one line; `help` is what to do, "" where its lines say it. `lines` are those of its output that tell most.
+    """
+
+    def __init__(self, what: str, help: str, log: BinaryIO) -> None:
+        self.what, self.help = what, help
+        self.lines = _telling(log, _ERROR)
+        told = (shown(line.decode(errors="replace"))[:_LINE_CHARACTERS] for line in self.lines)
+        where = f"The whole log: {shown(log.name)}"
+        super().__init__("\n".join([what, *filter(None, [help, where]), *(f"  {line}" for line in told)]))
+
+
+def log_of(bot: Bot, logs: Path) -> Path:
+    """Return where the log of a bot's build is kept, among those in a folder."""
+    return logs / f"build-{_file_name(bot)}.log"
+
+
+def warnings_in(log: Path) -> tuple[bytes, ...]:
+    """Return the lines of a build's log from the first warning on, and its last ones; none if it has no warning."""
+    with log.open("rb") as file:
+        found = _WARNING.search(file.read(_HEAD_BYTES)) is not None
+        return _telling(file, _WARNING) if found else ()
+
+
+def _telling(output: BinaryIO, sought: re.Pattern[bytes]) -> tuple[bytes, ...]:
+    """Return all lines of a short output; of a longer one the first that has what is sought, those after it, the last.
+
+    Where none has it, the first lines of all take their place.
+    """
     size = output.seek(0, os.SEEK_END)
-    output.seek(max(0, size - _TAIL_BYTES))
-    lines = output.read(_TAIL_BYTES).decode(errors="replace").split("\n")
-    told = [shown(line.rstrip().expandtabs())[:_LINE_CHARACTERS] for line in lines if line.strip()]
-    return "".join(f"\n  {line}" for line in told[-_TAIL_LINES:])
+    output.seek(0)
+    lines = _lines(output.read(_HEAD_BYTES))
+    if len(lines) <= _FIRST_LINES + _LAST_LINES and size <= _HEAD_BYTES:
+        return tuple(lines)
+    at = next((place for place, line in enumerate(lines) if sought.search(line)), 0)
+    first, rest = lines[at : at + _FIRST_LINES], lines[at + _FIRST_LINES :]
+    if size > _HEAD_BYTES:
+        output.seek(size - _TAIL_BYTES)
+        rest = [_GAP, *_lines(output.read(_TAIL_BYTES))[-_LAST_LINES:]]
+    elif len(rest) > _LAST_LINES:
+        rest = [_GAP, *rest[-_LAST_LINES:]]
+    return (*([_GAP] if at else []), *first, *rest)
+
+
+_GAP = b"[...]"
+
+
+def _lines(data: bytes) -> list[bytes]:
+    """Return the lines that aren't blank."""
+    return [line.rstrip().expandtabs()[:_LINE_BYTES] for line in data.split(b"\n") if line.strip()]
 
 
 # --- as the user ------------------------------------------------------------------------------------------------------
 
 
-def build_all(bots: Sequence[Bot], timeout_s: float) -> list[Bot]:
+def build_all(bots: Sequence[Bot], logs: Path, timeout_s: float) -> list[Bot]:
     """Build what has a build command where it stands, and return the bots with the digests that count for the run.
 
-    A folder that plays under several names is built once. timeout_s: for each build. Digests are taken after the last
-    build, as one bot's folder may lie in another's. Raises BotError.
+    A folder that plays under several names is built once. logs: each build's log is a file in it; it is made when
+    needed. timeout_s: for each build. Digests are taken after the last build, as one bot's folder may lie in another's.
+    Raises BotError; BuildError for a build that fails.
     """
     to_build = [bot for _, bot in _to_build(bots)]
     for bot in to_build:
-        _build_as_user(bot, timeout_s)
+        with _log(bot, logs) as log:
+            _build_as_user(bot, log, timeout_s)
     return [digested(bot) for bot in bots] if to_build else list(bots)
 
 
-def build(bot: Bot, timeout_s: float, logs: Path | None = None) -> Bot:
-    """Build one bot where it stands, if it has a build command; return it with its digest then.
-
-    logs: the folder for the build's log, made when needed; None for no log. Raises BotError.
-    """
-    if bot.build is None:
-        return bot
-    _build_as_user(bot, timeout_s, logs)
-    return digested(bot)
-
-
-def _build_as_user(bot: Bot, timeout_s: float, logs: Path | None = None) -> None:
+def _build_as_user(bot: Bot, log: BinaryIO, timeout_s: float) -> None:
     command = _command(bot, Programs())
-    by_hand = f"\nTry it by hand in {shown(bot.cwd)}: {shown(shlex.join(bot.build or ()))}"
+    by_hand = f"Try it by hand in {shown(bot.cwd)}: {shown(shlex.join(bot.build or ()))}"
+    try:
+        why = _run_as_user(command, bot.cwd, log, timeout_s)
+    except OSError as error:
+        raise BotError(f'"{bot.name}": the build can\'t be started: {error.strerror}.\n{by_hand}') from None
+    if why is not None:
+        raise BuildError(f'"{bot.name}": the build {why}.', by_hand, log)
+    _check_built(bot, log)
+
+
+def _run_as_user(argv: list[str], cwd: Path, output: BinaryIO, timeout_s: float) -> str | None:
+    """Run a command to its end; return why it failed, None if it didn't. Raises OSError."""
     # A file takes any output from any number of processes; a pipe would have to be drained until the last one leaves.
-    with tempfile.TemporaryFile() if logs is None else _log(bot, logs) as output:
-        try:
-            code = _run_as_user(command, bot.cwd, output, timeout_s)
-        except subprocess.TimeoutExpired:
-            raise BotError(
-                f'"{bot.name}": the build took longer than {timeout_s:g} s.{by_hand}{_tail(output)}'
-            ) from None
-        except OSError as error:
-            raise BotError(f'"{bot.name}": the build can\'t be started: {error.strerror}.{by_hand}') from None
-        if code != 0:
-            how = f"failed with exit code {code}" if code > 0 else f"was ended by signal {-code}"
-            raise BotError(f'"{bot.name}": the build {how}.{by_hand}{_tail(output)}')
-    _check_built(bot)
-
-
-def _run_as_user(argv: list[str], cwd: Path, output: IO[bytes], timeout_s: float) -> int:
-    """Run a command to its end and return its exit code, negative for a signal. Raises TimeoutExpired, OSError."""
     process = subprocess.Popen(
         argv, cwd=cwd, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
     )
+    deadline = time.monotonic() + timeout_s
     try:
-        return process.wait(timeout_s)
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                code = process.wait(_TICK_MS / 1000)
+                how = f"failed with exit code {code}" if code > 0 else f"was ended by signal {-code}"
+                return how if code else None
+            if os.fstat(output.fileno()).st_size > _LOG_BYTES:
+                return _PRINTED_TOO_MUCH
+            if time.monotonic() > deadline:
+                return f"took longer than {timeout_s:g} s"
     finally:
         with suppress(ProcessLookupError, PermissionError):  # macOS: not permitted, if only the dead are in the group
             os.killpg(process.pid, signal.SIGKILL)
@@ -178,7 +225,8 @@ def build_in_box(
     into: what was built plays from a folder of its own below it. logs: each build's log is a file in it. Both are made
     when needed. A folder that plays under several names is built once. timeout_s: for each build.
 
-    Raises BotError for a build that fails, SandboxError and OSError where this machine does.
+    Raises BuildError for a build that fails, BotError for one that can't be tried, SandboxError and OSError where this
+    machine fails.
     """
     built: dict[Path, Path] = {}
     for number, bot in _to_build(bots):
@@ -186,7 +234,7 @@ def build_in_box(
         folder = built[bot.path] = into / f"{number:02d}-{_file_name(bot)}"
         with _log(bot, logs) as log:
             _build_in_box(bot, sandbox, programs, folder, log, timeout_s)
-        _check_built(relocated(bot, bot.path, folder))
+            _check_built(relocated(bot, bot.path, folder), log)
     return [bot if bot.build is None else digested(relocated(bot, bot.path, built[bot.path])) for bot in bots]
 
 
@@ -208,15 +256,13 @@ def _build_in_box(
             box.close()
         why = _failure(ended)
         if why is not None:
-            raise BotError(f'"{bot.name}": the build {why}.\nThe whole log: {shown(told.name)}{_tail(told)}')
+            raise BuildError(f'"{bot.name}": the build {why}.', "", told)
         archive.seek(0)
         try:
             _unpack_beside(archive, folder)
         except ArchiveError as problem:
-            raise BotError(
-                f'"{bot.name}": what the build made can\'t be taken: {problem}.\n'
-                "It may hold files, folders, and links that stay in it."
-            ) from None
+            what = f'"{bot.name}": what the build made can\'t be taken: {problem}.'
+            raise BuildError(what, "It may hold files, folders, and links that stay in it.", told) from None
 
 
 def _unpack_beside(archive: IO[bytes], folder: Path) -> None:
@@ -237,7 +283,7 @@ def _await(box: Box, archive: IO[bytes], log: IO[bytes], timeout_s: float) -> Ex
     files = {box.stdout: archive, box.stderr: log}
     too_much = {
         box.stdout: f"made more than {_MOST_BYTES >> 20} MB",
-        box.stderr: f"printed more than {_LOG_BYTES >> 20} MB",
+        box.stderr: _PRINTED_TOO_MUCH,
     }
     poll = select.poll()
     for descriptor in files:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class BotError(Exception):
-    """Say what is wrong with a bot and what to do about it, in two lines; a failed build's last lines may follow."""
+    """Say what is wrong with a bot and what to do about it, in two lines; lines of a failed build may follow."""
 
 
 def shown(text: str | Path) -> str:

@@ -4,12 +4,13 @@ Prints nothing and must not know click: `arena check` prints the steps, `arena r
 """
 
 from arena.check.beside import side_by_side
-from arena.check.exam import KEY, Exam, Examination, examine, quick_look
+from arena.check.exam import BUILD_S, KEY, Exam, Examination, examine, quick_look
 from arena.check.scripted import Patience, kinds
 from arena.check.several import examine_all
 from arena.check.step import Outcome, Step
 
 __all__ = [
+    "BUILD_S",
     "KEY",
     "Exam",
     "Examination",

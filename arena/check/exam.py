@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 
 from arena.advice import Evidence, advice
-from arena.bots import Bot, BotError, build, build_in_box, changed, load
+from arena.bots import Bot, BotError, BuildError, build_all, build_in_box, changed, load, log_of, warnings_in
 from arena.check.scripted import Patience, Table, kinds
 from arena.check.step import Outcome, Step
 from arena.check.talk import BrokenError, Talk
@@ -45,7 +45,7 @@ class Exam:
     returns seconds; if it raises, the examination ends. Boxes are started and closed under the `lock`. `silence_fails`:
     a match would wait no longer for a request's answer than the quick look does. `build_s`: how long a build may take.
     `leave_s`: how long a process may run on after its input ended. `enough_s`: of one process's answers, after which no
-    further game begins.
+    further game begins. `builds` is called before a bot is built.
     """
 
     sandbox: Sandbox
@@ -62,6 +62,7 @@ class Exam:
     enough_s: float = math.inf
     clock: Callable[[], float] = time.monotonic
     lock: AbstractContextManager[object] = field(default_factory=nullcontext)
+    builds: Callable[[Bot], None] = lambda bot: None
 
 
 def examine(argument: str, exam: Exam) -> Generator[Step, None, None]:
@@ -158,17 +159,26 @@ class Examination:
         """Build the bot as a run would."""
         self.step = "build"
         exam, began = self.exam, time.monotonic()
+        logs = exam.scratch / "logs"
+        log = log_of(self.bot, logs)
+        exam.builds(self.bot)
         try:
             if exam.choice.isolates:
-                programs = programs_of(exam.choice.name)
-                folder, logs = exam.scratch / "bots", exam.scratch / "logs"
+                programs, folder = programs_of(exam.choice.name), exam.scratch / "bots"
                 self.bot = build_in_box([self.bot], exam.sandbox, programs, folder, logs, exam.build_s)[0]
             else:
-                self.bot = build(self.bot, exam.build_s, exam.scratch / "logs")
+                self.bot = build_all([self.bot], logs, exam.build_s)[0]
+        except BuildError as problem:
+            failed = self.found(Outcome.FAILED, problem.what, problem.help or None)
+            raise _FailedError(replace(failed, stderr=problem.lines, log=log.read_bytes())) from None
         except BotError as problem:
             raise _FailedError(_of_error(self.step, problem)) from None
         self.beside = _beside(self.bot)
-        return self.ok(f"{' '.join(self.bot.build or ())} took {time.monotonic() - began:.1f} s")
+        warned = warnings_in(log)
+        told = (
+            f"{' '.join(self.bot.build or ())} took {time.monotonic() - began:.1f} s{', with warnings' * bool(warned)}"
+        )
+        return replace(self.ok(told), stderr=warned, log=log.read_bytes())
 
     # -- processes
 

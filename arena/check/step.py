@@ -18,8 +18,8 @@ class Step:
     """One step. Texts may hold what a bot wrote: whoever prints them escapes them first.
 
     `sent` is the last line that the bot was sent and `got` its faulty line, as they crossed the pipe, None where there
-    is none. `stderr` are the last lines that it wrote to standard error. `help` is what to do. `rows` is a table, its
-    head first.
+    is none. `stderr` are the last lines that it wrote to standard error; of a build those that tell most. `help` is
+    what to do. `rows` is a table, its head first. `log` is all that a build printed.
     """
 
     number: int
@@ -31,12 +31,14 @@ class Step:
     stderr: tuple[bytes, ...] = ()
     help: str | None = None
     rows: tuple[tuple[str, ...], ...] = ()
+    log: bytes = b""
 
     def to_text(self) -> str:
         """Return the step as JSON in ASCII; bytes that aren't UTF-8 are half surrogates in it."""
         fields = asdict(self)
         fields |= {name: None if fields[name] is None else _text(fields[name]) for name in ("sent", "got")}
-        return json.dumps(fields | {"stderr": [_text(line) for line in self.stderr]}, separators=(",", ":"))
+        fields |= {"stderr": [_text(line) for line in self.stderr], "log": _text(self.log)}
+        return json.dumps(fields, separators=(",", ":"))
 
     @classmethod
     def from_text(cls, text: str) -> "Step":
@@ -46,6 +48,7 @@ class Step:
             fields |= {name: None if fields[name] is None else _bytes(fields[name]) for name in ("sent", "got")}
             fields["outcome"] = Outcome(fields["outcome"])
             fields["stderr"] = tuple(_bytes(line) for line in fields["stderr"])
+            fields["log"] = _bytes(fields.get("log", ""))  # older ladders have none
             fields["rows"] = tuple(tuple(row) for row in fields["rows"])
             return cls(**fields)
         except (AttributeError, KeyError, TypeError, RecursionError) as problem:

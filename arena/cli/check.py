@@ -5,6 +5,7 @@ As in arena/cli/run.py, packages are imported inside the functions.
 
 import json
 import sys
+import tempfile
 import textwrap
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena.cli import options
-from arena.cli.out import counted, fail, refuse, width, write
+from arena.cli.out import counted, fail, note, refuse, width, write
 
 if TYPE_CHECKING:
+    from arena.bots import Bot
     from arena.check import Exam, Step
 
 _COLOURS = {"ok": "green", "FAILED": "red", "told": "yellow"}
@@ -60,7 +62,7 @@ def check(
     try:
         with scratch_folder() as scratch, closing(make(choice, scratch)) as box:
             options.announce(choice, reasons, box, " (auto)" if sandbox in (None, "auto") else "")
-            exam = Exam(box, choice, scratch)
+            exam = Exam(box, choice, scratch, builds=_say_that_it_builds)
             if rules is not None:
                 exam = replace(exam, rules=(load(rules),))
             if start_ms is not None:
@@ -90,6 +92,7 @@ def _examined(bots: tuple[str, ...], exam: "Exam", quiet: bool) -> "list[list[St
             if not quiet:
                 write(("\n" if place else "") + click.style(shown(bots[place]), bold=True))
             for _, step in each:
+                step = _with_log_kept(step)
                 steps[place].append(step)
                 if not quiet:
                     write("\n".join(step_lines(step)))
@@ -98,6 +101,24 @@ def _examined(bots: tuple[str, ...], exam: "Exam", quiet: bool) -> "list[list[St
                 words = f"{counted(len(failed), 'step')} failed" if failed else f"{shown(bots[place])} can play"
                 write(click.style(words, fg="red" if failed else "green"))
     return steps
+
+
+def _say_that_it_builds(bot: "Bot") -> None:
+    from arena.check import BUILD_S
+
+    note(f"building {bot.name}, for at most {BUILD_S} s")
+
+
+def _with_log_kept(step: "Step") -> "Step":
+    """Write what a failed build printed into a file where not all of it is shown, and say where."""
+    if step.outcome != "failed" or step.log.count(b"\n") <= len(step.stderr):
+        return step
+    try:
+        with tempfile.NamedTemporaryFile(prefix="arena-build-", suffix=".log", delete=False) as file:
+            file.write(step.log)
+    except OSError:
+        return step
+    return replace(step, help="\n".join(filter(None, [step.help, f"The whole log: {file.name}"])))
 
 
 def step_lines(step: "Step") -> Iterator[str]:

@@ -116,8 +116,10 @@ def _table(given: "Mapping[str, Any]", named: Sequence[str], persons: int) -> It
                 return box.start(program(config.bots[bot]), config.terms.limits)
 
             yield Seated(config.bots, config.terms, folder, seed_key(asked.seed), start)
-        finally:
+        except BaseException:
             building.discard()
+            raise
+        building.discard(logs=True)
 
 
 def _config(asked: Asked, bots: "tuple[Bot, ...]", seats: int, terms: "Terms", choice: Any) -> "RunConfig":

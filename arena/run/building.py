@@ -1,8 +1,7 @@
 """Where the bots of a new run are built, before the run has a folder.
 
-In a sandbox that isolates, bots are built into a folder beside the run's own: `<run>.building`. It has `bots/`, what
-was built, and `logs/`, what the builds said. Both move into the run's folder when that is made. A failed build leaves
-its log.
+There is a folder beside the run's own for it: `<run>.building`. It has `logs/`, what the builds said, and in a sandbox
+that isolates `bots/`, what was built. Both move into the run's folder when that is made. A failed build leaves its log.
 
 The folder is locked while it is in use. One that nobody has locked and that still has `bots/` is that of an arena that
 was killed: the next run beside it removes it.
@@ -35,11 +34,12 @@ class Building:
 
         Raises BotError if a build fails, FolderError if something else, or another arena, has the builds' place.
         """
-        if not config.sandbox.isolates:
-            return replace(config, bots=tuple(build_all(config.bots, BUILD_S)))
         self._take()
         try:
-            bots = build_in_box(config.bots, box, programs_of(config.sandbox.name), self._bots, self._logs, BUILD_S)
+            if config.sandbox.isolates:
+                bots = build_in_box(config.bots, box, programs_of(config.sandbox.name), self._bots, self._logs, BUILD_S)
+            else:
+                bots = build_all(config.bots, self._logs, BUILD_S)
         except BaseException:
             self.discard()
             raise
@@ -52,7 +52,8 @@ class Building:
 
         def fill() -> None:
             if self._lock is not None:
-                self._bots.rename(inside)
+                if self._bots.is_dir():
+                    self._bots.rename(inside)
                 for log in self._logs.iterdir():
                     log.rename(folder.logs / log.name)
 
@@ -62,11 +63,13 @@ class Building:
         self._unlock()
         return config
 
-    def discard(self) -> None:
-        """Remove what was built for a run that doesn't begin; the logs stay for the author."""
+    def discard(self, logs: bool = False) -> None:
+        """Remove what was built; the logs stay for the author, unless they are to go, too."""
         if self._lock is None:
             return  # nothing was built: what is there is another's
         remove_tree(self._bots)
+        if logs:
+            remove_tree(self._logs)
         with suppress(OSError):
             self.path.rmdir()  # without logs
         self._unlock()

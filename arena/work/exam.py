@@ -97,7 +97,7 @@ class Examined:
     """Hold what an examination found.
 
     passed: no step failed. bot: what plays, once it was loaded and built. built: the archive of its files after the
-    build, None if there is no build. played: the qualifying match. log: the build's, its middle left out if it is long.
+    build, None if there is no build. played: the qualifying match.
     """
 
     steps: tuple[Step, ...]
@@ -105,7 +105,6 @@ class Examined:
     bot: PortableBot | None
     built: bytes | None
     played: PlayedMatch | None
-    log: bytes
     seconds: float
 
 
@@ -152,7 +151,7 @@ class _Version:
                 built = None if checked.build is None else archive
                 played = self.qualify(bot, archive, checked)
         steps = tuple(replace(self.without_paths(step), number=number) for number, step in enumerate(self.steps, 1))
-        return Examined(steps, self.passed, bot, built, played, self.log(), 0.0)
+        return Examined(steps, self.passed, bot, built, played, 0.0)
 
     @property
     def passed(self) -> bool:
@@ -272,16 +271,6 @@ class _Version:
 
     # -- what goes out
 
-    def log(self) -> bytes:
-        """Return what the build printed."""
-        kept = Capture(_LOG_BYTES)
-        logs = self.scratch / "exam" / "logs"
-        for path in sorted(logs.iterdir()) if logs.is_dir() else ():
-            with path.open("rb") as file:
-                while kept.read_from(file.fileno()):
-                    pass
-        return self._scrubbed(os.fsdecode(kept.render())).encode(errors="surrogateescape")
-
     def without_paths(self, step: Step) -> Step:
         """Return a step whose texts name no folder of this machine: the owner's files are named from the bot's on."""
         return replace(
@@ -289,14 +278,22 @@ class _Version:
             detail=self._scrubbed(step.detail),
             help=None if step.help is None else self._scrubbed(step.help),
             stderr=tuple(os.fsencode(self._scrubbed(os.fsdecode(line))) for line in step.stderr),
+            log=os.fsencode(self._scrubbed(os.fsdecode(_bounded(step.log)))),
         )
 
     def _scrubbed(self, text: str) -> str:
-        for below in ("bot", "exam/bots", "exam/logs", "cache"):
+        for below in ("bot", "exam/bots", "cache"):
             text = text.replace(f"{self.scratch / below}/", "")
         python = Programs().python
         text = text.replace(f"{python} ", "python3 ").replace(f"{os.path.dirname(python)}/", "")
         return text.replace(str(self.scratch), "")
+
+
+def _bounded(log: bytes) -> bytes:
+    """Return a build's log, its middle left out if it is long."""
+    kept = Capture(_LOG_BYTES)
+    kept.feed(log)
+    return kept.render()
 
 
 def _faults(record: Record) -> dict[int, list[Fault]]:

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from arena.cli import cli
 from arena.ladder import open_ladder
 from ladder.store.database import TABLES, find_bot, rest
-from tests.arena_ladder.term import Term, write
+from tests.arena_ladder.term import Term, hand_in, write
 
 
 def rated(term: Term, bot: str) -> list[int]:
@@ -24,6 +24,24 @@ def test_why_a_version_is_unfit_is_seen_at_any_time_with_its_last_words(term: Te
     steps = term.json("bot", "broken")["examination"]["steps"]
     assert [step["outcome"] for step in steps][-1] == "failed"
     assert steps[-1]["sent"].startswith('{"type":"hello"')
+
+
+def test_what_a_build_printed_is_kept_and_shown_without_its_escapes(own: Term, tmp_path: Path) -> None:
+    """The first error beside its step, the whole log by itself; a version without a build has none."""
+    (tmp_path / "made").mkdir()
+    prints = "seq 1 500; echo 'error: no \\33[31mtype'; seq 501 999; exit 4"
+    write(tmp_path / "made" / "build.sh", prints)
+    write(tmp_path / "made" / "bot.toml", 'run = "./bot"\nbuild = ["sh", "build.sh"]\n')
+    hand_in(own, tmp_path / "made", "eve", "made")
+    own.run()
+    told = own.arena("bot", "made").out
+    assert "|  error: no \\x1b[31mtype\n" in told
+    assert "all that its build printed: --build-log\n" in told
+    log = own.arena("bot", "made", "--build-log").out.splitlines()
+    assert log == [*map(str, range(1, 501)), "error: no \\x1b[31mtype", *map(str, range(501, 1000))]
+    assert own.json("bot", "made", "--build-log")["text"].startswith("1\n2\n")
+    none = own.arena("bot", "broken", "--build-log")
+    assert (none.out, none.err[:33]) == ("", "version 1 has no log of a build: ")
 
 
 def test_one_page_has_all_faults_of_a_bot_since_it_was_submitted(term: Term) -> None:

@@ -63,9 +63,9 @@ def _built(folder: Path, sandbox: Sandbox, language: str) -> Bot:
         path = folder / language
         new_bot(path, language)
     bots, _ = load([str(path)], programs)
+    into, logs = folder / f"{language}.bots", folder / f"{language}.logs"
     if sandbox.name == "process":
-        (bot,) = build_all(bots, BUILD_S)
+        (bot,) = build_all(bots, logs, BUILD_S)
     else:
-        into, logs = folder / f"{language}.bots", folder / f"{language}.logs"
         (bot,) = build_in_box(bots, sandbox, programs, into, logs, BUILD_S)
     return bot

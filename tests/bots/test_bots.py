@@ -17,7 +17,6 @@ from arena.bots import (
     MAX_FILES,
     Bot,
     BotError,
-    build,
     build_all,
     changed,
     check_commands,
@@ -591,10 +590,14 @@ def to_build(at: Path, script: str) -> Bot:
     return one(at)
 
 
+def build(bot: Bot, timeout_s: float = LIMIT_S) -> Bot:
+    return build_all([bot], bot.cwd.parent / "logs", timeout_s)[0]
+
+
 def test_a_build_makes_what_runs_and_the_digest_is_taken_after_it(tmp_path: Path) -> None:
     """Source: arena/bots/load.py; to load again later gives the same digest, so a resume needs no build."""
     before = to_build(tmp_path / "mybot", MAKES_GO)
-    after = build(before, LIMIT_S)
+    after = build(before)
     assert changed(before)
     assert not changed(after)
     assert after == replace(before, digest=after.digest)
@@ -607,7 +610,7 @@ def test_a_build_may_edit_the_files_that_it_was_given(tmp_path: Path) -> None:
     before = to_build(tmp_path / "mybot", "echo '# edited' >>bot.toml\necho 'echo more' >>bot.sh\n" + MAKES_GO)
     write(tmp_path / "mybot/go", "#!/bin/sh\n", executable=True)
     before = one(tmp_path / "mybot")
-    after = build(before, LIMIT_S)
+    after = build(before)
     assert changed(before)
     check_unchanged([after])
     assert after.digest == one(tmp_path / "mybot").digest
@@ -617,7 +620,7 @@ def test_a_folder_that_plays_twice_is_built_once(tmp_path: Path) -> None:
     """Source: arena/bots/load.py; the second build would change what the first digest stands for."""
     to_build(tmp_path / "mybot", MAKES_GO + "echo built >>log\n")
     loaded, _ = load([str(tmp_path / "mybot")] * 2)
-    ready = build_all(loaded, LIMIT_S)
+    ready = build_all(loaded, tmp_path / "logs", LIMIT_S)
     assert (tmp_path / "mybot/log").read_text() == "built\n"
     assert [bot.name for bot in ready] == ["mybot", "mybot-2"]
     check_unchanged(ready)
@@ -627,7 +630,7 @@ def test_a_bot_without_a_build_is_left_as_it_is(tmp_path: Path) -> None:
     """Not even its digest is taken anew: a change since load must be noticed later."""
     bot = one(write(tmp_path / "a.py"))
     write(tmp_path / "a.py", "x = 1\n")
-    assert build(bot, LIMIT_S) == bot
+    assert build(bot) == bot
 
 
 BAD_BUILDS: dict[str, tuple[str, list[str]]] = {
@@ -646,25 +649,26 @@ def test_a_failed_build_names_the_bot_and_shows_its_last_lines(tmp_path: Path, s
     """Source: arena/bots/load.py."""
     bot = to_build(tmp_path / "mybot", script)
     with pytest.raises(BotError) as caught:
-        build(bot, LIMIT_S)
+        build(bot)
     message = str(caught.value)
     assert [part for part in ['"mybot"', *told] if part not in message] == []
     assert all(line.isprintable() for line in message.split("\n"))
 
 
-def test_a_build_that_prints_much_shows_only_the_end(tmp_path: Path) -> None:
+def test_a_build_that_prints_much_shows_its_first_and_last_lines_cut_off(tmp_path: Path) -> None:
     """A megabyte would fill a pipe that nobody reads."""
     bot = to_build(tmp_path / "mybot", "head -c 1000000 /dev/zero | tr '\\0' x\necho\nseq 100\nexit 1\n")
     with pytest.raises(BotError) as caught:
-        build(bot, LIMIT_S)
-    assert str(caught.value).split("\n")[2:] == [f"  {number}" for number in range(89, 101)]
+        build(bot)
+    shown = ["x" * 200, *range(1, 10), "[...]", *range(97, 101)]
+    assert str(caught.value).split("\n")[3:] == [f"  {line}" for line in shown]
 
 
 def test_a_build_whose_program_is_missing_is_named(tmp_path: Path) -> None:
     """Only now: a resume of a built bot needs no compiler."""
     bot = one(folder(tmp_path / "mybot", 'build = "no-such-make"\n' + RUN))
     with pytest.raises(BotError, match='build starts "no-such-make", which isn\'t on PATH'):
-        build(bot, LIMIT_S)
+        build(bot)
 
 
 BACKGROUND = "exec 3>pipe\nsleep 600 &\necho begun >&3\n"  # the sleeper, too, has the pipe open for as long as it lives
@@ -700,7 +704,7 @@ def test_a_build_that_takes_too_long_is_stopped_with_its_children(tmp_path: Path
 
 def test_a_build_leaves_no_process_behind(tmp_path: Path, pipe: int) -> None:
     """One that writes later would change the folder after it was hashed; its open output doesn't hold the build up."""
-    build(to_build(tmp_path / "mybot", MAKES_GO + BACKGROUND), LIMIT_S)
+    build(to_build(tmp_path / "mybot", MAKES_GO + BACKGROUND))
     assert written_until_all_are_dead(pipe) == b"begun\n"
 
 

@@ -1,4 +1,4 @@
-"""Builds of compiled bots in a sandbox: what they make, what they can't do, and what their author is told.
+"""Builds of compiled bots: what they make, what they can't do in a sandbox, and what authors are told.
 
 Source: the docstring of arena/bots/build.py.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import Bot, BotError, build_in_box, load
+from arena.bots import Bot, BotError, BuildError, build_all, build_in_box, load
 from arena.sandbox import ISOLATING, Choice, Sandbox, make, programs_of, why_not
 from tests.place import Place
 
@@ -119,15 +119,77 @@ def test_a_folder_that_plays_twice_is_built_once_and_what_needs_no_build_stays(q
     assert len(list(quick.logs.iterdir())) == 1
 
 
-def test_a_failed_build_shows_its_last_lines_and_keeps_the_whole_log(yard: Yard) -> None:
+# The first error is in the middle: compilers warn before it, and say what follows from it after it.
+LONG = (
+    "seq 1 500; echo 'bot.c:1: error: no such type' >&2; echo '   here'; seq 501 100000; echo 'make: gave up'; exit 3"
+)
+SHOWN = ["[...]", "bot.c:1: error: no such type", "   here", *map(str, range(501, 509)), "[...]", "99998", "99999"]
+SHOWN += ["100000", "make: gave up"]
+PRINTED = [*map(str, range(1, 501)), *SHOWN[1:3], *map(str, range(501, 100_001)), "make: gave up"]
+
+
+def test_a_failed_build_shows_the_first_error_and_the_end_and_keeps_the_whole_log(yard: Yard) -> None:
     """The author gets both."""
-    told = yard.refusal("seq 1 500; echo 'bot.c:1: no such type' >&2; exit 3").splitlines()
+    told = yard.refusal(LONG).splitlines()
     assert told[0] == '"b": the build failed: it exited with code 3.'
     assert told[1] == f"The whole log: {yard.logs / 'build-b.log'}"
-    assert told[-1] == "  bot.c:1: no such type"
-    assert len(told) < 20
-    log = (yard.logs / "build-b.log").read_text().splitlines()
-    assert log == [*map(str, range(1, 501)), "bot.c:1: no such type"]
+    assert told[2:] == [f"  {line}" for line in SHOWN]
+    assert (yard.logs / "build-b.log").read_text().splitlines() == PRINTED
+
+
+def test_a_build_that_fails_as_the_user_is_told_of_in_the_same_way(tmp_path: Path) -> None:
+    """Besides, its author can try it by hand."""
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "build.sh").write_text(LONG)
+    (tmp_path / "b" / "bot.toml").write_text('run = "./bot"\nbuild = ["sh", "build.sh"]\n')
+    with pytest.raises(BuildError) as refused:
+        build_all(load([str(tmp_path / "b")])[0], tmp_path / "logs", LIMIT_S)
+    told = str(refused.value).splitlines()
+    assert told[0] == '"b": the build failed with exit code 3.'
+    assert told[1] == f"Try it by hand in {tmp_path / 'b'}: sh build.sh"
+    assert told[2] == f"The whole log: {tmp_path / 'logs' / 'build-b.log'}"
+    assert told[3:] == [f"  {line}" for line in SHOWN]
+    assert (tmp_path / "logs" / "build-b.log").read_text().splitlines() == PRINTED
+
+
+def test_a_build_that_prints_without_end_is_ended_as_the_user_too(tmp_path: Path) -> None:
+    """It would fill the disk."""
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "bot.toml").write_text('run = "./bot"\nbuild = "yes"\n')
+    with pytest.raises(BuildError, match="printed more than 16 MB"):
+        build_all(load([str(tmp_path / "b")])[0], tmp_path / "logs", LIMIT_S)
+
+
+FIRST_ERRORS: dict[str, tuple[str, ...]] = {
+    "rustc": ("warning: unused variable: `a`", "error[E0425]: cannot find value `b` in this scope"),
+    "javac": ("Note: none", "MyBot.java:5: error: class, interface, enum, or record expected"),
+    "gcc": ("gcc -O2 -Wno-error -o error.o error.c", "bot.c: In function 'main':", "bot.c:2:1: error: unknown type"),
+    "gcc, no header": ("bot.c:9: warning: unused", "bot.c:1:10: fatal error: none.h: No such file or directory"),
+    "ld": ("cc -o bot bot.o", "bot.o: undefined reference to `missing'"),
+    "go": ("# bot", "./bot.go:3:5: undefined: missing"),
+    "sh": ("echo begin", "sh: 1: rustc: not found"),
+}
+
+
+@pytest.mark.parametrize("printed", FIRST_ERRORS.values(), ids=FIRST_ERRORS.keys())
+def test_the_first_error_of_a_compiler_is_the_first_line_that_is_shown(
+    tmp_path: Path, printed: tuple[str, ...]
+) -> None:
+    """Whatever it printed before: the last of these lines is the error."""
+    (tmp_path / "said").write_text("\n".join([*printed, *["more"] * 40]))
+    (tmp_path / "bot.toml").write_text('run = "./bot"\nbuild = ["sh", "-c", "cat said; exit 1"]\n')
+    with pytest.raises(BuildError) as refused:
+        build_all(load([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
+    assert refused.value.lines[:2] == (b"[...]", printed[-1].encode())
+
+
+def test_a_long_log_is_searched_up_to_a_bound(tmp_path: Path) -> None:
+    """Its beginning and its end are shown, also where no error is found."""
+    (tmp_path / "bot.toml").write_text('run = "./bot"\nbuild = ["sh", "-c", "seq 1 300000; exit 1"]\n')
+    with pytest.raises(BuildError) as refused:
+        build_all(load([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
+    shown = [b"%d" % number for number in (*range(1, 11), *range(299_997, 300_001))]
+    assert list(refused.value.lines) == [*shown[:10], b"[...]", *shown[10:]]
 
 
 def test_a_build_that_makes_no_program_is_named(quick: Yard) -> None:

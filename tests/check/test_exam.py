@@ -4,6 +4,8 @@ import json
 import random
 import threading
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -288,13 +290,24 @@ def test_a_step_comes_back_from_its_text() -> None:
     """Whatever bytes a bot wrote, and half surrogates of a file's name; other texts are refused."""
     for got in (None, b"", bytes(range(256)), "é\u2028".encode()):
         step = Step(
-            3, "hello", Outcome.TOLD, "a\udcff\0", got, got, (b"\xff\xfe", b""), "do\nthis", (("a", "b"), ("c",))
+            3,
+            "hello",
+            Outcome.TOLD,
+            "a\udcff\0",
+            got,
+            got,
+            (b"\xff\xfe", b""),
+            "do\nthis",
+            (("a", "b"), ("c",)),
+            b"\xff\n",
         )
         text = step.to_text()
         assert text.isascii()
         assert "\n" not in text
         assert Step.from_text(text) == step
         assert Step.from_text(text + "\n") == step
+        older = {name: value for name, value in json.loads(text).items() if name != "log"}
+        assert Step.from_text(json.dumps(older)) == replace(step, log=b"")
     for wrong in ("", "[]", "{}", '{"number":1}', text.replace("told", "odd"), "[" * 100_000):
         with pytest.raises(ValueError, match=r"no step|Expecting|is not a valid"):
             Step.from_text(wrong)
@@ -327,6 +340,23 @@ def test_a_bot_that_is_slow_to_answer_is_asked_less_where_the_examiner_says_so(t
     assert games > 2
     assert "never asked" not in everything
     assert asked(0.1)[0] == 2
+
+
+@pytest.mark.parametrize("said", ["bot.c:1: warning: unused", "cc -Wall -Wno-warning"])
+def test_warnings_of_a_build_that_succeeds_are_shown(tmp_path: Path, said: str) -> None:
+    """A build that warns of nothing shows nothing."""
+    (tmp_path / "bot").mkdir()
+    (tmp_path / "bot" / "bot.toml").write_text(f'run = "python3 bot.py"\nbuild = ["echo", "{said}"]\n')
+    warned = " warning: " in said
+    building = []
+    exam = Exam(InsideSandbox({}), Choice("process"), tmp_path / "scratch", builds=building.append)
+    with closing(examine(str(tmp_path / "bot"), exam)) as steps:
+        assert next(steps).name == "file"
+        step = next(steps)
+    assert (step.name, step.outcome, step.log) == ("build", Outcome.OK, said.encode() + b"\n")
+    assert step.stderr == ((said.encode(),) if warned else ())
+    assert step.detail.endswith("with warnings") == warned
+    assert [bot.name for bot in building] == ["bot"]
 
 
 def test_what_a_build_made_beside_the_bot_is_not_what_the_bot_wrote(tmp_path: Path) -> None:

@@ -103,12 +103,15 @@ def test_a_bot_that_fails_its_greeting_stops_the_run_with_its_stderr(
 
 
 def test_a_build_that_fails_shows_its_last_lines(place: Place) -> None:
-    """The command, the exit code and the end of what it printed."""
+    """The command, the exit code, where the whole log is, and the end of it."""
     place.bot("folder/bot.toml", 'run = "./bot"\nbuild = ["sh", "-c", "echo no compiler; exit 4"]\n')
     ran = place.run("run", *place.bots(1), "folder")
     assert ran.code == 2
     assert ran.told[0] == 'arena: "folder": the build failed with exit code 4.'
     assert ran.told[-1] == "  no compiler"
+    log = Path(ran.told[2].removeprefix("The whole log: "))
+    assert log.read_text() == "no compiler\n"
+    assert not (place.folder / "out").exists()
 
 
 def test_nothing_is_built_for_a_run_that_cannot_be(place: Place) -> None:

@@ -165,10 +165,19 @@ def test_wrong_input_is_refused(place: Place) -> None:
 
 
 def test_a_compiled_bots_build_is_a_step_with_its_log(place: Place) -> None:
-    """The last lines of what the build printed."""
+    """What the build printed; a long log is kept whole, and what is shown of it has the first error."""
     place.bot("bot/bot.toml", 'run = "./bot"\nbuild = ["sh", "-c", "echo no compiler; exit 4"]\n')
     ran = checked(place, "bot")
     assert ran.code == 1
+    assert ran.err.splitlines()[-1].startswith("building bot, for at most ")
     assert " 2  FAILED  build" in ran.out
     assert "exit code 4" in ran.out
-    assert "no compiler" in ran.out
+    assert "|  no compiler" in ran.out
+    assert "The whole log" not in ran.out, "all of it is shown"
+    prints = "seq 1 500; echo error: no type; seq 501 999; exit 4"
+    place.bot("bot/bot.toml", f'run = "./bot"\nbuild = ["sh", "-c", "{prints}"]\n')
+    ran = checked(place, "bot", "--json")
+    step = ran.json["bots"][0]["steps"][-1]
+    assert step["stderr"][:3] == ["[...]", "error: no type", "501"]
+    log = Path(step["help"].splitlines()[-1].removeprefix("The whole log: "))
+    assert log.read_text().splitlines() == [*map(str, range(1, 501)), "error: no type", *map(str, range(501, 1000))]

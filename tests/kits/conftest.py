@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from arena.bots import build, load
+from arena.bots import build_all, load
 from tests.kits.table import Kit
 
 LIMIT_S = 60
@@ -60,7 +60,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Kit, Path], Made
             shutil.copytree(folder, copy)
             shutil.copy(kit.file, copy)
             (bot,), _ = load([str(copy)])
-            bot = build(bot, BUILD_S)
+            (bot,) = build_all([bot], copy.parent / "logs", BUILD_S)
             known[folder] = Made(bot.argv, bot.cwd)
         return known[folder]
 

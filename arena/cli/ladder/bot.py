@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from arena.cli.ladder.log import write_log
 from arena.cli.ladder.matches import matches_table
 from arena.cli.ladder.opened import AS_JSON, FOLDER, complete_bots, opened, print_json
 from arena.cli.ladder.words import day, interval, megabytes, ranks, signed, took, when
-from arena.cli.out import Column, counted, refuse, show, table
+from arena.cli.out import Column, counted, note, refuse, show, table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 @click.argument("name", metavar="BOT", shell_complete=complete_bots)
 @click.option("--version", "number", type=click.IntRange(1), metavar="N", help="The version to look at.  [the newest]")
 @click.option("--last", type=click.IntRange(0, 1000), metavar="N", default=10, help="How many matches.  [10]")
+@click.option("--build-log", is_flag=True, help="Print what the version's build printed, and nothing else.")
 @AS_JSON
-def bot(folder: Path, name: str, number: int | None, last: int, as_json: bool) -> None:
+def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool, as_json: bool) -> None:
     """Print all about a bot: its versions, why one doesn't play, where it stands, its faults, times and matches."""
     with opened(folder) as ladder:
         from arena.check import Step
@@ -45,10 +47,23 @@ def bot(folder: Path, name: str, number: int | None, last: int, as_json: bool) -
             ]
         limit_ms = ladder.play.terms.timing.limit_ms
     steps = [Step.from_text(step) for step in found.steps]
-    if as_json:
+    if build_log:
+        _write_build_log(found, steps, as_json)
+    elif as_json:
         print_json(_json(found, steps, seen, limit_ms))
     else:
         show(*_parts(found, steps, seen, limit_ms))
+
+
+def _write_build_log(found: "BotPage", steps: "list[Step]", as_json: bool) -> None:
+    """Print what the build of the version that is looked at printed."""
+    log = b"".join(step.log for step in steps)
+    if as_json:
+        print_json({"version": found.shown, "text": log.decode(errors="backslashreplace")})
+    elif log:
+        write_log(log)
+    else:
+        note(f"version {found.shown} has no log of a build: it needs none, printed nothing, or waits for it")
 
 
 def _parts(found: "BotPage", steps: "list[Step]", seen: "list[Example]", limit_ms: int) -> "Iterator[RenderableType]":
@@ -81,6 +96,8 @@ def _parts(found: "BotPage", steps: "list[Step]", seen: "list[Example]", limit_m
         yield f"  it is {shown_version.state}" + (f": {shown(shown_version.reason)}" if shown_version.reason else "")
     for step in steps:
         yield Text.from_ansi("\n".join(step_lines(step)))
+    if any(step.log.count(b"\n") > len(step.stderr) for step in steps):
+        yield "all that its build printed: --build-log"
     yield from _faults(found, seen)
     if found.last:
         yield ""

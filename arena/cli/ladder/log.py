@@ -48,8 +48,13 @@ def log(folder: Path, match: int, bot: str, as_json: bool) -> None:
         return
     if not found:
         note(f"nothing of it is kept: {shown(bot)} wrote nothing, or its time was over (ladder.toml, retention)")
-    from protocol import show as printable
-
     for label, number, data in found:
         write(f"--- {shown(label)}, process {number}")
-        write("\n".join(printable(part, LINE) for part in data.rstrip(b"\n").split(b"\n")))
+        write_log(data)
+
+
+def write_log(data: bytes) -> None:
+    """Print what a program wrote, what could act on a terminal as escapes."""
+    from protocol import show as printable
+
+    write("\n".join(printable(part, LINE) for part in data.rstrip(b"\n").split(b"\n")))
