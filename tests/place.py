@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -12,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from click.testing import CliRunner
 from arena.check import KEY
 from arena.cli import cli
 from arena.coup import derived
+from tests.command import Command
 
 ROOT = Path(__file__).parents[1]
 LIMIT_S = 60  # of every command that a test starts
@@ -105,11 +104,6 @@ def in_process(arguments: Sequence[object]) -> list[str]:
     return words
 
 
-def limit_files(most: int) -> None:
-    """Let this process and its children write no file beyond so many bytes."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-
-
 # Ctrl-C may come while a file is being opened, which then nobody closes but the collector.
 HALF_OPEN = re.compile(
     r"^Exception ignored in: <_io\..*\n(?:Traceback .*\n(?:  .*\n)+)?ResourceWarning: unclosed .*\n", re.M
@@ -142,16 +136,14 @@ class Place:
 
         -P: as the installed command does, it searches no folder but its own.
         """
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-W", "error", "-m", "arena.cli", *in_process(arguments)],
+        process = Command(
+            in_process(arguments),
+            self.environment(environment),
+            file_bytes,
             cwd=self.folder,
-            env=self.environment(environment),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-            preexec_fn=None if file_bytes is None else partial(limit_files, file_bytes),
         )
         self.started.append(process)
         return process
@@ -217,7 +209,7 @@ class Place:
         for path in Path("/proc").glob("[0-9]*"):
             try:
                 if mark in (path / "environ").read_bytes():
-                    found.append(f"{path.name} {(path / 'cmdline').read_bytes()!r}")
+                    found.append(f"{path.name} {(path / 'cmdline').read_bytes().rstrip(bytes(1))!r}")
             except OSError:  # it has just ended, or is another user's
                 continue
         return found

@@ -1,0 +1,178 @@
+"""The command `arena`, forked from a process that has loaded its modules: to load them takes half the CPU of a run.
+
+`Command` is a Popen that lets a helper, one for each process of pytest, make its process. The helper is an interpreter
+like that of a command, and loads what commands load. It forks twice, so that the command is an orphan and becomes a
+child of pytest. The command has a session, folder, environment, stdio and limit of its own, /proc shows its words and
+its environment, and it ends as an interpreter ends.
+
+What it can't have is anything else of pytest's process that has changed since the helper began (its capabilities, say),
+or variables that Python reads at its start. A test about those, or about the start itself, wants a `fresh` interpreter.
+"""
+
+import ctypes
+import importlib
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+# What commands load when they are used; those of a ladder load more.
+LOADS = (
+    "arena.run",
+    "arena.check",
+    "arena.play",
+    "arena.tell",
+    "arena.stats",
+    "arena.cli.report",
+    "arena.cli.stats_tables",
+)
+LOADS += ("rich.console", "rich.table", "ladder.rating.strengths", "numpy.ma")
+LADDER_LOADS = ("arena.ladder", "alembic.config", "ladder.cluster", "scipy.special")
+ROOT = Path(__file__).parents[1]
+SHOWN_BYTES = 10_000  # what /proc shows of a command's words and of its environment; it cuts off what is longer
+START = [sys.executable, "-P", "-W", "error", "-m"]
+READ_AT_START = ("PYTHON", "LC_", "LANG")
+SET_CHILD_SUBREAPER, GET_CHILD_SUBREAPER = 36, 37  # linux/prctl.h
+
+
+def limit_files(most: int) -> None:
+    """Let this process and its children write no file beyond so many bytes."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+
+class Command(subprocess.Popen[Any]):
+    """A process of the command `arena`: `fresh` is a new interpreter, as elsewhere than on Linux all are."""
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        env: Mapping[str, str] = os.environ,
+        file_bytes: int | None = None,
+        fresh: bool = False,
+        **given: Any,
+    ) -> None:
+        changed = {name for name in env.keys() | os.environ.keys() if env.get(name) != os.environ.get(name)}
+        fresh = fresh or any(name.startswith(READ_AT_START) for name in changed - {"PYTHONPATH"})
+        self._task = (
+            None if fresh or sys.platform != "linux" else {"words": [*words], "env": {**env}, "file_bytes": file_bytes}
+        )
+        super().__init__(
+            [*START, "arena.cli", *words],
+            env=env,
+            start_new_session=True,
+            preexec_fn=None if file_bytes is None else partial(limit_files, file_bytes),
+            **{"text": True, **given},
+        )
+
+    def _execute_child(self, *given: Any) -> None:
+        if self._task is None:
+            super()._execute_child(*given)
+            return
+        pipes = given[10:16]  # the command's end of stdin, ours; then ours of stdout, and so on
+        ends = [number if end == -1 else end for number, end in enumerate((pipes[0], pipes[3], pipes[5]))]
+        self.pid = helper().start({**self._task, "cwd": str(given[5])}, ends)
+        self._child_created = True
+        self._close_pipe_fds(*pipes)
+
+
+class Helper:
+    """The process that has loaded the modules, as pytest sees it. It ends with pytest."""
+
+    def __init__(self) -> None:
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [*START, "tests.command", str(theirs.fileno()), " " * SHOWN_BYTES],
+                # OpenBLAS starts a thread for each core, and a process that has threads should not fork.
+                env={**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1", "ROOM": " " * SHOWN_BYTES},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,  # Ctrl-C is for pytest
+            )
+        self._socket.settimeout(60)
+        self._process.returncode = 0  # nobody waits for it
+
+    def start(self, task: dict[str, Any], stdio: list[int]) -> int:
+        """Start a command, and return the process id of what is now a child of this process."""
+        with orphans_taken_in():
+            socket.send_fds(self._socket, [json.dumps(task).encode()], stdio)
+            # The command tells its own when it is prepared, the helper 0 when the parent of the command has ended.
+            return max(int(self._socket.recv(100)) for _ in range(2))
+
+
+@cache
+def helper() -> Helper:
+    """Return this process' helper, started by the first command."""
+    return Helper()
+
+
+@contextmanager
+def orphans_taken_in() -> Iterator[None]:
+    """Be the parent of orphans meanwhile."""
+    prctl, before = ctypes.CDLL(None).prctl, ctypes.c_int()
+    prctl(GET_CHILD_SUBREAPER, ctypes.byref(before), 0, 0, 0)
+    prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    yield
+    prctl(SET_CHILD_SUBREAPER, before.value, 0, 0, 0)
+
+
+def serve(asked: socket.socket) -> None:
+    """Fork a command for each task, as long as pytest lives; return in the command alone, when all is prepared."""
+    while True:
+        data, stdio, _, _ = socket.recv_fds(asked, 100 * SHOWN_BYTES, 3)
+        if not data:
+            sys.exit()
+        task = json.loads(data)
+        for module in (*LOADS, *(LADDER_LOADS if task["words"][:1] == ["ladder"] else ())):
+            importlib.import_module(module)
+        if os.fork() == 0:
+            break
+        os.wait()
+        asked.send(b"0")
+        for end in stdio:
+            os.close(end)
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    for number, end in enumerate(stdio):
+        os.dup2(end, number)
+        os.close(end)
+    os.chdir(task["cwd"])
+    os.environ.clear()
+    os.environ.update(task["env"])
+    if task["file_bytes"] is not None:
+        limit_files(task["file_bytes"])
+    sys.argv = ["arena", *task["words"]]
+    show([*START, "arena.cli", *task["words"]], [f"{name}={value}" for name, value in task["env"].items()])
+    if sys.stdout.isatty():
+        sys.stdout.reconfigure(line_buffering=True)
+    asked.send(str(os.getpid()).encode())
+
+
+def show(*shown: list[str]) -> None:
+    """Write a process' words and environment to where the kernel has them from."""
+    with open("/proc/self/stat") as file:
+        places = file.read().rpartition(")")[2].split()[45:49]  # proc(5): 48 arg_start to 51 env_end
+    for texts, start, end in zip(shown, places[::2], places[1::2], strict=True):
+        room = int(end) - int(start)
+        data = b"".join(os.fsencode(text) + b"\0" for text in texts)
+        ctypes.memmove(int(start), data[:room].ljust(room, b"\0"), room)
+
+
+if __name__ == "__main__":
+    import arena.cli
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # as while modules are loaded
+    with socket.socket(fileno=int(sys.argv[1])) as asked:
+        serve(asked)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    arena.cli.main()

@@ -1,0 +1,66 @@
+"""A forked command is what a fresh interpreter's is. Source: the docstring of tests/command.py."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command import Command
+from tests.place import LIMIT_S, Place
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")
+ASKS = ["play", "a.py", "--sandbox", "process"]  # its first question is what it prints without the end of a line
+
+
+def facts(command: Command) -> dict[str, Any]:
+    """Return what the kernel knows of a command that waits for an answer."""
+    of = Path(f"/proc/{command.pid}")
+    status = dict(line.split(":\t", 1) for line in (of / "status").read_text().splitlines())
+    return {
+        "session": os.getsid(command.pid) == os.getpgid(command.pid) == command.pid,
+        "folder": os.readlink(of / "cwd"),
+        "words": (of / "cmdline").read_bytes().rstrip(b"\0").split(b"\0"),
+        "environment": sorted((of / "environ").read_bytes().rstrip(b"\0").split(b"\0")),
+        "limits": (of / "limits").read_text(),
+        "stdio": [os.readlink(of / f"fd/{number}").partition(":")[0] for number in range(3)],
+        "descriptors": len(list((of / "fd").iterdir())),
+        **{name: status[name] for name in ("PPid", "Threads", "SigBlk", "SigIgn", "SigCgt", "Umask")},
+    }
+
+
+def asking(place: Place, fresh: bool) -> Command:
+    """Start a command that waits for an answer."""
+    command = Command(
+        ASKS, place.environment({"NEW": "ü"}), 12345678, fresh, cwd=place.folder,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    place.started.append(command)
+    assert command.stdout is not None
+    assert command.stdout.read(1)
+    return command
+
+
+def test_the_kernel_knows_the_same_of_a_forked_command_and_of_a_fresh_one(place: Place) -> None:
+    place.bots(1)
+    found = [facts(asking(place, fresh)) for fresh in (True, False)]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_both_alike(place: Place, number: int) -> None:
+    place.bots(1)
+    ends = []
+    for fresh in (True, False):
+        command = asking(place, fresh)
+        command.send_signal(number)
+        ends.append(("You leave" in command.communicate(timeout=LIMIT_S)[0], command.returncode))
+    assert ends[0] == ends[1]
+
+
+def test_variables_that_python_reads_at_its_start_count(place: Place) -> None:
+    assert place.run("--version", PYTHONVERBOSE="1").err.startswith("import ")
+    assert place.run("--version").err == ""
