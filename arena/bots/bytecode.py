@@ -1,9 +1,9 @@
 """A bot's modules in Python, compiled once: its folder can't be written to, so each start would compile them anew.
 
-That would be a third of a start with the kit; to compile it takes as long as it spares in some six starts. So a worker
-compiles a bot before it first plays it, in a box of the same sandbox, by the Python that runs it. All its boxes show
-the bytecode beside the sources, where Python looks for it: if the first didn't, a bot could tell that it is the first.
-The bytecode isn't checked by time, since each copy of a file has another.
+That would be a third of a start with the kit; to compile it takes as long as it spares in some six starts. So a process
+compiles a bot before it first starts it, in a box of the same sandbox, by the Python that runs it. All the bot's boxes
+show the bytecode beside the sources, where Python looks for it, in examinations as in matches: else a bot could tell
+the first of them, or an examination. The bytecode isn't checked by time, since each copy of a file has another.
 
 What comes out of that box is the bot's own word, as a build is. It is shown to this bot alone, and nothing of ours
 reads it. Whatever goes wrong costs the bot its bytecode and nothing else: a syntax error is told when it is imported.
@@ -63,8 +63,12 @@ class Bytecode:
         self._made: dict[tuple[str, str, Choice], Files] = {}  # the latest in use is the last
         self._bytes = 0
 
+    def program(self, bot: Bot, choice: Choice, sandbox: Sandbox) -> Program:
+        """Return how to start a bot in a box of `sandbox`, which was made of `choice`."""
+        return Program(bot.argv, bot.cwd, files=bot.path, bytecode=self.of(bot, choice, sandbox))
+
     def of(self, bot: Bot, choice: Choice, sandbox: Sandbox) -> Files:
-        """Return the bytecode of a bot for boxes of `sandbox`, which was made of `choice`."""
+        """Return the bytecode of a bot for those boxes."""
         if not choice.isolates or bot.path.is_file() or not _is_python(bot):
             return ()
         key = (bot.digest, bot.argv[0], choice)

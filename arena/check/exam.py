@@ -16,13 +16,13 @@ from itertools import chain
 from pathlib import Path
 
 from arena.advice import Evidence, advice
-from arena.bots import Bot, BotError, BuildError, build_all, build_in_box, changed, load, log_of, warnings_in
+from arena.bots import Bot, BotError, BuildError, Bytecode, build_all, build_in_box, changed, load, log_of, warnings_in
 from arena.check.scripted import Patience, Table, kinds
 from arena.check.step import Outcome, Step
 from arena.check.talk import BrokenError, Talk
 from arena.coup import PRESETS, Ruleset
 from arena.referee import MatchSpec, Terms
-from arena.sandbox import Choice, Program, ProgramError, Sandbox, programs_of
+from arena.sandbox import Choice, ProgramError, Sandbox, programs_of
 from protocol import Malformed, decode, encode
 
 BUILD_S = 600  # how long a build may take
@@ -45,7 +45,7 @@ class Exam:
     returns seconds; if it raises, the examination ends. Boxes are started and closed under the `lock`. `silence_fails`:
     a match would wait no longer for a request's answer than the quick look does. `build_s`: how long a build may take.
     `leave_s`: how long a process may run on after its input ended. `enough_s`: of one process's answers, after which no
-    further game begins. `builds` is called before a bot is built.
+    further game begins. `builds` is called before a bot is built. `bytecode` is what was compiled of the bots.
     """
 
     sandbox: Sandbox
@@ -63,6 +63,7 @@ class Exam:
     clock: Callable[[], float] = time.monotonic
     lock: AbstractContextManager[object] = field(default_factory=nullcontext)
     builds: Callable[[Bot], None] = lambda bot: None
+    bytecode: Bytecode = field(default_factory=Bytecode)
 
 
 def examine(argument: str, exam: Exam) -> Generator[Step, None, None]:
@@ -188,7 +189,7 @@ class Examination:
         exam, bot = self.exam, self.bot
         try:
             with exam.lock:
-                box = exam.sandbox.start(Program(bot.argv, bot.cwd, files=bot.path), exam.terms.limits)
+                box = exam.sandbox.start(exam.bytecode.program(bot, exam.choice, exam.sandbox), exam.terms.limits)
         except ProgramError as problem:
             raise _FailedError(Step(0, self.step, Outcome.FAILED, str(problem))) from None
         try:

@@ -83,7 +83,8 @@ def seated(given: "Mapping[str, Any]", bots: Sequence[str], persons: int) -> Ite
 
 @contextmanager
 def _table(given: "Mapping[str, Any]", named: Sequence[str], persons: int) -> Iterator[Seated]:
-    from arena.run import Building, clean_up, load, program, seed_key
+    from arena.bots import Bytecode
+    from arena.run import Building, clean_up, load, seed_key
     from arena.sandbox import make, scratch_folder
     from ladder.store import FolderError
 
@@ -112,8 +113,10 @@ def _table(given: "Mapping[str, Any]", named: Sequence[str], persons: int) -> It
         try:
             config = fit(asked, config, box, scratch)
 
+            bytecode = Bytecode()
+
             def start(bot: int) -> "Box":
-                return box.start(program(config.bots[bot]), config.terms.limits)
+                return box.start(bytecode.program(config.bots[bot], choice, box), config.terms.limits)
 
             yield Seated(config.bots, config.terms, folder, seed_key(asked.seed), start)
         except BaseException:

@@ -4,7 +4,7 @@ Must not know click, and prints nothing.
 """
 
 from arena.run.building import Building
-from arena.run.config import RunConfig, keyed_shuffle, program, seed_key
+from arena.run.config import RunConfig, keyed_shuffle, seed_key
 from arena.run.example import Example, example
 from arena.run.executor import open_executor
 from arena.run.job import Job, Played
@@ -50,7 +50,6 @@ __all__ = [
     "open_executor",
     "play",
     "play_parcel",
-    "program",
     "record_at",
     "record_results",
     "records_at",

@@ -17,7 +17,7 @@ from arena import __version__
 from arena.bots import Bot
 from arena.coup import derived
 from arena.referee import MatchSpec, Terms
-from arena.sandbox import Choice, Program
+from arena.sandbox import Choice
 from ladder.schedule import Plan, Shuffle, plan, seatings
 from ladder.store import FolderError
 
@@ -138,8 +138,3 @@ def keyed_shuffle(key: bytes, purpose: str) -> Shuffle:
         return tuple(sorted(items, key=lambda item: hmac.digest(key, f"{purpose}|{label}|{item}".encode(), "sha256")))
 
     return shuffle
-
-
-def program(bot: Bot, bytecode: tuple[tuple[str, bytes], ...] = ()) -> Program:
-    """Return how to start a bot."""
-    return Program(bot.argv, bot.cwd, files=bot.path, bytecode=bytecode)

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from arena.bots import BotCache, Bytecode, NotHereError
 from arena.referee import FAULTS, ArenaError, Record, play_match, write
-from arena.run.config import program
 from arena.run.job import Job, Played
 from arena.run.results import game_results
 from arena.sandbox import (
@@ -61,7 +60,7 @@ class Worker:
         try:
             bots = [bot.at(self.cache.place(bot), programs_of(job.choice.name)) for bot in job.bots]
             with _folder(self._scratch, job.spec.match) as folder, _sandbox(job.choice, folder) as sandbox:
-                programs = [program(bot, self._bytecode.of(bot, job.choice, sandbox)) for bot in bots]
+                programs = [self._bytecode.program(bot, job.choice, sandbox) for bot in bots]
                 return _played(job, programs, sandbox)
         except (ArenaError, NotHereError, SandboxError, OSError) as problem:
             if full(problem, self._scratch):

@@ -22,7 +22,7 @@ from typing import Any
 import arena.bots
 from arena.bots import Bot, load
 from arena.referee import MatchResult, MatchSpec, Terms, Timing, hello, play_match
-from arena.run import program, seed_key
+from arena.run import seed_key
 from arena.sandbox import Box, Choice, Limits, Program, Sandbox, make, programs_of
 from ladder.schedule import seatings
 from tests.bench import engine
@@ -71,9 +71,9 @@ def with_bytecode(bots: Sequence[Bot], choice: Choice, sandbox: Sandbox) -> list
     """Return how a worker starts bots: it compiles those in Python once."""
     kind = getattr(arena.bots, "Bytecode", None)
     if kind is None:  # an older tree, whose bots are compiled at each start
-        return [program(bot) for bot in bots]
-    bytecode = kind()
-    return [program(bot, bytecode.of(bot, choice, sandbox)) for bot in bots]
+        return [Program(bot.argv, bot.cwd, files=bot.path) for bot in bots]
+    made = kind()
+    return [Program(bot.argv, bot.cwd, files=bot.path, bytecode=made.of(bot, choice, sandbox)) for bot in bots]
 
 
 def await_line(box: Box) -> None:

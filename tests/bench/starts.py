@@ -8,7 +8,6 @@ from pathlib import Path
 
 from arena.bots import LANGUAGES, Bot, BotError, Bytecode, build_all, build_in_box, load, new_bot
 from arena.referee import hello
-from arena.run import program
 from arena.sandbox import Choice, Sandbox, SandboxError, make, programs_of
 from tests.bench.figures import SEATS, cpu_s, spec, start_match
 
@@ -45,7 +44,7 @@ def _start(name: str, language: str, matches: int) -> Start:
         scratch.mkdir()
         with closing(make(Choice(name), scratch)) as sandbox:
             bot = _built(Path(folder), sandbox, language)
-            started = program(bot, Bytecode().of(bot, Choice(name), sandbox))  # as a worker does
+            started = Bytecode().program(bot, Choice(name), sandbox)  # as a worker does
         for number in range(-1, matches):
             if number == 0:  # what is done once is done
                 cpu, wall = sum(cpu_s()), time.perf_counter()

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from arena.bots import Bot, Bytecode, bytecode_of, load
-from arena.run import program
-from arena.sandbox import ISOLATING, Choice, Limits, Sandbox, make, programs_of, readable, why_not
+from arena.sandbox import ISOLATING, Choice, Limits, Program, Sandbox, make, programs_of, readable, why_not
+from tests.place import QUICK_BOT, Place
 
 Needs = Callable[[str, str | None], None]
 Files = tuple[tuple[str, bytes], ...]
@@ -47,7 +47,7 @@ class Yard:
 
     def says(self, bot: Bot, bytecode: Files) -> str:
         """Return what a bot says at once."""
-        box = self.sandbox.start(program(bot, bytecode), Limits())
+        box = self.sandbox.start(Program(bot.argv, bot.cwd, files=bot.path, bytecode=bytecode), Limits())
         try:
             assert readable(box.stdout, LIMIT_S)
             return os.read(box.stdout, 4_096).decode()
@@ -97,6 +97,26 @@ def test_nothing_of_a_bot_is_run_to_compile_it(quick: Yard) -> None:
     hostile = dict.fromkeys(("marshal", "os", "importlib", "sitecustomize"), "raise SystemExit('it was run')\n")
     made = quick.compiled(quick.bot("b", other="VALUE = 1\n", **hostile))
     assert len(made) == len(hostile) + 2
+
+
+SEES = "import os, sys, other\nprint(other.__cached__, os.listdir('__pycache__'), file=sys.stderr, flush=True)\n"
+
+
+def test_an_examination_and_a_table_show_the_bytecode_that_a_match_does(place: Place, bubblewrap: None) -> None:
+    """Else a bot could tell them apart. It plays and tells what it sees."""
+    place.bot("b/bot.toml", 'run = "python3 bot.py"\n')
+    place.bot("b/other.py", "VALUE = 1\n")
+    place.bot("b/bot.py", SEES + QUICK_BOT)
+    flags = ("--sandbox", "bubblewrap", "--seats", 2)
+    match = place.run("run", "b", "c=b", "--games", 2, "--match-games", 2, "--jobs", 1, "--out", "run", *flags)
+    table = place.run("watch", "b", "c=b", "--out", "watch", *flags)
+    assert (match.code, table.code) == (0, 0), (match.err, table.err)
+    seen = {line for path in place.folder.glob("*/logs/*b-1.txt") for line in path.read_text().splitlines()}
+    assert len(list(place.folder.glob("*/logs/*b-1.txt"))) == 2
+    (line,) = (line for line in seen if "pycache" in line)
+    place.bot("b/bot.py", SEES + "sys.exit('for the examiner')\n")
+    step = place.run("check", "b", "--rules", "coup", "--sandbox", "bubblewrap", "--json").json["bots"][0]["steps"][-1]
+    assert step["stderr"] == [line, "for the examiner"]
 
 
 def test_only_folders_that_python_runs_in_a_box_are_compiled(quick: Yard) -> None:
