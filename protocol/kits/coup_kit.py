@@ -88,17 +88,19 @@ class Player:
     @property
     def coins(self) -> int:
         """Its coins."""
-        return int(self._game.state["players"][self.seat]["coins"])
+        coins: int = self._game.request["state"]["players"][self.seat]["coins"]
+        return coins
 
     @property
     def influence(self) -> int:
         """How many cards it has face down; 0: it is out of the game."""
-        return int(self._game.state["players"][self.seat]["influence"])
+        cards: int = self._game.request["state"]["players"][self.seat]["influence"]
+        return cards
 
     @property
     def revealed(self) -> list[str]:
         """Its lost cards, face up."""
-        cards: list[str] = self._game.state["players"][self.seat]["revealed"]
+        cards: list[str] = self._game.request["state"]["players"][self.seat]["revealed"]
         return cards
 
     @property
@@ -109,7 +111,7 @@ class Player:
     @property
     def allegiance(self) -> str | None:
         """`loyalist` or `reformist`; None where there are no sides, or not yet."""
-        side: str | None = self._game.state["players"][self.seat].get("allegiance")
+        side: str | None = self._game.request["state"]["players"][self.seat].get("allegiance")
         return side
 
     def __repr__(self) -> str:
@@ -201,8 +203,9 @@ class Game:
     @property
     def opponents(self) -> list[Player]:
         """The others who are still in the game, clockwise from you."""
-        after = self.seat + 1
-        return [player for player in self.players[after:] + self.players[: after - 1] if player.alive]
+        seat, table = self.seat, self.state["players"]
+        others = self.players[seat + 1 :] + self.players[:seat]
+        return [player for player in others if table[player.seat]["influence"] > 0]
 
     @property
     def pending(self) -> Message:
@@ -251,13 +254,14 @@ class Game:
         `find("lose", "captain")`, `find("keep_shown", True)`.
         """
         for move in self.legal:
-            if (move.get("action") == word or word in move) and what in (None, move.get(word, move.get("target"))):
+            named = word in move or move.get("action") == word
+            if named and (what is None or what == move.get(word, move.get("target"))):
                 return move
         return None
 
     def moves(self, word: str) -> list[Move]:
         """Return all legal moves of an action or key: `moves("steal")`, `moves("block")`."""
-        return [move for move in self.legal if move.get("action") == word or word in move]
+        return [move for move in self.legal if word in move or move.get("action") == word]
 
     def odds(self, seat: int, role: str) -> float:
         """Return how likely a seat holds at least one card of a role, 0 to 1, from the cards that you can see.
@@ -273,18 +277,19 @@ class Game:
         own = you["cards"]
         if seat == you["seat"]:
             return float(role in own)
-        player = self.players[seat]
-        if role in player.known:
+        known = self.players[seat].known
+        if role in known:
             return 1.0
+        table = self.request["state"]["players"]
         sight = [*own, *you.get("drawn", ()), *you.get("discards", ())]
-        for other in self.players:
-            sight += other.revealed
-            if other.seat != you["seat"]:
+        for place, other in enumerate(self.players):
+            sight += table[place]["revealed"]
+            if other.known and place != you["seat"]:
                 sight += other.known
         deck = self.rules.get("deck", {})
         unseen = sum(deck.values()) - len(sight)
         copies = deck.get(role, 0) - sight.count(role)
-        cards = player.influence - len(player.known)
+        cards = table[seat]["influence"] - len(known)
         if cards <= 0 or copies <= 0 or unseen < cards:
             return 0.0
         return 1 - comb(unseen - copies, cards) / comb(unseen, cards)
@@ -312,11 +317,6 @@ class Game:
             Player(self, seat, handle, self._histories.setdefault(handle, History()))
             for seat, handle in enumerate(handles)
         ]
-
-    def _follow(self, event: Message) -> None:
-        follow = _FOLLOW.get(event.get("event", ""))
-        if follow is not None:
-            follow(self, self.players[event["seat"]], event)
 
     def _claimed(self, player: Player, role: str) -> None:
         player.claims[role] += 1
@@ -564,14 +564,15 @@ class Bot:
                 game._begin(message, [str(seat) for seat in range(len(players))])
             game.request = message
             self._follow(game, message)
-            if game.seen is not None:
-                _know(game.players[game.pending["target"]], game.seen)
-            asked = message["kind"]
+            seen = message["you"].get("seen")
+            if seen is not None:
+                _know(game.players[game.pending["target"]], seen)
+            method = message["kind"] if message["kind"] in _KINDS else "other"
             try:
-                move = getattr(self, asked if asked in _KINDS else "other")(game)
+                move = getattr(self, method)(game)
                 choice = 0 if move is None else _index(game, move)
             except Exception:
-                self._failed(asked if asked in _KINDS else "other", message)
+                self._failed(method, message)
                 choice = 0
             return {"id": message["id"], "choice": choice}
         if kind == "game_start":
@@ -591,7 +592,9 @@ class Bot:
     def _follow(self, game: Game, message: Message) -> None:
         wanted = type(self).event is not Bot.event
         for event in message.get("events", ()):
-            game._follow(event)
+            follow = _FOLLOW.get(event.get("event", ""))
+            if follow is not None:
+                follow(game, game.players[event["seat"]], event)
             if wanted:
                 self._notify("event", message, event)
 
@@ -623,7 +626,7 @@ class Bot:
 def _index(game: Game, move: object) -> int:
     """Return where a move is in `game.legal`. Raises ValueError if it isn't there."""
     legal = game.legal
-    if hasattr(move, "__index__") and not isinstance(move, bool):  # numpy's integers too
+    if not isinstance(move, (dict, bool)) and hasattr(move, "__index__"):  # numpy's integers too
         place = int(move.__index__())
         if 0 <= place < len(legal):
             return place
