@@ -37,6 +37,7 @@ class _Game:
         self.number = number
         self.players = players
         self.handles = [spec.handles[spec.seatings[number][seat]] for seat in range(spec.seats)]
+        self.times = [spec.timing(bot) for bot in spec.seatings[number]]
         self.feed = Feed(spec.seats)
         self.kept = wire.Feed(spec.seats) if keep_moves else None
 
@@ -69,13 +70,12 @@ class _Game:
         """Ask all seats of the present phase; return their answers in the phase's order."""
         answers = []
         for seat in state.board.phase.asked:
-            player = self.players[seat]
-            timing = self.spec.timing(self.spec.seatings[self.number][seat])
+            player, times = self.players[seat], self.times[seat]
             sight = view(state, seat)
             moves = legal(sight)
             player.number += 1
             events = self.feed.take(seat)
-            message = request(sight, self.number, player.number, events, moves, timing.limit_ms, timing.bank_ms)
+            message = request(sight, self.number, player.number, events, moves, times.limit_ms, times.bank_ms)
             choice = player.choice(message, moves)
             answers.append(moves[choice])
             if self.kept:

@@ -76,16 +76,15 @@ def request(
 ) -> Message:
     """Return the request to one seat; `number` is its id, and `events` becomes part of it."""
     board = view.board
-    kind, own = _kind(board)
     return {
         "type": "request",
         "id": number,
-        "kind": kind,
+        "kind": wire.KINDS[type(board.phase)],
         "game": game,
         "events": events,
         "state": _state(board),
         "you": _you(view),
-        **own,
+        **_own_fields(board),
         "legal": _legal(moves),
         "clock": {"limit_ms": limit_ms, "bank_ms": bank_ms},
     }
@@ -106,41 +105,55 @@ def game_over(game: int, over: Over, events: list[Message]) -> Message:
 class Feed:
     """The events of one game: what each seat hasn't been told yet."""
 
-    __slots__ = ("_unsent", "count")
+    __slots__ = ("_own", "_public", "_sent")
 
     def __init__(self, seats: int) -> None:
-        self.count = 0
-        self._unsent: list[list[Message]] = [[] for _ in range(seats)]
+        self._public: list[Message] = []  # all events, as everybody sees them; who is told gets copies
+        self._own: list[dict[int, Message]] = [{} for _ in range(seats)]  # a seat's own form of some of them, by number
+        self._sent = [0] * seats
+
+    @property
+    def count(self) -> int:
+        """Return how many events there were."""
+        return len(self._public)
 
     def add(self, events: Sequence[Event]) -> None:
         """Take in what happened."""
         for happened in events:
-            if type(happened) in _OWN_COPIES:
-                for seat, unsent in enumerate(self._unsent):
-                    unsent.append(event(self.count, happened, seat))
-            else:
-                public = event(self.count, happened, None)
-                for unsent in self._unsent:
-                    unsent.append(public.copy())
-                for seat in private_to(happened):
-                    self._unsent[seat][-1] = event(self.count, happened, seat)
-            self.count += 1
+            number = len(self._public)
+            self._public.append({"n": number, **_as_public(happened)})
+            for seat in range(len(self._own)) if type(happened) in _WITH_LISTS else private_to(happened):
+                self._own[seat][number] = event(number, happened, seat)
 
     def take(self, seat: int) -> list[Message]:
         """Return what the seat hasn't had, and count it as sent."""
-        unsent = self._unsent[seat]
-        self._unsent[seat] = []
-        return unsent
+        sent = self._sent[seat]
+        self._sent[seat] = len(self._public)
+        told = [event.copy() for event in self._public[sent:]]
+        if self._own[seat]:
+            for number, own in self._own[seat].items():
+                told[number - sent] = own
+            self._own[seat] = {}
+        return told
 
 
-_OWN_COPIES = (HandShown, Sided, Forfeited)  # their public part has a list, which a copy would share
+_WITH_LISTS = (HandShown, Sided, Forfeited)  # their public part has a list, which a copy would share
 
 
 def event(number: int, happened: Event, seat: int | None) -> Message:
     """Return the event, the game's `number`th from 0, as the seat sees it (None: a spectator)."""
-    happened = seen(happened, seat)
+    return {"n": number, **_unnumbered(seen(happened, seat))}
+
+
+@lru_cache(maxsize=10_000)
+def _as_public(happened: Event) -> Message:
+    """Return the event as everybody sees it, which nobody may change."""
+    return _unnumbered(seen(happened, None))
+
+
+def _unnumbered(happened: Event) -> Message:
     name, rest = _event(happened)
-    return {"n": number, "event": name, "seat": happened.seat, **rest}
+    return {"event": name, "seat": happened.seat, **rest}
 
 
 def _event(happened: Event) -> tuple[str, Message]:
@@ -194,32 +207,23 @@ def _private(cards: tuple[Role, ...] | None) -> Message:
 # ---------------------------------------------------------------- the parts of a request
 
 
-def _kind(board: Board) -> tuple[str, Message]:
-    """Return the kind of the present request and the fields that only this kind has."""
-    match board.phase:
-        case Turn():
-            return "turn", {}
-        case ChallengeWindow(_, pending, claim):
-            return "challenge", {"pending": _pending(board, pending), "claim": _claim(claim)}
-        case BlockWindow(_, pending, proven):
-            return "block", {"pending": _pending(board, pending), "proven": proven}
-        case Proving(_, pending, claim, challenger):
-            return "prove", {"pending": _pending(board, pending), "claim": _claim(claim), "challenger": challenger}
-        case Losing(_, pending, reason):
-            return "lose", {"pending": _pending(board, pending), "reason": reason._value_}
-        case Exchanging(_, pending):
-            return "exchange", {"pending": _pending(board, pending)}
-        case Retaining(_, pending, claim, challenger):
-            own = {"pending": _pending(board, pending), "claim": _claim(claim), "challenger": challenger}
-            return "keep_shown", own
-        case Revealing(_, pending):
-            return "examine_show", {"pending": _pending(board, pending)}
-        case Examining(_, pending):
-            return "examine_decide", {"pending": _pending(board, pending)}
-        case Drafting():
-            return "draft", {}
-        case ChoosingSide():
-            return "allegiance", {}
+def _own_fields(board: Board) -> Message:
+    """Return the fields that only the present kind of request has."""
+    phase = board.phase
+    match phase:  # by class alone: a pattern with positions takes four times as long as reading the fields
+        case ChallengeWindow():
+            return {"pending": _pending(board, phase.pending), "claim": _claim(phase.claim)}
+        case Turn() | Drafting() | ChoosingSide():
+            return {}
+        case BlockWindow():
+            return {"pending": _pending(board, phase.pending), "proven": phase.proven}
+        case Proving() | Retaining():
+            pending, claim = _pending(board, phase.pending), _claim(phase.claim)
+            return {"pending": pending, "claim": claim, "challenger": phase.challenger}
+        case Losing():
+            return {"pending": _pending(board, phase.pending), "reason": phase.reason._value_}
+        case Exchanging() | Revealing() | Examining():
+            return {"pending": _pending(board, phase.pending)}
         case Over():
             raise ValueError("nothing is asked when the game is over")
 
@@ -239,15 +243,14 @@ def _claimed(role: Role, denies: bool) -> str:
 
 def _state(board: Board) -> Message:
     state: Message = {"turn": board.turn, "actor": board.actor, "deck": board.deck}
-    if board.sides or board.rules.reformation:
+    if board.rules.reformation:
         state["reserve"] = board.reserve
-    seats = zip(board.coins, board.influence, board.revealed, strict=True)
     state["players"] = players = [
-        {"coins": coins, "influence": influence, "revealed": _roles(revealed)} for coins, influence, revealed in seats
+        {"coins": coins, "influence": influence, "revealed": [*_values(revealed)] if revealed else []}
+        for coins, influence, revealed in zip(board.coins, board.influence, board.revealed, strict=True)
     ]
-    if board.sides:
-        for player, side in zip(players, board.sides, strict=True):
-            player["allegiance"] = side._value_
+    for player, side in zip(players, board.sides, strict=False):  # there are none before they are chosen
+        player["allegiance"] = side._value_
     return state
 
 
