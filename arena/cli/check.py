@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena.cli import options
-from arena.cli.out import counted, fail, note, refuse, width, write
+from arena.cli.out import NARROW, counted, fail, note, refuse, width, write
 
 if TYPE_CHECKING:
     from arena.bots import Bot
@@ -127,11 +127,14 @@ def step_lines(step: "Step") -> Iterator[str]:
     from protocol import show
 
     word = "FAILED" if step.outcome == "failed" else step.outcome.value
+    narrow = width() < NARROW
     head = f"{step.number:2}  {word:6}  {step.name:16}  "
-    rest = _folded(shown(step.detail), len(head))
-    yield head.replace(word, click.style(word, fg=_COLOURS[word]), 1) + (rest[0] if rest else "")
-    indent = " " * 12
-    yield from (f"{' ' * len(head)}{line}" for line in rest[1:])
+    indent = " " * (4 if narrow else 12)
+    taken = len(indent if narrow else head)
+    rest = _folded(shown(step.detail), taken)
+    coloured = head.replace(word, click.style(word, fg=_COLOURS[word]), 1)
+    yield coloured.rstrip() if narrow else coloured + (rest[0] if rest else "")
+    yield from (f"{' ' * taken}{line}" for line in rest[0 if narrow else 1 :])
     for name, line in (("sent", step.sent), ("got", step.got)):
         if line is not None:
             told = _folded(show(line, _SHOWN), len(indent) + 6)
@@ -139,13 +142,19 @@ def step_lines(step: "Step") -> Iterator[str]:
             yield from (f"{indent}      {more}" for more in told[1:])
     if step.outcome == "failed" and step.sent is not None and step.got is None:
         yield f"{indent}got   nothing"
-    yield from (f"{indent}|  {show(line, _LINE)}" for line in step.stderr)
+    for line in step.stderr:
+        text = show(line, _LINE)  # whole where there is room: compilers point below what they mean
+        yield from (f"{indent}|  {part}" for part in (_folded(text, len(indent) + 3) if narrow else [text]))
     for paragraph in map(shown, (step.help or "").split("\n")):
         yield from (
             f"{indent}-> {line}" if not at else f"{indent}   {line}" for at, line in _numbered(paragraph, indent)
         )
     if step.rows:
-        yield from (f"{indent}{kind:16}{asked:>8}{answered:>10}" for kind, asked, answered in step.rows)
+        least = 1 + max(len(kind) for kind, _, _ in step.rows) if narrow else 16
+        yield from (
+            f"{indent}{kind:{least}}{asked:>{6 if narrow else 8}}{answered:>{9 if narrow else 10}}"
+            for kind, asked, answered in step.rows
+        )
 
 
 def _numbered(paragraph: str, indent: str) -> Iterator[tuple[int, str]]:

@@ -10,7 +10,7 @@ import os
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 WIDE = 10_000  # columns of a pipe or a file: no line is folded or cut
 EASY = 100  # columns; longer lines of prose are hard to read
+NARROW = 60  # columns, below which a table that doesn't fit is no table any more
 REDRAW_S = 0.25  # between two drawings on a terminal
 SAY_S = 10.0  # between two lines of progress where stderr is no terminal
 
@@ -137,14 +138,17 @@ def show(*parts: "RenderableType", widest: int = WIDE, kept: Path | None = None)
     """Print parts on stdout, each on lines of its own, in the width of the terminal but not over `widest` columns.
 
     In a pipe or a file nothing is folded, unless `widest` is given. A table is never narrower than its columns need: a
-    narrower terminal breaks its lines. `kept` is as for `write`.
+    narrower terminal breaks its lines; where it is very narrow, each row becomes lines of their own. `kept` is as for
+    `write`.
     """
     printer = console()
     fitting = WIDE if widest == WIDE and not printer.is_terminal else min(printer.width, widest)
     with _to_stdout(kept), printer.capture() as captured:  # rich writes an empty text, which a full disk refuses
-        for part in parts:
-            printer.width = max(fitting, _least(part))
-            printer.print(part, crop=False)
+        for part in _flat(parts):
+            needed = _least(part)
+            for piece in _tall(part) if needed > fitting and fitting < NARROW else [part]:
+                printer.width = max(fitting, _least(piece))
+                printer.print(piece, crop=False)
     write("\n".join(line.rstrip() for line in captured.get().removesuffix("\n").split("\n")), kept)
 
 
@@ -220,6 +224,33 @@ def _least(part: "RenderableType") -> int:
     from rich.table import Table
 
     return sum((column.min_width or 0) + 2 for column in part.columns) if isinstance(part, Table) else 0
+
+
+def _flat(parts: "Iterable[RenderableType]") -> "Iterator[RenderableType]":
+    """Yield parts, those of a group in its place."""
+    from rich.console import Group
+
+    for part in parts:
+        yield from _flat(part.renderables) if isinstance(part, Group) else [part]
+
+
+def _tall(part: "RenderableType") -> "Iterator[RenderableType]":
+    """Yield a table's rows, each as lines: the first cell, then the others with the names of their columns before."""
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    assert isinstance(part, Table)
+    names = [
+        str(column.header).replace("-\n", "").replace("/\n", "/").replace("\n", " ").strip() for column in part.columns
+    ]
+    for row in zip(*(column.cells for column in part.columns), strict=True):
+        for place, (name, cell) in enumerate(zip(names, row, strict=True)):
+            text = cell if isinstance(cell, Text) else Text(str(cell))
+            if not place:
+                yield Text.assemble(f"{name} ", text, style="bold")
+            elif text:
+                yield Padding(Text.assemble(f"{name}: ", text), (0, 0, 0, 2))
 
 
 def counted(number: int, noun: str, plural: str = "s") -> str:

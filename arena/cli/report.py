@@ -46,7 +46,7 @@ class Live:
         last = progress_line(self._progress)
         room = max(1, console.height - 3 - len(last) // options.max_width)  # the head, a note, and the cursor's line
         shown = rows[:room]
-        wide = min(max(3, *(cell_len(bot) for bot, _, _ in shown)), max(_NAME_WIDTH, options.max_width - 18))
+        wide = min(max(3, *(cell_len(bot) for bot, _, _ in shown)), max(_NAME_WIDTH, options.max_width - 19))
         yield Text(f"{'bot':<{wide}}  {'games':>6}  win share", style="bold", no_wrap=True, overflow="crop")
         lines = [f"{_cut(bot, wide)}  {games:>6}  {share:>9.1%}" for bot, games, share in shown]
         yield Text("\n".join(lines), no_wrap=True, overflow="crop")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.out import EASY, refuse, show, write
+from arena.cli.out import EASY, refuse, show
 
 if TYPE_CHECKING:
     from arena.coup import Ruleset
@@ -24,12 +24,12 @@ def rules(name: str | None, show_fields: bool) -> None:
         show(sheet.fields(), widest=EASY)
     elif name is None:
         show(sheet.presets(), widest=EASY)
-        write("\nA sheet: arena rules NAME. Rules of your own: arena rules --fields")
+        show("\nA sheet: arena rules NAME. Rules of your own: arena rules --fields")
     else:
         show(sheet.sheet(load_or_refuse(name)), widest=EASY)
         limits = load_limits(name)
         if limits:
-            write("\nLimits of each bot: " + ", ".join(f"{field} = {value:g}" for field, value in limits.items()))
+            show("\nLimits of each bot: " + ", ".join(f"{field} = {value:g}" for field, value in limits.items()))
 
 
 def load_or_refuse(name: str) -> "Ruleset":

@@ -34,13 +34,14 @@ from arena.coup import (
     why_idle,
 )
 
+_WORDS = 12  # columns of a text in a table: one of its words
 _FILE = 'base = "classroom"\nforced_coup = "off"\nexchange_draw = 1'
 
 
 def presets() -> RenderableType:
     """Return the list of presets, one line each."""
     rows = [[rules.name, _span(seat_counts(rules)), ABOUT[rules.name]] for rules in PRESETS.values()]
-    return table(["rules", "players", Column("what they are", least=0)], rows)
+    return table(["rules", "players", Column("what they are", least=_WORDS)], rows)
 
 
 def sheet(rules: Ruleset) -> RenderableType:
@@ -90,10 +91,10 @@ def _silence(rules: Ruleset) -> Iterator[Text]:
 def _actions(rules: Ruleset) -> Table:
     columns: list[str | Column] = [
         "action",
-        Column("effect", least=0),
+        Column("effect", least=_WORDS),
         "cost",
         "claims",
-        Column("may be blocked by", least=0),
+        Column("may be blocked by", least=_WORDS),
     ]
     rows = []
     for row in rules.actions:

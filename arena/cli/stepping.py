@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from arena.cli.keys import keys
-from arena.cli.out import console
+from arena.cli.out import console, folded
 from arena.cli.unfold import Moment, Telling
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from arena.cli.keys import Keys
 
 FASTEST_S, SLOWEST_S = 0.05, 30.0
+_LEAST_TOLD = 6  # rows for what is told, and for the line of keys; else the table above gets a line a seat
 USUAL_S = 1.2  # a turn with a challenge takes about as long to read
 
 HELP = (
@@ -165,53 +166,60 @@ class _Shown:
 
         if self._help:
             wide = max(len(key) for key, _ in HELP)
-            return [Text(f"  {key.ljust(wide)}  {what}") for key, what in HELP]
+            return [line for key, what in HELP for line in _lines(f"  {key.ljust(wide)}  {what}", columns)]
         telling, moments = self._now
         now = moments[self._place]
-        head = [Text(telling.title, style="bold"), *self._table(telling, now)]
+        top = [(telling.title, "bold"), *self._table(telling, now)]
+        head = [line for text, style in top for line in _lines(text, columns, style)]
+        if len(head) > rows - _LEAST_TOLD:
+            head = [Text(text, style=style) for text, style in top]
         ended = self._place == len(moments) - 1
-        foot = Text(self._foot(telling, now, ended), style="dim")
+        foot = Text(self._foot(telling, now, ended, columns), style="dim")
         room = rows - len(head) - 3
         told = self._told(telling, moments, columns)[-room:] if room > 0 else []
-        if ended:
-            told = [*told[-(room - 1) :], Text(f"      {telling.ending}", style="bold")] if room > 1 else told
+        ending = _lines(f"      {telling.ending}", columns, "bold") if ended else []
+        if room > len(ending):
+            told = [*told[-(room - len(ending)) :], *ending]
         lines = [*head, Text(), *told]
         lines += [Text()] * (rows - len(lines) - 1) + [foot]
         for line in lines:
             line.truncate(columns, overflow="ellipsis")
         return lines[-rows:] if rows < len(lines) else lines
 
-    def _table(self, telling: Telling, now: Moment) -> "list[Text]":
-        from rich.text import Text
-
+    def _table(self, telling: Telling, now: Moment) -> list[tuple[str, str]]:
+        """Return a line for each seat, and its style."""
         wide = max(map(len, telling.names))
         rows = []
         for seat, name in enumerate(telling.names):
             out = not now.state.hands[seat] and bool(now.state.board.revealed[seat])
             mark = ">" if seat == now.actor else " "
             style = "dim" if out else "bold" if seat == now.actor else ""
-            rows.append(Text(f"{mark} {name.ljust(wide)}  {telling.has(now.state, seat)}", style=style))
+            rows.append((f"{mark} {name.ljust(wide)}  {telling.has(now.state, seat)}", style))
         if now.state.board.rules.reformation:
-            rows.append(Text(f"  {'reserve'.ljust(wide)}  {now.state.board.reserve}"))
+            rows.append((f"  {'reserve'.ljust(wide)}  {now.state.board.reserve}", ""))
         return rows
 
     def _told(self, telling: Telling, moments: list[Moment], columns: int) -> "list[Text]":
         """Return the turns up to now in lines."""
-        from rich.text import Text
-
-        from arena.cli.out import folded
-
         lines: list[Text] = []
         for place, each in enumerate(moments[: self._place + 1]):
             if each.ends or place == self._place:
-                text = folded(f"{each.turn:>4}  {each.words}", columns)
-                lines += [Text(line, style="" if place == self._place else "dim") for line in text.split("\n")]
+                lines += _lines(f"{each.turn:>4}  {each.words}", columns, "" if place == self._place else "dim")
                 for fault in each.faults:
-                    text = folded(f"      ! {telling.names[fault.seat]}: {fault.words}, {fault.played}", columns)
-                    lines += [Text(line, style="red") for line in text.split("\n")]
+                    text = f"      ! {telling.names[fault.seat]}: {fault.words}, {fault.played}"
+                    lines += _lines(text, columns, "red")
         return lines
 
-    def _foot(self, telling: Telling, now: Moment, ended: bool) -> str:
+    def _foot(self, telling: Telling, now: Moment, ended: bool, columns: int) -> str:
+        """Return where this is, and as much of how it goes on as fits."""
         where = f"game {self._game + 1} of {len(self._games)}, turn {now.turn} of {telling.game.turns}"
         plays = f"plays, {self._pace:.2g} s a step" if self._plays and not ended else "paused"
-        return f"{where} · {plays} · space, arrows, j/k, s, ?, q"
+        whole = f"{where} · {plays} · space, arrows, j/k, s, ?, q"
+        return next((text for text in (whole, f"{where} · {plays} · ?", f"{where} · ?") if len(text) <= columns), where)
+
+
+def _lines(text: str, columns: int, style: str = "") -> "list[Text]":
+    """Return a text as lines that are folded at blanks."""
+    from rich.text import Text
+
+    return [Text(line, style=style) for line in folded(text, columns).split("\n")]

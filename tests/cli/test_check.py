@@ -1,11 +1,13 @@
 """`arena check` as a bot's author meets it, with the mistakes that are made first. Source: the help of the command."""
 
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.cli.screen import Screen
 from tests.place import BOT, Place, Ran
 
 MISTAKES = Path(__file__).parents[1] / "mistakes"
@@ -156,6 +158,20 @@ def test_json_has_the_steps_of_all_bots(place: Place) -> None:
     assert (good["ok"], bad["ok"]) == (True, False)
     assert {step["outcome"] for step in good["steps"]} <= {"ok", "told"}
     assert bad["steps"][-1]["got"] == "\\x1b[2J"
+
+
+def test_a_narrow_terminal_gets_each_detail_below_its_step(place: Place) -> None:
+    """No line is longer than the terminal, and none is empty."""
+    place.bot("bot.py", BOT)
+    command = [sys.executable, "-m", "arena.cli", "check", "bot.py", "--rules", "coup", "--sandbox", "process"]
+    made = Screen(command, 30, 20, place.folder, **place.environment({"COLUMNS": "30"}))
+    try:
+        lines = [line.rstrip() for line in made.until("can play").split("\n")]
+    finally:
+        made.close()
+    assert max(map(len, lines)) <= 30
+    at = lines.index(" 3  ok      first game")
+    assert " ".join(lines[at + 1 : at + 3]).split()[1:] == ["requests", "answered", "with", "legal", "moves"]
 
 
 def test_wrong_input_is_refused(place: Place) -> None:

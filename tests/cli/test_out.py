@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
 import termios
@@ -13,16 +14,57 @@ from tests.place import ROOT
 SAY = "import sys; from arena.cli.out import note; note(sys.argv[1])"
 
 
-def on_terminal(text: str, columns: int) -> list[str]:
-    """Return the lines of a note on a terminal of that width."""
+def on_terminal(text: str, columns: int, program: str = SAY) -> list[str]:
+    """Return the lines of a note on a terminal of that width, or what another program prints there."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, columns))
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-P", "-c", SAY, text], env=environment, stderr=theirs, timeout=60, check=True)
+    subprocess.run(
+        [sys.executable, "-P", "-c", program, text],
+        env=environment,
+        stdout=theirs,
+        stderr=theirs,
+        timeout=60,
+        check=True,
+    )
     os.close(theirs)
     shown = os.read(ours, 65536).decode()
     os.close(ours)
     return shown.rstrip().split("\r\n")
+
+
+TABLE = """
+import sys
+from rich.console import Group
+from rich.text import Text
+from arena.cli.out import Column, show, table
+columns = [Column("bot", least=10), Column("win\\nshare", number=True), Column("assas-\\nsinate", number=True), "said"]
+rows = [["an honest one", "12.5%", Text("3", style="red"), "nothing"], ["b", "1%", "", "a word and some more of it"]]
+show(Group("before", table(columns, rows)), "after")
+"""
+
+
+def plain(lines: list[str]) -> list[str]:
+    return [re.sub("\x1b.*?m", "", line).rstrip() for line in lines]
+
+
+def test_a_table_that_a_very_narrow_terminal_cannot_hold_is_told_row_by_row() -> None:
+    """No cell is cut or left out, no line is longer than the terminal; an empty cell is no line."""
+    assert plain(on_terminal("", 24, TABLE)) == [
+        "before",
+        *("bot an honest one", "  win share: 12.5%", "  assassinate: 3", "  said: nothing"),
+        *("bot b", "  win share: 1%", "  said: a word and some", "  more of it"),
+        "after",
+    ]
+
+
+def test_a_table_that_fits_stays_one() -> None:
+    """As in a wide terminal."""
+    lines = plain(on_terminal("", 59, TABLE))
+    assert lines[0] == "before"
+    assert lines[2].split() == ["bot", "share", "sinate", "said"]
+    assert lines[-2].split()[:3] == ["b", "1%", "a"]
+    assert max(map(len, lines)) <= 59
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Tests of stepping through games on a real pseudo-terminal."""
 
 import os
+import re
 import signal
 import sys
 import termios
@@ -66,6 +67,21 @@ def test_a_small_terminal_gets_what_fits(command: list[str], columns: int, rows:
         drawn = made.until("game 1 of 1").strip("\r\n").split("\n")
         assert len(drawn) <= rows
         assert max(len(line.rstrip("\r")) for line in drawn) <= columns
+    finally:
+        made.close()
+
+
+def test_a_narrow_terminal_gets_whole_words(command: list[str]) -> None:
+    """What each has, and how the game ended; the line of keys tells where more is said."""
+    made = Screen(command, 26, 20)
+    try:
+        made.until("game 1 of 1")
+        made.type("\x1b[F")
+        drawn = made.until(r"game 1 of 1, turn \d+")
+        assert "…" not in drawn
+        assert re.search(r"bot\d wins after \d+ turns game 1 of 1, turn", " ".join(drawn.split()))
+        made.type("?")
+        assert "knowledge, or all" in made.until("leave")
     finally:
         made.close()
 
