@@ -288,7 +288,12 @@ def test_a_pipe_gets_whole_lines_whatever_the_width_of_the_terminal(odd: Shared)
 
 def test_a_terminal_shows_live_standings_and_then_the_result(place: Place) -> None:
     """The live table goes to stderr and is gone at the end; a narrow window shortens no number of the standings."""
-    for columns in (100, 44):
+    table = r"1-2   [ab] +\d+\.\d +- +- +\d+\.\d% +8/4 +0 +\d+\.\d\r"
+    rows = (
+        r"rank 1-2 *\r\n  bot: [ab] *\r\n  rating ± 95 %: \d+\.\d *\r\n  win share: - *\r\n  95 %: - *\r\n"
+        r"  plain share: \d+\.\d% *\r\n  games/matches: 8/4 *\r\n  faults: 0 *\r\n  \w+ ms: \d+\.\d *\r"
+    )
+    for columns, standings in ((100, table), (44, rows)):
         folder = place.folder / str(columns)
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -306,7 +311,7 @@ def test_a_terminal_shows_live_standings_and_then_the_result(place: Place) -> No
         assert "of 4 matches" in shown, "the live table"
         assert "games/s" in shown
         assert "Traceback" not in shown
-        assert len(re.findall(r"1-2   [ab] +\d+\.\d +- +- +\d+\.\d% +8/4 +0 +\d+\.\d\r", shown)) == 2
+        assert len(re.findall(standings, re.sub("\x1b.*?m", "", shown))) == 2
 
 
 def read_terminal(descriptor: int) -> str:
