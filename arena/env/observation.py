@@ -195,10 +195,10 @@ class Watcher:
         """Take in a board: once for all seats."""
         before, self._board = self._board, board
         rows, seats = self._rows, self._seats
-        if before is None or board.coins is not before.coins:  # they change together, see `apply`
-            for place, coins, influence in zip(seats, board.coins, board.influence, strict=True):
-                rows[place] = coins
-                rows[place + 1] = influence
+        if before is None or board.coins != before.coins:
+            rows[_COINS::_ROW_SIZE] = array("h", board.coins)
+        if before is None or board.influence != before.influence:
+            rows[_INFLUENCE::_ROW_SIZE] = array("h", board.influence)
         if before is None or board.sides is not before.sides:
             for place, side in zip(seats, board.sides, strict=False):  # there are none before they are chosen
                 for each, allegiance in enumerate(Allegiance):
@@ -209,7 +209,9 @@ class Watcher:
         self._flags = flags = [seats[board.actor] + _ACTOR]
         kind = type(phase)
         head = _HEADS[kind][:]
-        head[0], head[1], head[2] = board.turn, board.deck, board.reserve
+        head[0] = board.turn
+        head[1] = board.deck
+        head[2] = board.reserve
         if kind in _PENDING:
             pending: Act = phase.pending  # type: ignore[union-attr]
             head[_ACTION[pending.action]] = 1
@@ -245,8 +247,8 @@ _HEADS[Over] = _NO_HEAD
 _ACTION = {action: _IN_HEAD["action"] + place for place, action in enumerate(Action)}
 _REASON = {reason: _IN_HEAD["reason"] + place for place, reason in enumerate(LossReason)}
 _CLAIM_ROLE, _DENIES, _BLOCKS, _PROVEN = (_IN_HEAD[name] for name in ("claim", "denies", "blocks", "proven"))
-_REVEALED, _SIDE, _ACTOR, _TARGET, _CLAIMANT, _CHALLENGER = (
-    _IN_ROW[name] for name in ("revealed", "side", "actor", "target", "claimant", "challenger")
+_COINS, _INFLUENCE, _REVEALED, _SIDE, _ACTOR, _TARGET, _CLAIMANT, _CHALLENGER = (
+    _IN_ROW[name] for name in ("coins", "influence", "revealed", "side", "actor", "target", "claimant", "challenger")
 )
 _CLAIMED, _SHOWN, _CAUGHT, _DENIED, _CHALLENGES = (
     _IN_ROW[name] for name in ("claimed", "shown", "caught", "denied", "challenges")

@@ -327,8 +327,9 @@ def test_what_the_mask_forbids_is_refused_in_words(action: object) -> None:
         game.step(action)
     assert game.observe("player_0")["observation"].tobytes() == before
     assert game.agent_selection == "player_0"
-    with pytest.raises(AttributeError, match=r"agent_selection: call reset\(\) first"):
-        env().step(1)
+    for too_early in (lambda: env().step(1), lambda: env().last()):
+        with pytest.raises(AttributeError, match=r"agent_selection: call reset\(\) first"):
+            too_early()
 
 
 def test_rules_and_seats_that_do_not_fit_are_refused() -> None:
