@@ -16,7 +16,7 @@ PARALLEL = -n $(WORKERS) --no-loadscope-reorder
 CLOCKED = $(shell grep -rlw --include='test_*.py' 'mark.clock' tests)
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder tests/test_docs.py tests/test_boundaries.py
 
-.PHONY: run ladder quick test test-boxes attack setup check lint bench soak soak-boxes soak-numbers soak-ladder format clean
+.PHONY: run ladder quick test test-long test-boxes attack setup check lint bench soak soak-boxes soak-numbers soak-ladder format clean
 
 # $(call tests,SELECTION): side by side what may be, then alone what measures time. Exit status 5: none was selected.
 define tests
@@ -45,9 +45,13 @@ ladder: $(VENV)/.ladder
 quick: $(VENV)/.dev
 	$(PYTEST) $(PARALLEL) -m "not boxes and not clock" $(QUICK) $(ARGS)
 
-# All that needs no sandbox but the plain process: about ten minutes on two cores.
+# All that needs no sandbox but the plain process, and isn't long: about four minutes on two cores.
 test: $(VENV)/.dev
-	$(call tests,not boxes)
+	$(call tests,not boxes and not long)
+
+# What kills clusters and servers, and what waits for compilers: about three minutes on two cores.
+test-long: $(VENV)/.dev
+	$(call tests,long and not boxes)
 
 # What needs bubblewrap or Docker, and the attacks on them: about five minutes on two cores.
 test-boxes: $(VENV)/.dev

@@ -1,9 +1,9 @@
 """What tests share: rulesets to play by (the presets, and any number of random ones), places, and `needs`.
 
-No test is skipped but by `needs`, as a fixture or as a marker. Two more markers say how a test is run. `clock` is given
-by hand to tests that fail on a busy machine: they run when nothing else does. `boxes` is given here to a test with a
-fixture or a parameter that is named after an isolating sandbox, and by hand to the others that need one; `needs`
-refuses to look for such a sandbox on behalf of a test without the marker.
+No test is skipped but by `needs`, as a fixture or as a marker. Three more markers say how a test is run. `clock` is
+given by hand to tests that fail on a busy machine: they run when nothing else does. `boxes` is given here to a test
+with a fixture or a parameter that is named after an isolating sandbox, and by hand to the others that need one; `needs`
+refuses to look for such a sandbox on behalf of a test without the marker. `long` is given here to what LONG names.
 """
 
 import ctypes
@@ -51,6 +51,17 @@ TOGETHER = (
     re.compile(r"test_docker_box\.py::test_(a_daemon)_that"),
 )
 
+# Tests whose time is that of other programs: a third of all, which who changes the rest can leave to `make test-long`.
+LONG = re.compile(
+    # Runners, workers, servers and clusters are killed until chance has met each moment.
+    r"arena_ladder/test_(kills|kills_on_dask|faults|backup)\.py"
+    r"|ladder/test_cluster\.py|run/test_(crashes|parcels_on_dask|soak)\.py|red_team/test_interrupted\.py"
+    # Every language's compiler builds, every sample bot plays every preset, a class goes through a term.
+    r"|sample_bots/test_(starters|presets)\.py|kits/test_starters\.py|arena_ladder/test_term\.py"
+    # The benchmarks measure little, so that they are known to run.
+    r"|bench/test_bench\.py"
+)
+
 DATABASES = itertools.count()
 
 # A shell starts what runs in the background with Ctrl-C ignored, and so would be all that the tests start.
@@ -89,8 +100,13 @@ def rules_of(name: str, seats: int) -> Ruleset:
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests with a fixture or a parameter that is named after an isolating sandbox or is a bot in JavaScript."""
+    """Mark tests with a fixture or a parameter that is named after an isolating sandbox or is a bot in JavaScript.
+
+    And those that are long.
+    """
     for item in items:
+        if LONG.search(item.nodeid):
+            item.add_marker("long")
         parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
         named = {*getattr(item, "fixturenames", ()), *(str(value) for value in parameters)}
         if named & set(ISOLATING):

@@ -12,7 +12,7 @@ import pytest
 from tests.command import Command
 from tests.place import LIMIT_S, Place
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")
+pytestmark = pytest.mark.needs("linux", None if sys.platform == "linux" else "commands are forked on Linux alone")
 ASKS = ["play", "a.py", "--sandbox", "process"]  # its first question is what it prints without the end of a line
 
 
