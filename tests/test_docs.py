@@ -139,6 +139,11 @@ def test_a_document_holds_no_marks_of_a_merge(path: Path) -> None:
     assert re.findall(r"^(?:<{7} |>{7} |={7}$).*", path.read_text(encoding="utf-8"), re.MULTILINE) == []
 
 
+def test_the_readme_is_short() -> None:
+    """A newcomer reads all of it, or none; what is long stands in the documents that it names."""
+    assert len(README.split()) < 850
+
+
 def test_the_first_page_is_two_screens_and_is_found() -> None:
     """A page that is longer is the specification again."""
     assert len(FIRST_BOT.splitlines()) <= 80
