@@ -8,11 +8,11 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from arena.ladder import Ladder, Service, parse_roster, submit, take_in_people
-from arena.run import open_executor
 from ladder.store.database import activate, end_exam, find_version
 from tests.arena_ladder.ladders import WORDS
 from tests.arena_ladder.played import small
-from tests.place import BOT
+from tests.arena_ladder.pool import workers
+from tests.place import QUICK_BOT
 
 NUMBERS = itertools.count()
 
@@ -37,7 +37,9 @@ def school(folder: Path, owners: str = "ada bob", references: str = "one two", u
     return ladder
 
 
-def hand_in(ladder: Ladder, login: str, name: str, at: float = 1e6, reason: str | None = None, code: str = BOT) -> int:
+def hand_in(
+    ladder: Ladder, login: str, name: str, at: float = 1e6, reason: str | None = None, code: str = QUICK_BOT
+) -> int:
     """Submit a new version of a bot at a time; it is fit, unless a reason is given, and plays. Return its id."""
     ladder.clock = Clock(at)
     path = ladder.path / f"{name}.py"
@@ -55,11 +57,10 @@ def hand_in(ladder: Ladder, login: str, name: str, at: float = 1e6, reason: str 
 
 def serve(ladder: Ladder, matches: int | None = None) -> None:
     """Let a runner do what people wait for, or so many matches."""
-    with open_executor(ladder.play.sandbox, 2) as pool:
-        service = Service(ladder, pool, matches, None if matches else "examined")
-        with closing(service.events()) as events:
-            for _ in events:
-                pass
+    service = Service(ladder, workers(), matches, None if matches else "examined")
+    with closing(service.events()) as events:
+        for _ in events:
+            pass
 
 
 def settle(ladder: Ladder, text: str) -> None:

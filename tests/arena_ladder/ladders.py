@@ -10,9 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from arena.coup import PRESETS
-from arena.ladder import Ladder, Play, Service, create, open_ladder, submit, submit_reference
+from arena.ladder import Ladder, Play, create, submit, submit_reference
 from arena.referee import Terms
-from arena.run import open_executor
 from arena.sandbox import Choice
 from ladder.store.database import TABLES, Owner, activate, end_exam, find_version, put_owners
 from tests.place import ROOT, Place
@@ -44,12 +43,6 @@ def owners(ladder: Ladder, *logins: str) -> None:
     """Add owners."""
     people = [Owner(login, login, f"pseudonym of {login}") for login in logins]
     ladder.database.write(lambda connection: put_owners(connection, people, 1.0))
-
-
-def examine(folder: Path) -> None:
-    """Examine all that waits."""
-    with closing(open_ladder(folder)) as ladder, open_executor(ladder.play.sandbox, 2) as pool:
-        list(Service(ladder, pool, until="examined").events())
 
 
 def pass_all(ladder: Ladder) -> None:

@@ -18,7 +18,7 @@ from ladder.store.database import (
     put_matches,
 )
 from tests.arena_ladder.ladders import PLAY, pass_all
-from tests.place import BOT
+from tests.place import QUICK_BOT
 
 
 def small(folder: Path, url: str | None, bots: Sequence[str] = ("one", "two", "three")) -> Ladder:
@@ -26,7 +26,7 @@ def small(folder: Path, url: str | None, bots: Sequence[str] = ("one", "two", "t
     ladder = create(folder, PLAY, url)
     for name in bots:
         bot = folder / f"{name}.py"
-        bot.write_text(BOT)
+        bot.write_text(QUICK_BOT)
         submit_reference(ladder, str(bot))
 
     pass_all(ladder)

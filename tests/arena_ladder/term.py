@@ -13,10 +13,10 @@ from arena.cli import cli
 from arena.coup import PRESETS
 from arena.ladder import Play, Service, create, submit, submit_reference
 from arena.referee import Terms
-from arena.run import open_executor
 from arena.sandbox import Choice
 from ladder.store.database import Owner, put_owners
-from tests.place import BOT, Ran
+from tests.arena_ladder.pool import workers
+from tests.place import BOT, QUICK_BOT, Ran
 
 PLAY = Play(Terms(rules=PRESETS["coup"]), Choice("process"), seats=2, match_games=6)
 
@@ -64,8 +64,8 @@ class Term:
         """Let a runner do what people wait for, or so many matches."""
         from arena.ladder import open_ladder
 
-        with closing(open_ladder(self.path)) as ladder, open_executor(ladder.play.sandbox, 2) as pool:
-            for _ in Service(ladder, pool, matches, None if matches else "examined").events():
+        with closing(open_ladder(self.path)) as ladder:
+            for _ in Service(ladder, workers(), matches, None if matches else "examined").events():
                 pass
 
 
@@ -80,7 +80,7 @@ def begun(path: Path, owners: Sequence[str] = ("ada", "bob", "eve"), database: s
     """Return a ladder of two references, `one` and `two`, which are fit, and these owners."""
     with closing(create(path / "spring", PLAY, database)) as ladder:
         for name in ("one", "two"):
-            submit_reference(ladder, str(write(path / f"{name}.py", f"{BOT}# {name}\n")))
+            submit_reference(ladder, str(write(path / f"{name}.py", f"{QUICK_BOT}# {name}\n")))
         people = [Owner(login, login.title(), f"pseudonym of {login}") for login in owners]
         ladder.database.write(lambda connection: put_owners(connection, people, 1.0))
     return Term(path / "spring")

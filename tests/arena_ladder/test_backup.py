@@ -63,10 +63,10 @@ def test_a_ladder_is_moved_to_postgresql_and_back(place: Place, ladder: Ladder, 
 
 def test_a_backup_is_made_while_matches_are_played(ladder: Ladder, place: Place) -> None:
     """It is of one moment; what was being played then is played again, with the same deals."""
-    runner = place.start("ladder", "run", "spring", "--jobs", 2)
-    place.wait(more(ladder, 2), process=runner)
+    runner = place.start("ladder", "run", "spring", "--jobs", 1)
+    place.wait(more(ladder, 1), process=runner)
     backup(ladder, place.folder / "one.tar")
-    place.wait(more(ladder, 4), process=runner)
+    place.wait(more(ladder, 3), process=runner)
     runner.send_signal(signal.SIGTERM)
     assert place.end(runner).code == 0
     with closing(restore(place.folder / "one.tar", place.folder / "again")) as again:
@@ -75,7 +75,7 @@ def test_a_backup_is_made_while_matches_are_played(ladder: Ladder, place: Place)
         assert len(held["records"]) == len({row[0] for row in held["games"]})
         todo = [row[0] for row in held["matches"] if "queued" in row]
         assert todo
-        ran = place.run("ladder", "run", "again", "--jobs", 2, "--matches", min(len(todo), 4))
+        ran = place.run("ladder", "run", "again", "--jobs", 1, "--matches", min(len(todo), 4))
         assert ran.code == 0, ran.err
         ours, theirs = (
             {match: [row for row in rows(each)["games"] if row[0] == match] for match in todo}

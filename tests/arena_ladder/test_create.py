@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import Connection
 
 from arena.ladder import LadderError, Service, create, open_ladder, submit, submit_reference
-from arena.run import open_executor
 from ladder.store.database import Database, DatabaseError
 from tests.arena_ladder.ladders import PLAY, ladder_in, owners
+from tests.arena_ladder.pool import workers
 from tests.place import BOT, Place
 
 
@@ -81,8 +81,9 @@ def test_names_that_look_alike_are_one_bots(place: Place) -> None:
 def test_a_runner_says_why_there_is_no_match(place: Place) -> None:
     """A ladder of one owner's bot and no reference waits for a second owner."""
     folder = place.folder / "spring"
-    with closing(create(folder, PLAY, None)) as ladder, open_executor(PLAY.sandbox, 1) as pool:
+    with closing(create(folder, PLAY, None)) as ladder:
         submit_reference(ladder, str(place.bot("one.py")))
-        list(Service(ladder, pool, until="examined").events())
-        assert "no match: " in Service(ladder, pool).told()
-        assert "1 more is needed" in Service(ladder, pool).told()
+        list(Service(ladder, workers(), until="examined").events())
+        told = Service(ladder, workers()).told()
+        assert "no match: " in told
+        assert "1 more is needed" in told

@@ -22,8 +22,9 @@ from arena.run import open_executor
 from ladder.store.database import active_versions, acts_of, find_bot, get_file, last_board, versions_of
 from tests.arena_ladder.invariants import demand_sound
 from tests.arena_ladder.ladders import PLAY, ladder_in, more, owners, pass_all, played, run_on, start_runner
+from tests.arena_ladder.pool import workers
 from tests.disk import fill, fill_until_it_ends
-from tests.place import BOT, Place
+from tests.place import BOT, QUICK_BOT, Place
 
 Needs = Callable[[str, str | None], None]
 
@@ -32,7 +33,7 @@ def test_a_full_disk_under_the_database_ends_the_runner_and_loses_nothing(place:
     """It says so in one line; once there is room, the next run goes on."""
     folder = small_disk / "spring"
     shutil.copytree(ladder_in(place, fit=True), folder)
-    process = start_runner(place, folder)
+    process = start_runner(place, folder, "--jobs", 1)
     with closing(open_ladder(folder)) as ladder:
         place.wait(more(ladder, 2), process=process)
         fill(small_disk / "filler")
@@ -75,7 +76,8 @@ def serving(ladder: Ladder, jobs: int = 2, **how: object) -> Iterator[Service]:
 def test_a_clock_that_is_set_back_changes_nothing(place: Place) -> None:
     """By two days, while it plays: what is submitted then is examined and plays, and the newest table is shown."""
     folder = ladder_in(place, fit=True)
-    with closing(open_ladder(folder)) as ladder, open_executor(ladder.play.sandbox) as pool:
+    pool = workers()
+    with closing(open_ladder(folder)) as ladder:
         clock = itertools.count(1_800_000_000.0, 0.1)
         ladder.clock = lambda: next(clock)
         list(Service(ladder, pool, matches=3).events())
@@ -107,7 +109,8 @@ IN_PLAY = BOT.replace("import json, sys, zlib", "import json, os, sys, zlib").re
 def test_settings_that_cannot_be_read_end_no_runner(place: Place) -> None:
     """They are being written; until then what they said before goes on."""
     folder = ladder_in(place, fit=True)
-    with closing(open_ladder(folder)) as ladder, serving(ladder, matches=3) as service:
+    with closing(open_ladder(folder)) as ladder:
+        service = Service(ladder, workers(), matches=3)
         toml = folder / "ladder.toml"
         assert ladder.settings.benching.matches == 5
         toml.write_text(toml.read_text().replace("matches = 5", "matches = "))
@@ -212,10 +215,10 @@ def test_a_submission_that_is_killed_is_taken_in_whole_or_not_at_all(place: Plac
     chance = random.Random(3301)
     with closing(open_ladder(folder)) as ladder:
         owners(ladder, "eve")
-        for number in range(4):
-            bot = place.bot("eve.py", f"{BOT}# {number}\n")
+        for number in range(3):
+            bot = place.bot("eve.py", f"{QUICK_BOT}# {number}\n")
             process = place.start("ladder", "submit", folder, bot, "--owner", "eve")
-            time.sleep(chance.uniform(0.3, 1.2))
+            time.sleep(chance.uniform(0, 0.3))
             process.kill()
             place.end(process)
             demand_sound(ladder, quiet=False)

@@ -29,13 +29,23 @@ from arena.ladder import (
 )
 from arena.proof import ProofError, place_key, tables_of, verify_proof
 from arena.referee import read, write
-from arena.run import open_executor
-from ladder.runner import Idle
 from ladder.store.database import acts_of, find_bot, find_final, matches_of_final, rest, table_of
 from tests.arena_ladder.classes import Clock, deadline, hand_in, school, serve, settle
+from tests.arena_ladder.pool import workers
 from tests.place import BOT, Place
 
-QUITTER = BOT.replace('message["type"] == "request"', "time.sleep(1.0) or sys.exit()").replace("zlib\n", "zlib, time\n")
+# Waits until there is a file, and leaves then.
+QUITTER = BOT.replace('message["type"] == "request"', "leave()").replace(
+    "for line in",
+    """import os, time
+
+def leave():
+    while not os.path.exists(SIGN):
+        time.sleep(0.01)
+    sys.exit()
+
+for line in""",
+)
 BASELINES = """
 [[baselines]]
 name = "share"
@@ -185,14 +195,11 @@ def test_a_version_that_is_benched_plays_its_final_to_the_end(ladder: Ladder) ->
     """A bench is for rated matches; a final without some of its matches would be worth nothing."""
     settings = ladder.path / "ladder.toml"
     settings.write_text(settings.read_text().replace("matches = 5 ", "matches = 1 "))
-    hand_in(ladder, "ada", "a", code=QUITTER)
-    held = False
-    with open_executor(ladder.play.sandbox, 2) as pool:
-        for event in Service(ladder, pool, matches=2).events():
-            assert held or isinstance(event, Idle), "the rated match was over too soon"
-            if not held:
-                hold_final(ladder, "last", None, 4, "teacher")
-            held = True
+    sign = commitment_file(ladder, "last")  # published when the final is held
+    hand_in(ladder, "ada", "a", code=QUITTER.replace("SIGN", repr(str(sign))))
+    for _ in Service(ladder, workers(), matches=2).events():
+        if not sign.exists():
+            hold_final(ladder, "last", None, 4, "teacher")
     with ladder.database.read() as connection:
         assert "bench" in [act.what for act in acts_of(connection)]
     state = final_state(ladder, "last")
@@ -341,7 +348,7 @@ def test_the_commands_hold_a_final_show_it_and_verify_it(place: Place) -> None:
     assert place.call("ladder", "final", "spring", "last", "--json").json["key"] is None
     assert place.call("ladder", "final", "spring", "last", "--export", "proof.jsonl").code == 2
     assert list(place.folder.glob("*proof*")) == []
-    assert place.run("ladder", "run", "spring", "--until", "examined", "--jobs", "2").code == 0
+    assert place.run("ladder", "run", "spring", "--until", "examined", "--jobs", "1").code == 0
     told = place.call("ladder", "final", "spring", "last")
     assert "The key: " in told.out
     assert "a@1" in told.out

@@ -72,7 +72,7 @@ def test_a_runner_tells_prometheus_and_stops_when_asked(ladder: Ladder, place: P
 @pytest.mark.parametrize("url", [None])
 def test_a_runner_that_is_asked_twice_stops_at_once(ladder: Ladder, place: Place) -> None:
     """And what it was playing goes back to the queue."""
-    runner = place.start("ladder", "run", "spring", "--jobs", 2)
+    runner = place.start("ladder", "run", "spring", "--jobs", 1)
     place.wait(lambda: ladder.database.look(count_all).matches.get(("rated", "played"), 0) >= 2, process=runner)
     runner.send_signal(signal.SIGTERM)
     stderr = runner.stderr
@@ -88,7 +88,7 @@ def test_a_runner_that_is_asked_twice_stops_at_once(ladder: Ladder, place: Place
 def test_a_slip_in_the_settings_does_not_end_a_runner(ladder: Ladder, place: Place) -> None:
     """It says so once, and goes on as before."""
     settings = place.folder / "spring" / "ladder.toml"
-    runner = place.start("ladder", "run", "spring", "--jobs", 2)
+    runner = place.start("ladder", "run", "spring", "--jobs", 1)
     stderr = runner.stderr
     assert stderr is not None
     assert "serves spring" in stderr.readline()

@@ -22,14 +22,14 @@ from arena.ladder import (
     submit,
     submit_reference,
 )
-from arena.run import open_executor
 from ladder.executors import ExecutorLostError, Workers
 from ladder.runner import Idle
 from ladder.standings import Standings
 from ladder.store.database import all_bots, find_bot, get_steps, last_board, versions_of
 from tests.arena_ladder.ladders import PLAY, owners
 from tests.arena_ladder.played import play, small
-from tests.place import BOT
+from tests.arena_ladder.pool import workers
+from tests.place import QUICK_BOT
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -43,7 +43,7 @@ def ladder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ladder]:
     with closing(create(tmp_path / "spring", PLAY, url)) as made:
         for name in ("one", "two"):
             path = tmp_path / f"{name}.py"
-            path.write_text(BOT)
+            path.write_text(QUICK_BOT)
             submit_reference(made, str(path))
         owners(made, "ada", "bob")
         yield made
@@ -62,10 +62,9 @@ def test_a_submission_is_examined_plays_and_is_rated(ladder: Ladder, tmp_path: P
     broken.write_text("import sys\nsys.exit('no such model')\n")
     submit(ladder, SAMPLES / "turtle.py", "ada")
     submit(ladder, broken, "bob")
-    with open_executor(ladder.play.sandbox, 2) as pool:
-        events = list(Service(ladder, pool, until="examined").events())
-        assert [event for event in events if isinstance(event, Match)] == [], "no rated match"
-        events += list(Service(ladder, pool, matches=6).events())
+    events = list(Service(ladder, workers(), until="examined").events())
+    assert [event for event in events if isinstance(event, Match)] == [], "no rated match"
+    events += list(Service(ladder, workers(), matches=6).events())
     exams = {event.label: event.reason for event in events if isinstance(event, Exam)}
     assert exams.keys() == {"one@1", "two@1", "turtle@1", "broken@1"}
     assert [label for label, reason in exams.items() if reason is not None] == ["broken@1"]
