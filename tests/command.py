@@ -36,6 +36,7 @@ LOADS = (
 )
 LOADS += ("rich.console", "rich.table", "ladder.rating.strengths", "numpy.ma")
 LADDER_LOADS = ("arena.ladder", "alembic.config", "ladder.cluster", "scipy.special")
+LIMIT_S = 60  # of every command that a test starts
 ROOT = Path(__file__).parents[1]
 SHOWN_BYTES = 10_000  # what /proc shows of a command's words and of its environment; it cuts off what is longer
 START = [sys.executable, "-P", "-W", "error", "-m"]
@@ -78,9 +79,21 @@ class Command(subprocess.Popen[Any]):
             return
         pipes = given[10:16]  # the command's end of stdin, ours; then ours of stdout, and so on
         ends = [number if end == -1 else end for number, end in enumerate((pipes[0], pipes[3], pipes[5]))]
-        self.pid = helper().start({**self._task, "cwd": str(given[5])}, ends)
+        self.pid = helper().start({**self._task, "cwd": str(given[5] or os.getcwd())}, ends)
         self._child_created = True
         self._close_pipe_fds(*pipes)
+
+
+def completed(words: Sequence[str], typed: str | None = None, **given: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end."""
+    ends = {"stdin": subprocess.DEVNULL if typed is None else subprocess.PIPE, "stdout": -1, "stderr": -1}
+    with Command(words, **{**ends, **given}) as process:
+        try:
+            out, err = process.communicate(typed, timeout=LIMIT_S)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
 class Helper:

@@ -19,10 +19,9 @@ from click.testing import CliRunner
 from arena.check import KEY
 from arena.cli import cli
 from arena.coup import derived
-from tests.command import Command
+from tests.command import LIMIT_S, Command
 
 ROOT = Path(__file__).parents[1]
-LIMIT_S = 60  # of every command that a test starts
 SETTLE_S = 10  # for the kernel to end what it was told to end
 
 # The bot_seed that tells a bot that it is looked at before the run. A bot that is to be faulty in the run itself waits.

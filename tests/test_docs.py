@@ -21,6 +21,7 @@ from arena.bots import BotError, load
 from arena.cli import cli
 from arena.referee import FAULTS
 from arena.sandbox.docker import LANGUAGES
+from tests.command import completed
 from tests.test_boundaries import ROOMS
 
 ROOT = Path(__file__).parents[1]
@@ -295,14 +296,7 @@ def test_the_readmes_bot_tries_itself_and_plays_without_a_fault(tmp_path: Path) 
         json.loads(line).get("id") for line in wanted
     ]
     command = ["run", str(bot), "sample_bots/turtle.py", "--games", "2", "--match-games", "2", "--json"]
-    ran = subprocess.run(
-        [sys.executable, "-m", "arena.cli", *command, "--out", str(tmp_path / "out")],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
+    ran = completed([*command, "--out", str(tmp_path / "out")], cwd=ROOT)
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)
     assert found["games"] == 2
@@ -343,14 +337,6 @@ def run(line: str, folder: Path) -> str:
     """Run a command of the documents, and return what it printed."""
     words = line.split()
     assert words[0] == "arena"
-    ran = subprocess.run(
-        [sys.executable, "-m", "arena.cli", *words[1:]],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
+    ran = completed(words[1:], cwd=folder)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout

@@ -6,31 +6,32 @@ import re
 import select
 import signal
 import struct
-import subprocess
 import termios
 import time
 from pathlib import Path
 
+from tests.command import Command
+
 
 class Screen:
-    """A process on a terminal of its own, and what it has drawn last."""
+    """A command on a terminal of its own, and what it has drawn last."""
 
     def __init__(
-        self, command: list[str], columns: int = 90, rows: int = 24, cwd: Path | None = None, **environment: str
+        self, words: list[str], columns: int = 90, rows: int = 24, cwd: Path | None = None, **environment: str
     ) -> None:
         self.master, line = os.openpty()
         fcntl.ioctl(line, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.before = termios.tcgetattr(line)
         # The size is the terminal's, whatever size the tests' own process was told.
         outside = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
-        self.process = subprocess.Popen(
-            command,
+        self.process = Command(
+            words,
             stdin=line,
             stdout=line,
             stderr=line,
             cwd=cwd,
-            start_new_session=True,
             env={**outside, "TERM": "xterm", **environment},
+            text=False,
         )
         self.line = line
         self.text = ""

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tests.command import completed
 from tests.place import Place
 
 Ran = Any
@@ -246,27 +247,8 @@ def test_a_full_stdout_is_told_and_the_results_are_kept(place: Place, flags: tup
     """`arena run ... > file` on a full disk."""
     place.bots(2)
     with Path("/dev/full").open("w") as full:
-        process = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "arena.cli",
-                "run",
-                "a.py",
-                "b.py",
-                *map(str, TINY),
-                *flags,
-                "--out",
-                "out",
-                *PLAIN,
-            ],
-            cwd=place.folder,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TMPDIR": str(place.tmp)},
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=60,
-        )
+        command = ["run", "a.py", "b.py", *map(str, TINY), *flags, "--out", "out", *PLAIN]
+        process = completed(command, cwd=place.folder, env=place.environment(), stdout=full)
     assert process.returncode == 1
     assert "Traceback" not in process.stderr
     told = process.stderr.splitlines()[-1]
@@ -279,15 +261,8 @@ def test_a_reader_that_has_gone_ends_the_run_without_noise(place: Place) -> None
     place.bots(2)
     reading, writing = os.pipe()
     os.close(reading)
-    process = subprocess.run(
-        [sys.executable, "-m", "arena.cli", "run", "a.py", "b.py", *map(str, TINY), "--out", "out", *PLAIN],
-        cwd=place.folder,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TMPDIR": str(place.tmp)},
-        stdout=writing,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=60,
-    )
+    command = ["run", "a.py", "b.py", *map(str, TINY), "--out", "out", *PLAIN]
+    process = completed(command, cwd=place.folder, env=place.environment(), stdout=writing)
     os.close(writing)
     assert process.returncode == 0
     assert [line.split(":")[0] for line in process.stderr.splitlines()[-2:]] == ["sandbox", "clock"]

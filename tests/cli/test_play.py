@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import termios
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,11 +14,12 @@ import pytest
 
 from arena.referee import Record, read, verify
 from tests.cli.screen import Screen
+from tests.command import Command, completed
 from tests.disk import fill
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "sample_bots"
-COMMAND = [sys.executable, "-m", "arena.cli", "play", "--sandbox", "process", "--out", "game"]
+COMMAND = ["play", "--sandbox", "process", "--out", "game"]
 # A bot that is in order when it is looked at, and isn't in the match.
 SECOND = (
     "import sys, json, pathlib\n"
@@ -38,9 +38,7 @@ def record(folder: Path) -> Record:
 
 
 def piped(folder: Path, typed: str, *more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *more], input=typed, capture_output=True, text=True, cwd=folder, timeout=60, check=False
-    )
+    return completed([*COMMAND, *more], typed, cwd=folder)
 
 
 def until(process: "subprocess.Popen[bytes]", pattern: bytes, said: bytes = b"") -> bytes:
@@ -112,16 +110,7 @@ def test_the_end_of_input_leaves_and_what_was_played_is_kept(tmp_path: Path) -> 
 def test_lines_fit_forty_columns_and_ascii(tmp_path: Path) -> None:
     """A pipe has no width, so the terminal's is tried below; here the characters are."""
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
-    done = subprocess.run(
-        [*COMMAND, str(SAMPLES / "bluffer.py")],
-        input="1\n" * 40,
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        timeout=60,
-        check=False,
-        env=environment,
-    )
+    done = completed([*COMMAND, str(SAMPLES / "bluffer.py")], "1\n" * 40, cwd=tmp_path, env=environment)
     assert done.stdout.isascii()
     assert "\\x" not in done.stdout
 
@@ -170,7 +159,7 @@ def test_a_bot_that_fails_is_told_of_after_the_game_by_what_the_fault_means(tmp_
 def test_a_polite_kill_leaves_no_process_and_a_whole_record(tmp_path: Path) -> None:
     """Through pipes, where no key is read."""
     command = [*COMMAND, str(SAMPLES / "honest.py")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path) as process:
+    with Command(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path, text=False) as process:
         assert process.stdout is not None
         until(process, rb"\n> \Z")
         process.terminate()
@@ -183,7 +172,7 @@ def test_a_polite_kill_leaves_no_process_and_a_whole_record(tmp_path: Path) -> N
 def test_a_kill_loses_no_game_that_has_ended(tmp_path: Path) -> None:
     """The person has been asked whether the next game may begin; nothing of the command runs after that."""
     command = [*COMMAND, "--seats", "2", "--games", "2"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path) as process:
+    with Command(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path, text=False) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(b"1\n" * 500)
@@ -196,8 +185,8 @@ def test_a_kill_loses_no_game_that_has_ended(tmp_path: Path) -> None:
 def test_a_disk_that_takes_no_record_ends_no_match(tmp_path: Path, small_disk: Path) -> None:
     """It is told after each game; at the end the record can be written again, and is whole."""
     command = [*COMMAND[:-1], str(small_disk / "game"), "--seats", "2", "--games", "2"]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
+    with Command(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, text=False
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -231,8 +220,8 @@ def test_who_does_not_wait_for_a_bot_that_hangs_leaves_at_once_and_keeps_the_gam
         "        print(json.dumps({'id': message['id'], 'choice': 0}), flush=True)\n"
     )
     command = [*COMMAND, str(hangs), "--games", "2", "--limit-ms", "60000"]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
+    with Command(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, text=False
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -24,6 +24,7 @@ import pytest
 from arena.cli import cli
 from arena.sandbox import ProcessSandbox
 from arena.sandbox.linux import cgroup
+from tests.command import Command
 from tests.place import BOT, LOOK_SEED, Place, Ran
 
 ROOT = Path(__file__).parents[2]
@@ -299,10 +300,10 @@ def test_a_terminal_shows_live_standings_and_then_the_result(place: Place) -> No
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(place.tmp), "TERM": "xterm"}
         environment.pop("COLUMNS", None)
-        command = [sys.executable, "-P", "-m", "arena.cli", "run", *place.bots(2), *map(str, SMALL), "--out", folder]
+        command = ["run", *place.bots(2), *map(str, SMALL), "--out", str(folder)]
         command += ["--sandbox", "process", "--jobs", "1"]
-        with subprocess.Popen(
-            command, cwd=place.folder, env=environment, stdin=theirs, stdout=theirs, stderr=theirs
+        with Command(
+            command, environment, cwd=place.folder, stdin=theirs, stdout=theirs, stderr=theirs, text=False
         ) as process:
             os.close(theirs)
             shown = read_terminal(ours)
@@ -513,22 +514,10 @@ def test_who_holds_a_run_up_is_said_while_it_goes_on(place: Place) -> None:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(place.tmp), "TERM": "xterm"}
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "arena.cli",
-        "run",
-        *other,
-        sleeps,
-        "--sandbox",
-        "process",
-        "--clock",
-        "wall",
-    ]
+    command = ["run", *other, sleeps, "--sandbox", "process", "--clock", "wall"]
     command += ["--strict", "--limit-ms", "1060", "--bank-ms", "0", "--games", "4", "--match-games", "2", "--jobs", "1"]
-    with subprocess.Popen(
-        command, cwd=place.folder, env=environment, stdin=theirs, stdout=subprocess.DEVNULL, stderr=theirs
+    with Command(
+        command, environment, cwd=place.folder, stdin=theirs, stdout=subprocess.DEVNULL, stderr=theirs, text=False
     ) as process:
         os.close(theirs)
         shown = read_terminal(ours)

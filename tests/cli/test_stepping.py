@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import sys
 import termios
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,7 +21,7 @@ def command(tmp_path: Path) -> list[str]:
     """Return the command that replays a record of a random game of two."""
     file = tmp_path / "000000.jsonl"
     file.write_text(write(random_game(PRESETS["coup"], 2, seed=4)), encoding="utf-8")
-    return [sys.executable, "-m", "arena.cli", "replay", str(file)]
+    return ["replay", str(file)]
 
 
 @pytest.fixture
@@ -102,7 +101,7 @@ def test_each_game_shows_the_bot_that_was_asked_for_whatever_its_seat(tmp_path: 
     turned = replace(second.games[0], seating=(1, 0))
     (tmp_path / "000000.jsonl").write_text(write(first), encoding="utf-8")
     (tmp_path / "000001.jsonl").write_text(write(replace(second, games=(turned,))), encoding="utf-8")
-    made = Screen([sys.executable, "-m", "arena.cli", "replay", str(tmp_path), "--seat", "bot1"])
+    made = Screen(["replay", str(tmp_path), "--seat", "bot1"])
     try:
         made.until("match 0.*as bot1 saw it")
         made.type("j")

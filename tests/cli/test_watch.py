@@ -2,7 +2,6 @@
 
 import signal
 import subprocess
-import sys
 import termios
 from pathlib import Path
 
@@ -10,17 +9,16 @@ import pytest
 
 from arena.referee import read, verify
 from tests.cli.screen import Screen
+from tests.command import completed
 from tests.place import Place
 
 SAMPLES = Path(__file__).parents[2] / "sample_bots"
-COMMAND = [sys.executable, "-m", "arena.cli", "watch", "--sandbox", "process", "--out", "game"]
+COMMAND = ["watch", "--sandbox", "process", "--out", "game"]
 BOTS = [str(SAMPLES / "honest.py"), str(SAMPLES / "bluffer.py")]
 
 
 def piped(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *more], stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=folder, timeout=60, check=False
-    )
+    return completed([*COMMAND, *more], cwd=folder)
 
 
 def test_a_pipe_gets_the_whole_game_at_once_in_lines(tmp_path: Path) -> None:
@@ -28,9 +26,7 @@ def test_a_pipe_gets_the_whole_game_at_once_in_lines(tmp_path: Path) -> None:
     done = piped(tmp_path, *BOTS, "--games", "2")
     assert done.returncode == 0, done.stderr
     assert "kept in game" in done.stderr
-    again = subprocess.run(
-        [*COMMAND[:3], "replay", "game"], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False
-    )
+    again = completed(["replay", "game"], cwd=tmp_path)
     assert done.stdout == again.stdout
     assert done.stdout.count("\nhonest wins ") + done.stdout.count("\nbluffer wins ") == 2
     record = read((tmp_path / "game" / "records" / "000000.jsonl").read_text(encoding="utf-8"))
@@ -75,7 +71,7 @@ def test_a_terminal_that_is_closed_ends_it_and_leaves_nothing(place: Place) -> N
     """A bot that doesn't say hello holds it up."""
     sign = place.folder / "started"
     silent = place.bot("silent.py", f"import sys\nopen({str(sign)!r}, 'w').close()\nsys.stdin.read()\n")
-    process = place.start(*COMMAND[3:6], silent, place.bot("other.py"), "--start-ms", 600_000)
+    process = place.start(*COMMAND[:3], silent, place.bot("other.py"), "--start-ms", 600_000)
     place.wait(sign.exists, process=process)
     process.send_signal(signal.SIGHUP)
     assert place.end(process).code == 130
