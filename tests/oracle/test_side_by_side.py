@@ -1,6 +1,6 @@
 """Random games under random rules, played by the engine and by the oracle side by side: they must agree in every step.
 
-`ARENA_SOAK` is the number of games (default 2,000). A failure names the rules, the seats, the seed and all words so
+`ARENA_SOAK` is the number of games (default 1,000). A failure names the rules, the seats, the seed and all words so
 far; `pytest -k 'agree and [3]'` repeats the run it was found in.
 """
 
@@ -31,7 +31,7 @@ from arena.coup import (
 )
 from arena.referee import wire
 
-GAMES = int(os.environ.get("ARENA_SOAK", "2000"))
+GAMES = int(os.environ.get("ARENA_SOAK", "1000"))
 RUNS = 8
 MOST_SEATS = 10  # rulebook:257
 
