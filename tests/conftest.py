@@ -47,6 +47,8 @@ TOGETHER = (
     re.compile(r"(coup/test_properties|referee/test_wire|referee/test_view|page/test_modules)\.py::"),
     # A language's bots are compiled once.
     re.compile(r"kits/test_(?:kits|json)\.py::\w+\[(\w+)\]"),
+    # They share a cluster of Dask.
+    re.compile(r"ladder/test_cluster\.py::test_(?:calls_run|equal|the_scheduler|a_call_that_is_cancelled|shutdown)()"),
     # They stop and kill an engine of their own.
     re.compile(r"test_docker_box\.py::test_(a_daemon)_that"),
 )

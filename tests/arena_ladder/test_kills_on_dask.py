@@ -21,14 +21,19 @@ pytestmark = [
     pytest.mark.needs("dask", None if importlib.util.find_spec("distributed") else "it isn't installed"),
 ]
 
-KILLS = int(os.environ.get("ARENA_SOAK_KILLS", "2"))
+SOAK = os.environ.get("ARENA_SOAK_KILLS")
+
+
+def kills(few: int) -> int:
+    """Return how many kills there are: few, unless the soak asks for more."""
+    return int(SOAK or few)
 
 
 @pytest.fixture
 def cluster(place: Place) -> Iterator[Cluster]:
     """Give a cluster of two workers."""
     made = Cluster(place.folder / "cluster")
-    made.start_scheduler(allowed_failures=KILLS)
+    made.start_scheduler(allowed_failures=kills(2))
     yield made
     made.close()
 
@@ -50,7 +55,7 @@ def test_workers_of_a_cluster_are_killed_while_a_ladder_plays(place: Place, clus
     chance = random.Random(3201)
     process = place.start("ladder", "run", folder, "--scheduler", cluster.address)
     with closing(open_ladder(folder)) as ladder:
-        for _ in range(KILLS):
+        for _ in range(kills(1)):
             place.wait(more(ladder), process=process)
             time.sleep(chance.uniform(0, 0.5))
             dead = workers.pop(chance.randrange(2))
@@ -71,7 +76,7 @@ def test_the_scheduler_of_a_cluster_is_killed_while_a_ladder_plays(place: Place,
     folder = ladder_in(place, fit=True)
     process = place.start("ladder", "run", folder, "--scheduler", cluster.address)
     with closing(open_ladder(folder)) as ladder:
-        for kill in range(KILLS):
+        for kill in range(kills(2)):  # the second takes the runner along
             start_worker(place, cluster)
             place.wait(more(ladder, 2), process=process)
             cluster.kill_scheduler()
