@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from arena.bots import build_all, load
+from arena.bots import load
+from tests.kits.built import built
 from tests.kits.table import Kit
 
 LIMIT_S = 60
-BUILD_S = 240
 
 
 @dataclass(frozen=True)
@@ -56,11 +55,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Kit, Path], Made
 
     def make(kit: Kit, folder: Path) -> Made:
         if folder not in known:
-            copy = tmp_path_factory.mktemp(kit.language) / kit.language
-            shutil.copytree(folder, copy)
-            shutil.copy(kit.file, copy)
-            (bot,), _ = load([str(copy)])
-            (bot,) = build_all([bot], copy.parent / "logs", BUILD_S)
+            (bot,), _ = load([str(built(tmp_path_factory, kit, folder))])
             known[folder] = Made(bot.argv, bot.cwd)
         return known[folder]
 

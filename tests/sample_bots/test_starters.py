@@ -1,7 +1,7 @@
 """The bots to begin with, one a language, and one in plain sh: built and examined in each sandbox, and at one table.
 
 Source: SPEC.md, bot.toml and What is in a box. Those of a sandbox are examined by one command, side by side, since
-starting a command takes longer than most bots do.
+starting a command takes longer than most bots do. What plain processes build is shared with the tests of the kits.
 """
 
 import json
@@ -13,6 +13,7 @@ import pytest
 
 from arena.bots import LANGUAGES
 from arena.sandbox import NAMES, why_not
+from tests.kits.built import built
 from tests.kits.table import KITS
 from tests.place import Place, Ran
 
@@ -55,9 +56,13 @@ def ran(place: Place, *arguments: object) -> Ran:
 
 @pytest.mark.timeout(LIMIT_S)
 @pytest.mark.parametrize("sandbox", [pytest.param(name, marks=marks_of(name)) for name in NAMES])
-def test_every_bot_to_begin_with_is_built_and_can_play(sandbox: str, place: Place, needs: Needs) -> None:
+def test_every_bot_to_begin_with_is_built_and_can_play(
+    sandbox: str, place: Place, needs: Needs, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """It is asked all requests of all rulesets, in a box within the default limits; as a plain process it plays too."""
     bots = bots_here(place, sandbox, needs)
+    if sandbox == "process":
+        take_built(place, tmp_path_factory)
     limits = PATIENT if sandbox == "process" else ()
     told = ran(place, "check", *bots, "--sandbox", sandbox, "--json", *limits)
     failed = {bot["bot"]: bot["steps"][-1] for bot in told.json["bots"] if not bot["ok"]}
@@ -66,11 +71,20 @@ def test_every_bot_to_begin_with_is_built_and_can_play(sandbox: str, place: Plac
         plays(place, bots)
 
 
+def take_built(place: Place, factory: pytest.TempPathFactory) -> None:
+    """Take what the arena has built from the same files, in place of building it again."""
+    for kit in KITS:
+        made, folder = built(factory, kit, kit.starter), place.folder / kit.language
+        for name in (kit.file.name, "bot.toml"):
+            assert (made / name).read_bytes() == (folder / name).read_bytes()
+        if (made / "build").exists():
+            shutil.copytree(made / "build", folder / "build", dirs_exist_ok=True)
+        lines = (folder / "bot.toml").read_text().splitlines(keepends=True)
+        (folder / "bot.toml").write_text("".join(line for line in lines if not line.startswith("build")))
+
+
 def plays(place: Place, bots: list[str]) -> None:
     """All sit at one table, as they were built, and none makes a fault."""
-    for manifest in place.folder.glob("*/bot.toml"):
-        lines = manifest.read_text().splitlines(keepends=True)
-        manifest.write_text("".join(line for line in lines if not line.startswith("build")))
     table = ("--seats", len(bots), "--games", len(bots), "--match-games", len(bots))
     told = ran(place, "run", *bots, *table, "--out", "out")
     assert told.code == 0, told.err

@@ -1,0 +1,25 @@
+"""Bots of the kits' languages that are built once, for all tests in all processes of pytest."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from arena.bots import build_all, load
+from tests.kits.table import Kit
+from tests.once import made_once
+
+BUILD_S = 240
+
+
+def built(factory: pytest.TempPathFactory, kit: Kit, folder: Path) -> Path:
+    """Return a copy of a folder's files with the kit beside them, built by its bot.toml as the arena does."""
+
+    def make(place: Path) -> None:
+        copy = place / kit.language
+        shutil.copytree(folder, copy)
+        shutil.copy(kit.file, copy)
+        (bot,), _ = load([str(copy)])
+        build_all([bot], place / "logs", BUILD_S)
+
+    return made_once(factory, f"built-{folder.parent.name}-{kit.language}", make) / kit.language
