@@ -78,6 +78,7 @@ class Scale:
     seats: int
     match_games: int
     final_games: int
+    jobs: int
 
     @property
     def final(self) -> str:
@@ -92,6 +93,7 @@ LARGE = Scale(
     seats=4,
     match_games=12,
     final_games=36,
+    jobs=2,
 )
 SMALL = Scale(
     owners=4,
@@ -100,6 +102,7 @@ SMALL = Scale(
     seats=2,
     match_games=2,
     final_games=12,
+    jobs=1,  # to start a second worker takes longer than its matches
 )
 
 
@@ -157,7 +160,7 @@ class Term:
         """Let a runner serve until it ends."""
         began = time.monotonic()
         with ending_as_before():
-            self.ladder("run", "--jobs", 2, *words)
+            self.ladder("run", "--jobs", self.scale.jobs, *words)
         self.lines.append(f"run {' '.join(map(str, words))}: {time.monotonic() - began:.0f} s")
 
     # --- the term

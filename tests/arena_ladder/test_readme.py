@@ -11,7 +11,7 @@ README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 # What this test adds, since the README's reader has a box, and stops the runner.
 MORE = {
     "init": ["--sandbox", "process", "--seats", "2", "--match-games", "2"],
-    "run": ["--matches", "2", "--jobs", "2"],
+    "run": ["--matches", "2", "--jobs", "1"],
 }
 
 
@@ -26,7 +26,7 @@ def test_the_readmes_ladder_ends_with_a_table(place: Place) -> None:
     for command in commands:
         words = shlex.split(command)
         if words[1] == "run":  # as a process, to its end; and all that waits is examined before
-            assert place.run(*words, "--until", "examined", "--jobs", 2).code == 0
+            assert place.run(*words, "--until", "examined", "--jobs", 1).code == 0
             ran = place.run(*words, *MORE["run"])
         else:
             ran = place.call(*words, *MORE.get(words[1], []))
