@@ -1,6 +1,5 @@
 """`arena check` as a bot's author meets it, with the mistakes that are made first. Source: the help of the command."""
 
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -163,7 +162,7 @@ def test_json_has_the_steps_of_all_bots(place: Place) -> None:
 def test_a_narrow_terminal_gets_each_detail_below_its_step(place: Place) -> None:
     """No line is longer than the terminal, and none is empty."""
     place.bot("bot.py", BOT)
-    command = [sys.executable, "-m", "arena.cli", "check", "bot.py", "--rules", "coup", "--sandbox", "process"]
+    command = ["check", "bot.py", "--rules", "coup", "--sandbox", "process"]
     made = Screen(command, 30, 20, place.folder, **place.environment({"COLUMNS": "30"}))
     try:
         lines = [line.rstrip() for line in made.until("can play").split("\n")]
