@@ -45,7 +45,7 @@ ladder: $(VENV)/.ladder
 quick: $(VENV)/.dev
 	$(PYTEST) $(PARALLEL) -m "not boxes and not clock" $(QUICK) $(ARGS)
 
-# All that needs no sandbox but the plain process, and isn't long: about four minutes on two cores.
+# All that needs no sandbox but the plain process, and isn't long: about six minutes on two cores.
 test: $(VENV)/.dev
 	$(call tests,not boxes and not long)
 
@@ -65,7 +65,7 @@ attack: $(VENV)/.dev
 setup: $(VENV)/.run
 
 # The order is that of what fails first.
-check: lint quick test
+check: lint quick test test-long
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .

@@ -53,7 +53,7 @@ TOGETHER = (
     re.compile(r"test_docker_box\.py::test_(a_daemon)_that"),
 )
 
-# Tests whose time is that of other programs: a third of all, which who changes the rest can leave to `make test-long`.
+# Tests whose time is that of other programs: a third of all. After a change of what they try, run `make test-long`.
 LONG = re.compile(
     # Runners, workers, servers and clusters are killed until chance has met each moment.
     r"arena_ladder/test_(kills|kills_on_dask|faults|backup)\.py"

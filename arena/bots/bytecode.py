@@ -2,8 +2,8 @@
 
 That would be a third of a start with the kit; to compile it takes as long as it spares in some six starts. So a process
 compiles a bot before it first starts it, in a box of the same sandbox, by the Python that runs it. All the bot's boxes
-show the bytecode beside the sources, where Python looks for it, in examinations as in matches: else a bot could tell
-the first of them, or an examination. The bytecode isn't checked by time, since each copy of a file has another.
+show the bytecode beside the sources, where Python looks for it, in examinations as in matches: files don't tell a bot
+where it is. The bytecode isn't checked by time, since each copy of a file has another.
 
 What comes out of that box is the bot's own word, as a build is. It is shown to this bot alone, and nothing of ours
 reads it. Whatever goes wrong costs the bot its bytecode and nothing else: a syntax error is told when it is imported.

@@ -46,6 +46,7 @@ SEQUENCES = {
     "6~": "page down",
 }
 
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _ESCAPE_S = 0.05  # how long the rest of an arrow key may take, over a slow line, until Esc is Esc
 
 
@@ -110,8 +111,7 @@ class Keys:
         return signal.set_wakeup_fd(self._signal, warn_on_full_buffer=False)
 
     def close(self) -> None:
-        """Set the terminal back, and forget what was typed."""
-        self.restore()
+        """Close the pipe."""
         os.close(self._signalled)
         os.close(self._signal)
 
@@ -166,19 +166,24 @@ def keys(terminal: int | None = None) -> Iterator[Keys | None]:
         raise KeyboardInterrupt
 
     wanted = {signal.SIGTSTP: stop, signal.SIGCONT: go_on, signal.SIGWINCH: resized}
-    wanted |= dict.fromkeys((signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT), end)
+    wanted |= dict.fromkeys(_ENDING[1:], end)
     before = {}
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)  # the terminal is set back whole, and so are the signals
     woken = read.wake()
     try:
         for number, handler in wanted.items():
             before[number] = signal.signal(number, handler)
         read.grab()
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
         yield read
     finally:
+        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+        read.restore()
         for number, earlier in before.items():
             signal.signal(number, earlier)
         signal.set_wakeup_fd(woken)
         read.close()
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
 def _stdin() -> int | None:

@@ -166,7 +166,7 @@ class _Shown:
 
         if self._help:
             wide = max(len(key) for key, _ in HELP)
-            return [line for key, what in HELP for line in _lines(f"  {key.ljust(wide)}  {what}", columns)]
+            return [line for key, what in HELP for line in _lines(f"  {key.ljust(wide)}  {what}", columns)][:rows]
         telling, moments = self._now
         now = moments[self._place]
         top = [(telling.title, "bold"), *self._table(telling, now)]

@@ -76,6 +76,7 @@ def request(
 ) -> Message:
     """Return the request to one seat; `number` is its id, and `events` becomes part of it."""
     board = view.board
+    own = _own_fields(board)
     return {
         "type": "request",
         "id": number,
@@ -84,7 +85,7 @@ def request(
         "events": events,
         "state": _state(board),
         "you": _you(view),
-        **_own_fields(board),
+        **own,
         "legal": _legal(moves),
         "clock": {"limit_ms": limit_ms, "bank_ms": bank_ms},
     }

@@ -18,7 +18,9 @@ def on_terminal(text: str, columns: int, program: str = SAY) -> list[str]:
     """Return the lines of a note on a terminal of that width, or what another program prints there."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, columns))
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    # The size is the terminal's, whatever size the tests' own process was told.
+    outside = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    environment = {**outside, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
     subprocess.run(
         [sys.executable, "-P", "-c", program, text],
         env=environment,

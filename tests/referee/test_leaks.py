@@ -15,6 +15,7 @@ import pytest
 
 from arena.referee import ArenaError, MatchSpec, Terms, Timing, play_match, write
 from arena.sandbox import Box, InsideSandbox, Limits, Peer, ProcessSandbox, Program, SandboxError, Script
+from tests.sandbox.talk import no_children
 
 MATCHES = 200
 
@@ -33,15 +34,6 @@ def spec(number: int, games: int = 2) -> MatchSpec:
 def left() -> tuple[list[str], int]:
     """Give the descriptors that are open and the number of threads."""
     return sorted(os.listdir("/dev/fd"), key=int), threading.active_count()
-
-
-def no_children() -> bool:
-    """Tell whether this process has no child, neither running nor dead."""
-    try:
-        os.waitpid(-1, os.WNOHANG)
-    except ChildProcessError:
-        return True
-    return False
 
 
 # --- scripted bots ----------------------------------------------------------------------------------------------------

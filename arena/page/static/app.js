@@ -185,7 +185,7 @@ class App {
     event.preventDefault();
     const hash = link.getAttribute("href");
     this.note();
-    write("pushState", hash);
+    write(hash === location.hash ? "replaceState" : "pushState", hash);
     this.follow(hash);
   }
 
