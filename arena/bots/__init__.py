@@ -5,7 +5,7 @@ Hands out argv and a working folder; must not know the protocol, matches, or how
 
 from arena.bots.archive import ArchiveError, pack, unpack
 from arena.bots.bot import Bot, relocated
-from arena.bots.build import BuildError, build_all, build_in_box, log_of, warnings_in
+from arena.bots.build import BuildError, Telling, build_all, build_in_box, log_of, warnings_in
 from arena.bots.bytecode import Bytecode, bytecode_of
 from arena.bots.cache import BotCache
 from arena.bots.digest import MAX_BYTES, MAX_FILES, changed, check_unchanged
@@ -32,6 +32,7 @@ __all__ = [
     "Bytecode",
     "NotHereError",
     "PortableBot",
+    "Telling",
     "build_all",
     "build_in_box",
     "bytecode_of",

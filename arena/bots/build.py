@@ -27,14 +27,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, BinaryIO, NamedTuple
 
 from arena.bots.archive import ArchiveError, unpack
 from arena.bots.bot import Bot, relocated
 from arena.bots.digest import MAX_FILES, digested
 from arena.bots.errors import BotError, shown
 from arena.bots.manifest import MANIFEST, no_program
-from arena.sandbox import LIMITS, Box, Exit, Limits, Program, ProgramError, Programs, Sandbox, remove_tree
+from arena.sandbox import FULL, LIMITS, Box, Exit, Limits, Program, ProgramError, Programs, Sandbox, remove_tree
 
 _FIRST_LINES = 10  # from the first error on: a compiler's other errors often follow from it
 _LAST_LINES = 4  # what make, or a linker, says at the end
@@ -42,8 +42,12 @@ _HEAD_BYTES = 1 << 20  # of a log, that are searched for an error
 _TAIL_BYTES = 8_192  # of a longer log, where its last lines are found
 _LINE_BYTES = 1_000  # of each line that is shown
 _LINE_CHARACTERS = 200  # of each line in a message
-# Not in -Wno-error, nor in error.c.
-_ERROR = re.compile(rb"(?i)(?<![-\w])error(?=[:\[ ])|undefined|not found|no such file")
+_COLOUR = re.compile(rb"\x1b\[[0-9;]*[mK]")
+# What compilers and linkers say: not in -Wno-error, nor in error.c, nor where make and linkers say that others failed.
+_ERROR = re.compile(
+    rb"(?i)(?<![-\w])error(?=[:\[ ])(?! \d|: ld returned|: linker command)|undefined (?:reference|symbol)|undefined:"
+)
+_NOT_THERE = re.compile(rb"(?i): not found|no such file")  # a configure may say so of what it can do without
 _WARNING = re.compile(rb"(?i)(?<![-\w])warning: ")
 
 # A C++ compiler takes some 500 MB, and what a build writes to /tmp counts as memory.
@@ -59,6 +63,7 @@ BUILD_LIMITS = Limits(
 _MOST_BYTES = 512 << 20  # of the archive: all that /tmp can hold
 _LOG_BYTES = 16 << 20  # more is no log
 _PRINTED_TOO_MUCH = f"printed more than {_LOG_BYTES >> 20} MB"
+_LEAST_ROOM = 4096  # bytes: with less, a disk is full
 _READ_BYTES = 1 << 20  # read from a pipe at once
 _TICK_MS = 100  # how often the end is looked for of a build that left its output open to a child
 
@@ -102,56 +107,68 @@ def _file_name(bot: Bot) -> str:
     return "".join(c if c.isalnum() or c in "-_." else "_" for c in bot.name)
 
 
-def _log(bot: Bot, logs: Path) -> BinaryIO:
+def _log(number: int, bot: Bot, logs: Path) -> BinaryIO:
     """Open the log of a bot's build; its folder is made when needed."""
     logs.mkdir(parents=True, exist_ok=True)
-    return log_of(bot, logs).open("w+b")
+    return log_of(number, bot, logs).open("w+b")
 
 
 class BuildError(BotError):
     """Say why a build failed.
 
-    `what` is one line; `help` is what to do, "" where its lines say it. `lines` are those of its output that tell most.
+    `what` is one line; `help` is what to do, "" where its lines say it. `told` are the lines of its output that tell
+    most.
     """
 
     def __init__(self, what: str, help: str, log: BinaryIO) -> None:
         self.what, self.help = what, help
-        self.lines = _telling(log, _ERROR)
-        told = (shown(line.decode(errors="replace"))[:_LINE_CHARACTERS] for line in self.lines)
+        self.told = _telling(log, _ERROR, _NOT_THERE)
+        told = (shown(line.decode(errors="replace"))[:_LINE_CHARACTERS] for line in self.told.lines)
         where = f"The whole log: {shown(log.name)}"
         super().__init__("\n".join([what, *filter(None, [help, where]), *(f"  {line}" for line in told)]))
 
 
-def log_of(bot: Bot, logs: Path) -> Path:
-    """Return where the log of a bot's build is kept, among those in a folder."""
-    return logs / f"build-{_file_name(bot)}.log"
+class Telling(NamedTuple):
+    """Hold the lines of an output that tell most. `partial`: there is more in it, besides blank lines."""
+
+    lines: tuple[bytes, ...]
+    partial: bool
 
 
-def warnings_in(log: Path) -> tuple[bytes, ...]:
+def log_of(number: int, bot: Bot, logs: Path) -> Path:
+    """Return where in a folder the log of a bot's build is kept. The number is the bot's place among the bots."""
+    return logs / f"build-{number:02d}-{_file_name(bot)}.log"
+
+
+def warnings_in(log: Path) -> Telling:
     """Return the lines of a build's log from the first warning on, and its last ones; none if it has no warning."""
     with log.open("rb") as file:
-        found = _WARNING.search(file.read(_HEAD_BYTES)) is not None
-        return _telling(file, _WARNING) if found else ()
+        head = file.read(_HEAD_BYTES)
+        return _telling(file, _WARNING) if _first(_lines(head), _WARNING) is not None else Telling((), bool(head))
 
 
-def _telling(output: BinaryIO, sought: re.Pattern[bytes]) -> tuple[bytes, ...]:
+def _telling(output: BinaryIO, *sought: re.Pattern[bytes]) -> Telling:
     """Return all lines of a short output; of a longer one the first that has what is sought, those after it, the last.
 
-    Where none has it, the first lines of all take their place.
+    Where no line has what is sought first, what is sought next counts; where none has that, the first lines of all.
     """
     size = output.seek(0, os.SEEK_END)
     output.seek(0)
-    lines = _lines(output.read(_HEAD_BYTES))
+    head = output.read(_HEAD_BYTES)
+    lines = _lines(head)
+    cut = size > _HEAD_BYTES or any(len(line) > _LINE_BYTES for line in lines)
     if len(lines) <= _FIRST_LINES + _LAST_LINES and size <= _HEAD_BYTES:
-        return tuple(lines)
-    at = next((place for place, line in enumerate(lines) if sought.search(line)), 0)
+        return Telling(_shortened(lines), cut)
+    at = next((place for each in sought if (place := _first(lines, each)) is not None), 0)
     first, rest = lines[at : at + _FIRST_LINES], lines[at + _FIRST_LINES :]
+    left_out = at > 0
     if size > _HEAD_BYTES:
         output.seek(size - _TAIL_BYTES)
         rest = [_GAP, *_lines(output.read(_TAIL_BYTES))[-_LAST_LINES:]]
     elif len(rest) > _LAST_LINES:
         rest = [_GAP, *rest[-_LAST_LINES:]]
-    return (*([_GAP] if at else []), *first, *rest)
+        left_out = True
+    return Telling(_shortened([*([_GAP] if at else []), *first, *rest]), cut or left_out)
 
 
 _GAP = b"[...]"
@@ -159,7 +176,16 @@ _GAP = b"[...]"
 
 def _lines(data: bytes) -> list[bytes]:
     """Return the lines that aren't blank."""
-    return [line.rstrip().expandtabs()[:_LINE_BYTES] for line in data.split(b"\n") if line.strip()]
+    return [line.rstrip().expandtabs() for line in data.split(b"\n") if line.strip()]
+
+
+def _shortened(lines: Sequence[bytes]) -> tuple[bytes, ...]:
+    return tuple(line[:_LINE_BYTES] for line in lines)
+
+
+def _first(lines: Sequence[bytes], sought: re.Pattern[bytes]) -> int | None:
+    """Return the place of the first line that has what is sought at its beginning, whatever its colours."""
+    return next((at for at, line in enumerate(lines) if sought.search(_COLOUR.sub(b"", line[:_LINE_BYTES]))), None)
 
 
 # --- as the user ------------------------------------------------------------------------------------------------------
@@ -170,11 +196,11 @@ def build_all(bots: Sequence[Bot], logs: Path, timeout_s: float) -> list[Bot]:
 
     A folder that plays under several names is built once. logs: each build's log is a file in it; it is made when
     needed. timeout_s: for each build. Digests are taken after the last build, as one bot's folder may lie in another's.
-    Raises BotError; BuildError for a build that fails.
+    Raises BotError; BuildError for a build that fails, and OSError instead where a disk is full then.
     """
-    to_build = [bot for _, bot in _to_build(bots)]
-    for bot in to_build:
-        with _log(bot, logs) as log:
+    to_build = list(_to_build(bots))
+    for number, bot in to_build:
+        with _log(number, bot, logs) as log:
             _build_as_user(bot, log, timeout_s)
     return [digested(bot) for bot in bots] if to_build else list(bots)
 
@@ -187,31 +213,48 @@ def _build_as_user(bot: Bot, log: BinaryIO, timeout_s: float) -> None:
     except OSError as error:
         raise BotError(f'"{bot.name}": the build can\'t be started: {error.strerror}.\n{by_hand}') from None
     if why is not None:
+        _demand_room(Path(log.name).parent, bot.cwd, Path(tempfile.gettempdir()))
         raise BuildError(f'"{bot.name}": the build {why}.', by_hand, log)
     _check_built(bot, log)
 
 
+def _demand_room(*folders: Path) -> None:
+    """Raise OSError that names the folder if one is on a full disk: a build that failed there may be a good one."""
+    for folder in folders:
+        try:
+            with tempfile.TemporaryFile(dir=folder) as file:
+                file.write(bytes(_LEAST_ROOM))
+        except OSError as problem:
+            if problem.errno in FULL:
+                raise OSError(problem.errno, problem.strerror, str(folder)) from None
+
+
 def _run_as_user(argv: list[str], cwd: Path, output: BinaryIO, timeout_s: float) -> str | None:
-    """Run a command to its end; return why it failed, None if it didn't. Raises OSError."""
+    """Run a command to its end, and cut its output; return why it failed, None if it didn't. Raises OSError."""
     # A file takes any output from any number of processes; a pipe would have to be drained until the last one leaves.
     process = subprocess.Popen(
         argv, cwd=cwd, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
     )
     deadline = time.monotonic() + timeout_s
+    code = why = None
     try:
-        while True:
+        while code is None and why is None:
             with suppress(subprocess.TimeoutExpired):
                 code = process.wait(_TICK_MS / 1000)
-                how = f"failed with exit code {code}" if code > 0 else f"was ended by signal {-code}"
-                return how if code else None
             if os.fstat(output.fileno()).st_size > _LOG_BYTES:
-                return _PRINTED_TOO_MUCH
-            if time.monotonic() > deadline:
-                return f"took longer than {timeout_s:g} s"
+                break
+            if code is None and time.monotonic() > deadline:
+                why = f"took longer than {timeout_s:g} s"
     finally:
         with suppress(ProcessLookupError, PermissionError):  # macOS: not permitted, if only the dead are in the group
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+    if os.fstat(output.fileno()).st_size > _LOG_BYTES:  # also for what it left running, which went on until now
+        output.truncate(_LOG_BYTES)
+        return _PRINTED_TOO_MUCH
+    if code is None or code == 0:
+        return why
+    return f"failed with exit code {code}" if code > 0 else f"was ended by signal {-code}"
 
 
 # --- in a box ---------------------------------------------------------------------------------------------------------
@@ -232,7 +275,7 @@ def build_in_box(
     for number, bot in _to_build(bots):
         into.mkdir(parents=True, exist_ok=True)
         folder = built[bot.path] = into / f"{number:02d}-{_file_name(bot)}"
-        with _log(bot, logs) as log:
+        with _log(number, bot, logs) as log:
             _build_in_box(bot, sandbox, programs, folder, log, timeout_s)
             _check_built(relocated(bot, bot.path, folder), log)
     return [bot if bot.build is None else digested(relocated(bot, bot.path, built[bot.path])) for bot in bots]

@@ -16,7 +16,19 @@ from itertools import chain
 from pathlib import Path
 
 from arena.advice import Evidence, advice
-from arena.bots import Bot, BotError, BuildError, Bytecode, build_all, build_in_box, changed, load, log_of, warnings_in
+from arena.bots import (
+    Bot,
+    BotError,
+    BuildError,
+    Bytecode,
+    Telling,
+    build_all,
+    build_in_box,
+    changed,
+    load,
+    log_of,
+    warnings_in,
+)
 from arena.check.scripted import Patience, Table, kinds
 from arena.check.step import Outcome, Step
 from arena.check.talk import BrokenError, Talk
@@ -161,7 +173,7 @@ class Examination:
         self.step = "build"
         exam, began = self.exam, time.monotonic()
         logs = exam.scratch / "logs"
-        log = log_of(self.bot, logs)
+        log = log_of(0, self.bot, logs)
         exam.builds(self.bot)
         try:
             if exam.choice.isolates:
@@ -171,15 +183,14 @@ class Examination:
                 self.bot = build_all([self.bot], logs, exam.build_s)[0]
         except BuildError as problem:
             failed = self.found(Outcome.FAILED, problem.what, problem.help or None)
-            raise _FailedError(replace(failed, stderr=problem.lines, log=log.read_bytes())) from None
+            raise _FailedError(_of_build(failed, problem.told, log)) from None
         except BotError as problem:
             raise _FailedError(_of_error(self.step, problem)) from None
         self.beside = _beside(self.bot)
         warned = warnings_in(log)
-        told = (
-            f"{' '.join(self.bot.build or ())} took {time.monotonic() - began:.1f} s{', with warnings' * bool(warned)}"
-        )
-        return replace(self.ok(told), stderr=warned, log=log.read_bytes())
+        build, seconds = " ".join(self.bot.build or ()), time.monotonic() - began
+        told = f"{build} took {seconds:.1f} s{', with warnings' * bool(warned.lines)}"
+        return _of_build(self.ok(told), warned, log)
 
     # -- processes
 
@@ -387,6 +398,11 @@ def _spec(rules: Ruleset, terms: Terms, seats: int | None) -> MatchSpec:
     names = ("bot", *(f"examiner-{number}" for number in range(1, seats)))
     seatings = tuple(tuple((place - game) % seats for place in range(seats)) for game in range(seats))
     return MatchSpec(0, KEY, names, seatings, replace(terms, rules=rules))
+
+
+def _of_build(step: Step, told: Telling, log: Path) -> Step:
+    """Return the step with what its build printed."""
+    return replace(step, stderr=told.lines, log=log.read_bytes(), partial=told.partial)
 
 
 def _of_error(name: str, problem: BotError) -> Step:

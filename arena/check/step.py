@@ -19,7 +19,8 @@ class Step:
 
     `sent` is the last line that the bot was sent and `got` its faulty line, as they crossed the pipe, None where there
     is none. `stderr` are the last lines that it wrote to standard error; of a build those that tell most. `help` is
-    what to do. `rows` is a table, its head first. `log` is all that a build printed.
+    what to do. `rows` is a table, its head first. `log` is all that a build printed; `partial` tells
+    that there is more in it than in `stderr`.
     """
 
     number: int
@@ -32,6 +33,7 @@ class Step:
     help: str | None = None
     rows: tuple[tuple[str, ...], ...] = ()
     log: bytes = b""
+    partial: bool = False
 
     def to_text(self) -> str:
         """Return the step as JSON in ASCII; bytes that aren't UTF-8 are half surrogates in it."""

@@ -4,19 +4,22 @@ As in arena/cli/run.py, packages are imported inside the functions.
 """
 
 import json
+import os
 import sys
 import tempfile
 import textwrap
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from hashlib import sha256
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from arena.cli import options
-from arena.cli.out import NARROW, counted, fail, note, refuse, width, write
+from arena.cli.out import NARROW, counted, fail, note, reason, refuse, width, write
 
 if TYPE_CHECKING:
     from arena.bots import Bot
@@ -54,7 +57,7 @@ def check(
     """
     from arena.check import Exam, Patience
     from arena.run import RulesetError, load
-    from arena.sandbox import SandboxError, make, scratch_folder
+    from arena.sandbox import FULL, SandboxError, make, scratch_folder
 
     if not bots:
         refuse("no bot is given: arena check mybot.py")
@@ -74,6 +77,10 @@ def check(
         refuse(str(problem))
     except SandboxError as problem:
         fail(f"this machine can't start the bots: {problem}")
+    except OSError as problem:
+        if problem.errno not in FULL:
+            raise
+        fail(f"bots can't be examined: {reason(problem)}")
     if as_json:
         told = [_json(bot, steps) for bot, steps in zip(bots, found, strict=True)]
         write(json.dumps({"check": 1, "bots": told}))
@@ -92,7 +99,7 @@ def _examined(bots: tuple[str, ...], exam: "Exam", quiet: bool) -> "list[list[St
             if not quiet:
                 write(("\n" if place else "") + click.style(shown(bots[place]), bold=True))
             for _, step in each:
-                step = _with_log_kept(step)
+                step = _with_log_kept(step, bots[place])
                 steps[place].append(step)
                 if not quiet:
                     write("\n".join(step_lines(step)))
@@ -109,16 +116,35 @@ def _say_that_it_builds(bot: "Bot") -> None:
     note(f"building {bot.name}, for at most {BUILD_S} s")
 
 
-def _with_log_kept(step: "Step") -> "Step":
-    """Write what a failed build printed into a file where not all of it is shown, and say where."""
-    if step.outcome != "failed" or step.log.count(b"\n") <= len(step.stderr):
+def log_has_more(step: "Step") -> bool:
+    """Tell whether a build printed more than `step_lines` shows."""
+    from protocol import show
+
+    return step.partial or any(show(line, _LINE) != show(line, len(step.log)) for line in step.stderr if step.log)
+
+
+def _with_log_kept(step: "Step", bot: str) -> "Step":
+    """Write what a failed build printed into a file where not all of it is shown, and say where.
+
+    It takes the place of the one that the bot's last failed build left.
+    """
+    if step.outcome != "failed" or not log_has_more(step):
         return step
+    which = sha256(os.fsencode(os.path.abspath(bot))).hexdigest()[:12]
+    place = Path(tempfile.gettempdir(), f"arena-build-{os.getuid()}-{which}.log")
     try:
-        with tempfile.NamedTemporaryFile(prefix="arena-build-", suffix=".log", delete=False) as file:
-            file.write(step.log)
+        # Renamed, because another user may have put a link or a pipe in that place.
+        with tempfile.NamedTemporaryFile(dir=place.parent, prefix=f"{place.stem}-", delete=False) as file:
+            try:
+                file.write(step.log)
+                file.flush()
+                os.replace(file.name, place)
+            except OSError:
+                os.unlink(file.name)
+                return step
     except OSError:
         return step
-    return replace(step, help="\n".join(filter(None, [step.help, f"The whole log: {file.name}"])))
+    return replace(step, help="\n".join(filter(None, [step.help, f"The whole log: {place}"])))
 
 
 def step_lines(step: "Step") -> Iterator[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arena.cli import options
-from arena.cli.out import counted, fail, note, refuse
+from arena.cli.out import counted, fail, note, reason, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -178,7 +178,9 @@ def timing_of(asked: Asked, times: "Timing", box: "Sandbox") -> "Timing":
 
 
 def built(config: "RunConfig", box: "Sandbox", building: "Building") -> "RunConfig":
-    """Build what has to be built, and say where."""
+    """Build what has to be built, and say where. Exits with 1 if a disk is full."""
+    from arena.sandbox import FULL
+
     names = [bot.name for bot in config.bots if bot.build is not None]
     if not names:
         return config
@@ -186,7 +188,12 @@ def built(config: "RunConfig", box: "Sandbox", building: "Building") -> "RunConf
         note(f"building {', '.join(names)} in the sandbox")
     else:
         note("bots are built in their own folders, as you: the process sandbox keeps nothing from a build")
-    return building.build(config, box)
+    try:
+        return building.build(config, box)
+    except OSError as problem:
+        if problem.errno not in FULL:
+            raise
+        fail(f"bots can't be built: {reason(problem)}")
 
 
 def fit(asked: Asked, config: "RunConfig", box: "Sandbox", scratch: Path) -> "RunConfig":

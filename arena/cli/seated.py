@@ -105,6 +105,7 @@ def _table(given: "Mapping[str, Any]", named: Sequence[str], persons: int) -> It
     config = _config(asked, bots, len(bots) + persons, terms_of(asked, ruleset), choice)
     clean_up(choice)
     building = Building(folder)
+    building.remove_dead()
     with scratch_folder() as scratch, closing(make(choice, scratch)) as box:
         options.announce(choice, reasons, box, " (auto)" if asked.sandbox in (None, "auto") else "")
         options.demand_limits(asked.limits, box)
@@ -119,10 +120,8 @@ def _table(given: "Mapping[str, Any]", named: Sequence[str], persons: int) -> It
                 return box.start(bytecode.program(config.bots[bot], choice, box), config.terms.limits)
 
             yield Seated(config.bots, config.terms, folder, seed_key(asked.seed), start)
-        except BaseException:
+        finally:
             building.discard()
-            raise
-        building.discard(logs=True)
 
 
 def _config(asked: Asked, bots: "tuple[Bot, ...]", seats: int, terms: "Terms", choice: Any) -> "RunConfig":

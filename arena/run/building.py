@@ -1,10 +1,11 @@
 """Where the bots of a new run are built, before the run has a folder.
 
 There is a folder beside the run's own for it: `<run>.building`. It has `logs/`, what the builds said, and in a sandbox
-that isolates `bots/`, what was built. Both move into the run's folder when that is made. A failed build leaves its log.
+that isolates `bots/`, what was built. Both move into the run's folder when that is made. Of a build that failed the
+logs stay.
 
-The folder is locked while it is in use. One that nobody has locked and that still has `bots/` is that of an arena that
-was killed: the next run beside it removes it.
+The folder is locked while it is in use, and has the file `unfinished`. One that has that file, and that nobody has
+locked, is that of an arena that was killed: the next run beside it removes it.
 """
 
 import os
@@ -12,12 +13,13 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from arena.bots import build_all, build_in_box, relocated
+from arena.bots import BuildError, build_all, build_in_box, relocated
 from arena.run.config import RunConfig
 from arena.sandbox import Sandbox, locked, programs_of, remove_tree
 from ladder.store import FolderError, RunFolder
 
 BUILD_S = 600  # how long a bot's build command may take
+_UNFINISHED = "unfinished"
 
 
 class Building:
@@ -34,12 +36,15 @@ class Building:
 
         Raises BotError if a build fails, FolderError if something else, or another arena, has the builds' place.
         """
-        self._take()
         try:
+            self._take()
             if config.sandbox.isolates:
                 bots = build_in_box(config.bots, box, programs_of(config.sandbox.name), self._bots, self._logs, BUILD_S)
             else:
                 bots = build_all(config.bots, self._logs, BUILD_S)
+        except BuildError:
+            self._keep_logs()
+            raise
         except BaseException:
             self.discard()
             raise
@@ -63,22 +68,24 @@ class Building:
         self._unlock()
         return config
 
-    def discard(self, logs: bool = False) -> None:
-        """Remove what was built; the logs stay for the author, unless they are to go, too."""
-        if self._lock is None:
-            return  # nothing was built: what is there is another's
+    def discard(self) -> None:
+        """Remove what was built, and the logs."""
+        if self._lock is not None:  # else nothing was built: what is there is another's
+            remove_tree(self.path)
+            self._unlock()
+
+    def _keep_logs(self) -> None:
+        """Leave what the builds said to the author."""
         remove_tree(self._bots)
-        if logs:
-            remove_tree(self._logs)
         with suppress(OSError):
-            self.path.rmdir()  # without logs
+            (self.path / _UNFINISHED).unlink()
         self._unlock()
 
     def remove_dead(self) -> None:
         """Remove what arenas that were killed in a build left beside this run's folder."""
         for path in self.path.parent.glob("*.building"):
             with suppress(OSError):  # it vanished, or can't be looked into
-                if _of_builds(path) and (path / "bots").is_dir():
+                if _of_builds(path) and (path / _UNFINISHED).exists():
                     lock = locked(path)
                     if lock is not None:
                         remove_tree(path)
@@ -97,6 +104,7 @@ class Building:
         self._lock = locked(self.path)
         if self._lock is None:
             raise FolderError(f"another arena builds into {self.path} now; wait for it, or name another --out")
+        (self.path / _UNFINISHED).touch()
         remove_tree(self._bots)
         remove_tree(self._logs)
 
@@ -104,4 +112,4 @@ class Building:
 def _of_builds(path: Path) -> bool:
     """Tell whether a folder is this user's and holds nothing but what builds make. Raises OSError."""
     ours = path.is_dir() and not path.is_symlink() and path.stat().st_uid == os.getuid()
-    return ours and not {found.name for found in path.iterdir()} - {"bots", "logs"}
+    return ours and not {found.name for found in path.iterdir()} - {"bots", "logs", _UNFINISHED}

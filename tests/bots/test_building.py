@@ -9,6 +9,7 @@ import shutil
 import socket
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import pytest
 
 from arena.bots import Bot, BotError, BuildError, build_all, build_in_box, load
 from arena.sandbox import ISOLATING, Choice, Sandbox, make, programs_of, why_not
+from tests.disk import small_disk
 from tests.place import Place
 
 Needs = Callable[[str, str | None], None]
@@ -88,7 +90,7 @@ def test_a_build_makes_a_folder_that_plays_and_leaves_the_source_alone(yard: Yar
     assert (built.path / "sub" / "file").read_text() == "one\n"
     assert built.digest != bot.digest
     assert load([str(built.path)])[0][0].digest == built.digest
-    assert (yard.logs / "build-b.log").read_text() == "all well\n"
+    assert (yard.logs / "build-00-b.log").read_text() == "all well\n"
 
 
 def test_a_build_may_edit_its_copy_of_the_files(yard: Yard) -> None:
@@ -132,9 +134,9 @@ def test_a_failed_build_shows_the_first_error_and_the_end_and_keeps_the_whole_lo
     """The author gets both."""
     told = yard.refusal(LONG).splitlines()
     assert told[0] == '"b": the build failed: it exited with code 3.'
-    assert told[1] == f"The whole log: {yard.logs / 'build-b.log'}"
+    assert told[1] == f"The whole log: {yard.logs / 'build-00-b.log'}"
     assert told[2:] == [f"  {line}" for line in SHOWN]
-    assert (yard.logs / "build-b.log").read_text().splitlines() == PRINTED
+    assert (yard.logs / "build-00-b.log").read_text().splitlines() == PRINTED
 
 
 def test_a_build_that_fails_as_the_user_is_told_of_in_the_same_way(tmp_path: Path) -> None:
@@ -147,9 +149,9 @@ def test_a_build_that_fails_as_the_user_is_told_of_in_the_same_way(tmp_path: Pat
     told = str(refused.value).splitlines()
     assert told[0] == '"b": the build failed with exit code 3.'
     assert told[1] == f"Try it by hand in {tmp_path / 'b'}: sh build.sh"
-    assert told[2] == f"The whole log: {tmp_path / 'logs' / 'build-b.log'}"
+    assert told[2] == f"The whole log: {tmp_path / 'logs' / 'build-00-b.log'}"
     assert told[3:] == [f"  {line}" for line in SHOWN]
-    assert (tmp_path / "logs" / "build-b.log").read_text().splitlines() == PRINTED
+    assert (tmp_path / "logs" / "build-00-b.log").read_text().splitlines() == PRINTED
 
 
 def test_a_build_that_prints_without_end_is_ended_as_the_user_too(tmp_path: Path) -> None:
@@ -160,12 +162,48 @@ def test_a_build_that_prints_without_end_is_ended_as_the_user_too(tmp_path: Path
         build_all(load([str(tmp_path / "b")])[0], tmp_path / "logs", LIMIT_S)
 
 
+def test_a_build_that_soon_prints_too_much_fails_too_and_its_log_is_cut(tmp_path: Path) -> None:
+    """It has ended before the size of its log is looked at."""
+    (tmp_path / "bot.toml").write_text('run = "true"\nbuild = ["head", "-c", "20000000", "/dev/zero"]\n')
+    with pytest.raises(BuildError, match="printed more than 16 MB"):
+        build_all(load([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
+    assert [log.stat().st_size for log in (tmp_path / "logs").iterdir()] == [16 << 20]
+
+
+def test_bots_whose_names_look_alike_in_a_files_name_have_a_log_each(tmp_path: Path) -> None:
+    """Else the second build would empty the log of the first."""
+    bots = []
+    for name in ("a b", "a_b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "bot.toml").write_text(f'run = "true"\nbuild = ["echo", "{name}"]\n')
+        bots.append(replace(load([f"x={tmp_path / name}"])[0][0], name=name))
+    build_all(bots, tmp_path / "logs", LIMIT_S)
+    assert sorted(log.read_text() for log in (tmp_path / "logs").iterdir()) == ["a b\n", "a_b\n"]
+
+
+def test_a_build_that_fails_on_a_full_disk_is_not_blamed(tmp_path: Path, needs: Needs) -> None:
+    """The disk is named: the build may be a good one."""
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "bot.toml").write_text('run = "true"\nbuild = "echo hi"\n')
+    with small_disk(tmp_path / "disk", needs) as disk:
+        (disk / "logs").mkdir()
+        with suppress(OSError), (disk / "filler").open("wb", 0) as file:
+            while True:
+                file.write(bytes(1 << 12))
+        with pytest.raises(OSError, match=r"No space left .*/disk/logs"):
+            build_all(load([str(tmp_path / "b")])[0], disk / "logs", LIMIT_S)
+
+
 FIRST_ERRORS: dict[str, tuple[str, ...]] = {
     "rustc": ("warning: unused variable: `a`", "error[E0425]: cannot find value `b` in this scope"),
     "javac": ("Note: none", "MyBot.java:5: error: class, interface, enum, or record expected"),
     "gcc": ("gcc -O2 -Wno-error -o error.o error.c", "bot.c: In function 'main':", "bot.c:2:1: error: unknown type"),
     "gcc, no header": ("bot.c:9: warning: unused", "bot.c:1:10: fatal error: none.h: No such file or directory"),
-    "ld": ("cc -o bot bot.o", "bot.o: undefined reference to `missing'"),
+    "gcc, in colours": ("bot.c: In function", "bot.c:2:1: \x1b[01;31m\x1b[Kerror: \x1b[m\x1b[Kunknown type"),
+    "gcc, with a sanitizer": ("gcc -fsanitize=undefined -Wl,--no-undefined -c f.c", "f.c:2:1: error: unknown type"),
+    "configure": ("checking for rt... not found", "cat: VERSION: No such file", "f.c:2:1: error: unknown type"),
+    "ld": ("cc -o bot bot.o", "bot.o: undefined reference to `missing'", "collect2: error: ld returned 1 exit status"),
+    "make": ("cc -c x.c", "make: cc: No such file or directory", "make: *** [Makefile:2: bot] Error 127"),
     "go": ("# bot", "./bot.go:3:5: undefined: missing"),
     "sh": ("echo begin", "sh: 1: rustc: not found"),
 }
@@ -175,12 +213,30 @@ FIRST_ERRORS: dict[str, tuple[str, ...]] = {
 def test_the_first_error_of_a_compiler_is_the_first_line_that_is_shown(
     tmp_path: Path, printed: tuple[str, ...]
 ) -> None:
-    """Whatever it printed before: the last of these lines is the error."""
+    """Whatever it printed before: the last of these lines is the error, but for what says that another failed."""
     (tmp_path / "said").write_text("\n".join([*printed, *["more"] * 40]))
     (tmp_path / "bot.toml").write_text('run = "./bot"\nbuild = ["sh", "-c", "cat said; exit 1"]\n')
     with pytest.raises(BuildError) as refused:
         build_all(load([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
-    assert refused.value.lines[:2] == (b"[...]", printed[-1].encode())
+    last = -2 if printed[-1].startswith(("collect2:", "make:")) else -1
+    assert refused.value.told.lines[:2] == (b"[...]", printed[last].encode())
+    assert refused.value.told.partial
+
+
+def test_lines_that_are_left_out_or_cut_are_known_and_blank_ones_do_not_count(tmp_path: Path) -> None:
+    """Whoever shows the lines says where the others are."""
+    said = {
+        "error: no\n\n\n" + "more\n" * 13: False,
+        "begin\nerror: no\n" + "more\n" * 13: True,
+        "error: no\n" + "more\n" * 14: True,
+        "x" * 3000: True,
+    }
+    for text, partial in said.items():
+        (tmp_path / "said").write_text(text)
+        (tmp_path / "bot.toml").write_text('run = "./bot"\nbuild = ["sh", "-c", "cat said; exit 1"]\n')
+        with pytest.raises(BuildError) as refused:
+            build_all(load([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
+        assert refused.value.told.partial is partial
 
 
 def test_a_long_log_is_searched_up_to_a_bound(tmp_path: Path) -> None:
@@ -189,7 +245,7 @@ def test_a_long_log_is_searched_up_to_a_bound(tmp_path: Path) -> None:
     with pytest.raises(BuildError) as refused:
         build_all(load([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
     shown = [b"%d" % number for number in (*range(1, 11), *range(299_997, 300_001))]
-    assert list(refused.value.lines) == [*shown[:10], b"[...]", *shown[10:]]
+    assert list(refused.value.told.lines) == [*shown[:10], b"[...]", *shown[10:]]
 
 
 def test_a_build_that_makes_no_program_is_named(quick: Yard) -> None:
@@ -277,7 +333,7 @@ def test_a_bot_in_c_is_built_in_the_box_and_plays(place: Place, c_bot: Path, bub
     assert ran.code == 0, ran.err
     out = place.folder / "out"
     assert sorted(path.name for path in out.iterdir()) == ["bots", "logs", "records", "results.jsonl", "run.json"]
-    assert (out / "logs" / "build-cbot.log").exists()
+    assert (out / "logs" / "build-00-cbot.log").exists()
     config = json.loads((out / "run.json").read_text())
     assert config["bots"][0]["path"] == str(out / "bots" / "00-cbot")
     assert sorted(path.name for path in c_bot.iterdir()) == ["bot.c", "bot.toml"]
@@ -304,7 +360,7 @@ def test_a_build_that_fails_in_the_box_keeps_its_log_beside_the_folder(
     assert ran.told[0].startswith('arena: "cbot": the build failed: it exited with code 1')
     assert "nothing" in "\n".join(ran.told[2:])
     log = Path(ran.told[1].removeprefix("The whole log: "))
-    assert log == place.folder / "out.building" / "logs" / "build-cbot.log"
+    assert log == place.folder / "out.building" / "logs" / "build-00-cbot.log"
     assert "undeclared" in log.read_text()
     assert not (place.folder / "out").exists()
     (c_bot / "bot.c").write_text(good)

@@ -196,3 +196,8 @@ def test_a_compiled_bots_build_is_a_step_with_its_log(place: Place) -> None:
     assert step["stderr"][:3] == ["[...]", "error: no type", "501"]
     log = Path(step["help"].splitlines()[-1].removeprefix("The whole log: "))
     assert log.read_text().splitlines() == [*map(str, range(1, 501)), "error: no type", *map(str, range(501, 1000))]
+    place.bot("bot/bot.toml", f'run = "./bot"\nbuild = ["sh", "-c", "echo {"long" * 100}; exit 4"]\n')
+    again = checked(place, "bot", "--json").json["bots"][0]["steps"][-1]
+    assert again["help"].endswith(log.name), "the line is cut where it is shown"
+    assert log.read_text() == "long" * 100 + "\n", "the last log of a bot takes the place of the one before"
+    assert log.stat().st_mode & 0o777 == 0o600

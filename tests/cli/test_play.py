@@ -169,6 +169,22 @@ def test_a_polite_kill_leaves_no_process_and_a_whole_record(tmp_path: Path) -> N
     assert left(tmp_path) == []
 
 
+def test_who_leaves_leaves_no_log_of_a_build_that_did_well(tmp_path: Path) -> None:
+    """Leaving a table is no failed build."""
+    (tmp_path / "good").mkdir()
+    (tmp_path / "good" / "bot.py").write_text((SAMPLES / "honest.py").read_text())
+    (tmp_path / "good" / "bot.toml").write_text('run = "python3 bot.py"\nbuild = "echo hi"\n')
+    with Command(
+        [*COMMAND, "good"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path, text=False
+    ) as process:
+        until(process, rb"\n> \Z")
+        assert list(tmp_path.glob("*.building")), "it is built here"
+        process.terminate()
+        process.communicate()
+    assert process.returncode == 130
+    assert list(tmp_path.glob("*.building")) == []
+
+
 def test_a_kill_loses_no_game_that_has_ended(tmp_path: Path) -> None:
     """The person has been asked whether the next game may begin; nothing of the command runs after that."""
     command = [*COMMAND, "--seats", "2", "--games", "2"]

@@ -8,12 +8,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from arena.bots import BuildError, load
 from arena.run import Building, RunConfig, record_results
-from arena.sandbox import Choice, locked, make
+from arena.sandbox import Choice, locked, make, remove_tree
 from ladder.store import FolderError, RunFolder
 
 NOBODY = 65534
@@ -37,6 +39,7 @@ def left_by(run: Path) -> Path:
     (left / "bots" / "00-cbot").mkdir(parents=True)
     (left / "logs").mkdir()
     (left / "logs" / "build-cbot.log").write_text("gcc")
+    (left / "unfinished").touch()
     return left
 
 
@@ -81,10 +84,26 @@ def test_what_a_dead_arena_left_is_removed_before_a_build_there(tmp_path: Path) 
     left = left_by(tmp_path / "out")
     building = Building(tmp_path / "out")
     build(building, tmp_path)
-    assert list(left.iterdir()) == []
+    assert [path.name for path in left.iterdir()] == ["unfinished"]
     assert locked(left) is None
     building.discard()
     assert not left.exists()
+
+
+def test_a_plain_build_that_was_killed_is_removed_and_the_log_of_a_failed_one_stays(tmp_path: Path) -> None:
+    """Nor is a folder removed that an arena has only just made: it is locked next."""
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "bot.toml").write_text('run = "./bot"\nbuild = ["sh", "-c", "exit 3"]\n')
+    config = replace(CONFIG, bots=tuple(load([str(tmp_path / "b")])[0]), sandbox=Choice("process"))
+    with closing(make(Choice("process"), tmp_path)) as box, pytest.raises(BuildError):
+        Building(tmp_path / "failed").build(config, box)
+    killed, new = left_by(tmp_path / "killed"), tmp_path / "new.building"
+    remove_tree(killed / "bots")
+    new.mkdir()
+    Building(tmp_path / "out").remove_dead()
+    assert not killed.exists()
+    assert new.exists()
+    assert [path.name for path in (tmp_path / "failed.building").rglob("*")] == ["logs", "build-00-b.log"]
 
 
 def test_a_folder_that_cannot_be_looked_into_stops_no_run_beside_it(tmp_path: Path) -> None:

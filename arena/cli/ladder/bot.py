@@ -71,7 +71,7 @@ def _parts(found: "BotPage", steps: "list[Step]", seen: "list[Example]", limit_m
     from rich.text import Text
 
     from arena.bots import shown
-    from arena.cli.check import step_lines
+    from arena.cli.check import log_has_more, step_lines
 
     bot, row = found.bot, found.row
     playing = next((each for each in found.versions if each.version.active), None)
@@ -96,7 +96,7 @@ def _parts(found: "BotPage", steps: "list[Step]", seen: "list[Example]", limit_m
         yield f"  it is {shown_version.state}" + (f": {shown(shown_version.reason)}" if shown_version.reason else "")
     for step in steps:
         yield Text.from_ansi("\n".join(step_lines(step)))
-    if any(step.log.count(b"\n") > len(step.stderr) for step in steps):
+    if any(map(log_has_more, steps)):
         yield "all that its build printed: --build-log"
     yield from _faults(found, seen)
     if found.last:
