@@ -203,6 +203,7 @@ FIRST_ERRORS: dict[str, tuple[str, ...]] = {
     "gcc, with a sanitizer": ("gcc -fsanitize=undefined -Wl,--no-undefined -c f.c", "f.c:2:1: error: unknown type"),
     "configure": ("checking for rt... not found", "cat: VERSION: No such file", "f.c:2:1: error: unknown type"),
     "ld": ("cc -o bot bot.o", "bot.o: undefined reference to `missing'", "collect2: error: ld returned 1 exit status"),
+    "ld, no library": ("cc", "ld: cannot find -lnone: No such file or directory", "collect2: error: ld returned 1"),
     "make": ("cc -c x.c", "make: cc: No such file or directory", "make: *** [Makefile:2: bot] Error 127"),
     "go": ("# bot", "./bot.go:3:5: undefined: missing"),
     "sh": ("echo begin", "sh: 1: rustc: not found"),
