@@ -113,7 +113,6 @@ class Helper:
             )
         self._socket.settimeout(60)
         self._process.returncode = 0  # nobody waits for it
-        self.pid = self._process.pid
 
     def start(self, task: dict[str, Any], stdio: list[int]) -> int:
         """Start a command, and return the process id of what is now a child of this process."""
@@ -127,11 +126,6 @@ class Helper:
 def helper() -> Helper:
     """Return this process' helper, started by the first command."""
     return Helper()
-
-
-def living_helper() -> int | None:
-    """Return the helper's process id, None if no command was started yet: it is a child that no test has left."""
-    return helper().pid if helper.cache_info().currsize else None
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from tests.chromium import Reader, chromium, why_no_chromium
 from tests.disk import small_disk
 from tests.place import Place
 from tests.postgres import Postgres, postgres, why_no_postgres
+from tests.sandbox.talk import remember_children
 
 # How long an example takes depends on what else the machine does.
 settings.register_profile("arena", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -159,8 +160,10 @@ def ruleset() -> Callable[[str, int], Ruleset]:
 def nobodys_reaper() -> Iterator[None]:
     """Stop being a child subreaper after each test, which starting a box in this process makes of it.
 
-    Else it would take in, and never reap, the orphans of every arena that a later test kills.
+    Else it would take in, and never reap, the orphans of every arena that a later test kills. The children before a
+    test are those that tests share (`tests.sandbox.talk`).
     """
+    remember_children()
     yield
     if become_subreaper.cache_info().currsize:
         become_subreaper.cache_clear()

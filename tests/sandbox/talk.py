@@ -17,7 +17,6 @@ from typing import Protocol, TypeVar
 
 from arena.sandbox import CLOSE_MS, Box, Exit, Limits, Program
 from arena.sandbox.linux import cgroup, children
-from tests.command import living_helper
 
 WAIT_S = (
     40.0  # far beyond what a loaded machine needs; only a failure takes this long; the tests' sleepers sleep longer
@@ -36,6 +35,7 @@ B = TypeVar("B", bound=Box, covariant=True)
 # a Popen that is dropped before its process is reaped complains.
 _late: list[Box] = []
 _kept: list[Box] = []
+_shared: frozenset[int] = frozenset()  # processes
 
 
 class Starts(Protocol[B]):
@@ -115,11 +115,16 @@ def childless() -> None:
     _late.clear()
 
 
+def remember_children() -> None:
+    """Take the children that this process has now for what tests share: they may stay."""
+    global _shared
+    _shared = frozenset(children("self"))
+
+
 def no_children() -> bool:
-    """Tell whether this process has no child, dead or alive, but the one that makes commands for tests."""
-    helper = living_helper()
-    if helper is not None:  # Linux, then
-        return set(children("self")) == {helper}
+    """Tell whether this process has no child, dead or alive, but those that tests share."""
+    if sys.platform == "linux":
+        return _shared.issuperset(children("self"))
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
