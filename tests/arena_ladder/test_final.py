@@ -274,7 +274,8 @@ def other_winner(lines: list[dict[str, Any]]) -> None:
 
 CHANGES: list[tuple[Change, str]] = [
     (other_key, "the key isn't the one that was committed to"),
-    (other_key_and_commitment, "but the key seats"),
+    # Another key may seat the first table alike.
+    (other_key_and_commitment, "but the key seats|has other key than the final's key gives"),
     (other_entrant, "but the key seats"),
     (other_rules, "other terms"),
     (swapped_records, "other key"),
