@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-LIMIT_S = 30
+LIMIT_S = 60
 
 
 def free_port() -> int:

@@ -22,7 +22,7 @@ from arena.coup import derived
 from tests.command import LIMIT_S, Command
 
 ROOT = Path(__file__).parents[1]
-SETTLE_S = 10  # for the kernel to end what it was told to end
+SETTLE_S = 60  # for the kernel to end what it was told to end
 
 # The bot_seed that tells a bot that it is looked at before the run. A bot that is to be faulty in the run itself waits.
 LOOK_SEED = derived(KEY, "bot|0").hex()[:32]

@@ -85,7 +85,7 @@ def test_a_runner_that_is_killed_again_and_again_loses_nothing(place: Place, url
             for pid in doomed:
                 os.kill(pid, signal.SIGKILL)
             place.end(process)
-            place.wait(lambda: not place.processes(), 10)
+            place.wait(lambda: not place.processes())
             demand_sound(ladder, quiet=False)
             assert played(ladder) >= kept, "no match that ended is lost"
             kept = played(ladder)

@@ -45,7 +45,7 @@ def start_worker(place: Place, cluster: Cluster):
 def demand_nothing_left(place: Place, cluster: Cluster) -> None:
     """Demand it once the cluster has ended: its workers keep their processes."""
     cluster.close()
-    place.wait(lambda: not place.processes(), 20)
+    place.wait(lambda: not place.processes())
 
 
 def test_workers_of_a_cluster_are_killed_while_a_ladder_plays(place: Place, cluster: Cluster) -> None:

@@ -26,7 +26,7 @@ from arena.bots import (
 from arena.sandbox import Programs
 
 RUN = 'run = ["sh", "bot.sh"]\n'
-LIMIT_S = 20  # of every process that a test starts
+LIMIT_S = 60  # of every process that a test starts
 
 
 def write(path: Path, text: str | bytes = "", executable: bool = False) -> Path:

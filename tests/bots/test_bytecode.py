@@ -15,7 +15,7 @@ from tests.place import QUICK_BOT, Place
 Needs = Callable[[str, str | None], None]
 Files = tuple[tuple[str, bytes], ...]
 
-LIMIT_S = 30.0
+LIMIT_S = 60.0
 
 
 class Yard:

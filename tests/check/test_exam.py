@@ -20,7 +20,8 @@ from arena.referee import wire
 from arena.sandbox import Choice, InsideSandbox, Peer, Script, replies
 
 Message = dict[str, Any]
-QUICK = Patience(0.2, 0.3)
+PATIENT, PATIENT_S = Patience(60.0, 60.0), 60.0  # with scripts that answer: how soon, is the machine's
+SHORT, SHORT_S = Patience(0.4, 0.4), 0.6  # with those that keep silent
 
 
 def polite(message: Message, answer: Callable[[Message], object] | None = None) -> bytes | None:
@@ -40,13 +41,13 @@ def bot(answer: Callable[[Message], object] | None = None) -> Script:
     return replies(lambda line: polite(json.loads(line), answer))
 
 
-def examined(folder: Path, script: Script, hello_s: float = 0.3) -> list[Step]:
+def examined(folder: Path, script: Script, patience: Patience = PATIENT, hello_s: float = PATIENT_S) -> list[Step]:
     """Examine a script as if it were a bot's file."""
     file = folder / "bot.py"
     file.write_text("")
     argv = load([str(file)])[0][0].argv
     sandbox = InsideSandbox({argv[0]: script})
-    exam = Exam(sandbox, Choice("process"), folder / "scratch", hello_s=hello_s, patience=QUICK)
+    exam = Exam(sandbox, Choice("process"), folder / "scratch", hello_s=hello_s, patience=patience)
     steps = list(examine(str(file), exam))
     assert all(box.stdin == -1 for box in sandbox.boxes), "a box wasn't closed"
     assert [step.number for step in steps] == list(range(1, len(steps) + 1))
@@ -144,7 +145,8 @@ def test_a_wrong_answer_fails_the_step_in_which_it_comes_with_the_exchange(
     tmp_path: Path, answer: Callable[[Message], object], name: str, words: str
 ) -> None:
     """What was sent, and what came."""
-    failed = failure(examined(tmp_path, bot(answer)))
+    # A reply to the request before is no reply, and may be followed by one.
+    failed = failure(examined(tmp_path, bot(answer), SHORT if "the request had 2" in words else PATIENT))
     assert failed.name == name
     assert words in failed.detail
     assert failed.got
@@ -200,7 +202,7 @@ SILENT: dict[str, tuple[Script, str, str]] = {
 @pytest.mark.parametrize(("script", "name", "words"), SILENT.values(), ids=SILENT.keys())
 def test_a_bot_that_says_too_little_fails(tmp_path: Path, script: Script, name: str, words: str) -> None:
     """It isn't waited for as long as in a match."""
-    failed = failure(examined(tmp_path, script))
+    failed = failure(examined(tmp_path, script, SHORT, SHORT_S if name == "hello" else PATIENT_S))
     assert failed.name == name
     assert words in failed.detail
     assert failed.stderr == ((b"KeyError: 'cards'",) if script is dies_of_the_first_request else ())
@@ -233,7 +235,7 @@ def in_one_folder(folder: Path, script: Script) -> list[tuple[int, Step]]:
     for name in (names[0], names[2]):
         Path(name).write_text("")
     sandbox = InsideSandbox({load(names[:1])[0][0].argv[0]: script})
-    exam = Exam(sandbox, Choice("process"), folder / "scratch", hello_s=3.0, patience=QUICK)
+    exam = Exam(sandbox, Choice("process"), folder / "scratch", hello_s=PATIENT_S, patience=PATIENT)
     found = list(examine_all(names, exam))
     assert all(box.stdin == -1 for box in sandbox.boxes), "a box wasn't closed"
     return found
@@ -245,7 +247,7 @@ def test_several_bots_are_examined_side_by_side_and_told_in_their_order(tmp_path
 
     def meets(peer: Peer) -> None:
         if next(starts) < 2:
-            both.wait(5)
+            both.wait(PATIENT_S)
         bot()(peer)
 
     found = in_one_folder(tmp_path, meets)
@@ -364,7 +366,7 @@ def test_what_a_build_made_beside_the_bot_is_not_what_the_bot_wrote(tmp_path: Pa
     (tmp_path / "bot").mkdir()
     (tmp_path / "bot" / "bot.toml").write_text('run = "python3 bot.py"\nbuild = "touch made"\n')
     argv = load([str(tmp_path / "bot")])[0][0].argv
-    exam = Exam(InsideSandbox({argv[0]: bot()}), Choice("process"), tmp_path / "scratch", patience=QUICK)
+    exam = Exam(InsideSandbox({argv[0]: bot()}), Choice("process"), tmp_path / "scratch", patience=PATIENT)
     steps = list(examine(str(tmp_path / "bot"), exam))
     assert (tmp_path / "bot" / "made").exists()
     assert [step for step in steps if step.outcome is Outcome.FAILED] == []

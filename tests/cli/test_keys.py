@@ -23,7 +23,7 @@ from arena.cli.keys import keys
 try:
     with keys() as read:
         print("ready", flush=True)
-        while (key := read(20)) not in ("q", None):
+        while (key := read(120)) not in ("q", None):
             print(key, flush=True)
 except KeyboardInterrupt:
     print("interrupted", flush=True)
@@ -162,8 +162,8 @@ def test_a_signal_that_does_not_end_the_wait_is_seen(terminal: Terminal) -> None
         began = time.monotonic()
         other.start()
         with pytest.raises(KeyboardInterrupt):
-            read(20)
-        assert time.monotonic() - began < 10
+            read(120)
+        assert time.monotonic() - began < 60
         other.join()
 
 
@@ -171,7 +171,7 @@ def test_a_signal_that_does_not_end_the_wait_is_seen(terminal: Terminal) -> None
 def test_a_command_that_is_ended_sets_its_terminal_back(terminal: Terminal, reader: Reader, number: int) -> None:
     reader.process.send_signal(number)
     reader.expect(b"interrupted")
-    assert reader.process.wait(10) == 0
+    assert reader.process.wait(60) == 0
     assert terminal.echoes()
 
 
@@ -200,5 +200,5 @@ def test_a_read_without_a_key_ends_in_time(terminal: Terminal) -> None:
         assert read is not None
         began = time.monotonic()
         assert read(0.01) is None
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 60
         assert select.select([terminal.line], [], [], 0)[0] == []

@@ -275,7 +275,7 @@ def test_one_key_chooses_and_q_leaves(screen: Screen, tmp_path: Path) -> None:
     screen.until("y/n > $")
     screen.type("y")
     assert "kept in game" in screen.until("arena replay game")
-    assert screen.process.wait(30) == 0
+    assert screen.process.wait(60) == 0
     assert termios.tcgetattr(screen.line) == screen.before
     assert len(record(tmp_path).games) == 1
 
@@ -300,7 +300,7 @@ def test_ctrl_c_at_any_prompt_leaves_no_process_and_a_whole_record(screen: Scree
         screen.until(r"whom\? > $")
     os.killpg(screen.process.pid, signal.SIGINT)
     screen.until("kept in game")
-    assert screen.process.wait(30) == 130
+    assert screen.process.wait(60) == 130
     assert termios.tcgetattr(screen.line) == screen.before
     assert len(record(tmp_path).games) == 1
     assert left(tmp_path) == []
@@ -309,7 +309,7 @@ def test_ctrl_c_at_any_prompt_leaves_no_process_and_a_whole_record(screen: Scree
 def test_a_terminal_that_is_closed_leaves_no_process_and_a_whole_record(screen: Screen, tmp_path: Path) -> None:
     screen.until(PROMPT)
     screen.hang_up()
-    screen.process.wait(30)
+    screen.process.wait(60)
     assert len(record(tmp_path).games) == 1
     assert left(tmp_path) == []
 

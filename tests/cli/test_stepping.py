@@ -46,7 +46,7 @@ def test_keys_step_through_a_game_and_q_leaves_the_terminal_as_it_was(screen: Sc
     screen.until(r"(wins|a draw) ")
     screen.type(" ")
     screen.type("q")
-    assert screen.process.wait(30) == 0
+    assert screen.process.wait(60) == 0
     assert termios.tcgetattr(screen.line) == screen.before
 
 
@@ -54,7 +54,7 @@ def test_ctrl_c_leaves_the_terminal_as_it_was(screen: Screen) -> None:
     """Exit code 130, as for every command."""
     screen.until("paused")
     os.killpg(screen.process.pid, signal.SIGINT)
-    assert screen.process.wait(30) == 130
+    assert screen.process.wait(60) == 130
     assert termios.tcgetattr(screen.line) == screen.before
 
 
@@ -90,7 +90,7 @@ def test_a_terminal_that_cannot_be_drawn_on_gets_lines(command: list[str]) -> No
     made = Screen(command, TERM="dumb")
     try:
         assert "paused" not in made.until(r"(wins|a draw) ")
-        assert made.process.wait(30) == 0
+        assert made.process.wait(60) == 0
     finally:
         made.close()
 

@@ -42,7 +42,7 @@ def test_a_terminal_gets_it_step_by_step(tmp_path: Path) -> None:
         assert "as bluffer saw it" in screen.until("wins after")
         screen.type("q")
         screen.until("kept in game")
-        assert screen.process.wait(30) == 0
+        assert screen.process.wait(60) == 0
         assert termios.tcgetattr(screen.line) == screen.before
     finally:
         screen.close()

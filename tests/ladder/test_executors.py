@@ -19,7 +19,7 @@ import pytest
 
 from ladder.executors import WorkerDiedError, Workers, shares_of_cores
 
-LIMIT_S = 20
+LIMIT_S = 60
 
 
 @pytest.fixture

@@ -261,7 +261,7 @@ def test_places_are_filled_after_a_pause_while_another_match_is_still_played() -
 
         def play(job: Job) -> str:
             if job.name == "b":
-                return gate.result(20)
+                return gate.result(60)
             if voids:
                 raise voids.pop()
             gate.set_result("B")
@@ -298,7 +298,7 @@ def test_a_moment_without_news_is_told() -> None:
     """So that a live table moves, and Ctrl-C is heard, while a long match is played."""
     with ThreadPoolExecutor(1) as threads:
         gate: Future[str] = Future()
-        for event in run(Jobs([Job("a")]), lambda job: gate.result(20), threads, lambda: 1, (HostError,)):
+        for event in run(Jobs([Job("a")]), lambda job: gate.result(60), threads, lambda: 1, (HostError,)):
             if isinstance(event, Idle):
                 if not gate.done():
                     gate.set_result("done")

@@ -12,7 +12,7 @@ from arena.play import Ended, GameOver, Happening, Kept, Line, Option, Sight, Si
 from arena.referee import UNTIMED_MS, MatchSpec, Record, Terms, Timing, read, verify
 from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script
 
-WAIT_S = 20.0  # only a failure takes this long
+WAIT_S = 60.0  # only a failure takes this long
 
 Chooses = Callable[[Sight], int | None]  # the index of a move; None: the person leaves
 

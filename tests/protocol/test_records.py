@@ -101,7 +101,7 @@ def test_every_field_and_every_word_is_explained() -> None:
 def test_the_reader_prints_what_the_document_says() -> None:
     """In a process that knows nothing of the arena."""
     ran = subprocess.run(
-        [sys.executable, "-I", "-c", block("python"), EXAMPLE], capture_output=True, text=True, timeout=20, check=True
+        [sys.executable, "-I", "-c", block("python"), EXAMPLE], capture_output=True, text=True, timeout=60, check=True
     )
     assert ran.stdout == TEXT.split("Of the example it prints\n\n```\n")[1].split("```")[0]
 

@@ -25,7 +25,7 @@ HONEST = ROOT / "sample_bots" / "honest.py"
 
 STARTS = {"process": 1, "bubblewrap": 1, "docker": 6}  # of two boxes; then all connections to the engine are open
 CONNECTIONS = 4  # to the engine, that may be open or not between two matches; one for each container would be more
-BOUND_S = 20  # for a match that takes 0.2 to 2 s on an idle machine
+BOUND_S = 60  # for a match that takes 0.2 to 2 s on an idle machine
 UNHURRIED = Timing()
 HURRIED = Timing(limit_ms=50, bank_ms=200)  # for the programs that let it run out; by own time where that is told
 BY_WALL = Timing(limit_ms=200, bank_ms=800)  # for the one that sleeps as long, and 1 ms more

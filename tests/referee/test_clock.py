@@ -17,7 +17,7 @@ from arena.referee import UNTIMED_MS, ArenaError, MatchSpec, Record, Terms, Timi
 from arena.sandbox import Box, Exit, InsideBox, InsideSandbox, Limits, Peer, Program, SandboxError, Script, Spent
 from protocol.messages import Error, parse_to_bot
 
-WAIT_S = 10.0  # only a failure takes this long
+WAIT_S = 60.0  # only a failure takes this long
 STEP_S = 4.0  # see Clock.pass_by
 
 Request = dict[str, Any]

@@ -110,7 +110,7 @@ def _from_bot(bot: Path, heard: str) -> str:
         input=heard,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=False,
         env={"PATH": os.environ["PATH"]},
     )

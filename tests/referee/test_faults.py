@@ -35,7 +35,7 @@ from arena.sandbox import LIMITS, Box, InsideSandbox, Limits, Peer, Program, San
 from protocol.messages import Error, Hello, TurnRequest, parse_to_bot
 
 KEY = b"k" * 32
-WAIT_S = 10.0  # only a failure takes this long
+WAIT_S = 60.0  # only a failure takes this long
 LATE_S = 11.0  # more than the free time and the whole bank
 STEP_S = 4.0  # see Clock.jump
 HELLO = b'{"type":"hello","name":"scripted"}\n'

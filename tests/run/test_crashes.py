@@ -78,7 +78,7 @@ def begun(places: Callable[[], Place]) -> Place:
     time.sleep(random.Random(20239).uniform(0, 0.4))
     process.kill()
     place.end(process)
-    place.wait(lambda: not place.processes(), 10)
+    place.wait(lambda: not place.processes())
     return place
 
 
@@ -114,7 +114,7 @@ def test_a_run_that_is_killed_again_and_again_ends_like_one_that_is_not(begun: P
         time.sleep(chance.uniform(0, 0.4))
         process.kill()
         place.end(process)
-        place.wait(lambda: not place.processes(), 10)
+        place.wait(lambda: not place.processes())
         assert complete(out) >= before, "no completed match is lost"
         before = complete(out)
     assert before < MATCHES, "the kills came too late"

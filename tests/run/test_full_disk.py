@@ -53,7 +53,7 @@ def test_a_disk_that_runs_full_ends_the_run_with_one_message(
     place.wait(lambda: len(list(records.glob("*.jsonl"))) > kept, process=process)
     process.send_signal(signal.SIGTERM)
     assert place.end(process).code == 130
-    place.wait(lambda: not place.processes(), 10)
+    place.wait(lambda: not place.processes())
 
 
 def caused(cause: OSError) -> SandboxError:

@@ -22,7 +22,7 @@ from arena.sandbox import Choice, Programs, why_no_strangers
 from ladder.executors import RefusedError, Workers
 from tests.place import BOT
 
-LIMIT_S = 30
+LIMIT_S = 60
 
 
 @pytest.fixture

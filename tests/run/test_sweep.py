@@ -78,7 +78,7 @@ def test_a_killed_docker_run_leaves_no_container_after_the_next_run(
     place.wait(lambda: owned_by(docker, pids), process=process)
     os.kill(process.pid, signal.SIGKILL)
     place.end(process)
-    place.wait(lambda: not place.processes(), 10)
+    place.wait(lambda: not place.processes())
     assert owned_by(docker, pids), "the kill left nothing to remove: this test shows nothing"
     ran = place.run("run", *bots, *TINY, "--sandbox", after, "--out", "next")
     assert ran.code == 0, ran.err

@@ -197,7 +197,7 @@ def test_a_writer_that_is_stopped_does_not_keep_others_from_writing(postgres_url
         with closing(Database(postgres_url)) as database:
             database.write(lambda connection: put_board(connection, "day", 1.0, 1, "meanwhile"))
             process.send_signal(signal.SIGCONT)
-            assert process.communicate(timeout=30)[0] == "2\n"
+            assert int(process.communicate(timeout=60)[0]) >= 2, "a second time where the machine stood still, too"
             assert database.look(last_board) == "of the one that slept"
     finally:
         process.kill()
@@ -229,7 +229,7 @@ def test_a_database_that_restarts_is_waited_for(postgres_url: str, postgres_serv
 
 
 def until(what) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not what():
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.01)

@@ -26,7 +26,7 @@ def test_another_process_and_a_child_have_names_of_their_own() -> None:
     code = "import os; from arena.sandbox.linux import owner_here; a = owner_here(); " + (
         "child = os.fork()\nif child == 0: print(owner_here() == a, flush=True)\nelse: os.waitpid(child, 0)"
     )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert ran.stdout == "False\n"
 
 
