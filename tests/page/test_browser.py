@@ -135,7 +135,7 @@ def test_a_seats_knowledge_hides_the_cards_of_others(look: Callable[..., Any], m
 
 def test_a_seats_knowledge_has_no_marks_of_what_others_hid(look: Callable[..., Any], match: dict[str, Any]) -> None:
     """Neither faults nor standard error of others, and of bluffs its own and those that were caught."""
-    page = look("#game=0")
+    page = look("#game=0&turn=1")
     game = match["games"][0]
     every = {kind: page.locator(f".lanes .mark.{kind}").count() for kind in ("bluff", "fault", "stderr")}
     assert every["fault"] == 1
@@ -143,6 +143,7 @@ def test_a_seats_knowledge_has_no_marks_of_what_others_hid(look: Callable[..., A
     for seat in range(4):
         choice(page, "whose cards are shown").select_option(str(seat))
         assert page.locator(".lanes .mark.fault").count() == (1 if seat == culprit else 0)
+        assert page.locator(".answers .fault-code").count() == (1 if seat == culprit else 0)
         assert page.locator(".lanes .mark.stderr").count() == sum(entry["seat"] == seat for entry in game["stderr"])
     assert page.locator(".lanes .mark.bluff").count() == every["bluff"]
     button(page, "Truth").click()

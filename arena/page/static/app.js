@@ -10,7 +10,7 @@ import { unpacked } from "./packed.js";
 import { MARKS, Scrubber } from "./scrubber.js";
 import { fold } from "./state.js";
 import { Table } from "./table.js";
-import { answers, knowledge, seen } from "./view.js";
+import { answers, faults, knowledge, seen } from "./view.js";
 import { moveOf, words } from "./words.js";
 
 const KEYS = [
@@ -403,7 +403,7 @@ class App {
         );
         if (!told) found.delete("bluff");
       }
-      if (seat !== null && !moment.step?.fault?.some(([by]) => by === seat)) found.delete("fault");
+      if (moment.step && !faults(moment.step, seat).length) found.delete("fault");
       if (moment.within === 0 && wrote.has(moment.index ? moment.turn : 0)) found.add("stderr");
       return MARKS.map(([word]) => word).filter((word) => found.has(word));
     });
@@ -447,13 +447,14 @@ class App {
         .join(" · "),
     );
     const given = moment.step ? answers(moment.step, seat) : [];
+    const codes = new Map(moment.step ? faults(moment.step, seat) : []);
     this.answers.show(
       moment.step?.kind ?? null,
       given.map(([giver, word, us]) => ({
         name: match.bots[game.seating[giver]],
         text: this.move(word),
         us,
-        fault: moment.step.fault?.find(([by]) => by === giver)?.[1],
+        fault: codes.get(giver),
       })),
       moment.step ? moment.step.given.length - given.length : 0,
       index

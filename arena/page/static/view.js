@@ -68,6 +68,11 @@ export function answers(step, seat) {
   });
 }
 
+/** Return the faults of a step, [seat, code] each, that the seat knows of: its own. */
+export function faults(step, seat) {
+  return (step.fault ?? []).filter(([by]) => seat === null || by === seat);
+}
+
 /** Return the cards that the actor of an exchange has drawn, as far as the seat sees them; null for a hidden one. */
 export function picked(moment, seat) {
   return moment.drawn.map((role) => (seat === null || seat === moment.actor ? role : null));
