@@ -9,6 +9,8 @@ from arena.cli.out import note, reason
 from arena.cli.person import Screen
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arena.play import Happening, Kept, Option, Row, Sitting
     from arena.referee import GameRecord
 
@@ -205,19 +207,21 @@ class Host:
                 self._screen.echo(options[0].text)
                 return options[0]
             self._screen.echo("")
-            if not self._asked_else(token, f"1 to {len(options)}, or a letter"):
+            if not self._asked_else(token, f"{_numbers(options)}, or a letter"):
                 return None
 
     def _targeted(self, option: "Option") -> int | None:
         """Return the move at the player whom the person chooses; None if it takes the move back, or leaves."""
+        from arena.play import NUMBERS
+
         names = self._sight.names
         known: dict[str, int] = {}
-        for place, (index, seat) in enumerate(option.choices, 1):
+        for number, (index, seat) in zip(NUMBERS, option.choices, strict=False):
             name = "yourself" if seat is None else names[seat]
-            known[str(place)] = index
+            known[number] = index
             if len(name) == 1:
                 known[name.lower()] = index
-            self._screen.say(f"{place:>2} {name.lower() if len(name) == 1 else ' '}  {name}")
+            self._screen.say(f"{number:>2} {name.lower() if len(name) == 1 else ' '}  {name}")
         while True:
             self._screen.prompt("whom? > ")
             token = self._screen.token()
@@ -227,7 +231,7 @@ class Host:
             self._screen.echo("")
             if token in ("escape", "backspace", "enter", "back"):
                 return None
-            if not self._asked_else(token, f"1 to {len(option.choices)}, or Esc for another move"):
+            if not self._asked_else(token, f"{_numbers(option.choices)}, or Esc for another move"):
                 return None
 
     def _asked_else(self, token: str, expected: str) -> bool:
@@ -308,3 +312,8 @@ class Host:
             won = [f"{name} won {winners.count(bot)}" for bot, name in enumerate(sitting.spec.bots)]
             screen.say(", ".join(won))
         screen.say(f"kept in {folder}; all cards: arena replay {shlex.quote(str(folder))}")
+
+
+def _numbers(lines: "Sequence[object]") -> str:
+    """Return the numbers of a list's lines: "1 to 7", or "1 to 9, 0" of ten."""
+    return f"1 to {len(lines)}" if len(lines) < 10 else "1 to 9, 0"

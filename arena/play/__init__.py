@@ -5,12 +5,13 @@ Must not know terminals, keys or click, and prints nothing.
 """
 
 from arena.play.kept import Kept
-from arena.play.menu import Option, menu
+from arena.play.menu import NUMBERS, Option, menu
 from arena.play.person import Person
 from arena.play.sight import Row, Sight
 from arena.play.sitting import Ended, GameOver, Happening, Line, Sitting, Waiting
 
 __all__ = [
+    "NUMBERS",
     "Ended",
     "GameOver",
     "Happening",

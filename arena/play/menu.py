@@ -1,7 +1,7 @@
 """The legal moves of a request as a short menu: moves that differ in their target alone are one line.
 
-Each line has a number and a letter of its own. The letters of actions are always the same; those of other moves are of
-the word that tells them apart. Letters that the table keeps for itself are in TAKEN.
+Each line has a number and a letter of its own, each of them one key. The letters of actions are always the same; those
+of other moves are of the word that tells them apart. Letters that the table keeps for itself are in TAKEN.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,8 +10,9 @@ from typing import Any
 
 from protocol.words import tell_move
 
-__all__ = ["TAKEN", "Option", "menu"]
+__all__ = ["NUMBERS", "TAKEN", "Option", "menu"]
 
+NUMBERS = "1234567890"  # of a list's lines; no list is longer: ten actions, nine others to aim at and oneself
 TAKEN = "hlq?"  # hint, log, leave, help
 
 _LETTERS = {
@@ -64,11 +65,11 @@ def menu(
         word = str(move.get("action", index))
         groups.setdefault(word, []).append((index, move.get("target")))
     options: list[Option] = []
-    for place, choices in enumerate(groups.values(), 1):
+    for number, choices in zip(NUMBERS, groups.values(), strict=False):
         move = legal[choices[0][0]]
         letter = _letter(move, "".join(option.letter for option in options))
         text = _text([legal[index] for index, _ in choices], rules, names)
-        options.append(Option(str(place), letter, text, tuple(choices), _is_bluff(move, cards, rules)))
+        options.append(Option(number, letter, text, tuple(choices), _is_bluff(move, cards, rules)))
     return options
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from arena.coup import PRESETS, Action, Ruleset, seat_counts
-from arena.play import Ended, GameOver, Happening, Kept, Line, Option, Sight, Sitting, Waiting
+from arena.play import Ended, GameOver, Happening, Kept, Line, Option, Sight, Sitting, Waiting, menu
 from arena.referee import UNTIMED_MS, MatchSpec, Record, Terms, Timing, read, verify
 from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script
 
@@ -172,6 +172,19 @@ def test_what_happened_is_told_once_and_in_the_second_person() -> None:
     assert not [line for line in told if "you takes" in line or "you steals" in line or "you loses" in line]
     said = " ".join(table.screens)
     assert all(said.lower().count(line) <= told.count(line) for line in told if line.endswith("takes income"))
+
+
+def test_one_key_says_each_of_ten_actions() -> None:
+    """Whoever types 10 has typed 1. Source: treason, whose turn has ten actions with 7 to 9 coins."""
+    rules = PRESETS["treason"]
+    legal = [
+        {"action": row.action.value, **({"target": 1} if row.targeted else {})}
+        for row in rules.actions
+        if row.action != Action.CONVERT or row.targeted
+    ]
+    options = menu(legal, ["duke"], {}, ["you", "B"])
+    assert [option.number for option in options] == [*"1234567890"]
+    assert all(len(option.letter) == 1 for option in options)
 
 
 @pytest.mark.parametrize("kind", ["turn", "challenge", "block", "lose", "prove"])
