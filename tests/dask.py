@@ -8,16 +8,10 @@ import sys
 import time
 from pathlib import Path
 
+from tests.ports import free_port
+
 ROOT = Path(__file__).parents[1]
 LIMIT_S = 60
-
-
-def free_port() -> int:
-    """Return a port that nobody listens at now."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-    return port
 
 
 def block(language: str, word: str) -> str:

@@ -35,6 +35,7 @@ def take_in_people(ladder: Ladder, people: Sequence[Person]) -> TakenIn:
         owners = all_owners(connection)
         known = {owner.login.casefold(): owner for owner in owners}
         names = {owner.pseudonym.casefold() for owner in owners}
+        kept = names | {person.pseudonym.casefold() for person in people if person.pseudonym}  # no draw takes them
         wanted = []
         for person in people:
             before = known.get(person.login.casefold())
@@ -49,8 +50,9 @@ def take_in_people(ladder: Ladder, people: Sequence[Person]) -> TakenIn:
                     f'line {person.line}: the pseudonym "{shown(pseudonym)}" is another owner\'s.\n'
                     "Choose one, or leave it empty; nobody was taken in."
                 )
-            pseudonym = pseudonym or draw_pseudonym(key, person.login, names)
+            pseudonym = pseudonym or draw_pseudonym(key, person.login, kept)
             names.add(pseudonym.casefold())
+            kept.add(pseudonym.casefold())
             wanted.append(_owner(person, before, pseudonym))
         added, changed = put_owners(connection, wanted, ladder.clock())
         told = {person.login for person in people}

@@ -2,7 +2,6 @@
 
 import re
 import signal
-import socket
 import urllib.request
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,6 +12,7 @@ from arena.ladder import Fold, Ladder, LadderError, Pruned, address_of, overdue_
 from ladder.store.database import FINAL, count_all
 from tests.arena_ladder.played import play, rows, small
 from tests.place import Place
+from tests.ports import free_port
 
 LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (info|warning) runner=\w{8} ")
 DAY = 86_400.0
@@ -28,12 +28,6 @@ def ladder(place: Place, url: str | None) -> Iterator[Ladder]:
     """Give a ladder of three quick bots."""
     with closing(small(place.folder / "spring", url)) as made:
         yield made
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def numbers(port: int) -> dict[str, float]:

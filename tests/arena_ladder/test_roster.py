@@ -4,6 +4,7 @@ Sources: gradebook exports of Canvas (lib/gradebook_importer.rb reads them back)
 export).
 """
 
+import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from arena.coup import PRESETS
-from arena.ladder import Ladder, LadderError, Play, create, parse_roster, take_in_people
+from arena.ladder import Ladder, LadderError, Play, create, open_ladder, parse_roster, take_in_people
 from arena.referee import Terms
 from arena.sandbox import Choice
 from ladder.store.database import Owner, all_owners
@@ -152,6 +153,17 @@ def test_pseudonyms_differ_and_depend_on_the_ladders_key(ladder: Ladder, tmp_pat
         take_in_people(other, roster)
         same = [login for login, owner in owners(other).items() if owner.pseudonym == names[login] and login != "staff"]
     assert len(same) < 10
+
+
+def test_a_pseudonym_that_a_roster_gives_to_one_is_drawn_for_nobody_else(ladder: Ladder, tmp_path: Path) -> None:
+    """Whoever stands first in it. Here ada would have had the one that bob is given."""
+    shutil.copytree(ladder.path, tmp_path / "same")  # with its key
+    take_in_people(ladder, parse_roster(b"login\nada\n", "r"))
+    drawn = owners(ladder)["ada"].pseudonym
+    with closing(open_ladder(tmp_path / "same")) as same:
+        take_in_people(same, parse_roster(f"login,pseudonym\nada,\nbob,{drawn}\n".encode(), "r"))
+        assert owners(same)["bob"].pseudonym == drawn
+        assert owners(same)["ada"].pseudonym != drawn
 
 
 @pytest.mark.parametrize(
