@@ -20,8 +20,9 @@ from arena.sandbox.box import Program, ProgramError, SandboxError
 INSIDE = "/bot"
 BLOCK = 4096  # what a tmpfs takes at least for an entry; so their number is bounded too
 COPIED_BYTES = 1 << 20  # at once
-# What running or looking at a program writes by itself: bytecode, Finder's notes; and what version control keeps.
-NOT_GIVEN = frozenset({"__pycache__", ".git", ".hg", ".svn", ".DS_Store"})
+# What running or looking at a program writes by itself: bytecode, Finder's notes, and the arena's runs and games where
+# it is started in the folder; and what version control keeps.
+NOT_GIVEN = frozenset({"__pycache__", ".git", ".hg", ".svn", ".DS_Store", "arena-runs", "arena-games"})
 
 
 def own_files(program: Program) -> Path:

@@ -114,3 +114,16 @@ def test_languages_are_completed_and_are_those_of_the_samples(place: Place) -> N
     assert ran.out.split() == [f"plain,{language}" for language in LANGUAGES]
     folder = Path(__file__).parents[2] / "sample_bots"
     assert {path.parent.name for path in folder.glob("*/bot.toml")} == set(LANGUAGES)
+
+
+def test_a_bot_is_played_from_within_its_folder(place: Place) -> None:
+    """As its README says. What the arena writes there changes no bot; a folder of another name would."""
+    place.bot("mybot/bot.py")
+    place.bot("mybot/bot.toml", 'run = "python3 bot.py"\n')
+    other = place.bot("other.py")
+    place.folder /= "mybot"
+    ran = place.run("run", ".", other, "--games", 2, "--match-games", 2)
+    assert ran.code == 0, ran.err
+    refused = place.call("run", ".", other, "--out", "mine")
+    assert (refused.code, refused.told) == (2, ["arena: mine lies in the folder of mybot; name an --out beside it"])
+    assert sorted(path.name for path in place.folder.iterdir()) == ["arena-runs", "bot.py", "bot.toml"]
