@@ -14,7 +14,8 @@ PYTEST := $(BIN)/python -m pytest
 PARALLEL = -n $(WORKERS) --no-loadscope-reorder
 # To collect all tests takes ten seconds.
 CLOCKED = $(shell grep -rlw --include='test_*.py' 'mark.clock' tests)
-QUICK := tests/coup tests/conformance tests/protocol tests/ladder tests/test_docs.py tests/test_boundaries.py
+QUICK := tests/coup tests/conformance tests/protocol tests/ladder/schedule tests/ladder/rating tests/ladder/test_board.py
+QUICK += tests/test_docs.py tests/test_boundaries.py
 
 .PHONY: run ladder quick test test-long test-boxes attack setup check lint bench soak soak-boxes soak-numbers soak-ladder format clean
 
@@ -41,7 +42,7 @@ ladder: $(VENV)/.ladder
 	$(BIN)/arena ladder run $(LADDER) --matches 24
 	$(BIN)/arena ladder standings $(LADDER)
 
-# The rules, the protocol, the ladder, the documents and the rooms: a minute on two cores.
+# The rules, the protocol, the ladder's mathematics, the documents and the rooms: half a minute on two cores.
 quick: $(VENV)/.dev
 	$(PYTEST) $(PARALLEL) -m "not boxes and not clock" $(QUICK) $(ARGS)
 

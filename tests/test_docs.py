@@ -1,17 +1,12 @@
-"""The documents say what is: each command, fault, room and sample bot; and what the README shows, runs.
+"""The documents say what is: each command, fault, room and sample bot.
 
-Source: the README and protocol/SPEC.md themselves. Commands are run with the present interpreter's environment in the
-place of `.venv`, which the README's first command would make from the network.
+Source: the README and protocol/SPEC.md themselves. What they show is run in test_docs_run.py.
 """
 
-import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
-from functools import reduce
 from pathlib import Path
 
 import click
@@ -21,7 +16,6 @@ from arena.bots import BotError, load
 from arena.cli import cli
 from arena.referee import FAULTS
 from arena.sandbox.docker import LANGUAGES
-from tests.command import completed
 from tests.test_boundaries import ROOMS
 
 ROOT = Path(__file__).parents[1]
@@ -29,8 +23,6 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 LADDER = (ROOT / "docs" / "ladder.md").read_text(encoding="utf-8")
 SPEC = (ROOT / "protocol" / "SPEC.md").read_text(encoding="utf-8")
 FIRST_BOT = (ROOT / "protocol" / "FIRST_BOT.md").read_text(encoding="utf-8")
-PREFIX = Path(sys.prefix)
-LIMIT_S = 120
 
 
 def blocks(language: str, text: str = README) -> list[str]:
@@ -225,118 +217,3 @@ def test_nothing_cites_a_document_that_the_repository_does_not_hold() -> None:
         if ELSEWHERE.search(line)
     ]
     assert cited == []
-
-
-# --- what it shows, runs ----------------------------------------------------------------------------------------------
-
-
-def make(*arguments: str) -> subprocess.CompletedProcess[str]:
-    # Without the flags of a make that runs these tests: -n, -j or its variables are not for this one.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
-    return subprocess.run(
-        ["make", *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
-    )
-
-
-def first_commands() -> list[list[str]]:
-    """Return the README's first block: each command's words, without its comment."""
-    lines = [line.partition(" #")[0].strip() for line in blocks("sh")[0].splitlines()]
-    return [re.findall(r'[^\s"]+="[^"]*"|\S+', line) for line in lines if line]
-
-
-def test_the_readmes_first_commands_are_targets_that_begin_with_an_environment() -> None:
-    """`make run` and `make test` on a fresh machine: each makes .venv first, and then does what it says."""
-    found = first_commands()
-    assert found[0] == ["make", "run"]
-    assert ["make", "test"] in found
-    for words in found:
-        planned = make("--always-make", "--dry-run", "VENV=/fresh", *(word.replace('"', "") for word in words[1:]))
-        assert planned.returncode == 0, planned.stderr
-        steps = planned.stdout.splitlines()
-        venv = next(number for number, step in enumerate(steps) if "-m venv /fresh" in step)
-        install = next(number for number, step in enumerate(steps) if "pip install" in step)
-        assert venv < install < len(steps) - 1
-        assert ("arena run" if words[1] == "run" else "-m pytest") in steps[-1]
-
-
-def test_every_make_target_of_the_documents_exists() -> None:
-    """`make` takes its words from the Makefile, and documents theirs from memory."""
-    text = README + (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    targets = set(re.findall(r"\bmake ([a-z-]+)", "\n".join([*blocks("sh", text), *re.findall(r"`([^`\n]+)`", text)])))
-    assert {"run", "quick", "check"} <= targets
-    for target in targets:
-        planned = make("--dry-run", "--always-make", "VENV=/fresh", target)
-        assert planned.returncode == 0, planned.stderr
-
-
-@pytest.mark.needs("command", None if (PREFIX / "bin" / "arena").exists() else "it isn't installed beside this Python")
-@pytest.mark.needs("node", None if shutil.which("node") else "it isn't installed")
-def test_the_readmes_first_command_plays_the_sample_bots(tmp_path: Path) -> None:
-    """`make run` in this environment (-o: which is taken to be up to date), with few games, and no fault."""
-    out = tmp_path / "out"
-    few = f"ARGS=--games 1 --match-games 4 --out {out}"
-    ran = make("-o", f"{PREFIX}/.run", f"VENV={PREFIX}", *first_commands()[0][1:], few)
-    assert ran.returncode == 0, ran.stderr
-    standings = [line.split() for line in ran.stdout.splitlines() if re.match(r"[\d-]+ +\S+ +\d+\.\d +- +- ", line)]
-    assert len(standings) == len(list((ROOT / "sample_bots").glob("*.py"))) + 1
-    assert {row[-2] for row in standings} == {"0"}, "faults"
-    assert out.is_dir()
-
-
-def test_the_readmes_bot_tries_itself_and_plays_without_a_fault(tmp_path: Path) -> None:
-    """A whole bot without a kit."""
-    bot = tmp_path / "mybot.py"
-    bot.write_text(blocks("python")[0])
-    with (ROOT / "protocol" / "examples" / "to_bot.jsonl").open() as heard:
-        tried = subprocess.run(
-            [sys.executable, bot], stdin=heard, capture_output=True, text=True, timeout=LIMIT_S, check=True
-        )
-    wanted = (ROOT / "protocol" / "examples" / "from_bot.jsonl").read_text().splitlines()
-    assert [json.loads(line).get("id") for line in tried.stdout.splitlines()] == [
-        json.loads(line).get("id") for line in wanted
-    ]
-    command = ["run", str(bot), "sample_bots/turtle.py", "--games", "2", "--match-games", "2", "--json"]
-    ran = completed([*command, "--out", str(tmp_path / "out")], cwd=ROOT)
-    assert ran.returncode == 0, ran.stderr
-    found = json.loads(ran.stdout)
-    assert found["games"] == 2
-    assert {count for row in found["standings"] for count in row["faults"].values()} == {0}
-
-
-def test_the_first_page_leads_from_nothing_to_a_bot_that_wins_more(tmp_path: Path) -> None:
-    """Its commands as they stand there, but for few games; its change is made where it says."""
-    before, after = FIRST_BOT.split("DOUBT = 0.1")
-    assert [run(line, tmp_path) for line in commands_of(before)][-1].startswith("12 games")
-    bot = tmp_path / "mybot" / "bot.py"
-    changed = re.sub(r"^DOUBT = [0-9.]+$", "DOUBT = 0.1", bot.read_text(), flags=re.MULTILINE)
-    assert changed != bot.read_text()
-    bot.write_text(changed)
-    assert "\nchallenges" in [run(line, tmp_path) for line in commands_of(after)][-1]
-    assert (tmp_path / "lost.html").is_file()
-
-
-def test_the_whole_bot_of_the_first_page_can_play(tmp_path: Path) -> None:
-    """It needs the kit of the folder that `arena new` made."""
-    run("arena new mybot", tmp_path)
-    (tmp_path / "mybot" / "bot.py").write_text(blocks("python", FIRST_BOT)[0])
-    assert "mybot can play" in run("arena check mybot --rules coup --sandbox process", tmp_path)
-
-
-def commands_of(text: str) -> list[str]:
-    """Return the commands that a document shows, with few games in plain processes."""
-    lines = "".join(blocks("sh", text)).splitlines()
-    quick = {
-        "--games 240": "--games 12 --match-games 12 --sandbox process",
-        "arena check mybot": "arena check mybot --rules coup --sandbox process",
-        "arena watch": "arena watch --sandbox process",
-    }
-    return [reduce(lambda made, pair: made.replace(*pair), quick.items(), line) for line in lines]
-
-
-def run(line: str, folder: Path) -> str:
-    """Run a command of the documents, and return what it printed."""
-    words = line.split()
-    assert words[0] == "arena"
-    ran = completed(words[1:], cwd=folder)
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout
