@@ -1,5 +1,6 @@
 """The command `arena` itself: its entry point, and the group that holds all commands."""
 
+import errno
 import sys
 from typing import Any
 
@@ -12,7 +13,7 @@ from arena.cli.images import sandbox
 from arena.cli.ladder import ladder
 from arena.cli.new import new
 from arena.cli.odds import odds
-from arena.cli.out import note
+from arena.cli.out import note, stop
 from arena.cli.play import play
 from arena.cli.replay import replay
 from arena.cli.rules import rules
@@ -42,8 +43,8 @@ def show_version(context: click.Context, _parameter: click.Parameter, wanted: bo
         context.exit()
 
 
-class Interruptible(click.Group):
-    """A group whose commands exit with 130 wherever they are interrupted; click's own code is 1."""
+class Commands(click.Group):
+    """A group whose commands end in one line, wherever they are interrupted or the system refuses them something."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -51,10 +52,14 @@ class Interruptible(click.Group):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             note("interrupted")
-            sys.exit(130)
+            sys.exit(130)  # click's own code is 1
+        except OSError as problem:
+            if problem.errno in (None, errno.EPIPE):  # a mistake of ours; a reader that has gone, which click knows
+                raise
+            stop(problem)
 
 
-@click.group(cls=Interruptible, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option(
     "--version",
     is_flag=True,

@@ -1,8 +1,8 @@
 """What the commands print, and how they end.
 
 Data goes to stdout, by `write` (a text) or `show` (tables and other things of rich). All else goes to stderr: `note`
-says something, `error` says that something went wrong, `refuse` and `fail` say so and exit. `progress` shows how far a
-long command is. Everything is printed as it is: no markup, no emoji codes.
+says something, `error` says that something went wrong, `refuse`, `fail` and `stop` say so and exit. `progress` shows
+how far a long command is. Everything is printed as it is: no markup, no emoji codes.
 """
 
 import errno
@@ -28,6 +28,7 @@ EASY = 100  # columns; longer lines of prose are hard to read
 NARROW = 60  # columns, below which a table that doesn't fit is no table any more
 REDRAW_S = 0.25  # between two drawings on a terminal
 SAY_S = 10.0  # between two lines of progress where stderr is no terminal
+MACHINES = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # no fault of the input
 
 
 # ---------------------------------------------------------------- to stderr
@@ -82,6 +83,11 @@ def fail(text: str) -> NoReturn:
     """Say what went wrong on this machine, and exit with 1."""
     error(text)
     raise Ended(1, text)
+
+
+def stop(problem: OSError) -> NoReturn:
+    """Say what the system refused, and exit: with 1 where this machine lacks something, else with 2."""
+    (fail if problem.errno in MACHINES else refuse)(reason(problem))
 
 
 @contextmanager

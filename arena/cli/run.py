@@ -1,6 +1,5 @@
 """The command `arena run`: a run is begun or taken up again, played, and reported."""
 
-import errno
 import os
 import shlex
 import sys
@@ -15,13 +14,11 @@ import click
 from arena.cli import options
 from arena.cli.ending import end_like_ctrl_c
 from arena.cli.new_run import Asked, begin
-from arena.cli.out import Ended, error, fail, note, progress, reason, refuse, show, write
+from arena.cli.out import Ended, error, fail, note, progress, reason, refuse, show, stop, write
 
 if TYPE_CHECKING:
     from arena.run import Run, RunConfig
     from ladder.store import RunFolder
-
-_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # no fault of the input
 
 
 @click.command(cls=options.RunCommand)
@@ -249,7 +246,7 @@ def _one_line_errors() -> Iterator[None]:
     except SandboxError as problem:
         fail(f"this machine can't start the bots: {problem}")
     except OSError as problem:
-        (fail if problem.errno in _MACHINE else refuse)(reason(problem))
+        stop(problem)
     except KeyboardInterrupt:
         note("interrupted before the first game")
         sys.exit(130)

@@ -95,8 +95,8 @@ def _counted(paths: Sequence[Path], pair: tuple[str, str] | None = None) -> "Cou
 
     try:
         files = list({file.resolve(): file for path in paths for file in records_at(path)}.values())
-    except (KeptError, OSError) as problem:
-        refuse(reason(problem) if isinstance(problem, OSError) else str(problem))
+    except KeptError as problem:
+        refuse(str(problem))
     fold = Fold(pair)
     left_out: list[str] = []
 

@@ -79,10 +79,14 @@ def _played(table: "Seated", given: dict[str, Any]) -> "Record":
     from arena.referee import ArenaError, play_match
 
     spec = table.spec(given["games"], [bot.name for bot in table.bots], open_names=given["open_names"])
-    note(f"playing {counted(len(spec.seatings), 'game')} of {spec.terms.rules.name}")
     try:
-        result = play_match(spec, table.start)
-        Kept(table.folder).keep(result.record, result.logs)
+        kept = Kept(table.folder)  # first: what can't be kept isn't played
+        note(f"playing {counted(len(spec.seatings), 'game')} of {spec.terms.rules.name}")
+        try:
+            result = play_match(spec, table.start)
+            kept.keep(result.record, result.logs)
+        finally:
+            kept.discard()
     except ArenaError as problem:
         fail(f"the match is void: {problem}")
     except OSError as problem:

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from tests.command import completed
+from tests.each import each
 from tests.place import Place
 
 Ran = Any
@@ -463,12 +464,23 @@ def test_a_temporary_folder_that_does_not_exist_is_no_traceback(place: Place) ->
     assert place.run("run", *place.bots(2), *TINY, TMPDIR=str(place.folder / "gone")).code == 0
 
 
-def test_without_any_temporary_folder_a_run_is_refused_in_one_line(place: Place) -> None:
+@each("command", [("run", *TINY), ("watch", "--sandbox", "process"), ("check", "--sandbox", "process")])
+def test_without_any_temporary_folder_a_command_is_refused_in_one_line(place: Place, command: tuple[str, ...]) -> None:
     """Python takes a folder only if it can write a file there."""
-    ran = place.run("run", *place.bots(2), *TINY, file_bytes=0)
+    ran = place.run(*command, *place.bots(2), file_bytes=0)
     assert ran.code == 2
     (line,) = ran.told
     assert line.startswith("arena: No usable temporary directory found in ")
+
+
+@each("command", [("replay",), ("stats",), ("verify",), ("watch", "--out"), ("play", "--out"), ("replay", "--html")])
+def test_a_path_that_the_system_refuses_is_told_in_one_line(
+    place: Place, played: Path, command: tuple[str, ...]
+) -> None:
+    """A name that is too long stands for another user's folder, which root may look into."""
+    ran = place.call(*command, "n" * 300, *(["out"] if "--html" in command else []))
+    assert (ran.code, ran.out) == (1 if "--html" in command else 2, "")
+    assert ran.err.endswith("nnn: File name too long" + "; name another file" * ("--html" in command) + "\n")
 
 
 def test_ctrl_c_while_modules_are_loaded_leaves_no_traceback(tmp_path: Path) -> None:

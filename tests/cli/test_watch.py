@@ -96,6 +96,14 @@ def test_what_cannot_be_watched_is_refused(tmp_path: Path, more: list[str], said
     assert not (tmp_path / "game").exists()
 
 
+def test_nothing_is_played_that_cannot_be_kept(tmp_path: Path) -> None:
+    """The folder of the record is made first. Source: arena play does so."""
+    done = piped(tmp_path, "sample:turtle", "sample:honest", "--out", "/proc/none/game")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[-1].startswith("arena: the record can't be written: /proc/none")
+    assert "playing" not in done.stderr
+
+
 def test_samples_fill_the_table_of_one_bot(tmp_path: Path) -> None:
     """What a newcomer types first, arena watch mybot, shows a game."""
     done = piped(tmp_path, "sample:turtle")
