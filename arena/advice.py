@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from arena.doctor import languages
-from arena.referee import FAULTS
+from arena.referee import FAULTS, own_lines
 from arena.sandbox import ISOLATING, programs_of
 from protocol import Malformed, decode, show
 
@@ -23,7 +23,6 @@ __all__ = ["CAUSES", "Advice", "Cause", "Evidence", "advice"]
 _QUOTED = 120  # characters of a name or of an exception
 _LINES = 60  # of standard error that are looked at, from the end
 _LINE = 400  # characters of each
-_MARK = b"--- "  # begins a line that the arena wrote
 
 
 class Advice(NamedTuple):
@@ -79,8 +78,7 @@ class Evidence:
     @property
     def last_words(self) -> str:
         """The last lines of standard error, escaped; without those that the arena wrote."""
-        lines = [line for line in self.stderr.split(b"\n") if line.strip() and not line.startswith(_MARK)]
-        return "\n".join(show(line, _LINE) for line in lines[-_LINES:])
+        return "\n".join(show(line, _LINE) for line in own_lines(self.stderr)[-_LINES:])
 
 
 Words = dict[str, str]

@@ -20,7 +20,7 @@ def line(text: bytes, code: str = "bad_json", sent: bytes = REQUEST) -> Evidence
 
 def died(stderr: str, sandbox: str = "bubblewrap", alone: bool = False, code: str = "exited") -> Evidence:
     """Return the end of a bot that wrote this to standard error."""
-    text = f"--- game 3 ---\n{stderr}\n--- 12 lines dropped ---\n".encode(errors="surrogateescape")
+    text = f"--- game 3 ---\n{stderr}\n--- turn 12 ---\n".encode(errors="surrogateescape")
     return Evidence(
         code, "exited with code 1", stderr=text, sandbox=sandbox, argv=("/usr/bin/python3", "b"), alone=alone
     )

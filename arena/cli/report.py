@@ -15,7 +15,7 @@ from rich.text import Text
 
 from arena.bots import Bot, shown
 from arena.cli.out import Column, counted, table
-from arena.referee import FAULTS
+from arena.referee import FAULTS, own_lines
 from arena.run import Example, Progress, Run, example
 from ladder.board import MIN_MATCHES, Board, Standing
 from ladder.rating import Estimate, least_matches
@@ -314,7 +314,7 @@ def example_lines(seen: Example) -> Iterator[RenderableType]:
     if seen.used:
         rows.append(("played", seen.used))
     rows.append(("help", seen.do))
-    lines = [line for line in seen.stderr.split(b"\n") if line.strip() and not line.startswith(b"--- ")]
+    lines = own_lines(seen.stderr)
     if lines:
         rows.append(("stderr", seen.log or ""))
         rows += [("", f"| {show(line, _STDERR_SHOWN)}") for line in lines[-_STDERR_LINES:]]

@@ -8,6 +8,7 @@ from arena.referee.capture import Capture
 from arena.referee.exchange import Exchange
 from arena.referee.faults import FAULTS, FREE_STRAYS, ArenaError, Consequence, Fault, ending
 from arena.referee.judge import Account, Allowance, Instead, Wrong, allowance, how_spent, new_account, verdict
+from arena.referee.marks import by_game, by_turn, own_lines
 from arena.referee.match import MatchResult, MatchSpec, hello, play_match
 from arena.referee.record import (
     GameRecord,
@@ -58,10 +59,13 @@ __all__ = [
     "Watch",
     "Wrong",
     "allowance",
+    "by_game",
+    "by_turn",
     "ending",
     "hello",
     "how_spent",
     "new_account",
+    "own_lines",
     "play_match",
     "read",
     "replay",

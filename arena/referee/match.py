@@ -33,6 +33,7 @@ from arena.referee import wire
 from arena.referee.exchange import Exchange
 from arena.referee.faults import FAULTS, ArenaError, Consequence, Fault, ending
 from arena.referee.judge import Instead, Wrong, allowance, new_account, verdict
+from arena.referee.marks import game_mark, turn_mark
 from arena.referee.record import GameRecord, Header, Record
 from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
 from arena.referee.seat import Seat
@@ -369,7 +370,7 @@ class _Game:
         for seat, player in enumerate(self.players):
             player.account = new_account(self.match.terms.lives, player.timing, player.drained)
             if player.seat is not None:
-                player.seat.mark(f"--- game {number} ---")
+                player.seat.mark(game_mark(number))
                 player.seat.send(wire.game_start(view(state, seat), number, handles))
 
     def close(self, over: Over) -> None:
@@ -407,7 +408,7 @@ class _Game:
         bank_s = player.account.bank_s
         number = seat.number + 1
         events = self.feed.take(sight.seat)
-        seat.moment(f"--- turn {sight.board.turn} ---")
+        seat.moment(turn_mark(sight.board.turn))
         player.sent = line = question.line(sight, number, events, menu, player.timing.limit_ms, _ms(bank_s))
         return Ask(seat, number, line, player.allowed.free_s + bank_s)
 

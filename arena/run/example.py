@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from arena.advice import Evidence, advice
-from arena.referee import FAULTS, Consequence, Fault, read
+from arena.referee import FAULTS, Consequence, Fault, by_game, read
 from ladder.store import KeptExchange
 
 __all__ = ["Example", "example"]
@@ -63,11 +63,11 @@ def _fault(record: str, kept: KeptExchange) -> tuple[int, Fault]:
 
 def _stderr(logs: Sequence[tuple[str, bytes]], kept: KeptExchange, game: int | None) -> tuple[str | None, bytes]:
     """Return the log of the process that committed a fault, and what it wrote in that game."""
-    mark = f"--- game {game} ---\n".encode()
     for log, data in logs:
+        games = by_game(data)
         if kept.code == "start_failed":
-            if b"--- game " not in data:
+            if len(games) == 1:  # none began
                 return log, data
-        elif mark in data:
-            return log, data.partition(mark)[2].partition(b"--- game ")[0]
+        elif game is not None and game in games:
+            return log, games[game]
     return (logs[0][0] if logs else None), b""

@@ -4,21 +4,16 @@ What follows from the events (coins, hands, sides, what a seat may know) isn't t
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from arena import __version__
-from arena.referee import GameRecord, Record, wire
+from arena.referee import GameRecord, Record, by_game, by_turn, wire
 from arena.tell.moments import Moment, moments
 
 __all__ = ["Logs", "told"]
 
 Logs = Mapping[str, Sequence[bytes]]  # a bot's name -> the standard error of its processes, in order
-
-_GAME = re.compile(rb"--- game ([0-9]{1,9}) ---")
-_TURN = re.compile(rb"--- turn ([0-9]{1,9}) ---")
-_START = -1  # the game of what a process wrote before its first
 
 
 def told(record: Record, logs: Logs | None = None) -> dict[str, Any]:
@@ -84,20 +79,11 @@ def _step(moment: Moment) -> dict[str, Any]:
 
 
 def _by_game(processes: Sequence[bytes]) -> _Written:
-    """Return what a bot wrote, by game, as the marks of the match say. What it wrote before a game counts to none."""
+    """Return what a bot's processes wrote, by game. What one wrote before its first game counts to none."""
     found: _Written = {}
-    for data in processes:
-        game, turn = _START, 0
-        for line in data.split(b"\n"):
-            if mark := _GAME.fullmatch(line):
-                game, turn = int(mark[1]), 0
-            elif mark := _TURN.fullmatch(line):
-                turn = int(mark[1])
-            elif line:
-                texts = found.setdefault(game, [])
-                text = line.decode(errors="replace")
-                if texts and texts[-1][0] == turn:
-                    texts[-1] = (turn, f"{texts[-1][1]}\n{text}")
-                else:
-                    texts.append((turn, text))
+    for written in processes:
+        for game, part in by_game(written).items():
+            if game is not None:
+                texts = [(turn, b"\n".join(lines).decode(errors="replace")) for turn, lines in by_turn(part)]
+                found.setdefault(game, []).extend(texts)
     return found

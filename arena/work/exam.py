@@ -38,7 +38,7 @@ from arena.bots import (
     unpack,
 )
 from arena.check import Exam, Examination, Outcome, Patience, Step
-from arena.referee import FAULTS, ArenaError, Capture, Consequence, Fault, MatchSpec, Record, Terms, read
+from arena.referee import FAULTS, ArenaError, Capture, Consequence, Fault, MatchSpec, Record, Terms, own_lines, read
 from arena.run import Job, NoRoomError, Worker, check_machine, keyed_shuffle
 from arena.sandbox import (
     Choice,
@@ -305,7 +305,7 @@ def _faults(record: Record) -> dict[int, list[Fault]]:
 def _last_lines(logs: Iterable[bytes]) -> tuple[bytes, ...]:
     """Return the last lines of standard error that the bot wrote itself, of the last process that wrote any."""
     for data in reversed(list(logs)):
-        lines = [line for line in data.split(b"\n") if line.strip() and not line.startswith(b"--- ")]
+        lines = own_lines(data)
         if lines:
             return tuple(lines[-_LAST_LINES:])
     return ()
