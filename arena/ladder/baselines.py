@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from arena.ladder.measured import Measured
 from arena.ladder.settings import Baseline
-from ladder.rating import Estimate
+from ladder.rating import Estimate, Z, wilson
 from ladder.store.database import Version
 
 __all__ = ["Mark", "mark"]
@@ -78,7 +78,7 @@ def _games(baseline: Baseline, games: int, version: Version, measured: Measured)
         return _mark(baseline, played >= games, None, None, words)
     if not played:
         return _mark(baseline, False, baseline.faults_percent, None, words)
-    share = _wilson(faulty, played)
+    share = Estimate(faulty / played, *wilson(faulty / played, Z * Z / played))
     passed = played >= games and 100 * share.value < baseline.faults_percent
     words = f"{words}, {100 * share.value:.1f} % with a fault"
     return _mark(baseline, passed, baseline.faults_percent, share, words)
@@ -125,12 +125,3 @@ def _interval(found: Estimate) -> str:
     assert found.low is not None
     assert found.high is not None
     return f"{100 * found.low:.1f} to {100 * found.high:.1f}"
-
-
-def _wilson(count: int, of: int) -> Estimate:
-    """Return a share of independent cases with its 95 % interval (Wilson, 1927)."""
-    square = 1.96**2
-    share = count / of
-    centre = (share + square / (2 * of)) / (1 + square / of)
-    half = (square * (share * (1 - share) / of + square / (4 * of * of))) ** 0.5 / (1 + square / of)
-    return Estimate(share, max(0.0, centre - half), centre + half)

@@ -3,14 +3,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import sqrt
 from pathlib import Path
 
 from arena.referee import Record, write
 from arena.run import game_results
+from ladder.rating import Z, wilson
 from ladder.results import GameResult
-
-_Z = 1.959964  # of a normal variable: 95 % lie within
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +26,7 @@ class Share:
     @property
     def interval(self) -> tuple[float, float]:
         """Return Wilson's 95 % interval of the share, which takes games as independent."""
-        if not self.games:
-            return 0.0, 1.0
-        n, share = self.games, self.value
-        middle = (share + _Z * _Z / (2 * n)) / (1 + _Z * _Z / n)
-        half = _Z / (1 + _Z * _Z / n) * sqrt(share * (1 - share) / n + _Z * _Z / (4 * n * n))
-        return max(0.0, middle - half), min(1.0, middle + half)
+        return wilson(self.value, Z * Z / self.games) if self.games else (0.0, 1.0)
 
     def __str__(self) -> str:
         """Return the share in words, in percent: `27.4 % (24.7 to 30.3) of 1000 games`."""

@@ -9,9 +9,10 @@ independent cases. One match says nothing of how matches vary: it has no interva
 from dataclasses import dataclass
 from math import sqrt
 
+from ladder.rating import Z, wilson
+
 Interval = tuple[float, float]
 
-_Z = 1.959964  # of a normal variable: 95 % lie within
 _T = (12.706205, 4.302653, 3.182446, 2.776445, 2.570582, 2.446912, 2.364624, 2.306004, 2.262157)  # of Student's t
 
 
@@ -20,10 +21,10 @@ def quantile(freedom: float) -> float:
     whole = max(1, int(freedom + 1e-9))
     if whole <= len(_T):
         return _T[whole - 1]
-    first = (_Z**3 + _Z) / 4  # Cornish and Fisher's expansion: right to 3 digits from here on
-    second = (5 * _Z**5 + 16 * _Z**3 + 3 * _Z) / 96
-    third = (3 * _Z**7 + 19 * _Z**5 + 17 * _Z**3 - 15 * _Z) / 384
-    return _Z + first / whole + second / whole**2 + third / whole**3
+    first = (Z**3 + Z) / 4  # Cornish and Fisher's expansion: right to 3 digits from here on
+    second = (5 * Z**5 + 16 * Z**3 + 3 * Z) / 96
+    third = (3 * Z**7 + 19 * Z**5 + 17 * Z**3 - 15 * Z) / 384
+    return Z + first / whole + second / whole**2 + third / whole**3
 
 
 @dataclass(slots=True)
@@ -58,11 +59,7 @@ class Tally:
 
     def within(self, times: float) -> Interval:
         """Return the interval of so many standard errors about the share of two matches or more."""
-        share = self.count / self.of
-        ratio = max(_Z * _Z / self.of, times * times * self._alike() / self.of)
-        centre = (share + ratio / 2) / (1 + ratio)
-        half = sqrt(max(0.0, ratio * share * (1 - share)) + ratio * ratio / 4) / (1 + ratio)
-        return max(0.0, centre - half), min(1.0, centre + half)
+        return wilson(self.count / self.of, max(Z * Z, times * times * self._design_effect()) / self.of)
 
     @property
     def squares(self) -> float:
@@ -75,8 +72,8 @@ class Tally:
         """Return the variance of the share, from two matches or more."""
         return self.squares * self.matches / (self.matches - 1) / self.of**2
 
-    def _alike(self) -> float:
-        """Return how many cases tell as much as one that is independent; 1 where all are so, or none."""
+    def _design_effect(self) -> float:
+        """Return how many cases tell as much as one that is independent; 1 where the share is 0 or 1."""
         share = self.count / self.of
         return self.variance * self.of / (share * (1 - share)) if 0 < share < 1 else 1.0
 

@@ -8,7 +8,7 @@ when there are matches enough for intervals.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ladder.rating.estimate import Estimate, Field, Outcome, Strength, least_matches
+from ladder.rating.estimate import Estimate, Field, Outcome, Strength, Z, least_matches, wilson
 from ladder.rating.findings import Cycle, Decision, Favour, Transitivity
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ __all__ = [
     "Start",
     "Strength",
     "Transitivity",
+    "Z",
     "decided",
     "favours",
     "fit",
@@ -34,6 +35,7 @@ __all__ = [
     "least_matches",
     "rate",
     "transitivity",
+    "wilson",
 ]
 
 

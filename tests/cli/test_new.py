@@ -16,7 +16,7 @@ Needs = Callable[[str, str | None], None]
 
 @pytest.mark.parametrize("language", ["python", "javascript"])
 def test_a_new_bot_passes_its_examination(place: Place, needs: Needs, language: str) -> None:
-    """As it is. Those in other languages are examined in sample_bots/test_starters.py, where `arena new` makes all."""
+    """As it is. Those in other languages are examined in tests/sample_bots/test_starters.py, where all are made."""
     for program in LANGUAGES[language].programs:
         needs(program, None if shutil.which(program) else "it isn't installed")
     made = place.call("new", "mybot", "--lang", language)
