@@ -10,7 +10,7 @@ and has one thread, because programs are best started from a process with one th
 does: the user's present folder isn't searched, or a bot there called random.py would stand for the standard library's.
 
 A worker that is to end during a call is asked first: SIGTERM raises SystemExit in it, so that the call can end the
-processes and remove the files that it made. After _LEAVE_S it is killed.
+processes and remove the files that it made. After `leave_s` it is killed.
 """
 
 import contextlib
@@ -33,7 +33,9 @@ __all__ = ["ExecutorLostError", "Pool", "RefusedError", "WorkerDiedError", "Work
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_LEAVE_S = 2.0  # a worker that was asked to leave closes a table of ten bots in a tenth of that
+_LEAVE_S = (
+    10.0  # a worker that was asked to leave closes a table of ten bots in a fiftieth of that, where it gets a core
+)
 
 _Call = tuple[Future[Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
@@ -73,10 +75,15 @@ class Workers(Pool):
     """
 
     def __init__(
-        self, jobs: int, initializer: Callable[..., object] | None = None, initargs: tuple[Any, ...] = ()
+        self,
+        jobs: int,
+        initializer: Callable[..., object] | None = None,
+        initargs: tuple[Any, ...] = (),
+        leave_s: float = _LEAVE_S,
     ) -> None:
         self._initializer = initializer
         self._initargs = initargs
+        self._leave_s = leave_s
         self._cores = [",".join(map(str, share)) for share in shares_of_cores(jobs, _cores())]
         self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         self._closing = False
@@ -121,7 +128,7 @@ class Workers(Pool):
         if not wait:
             return
         if cancel_futures:
-            deadline = time.monotonic() + _LEAVE_S
+            deadline = time.monotonic() + self._leave_s
             for thread in self._threads:
                 thread.join(max(0.0, deadline - time.monotonic()))
             self._signal(signal.SIGKILL)
@@ -200,7 +207,7 @@ class Workers(Pool):
         if process is None:
             return None
         try:
-            process.wait(timeout=_LEAVE_S)
+            process.wait(timeout=self._leave_s)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

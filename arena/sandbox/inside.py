@@ -29,7 +29,9 @@ from arena.sandbox.wait import readable
 
 __all__ = ["InsideBox", "InsideSandbox", "Peer", "Script", "replies"]
 
-JOIN_S = 2.0  # an interrupted script ends in under a millisecond; only one that computes for ever takes longer
+JOIN_S = (
+    10.0  # an interrupted script ends in under a millisecond, where it gets a core; one that computes for ever never
+)
 READ_BYTES = 65536  # what a pipe holds
 
 

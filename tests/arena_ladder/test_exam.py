@@ -20,7 +20,8 @@ from tests.place import BOT, LOOK_SEED, SETTLE_S, Place
 
 ROOT = Path(__file__).parents[2]
 BAD = ROOT / "tests" / "bad_bots"
-QUICK = Terms(timing=Timing(limit_ms=200, bank_ms=200, start_ms=2000))
+PATIENT = Terms(timing=Timing(limit_ms=60_000, bank_ms=60_000, start_ms=60_000))  # a machine may be busy
+QUICK = Terms(timing=Timing(limit_ms=200, bank_ms=200, start_ms=2000))  # for bots that say nothing
 PLAIN, BOXED = Choice("process"), Choice("bubblewrap")
 
 # As BOT, but its command is its manifest's: a box has another python.
@@ -73,7 +74,7 @@ def job_of(submitted: Path, choice: Choice = PLAIN, references: tuple[str, ...] 
     taken = intake(submitted)
     name = f"{taken.name}@3"
     return ExamJob(
-        name, taken.archive, taken.digest, taken.file, QUICK, choice, 3, 3, tuple(others), bytes(32), match=7
+        name, taken.archive, taken.digest, taken.file, PATIENT, choice, 3, 3, tuple(others), bytes(32), match=7
     )
 
 
@@ -159,7 +160,7 @@ def test_what_fails_keeps_a_version_out_with_a_visible_reason(
 ) -> None:
     """The step, what was sent and came, the last lines of standard error, and what to do."""
     file = written(tmp_path, {"bot.py": bot}) if isinstance(bot, str) else bot
-    found = examined(job_of(file))
+    found = examined(replace(job_of(file), terms=QUICK if str(file).startswith(str(BAD / "silent")) else PATIENT))
     failed = failure(found)
     assert step in ("", failed.name)
     assert words.split("|")[0] in failed.detail or any(word in failed.detail for word in words.split("|"))
@@ -193,9 +194,10 @@ def test_a_fault_that_costs_no_game_is_told_and_passes(tmp_path: Path) -> None:
     assert told.got == b'{"id": 3, "choice": 99}'
 
 
+TOO_LONG = "took longer than 1"  # or 10
 BUILDS: dict[str, tuple[str, str, bytes]] = {
     "fails": ("echo said; echo worse >&2; exit 3", "failed", b"said\nworse\n"),
-    "hangs": ("echo said; sleep 1000", "took longer than 1 s", b"said\n"),
+    "hangs": ("echo said; sleep 1000", TOO_LONG, b"said\n"),
     "makes nothing": ("echo said", "made no executable", b"said\n"),
 }
 
@@ -208,8 +210,12 @@ def test_a_build_that_fails_keeps_its_log(
     """And one that hangs is ended in time, whatever it started."""
     choice = choice_of(box, request)
     manifest = f'run = "./made"\nbuild = ["sh", "-c", {script!r}]\n'
-    found = examined(replace(job_of(written(tmp_path, {"bot.toml": manifest, "x": ""}), choice), build_s=1.0))
-    failed = failure(found)
+    job = job_of(written(tmp_path, {"bot.toml": manifest, "x": ""}), choice)
+    limits = (60.0,) if words != TOO_LONG else (1.0, 10.0)  # a busy machine hasn't begun in a second
+    for limit in limits:
+        failed = failure(examined(replace(job, build_s=limit)))
+        if failed.log:
+            break
     assert failed.name == "build"
     assert words in failed.detail
     assert failed.log == log
@@ -236,7 +242,7 @@ def test_a_bot_that_takes_what_it_can_get_fails_in_bounded_time(tmp_path: Path, 
     failed = failure(found)
     assert failed.name == "hello"
     assert failed.stderr or "memory" in failed.detail or "no hello" in failed.detail
-    assert found.seconds < 30
+    assert found.seconds < 120
 
 
 def test_a_machine_that_fails_is_no_fault_of_the_versions(tmp_path: Path) -> None:
@@ -293,10 +299,9 @@ def test_a_worker_that_is_killed_in_an_examination_leaves_nothing_after_the_next
     But for a build by the user, outside of any box, as for plain processes: it runs on.
     """
     choice = choice_of(box, request)
-    slow = Terms(timing=Timing(limit_ms=60_000, bank_ms=60_000, start_ms=60_000))
     long = f"1000.{os.getpid()}{list(STEPS).index(step)}{len(box)}"  # a number of seconds that no other process sleeps
     files = {"bot.toml": STEPS[step].replace("LONG", long), "bot.py": HANGS.replace("LONG", long)}
-    hanging = replace(job_of(written(tmp_path, files), choice), terms=slow)
+    hanging = replace(job_of(written(tmp_path, files), choice), terms=PATIENT)
     (place.folder / "hangs").write_bytes(pickle.dumps(hanging))
     (place.folder / "good").write_bytes(pickle.dumps(job_of(place.bot("good.py", ANY), choice)))
 

@@ -51,7 +51,7 @@ CONTROL_BOT, CONTROL_TMP = "/srv/bot", "/srv/tmp"  # in the control's mount name
 PUBLIC = Path("/var/tmp")  # other users' programs can't look into the scratch folder
 REACHABLE = "red-team-"  # prefix of our folders in PUBLIC, and of nobody else's
 NEXT_S = 1.0  # after this the next start removes what is left
-SETTLED_S = 20.0  # for all removals; the Docker engine removes in the background
+SETTLED_S = 60.0  # for all removals; the Docker engine removes in the background
 
 _HOLDER = f"""
 mount -t tmpfs -o size=64m,nr_inodes=16384,mode=0755 red-team /srv &&
@@ -167,7 +167,7 @@ class Stage:
         )
         self._closing.callback(_end, helper)
         assert helper.stdout is not None
-        if not select.select([helper.stdout], [], [], 10.0)[0] or not helper.stdout.readline():
+        if not select.select([helper.stdout], [], [], 60.0)[0] or not helper.stdout.readline():
             raise SandboxError(f"the control can't be set up: {argv[0]} failed")
         return helper
 
@@ -339,7 +339,7 @@ class Talk:
                     else:
                         self.stderr = (self.stderr + data)[-65536:]
 
-    def line(self, seconds: float = 20.0) -> str:
+    def line(self, seconds: float = 60.0) -> str:
         """Return the next line. Raises SandboxError if none comes."""
         for line in self.lines(seconds):
             return line

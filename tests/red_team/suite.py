@@ -32,8 +32,8 @@ from tests.red_team.catalog import ROWS, TIERS, Channel, CoveredBy, Match, NotTe
 from tests.red_team.stage import Stage, Talk, bounded, left_behind, missing, survivors, traces
 
 HONEST = Row(0, "an honest match", ())
-PROBES_S = 90.0  # all probes of a tier; they take 2 to 6 s
-SWEPT_S = 10.0  # what a killed referee left must be gone this long after the next start
+PROBES_S = 300.0  # all probes of a tier; they take 2 to 6 s
+SWEPT_S = 60.0  # what a killed referee left must be gone this long after the next start
 OPEN = "OPEN"
 NO_CONTROL = "no control"
 PATIENT_MS = 2000

@@ -29,6 +29,7 @@ BOUND_S = 60  # for a match that takes 0.2 to 2 s on an idle machine
 UNHURRIED = Timing()
 HURRIED = Timing(limit_ms=50, bank_ms=200)  # for the programs that let it run out; by own time where that is told
 BY_WALL = Timing(limit_ms=200, bank_ms=800)  # for the one that sleeps as long, and 1 ms more
+TRIES = 8  # an answer that is 1 ms late counts if the referee, on a busy machine, was later
 UNFROZEN = Timing(ponder=True)  # one that is frozen while it floods can't
 SHORT_START = Timing(start_ms=2000)  # a Python program takes 20 to 100 ms, in a container of a busy machine 1 s
 
@@ -206,7 +207,12 @@ def test_a_bad_bot_is_charged_with_its_own_faults_and_nobody_suffers(
     before = left(scratch)
     timing = replace(expected.timing, own=expected.timing is HURRIED and sandbox.tells_waits)
     spec = MatchSpec(
-        match=0, key=b"b" * 32, bots=("bad", "honest"), seatings=((0, 1), (1, 0)), terms=Terms(timing=timing)
+        match=0,
+        key=b"b" * 32,
+        bots=("bad", "honest"),
+        seatings=((0, 1), (1, 0)),
+        terms=Terms(timing=timing),
+        timings=(timing, replace(UNHURRIED, own=timing.own, ponder=timing.ponder)),
     )
     started: list[int] = []
 
@@ -216,7 +222,10 @@ def test_a_bad_bot_is_charged_with_its_own_faults_and_nobody_suffers(
         return box
 
     began = time.monotonic()
-    result = play_match(spec, launch)
+    for _ in range(TRIES if expected.timing is BY_WALL else 1):
+        result = play_match(spec, launch)
+        if any(game.faults for game in result.record.games):
+            break
     assert time.monotonic() - began < BOUND_S
 
     record = result.record

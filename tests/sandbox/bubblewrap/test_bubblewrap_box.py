@@ -26,7 +26,6 @@ from arena.sandbox.bubblewrap import BubblewrapSandbox, covers, toolchain, why_n
 from arena.sandbox.linux import cgroup, seccomp, uids
 from arena.sandbox.linux import proc as watch
 from tests.sandbox.talk import (
-    CLOSES,
     SOON_S,
     WAIT_S,
     close,
@@ -42,6 +41,7 @@ from tests.sandbox.talk import (
     stand_still,
     until,
 )
+from tests.soon import within
 
 ROOT = Path(__file__).parents[3]
 USER = 61500  # an ordinary user that nothing else runs as
@@ -616,17 +616,19 @@ def test_daemons_that_ignore_all_signals_die_with_their_box(sandbox: BubblewrapS
 
     The one test that shows how soon a bubblewrap box is closed: box.py, CLOSE_MS.
     """
-    took = []
-    for _ in range(CLOSES):
+
+    def closes() -> float:
         box = sandbox.start(python(DAEMON, files), Limits())
         read_line(box.stdout)
         family = family_of(box)
         assert len(family) >= 3
         began = time.monotonic()
         kill(box)
-        took.append(time.monotonic() - began)
-        until(lambda family=family: not any(map(exists, family)), "a process outlived its box")  # type: ignore[misc]
-    assert min(took) < SOON_S
+        took = time.monotonic() - began
+        until(lambda: not any(map(exists, family)), "a process outlived its box")
+        return took
+
+    within(SOON_S, closes)
 
 
 def test_a_killed_bwrap_is_the_machines_fault(sandbox: BubblewrapSandbox, files: Path) -> None:
@@ -828,7 +830,7 @@ here = Path(sys.argv[1])
 sandbox = BubblewrapSandbox(here / "scratch", None)
 def run(code, limits):
     box = sandbox.start(Program(("python3", "-c", code), here / "bot"), limits)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while box.exit() is None and time.monotonic() < deadline:
         time.sleep(0.002)
     ended = box.close()

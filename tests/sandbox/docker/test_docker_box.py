@@ -31,7 +31,6 @@ from arena.sandbox.docker import (
 )
 from arena.sandbox.linux import alive, cgroup, owner_anywhere
 from tests.sandbox.talk import (
-    CLOSES,
     SOON_S,
     WAIT_S,
     close,
@@ -47,6 +46,7 @@ from tests.sandbox.talk import (
     stand_still,
     until,
 )
+from tests.soon import within
 
 ROOT = Path(__file__).parents[3]
 VOID_S = 30.0  # how soon a daemon's failure must be known
@@ -523,15 +523,17 @@ def test_a_frozen_program_and_its_children_use_no_time(sandbox: DockerSandbox, f
 
 def test_closing_a_flooding_program_is_bounded(sandbox: DockerSandbox, folder: Path) -> None:
     """The one test that shows how soon a container's box is closed: box.py, CLOSE_MS."""
-    took = []
-    for _ in range(CLOSES):
+
+    def closes() -> float:
         with running(sandbox, python("import os\nwhile True: os.write(1, bytes(65536))", folder)) as box:
             read_some(box.stdout)
             begin = time.monotonic()
             kill(box)
-            took.append(time.monotonic() - begin)
+            took = time.monotonic() - begin
             assert (box.stdin, box.stdout, box.stderr) == (-1, -1, -1)
-    assert min(took) < SOON_S
+        return took
+
+    within(SOON_S, closes)
 
 
 def mounts() -> set[str]:
@@ -714,11 +716,15 @@ def test_ends_that_a_program_forges_dont_hold_the_referee_up(sandbox: DockerSand
     """Source: box.py: nothing of a box blocks; table.py: a referee that stands still for 5 s voids the match."""
     lie = "import os, time; os.write(os.open('/proc/1/fd/3', os.O_WRONLY), {}); print(1); time.sleep(60)"
     for said in ("b'x' + b'\\\\n'", "bytes(60000)"):
-        with running(sandbox, python(lie.format(said.replace("\\\\", "\\")), folder)) as box:
-            read_line(box.stdout)
-            begin = time.monotonic()
-            assert exit_of(box) == Exit(None, None)
-            assert time.monotonic() - begin < 2.0  # far from the referee's 5 s, and no wait but the engine's own
+
+        def ends(said: str = said) -> float:
+            with running(sandbox, python(lie.format(said.replace("\\\\", "\\")), folder)) as box:
+                read_line(box.stdout)
+                begin = time.monotonic()
+                assert exit_of(box) == Exit(None, None)
+                return time.monotonic() - begin
+
+        within(2.0, ends)  # far from the referee's 5 s, and no wait but the engine's own
 
 
 @pytest.mark.parametrize("argv", [("true", "x" * 200_000), ("./\ud800",), ("./a\0b",), ("",)])
@@ -878,7 +884,7 @@ poll.register(box.stdout, select.POLLIN)
 
 def exchange():
     os.write(box.stdin, b"x\\n")
-    assert poll.poll(5000), "silence"
+    assert poll.poll(60_000), "silence"
     assert os.read(box.stdout, 100) == b"x\\n"
 
 exchange()
@@ -931,16 +937,20 @@ def test_a_daemon_that_dies_or_stops_voids_the_match_in_time(
     if not daemon.answers():
         daemon.stop()
         daemon.start()
-    with referee(MATCH, tmp_path / "scratch", folder, 60, DOCKER_HOST=daemon.host) as process:
-        assert line_of(process) == b"ready\n"
-        begin = time.monotonic()
-        daemon.send(number)
-        said = line_of(process, 70)
-        took = time.monotonic() - begin
-    assert said.startswith(b"void: "), said
-    assert took < VOID_S
-    daemon.stop()
-    daemon.start()
+
+    def dies() -> float:
+        with referee(MATCH, tmp_path / "scratch", folder, 60, DOCKER_HOST=daemon.host) as process:
+            assert line_of(process) == b"ready\n"
+            begin = time.monotonic()
+            daemon.send(number)
+            said = line_of(process, 70)
+            took = time.monotonic() - begin
+        assert said.startswith(b"void: "), said
+        daemon.stop()
+        daemon.start()
+        return took
+
+    within(VOID_S, dies)
 
 
 def test_a_daemon_that_hangs_disturbs_no_match(daemon: Daemon, tmp_path: Path, folder: Path) -> None:
@@ -957,18 +967,22 @@ def test_a_daemon_that_hangs_when_a_bot_is_started_is_an_error_in_time(
     daemon: Daemon, tmp_path: Path, folder: Path
 ) -> None:
     """Every call has a time-out."""
-    with referee(START, tmp_path / "scratch", folder, DOCKER_HOST=daemon.host) as process:
-        assert line_of(process) == b"ready\n"
-        daemon.send(signal.SIGSTOP)
-        begin = time.monotonic()
-        assert process.stdin is not None
-        process.stdin.write(b"x")
-        process.stdin.flush()
-        said = line_of(process, 70)
-        took = time.monotonic() - begin
-        daemon.send(signal.SIGCONT)
-    assert said.startswith(b"void: "), said
-    assert took < VOID_S
+
+    def starts() -> float:
+        with referee(START, tmp_path / "scratch", folder, DOCKER_HOST=daemon.host) as process:
+            assert line_of(process) == b"ready\n"
+            daemon.send(signal.SIGSTOP)
+            begin = time.monotonic()
+            assert process.stdin is not None
+            process.stdin.write(b"x")
+            process.stdin.flush()
+            said = line_of(process, 70)
+            took = time.monotonic() - begin
+            daemon.send(signal.SIGCONT)
+        assert said.startswith(b"void: "), said
+        return took
+
+    within(VOID_S, starts)
 
 
 def test_no_daemon_is_one_line_with_the_command_that_mends_it(tmp_path: Path) -> None:
