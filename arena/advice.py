@@ -298,6 +298,11 @@ def _exception(seen: Evidence) -> Words | None:
     return None if name is None else {"name": name}
 
 
+def _error_code(seen: Evidence) -> Words | None:
+    failed = seen.ended and re.search(r"exited with code [1-9]", seen.detail or "") and seen.last_words
+    return {"detail": _quoted(seen.detail)} if failed else None
+
+
 def _silent_end(seen: Evidence) -> Words | None:
     return {} if seen.ended and "exited with code 0" in (seen.detail or "") else None
 
@@ -474,6 +479,12 @@ CAUSES = (
         "play without: there is no network in the box",
     ),
     Cause("exception", _exception, "it ended with an error: {name}", "mend that; standard error tells where"),
+    Cause(
+        "error in its own words",
+        _error_code,
+        "the process has ended: {detail}",
+        "mend what standard error tells, or else read until standard input ends",
+    ),
     Cause(
         "end without error",
         _silent_end,

@@ -138,6 +138,13 @@ SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
         (died("thread 'main' panicked at src/main.rs:2:5:\nboom"), "panicked at src/main.rs", "mend"),
         (died(f"{TRACEBACK}KeyError: 'duke'", code="start_failed"), "KeyError: 'duke'", "mend"),
     ],
+    "error in its own words": [
+        (
+            died("python3: can't open file '/bot/bto.py': [Errno 2] No such file or directory"),
+            "the process has ended: exited with code 1",
+            "mend what standard error tells",
+        )
+    ],
     "end without error": [(Evidence("exited", "exited with code 0"), "ended by itself", "for line in sys.stdin")],
     "silence at start": [
         (Evidence("start_failed", "no hello within 300 ms", argv=("b.js",)), "no hello within 300 ms", "process.stdout")

@@ -383,12 +383,19 @@ class Examination:
 
 
 def _telling(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
-    """Return the few lines that are shown: from the last one on in which a kit says what failed, else the last."""
+    """Return the few lines that are shown: from the last one on in which a kit says what failed, else the last.
+
+    Of what Python says the end is, where the author's own line stands.
+    """
     told = [place for place, line in enumerate(stderr) if line.startswith(_KIT) and b" failed " in line]
-    return tuple(stderr[told[-1] :][:_SHOWN] if told else stderr[-_SHOWN:])
+    if not told:
+        return tuple(stderr[-_SHOWN:])
+    found = stderr[told[-1] :]
+    return (found[0], *found[1:][-_SHOWN + 1 :]) if _PYTHON in found else tuple(found[:_SHOWN])
 
 
 _KIT = b"coup_kit: "
+_PYTHON = b"Traceback (most recent call last):"
 _SHOWN = 8  # lines of standard error beside a step
 
 

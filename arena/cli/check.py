@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena.cli import options
-from arena.cli.out import NARROW, counted, fail, note, reason, refuse, width, write
+from arena.cli.out import NARROW, asked_first, counted, fail, note, reason, refuse, width, write
 
 if TYPE_CHECKING:
     from arena.bots import Bot
@@ -163,7 +163,7 @@ def step_lines(step: "Step") -> Iterator[str]:
     yield from (f"{' ' * taken}{line}" for line in rest[0 if narrow else 1 :])
     for name, line in (("sent", step.sent), ("got", step.got)):
         if line is not None:
-            told = _folded(show(line, _SHOWN), len(indent) + 6)
+            told = _folded(show(asked_first(line) if name == "sent" else line, _SHOWN), len(indent) + 6)
             yield f"{indent}{name:4}  {told[0] if told else '(an empty line)'}"
             yield from (f"{indent}      {more}" for more in told[1:])
     if step.outcome == "failed" and step.sent is not None and step.got is None:

@@ -45,6 +45,16 @@ def note(text: str) -> None:
     click.echo("\n".join(folded(shown(line), columns) for line in text.split("\n")), err=True)
 
 
+def asked_first(sent: bytes) -> bytes:
+    """Return a line that was sent with what matters first: what was asked, and what could be answered."""
+    from protocol import decode, encode
+
+    message = decode(sent)
+    if isinstance(message, dict) and "legal" in message:
+        return encode({"kind": message["kind"], "legal": message["legal"]} | message).rstrip()
+    return sent
+
+
 def folded(line: str, columns: int) -> str:
     """Return a line folded at blanks, the further lines as far in as the first and two columns more."""
     if len(line) <= columns:

@@ -117,7 +117,7 @@ def tell(telling: "Telling", since: int) -> None:
         if turn.turn >= since:
             write(folded(f"{turn.turn:>4}  {turn.words}", columns))
             for fault in turn.faults:
-                write(folded(f"      ! {telling.names[fault.seat]}: {fault.words}, {fault.played}", columns))
+                write(folded(f"      ! {telling.names[fault.seat]}: {fault.words}", columns))
             write(click.style(folded(f"      {telling.table(turn.state)}", columns), dim=_styled() or None))
     for stray in telling.strays:
         write(folded(f"      ! {stray}", columns))

@@ -14,13 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.bots import Bot, shown
-from arena.cli.out import Column, counted, table
+from arena.cli.out import Column, asked_first, counted, table
 from arena.referee import FAULTS, own_lines
 from arena.run import Example, Progress, Run, example
 from ladder.board import MIN_MATCHES, Board, Standing
 from ladder.rating import Estimate, least_matches
 from ladder.store import FolderError, KeptExchange, RunFolder
-from protocol import decode, encode, show
+from protocol import show
 
 _STDERR_LINES = 6  # of a faulty bot's standard error in its example
 _STDERR_SHOWN = 160  # characters of each
@@ -308,11 +308,11 @@ def _seen(folder: RunFolder, kept: KeptExchange, bot: Bot, sandbox: str) -> Exam
 
 def example_lines(seen: Example) -> Iterator[RenderableType]:
     """Yield what happened and what to do, what was sent and came, and what the bot wrote to standard error."""
-    rows = [("request", _request(seen.sent))] if seen.sent else []
+    rows = [("request", show(asked_first(seen.sent), _LINE_SHOWN))] if seen.sent else []
     if seen.got is not None:
         rows.append(("answer", show(seen.got, _LINE_SHOWN)))
     if seen.used:
-        rows.append(("played", seen.used))
+        rows.append(("played", shown(seen.used)))
     rows.append(("help", seen.do))
     lines = own_lines(seen.stderr)
     if lines:
@@ -326,14 +326,6 @@ def example_lines(seen: Example) -> Iterator[RenderableType]:
     for label, text in rows:
         grid.add_row(label, Text(text))
     yield Padding(grid, (0, 0, 0, 4))
-
-
-def _request(sent: bytes) -> str:
-    """Return a line that was sent with what matters first: what was asked, and what could be answered."""
-    message = decode(sent)
-    if isinstance(message, dict) and "legal" in message:
-        sent = encode({"kind": message["kind"], "legal": message["legal"]} | message).rstrip()
-    return show(sent, _LINE_SHOWN)
 
 
 def where(folder: RunFolder) -> str:

@@ -206,7 +206,7 @@ class _Shown:
             if each.ends or place == self._place:
                 lines += _lines(f"{each.turn:>4}  {each.words}", columns, "" if place == self._place else "dim")
                 for fault in each.faults:
-                    text = f"      ! {telling.names[fault.seat]}: {fault.words}, {fault.played}"
+                    text = f"      ! {telling.names[fault.seat]}: {fault.words}"
                     lines += _lines(text, columns, "red")
         return lines
 

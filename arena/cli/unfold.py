@@ -22,11 +22,10 @@ BLUFF = " (bluff)"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What a seat did wrong: the fault in words, and the move that was played instead, in notation."""
+    """What a seat did wrong, and what was played instead, in words."""
 
     seat: int
     words: str
-    played: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +101,16 @@ class Telling:
                 told, faults = [], []
 
     def _faults(self, step: "Step") -> Iterator[Fault]:
-        from arena.referee import FAULTS
+        from arena.coup import Forfeit
+        from arena.referee import FAULTS, wire
+        from protocol.words import tell_move
 
         for given in step.given:
             if given.fault is not None and self.seat in (None, given.seat):
-                yield Fault(given.seat, f"{given.fault} ({FAULTS[given.fault].message})", given.word)
+                words = f"{given.fault} ({FAULTS[given.fault].message})"
+                if not isinstance(given.answer, Forfeit):  # the turn tells who forfeits
+                    words += f"; played instead: {tell_move(wire.move_payload(given.answer), self.names)}"
+                yield Fault(given.seat, words)
 
     def _events(self, step: "Step") -> Iterator[tuple[dict[str, Any], bool]]:
         """Yield the events of a step as they are told, and whether each is a false claim."""

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from arena.advice import Evidence, advice
-from arena.referee import FAULTS, Consequence, Fault, by_game, read
+from arena.coup import Forfeit, parse
+from arena.referee import FAULTS, Consequence, Fault, by_game, read, wire
 from ladder.store import KeptExchange
+from protocol.words import tell_move
 
 __all__ = ["Example", "example"]
 
@@ -14,7 +16,7 @@ __all__ = ["Example", "example"]
 class Example:
     """One fault. What a bot sent or wrote is as it came: whoever prints it escapes it first.
 
-    game: None where it isn't known any more. used: the move that was played instead, in notation, None if none was.
+    game: None where it isn't known any more. used: the move that was played instead, in words, None if none was.
     log: what the caller named the standard error that `stderr` is from: the process's own part, None if there is none.
     """
 
@@ -42,22 +44,31 @@ def example(
 
     sandbox, argv, alone: as `Evidence` has them. Raises ValueError where the record doesn't have the fault.
     """
-    game, fault = (kept.game, None) if record is None else _fault(record, kept)
+    game, fault, names = (kept.game, None, []) if record is None else _fault(record, kept)
     log, stderr = _stderr(logs, kept, game)
     detail = None if fault is None else fault.detail
     what, do = advice(Evidence(kept.code, detail, kept.sent, kept.got, stderr, sandbox, argv, alone))
-    used = fault.used if fault is not None and FAULTS[kept.code].consequence is Consequence.LIFE else None
-    return Example(kept.match, game, kept.code, what, do, kept.sent, kept.got, used or None, log, stderr)
+    used = None if fault is None or FAULTS[kept.code].consequence is not Consequence.LIFE else _told(fault.used, names)
+    return Example(kept.match, game, kept.code, what, do, kept.sent, kept.got, used, log, stderr)
 
 
-def _fault(record: str, kept: KeptExchange) -> tuple[int, Fault]:
-    """Return the game and the fault that an exchange belongs to: the first of its kind of its bot in the match."""
+def _told(used: str | None, names: Sequence[str]) -> str | None:
+    """Return a move in words; `names` are the players' by seat."""
+    move = parse(used) if used else Forfeit()
+    return None if isinstance(move, Forfeit) else tell_move(wire.move_payload(move), names)
+
+
+def _fault(record: str, kept: KeptExchange) -> tuple[int, Fault, list[str]]:
+    """Return the game, the fault that an exchange belongs to and the game's bots by seat.
+
+    It is the first fault of its kind of its bot in the match.
+    """
     found = read(record)
     bot = found.header.bots.index(kept.bot)
     for game in found.games:
         for fault in game.faults:
             if (fault.bot, fault.code) == (bot, kept.code):
-                return game.game, fault
+                return game.game, fault, [found.header.bots[number] for number in game.seating]
     raise ValueError(f"match {kept.match} has no fault {kept.code} of it")
 
 

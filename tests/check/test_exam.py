@@ -208,6 +208,34 @@ def test_a_bot_that_says_too_little_fails(tmp_path: Path, script: Script, name: 
     assert failed.stderr == ((b"KeyError: 'cards'",) if script is dies_of_the_first_request else ())
 
 
+TOLD = b"coup_kit: MyBot.turn failed at request 8: turn, game 0, turn 4"
+PYTHONS = (
+    TOLD,
+    b"Traceback (most recent call last):",
+    *(b"  of the kit" for _ in range(9)),
+    b"  bot.py",
+    b"KeyError: 'x'",
+)
+OTHERS = (TOLD, b"KeyError: 'x'", b"  bot.js:7", *(b"  of the kit" for _ in range(9)))
+
+
+@pytest.mark.parametrize(("wrote", "first", "last"), [(PYTHONS, 1, 7), (OTHERS, 8, 0)], ids=["Python", "others"])
+def test_of_a_long_error_the_authors_own_line_is_shown(
+    tmp_path: Path, wrote: tuple[bytes, ...], first: int, last: int
+) -> None:
+    """It stands at the end in Python, and at the begin elsewhere."""
+
+    def dies(peer: Peer) -> None:
+        for line in peer.lines():
+            if b'"request"' in line:
+                peer.log(b"\n".join((b"of an earlier turn", *wrote, b"")))
+                peer.die(1)
+            if b'"hello"' in line:
+                peer.send(b'{"type":"hello"}\n')
+
+    assert failure(examined(tmp_path, dies, SHORT)).stderr == (*wrote[:first], *wrote[len(wrote) - last :])
+
+
 def test_a_bot_whose_games_cannot_be_repeated_is_told_so_and_passes(tmp_path: Path) -> None:
     """The seed is an offer."""
     rng = random.Random(1)

@@ -63,8 +63,11 @@ def test_a_bot_that_fails_is_shown_with_its_fault(tmp_path: Path) -> None:
     )
     done = piped(tmp_path, str(bad), BOTS[0])
     assert done.returncode == 0, done.stderr
-    assert "! bad: illegal_move" in done.stdout
+    told = [line.strip() for line in done.stdout.splitlines() if "! bad: " in line]
+    default = "! bad: illegal_move (the move is not in the list of legal moves); played instead: "
+    assert told[0].partition(default)[2] in ("take income", "pass")
     assert "bad forfeits" in done.stdout
+    assert not any(line.endswith("#") or "forfeit" in line for line in told), "the turn tells who forfeits"
 
 
 def test_a_terminal_that_is_closed_ends_it_and_leaves_nothing(place: Place) -> None:
