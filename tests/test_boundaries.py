@@ -65,6 +65,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "ladder.runner",
         "ladder.schedule",
         "ladder.store",
+        "protocol.words",
     ),
     "arena.env": ("arena.coup",),
     "arena.play": ("arena.referee", "arena.sandbox", "ladder.store", "protocol.kits.coup_kit", "protocol.words"),
