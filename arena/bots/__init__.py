@@ -9,7 +9,7 @@ from arena.bots.build import BuildError, Telling, build_all, build_in_box, log_o
 from arena.bots.bytecode import Bytecode, bytecode_of
 from arena.bots.cache import BotCache
 from arena.bots.digest import MAX_BYTES, MAX_FILES, changed, check_unchanged
-from arena.bots.errors import BotError, shown
+from arena.bots.errors import BotError, cell, shown
 from arena.bots.intake import MOST_UNPACKED, MOST_UPLOAD, Bundle, intake
 from arena.bots.load import check_commands, load
 from arena.bots.names import checked_name
@@ -36,6 +36,7 @@ __all__ = [
     "build_all",
     "build_in_box",
     "bytecode_of",
+    "cell",
     "changed",
     "check_commands",
     "check_unchanged",

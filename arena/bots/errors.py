@@ -1,10 +1,12 @@
-"""What is wrong with a bot, said to its author; and text of a stranger's, made safe to show."""
+"""What is wrong with a bot, said to its author; and text of a stranger's, made safe for a terminal or a spreadsheet."""
 
 import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet takes a text that begins so for a formula
 
 
 class BotError(Exception):
@@ -14,6 +16,11 @@ class BotError(Exception):
 def shown(text: str | Path) -> str:
     """Return text for a terminal: what can't be printed (control characters, undecodable bytes) stands as an escape."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+
+
+def cell(text: str) -> str:
+    """Return text for a cell of a CSV file: a spreadsheet takes it for text, however it begins."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def allow(mode: str, path: str | Path) -> str:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from arena.bots import cell
 from arena.cli.report import faults_of
 from arena.referee import FAULTS
 from arena.run import Run, Times
@@ -208,8 +209,9 @@ def to_csv(told: Answer) -> str:
     out.writerow([*_flat(told, told.standings[0]), *duels])
     for row in told.standings:
         met = [told.head_to_head[row.bot].get(name) for name in names]
-        cells = [cell for duel in met for cell in ((duel.share, duel.matches) if duel else (None, None))]
-        out.writerow([*map(_cell, _flat(told, row).values()), *cells])
+        cells = [number for duel in met for number in ((duel.share, duel.matches) if duel else (None, None))]
+        fields = (cell(value) if isinstance(value, str) else value for value in _flat(told, row).values())
+        out.writerow([*fields, *cells])
     return text.getvalue().removesuffix("\n")
 
 
@@ -228,8 +230,3 @@ def _flat(told: Answer, row: Row) -> dict[str, object]:
         "p99_ms": None if took is None else took.p99,
         "peak_memory_bytes": told.peak_memory_bytes.get(row.bot),
     }
-
-
-def _cell(value: object) -> object:
-    """Return a cell that no spreadsheet takes for a formula: names are strangers'."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@" else value

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from arena.bots import shown
+from arena.bots import cell, shown
 from arena.ladder.ladder import Ladder
 from arena.ladder.settings import LadderError
 from ladder.pages import MATCH_COLUMNS, VERSION_COLUMNS, Trend, match_rows, trend, version_rows
@@ -27,7 +27,6 @@ from ladder.store.database import acts_of, all_owners, all_results, labels_of_id
 
 __all__ = ["STANDINGS_COLUMNS", "export", "standings_cells", "write_csv"]
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet takes a text that begins so for a formula
 
 ACT_COLUMNS = ("act", "at", "who", "what", "bot", "version", "match", "why")
 OWNER_COLUMNS = ("login", "name", "pseudonym", "section", "email", "staff")
@@ -104,13 +103,10 @@ def write_csv(out: object, columns: Sequence[str], rows: Iterable[Sequence[objec
     """Write rows as CSV below the names of their columns."""
     writer = csv.writer(out, lineterminator="\n")  # type: ignore[arg-type]  # whatever has `write`
     writer.writerow(columns)
-    writer.writerows([_cell(cell) for cell in row] for row in rows)
+    writer.writerows([_cell(value) for value in row] for row in rows)
 
 
-def _cell(cell: object) -> object:
-    if isinstance(cell, bool):
-        return int(cell)
-    if not isinstance(cell, str):
-        return cell
-    text = cell.encode(errors="backslashreplace").decode()
-    return f"'{text}" if text.startswith(_FORMULA) else text
+def _cell(value: object) -> object:
+    if isinstance(value, bool):
+        return int(value)
+    return cell(value.encode(errors="backslashreplace").decode()) if isinstance(value, str) else value

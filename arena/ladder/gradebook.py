@@ -15,12 +15,10 @@ import io
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from arena.bots import shown
+from arena.bots import cell, shown
 from arena.ladder.grades import Grade, Grades
 
 __all__ = ["FORMATS", "gradebook"]
-
-_FORMULA = ("=", "+", "-", "@")
 
 Cell = str | float | int | None
 
@@ -30,7 +28,7 @@ def gradebook(found: Grades, form: str) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for row in FORMATS[form](found):
-        writer.writerow([_cell(cell) for cell in row])
+        writer.writerow([_text(value) for value in row])
     return out.getvalue().removesuffix("\n")
 
 
@@ -78,11 +76,10 @@ def _when(at: float | None) -> str | None:
     return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _cell(cell: Cell) -> str:
+def _text(value: Cell) -> str:
     """Return a cell's text; numbers have four digits after the point at most."""
-    if cell is None:
+    if value is None:
         return ""
-    if isinstance(cell, float):
-        return f"{cell:.4f}".rstrip("0").rstrip(".")
-    text = shown(cell) if isinstance(cell, str) else str(cell)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    if isinstance(value, float):
+        return f"{value:.4f}".rstrip("0").rstrip(".")
+    return cell(shown(value) if isinstance(value, str) else str(value))

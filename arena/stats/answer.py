@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from arena.bots import cell
 from arena.run import Times
 from arena.stats.fold import ALL, LOSSES, Counted, Fold
 from arena.stats.tally import Both, Interval, Tally, difference
@@ -240,6 +241,7 @@ def _profile(name: str, counted: Counted) -> Profile:
 
 
 def rate_of(tally: Tally) -> Rate | None:
+    """Return a tally's rate, rounded to what is printed; None without a case."""
     share = tally.share
     if share is None:
         return None
@@ -326,7 +328,7 @@ def to_csv(told: Answer) -> str:
         out.writerow(["bot", "section", "name", *columns])
         for bot in told.bots:
             for section, name, rate in rates_of(bot):
-                out.writerow([_cell(bot.bot), section, _cell(name), *_columns(rate)])
+                out.writerow([cell(bot.bot), section, cell(name), *_columns(rate)])
     else:
         before = [f"before_{column}" for column in columns]
         ends = ["difference", "difference_low", "difference_high"]
@@ -336,7 +338,7 @@ def to_csv(told: Answer) -> str:
                 for name, each in names.items():
                     ends_found = each.difference_95 or _NO_ENDS
                     cells = [*_columns(each.now), *_columns(each.before), each.difference, *ends_found]
-                    out.writerow([_cell(pair.bot), _cell(pair.before.bot), section, _cell(name), *cells])
+                    out.writerow([cell(pair.bot), cell(pair.before.bot), section, cell(name), *cells])
     return text.getvalue().removesuffix("\n")
 
 
@@ -349,8 +351,3 @@ def rates_of(bot: Profile) -> Iterator[tuple[str, str, Rate]]:
 
 def _columns(rate: Rate) -> tuple[float | str, ...]:
     return rate.count, rate.of, rate.share, *(rate.share_95 or _NO_ENDS)
-
-
-def _cell(text: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula: names are strangers'."""
-    return f"'{text}" if text[:1] in "=+-@" else text
