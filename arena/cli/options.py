@@ -1,4 +1,4 @@
-"""What the commands ask of a sandbox: its options, the one that is chosen, and what is said of it.
+"""Options that several commands have; above all those of a sandbox: the one that is chosen, and what is said of it.
 
 As in arena/cli/run.py, packages are imported inside the functions.
 """
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arena.cli.out import note, refuse
+from arena.cli.out import note, refuse, write
 
 if TYPE_CHECKING:
     from arena.referee import Timing
@@ -150,6 +150,25 @@ def demand_clock(timing: "Timing", sandbox: "Sandbox") -> None:
     """Exit with 2 if own time is to be charged and the sandbox can't tell it."""
     if timing.own and not sandbox.tells_waits:
         refuse(f"the sandbox {sandbox.name} can't tell a bot's own time here; see arena doctor, or use --clock wall")
+
+
+def json_schema(text: Callable[[], str]) -> Callable[..., Any]:
+    """Return the option `--json-schema` of a command; `text` gives the schema of what its `--json` prints."""
+
+    def show(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+        """Print the schema, and exit."""
+        if wanted and not context.resilient_parsing:
+            write(text())
+            context.exit()
+
+    return click.option(
+        "--json-schema",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=show,
+        help="Print the JSON schema of that object.",
+    )
 
 
 def sandbox_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -63,14 +63,7 @@ if TYPE_CHECKING:
 @click.option("--leave-out", is_flag=True, help="Play without the bots that can't play, and say which.")
 @click.option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Go on with the run in DIR.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
-@click.option(
-    "--json-schema",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=lambda *given: _show_schema(*given),
-    help="Print the JSON schema of that object.",
-)
+@options.json_schema(lambda: _schema())
 @click.option("--csv", "as_csv", is_flag=True, help="Print the standings, and who beats whom, as CSV on stdout.")
 def run(
     bots: tuple[str, ...], resume: Path | None, jobs: int | None, as_json: bool, as_csv: bool, **given: Any
@@ -215,13 +208,10 @@ def _told_in_json() -> Iterator[None]:
         raise
 
 
-def _show_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
-    """Print the schema of what --json prints, and exit."""
-    if wanted and not context.resilient_parsing:
-        from arena.cli.answer import schema_text
+def _schema() -> str:
+    from arena.cli.answer import schema_text
 
-        write(schema_text())
-        context.exit()
+    return schema_text()
 
 
 def cores() -> int:

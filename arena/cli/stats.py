@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from arena.cli import options
 from arena.cli.out import counted, fail, note, progress, reason, refuse, show, write
 
 if TYPE_CHECKING:
@@ -28,14 +29,7 @@ if TYPE_CHECKING:
     "--with", "other", metavar="NAME", help="The bot to compare with, of the same records, or of those of --compare."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
-@click.option(
-    "--json-schema",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=lambda *given: _show_schema(*given),
-    help="Print the JSON schema of that object.",
-)
+@options.json_schema(lambda: _schema())
 @click.option("--csv", "as_csv", is_flag=True, help="Print all rates as CSV on stdout, one a line.")
 @click.option(
     "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page with plots."
@@ -170,10 +164,7 @@ def _where(told: "Answer") -> str:
     return ", ".join(told.records.paths)
 
 
-def _show_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
-    """Print the schema of what --json prints, and exit."""
-    if wanted and not context.resilient_parsing:
-        from arena.stats import schema_text
+def _schema() -> str:
+    from arena.stats import schema_text
 
-        write(schema_text())
-        context.exit()
+    return schema_text()
