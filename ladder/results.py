@@ -30,6 +30,10 @@ class GameResult:
     forfeits: tuple[int, ...]
     faults: tuple[tuple[int, str, int], ...]
 
+    def worth(self, seat: int) -> float:
+        """Return what the game was worth to a seat: a win is 1, a draw among k survivors 1/k to each of them."""
+        return 1 / len(self.survivors) if seat in self.survivors else 0.0
+
     def to_line(self) -> str:
         """Return the game's line of results.jsonl, with its end."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}

@@ -76,6 +76,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "ladder.rating",
         "ladder.results",
         "ladder.schedule",
+        "ladder.store",
         "protocol",
     ),
     "arena.proof": ("arena.coup", "arena.referee", "arena.run", "ladder.schedule"),

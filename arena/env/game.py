@@ -127,12 +127,10 @@ class Game:
         return tuple([seat for seat, left in enumerate(now) if not left and was[seat]])
 
     def worth(self, seat: int) -> float:
-        """Return the reward of a seat at the game's end: 1 for the winner, its part of a draw, else 0."""
+        """Return the reward of a seat at the game's end: 1 for the winner, 1/k for each of k survivors, else 0."""
         over = self.over
         assert over is not None
-        if over.winner is None:
-            return 1 / len(over.survivors) if seat in over.survivors else 0.0
-        return float(over.winner == seat)
+        return 1 / len(over.survivors) if seat in over.survivors else 0.0
 
     @property
     def drawn(self) -> bool:

@@ -6,9 +6,9 @@ from functools import cached_property
 from pathlib import Path
 
 from arena.referee import Record, write
-from arena.run import game_results
 from ladder.rating import Z, wilson
 from ladder.results import GameResult
+from ladder.store import record_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Results:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         files = []
         for record in self.records:
-            files.append(folder / f"{record.header.match:06}.jsonl")
+            files.append(folder / record_name(record.header.match))
             files[-1].write_text(write(record), encoding="utf-8")
         return files
 
@@ -76,8 +76,7 @@ class Results:
         for game in self.games:
             if bot in game.seats:
                 seat = game.seats.index(bot)
-                draw = game.winner is None and seat in game.survivors
-                yield (1 / len(game.survivors) if draw else float(game.winner == seat)), seat
+                yield game.worth(seat), seat
 
     def __str__(self) -> str:
         """Return a line a bot, best first."""
@@ -87,9 +86,3 @@ class Results:
 def _share(games: Iterator[tuple[float, int]]) -> Share:
     worth = [won for won, _ in games]
     return Share(sum(worth), len(worth))
-
-
-def results_of(bots: tuple[str, ...], records: list[Record], keep: bool) -> Results:
-    """Return the results of matches, with their records if they are to be kept."""
-    games = tuple(game for record in records for game in game_results(record))
-    return Results(bots, games, tuple(records) if keep else ())

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from arena.coup import Ruleset, derived
 from arena.local.match import play_match
 from arena.local.players import Given, Player, entrants
-from arena.local.results import Results, results_of
-from arena.referee import MatchSpec, Terms
-from arena.run import keyed_shuffle, load
+from arena.local.results import Results
+from arena.referee import MatchSpec, Record, Terms
+from arena.run import game_results, keyed_shuffle, load
+from ladder.results import GameResult
 from ladder.schedule import plan, seatings
 
 _MATCH_GAMES = 12  # as in `arena run`: what a bot learns of others, it learns in so many games
@@ -45,7 +46,8 @@ def play(
     if problem:
         raise ValueError(problem)
     names = tuple(named)
-    played = []
+    results: list[GameResult] = []
+    kept: list[Record] = []
     for table in planned.tables:
         own = derived(key, f"match|{table.match}")
         spec = MatchSpec(
@@ -56,5 +58,8 @@ def play(
             terms=Terms(rules=ruleset),
         )
         players = [Player(name, named[name]) for name in spec.bots]
-        played.append(play_match(spec, players, keep_moves=records))
-    return results_of(names, played, records)
+        record = play_match(spec, players, keep_moves=records)
+        results += game_results(record)
+        if records:
+            kept.append(record)
+    return Results(names, tuple(results), tuple(kept))

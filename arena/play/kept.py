@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from arena.referee import Record, write
-from ladder.store import Logs
+from ladder.store import Logs, record_name
 from ladder.store import write as write_whole
 
 __all__ = ["Kept"]
@@ -32,7 +32,7 @@ class Kept:
         for bot, process, data in logs:
             if data:
                 kept.add(header.match, header.bots[bot], process, data)
-        file = self.folder / "records" / f"{header.match:06d}.jsonl"
+        file = self.folder / "records" / record_name(header.match)
         write_whole(file, write(record))
         return file
 

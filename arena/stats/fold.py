@@ -155,7 +155,7 @@ class _Match:
                     living = tuple(seat for seat, cards in enumerate(moment.after.board.influence) if cards)
                     alive[len(living)] = living
         self._close()
-        won = _won(game)
+        won = {seat: 1 / len(game.survivors) for seat in game.survivors}
         for seat, name in enumerate(self._names):
             self._case(name, "won", ALL, won.get(seat, 0.0))
             self._case(name, "won_by_seat", str(seat), won.get(seat, 0.0))
@@ -247,13 +247,6 @@ class _Match:
             self._case(name, "called", what, made.called)
             if made.lie:
                 self._case(name, "caught", what, made.called)
-
-
-def _won(game: GameRecord) -> dict[int, float]:
-    """Return how much of a win each seat has."""
-    if game.winner is not None:
-        return {game.winner: 1.0}
-    return {seat: 1 / len(game.survivors) for seat in game.survivors}
 
 
 def _why(reason: LossReason, seat: int, made: _Made | None) -> str:

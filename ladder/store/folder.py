@@ -31,7 +31,10 @@ from ladder.store.logs import Logs, safe
 from ladder.store.store import PlayedMatch, VoidMatch
 from ladder.store.write import write
 
-_RECORD = "{:06d}.jsonl"
+
+def record_name(match: int) -> str:
+    """Return the name of the file that holds the record of a match."""
+    return f"{match:06d}.jsonl"
 
 
 class FolderError(Exception):
@@ -205,7 +208,7 @@ class RunFolder:
 
     def record(self, match: int) -> Path:
         """Return where the record of a match is or will be."""
-        return self.records / _RECORD.format(match)
+        return self.records / record_name(match)
 
     def read(self, match: int) -> str:
         """Return the record of a kept match."""

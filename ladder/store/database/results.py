@@ -85,7 +85,7 @@ def keep_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
             .where(match_bots.c.match == match, match_bots.c.place == seat)
             .values(
                 games=len(mine),
-                wins=sum(1 / len(result.survivors) for result in mine if result.seats.index(label) in result.survivors),
+                wins=sum(result.worth(result.seats.index(label)) for result in mine),
                 forfeits=sum(result.seats.index(label) in result.forfeits for result in mine),
                 faults=sum(
                     count for result in mine for at_seat, _, count in result.faults if result.seats[at_seat] == label
