@@ -165,7 +165,7 @@ def _won_both(pairs: Sequence[Compared]) -> RenderableType:
         found = pair.differences.get("won", {}).get(ALL)
         if found is not None:
             every = _every(pair)
-            rows.append([_pair_name(pair), *_both(found), f"{sum(map(_clear, every))} of {len(every)}"])
+            rows.append([_pair_name(pair), *_both(found), f"{sum(each.clear for each in every)} of {len(every)}"])
     return _table(["won", "before", "now", "difference", "95 %", "", "rates that\ndiffer *"], rows, texts=("",))
 
 
@@ -176,7 +176,7 @@ def _every(pair: Compared) -> list[Difference]:
 def _pair(bot: Profile, pair: Compared) -> Iterator[RenderableType]:
     """Yield each rate of a bot now and before, and its times."""
     every = _every(pair)
-    yield f"{_pair_name(pair)}: {sum(map(_clear, every))} of {counted(len(every), 'rate')} differ clearly *"
+    yield f"{_pair_name(pair)}: {sum(each.clear for each in every)} of {counted(len(every), 'rate')} differ clearly *"
     for section, names in pair.differences.items():
         title, about = SECTIONS[section]
         yield ""
@@ -205,12 +205,8 @@ def _both(found: Difference) -> list[str]:
         _NONE
         if found.difference_95 is None
         else "{:+.1f} to {:+.1f}".format(*(100 * end for end in found.difference_95)),
-        "*" if _clear(found) else "",
+        "*" if found.clear else "",
     ]
-
-
-def _clear(found: Difference) -> bool:
-    return found.difference_95 is not None and (found.difference_95[0] > 0 or found.difference_95[1] < 0)
 
 
 def _took(now: Profile, pair: Compared) -> Iterator[tuple[str, Took, Took]]:

@@ -100,12 +100,12 @@ class Profile(_Part):
     caught: Rates = Field(title="bluffs called", description="of its bluffs of that role, those that were challenged")
     challenges: Rates = Field(
         title="challenges",
-        description="made: of the claims that it was asked about; of_lies, of_truths: of the lies and the truths among "
+        description="made: of the claims that it was asked about; of lies, of truths: of those among "
         "them; right: of its challenges, those of a lie. Each counts, also where another's counted in the game",
     )
     blocks: Rates = Field(
         title="blocks",
-        description="made: of the actions that it was asked about; as_target: of those that were aimed at it; bluffed: "
+        description="made: of the actions that it was asked about; as target: of those that were aimed at it; bluffed: "
         "of its blocks, those without the role. Each counts, also where another's counted in the game",
     )
     attacked: Rates = Field(
@@ -157,6 +157,11 @@ class Difference(_Part):
         description="95 % interval (Newcombe's, of the two intervals; of one run, less what ties them match by match); "
         "null where either share has none"
     )
+
+    @property
+    def clear(self) -> bool:
+        """Whether the interval leaves out 0."""
+        return self.difference_95 is not None and (self.difference_95[0] > 0 or self.difference_95[1] < 0)
 
 
 class Compared(_Part):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from arena.bots import shown
 from arena.page import frame, style
-from arena.stats.answer import ONE_MATCH, SECTIONS, Answer, Compared, Profile, Rate
+from arena.stats.answer import ONE_MATCH, SECTIONS, Answer, Compared, Difference, Profile, Rate, Took
 
 __all__ = ["page"]
 
@@ -23,11 +23,20 @@ _SCALES = (0.05, 0.1, 0.25, 0.5, 1.0)  # where an axis may end
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of a plot. `before` is None where there is nothing to compare with."""
+    """A row of a plot. `differs` is None where there is nothing to compare with."""
 
     label: str
     now: Rate
-    before: Rate | None = None
+    differs: Difference | None = None
+
+    @property
+    def before(self) -> Rate | None:
+        return None if self.differs is None else self.differs.before
+
+    @property
+    def clear(self) -> bool:
+        """Whether the rate differs clearly."""
+        return self.differs is not None and self.differs.clear
 
 
 def page(told: Answer, title: str) -> str:
@@ -36,28 +45,32 @@ def page(told: Answer, title: str) -> str:
     sections = "".join(_section(name, told.bots, compared) for name in SECTIONS)
     single = " class='single'" if len(told.bots) == 1 else ""
     head = f"<header>\n<h1>{_safe(title)}</h1>\n{_head(told)}</header>\n"
-    body = f"<main{single}>\n{head}{sections}{_times(told.bots)}</main>"
+    body = f"<main{single}>\n{head}{sections}{_times(told.bots, compared)}</main>"
     return frame(title, body, [style("look", "stats")], [])
 
 
 def _head(told: Answer) -> str:
     records = told.records
-    lines = [
-        f"{records.games} games in {records.records} matches of {', '.join(records.rules)}, "
-        f"from {', '.join(records.paths)}"
-    ]
+    matches = f"{records.records} match{'' if records.records == 1 else 'es'}"
+    lines = [f"{records.games} games in {matches} of {', '.join(records.rules)}, from {', '.join(records.paths)}."]
     if records.turns is not None:
         lines.append(
             f"Half of the games have at most {records.turns.median} turns, 80 % of them {records.turns.p10} to "
             f"{records.turns.p90}."
         )
-    lines.append("A point is a share, the line through it holds the true share in about 95 of 100 such runs.")
-    if told.of_one_match:
-        lines.append(f"{ONE_MATCH}.")
+    line = "the line through it holds the true share in about 95 of 100 such runs"
+    lines.append(f"A point is a share; {ONE_MATCH if told.of_one_match else line}.")
     legend = ""
     if told.comparison is not None:
         before = told.comparison.records
-        lines.append(f"Compared with {before.games} games from {', '.join(before.paths)}.")
+        every = [
+            each for pair in told.comparison.bots for names in pair.differences.values() for each in names.values()
+        ]
+        clear = sum(each.clear for each in every)
+        lines.append(
+            f"Compared with {before.games} games from {', '.join(before.paths)}: {clear} of {len(every)} rates differ "
+            "clearly *: the interval of the difference leaves out 0. Of equal rates, about 1 in 20 does so, too."
+        )
         legend = f"<p class='legend'>{_sign('now')}{_sign('before')}</p>\n"
     return "".join(f"<p class='muted'>{_safe(line)}</p>\n" for line in lines) + legend
 
@@ -97,8 +110,8 @@ def _plots(section: str, bots: Sequence[Profile], compared: Mapping[str, Compare
 
 
 def _row(section: str, name: str, label: str, bot: Profile, compared: Mapping[str, Compared]) -> _Row:
-    before = getattr(compared[bot.bot].before, section).get(name) if bot.bot in compared else None
-    return _Row(label, getattr(bot, section)[name], before)
+    differences = compared[bot.bot].differences if bot.bot in compared else {}
+    return _Row(label, getattr(bot, section)[name], differences.get(section, {}).get(name))
 
 
 def _name(section: str, name: str) -> str:
@@ -150,6 +163,8 @@ def _marks(place: int, row: _Row, end: float) -> str:
                 low, high = (_x(edge, end) for edge in rate.share_95)
                 parts.append(f"<line class='range {which}' x1='{low}' x2='{high}' y1='{y}' y2='{y}'/>")
             parts.append(f"<circle class='point {which}' cx='{_x(rate.share, end)}' cy='{y}' r='4'/>")
+    if row.clear:
+        parts.append(f"<text x='{_WIDTH - 8}' y='{middle + 6}' text-anchor='middle'>*</text>")
     return "".join(parts) + "\n"
 
 
@@ -159,7 +174,7 @@ def _x(share: float, end: float) -> float:
 
 def _words(row: _Row) -> str:
     before = "" if row.before is None else f", before {row.before.share:.1%}"
-    return f"{row.label} {row.now.share:.1%}{before}"
+    return f"{row.label} {row.now.share:.1%}{before}{', clearly' if row.clear else ''}"
 
 
 # ---------------------------------------------------------------- tables
@@ -167,10 +182,11 @@ def _words(row: _Row) -> str:
 
 def _table(title: str, plots: Sequence[tuple[str, Sequence[_Row]]]) -> str:
     both = any(row.before is not None for _, rows in plots for row in rows)
-    heads = ["", *(["now", "95 %", "count", "before", "95 %", "count"] if both else ["share", "95 %", "count"])]
+    differ = ["difference", "95 %", "now", "95 %", "count", "before", "95 %", "count"]
+    heads = ["", *(differ if both else ["share", "95 %", "count"])]
     body = "".join(
         f"<tr><th scope='row'>{_safe(f'{row.label}, {what}' if what else row.label)}</th>"
-        f"{_cells(row.now)}{_cells(row.before) if both else ''}</tr>\n"
+        f"{_differs(row) if both else ''}{_cells(row.now)}{_cells(row.before) if both else ''}</tr>\n"
         for what, rows in plots
         for row in rows
     )
@@ -179,22 +195,42 @@ def _table(title: str, plots: Sequence[tuple[str, Sequence[_Row]]]) -> str:
 
 def _cells(rate: Rate | None) -> str:
     if rate is None:
-        return "<td class='number'>-</td>" * 3
+        return _numbers("-", "-", "-")
     interval = "-" if rate.share_95 is None else "{:.1f}-{:.1f}".format(*(100 * end for end in rate.share_95))
-    texts = (f"{rate.share:.1%}", interval, f"{rate.count:g} of {rate.of}")
+    return _numbers(f"{rate.share:.1%}", interval, f"{rate.count:g} of {rate.of}")
+
+
+def _differs(row: _Row) -> str:
+    found = row.differs
+    if found is None:
+        return _numbers("-", "-")
+    ends = found.difference_95
+    interval = "-" if ends is None else "{:+.1f} to {:+.1f}".format(*(100 * end for end in ends))
+    return _numbers(f"{'* ' * row.clear}{100 * found.difference:+.1f}", interval)
+
+
+def _numbers(*texts: str) -> str:
     return "".join(f"<td class='number'>{text}</td>" for text in texts)
 
 
-def _times(bots: Sequence[Profile]) -> str:
+def _times(bots: Sequence[Profile], compared: Mapping[str, Compared]) -> str:
     rows = "".join(
-        f"<tr><th scope='row'>{_safe(f'{bot.bot}, {kind}')}</th><td class='number'>{took.requests}</td>"
-        f"<td class='number'>{took.median_ms:.2f}</td><td class='number'>{took.p99_ms:.2f}</td></tr>\n"
+        f"<tr><th scope='row'>{_safe(kind if len(bots) == 1 else f'{bot.bot}, {kind}')}</th>"
+        f"{_took(took, compared.get(bot.bot), kind)}</tr>\n"
         for bot in bots
         for kind, took in bot.took.items()
     )
-    heads = ["", "requests", "median", "99 % within"]
-    table = _details("times", heads, rows, " open")
+    least, most = ["median", "99 % within"], ["median", "before", "99 % within", "before"]
+    table = _details("times", ["", "requests", *(most if compared else least)], rows, " open")
     return f"<section class='panel'>\n<h2>time for a request, ms</h2>\n{table}</section>\n"
+
+
+def _took(took: Took, pair: Compared | None, kind: str) -> str:
+    if pair is None:
+        return _numbers(str(took.requests), f"{took.median_ms:.2f}", f"{took.p99_ms:.2f}")
+    was = pair.before.took.get(kind)
+    median, p99 = ("-", "-") if was is None else (f"{was.median_ms:.2f}", f"{was.p99_ms:.2f}")
+    return _numbers(str(took.requests), f"{took.median_ms:.2f}", median, f"{took.p99_ms:.2f}", p99)
 
 
 def _details(summary: str, heads: Sequence[str], body: str, state: str = "") -> str:

@@ -47,13 +47,41 @@ def test_every_rate_stands_in_a_table_and_has_a_point() -> None:
     assert all(f"<h2>{title}</h2>" in text for title, _ in SECTIONS.values())
 
 
-def test_a_comparison_has_two_points_a_row_and_a_legend() -> None:
+def test_a_comparison_has_two_points_a_row() -> None:
     """Where both have the rate."""
     found = one()
     assert found.comparison
     both = sum(len(names) for names in found.comparison.bots[0].differences.values())
     text = page(found, "title")
     assert len(re.findall(r"<circle class='point before' cx='\d+\.", text)) == both
+
+
+def test_a_comparison_says_what_differs_clearly() -> None:
+    """A star in the plot and in the table, beside the difference and its interval; and how many there are."""
+    found = one()
+    assert found.comparison
+    (pair,) = found.comparison.bots
+    first = pair.differences["won"]["all"]
+    for low, stars in ((0.01, 1), (-0.01, 0)):
+        changed = first.model_copy(update={"difference": 0.1, "difference_95": (low, 0.3)})
+        only = pair.model_copy(update={"differences": {"won": {"all": changed}}})
+        comparison = found.comparison.model_copy(update={"bots": [only]})
+        text = page(found.model_copy(update={"comparison": comparison}), "title")
+        assert f": {stars} of 1 rates differ clearly" in text
+        assert text.count(">*</text>") == stars
+        assert f"<td class='number'>{'* ' * stars}+10.0</td><td class='number'>{100 * low:+.1f} to +30.0</td>" in text
+
+
+def test_a_comparison_has_the_times_of_both() -> None:
+    """Without them a slower bot would be found only in the terminal."""
+    text = page(one(), "title")
+    heads = re.findall(r"<th scope='col' class='number'>([^<]*)</th>", text.split("time for a request")[1])
+    assert heads == ["requests", "median", "before", "99 % within", "before"]
+
+
+def test_a_comparison_has_a_legend() -> None:
+    """Its signs are what the plots have."""
+    text = page(one(), "title")
     assert text.count("class='legend'") == 1
 
 
