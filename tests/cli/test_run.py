@@ -524,7 +524,7 @@ def test_who_holds_a_run_up_is_said_while_it_goes_on(place: Place) -> None:
         shown = read_terminal(ours)
         assert process.wait(60) == 0
     os.close(ours)
-    assert re.search(r"held up by sleeps: \d timeouts, 1\.1 s each", shown)
+    assert re.search(r"held up by sleeps: \d timeouts, 1\.[1-9] s each", shown), "1.06 s, and what a busy host adds"
 
 
 def test_standard_error_is_that_of_the_process_and_of_the_game(place: Place) -> None:
@@ -754,7 +754,7 @@ def test_verify_replays_a_run_and_a_single_record(duel: Shared) -> None:
 def test_verify_says_that_faults_are_beyond_it(place: Place) -> None:
     """A fault that never happened may stand in a record: a replay plays what was played instead."""
     one, two = place.bots(2)
-    place.bot(two, BOT.replace('"choice": choice', '"choice": choice if message["id"] % 9 else 999'))
+    place.bot(two, BOT.replace('"choice": choice', '"choice": choice if message["id"] % 5 else 999'))
     assert place.run("run", one, two, *SMALL, "--out", "out").code == 0
     ran = place.call("verify", "out")
     assert ran.code == 0

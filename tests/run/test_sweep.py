@@ -183,7 +183,7 @@ def test_groups_of_the_dead_are_swept_at_the_end_of_a_run(place: Place, needs: N
     needs("cgroup", None if trouble is None else str(trouble))
     groups = cgroup.hierarchy()
     assert groups is not None
-    flags = ("--games", 8, "--match-games", 2, "--jobs", 1, "--sandbox", name, "--out", "out")
+    flags = ("--games", 20, "--match-games", 2, "--jobs", 1, "--sandbox", name, "--out", "out")
     process = place.start("run", *place.bots(2), *flags)
     place.wait((place.folder / "out" / "records" / "000002.jsonl").exists, process=process)
     namespace = os.stat("/proc/self/ns/pid").st_ino
