@@ -33,9 +33,7 @@ __all__ = ["ExecutorLostError", "Pool", "RefusedError", "WorkerDiedError", "Work
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_LEAVE_S = (
-    10.0  # a worker that was asked to leave closes a table of ten bots in a fiftieth of that, where it gets a core
-)
+_LEAVE_S = 10.0  # a worker that was asked to leave closes a table of ten bots in 0.2 s, once it gets a core
 
 _Call = tuple[Future[Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 

@@ -29,9 +29,7 @@ from arena.sandbox.wait import readable
 
 __all__ = ["InsideBox", "InsideSandbox", "Peer", "Script", "replies"]
 
-JOIN_S = (
-    10.0  # an interrupted script ends in under a millisecond, where it gets a core; one that computes for ever never
-)
+JOIN_S = 10.0  # an interrupted script ends in under a millisecond, once it gets a core, or computes for ever
 READ_BYTES = 65536  # what a pipe holds
 
 
