@@ -10,6 +10,9 @@ from typing import Any
 # Playwright is imported where it is used: of all tests few need it, and it takes 0.2 s.
 
 
+WAIT_MS = 60_000  # only a failure takes this long
+
+
 def why_no_chromium() -> str | None:
     """Return why there is no browser, None if there is one."""
     return None if _program() else "it isn't installed: apt install chromium"
@@ -22,8 +25,9 @@ def _program() -> str | None:
 @contextmanager
 def chromium() -> Iterator["Reader"]:
     """Start a browser, give its reader, and close it at the end."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=WAIT_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=_program())
         yield Reader(browser)
@@ -51,7 +55,7 @@ class Reader:
 
     def _window(self, options: dict[str, Any]) -> Any:
         context = self.browser.new_context(offline=True, **options)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(WAIT_MS)
         page = context.new_page()
         page.on("request", lambda request: self.asked.append(request.url))
         page.on("console", lambda message: self.wrong.append(f"{message.type}: {message.text}"))

@@ -97,7 +97,7 @@ def test_a_clock_that_is_set_back_changes_nothing(place: Place) -> None:
 
 MANIFEST = 'run = ["python3", "bot.py"]\nbuild = ["sh", "-c", "{build}"]\n'
 # A hello and a match that hang are given up soon.
-HURRIED = replace(PLAY, terms=Terms(PLAY.terms.rules, timing=Timing(limit_ms=100, bank_ms=2000, start_ms=4000)))
+HURRIED = replace(PLAY, terms=Terms(PLAY.terms.rules, timing=Timing(limit_ms=100, bank_ms=2000, start_ms=8000)))
 IN_CHECK = "import sys\nsys.stdin.read()\n"
 # Plays as it should until there is a sign; then it leaves in the middle of each game.
 IN_PLAY = BOT.replace("import json, sys, zlib", "import json, os, sys, zlib").replace(

@@ -60,7 +60,7 @@ def test_workers_of_a_cluster_are_killed_while_a_ladder_plays(place: Place, clus
             time.sleep(chance.uniform(0, 0.5))
             dead = workers.pop(chance.randrange(2))
             dead.kill()
-            dead.wait(20)
+            dead.wait(60)
             workers.append(start_worker(place, cluster))
             with ladder.database.read() as connection:
                 assert list(problems(connection)) == []

@@ -342,6 +342,6 @@ def test_a_bot_that_hangs_is_waited_for_by_name(tmp_path: Path) -> None:
         "    if message['type'] == 'request' and not second:\n"
         "        print(json.dumps({'id': message['id'], 'choice': 0}), flush=True)\n"
     )
-    done = piped(tmp_path, "1\n" * 60, "--bank-ms", "900", str(silent))
+    done = piped(tmp_path, "1\n" * 60, "--bank-ms", "1900", str(silent))
     assert re.search(r"… waiting for [AB]", done.stdout)
     assert re.search(r"! [AB]: timeout( \(\d times\))?: no reply came within", done.stdout)
