@@ -224,6 +224,19 @@ def test_every_moment_of_other_games_is_shown(reader: Reader, tmp_path: Path, pr
         press(shown, "v")
 
 
+@pytest.mark.parametrize("width", [390, 720, 1280])
+def test_ten_players_have_room_for_their_cards(reader: Reader, tmp_path: Path, width: int) -> None:
+    """None is cut off, or lies on another; of a name of five letters all is shown."""
+    match = sample("coup", 10, 1) | {"bots": [f"mybo{place}" for place in range(10)]}
+    (tmp_path / "page.html").write_text(page([match], "coup"), "utf-8")
+    shown = reader.open(tmp_path / "page.html", width=width)
+    cut = """all => all.filter(one => one.scrollWidth > one.clientWidth ||
+        one.getBoundingClientRect().right > one.closest(".seat").getBoundingClientRect().right - 4)"""
+    for _ in range(12):
+        assert shown.locator(".seat .card, .seat .name").evaluate_all(f"{cut}.map(one => one.textContent)") == []
+        press(shown, "ArrowRight")
+
+
 # ---------------------------------------------------------------- every control
 
 
@@ -317,6 +330,15 @@ def test_every_key_of_the_help_does_what_it_says(look: Callable[..., Any]) -> No
     press("n")
     press("p")
     assert at(page) == marked
+    stops = {at(page) for _ in range(60) if press("n") is None}
+    only = page.locator(".lanes .mark.stderr").evaluate_all(
+        """marks => marks.map(one => one.style.getPropertyValue("--share"))
+        .filter(share => ![...document.querySelectorAll(".lanes .mark:not(.stderr)")]
+        .some(one => one.style.getPropertyValue("--share") === share))"""
+    )
+    last = int(page.get_by_role("slider").get_attribute("max"))
+    assert only, "there is text at a moment without a mark"
+    assert not stops & {round(float(share) * last) for share in only}
     press("End")
     assert page.locator(".won").count() == 1
     press("Home")

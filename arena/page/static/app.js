@@ -16,7 +16,7 @@ import { moveOf, words } from "./words.js";
 const KEYS = [
   [["→", "←"], "a step on, a step back"],
   [["Shift →", "Shift ←"], "a turn on, a turn back"],
-  [["n", "p"], "to the next or the previous mark"],
+  [["n", "p"], "to the next or the previous mark, but standard error"],
   [["Home", "End"], "to the deal, to the end"],
   [["Space"], "play and pause"],
   [["j", "k"], "the next game, the game before"],
@@ -240,7 +240,8 @@ class App {
   }
 
   jump(by) {
-    const marked = this.marks.flatMap((words, index) => (words.length ? [index] : []));
+    // A bot may write at every request: that is no reason to stop.
+    const marked = this.marks.flatMap((words, index) => (words.some((word) => word !== "stderr") ? [index] : []));
     const next = by > 0 ? marked.find((index) => index > this.state.index) : marked.findLast((index) => index < this.state.index);
     if (next !== undefined) this.go(next);
   }
@@ -543,7 +544,7 @@ function legend() {
   return h(
     "ul",
     { class: "legend", "aria-label": "marks" },
-    MARKS.map(([word, text]) => h("li", {}, h("i", { class: `mark ${word}` }), text)),
+    [...MARKS, ["thought", "thinking time"]].map(([word, text]) => h("li", {}, h("i", { class: `mark ${word}` }), text)),
   );
 }
 
