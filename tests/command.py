@@ -134,8 +134,10 @@ def orphans_taken_in() -> Iterator[None]:
     prctl, before = ctypes.CDLL(None).prctl, ctypes.c_int()
     prctl(GET_CHILD_SUBREAPER, ctypes.byref(before), 0, 0, 0)
     prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    yield
-    prctl(SET_CHILD_SUBREAPER, before.value, 0, 0, 0)
+    try:
+        yield
+    finally:
+        prctl(SET_CHILD_SUBREAPER, before.value, 0, 0, 0)
 
 
 def serve(asked: socket.socket) -> None:

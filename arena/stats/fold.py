@@ -168,7 +168,7 @@ class _Match:
             self.faults[bots[fault.bot], fault.code] += fault.count
 
     def mix(self) -> None:
-        """Make cases of what was one of several each time: an action is a case of every action of the rules."""
+        """Turn mixes into cases: each action is a case for every action of the rules, taken or not."""
         header = self.record.header
         names = {
             "actions": tuple(dict.fromkeys(row.action.value for row in header.terms.rules.actions)),
