@@ -5,13 +5,13 @@ As in arena/cli/run.py, packages are imported inside the functions.
 
 import itertools
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arena.cli import options
-from arena.cli.out import counted, fail, note, reason, refuse
+from arena.cli.out import counted, fail, note, reason, refuse, stop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -56,6 +56,24 @@ class Asked:
         named = {name: value for name, value in given.items() if name in cls.__dataclass_fields__}
         limits = {name: value for name, value in given.items() if name not in named}
         return cls(bots=bots, limits=limits, **named)
+
+
+@contextmanager
+def refusals() -> "Iterator[None]":
+    """Turn why something can't be played into a message and an exit code: 2 for the input, 1 for this machine."""
+    from arena.bots import BotError
+    from arena.run import RulesetError
+    from arena.sandbox import SandboxError
+    from ladder.store import FolderError
+
+    try:
+        yield
+    except (BotError, FolderError, RulesetError) as problem:
+        refuse(str(problem))
+    except SandboxError as problem:
+        fail(f"this machine can't start the bots: {problem}")
+    except OSError as problem:
+        stop(problem)
 
 
 def begin(asked: Asked) -> "tuple[RunConfig, RunFolder]":

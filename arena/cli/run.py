@@ -13,8 +13,8 @@ import click
 
 from arena.cli import options
 from arena.cli.ending import end_like_ctrl_c
-from arena.cli.new_run import Asked, begin
-from arena.cli.out import Ended, error, fail, note, progress, reason, refuse, show, stop, write
+from arena.cli.new_run import Asked, begin, refusals
+from arena.cli.out import Ended, error, note, progress, reason, refuse, show, write
 
 if TYPE_CHECKING:
     from arena.run import Run, RunConfig
@@ -80,9 +80,13 @@ def run(
     if as_json and as_csv:
         refuse("--json and --csv are two forms of one answer: give one of them")
     end_like_ctrl_c()
-    with _told_in_json() if as_json else nullcontext(), _one_line_errors():
-        config, folder = begin(Asked.of(bots, given)) if resume is None else _resumed(resume)
-        this = Run(config, folder)
+    try:
+        with _told_in_json() if as_json else nullcontext(), refusals():
+            config, folder = begin(Asked.of(bots, given)) if resume is None else _resumed(resume)
+            this = Run(config, folder)
+    except KeyboardInterrupt:
+        note("interrupted before the first game")
+        sys.exit(130)
     status, problem = _play(this, folder, jobs or cores())
     _report(this, folder, as_json, as_csv, problem)
     if status == 130:
@@ -219,24 +223,3 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-@contextmanager
-def _one_line_errors() -> Iterator[None]:
-    """Turn what can go wrong before the first game into a message and an exit code."""
-    from arena.bots import BotError
-    from arena.run import RulesetError
-    from arena.sandbox import SandboxError
-    from ladder.store import FolderError
-
-    try:
-        yield
-    except (BotError, FolderError, RulesetError) as problem:
-        refuse(str(problem))
-    except SandboxError as problem:
-        fail(f"this machine can't start the bots: {problem}")
-    except OSError as problem:
-        stop(problem)
-    except KeyboardInterrupt:
-        note("interrupted before the first game")
-        sys.exit(130)

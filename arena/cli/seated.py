@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena.cli import options
-from arena.cli.new_run import Asked, built, fit, new_folder, terms_of, timing_of
-from arena.cli.out import fail, note, refuse
+from arena.cli.new_run import Asked, built, fit, new_folder, refusals, terms_of, timing_of
+from arena.cli.out import note, refuse
 
 if TYPE_CHECKING:
     from arena.bots import Bot
@@ -67,18 +67,8 @@ def seated(given: "Mapping[str, Any]", bots: Sequence[str], persons: int) -> Ite
     Without bots they are three samples, or as many as --seats wants; samples also fill up what --seats wants more than
     were named. Exits with 2 if something can't be played as asked.
     """
-    from arena.bots import BotError
-    from arena.run import RulesetError
-    from arena.sandbox import SandboxError
-    from ladder.store import FolderError
-
-    try:
-        with _table(given, bots, persons) as table:
-            yield table
-    except (BotError, FolderError, RulesetError) as problem:
-        refuse(str(problem))
-    except SandboxError as problem:
-        fail(f"this machine can't start the bots: {problem}")
+    with refusals(), _table(given, bots, persons) as table:
+        yield table
 
 
 @contextmanager
