@@ -89,7 +89,7 @@ def begin(asked: Asked) -> "tuple[RunConfig, RunFolder]":
         note("  likely seeds can be worked out in advance: against bots that you don't trust, 20 random digits or none")
     choice, reasons = options.chosen(asked.sandbox, asked.docker_runtime, asked.docker_image)
     config = _config(asked, choice)
-    _refuse_inside(folder.path, config.bots)
+    refuse_inside(folder.path, config.bots)
     clean_up(choice)
     building = Building(folder.path)
     building.remove_dead()
@@ -115,15 +115,15 @@ def new_folder(parent: str) -> Path:
     return next(path for path in itertools.chain([named], numbered) if not path.exists())
 
 
-def _refuse_inside(folder: Path, bots: "tuple[Bot, ...]") -> None:
-    """Exit with 2 if what a run writes would change a bot, which must stay as it is."""
+def refuse_inside(folder: Path, bots: "tuple[Bot, ...]") -> None:
+    """Exit with 2 if what is written to a folder would change a bot, which must stay as it is."""
     from arena.bots import shown
     from arena.sandbox import NOT_GIVEN
 
     place = folder.resolve()
     for bot in bots:
         own = bot.path.resolve()
-        if place.is_relative_to(own) and not NOT_GIVEN.intersection(place.relative_to(own).parts):
+        if own.is_dir() and place.is_relative_to(own) and not NOT_GIVEN.intersection(place.relative_to(own).parts):
             refuse(f"{shown(folder)} lies in the folder of {shown(bot.name)}; name an --out beside it")
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena.cli import options
-from arena.cli.new_run import Asked, built, fit, new_folder, refusals, terms_of, timing_of
+from arena.cli.new_run import Asked, built, fit, new_folder, refusals, refuse_inside, terms_of, timing_of
 from arena.cli.out import note, refuse
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ def _table(given: "Mapping[str, Any]", named: Sequence[str], persons: int) -> It
         refuse(problem)
     choice, reasons = options.chosen(asked.sandbox, asked.docker_runtime, asked.docker_image)
     bots = _loaded(wanted, choice.name)
+    refuse_inside(folder, bots)
     config = _config(asked, bots, len(bots) + persons, terms_of(asked, ruleset), choice)
     clean_up(choice)
     building = Building(folder)

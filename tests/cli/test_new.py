@@ -124,6 +124,7 @@ def test_a_bot_is_played_from_within_its_folder(place: Place) -> None:
     place.folder /= "mybot"
     ran = place.run("run", ".", other, "--games", 2, "--match-games", 2)
     assert ran.code == 0, ran.err
-    refused = place.call("run", ".", other, "--out", "mine")
-    assert (refused.code, refused.told) == (2, ["arena: mine lies in the folder of mybot; name an --out beside it"])
+    for command in ("run", "watch"):
+        refused = place.call(command, ".", other, "--sandbox", "process", "--out", "mine")
+        assert (refused.code, refused.told) == (2, ["arena: mine lies in the folder of mybot; name an --out beside it"])
     assert sorted(path.name for path in place.folder.iterdir()) == ["arena-runs", "bot.py", "bot.toml"]
