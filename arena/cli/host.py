@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from arena.referee import GameRecord
 
 HELP = """\
-Choose by the number or the letter before a move; where it asks for a player, likewise.
+Choose by the number or the letter before a move; where it asks for a player, likewise, or Esc for another move.
 enter  pass, where you may
 h      hint: how likely the others hold each role
 l      log: all that happened in this game

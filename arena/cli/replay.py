@@ -42,6 +42,9 @@ def replay(path: Path, html: Path | None, plain: bool, since: int | None, **chos
 
     found = list(_chosen(path, **chosen))
     if not found:
+        wanted = [f"{chosen['lost']} lost"] * bool(chosen["lost"]) + ["has a fault of a bot"] * chosen["faults"]
+        if wanted and (chosen["match"], chosen["game"]) == (None, None):
+            refuse(f"no game of {path} is one that {' and that '.join(wanted)}")
         refuse(f"{path} has no such game; arena stats {shlex.quote(str(path))} tells what there is")
     try:
         if html is not None:

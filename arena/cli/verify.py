@@ -51,7 +51,8 @@ def verify(path: Path, published: Path | None) -> None:
     listed = path / "results.jsonl"
     if path.is_dir() and listed.is_file() and listed.read_bytes().decode(errors="replace").splitlines() != lines:
         fail(f"{listed} is not what the records say; arena run --resume {shlex.quote(str(path))} writes it anew")
-    write(f"{games} games in {len(files)} records: every move legal, every event and result the same", path)
+    found = f"{counted(games, 'game')} in {counted(len(files), 'record')}"
+    write(f"{found}: every move legal, every event and result the same", path)
     if faults:
         write(f"{counted(faults, 'fault')} of bots stand in them: no replay can show that they happened", path)
 

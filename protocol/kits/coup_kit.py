@@ -440,8 +440,8 @@ _WORDS = {
     "resolved.done": "",
     "resolved.blocked": "",
     "resolved.failed": "",
-    "resolved.target_gone": "{target} is gone",
-    "resolved.actor_gone": "{seat} is gone",
+    "resolved.target_gone": "it has no effect",
+    "resolved.actor_gone": "it has no effect",
     "resolved": "",
 }
 _AND = " and "

@@ -113,7 +113,7 @@ pub trait Bot {
 }
 
 /// Write a line to standard error, which the arena keeps in the bot's log.
-pub fn log(text: &str) {
+pub fn log(text: impl fmt::Display) {
     let _ = writeln!(io::stderr(), "{}", text); // unlike eprintln!, no panic where nobody reads it
 }
 

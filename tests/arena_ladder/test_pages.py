@@ -100,7 +100,7 @@ def test_a_record_that_is_printed_can_be_verified(term: Term, tmp_path: Path) ->
     [first, *_] = rated(term, "late")
     file = write(tmp_path / "record.jsonl", term.arena("match", first, "--record").out)
     found = CliRunner().invoke(cli, ["verify", str(file)])
-    assert (found.exit_code, found.stdout.startswith("6 games in 1 records")) == (0, True)
+    assert (found.exit_code, found.stdout.startswith("6 games in 1 record:")) == (0, True)
 
 
 def test_standard_error_is_printed_without_its_escapes(term: Term) -> None:

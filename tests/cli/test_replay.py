@@ -69,7 +69,9 @@ def test_games_are_chosen_by_who_lost_and_from_a_turn(kept: Path) -> None:
         (["--match", "7"], "has no such game"),
         (["--lost", "nobody"], "no bot of"),
         (["--seat", "9"], "the seats are 0 to 3"),
-        (["--faults"], "has no such game"),
+        (["--faults"], " is one that has a fault of a bot"),
+        (["--faults", "--lost", "bot0"], " is one that bot0 lost and that has a fault of a bot"),
+        (["--faults", "--game", "7"], "has no such game"),
     ],
 )
 def test_what_is_not_there_is_refused(kept: Path, arguments: list[str], said: str) -> None:

@@ -748,7 +748,7 @@ def test_verify_replays_a_run_and_a_single_record(duel: Shared) -> None:
     whole = place.run("verify", "out")
     assert (whole.code, whole.err) == (0, "")
     assert whole.out == "64 games in 32 records: every move legal, every event and result the same\n"
-    assert place.call("verify", "out/records/000002.jsonl").out.startswith("2 games in 1 records")
+    assert place.call("verify", "out/records/000002.jsonl").out.startswith("2 games in 1 record:")
 
 
 def test_verify_says_that_faults_are_beyond_it(place: Place) -> None:

@@ -47,6 +47,24 @@ def test_a_turn_reads_as_a_sentence() -> None:
     assert story(events, NAMES, coins=True) == f"{said} · Ann -3"
 
 
+def test_that_an_action_came_to_nothing_is_told() -> None:
+    """Why is told before: somebody is out, or has forfeited. What was blocked or not proven says so itself."""
+    events = [
+        {"event": "action", "seat": 1, "action": "steal", "target": 2, "claim": "captain"},
+        {"event": "exiled", "seat": 2},
+        {"event": "resolved", "seat": 1, "action": "steal", "target": 2, "how": "target_gone"},
+    ]
+    assert story(events, NAMES) == "Bob steals from Cy · Cy is out · it has no effect"
+    ways = {
+        "done": "",
+        "blocked": "",
+        "failed": "",
+        "target_gone": "it has no effect",
+        "actor_gone": "it has no effect",
+    }
+    assert {how: tell(events[2] | {"how": how}, NAMES) for how in ways} == ways
+
+
 def test_every_end_of_a_game_has_words() -> None:
     """Source: the engine's ends, and SPEC's `reason`."""
     assert list(WORDS["endings"]) == [ending.value for ending in Ending]

@@ -33,7 +33,7 @@ fn tell(game: &Game) -> usize {
     let id = &game.request["id"];
     let opponents: Vec<usize> = game.opponents().iter().map(|player| player.seat).collect();
     let players: Vec<String> = game.players.iter().map(|player| told(game, player)).collect();
-    coup_kit::log(&format!(r#"{{"id":{},"opponents":{:?},"players":[{}]}}"#, id, opponents, players.join(",")));
+    coup_kit::log(format!(r#"{{"id":{},"opponents":{:?},"players":[{}]}}"#, id, opponents, players.join(",")));
     id.seat().unwrap_or(0) % game.legal.len()
 }
 
