@@ -224,4 +224,5 @@ class Place:
         """Demand that no process and no temporary file is left, after a moment for the dead to go."""
         if sys.platform == "linux":
             self.wait(lambda: not self.processes(), SETTLE_S)
-        assert list(self.tmp.iterdir()) == []
+        left = [str(path) for path in self.tmp.rglob("*")]
+        assert left == [], left  # this module is imported before pytest could show values

@@ -249,7 +249,7 @@ def test_a_bad_bot_is_charged_with_its_own_faults_and_nobody_suffers(
         return children_of_this_process() <= children
 
     until(reaped)  # no child is left, running or dead
-    assert not any(map(alive, started))
+    until(lambda: not any(map(alive, started)))  # a container's aren't ours
     if sandbox.name == "process":  # elsewhere the numbers that a bot knows are its namespace's own
         stderr = b"".join(text for bot, _, text in result.logs if bot == 0)
         assert not any(alive(int(pid)) for pid in re.findall(rb"^(?:child|daemon) (\d+)$", stderr, re.MULTILINE))
@@ -261,7 +261,8 @@ def test_a_bad_bot_is_charged_with_its_own_faults_and_nobody_suffers(
         # Connections to the engine are kept for the next call, some more or less.
         assert abs(after.descriptors - before.descriptors) <= CONNECTIONS
         after = replace(after, descriptors=before.descriptors)
-    assert after == before
+    assert after.descriptors <= before.descriptors  # a box of an earlier test may have come to its end meanwhile
+    assert after.files == before.files
 
 
 def test_a_flood_that_is_cut_by_freezing_ends_in_a_forfeit_too(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ class Keeper:
         deadline = time.monotonic() + START_S
         while self.init == 0:
             if not self._read_status(deadline):
-                raise self._failure(None)
+                raise self._failure(None, ended=time.monotonic() < deadline)
         try:
             self.handle = os.pidfd_open(self.init)
             if group is not None:
@@ -90,15 +90,16 @@ class Keeper:
             if fork_limit is not None:
                 resource.prlimit(self.init, resource.RLIMIT_NPROC, (fork_limit, fork_limit))
         except ProcessLookupError as error:
-            raise self._failure(None) from error
+            raise self._failure(None, ended=True) from error
 
     def await_ready(self) -> None:
         """Wait until bwrap has read all of the filter. Raises SandboxError."""
         poll = select.poll()
         poll.register(self._filter, select.POLLOUT)
         poll.register(self.handle, select.POLLIN)
-        if poll.poll(START_S * 1000) != [(self._filter.fileno(), select.POLLOUT)]:  # it ended, or time is up
-            raise self._failure(None)
+        found = poll.poll(START_S * 1000)
+        if found != [(self._filter.fileno(), select.POLLOUT)]:  # it ended, or time is up
+            raise self._failure(None, ended=bool(found))
 
     def release(self) -> None:
         """Let bwrap execute the program."""
@@ -121,20 +122,21 @@ class Keeper:
             if readable(self.handle, LOOK_S):  # process 1 ended: the program ran, or couldn't
                 if self.exit_code(time.monotonic() + START_S) is not None:
                     return
-                problem = self._failure(command)
+                problem = self._failure(command, ended=True)
                 if present and str(problem).endswith(THEIR_ERRNOS[errno.ENOENT]):
                     problem = ProgramError(f"{command}: the interpreter that its #! line names is missing")
                 raise problem
-        raise self._failure(None)
+        raise self._failure(None, ended=False)
 
-    def _failure(self, command: str | None) -> ProgramError | SandboxError:
+    def _failure(self, command: str | None, ended: bool) -> ProgramError | SandboxError:
         """Return why bwrap gave up before any code of the program ran.
 
-        `command` is what a released bwrap was to execute.
+        `command` is what a released bwrap was to execute. `ended`: it says no more, so it ends, as soon as it gets a
+        core: what it said tells whose fault this is.
         """
         popen = self.popen
         with contextlib.suppress(subprocess.TimeoutExpired):
-            popen.wait(CLOSE_MS / 1000)
+            popen.wait(START_S if ended else CLOSE_MS / 1000)
         if popen.returncode is None:
             return SandboxError(f"bwrap didn't get ready in {START_S:g} s")
         assert popen.stderr is not None

@@ -5,10 +5,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from arena.sandbox import SandboxError
+from arena.sandbox import ProgramError, SandboxError
 from arena.sandbox.bubblewrap import keeper, why_not
 from tests.sandbox.talk import WAIT_S, childless, descriptors
 
@@ -50,6 +51,36 @@ def test_a_process_that_another_thread_forks_does_not_hold_a_box_up() -> None:
         capture_output=True, text=True, timeout=WAIT_S,
     )  # fmt: skip
     assert ran.stdout == "0 b'hi\\n'\n"
+
+
+class SlowToEnd:
+    """A process whose end comes to be known half a second late, as on a busy machine."""
+
+    def __init__(self, popen: "subprocess.Popen[bytes]") -> None:
+        self._popen = popen
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._popen, name)
+
+    def wait(self, timeout: float) -> int:
+        if timeout < 0.5:
+            raise subprocess.TimeoutExpired(self._popen.args, timeout)
+        return self._popen.wait(timeout)
+
+
+def test_what_a_bwrap_said_counts_however_late_it_ends() -> None:
+    """That a program can't be executed isn't the machine's fault; a match would be void."""
+    kept = keeper.keep(OPTIONS, ["no-such-program"], [], [])
+    try:
+        kept.confine(None, None)
+        kept.await_ready()
+        kept.release()
+        kept.popen = SlowToEnd(kept.popen)  # type: ignore[assignment]
+        with pytest.raises(ProgramError, match="no such file"):
+            kept.await_exec("no-such-program", False)
+    finally:
+        kept.end_unstarted()
+    childless()
 
 
 def test_a_bwrap_that_executes_nothing_is_the_machines_fault() -> None:
