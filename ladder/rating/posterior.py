@@ -15,7 +15,8 @@ __all__ = ["Model", "Posterior", "Prior", "posterior"]
 Model = Callable[[Floats, Matches], tuple[float, Floats, Floats]]
 """Strengths and matches to the log-likelihood, its gradient (M, k), and minus its second derivatives (M, k, k)."""
 
-CLOSE = 2e-4  # a step of Newton's method squares what is left, so 4e-8 is left after one of this size
+CLOSE = 2e-4  # steps from here on only get smaller, by less than the likelihood's rounding tells
+ENOUGH = 1e-6  # a step of Newton's method squares what is left, so 1e-12 is left after one of this size
 MAX_STEPS = 100  # 4 to 8 are usual
 MAX_HALVINGS = 30  # of a step that overshoots
 MANY = 300  # bots: from here on scipy's inverse saves more time than its import takes
@@ -93,14 +94,14 @@ def posterior(model: Model, matches: Matches, prior: Prior, start: Floats | None
         value = likelihood - float(strengths @ prior.pull(strengths)) / 2
         gradient = matches.per_bot(scores, bots) - prior.pull(strengths)
         step = np.linalg.solve(precision + _sum(curvatures, matches, bots), gradient)
-        close = abs(step).max() < CLOSE
+        size = abs(step).max()
         for halving in range(MAX_HALVINGS):
             tried = strengths + step / 2**halving
             likelihood, scores, curvatures = model(tried, matches)
-            if close or likelihood - float(tried @ prior.pull(tried)) / 2 > value:
+            if size < CLOSE or likelihood - float(tried @ prior.pull(tried)) / 2 > value:
                 break
         strengths = tried
-        if close:
+        if size < ENOUGH:
             break
     inverse = _inverse(precision + _sum(curvatures, matches, bots))
     return Posterior(strengths, prior, scores, curvatures, inverse)

@@ -12,7 +12,7 @@ from ladder.standings import Row, Standings
 from ladder.store import FEW
 from ladder.store.database import ATTEMPTS, TABLES, get_record, last_board, match_results
 
-ALIKE = 1e-7  # what two folds may differ by that began from elsewhere; ratings are some 25
+ALIKE = 1e-9  # as `arena ladder rerate` demands of a table that a runner went on with and of a new one
 
 matches, match_bots, games = (TABLES.tables[name] for name in ("matches", "match_bots", "games"))
 versions, bots, steps, acts = (TABLES.tables[name] for name in ("versions", "bots", "steps", "acts"))
