@@ -1,12 +1,12 @@
 """The host of a person at the table: says what happens, asks what the person does, and hands the answers on."""
 
-import shlex
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arena.cli.out import note, reason
 from arena.cli.person import Screen
+from arena.cli.seated import where_kept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -311,7 +311,7 @@ class Host:
             winners = [None if game.winner is None else game.seating[game.winner] for game in sitting.games]
             won = [f"{name} won {winners.count(bot)}" for bot, name in enumerate(sitting.spec.bots)]
             screen.say(", ".join(won))
-        screen.say(f"kept in {folder}; all cards: arena replay {shlex.quote(str(folder))}")
+        screen.say(where_kept(folder, "all cards", sitting.games, sitting.person))
 
 
 def _numbers(lines: "Sequence[object]") -> str:

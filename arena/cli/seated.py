@@ -4,6 +4,7 @@ As in arena/cli/run.py, packages are imported inside the functions.
 """
 
 import itertools
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from arena.cli.out import note, refuse
 
 if TYPE_CHECKING:
     from arena.bots import Bot
-    from arena.referee import MatchSpec, Terms, Timing
+    from arena.referee import GameRecord, MatchSpec, Terms, Timing
     from arena.run import RunConfig
     from arena.sandbox import Box
 
@@ -33,6 +34,13 @@ CLOCK = click.option(
     type=click.Choice(["auto", "own", "wall"]),
     help="The time that bots are charged; auto: their own time where the kernel tells it.  [auto]",
 )
+
+
+def where_kept(folder: Path, replay: str, games: "Sequence[GameRecord]", person: int | None = None) -> str:
+    """Say where games are kept, and, if a bot was at fault, where it may have said why."""
+    told = f"kept in {folder}; {replay}: arena replay {shlex.quote(str(folder))}"
+    faulty = any(fault.bot != person for game in games for fault in game.faults)
+    return f"{told}; what bots wrote to standard error: {folder / 'logs'}/" if faulty else told
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ The games are played first, in the boxes and by the clocks of a run, then shown:
 and one may step back.
 """
 
-import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +12,7 @@ from arena.cli import options
 from arena.cli.ending import end_like_ctrl_c
 from arena.cli.out import counted, fail, note, reason, refuse
 from arena.cli.replay import place_of, tell
-from arena.cli.seated import CLOCK, PLACE, seated
+from arena.cli.seated import CLOCK, PLACE, seated, where_kept
 from arena.cli.stepping import USUAL_S, can_step, step_through
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def watch(bots: tuple[str, ...], speed: float, seat: str | None, **given: Any) -
     except RecordError as problem:
         fail(str(problem))
     finally:
-        note(f"kept in {folder}; again: arena replay {shlex.quote(str(folder))}")
+        note(where_kept(folder, "again", record.games))
 
 
 def _check_seat(seat: str | None, names: list[str]) -> None:

@@ -25,7 +25,7 @@ def test_a_pipe_gets_the_whole_game_at_once_in_lines(tmp_path: Path) -> None:
     """The same as arena replay tells of the record that is kept."""
     done = piped(tmp_path, *BOTS, "--games", "2")
     assert done.returncode == 0, done.stderr
-    assert "kept in game" in done.stderr
+    assert done.stderr.endswith("kept in game; again: arena replay game\n"), "no word of logs: no bot was at fault"
     again = completed(["replay", "game"], cwd=tmp_path)
     assert done.stdout == again.stdout
     assert done.stdout.count("\nhonest wins ") + done.stdout.count("\nbluffer wins ") == 2
@@ -67,6 +67,8 @@ def test_a_bot_that_fails_is_shown_with_its_fault(tmp_path: Path) -> None:
     default = "! bad: illegal_move (the move is not in the list of legal moves); played instead: "
     assert told[0].partition(default)[2] in ("take income", "pass")
     assert "bad forfeits" in done.stdout
+    assert done.stderr.endswith("again: arena replay game; what bots wrote to standard error: game/logs/\n")
+    assert (tmp_path / "game" / "logs").is_dir()
     assert not any(line.endswith("#") or "forfeit" in line for line in told), "the turn tells who forfeits"
 
 
