@@ -184,7 +184,7 @@ def test_an_interrupted_start_leaves_no_process(pipe: tuple[int, int]) -> None:
     try:
         with pytest.raises(KeyboardInterrupt):
             spawn(["cat"], "/", ENV, calls, lent=(pipe[1], writer), by_step=True)
-        assert descriptors() == before
+        assert descriptors() <= before
         childless()
     finally:
         thread.join()

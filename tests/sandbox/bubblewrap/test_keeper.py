@@ -94,5 +94,5 @@ def test_a_bwrap_that_executes_nothing_is_the_machines_fault() -> None:
             kept.await_exec("cat", True, within_s=0.01)
     finally:
         kept.end_unstarted()
-    assert descriptors() == before
+    assert descriptors() <= before
     childless()
