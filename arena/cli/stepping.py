@@ -33,6 +33,8 @@ HELP = (
     ("+, -", "faster, slower"),
     ("s", "another seat's knowledge, or all cards"),
     ("q", "leave"),
+    (">", "whose turn it is"),
+    ("(duke)", "a card that was lost: it lies face up"),
 )
 
 

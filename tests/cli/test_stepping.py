@@ -39,7 +39,9 @@ def test_keys_step_through_a_game_and_q_leaves_the_terminal_as_it_was(screen: Sc
     screen.type("\x1b[A")
     screen.until(r"turn 1 of")
     screen.type("?")
-    assert "another seat's knowledge" in screen.until("leave")
+    helped = screen.until("face up")
+    assert "another seat's knowledge" in helped
+    assert re.search(r"> +whose turn it is", helped), "signs are told beside the keys"
     screen.type("xs")
     assert "??" in screen.until("as bot0 saw it")
     screen.type("\x1b[F")
