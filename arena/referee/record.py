@@ -18,13 +18,16 @@ from typing import Any
 
 from arena.coup import (
     FORFEIT,
+    Allegiance,
     Answer,
     Chance,
+    Ending,
     Event,
     Exiled,
     Forfeited,
     IllegalMoveError,
     Over,
+    Role,
     State,
     apply,
     deal,
@@ -40,6 +43,8 @@ from arena.referee.terms import Terms, Timing
 VERSION = 4
 READS = (3, 4)
 _TIMES = "times_us"  # the field that no comparison looks at
+_ROLES, _SIDES = frozenset(role.value for role in Role), frozenset(side.value for side in Allegiance)
+_ENDINGS = frozenset(ending.value for ending in Ending)
 
 
 class RecordError(Exception):
@@ -222,10 +227,12 @@ def read(text: str) -> Record:
         raise RecordError("the record was changed: its checksum doesn't fit")
     try:
         record = Record(_header(lines[0]), tuple(_game(line, version) for line in lines[1:-1]))
+        _check_names(record.header)
         for game in record.games:
             _check(record.header, game)
-        if version < VERSION:
-            for game in record.games:
+            if version == VERSION:
+                _check_start(record.header, game)
+            else:
                 _complete(record.header, game)
         return record
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
@@ -265,6 +272,14 @@ def _game(payload: dict[str, Any], version: int) -> GameRecord:
     )
 
 
+def _check_names(header: Header) -> None:
+    """Raise ValueError for a header that no match has: anybody may write a checksum."""
+    if not _are_counts(header.match) or not _are_texts(*header.bots, *header.handles):
+        raise ValueError("match is a number, and bots and handles have names")
+    if len(header.handles) != len(header.bots):
+        raise ValueError(f"{len(header.bots)} bots have {len(header.handles)} handles")
+
+
 def _check(header: Header, game: GameRecord) -> None:
     """Raise ValueError for what the checksum doesn't hold, or holds though no match has it."""
     times: object = game.times  # no part of the checksum
@@ -274,6 +289,39 @@ def _check(header: Header, game: GameRecord) -> None:
         raise ValueError(f"the seats of game {game.game} aren't those of {len(header.bots)} bots")
     if any(fault.bot not in game.seating for fault in game.faults):
         raise ValueError(f"a fault of game {game.game} is of no bot of the match")
+    for fault in game.faults:
+        if not _are_counts(fault.count, fault.step or 0) or not _are_texts(*filter(None, (fault.got, fault.used))):
+            raise ValueError(f"a fault of game {game.game} has a number or a text that is none")
+    seats = [game.starter, *game.survivors, *(seat for seat, _ in game.eliminated)]
+    seats += [] if game.winner is None else [game.winner]
+    if not _are_counts(*seats) or max(seats) >= len(header.bots):
+        raise ValueError(f"game {game.game} tells of seats that aren't there")
+    if not _are_counts(game.game, game.turns, game.events, *(turn for _, turn in game.eliminated)):
+        raise ValueError(f"game {game.game} has counts that are none")
+    if game.reason not in _ENDINGS:
+        raise ValueError(f"game {game.game} ended by {game.reason!r}")
+
+
+def _check_start(header: Header, game: GameRecord) -> None:
+    """Raise ValueError where a game can't have begun so at a table of so many."""
+    start, seats = game.start, len(header.bots)
+    sides = start.get("sides", ())
+    strange = {word for hand in start["hands"] for word in hand} - _ROLES | set(sides) - _SIDES
+    if strange:
+        raise ValueError(f"the start of game {game.game} has {strange}")
+    if not _are_counts(start["actor"], start["deck"], *start["coins"]) or start["actor"] >= seats:
+        raise ValueError(f"the start of game {game.game} has numbers that are none")
+    if len(start["hands"]) != seats or len(start["coins"]) != seats or len(sides) not in (0, seats):
+        raise ValueError(f"the start of game {game.game} isn't one of {seats} seats")
+
+
+def _are_counts(*values: Any) -> bool:
+    """Tell whether all are whole numbers, none of them negative; there must be one."""
+    return {*map(type, values)} == {int} and min(values) >= 0
+
+
+def _are_texts(*values: object) -> bool:
+    return {*map(type, values)} <= {str}
 
 
 def _complete(header: Header, game: GameRecord) -> None:

@@ -259,7 +259,11 @@ def test_a_record_of_version_3_is_read_as_one_of_today() -> None:
 
 @pytest.mark.parametrize(
     ("field", "value", "said"),
-    [("by", "0", "seats of the moves"), ("draws", "draw:duke", "draws"), ("start", {"actor": 3}, "start")],
+    [
+        ("by", "0", "seats of the moves"),
+        ("draws", "draw:duke", "draws"),
+        ("start", {"actor": 3, "coins": [2] * 4, "deck": 7, "hands": [["duke", "duke"]] * 4}, "start"),
+    ],
 )
 def test_what_a_reader_without_an_engine_needs_is_verified(field: str, value: Any, said: str) -> None:
     """Source: record.py. Who moved, how the game began and what was drawn can't be changed unseen."""
@@ -338,6 +342,29 @@ UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
     "a fault of nobody": (
         broken(lambda lines: [lines[0], {**lines[1], "faults": [{"bot": 9, "code": "exited"}]}]),
         "of no bot",
+    ),
+    "a match in words": (broken(lambda lines: [{**lines[0], "match": "one"}, lines[1]]), "match is a number"),
+    "a bot without a name": (broken(lambda lines: [{**lines[0], "bots": [None] * 4}, lines[1]]), "have names"),
+    "a handle less": (broken(lambda lines: [{**lines[0], "handles": ["A"]}, lines[1]]), "4 bots have 1 handles"),
+    "a winner who isn't there": (
+        broken(lambda lines: [lines[0], {**lines[1], "winner": 4}]),
+        "seats that aren't there",
+    ),
+    "survivors in words": (broken(lambda lines: [lines[0], {**lines[1], "survivors": ["0"]}]), "seats that aren't"),
+    "turns in words": (broken(lambda lines: [lines[0], {**lines[1], "turns": "9"}]), "counts that are none"),
+    "another reason": (broken(lambda lines: [lines[0], {**lines[1], "reason": "boredom"}]), "boredom"),
+    "a fault that came -1 times": (
+        broken(lambda lines: [lines[0], {**lines[1], "faults": [{"bot": 0, "code": "exited", "count": -1}]}]),
+        "a number or a text that is none",
+    ),
+    "no start": (broken(lambda lines: [lines[0], {**lines[1], "start": {}}]), "hands"),
+    "a start of one": (
+        broken(lambda lines: [lines[0], {**lines[1], "start": {**lines[1]["start"], "coins": [2]}}]),
+        "isn't one of 4 seats",
+    ),
+    "a card that is none": (
+        broken(lambda lines: [lines[0], {**lines[1], "start": {**lines[1]["start"], "hands": [["ace"]] * 4}}]),
+        "ace",
     ),
     "moves that are a number": (broken(lambda lines: [lines[0], {**lines[1], "moves": 5}]), "lacks something"),
     "a fault with a field more": (

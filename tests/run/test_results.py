@@ -23,6 +23,7 @@ def game(number: int, seating: tuple[int, ...], faults: list[Fault], winner: int
         winner=winner,
         reason="last_standing",
         survivors=(2,),
+        start={"actor": 0, "coins": [2] * 3, "deck": 9, "hands": [["duke", "duke"]] * 3},
         turns=9,
     )
 
