@@ -697,9 +697,13 @@ def pipe(tmp_path: Path) -> Iterator[int]:
 def test_a_build_that_takes_too_long_is_stopped_with_its_children(tmp_path: Path, pipe: int) -> None:
     """Source: arena/bots/build.py: its process group is killed."""
     bot = to_build(tmp_path / "mybot", BACKGROUND + "echo waiting\nwait\n")
-    with pytest.raises(BotError, match=r'(?s)"mybot": the build took longer than 2 s.*\n  waiting'):
-        build(bot, 2)
-    assert written_until_all_are_dead(pipe) == b"begun\n"
+    for limit_s in (2, 20):  # a busy machine hasn't begun in two seconds
+        with pytest.raises(BotError, match=f'"mybot": the build took longer than {limit_s} s') as told:
+            build(bot, limit_s)
+        if "\n  waiting" in str(told.value):
+            break
+    assert "\n  waiting" in str(told.value)
+    assert set(written_until_all_are_dead(pipe).splitlines()) == {b"begun"}
 
 
 def test_a_build_leaves_no_process_behind(tmp_path: Path, pipe: int) -> None:
