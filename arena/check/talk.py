@@ -1,7 +1,8 @@
 """The examiner's conversation with one process: a line goes out, the answer is waited for, everything else is noted.
 
 The referee judges by the match's clock and forgives what is free. This here is stricter and simpler: one process, wall
-time, and the first thing that is wrong ends the conversation with a `BrokenError`, which holds the exchange.
+time, of which only that counts in which the examiner could look, and the first thing that is wrong ends the
+conversation with a `BrokenError`, which holds the exchange.
 """
 
 import os
@@ -15,6 +16,7 @@ from arena.sandbox import Box, Exit, Limits, Spent, readable
 from protocol import LINE_LIMIT, Answer, Greeting, LineBuffer, Malformed, decode, parse_hello, parse_reply
 
 _TICK_MS = 50  # how often a process is looked at that holds its pipes open after its end
+_STEP_S = 0.15  # of waiting that counts between two looks; more is a machine that stood still
 _LAST_WORDS_S = 0.5  # how long a process whose output ended may take to end, and to say why
 _STRAYS_KEPT = 3
 _READS = 16  # of 64 KiB: as much as a pipe can hold; one that never stops writing would keep us for ever
@@ -31,6 +33,22 @@ class BrokenError(Exception):
         self.detail = detail
         self.sent = sent
         self.got = got
+
+
+class _Wait:
+    """How long something has been waited for, in s, without the time in which nobody could look."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._last = clock()
+        self._waited = 0.0
+
+    def __call__(self) -> float:
+        """Return it; called after each look."""
+        now = self._clock()
+        self._waited += min(now - self._last, _STEP_S)
+        self._last = now
+        return self._waited
 
 
 class Talk:
@@ -55,12 +73,12 @@ class Talk:
 
     def send(self, line: bytes, within_s: float = 2.0) -> None:
         """Write a line that wants no answer; reading goes on meanwhile. Raises BrokenError if it isn't taken."""
-        deadline = self._clock() + within_s
+        waited = _Wait(self._clock)
         while line:
             try:
                 line = line[os.write(self.box.stdin, line) :]
             except BlockingIOError:
-                if self._clock() > deadline:
+                if waited() > within_s:
                     raise BrokenError("timeout", "it doesn't read its input", line.rstrip(b"\n")) from None
                 self._look(1)
             except OSError:
@@ -68,17 +86,17 @@ class Talk:
 
     def hello(self, line: bytes, within_s: float) -> float:
         """Send the hello, and return the seconds that its answer took. Raises BrokenError."""
-        began = self._clock()
+        waited = _Wait(self._clock)
         self.send(line)
         sent = line.rstrip(b"\n")
-        got = self._line(began + within_s, sent)
+        got = self._line(waited, within_s, sent)
         if got is None:
             raise self._silent("start_failed", f"no hello within {within_s * 1000:.0f} ms", sent)
         message = decode(got)
         problem = message if isinstance(message, Malformed) else parse_hello(message)
         if not isinstance(problem, Greeting):
             raise BrokenError("start_failed", problem.message, sent, got)
-        return self._clock() - began
+        return waited()
 
     def request(
         self, number: int, line: bytes, within_s: float, notify: tuple[float, Callable[[], None]] | None = None
@@ -91,16 +109,17 @@ class Talk:
         self._stale = None
         sent = line.rstrip(b"\n")
         began, before = self._clock(), self._spent()
+        waited = _Wait(self._clock)
         self.send(line)
         while True:
             if notify is not None and notify[0] < within_s:
-                got = self._line(began + notify[0], sent)
+                got = self._line(waited, notify[0], sent)
                 if got is None:
                     notify[1]()
                     notify = None
                     continue
             else:
-                got = self._line(began + within_s, sent)
+                got = self._line(waited, within_s, sent)
             if got is None:
                 how = self._how(self._clock() - began, before)
                 detail = "; ".join(filter(None, (f"none within {within_s * 1000:.0f} ms", how)))
@@ -109,14 +128,14 @@ class Talk:
                 raise self._silent("timeout", detail, sent)
             answer = self._answer(number, got, sent)
             if answer is not None:
-                self.times.append(self._clock() - began)
+                self.times.append(waited())
                 return answer
 
     def leaves(self, within_s: float) -> Exit | None:
         """End the input, and return how the process ended, None if it didn't in time."""
         self.box.close_stdin()
-        deadline = self._clock() + within_s
-        while (ended := self.box.exit()) is None and self._clock() < deadline:
+        waited = _Wait(self._clock)
+        while (ended := self.box.exit()) is None and waited() < within_s:
             self._look(2)
         self._note_strays()
         self._look(0)
@@ -170,15 +189,15 @@ class Talk:
         self.box.close_stdin()
         got = None
         with suppress(BrokenError):
-            got = self._line(self._clock() + _LAST_WORDS_S, sent)
+            got = self._line(_Wait(self._clock), _LAST_WORDS_S, sent)
         if got is not None:
             detail += "; one came as soon as its input ended: it doesn't flush, or reads all its input first"
         return BrokenError(code, detail, sent, got)
 
-    def _line(self, deadline: float, sent: bytes) -> bytes | None:
+    def _line(self, waited: _Wait, within_s: float, sent: bytes) -> bytes | None:
         """Return the next line, None if none comes in time. Raises BrokenError if nobody is there to write one."""
         while not self._ready:
-            left = deadline - self._clock()
+            left = within_s - waited()
             if left <= 0:
                 return None
             if not self._look(min(_TICK_MS, max(1, int(left * 1000)))) and self.box.exit() is not None:
@@ -192,8 +211,8 @@ class Talk:
 
     def _gone(self, sent: bytes) -> None:
         """Raise BrokenError for a process that has ended, or has closed its pipes."""
-        deadline = self._clock() + _LAST_WORDS_S
-        while (ended := self.box.exit()) is None and self._clock() < deadline:
+        waited = _Wait(self._clock)
+        while (ended := self.box.exit()) is None and waited() < _LAST_WORDS_S:
             self._look(5)
         code, detail = ending("closed" if ended is None else "exited", ended, self._limits)
         unfinished = self._lines.pending

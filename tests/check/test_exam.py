@@ -3,6 +3,7 @@
 import json
 import random
 import threading
+import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -234,6 +235,21 @@ def test_of_a_long_error_the_authors_own_line_is_shown(
                 peer.send(b'{"type":"hello"}\n')
 
     assert failure(examined(tmp_path, dies, SHORT)).stderr == (*wrote[:first], *wrote[len(wrote) - last :])
+
+
+def test_a_machine_that_stands_still_makes_no_bot_silent(tmp_path: Path) -> None:
+    """Whatever is waited for: a hello, an answer, the end."""
+    (tmp_path / "bot.py").write_text("")
+    argv = load([str(tmp_path / "bot.py")])[0][0].argv
+    readings = count()
+
+    def clock() -> float:
+        return time.monotonic() + next(readings) // 7 * 1000
+
+    sandbox = InsideSandbox({argv[0]: bot()})
+    exam = Exam(sandbox, Choice("process"), tmp_path, hello_s=PATIENT_S, patience=PATIENT, clock=clock)
+    steps = list(examine(str(tmp_path / "bot.py"), exam))
+    assert {step.outcome for step in steps} <= {Outcome.OK, Outcome.TOLD}
 
 
 def test_a_bot_whose_games_cannot_be_repeated_is_told_so_and_passes(tmp_path: Path) -> None:
