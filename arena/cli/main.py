@@ -1,6 +1,5 @@
 """The command `arena` itself: its entry point, and the group that holds all commands."""
 
-import errno
 import sys
 from typing import Any
 
@@ -13,7 +12,7 @@ from arena.cli.images import sandbox
 from arena.cli.ladder import ladder
 from arena.cli.new import new
 from arena.cli.odds import odds
-from arena.cli.out import note, stop
+from arena.cli.out import fail, note, reason
 from arena.cli.play import play
 from arena.cli.replay import replay
 from arena.cli.rules import rules
@@ -54,9 +53,9 @@ class Commands(click.Group):
             note("interrupted")
             sys.exit(130)  # click's own code is 1
         except OSError as problem:
-            if problem.errno in (None, errno.EPIPE):  # a mistake of ours; a reader that has gone, which click knows
-                raise
-            stop(problem)
+            if problem.filename is None and not isinstance(problem, FileNotFoundError):
+                raise  # it says too little without its traceback; click knows the reader that has gone
+            fail(reason(problem))  # and not wrong use: a service that ends so is started again
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -1,5 +1,6 @@
 """The command `arena verify`: records, replayed."""
 
+import os
 import shlex
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def verify(path: Path, published: Path | None) -> None:
     Of a file that arena ladder final --export wrote, demand also that its key decides all tables and deals. That it is
     the key that was committed to shows by --published, or by comparing the SHA-256 with the one that was published.
     """
-    if path.is_file() and _is_final(path):
+    if os.path.isfile(path) and _is_final(path):  # Path.is_file raises for another user's folder
         _verify_final(path, published)
         return
     if published is not None:

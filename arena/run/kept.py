@@ -17,13 +17,16 @@ class KeptError(Exception):
 
 def records_at(path: Path) -> list[Path]:
     """Return the files of the records at a path, in the order of their matches. Raises KeptError for none."""
-    if path.is_dir():
-        files = sorted((path / "records" if (path / "records").is_dir() else path).glob("*.jsonl"))
-        if not files:
-            raise KeptError(f"{path} holds no records; name a run's folder or a record file")
-        return files
-    if path.exists():
-        return [path]
+    try:
+        if path.is_dir():
+            files = sorted((path / "records" if (path / "records").is_dir() else path).glob("*.jsonl"))
+            if not files:
+                raise KeptError(f"{path} holds no records; name a run's folder or a record file")
+            return files
+        if path.exists():
+            return [path]
+    except OSError as problem:  # another user's folder, a name that is too long
+        raise KeptError(f"{path}: {problem.strerror}; name a run's folder or a record file") from None
     raise KeptError(f"{path} doesn't exist; name a run's folder or a record file")
 
 
