@@ -43,7 +43,7 @@ def show_version(context: click.Context, _parameter: click.Parameter, wanted: bo
 
 
 class Commands(click.Group):
-    """A group whose commands end in one line, wherever they are interrupted or the system refuses them something."""
+    """A group whose commands end in one line, wherever they are interrupted or the system refuses them a file."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""

@@ -80,3 +80,10 @@ def test_a_result_cannot_be_changed() -> None:
         RESULT.winner = 0  # type: ignore[misc]
     assert hash(RESULT) == hash(replace(RESULT))
     assert json.loads(LINE)["seats"] == list(RESULT.seats)
+
+
+def test_a_game_is_worth_one_win_in_all() -> None:
+    """A draw is shared. Source: protocol/SPEC.md, matches, games, seats."""
+    assert [RESULT.worth(seat) for seat in range(3)] == [0, 0, 1]
+    drawn = replace(RESULT, winner=None, survivors=(0, 2))
+    assert [drawn.worth(seat) for seat in range(3)] == [0.5, 0, 0.5]
