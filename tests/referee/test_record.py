@@ -240,7 +240,12 @@ def test_two_plays_of_a_match_give_the_same_bytes_but_for_times() -> None:
     again = play(at_random, badly, at_random, at_random, games=4)
     assert without_times(again.text) == without_times(played().text)
     assert again.text.split("\n")[-2] == played().text.split("\n")[-2]
-    assert again.seen == played().seen
+    assert without_banks(again.seen) == without_banks(played().seen)
+
+
+def without_banks(seen: list[list[bytes]]) -> list[list[bytes]]:
+    """Return what bots read, but for what a busy machine may have taken from their banks."""
+    return [[re.sub(rb'"bank_ms":\d+', b"", line) for line in lines] for lines in seen]
 
 
 def test_another_key_is_another_match() -> None:
