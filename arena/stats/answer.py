@@ -100,12 +100,12 @@ class Profile(_Part):
     caught: Rates = Field(title="bluffs called", description="of its bluffs of that role, those that were challenged")
     challenges: Rates = Field(
         title="challenges",
-        description="made: of the claims that it was asked about; of lies, of truths: of those among "
+        description="made: of the claims that it was asked about; of_lies, of_truths: of the lies and the truths among "
         "them; right: of its challenges, those of a lie. Each counts, also where another's counted in the game",
     )
     blocks: Rates = Field(
         title="blocks",
-        description="made: of the actions that it was asked about; as target: of those that were aimed at it; bluffed: "
+        description="made: of the actions that it was asked about; as_target: of those that were aimed at it; bluffed: "
         "of its blocks, those without the role. Each counts, also where another's counted in the game",
     )
     attacked: Rates = Field(
@@ -123,11 +123,11 @@ class Profile(_Part):
 
 
 SECTIONS: dict[str, tuple[str, str]] = {
-    name: (field.title, field.description or "")
+    name: (field.title, (field.description or "").replace("_", " "))
     for name, field in Profile.model_fields.items()
     if field.title is not None
 }
-"""The fields of a profile that hold rates: title, and what each rate is of."""
+"""The fields of a profile that hold rates: title, and what each rate is of, for people: with blanks in names."""
 
 ONE_MATCH = "no interval: all cases are of one match; how matches vary takes two or more"
 
@@ -190,8 +190,16 @@ class Answer(_Part):
     @property
     def of_one_match(self) -> bool:
         """Return whether a rate that it shows has no interval."""
+        return any(rate.share_95 is None for rate in self._rates())
+
+    @property
+    def has_intervals(self) -> bool:
+        """Return whether a rate that it shows has an interval."""
+        return any(rate.share_95 is not None for rate in self._rates())
+
+    def _rates(self) -> Iterator[Rate]:
         before = [] if self.comparison is None else [pair.before for pair in self.comparison.bots]
-        return any(rate.share_95 is None for bot in (*self.bots, *before) for _, _, rate in rates_of(bot))
+        return (rate for bot in (*self.bots, *before) for _, _, rate in rates_of(bot))
 
 
 def schema_text() -> str:

@@ -58,8 +58,10 @@ def _head(told: Answer) -> str:
             f"Half of the games have at most {records.turns.median} turns, 80 % of them {records.turns.p10} to "
             f"{records.turns.p90}."
         )
-    line = "the line through it holds the true share in about 95 of 100 such runs"
-    lines.append(f"A point is a share; {ONE_MATCH if told.of_one_match else line}.")
+    line = "; the line through it holds the true share in about 95 of 100 such runs" if told.has_intervals else ""
+    lines.append(f"A point is a share{line}.")
+    if told.of_one_match:
+        lines.append(f"A point without a line has {ONE_MATCH}.")
     legend = ""
     if told.comparison is not None:
         before = told.comparison.records

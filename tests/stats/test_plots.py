@@ -1,5 +1,6 @@
 """The page of statistics: one file, whose plots say the same as its tables, to whoever reads it and however."""
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from arena.coup import COUP, PRESETS
-from arena.stats import SECTIONS, Answer, Fold, answer, page, rates_of, with_comparison
+from arena.stats import SECTIONS, Answer, Fold, answer, page, rates_of, schema_text, with_comparison
 from tests.chromium import Reader
 from tests.tell.games import random_game
 
@@ -118,3 +119,23 @@ def test_a_page_of_another_game_holds_its_actions() -> None:
     assert ">convert" in text
     assert "<line class='range" not in text
     assert "all cases are of one match" in text
+    assert "the line through it" not in text
+
+
+def test_a_rate_without_a_line_doesnt_take_the_meaning_of_the_others_lines() -> None:
+    """Of several matches most rates have an interval, and what came up in one match only has none."""
+    found = told()
+    lines = [rate.share_95 is not None for bot in found.bots for _, _, rate in rates_of(bot)]
+    assert {*lines} == {True, False}
+    text = page(found, "title")
+    assert text.count("<line class='range") == sum(lines)
+    assert "A point is a share; the line through it holds the true share" in text
+    assert "A point without a line has no interval: all cases are of one match" in text
+
+
+def test_what_a_rate_is_of_has_the_names_that_stand_beside_it() -> None:
+    """People see blanks, and whoever reads the JSON its keys."""
+    assert "_" not in "".join(about for _, about in SECTIONS.values())
+    for name, keys in (("challenges", ("of_lies", "of_truths")), ("blocks", ("as_target",))):
+        described = json.loads(schema_text())["$defs"]["Profile"]["properties"][name]["description"]
+        assert all(key in described and key.replace("_", " ") in SECTIONS[name][1] for key in keys)
