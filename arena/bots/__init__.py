@@ -8,7 +8,7 @@ from arena.bots.bot import Bot, relocated
 from arena.bots.build import BuildError, Telling, build_all, build_in_box, log_of, warnings_in
 from arena.bots.bytecode import Bytecode, bytecode_of
 from arena.bots.cache import BotCache
-from arena.bots.digest import MAX_BYTES, MAX_FILES, changed, check_unchanged
+from arena.bots.digest import MAX_BYTES, MAX_FILES, changed, check_unchanged, digest_of
 from arena.bots.errors import BotError, cell, shown
 from arena.bots.intake import MOST_UNPACKED, MOST_UPLOAD, Bundle, intake
 from arena.bots.load import check_commands, load
@@ -41,6 +41,7 @@ __all__ = [
     "check_commands",
     "check_unchanged",
     "checked_name",
+    "digest_of",
     "intake",
     "load",
     "log_of",

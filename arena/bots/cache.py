@@ -53,7 +53,7 @@ class BotCache:
         try:
             unpack(archive, beside, MAX_BYTES, MAX_FILES, links_out=True)
             files = _files(bot, beside)
-            found = digest_of(files) if files.exists() else f"no file {bot.file}"
+            found = digest_of(files, frozenset()) if files.exists() else f"no file {bot.file}"
             if found != bot.digest:
                 raise NotHereError(f'the archive of the bot "{bot.name}" holds {found}, not {bot.digest}')
             if bot.file is not None:

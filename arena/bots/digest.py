@@ -33,10 +33,13 @@ MAX_BYTES = 1 << 30  # likewise: about a second of SHA-256
 _READ_BYTES = 1 << 20  # at once
 
 
-def changed(bot: Bot) -> bool:
-    """Tell whether the bot's files differ from its digest; files that are gone or can't be read do."""
+def changed(bot: Bot, left_out: frozenset[str] = NOT_GIVEN) -> bool:
+    """Tell whether the bot's files differ from its digest; files that are gone or can't be read do.
+
+    `left_out`: as for `digest_of`.
+    """
     try:
-        return digest_of(bot.path) != bot.digest
+        return digest_of(bot.path, left_out) != bot.digest
     except (OSError, BotError):
         return True
 
@@ -54,20 +57,23 @@ def check_unchanged(bots: Sequence[Bot]) -> None:
 # --- digests ----------------------------------------------------------------------------------------------------------
 
 
-def digest_of(path: Path) -> str:
-    """Return the digest that the module's docstring defines. Raises OSError; BotError if there is too much to hash."""
+def digest_of(path: Path, left_out: frozenset[str] = NOT_GIVEN) -> str:
+    """Return the digest that the module's docstring defines. Raises OSError; BotError if there is too much to hash.
+
+    `left_out` has the names of what doesn't count. Of what an archive held, all counts: `pack` has left out the rest.
+    """
     if not path.is_dir():
         return _content(path, _Budget(path))
     budget = _Budget(path)
     whole = hashlib.sha256()
-    for name in files_of(path):
+    for name in files_of(path, left_out):
         # No path and no link contains NUL, and digests have one length: different folders never make the same bytes.
         parts = [_kind_and_content(path / name, budget), os.fsencode(name)]
         whole.update(b"\0".join(parts) + b"\0")
     return whole.hexdigest()
 
 
-def files_of(folder: Path) -> list[str]:
+def files_of(folder: Path, left_out: frozenset[str] = NOT_GIVEN) -> list[str]:
     """List the files and links of a bot's folder by path relative to it, in the order of the paths' bytes.
 
     Linked folders are links. Pipes, sockets and devices don't count: no copy of a bot has them. Raises OSError;
@@ -80,7 +86,7 @@ def files_of(folder: Path) -> list[str]:
         below = waiting.pop()
         with os.scandir(folder / below) as entries:
             for entry in entries:
-                if entry.name in NOT_GIVEN:
+                if entry.name in left_out:
                     continue
                 seen += 1
                 if seen > MAX_FILES:

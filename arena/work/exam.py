@@ -165,7 +165,7 @@ class _Version:
         place.mkdir(parents=True)
         unpack(io.BytesIO(job.archive), place, MAX_BYTES, MAX_FILES)
         given = place if job.file is None else place / job.file
-        if changed(Bot(job.name, given, (), place, None, job.digest)):
+        if changed(Bot(job.name, given, (), place, None, job.digest), frozenset()):
             raise ArchiveError(f'the archive of "{job.name}" isn\'t that of the digest {job.digest}')
         return given
 

@@ -4,6 +4,7 @@ import io
 import os
 import pickle
 import sys
+import tarfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from arena.bots import (
     NotHereError,
     PortableBot,
     changed,
+    digest_of,
     load,
     pack,
     portable,
@@ -141,6 +143,22 @@ def test_a_bot_comes_out_of_an_archive(tmp_path: Path, make: type) -> None:
         assert not changed(found)
         assert found.argv[0] == bot.argv[0] or os.access(found.argv[0], os.X_OK)
     assert len(list((tmp_path / "cache").iterdir())) == 1, "nothing half-done is left"
+
+
+def test_an_archive_holds_what_its_digest_covers_by_whatever_list_it_was_made(tmp_path: Path) -> None:
+    """A folder `arena-runs` counted once, and no longer does: who handed one in then plays on."""
+    bot = folder_bot(tmp_path / "original")
+    (bot.path / "arena-runs").mkdir()
+    (bot.path / "arena-runs" / "notes.txt").write_text("of a run")
+    then = replace(portable(bot, Programs()), digest=digest_of(bot.path, frozenset()))
+    assert then.digest != digest_of(bot.path)
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", format=tarfile.GNU_FORMAT) as entries:
+        entries.add(bot.path, "")
+    archive.seek(0)
+    cache = cache_in(tmp_path / "cache")
+    cache.put(then, archive)
+    assert (cache.place(then) / "arena-runs" / "notes.txt").exists()
 
 
 def test_a_bot_that_is_not_in_the_cache_is_named(tmp_path: Path) -> None:
