@@ -96,7 +96,12 @@ def fail(text: str) -> NoReturn:
 
 
 def stop(problem: OSError) -> NoReturn:
-    """Say what the system refused, and exit: with 1 where this machine lacks something, else with 2."""
+    """Say what the system refused, and exit: with 1 where this machine lacks something, else with 2.
+
+    Raises what the system hasn't refused: a mistake of ours.
+    """
+    if problem.errno is None:
+        raise problem
     (fail if problem.errno in MACHINES else refuse)(reason(problem))
 
 

@@ -99,12 +99,14 @@ def test_workers_that_are_killed_cost_attempts_and_nothing_else(place: Place) ->
     folder = ladder_in(place)
     chance = random.Random(3102)
     process = start_runner(place, folder)
+    killed = 0
     with opened(folder) as ladder:
-        for _ in range(kills(2)):
+        while killed < kills(2):
             alive = place.wait(lambda: workers(process.pid), process=process)
             time.sleep(chance.uniform(0, 0.3))
             with contextlib.suppress(ProcessLookupError):  # another may have taken its place
                 os.kill(chance.choice(alive), signal.SIGKILL)
+                killed += 1
             place.wait(more(ladder), process=process)
             with ladder.database.read() as connection:
                 assert list(problems(connection)) == []
