@@ -55,7 +55,7 @@ def verify(path: Path, published: Path | None) -> None:
     found = f"{counted(games, 'game')} in {counted(len(files), 'record')}"
     write(f"{found}: every move legal, every event and result the same", path)
     if faults:
-        write(f"{counted(faults, 'fault')} of bots stand in them: no replay can show that they happened", path)
+        write(f"that a bot was at fault, no replay can show: {counted(faults, 'fault')} in them", path)
 
 
 def _is_final(path: Path) -> bool:
