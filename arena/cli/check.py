@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from arena.check import Exam, Step
 
 _COLOURS = {"ok": "green", "FAILED": "red", "told": "yellow"}
-_SHOWN = 400  # characters of a line that crossed the pipe
+_SHOWN = 400  # characters of what was sent, and of what came
 _LINE = 160  # characters of a line of standard error
 _COLUMNS = 80  # a wider terminal, or a pipe, gets no longer lines
 
@@ -50,8 +50,8 @@ def check(
 ) -> None:
     """Examine bots: do they start, answer every kind of request, and keep to the protocol?
 
-    BOT is what arena run takes. Each step is ok, or FAILED with the lines that crossed the pipe, the bot's last lines
-    on standard error, and what to do. Takes some seconds a bot; it waits less long than a match does.
+    BOT is what arena run takes. Each step is ok, or FAILED with what was sent and what came, the bot's last lines on
+    standard error, and what to do. Takes some seconds a bot; it waits less long than a match does.
 
     Exit code 1 if a step failed.
     """
@@ -161,13 +161,14 @@ def step_lines(step: "Step") -> Iterator[str]:
     coloured = head.replace(word, click.style(word, fg=_COLOURS[word]), 1)
     yield coloured.rstrip() if narrow else coloured + (rest[0] if rest else "")
     yield from (f"{' ' * taken}{line}" for line in rest[0 if narrow else 1 :])
-    for name, line in (("sent", step.sent), ("got", step.got)):
+    asked = None if step.sent is None else asked_first(step.sent)
+    for name, line in (("sent" if asked == step.sent else "request", asked), ("got", step.got)):
         if line is not None:
-            told = _folded(show(asked_first(line) if name == "sent" else line, _SHOWN), len(indent) + 6)
-            yield f"{indent}{name:4}  {told[0] if told else '(an empty line)'}"
-            yield from (f"{indent}      {more}" for more in told[1:])
+            told = _folded(show(line, _SHOWN), len(indent) + 9)
+            yield f"{indent}{name:7}  {told[0] if told else '(an empty line)'}"
+            yield from (f"{indent}         {more}" for more in told[1:])
     if step.outcome == "failed" and step.sent is not None and step.got is None:
-        yield f"{indent}got   nothing"
+        yield f"{indent}got      nothing"
     for line in step.stderr:
         text = show(line, _LINE)  # whole where there is room: compilers point below what they mean
         yield from (f"{indent}|  {part}" for part in (_folded(text, len(indent) + 3) if narrow else [text]))

@@ -109,8 +109,11 @@ def test_a_mistake_is_named_with_its_remedy(told: dict[str, list[str]], name: st
     assert cause in flat(" ".join(lines)), out
     assert remedy in flat(" ".join(lines[1:])), out
     assert max(len(line) for line in told[name] if "  |  " not in line) <= 80, "but standard error"
-    sent = next((line for line in lines if line.startswith("            sent")), "")
-    assert '{"type":"request"' not in sent, "what was asked comes first, then what could be answered"
+    for line in lines:
+        if line.startswith("            sent "):
+            assert '"type":"request"' not in line, "a request isn't shown as it was sent"
+        elif line.startswith("            request "):
+            assert line.split()[1].startswith('{"kind":'), "but what was asked first, then what could be answered"
 
 
 LATER = ("fiftieth", "writes_beside")  # they show after the first requests
