@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-from arena.bots import shown
+from arena.bots import cell, shown
 from arena.ladder.settings import LadderError
 
 __all__ = ["Person", "one_person", "parse_roster"]
@@ -33,7 +33,6 @@ LONGEST = 100  # characters, as the database has room for
 MOST_BYTES = 8_000_000
 TOLD = 3  # problems of a roster that are told; the others are counted
 RESERVED = "staff"  # the login that the reference bots belong to
-_FORMULA = "=+-@"  # a spreadsheet takes a cell that begins so for a formula
 _NO_PERSON = re.compile(r"(muted|manual posting.*)?", re.IGNORECASE)  # cells of a row of Canvas' that is no student's
 
 
@@ -120,8 +119,8 @@ def _rows(text: str, file: str) -> list[tuple[int, list[str]]]:
     line = 1
     try:
         for row in reader:
-            if any(cell.strip() for cell in row):
-                rows.append((line, [unicodedata.normalize("NFC", cell.strip()) for cell in row]))
+            if any(each.strip() for each in row):
+                rows.append((line, [unicodedata.normalize("NFC", each.strip()) for each in row]))
             line = reader.line_num + 1
     except csv.Error as problem:
         raise LadderError(
@@ -133,12 +132,12 @@ def _rows(text: str, file: str) -> list[tuple[int, list[str]]]:
 def _places(header: Sequence[str], file: str) -> dict[str, int]:
     """Return which column is where. Raises LadderError for a header that tells no login."""
     found: dict[str, int] = {}
-    for place, cell in enumerate(header):
-        words = re.sub(r"[\s_.-]+", " ", cell).strip().casefold()
+    for place, heading in enumerate(header):
+        words = re.sub(r"[\s_.-]+", " ", heading).strip().casefold()
         column = next((column for column, names in COLUMNS.items() if words in names), None)
         if column in found:
             raise LadderError(
-                f'{file}, line 1: "{shown(header[found[column]])}" and "{shown(cell)}" both tell the {column}.\n'
+                f'{file}, line 1: "{shown(header[found[column]])}" and "{shown(heading)}" both tell the {column}.\n'
                 "Leave one away."
             )
         if column is not None:
@@ -154,7 +153,7 @@ def _places(header: Sequence[str], file: str) -> dict[str, int]:
 def _is_canvas_extra(row: Sequence[str], places: dict[str, int]) -> bool:
     """Tell whether a row is one of Canvas' that is no student's: points, posting policies, the test student."""
     name = row[places["name"]] if "name" in places and places["name"] < len(row) else ""
-    return name in ("Points Possible", "Student, Test") or all(_NO_PERSON.fullmatch(cell) for cell in row)
+    return name in ("Points Possible", "Student, Test") or all(_NO_PERSON.fullmatch(each) for each in row)
 
 
 # --- the people -------------------------------------------------------------------------------------------------------
@@ -186,11 +185,11 @@ def _person(line: int, row: Sequence[str], header: Sequence[str], places: dict[s
     return person
 
 
-def _yes(cell: str) -> bool:
+def _yes(answer: str) -> bool:
     answers = {"": False, "no": False, "false": False, "0": False, "yes": True, "true": True, "1": True, "x": True}
-    if cell.casefold() not in answers:
-        raise ValueError(f'staff is yes or no, not "{shown(cell)}"')
-    return answers[cell.casefold()]
+    if answer.casefold() not in answers:
+        raise ValueError(f'staff is yes or no, not "{shown(answer)}"')
+    return answers[answer.casefold()]
 
 
 def _check_all(person: Person) -> None:
@@ -208,7 +207,7 @@ def _check(field: str, value: str) -> None:
         raise ValueError(f'the {field} "{shown(value)}" has characters that can\'t be printed')
     if len(value) > LONGEST:
         raise ValueError(f"the {field} is longer than {LONGEST} characters")
-    if field in ("login", "email", "number") and value[0] in _FORMULA:
+    if field in ("login", "email", "number") and cell(value) != value:
         raise ValueError(f'the {field} "{value}" begins with "{value[0]}", which spreadsheets take for a formula')
     if field == "email" and not re.fullmatch(r"[^@\s]+@[^@\s]+", value):
         raise ValueError(f'"{value}" is no email')

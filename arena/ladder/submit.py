@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from arena.bots import Bundle, checked_name, intake, load, shown
+from arena.bots import Bundle, cell, checked_name, intake, load, shown
 from arena.ladder.known import known_owner
 from arena.ladder.ladder import STAFF, Ladder
 from arena.ladder.settings import LadderError, Settings
@@ -132,7 +132,7 @@ def _checked(name: str) -> str:
         raise LadderError(f"{problem}.\nName the bot otherwise: --name NAME") from None
     if "@" in name:
         raise LadderError(f'the name "{shown(name)}" has an "@", which stands before a version\'s number.\n--name NAME')
-    if name[0] in "=+-":
+    if cell(name) != name:
         raise LadderError(f'the name "{shown(name)}" begins as a formula of a spreadsheet does.\n--name NAME')
     return name
 
