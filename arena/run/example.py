@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from arena.advice import Evidence, advice
 from arena.coup import Forfeit, parse
-from arena.referee import FAULTS, Consequence, Fault, by_game, read, wire
+from arena.referee import FAULTS, Consequence, Fault, GameRecord, Record, by_game, read, wire
 from ladder.store import KeptExchange
 from protocol.words import tell_move
 
@@ -44,11 +44,15 @@ def example(
 
     sandbox, argv, alone: as `Evidence` has them. Raises ValueError where the record doesn't have the fault.
     """
-    game, fault, names = (kept.game, None, []) if record is None else _fault(record, kept)
+    game, detail, used = kept.game, None, None
+    if record is not None:
+        found = read(record)
+        played, fault = _fault(found, kept)
+        game, detail = played.game, fault.detail
+        if FAULTS[kept.code].consequence is Consequence.LIFE:
+            used = _told(fault.used, [found.header.bots[number] for number in played.seating])
     log, stderr = _stderr(logs, kept, game)
-    detail = None if fault is None else fault.detail
     what, do = advice(Evidence(kept.code, detail, kept.sent, kept.got, stderr, sandbox, argv, alone))
-    used = None if fault is None or FAULTS[kept.code].consequence is not Consequence.LIFE else _told(fault.used, names)
     return Example(kept.match, game, kept.code, what, do, kept.sent, kept.got, used, log, stderr)
 
 
@@ -58,17 +62,13 @@ def _told(used: str | None, names: Sequence[str]) -> str | None:
     return None if isinstance(move, Forfeit) else tell_move(wire.move_payload(move), names)
 
 
-def _fault(record: str, kept: KeptExchange) -> tuple[int, Fault, list[str]]:
-    """Return the game, the fault that an exchange belongs to and the game's bots by seat.
-
-    It is the first fault of its kind of its bot in the match.
-    """
-    found = read(record)
+def _fault(found: Record, kept: KeptExchange) -> tuple[GameRecord, Fault]:
+    """Return the fault that an exchange belongs to, the first of its kind of its bot in the match, and its game."""
     bot = found.header.bots.index(kept.bot)
     for game in found.games:
         for fault in game.faults:
             if (fault.bot, fault.code) == (bot, kept.code):
-                return game.game, fault, [found.header.bots[number] for number in game.seating]
+                return game, fault
     raise ValueError(f"match {kept.match} has no fault {kept.code} of it")
 
 
