@@ -5,6 +5,7 @@ observes changes.
 """
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from arena.coup import (
@@ -28,6 +29,16 @@ from arena.env.observation import OwnCards, Watcher
 Observation = dict[str, Any]
 
 
+class _MissingBeforeReset:
+    """What stands for the state and for who is asked until `reset` deals: whoever uses it is told what to do."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError("there is no game: call reset() first")
+
+    def __iter__(self) -> Iterator[Any]:
+        raise AttributeError("there is no game: call reset() first")
+
+
 class Game:
     """The games of one environment, one at a time."""
 
@@ -42,8 +53,10 @@ class Game:
         self.rules = rules
         self.seats = seats
         self.actions = Actions(rules, seats)
-        self.state: State
-        self.asked: tuple[int, ...]  # who is asked now, in the order in which their answers count
+        # The object's own and not its class's: there they would slow each look at the state that `reset` deals.
+        self.state: State = _MissingBeforeReset()  # type: ignore[assignment]
+        # who is asked now, in the order in which their answers count
+        self.asked: tuple[int, ...] = _MissingBeforeReset()  # type: ignore[assignment]
         self._own: OwnCards = {}
         self._key: bytes | None = None
         self._number = 0

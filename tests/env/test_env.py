@@ -327,9 +327,23 @@ def test_what_the_mask_forbids_is_refused_in_words(action: object) -> None:
         game.step(action)
     assert game.observe("player_0")["observation"].tobytes() == before
     assert game.agent_selection == "player_0"
-    for too_early in (lambda: env().step(1), lambda: env().last()):
-        with pytest.raises(AttributeError, match=r"agent_selection: call reset\(\) first"):
-            too_early()
+
+
+@pytest.mark.parametrize(
+    "too_early",
+    [
+        lambda: env().step(1),
+        lambda: env().last(),
+        lambda: env().observe("player_0"),
+        lambda: env(render_mode="ansi").render(),
+        lambda: parallel_env().step({"player_0": 1}),
+        lambda: parallel_env(render_mode="ansi").render(),
+    ],
+)
+def test_what_needs_a_game_asks_for_a_reset(too_early: Callable[[], object]) -> None:
+    """Both forms, whatever comes before the first one."""
+    with pytest.raises(AttributeError, match=r"there is no (agent_selection|game): call reset\(\) first"):
+        too_early()
 
 
 def test_rules_and_seats_that_do_not_fit_are_refused() -> None:
