@@ -34,6 +34,7 @@ class Relay:
         self.path = self.folder / "docker.sock"
         self.target = target
         self.hung = threading.Event()
+        self.hangs_at: bytes | None = None  # it hangs when it is to carry this
         self.ends: list[socket.socket] = []
         self.listener: socket.socket | None = None
 
@@ -79,6 +80,8 @@ class Relay:
     def _carry(self, source: socket.socket, target: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
+                if self.hangs_at is not None and self.hangs_at in data:
+                    self.hung.set()
                 while self.hung.is_set():
                     time.sleep(0.01)
                 target.sendall(data)
@@ -148,6 +151,14 @@ def test_a_daemon_that_hangs_voids_the_match_in_time(place: Place, relay: Relay)
     assert place.end(process).code == 130
     relay.hung.clear()
     go_on(place, relay)
+
+
+def test_a_daemon_that_hangs_as_it_is_asked_for_its_events_ends_the_run(place: Place, relay: Relay) -> None:
+    """The one question for which docker-py sets no time limit."""
+    relay.hangs_at = b"/events?"
+    ran = place.run("run", *place.bots(2), "--sandbox", "docker", "--out", "out", DOCKER_HOST=relay.host)
+    assert ran.code == 2
+    assert "the sandbox docker doesn't work here: the Docker engine: it doesn't answer (time-out)" in ran.err
 
 
 def go_on(place: Place, relay: Relay) -> None:

@@ -9,6 +9,7 @@ sends nothing and does nothing: a match goes on without it.
 import contextlib
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from typing import Any
 
 from arena.sandbox.box import SandboxError
@@ -97,13 +98,26 @@ class _Stream:
     """The events of containers with a label, over a connection of its own, until the engine ends it or `close`."""
 
     def __init__(self, label: str) -> None:
-        """Open it. Raises SandboxError."""
+        """Open it. Raises SandboxError, also if the engine doesn't answer in time.
+
+        docker-py asks for events without a time-out, so a thread asks. It stays while the engine hangs.
+        """
         self._client = connect(ANSWER_S)
+        asked: Future[Any] = Future()
+        threading.Thread(target=self._open, args=(label, asked), name="docker events opened", daemon=True).start()
         try:
-            self._events = self._client.events(decode=True, filters={"type": ["container"], "label": [label]})
+            self._events = asked.result(ANSWER_S)
         except Exception as problem:  # as above
+            asked.add_done_callback(_close_late)
             self._client.close()
-            raise SandboxError(f"the Docker engine: {in_one_line(problem)}") from problem
+            why = "it doesn't answer (time-out)" if isinstance(problem, TimeoutError) else in_one_line(problem)
+            raise SandboxError(f"the Docker engine: {why}") from problem
+
+    def _open(self, label: str, asked: Future[Any]) -> None:
+        try:
+            asked.set_result(self._client.events(decode=True, filters={"type": ["container"], "label": [label]}))
+        except Exception as problem:
+            asked.set_exception(problem)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield events until the stream ends, for whatever reason."""
@@ -115,3 +129,10 @@ class _Stream:
         with contextlib.suppress(Exception):  # over ssh docker-py ends no single stream, but closes the connection
             self._events.close()
         self._client.close()
+
+
+def _close_late(asked: Future[Any]) -> None:
+    """Close a stream that was opened after its time."""
+    if asked.exception() is None:
+        with contextlib.suppress(Exception):  # as in `close`
+            asked.result().close()
