@@ -91,7 +91,7 @@ soak-numbers: $(VENV)/.dev
 
 # Kills a run, and a ladder's runners, workers and database, 50 times each: about an hour.
 soak-ladder: $(VENV)/.dev
-	ARENA_SOAK_KILLS=50 $(PYTEST) --timeout 0 tests/arena_ladder/test_kills.py tests/arena_ladder/test_kills_on_dask.py \
+	ARENA_SOAK_KILLS=50 $(PYTEST) --timeout 0 tests/ladder/service/test_kills.py tests/ladder/service/test_kills_on_dask.py \
 	  tests/run/test_crashes.py --no-header
 
 format: $(VENV)/.dev

@@ -1,7 +1,5 @@
-"""The ladder: which bots meet in which seats, and what their results say about their strength.
+"""The ladder: who plays whom, what the results say about strength, and all that a class or a club needs around it.
 
-What is here so far is pure: no clock, no I/O, no randomness of its own. It knows bots as indices 0..n-1 and games as
-who won, and must not know the rules of Coup, the protocol or how a match is played.
+`results`, `schedule`, `rating` and `board` are pure: no clock, no I/O, no randomness of their own. `store` is the only
+SQL, `pool` the workers; both import nothing of `arena`. `service` is what the commands `arena ladder ...` do.
 """
-
-__all__ = ["rating", "schedule"]

@@ -27,7 +27,7 @@ from typing import Any
 # What commands load when they are used; those of a ladder load more.
 LOADS = (
     "arena.run",
-    "arena.check",
+    "arena.examine",
     "arena.play",
     "arena.tell",
     "arena.stats",
@@ -35,7 +35,7 @@ LOADS = (
     "arena.cli.stats_tables",
 )
 LOADS += ("rich.console", "rich.table", "ladder.rating.strengths", "numpy.ma")
-LADDER_LOADS = ("arena.ladder", "alembic.config", "ladder.cluster", "scipy.special")
+LADDER_LOADS = ("ladder.service", "alembic.config", "ladder.pool.cluster", "scipy.special")
 LIMIT_S = 120  # of every command that a test starts; on an idle machine none takes 10
 ROOT = Path(__file__).parents[1]
 SHOWN_BYTES = 10_000  # what /proc shows of a command's words and of its environment; it cuts off what is longer

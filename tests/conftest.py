@@ -49,7 +49,9 @@ TOGETHER = (
     # A language's bots are compiled once.
     re.compile(r"kits/test_(?:kits|json)\.py::\w+\[(\w+)\]"),
     # They share a cluster of Dask.
-    re.compile(r"ladder/test_cluster\.py::test_(?:calls_run|equal|the_scheduler|a_call_that_is_cancelled|shutdown)()"),
+    re.compile(
+        r"ladder/pool/test_cluster\.py::test_(?:calls_run|equal|the_scheduler|a_call_that_is_cancelled|shutdown)()"
+    ),
     # They stop and kill an engine of their own.
     re.compile(r"test_docker_box\.py::test_(a_daemon)_that"),
 )
@@ -57,10 +59,10 @@ TOGETHER = (
 # Tests whose time is that of other programs: a third of all. After a change of what they try, run `make test-long`.
 LONG = re.compile(
     # Runners, workers, servers and clusters are killed until chance has met each moment.
-    r"arena_ladder/test_(kills|kills_on_dask|faults|backup)\.py"
-    r"|ladder/test_cluster\.py|run/test_(crashes|parcels_on_dask|soak)\.py|red_team/test_interrupted\.py"
+    r"ladder/service/test_(kills|kills_on_dask|faults|backup)\.py"
+    r"|ladder/pool/test_cluster\.py|run/test_(crashes|parcels_on_dask|soak)\.py|red_team/test_interrupted\.py"
     # Every language's compiler builds, every sample bot plays every preset, a class goes through a term.
-    r"|sample_bots/test_(starters|presets)\.py|kits/test_starters\.py|arena_ladder/test_term\.py"
+    r"|sample_bots/test_(starters|presets)\.py|kits/test_starters\.py|ladder/service/test_term\.py"
     # The benchmarks measure little, so that they are known to run.
     r"|bench/test_bench\.py"
 )

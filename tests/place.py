@@ -16,9 +16,9 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from arena.check import KEY
 from arena.cli import cli
 from arena.coup import derived
+from arena.examine import KEY
 from tests.command import LIMIT_S, Command
 
 ROOT = Path(__file__).parents[1]

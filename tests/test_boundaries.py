@@ -45,24 +45,28 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "arena.tell",
         "ladder.rating",
     ),
-    "arena.doctor": ("arena.sandbox", "arena.sandbox.bubblewrap", "arena.sandbox.linux"),
-    "arena.advice": ("arena.doctor", "arena.referee", "arena.sandbox", "protocol"),
     "arena.bots": ("arena.sandbox",),
     "arena.page": ("arena.bots", "protocol.words"),
-    "arena.check": ("arena.advice", "arena.bots", "arena.coup", "arena.referee", "arena.sandbox", "protocol"),
+    "arena.examine": (
+        "arena.bots",
+        "arena.coup",
+        "arena.referee",
+        "arena.sandbox",
+        "arena.sandbox.bubblewrap",
+        "arena.sandbox.linux",
+        "protocol",
+    ),
     "arena.run": (
         "arena",
-        "arena.advice",
         "arena.bots",
-        "arena.check",
+        "arena.examine",
         "arena.coup",
         "arena.referee",
         "arena.sandbox",
         "ladder.board",
-        "ladder.cluster",
-        "ladder.executors",
+        "ladder.pool.cluster",
+        "ladder.pool",
         "ladder.results",
-        "ladder.runner",
         "ladder.schedule",
         "ladder.store",
         "protocol.words",
@@ -79,34 +83,33 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "ladder.store",
         "protocol",
     ),
-    "arena.proof": ("arena.coup", "arena.referee", "arena.run", "ladder.schedule"),
-    "arena.work": (
+    "ladder.proof": ("arena.coup", "arena.referee", "arena.run", "ladder.schedule"),
+    "ladder.work": (
         "arena",
-        "arena.advice",
         "arena.bots",
-        "arena.check",
+        "arena.examine",
         "arena.referee",
         "arena.run",
         "arena.sandbox",
-        "ladder.executors",
+        "ladder.pool",
         "ladder.schedule",
         "ladder.store",
     ),
-    "arena.ladder": (
+    "ladder.service": (
         "arena",
         "arena.bots",
-        "arena.check",
+        "arena.examine",
         "arena.coup",
-        "arena.proof",
+        "ladder.proof",
         "arena.referee",
         "arena.run",
         "arena.sandbox",
-        "arena.work",
-        "ladder.executors",
+        "ladder.work",
+        "ladder.pool",
         "ladder.pages",
         "ladder.rating",
         "ladder.rating.matches",
-        "ladder.runner",
+        "ladder.pool",
         "ladder.schedule",
         "ladder.standings",
         "ladder.store",
@@ -115,12 +118,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "arena.cli": (
         "arena",
         "arena.bots",
-        "arena.check",
+        "arena.examine",
         "arena.coup",
-        "arena.doctor",
         "arena.page",
         "arena.play",
-        "arena.proof",
+        "ladder.proof",
         "arena.referee",
         "arena.run",
         "arena.sandbox",
@@ -129,7 +131,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "arena.tell",
         "ladder.board",
         "ladder.rating",
-        "ladder.runner",
+        "ladder.pool",
         "ladder.schedule",
         "ladder.store",
         "protocol",
@@ -138,13 +140,13 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "arena.cli.keys": (),
     "arena.cli.ladder": (
         "arena.bots",
-        "arena.check",
-        "arena.ladder",
+        "arena.examine",
+        "ladder.service",
         "arena.referee",
         "arena.run",
         "arena.sandbox",
-        "ladder.cluster",
-        "ladder.executors",
+        "ladder.pool.cluster",
+        "ladder.pool",
         "ladder.pages",
         "ladder.rating",
         "ladder.results",
@@ -162,9 +164,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "ladder.board": ("ladder.rating", "ladder.results"),
     "ladder.standings": ("ladder.rating", "ladder.rating.matches"),
     "ladder.pages": ("ladder.results", "ladder.standings", "ladder.store", "ladder.store.database"),
-    "ladder.executors": (),
-    "ladder.cluster": ("ladder.executors",),
-    "ladder.runner": ("ladder.executors",),
+    "ladder.pool": (),
+    "ladder.pool.cluster": (),
     "ladder.store": ("ladder.results",),
     "ladder.store.database": ("ladder.results",),
 }
@@ -250,7 +251,7 @@ def listed(room: str) -> list[str]:
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return [str(name) for name in ast.literal_eval(node.value)]
-    return [name for node in tree.body for name in defined(node) if not name.startswith("_")]
+    return [name for node in tree.body for name in defined(node) if name == "__version__" or not name.startswith("_")]
 
 
 def defined(node: ast.stmt) -> list[str]:
@@ -354,7 +355,7 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
     assert {module for module in users if not covers("protocol", module)} <= {
         "arena.bots.manifest",
         "arena.cli.answer",
-        "arena.ladder.settings",
+        "ladder.service.settings",
         "arena.stats.answer",
     }
 
@@ -379,13 +380,13 @@ def test_the_command_imports_lazily() -> None:
 
 def test_a_worker_of_a_ladder_imports_no_database() -> None:
     """A runner and a class of forty start hundreds of them: to import SQLAlchemy took each longer than all else."""
-    loaded = set(run_python("import sys, arena.work; print(*sorted(sys.modules))").split())
+    loaded = set(run_python("import sys, ladder.work; print(*sorted(sys.modules))").split())
     assert loaded & HEAVY == set()
 
 
 def test_to_open_a_ladder_needs_no_migrations_and_no_mathematics() -> None:
     """Alembic is for databases that are made or brought up to date, numpy for what rates."""
-    loaded = run_python("import sys, arena.ladder; print(*sorted(sys.modules))").split()
+    loaded = run_python("import sys, ladder.service; print(*sorted(sys.modules))").split()
     assert {"alembic", "numpy"} & set(loaded) == set()
 
 

@@ -23,7 +23,7 @@ from arena.cli.out import NARROW, asked_first, counted, fail, note, reason, refu
 
 if TYPE_CHECKING:
     from arena.bots import Bot
-    from arena.check import Exam, Step
+    from arena.examine import Exam, Step
 
 _COLOURS = {"ok": "green", "FAILED": "red", "told": "yellow"}
 _SHOWN = 400  # characters of what was sent, and of what came
@@ -55,7 +55,7 @@ def check(
 
     Exit code 1 if a step failed.
     """
-    from arena.check import Exam, Patience
+    from arena.examine import Exam, Patience
     from arena.run import RulesetError, load
     from arena.sandbox import FULL, SandboxError, make, scratch_folder
 
@@ -90,7 +90,7 @@ def check(
 def _examined(bots: tuple[str, ...], exam: "Exam", quiet: bool) -> "list[list[Step]]":
     """Examine the bots, and print the steps of each as they come, bot after bot."""
     from arena.bots import shown
-    from arena.check import examine_all
+    from arena.examine import examine_all
 
     steps: list[list[Step]] = []
     with closing(examine_all(bots, exam)) as found:
@@ -111,7 +111,7 @@ def _examined(bots: tuple[str, ...], exam: "Exam", quiet: bool) -> "list[list[St
 
 
 def _say_that_it_builds(bot: "Bot") -> None:
-    from arena.check import BUILD_S
+    from arena.examine import BUILD_S
 
     note(f"building {bot.name}, for at most {BUILD_S} s")
 

@@ -16,7 +16,7 @@ from arena.cli.out import Column, error, show, table, width, write
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from arena.doctor import Finding
+    from arena.examine import Finding
     from arena.sandbox import Seen
 
 _COLOURS = {"ok": "green", "tip": "cyan", "warn": "yellow", "fail": "red"}
@@ -33,7 +33,7 @@ def doctor(probed: bool, as_json: bool) -> None:
 
     Exit code 0 if a sandbox that isolates works, else 1; with --probe also 1 if one let something through.
     """
-    from arena.doctor import boxes, findings
+    from arena.examine import boxes, findings
     from arena.sandbox import ISOLATING
 
     tried = boxes()

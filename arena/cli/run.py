@@ -169,7 +169,7 @@ def _play(this: "Run", folder: "RunFolder", jobs: int) -> tuple[int, str | None]
 def _show_play(this: "Run", jobs: int) -> None:
     """Play to the end; show the progress, and say which matches are void."""
     from arena.cli import report
-    from ladder.runner import Voided
+    from ladder.pool import Voided
 
     live, line = report.Live(this.progress), partial(report.progress_line, this.progress)
     with progress(lambda: live, line) as tell, closing(this.play(jobs)) as events:

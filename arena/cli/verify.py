@@ -59,7 +59,7 @@ def verify(path: Path, published: Path | None) -> None:
 
 
 def _is_final(path: Path) -> bool:
-    from arena.proof import is_proof
+    from ladder.proof import is_proof
 
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
@@ -70,7 +70,7 @@ def _is_final(path: Path) -> bool:
 
 def _verify_final(path: Path, before: Path | None) -> None:
     from arena.bots import shown
-    from arena.proof import ProofError, verify_proof
+    from ladder.proof import ProofError, verify_proof
 
     try:
         with path.open(encoding="utf-8") as file:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from arena.advice import Evidence, advice
 from arena.coup import Forfeit, parse
+from arena.examine import Evidence, advice
 from arena.referee import FAULTS, Consequence, Fault, GameRecord, Record, by_game, read, wire
 from ladder.store import KeptExchange
 from protocol.words import tell_move

@@ -9,10 +9,10 @@ from arena import __version__
 from arena.run.parcel import check_machine
 from arena.run.session import clean_up
 from arena.sandbox import Choice
-from ladder.executors import Pool, Workers
+from ladder.pool import Pool, Workers
 
 if TYPE_CHECKING:
-    from ladder.cluster import Tls
+    from ladder.pool.cluster import Tls
 
 __all__ = ["open_executor"]
 
@@ -27,7 +27,7 @@ def open_executor(
     ExecutorLostError is raised.
     """
     if scheduler is not None:
-        from ladder.cluster import DaskExecutor  # asyncio takes a tenth of the start of a run
+        from ladder.pool.cluster import DaskExecutor  # asyncio takes a tenth of the start of a run
 
         kind = f"coup-arena {__version__} {choice.name} {choice.runtime or ''} {choice.image or ''}".strip()
         cluster = DaskExecutor(scheduler, kind, partial(check_machine, __version__, choice), tls, patience_s)

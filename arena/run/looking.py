@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from arena.bots import Bot
-from arena.check import Exam, Outcome, Patience, Step, quick_look, side_by_side
+from arena.examine import Exam, Outcome, Patience, Step, quick_look, side_by_side
 from arena.run.config import RunConfig
 from arena.sandbox import Sandbox
 

@@ -20,7 +20,7 @@ from arena.referee import ArenaError
 from arena.run.job import Job, Played
 from arena.run.worker import NoRoomError, Worker, begin, begun
 from arena.sandbox import FULL, Choice, why_no_strangers
-from ladder.executors import RefusedError
+from ladder.pool import RefusedError
 
 __all__ = ["MissingError", "Parcel", "cache_folder", "check_machine", "play_parcel"]
 

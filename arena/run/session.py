@@ -12,8 +12,7 @@ from arena.run.job import Job, Played
 from arena.run.progress import Progress
 from arena.run.worker import NoRoomError, begin, play
 from arena.sandbox import Choice, programs_of, remove_dead_scratch, scratch_folder, sweep, sweep_all
-from ladder.executors import Workers
-from ladder.runner import Completed, Idle, Jobs, Voided, run
+from ladder.pool import Completed, Idle, Jobs, Voided, Workers, run
 from ladder.store import Store, VoidMatch
 
 __all__ = ["HostError", "Run", "clean_up", "local_workers"]

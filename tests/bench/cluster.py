@@ -12,7 +12,7 @@ from pathlib import Path
 from arena.bots import load, pack, portable
 from arena.run import Job, Parcel, Played, RunConfig, open_executor, play_parcel
 from arena.sandbox import programs_of
-from ladder.executors import Pool
+from ladder.pool import Pool
 from tests.dask import Cluster
 
 SAMPLE = Path(__file__).parents[2] / "sample_bots"

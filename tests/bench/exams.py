@@ -9,8 +9,8 @@ from statistics import median
 from arena.bots import PortableBot, intake, load, pack, portable
 from arena.referee import Terms
 from arena.sandbox import Choice, programs_of, strongest
-from arena.work import ExamJob, examine_version
-from ladder.executors import Workers
+from ladder.pool import Workers
+from ladder.work import ExamJob, examine_version
 
 SEATS = 4
 

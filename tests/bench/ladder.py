@@ -21,12 +21,12 @@ from typing import TypeVar
 from sqlalchemy import Connection, Table, insert
 
 from arena.coup import PRESETS
-from arena.ladder import Fold, Ladder, Play, Rounds, Service, create, submit_reference
 from arena.referee import Terms
 from arena.run import open_executor
 from arena.sandbox import Choice
 from ladder.pages import BotPage, bot_page
 from ladder.results import GameResult
+from ladder.service import Fold, Ladder, Play, Rounds, Service, create, submit_reference
 from ladder.standings import Standings
 from ladder.store import PlayedMatch
 from ladder.store.database import (

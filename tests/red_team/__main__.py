@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
 
-from arena.doctor import boxes
+from arena.examine import boxes
 from arena.run import clean_up
 from arena.sandbox import Choice, scratch_folder
 from tests.red_team import TIERS, Result, attack, expected_results, failures, table

@@ -19,7 +19,7 @@ from arena.bots import load, pack, portable
 from arena.referee import ArenaError
 from arena.run import Job, MissingError, Parcel, Played, RunConfig, check_machine, play_parcel
 from arena.sandbox import Choice, Programs, why_no_strangers
-from ladder.executors import RefusedError, Workers
+from ladder.pool import RefusedError, Workers
 from tests.place import BOT
 
 LIMIT_S = 60

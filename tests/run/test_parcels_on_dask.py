@@ -1,6 +1,6 @@
 """Matches on a Dask cluster of real processes: the same results, each once, whatever is killed meanwhile.
 
-Source: the docstrings of arena/run/parcel.py and ladder/cluster.py.
+Source: the docstrings of arena/run/parcel.py and ladder/pool/cluster.py.
 """
 
 import importlib.util
@@ -19,7 +19,7 @@ import pytest
 from arena.bots import load, pack, portable
 from arena.run import Job, MissingError, Parcel, Played, RunConfig, open_executor, play_parcel
 from arena.sandbox import Choice, programs_of, why_no_strangers
-from ladder.executors import ExecutorLostError, Pool, WorkerDiedError
+from ladder.pool import ExecutorLostError, Pool, WorkerDiedError
 from tests.dask import LIMIT_S, ROOT, Cluster
 from tests.place import BOT
 
@@ -229,7 +229,7 @@ def test_workers_that_may_not_play_get_no_match(cluster: Cluster, tmp_path: Path
         until(lambda: len(executor.refused()) == 3)
         reasons = sorted(executor.refused().values())
         assert executor.width() == 0
-    assert reasons.pop(0) == "ModuleNotFoundError: No module named 'ladder.cluster'"
+    assert reasons.pop(0) == "ModuleNotFoundError: No module named 'ladder.pool.cluster'"
     assert reasons[0].startswith("it has version 9.")
     assert reasons[1].startswith("strangers' bots can't play there in bubblewrap: ")
     assert "bubblewrap is missing" in reasons[1]

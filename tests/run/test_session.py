@@ -11,8 +11,8 @@ import pytest
 from arena.bots import BotError, load
 from arena.referee import ArenaError
 from arena.run import HostError, Job, NoRoomError, Played, Run, RunConfig, local_workers
+from ladder.pool import VOIDS
 from ladder.results import GameResult
-from ladder.runner import VOIDS
 from ladder.store import PlayedMatch
 from tests.ladder.store.memory import MemoryStore
 from tests.place import BOT

@@ -42,7 +42,7 @@ def test_no_two_remedies_are_one() -> None:
 
 def test_no_other_file_words_a_command() -> None:
     """One table, so that nothing is advised that the test above hasn't read."""
-    paths = [*(ROOT / "arena/sandbox").glob("*.py"), ROOT / "arena/doctor.py", ROOT / "arena/cli/doctor.py"]
+    paths = [*(ROOT / "arena/sandbox").glob("*.py"), ROOT / "arena/examine/doctor.py", ROOT / "arena/cli/doctor.py"]
     found = [
         (path.name, node.value)
         for path in paths
@@ -57,7 +57,7 @@ def test_no_other_file_words_a_command() -> None:
 
 def test_all_remedies_are_used() -> None:
     """What nobody names is no remedy of anything."""
-    paths = [*(ROOT / "arena/sandbox").rglob("*.py"), ROOT / "arena/doctor.py"]
+    paths = [*(ROOT / "arena/sandbox").rglob("*.py"), ROOT / "arena/examine/doctor.py"]
     named = {
         node.attr
         for path in paths

@@ -22,7 +22,7 @@ def backup(folder: Path, file: Path, as_json: bool) -> None:
     it where nobody else reads.
     """
     with opened(folder) as ladder:
-        from arena.ladder import backup as write_backup
+        from ladder.service import backup as write_backup
 
         size = write_backup(ladder, file)
     if as_json:
@@ -43,7 +43,7 @@ def restore(file: Path, folder: Path, database: str | None, as_json: bool) -> No
     Let only one of the two ladders run on: both would play the same matches.
     """
     with plain_errors():
-        from arena.ladder import restore as read_backup
+        from ladder.service import restore as read_backup
 
         with closing(read_backup(file, folder, database)) as ladder:
             commitment = ladder.commitment

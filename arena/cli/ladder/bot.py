@@ -15,7 +15,7 @@ from arena.cli.out import Column, counted, note, refuse, show, table
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from arena.check import Step
+    from arena.examine import Step
     from arena.run import Example
     from ladder.pages import BotPage, VersionSums
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool, as_json: bool) -> None:
     """Print all about a bot: its versions, why one doesn't play, where it stands, its faults, times and matches."""
     with opened(folder) as ladder:
-        from arena.check import Step
-        from arena.ladder import fault_example, known_bot
+        from arena.examine import Step
         from ladder.pages import bot_page
+        from ladder.service import fault_example, known_bot
 
         with ladder.database.read() as connection:
             known_bot(connection, name)

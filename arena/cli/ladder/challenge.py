@@ -25,7 +25,7 @@ def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, co
         from dataclasses import asdict
 
         from arena.bots import shown
-        from arena.ladder import challenge as ask
+        from ladder.service import challenge as ask
 
         asked = ask(ladder, bot, opponents, login, count)
     if as_json:

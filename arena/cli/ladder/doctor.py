@@ -10,7 +10,7 @@ from arena.cli.ladder.opened import AS_JSON, FOLDER, opened, plain_errors, print
 from arena.cli.out import note, write
 
 if TYPE_CHECKING:
-    from arena.ladder import Finding
+    from ladder.service import Finding
 
 _COLOURS = {"ok": "green", "note": "yellow", "fail": "red"}
 
@@ -27,12 +27,12 @@ def doctor(folder: Path, deep: bool, prune: bool, as_json: bool) -> None:
     """
     if prune:
         with opened(folder) as ladder:
-            from arena.ladder import prune_now
+            from ladder.service import prune_now
 
             pruned = prune_now(ladder)
         note(f"removed records of {pruned.records} matches and logs of {pruned.logs}")
     with plain_errors():
-        from arena.ladder import check_up
+        from ladder.service import check_up
 
         found: list[Finding] = []
         for finding in check_up(folder, deep):

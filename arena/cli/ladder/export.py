@@ -21,7 +21,7 @@ def export(folder: Path, out: Path, names: bool, as_json: bool) -> None:
     results.jsonl holds a game a line, as arena run writes it; the rest is CSV.
     """
     with opened(folder) as ladder:
-        from arena.ladder import export as write
+        from ladder.service import export as write
 
         files = write(ladder, out, names)
     if as_json:

@@ -12,7 +12,7 @@ from arena.cli.ladder.standings import TRUSTED, standings_table
 from arena.cli.out import counted, note, reason, refuse, show, table
 
 if TYPE_CHECKING:
-    from arena.ladder import FinalState, Ladder
+    from ladder.service import FinalState, Ladder
 
 GAMES = 240  # of a version: a share's interval is then about 6 points to each side
 
@@ -62,7 +62,7 @@ def final(
 
 
 def _list(ladder: "Ladder", as_json: bool) -> None:
-    from arena.ladder import all_final_states
+    from ladder.service import all_final_states
 
     states = all_final_states(ladder)
     if as_json:
@@ -78,7 +78,7 @@ def _list(ladder: "Ladder", as_json: bool) -> None:
 def _hold(
     ladder: "Ladder", name: str, deadline: str | None, games: int | None, again: bool, who: str, as_json: bool
 ) -> None:
-    from arena.ladder import commitment_file, hold_again, hold_final
+    from ladder.service import commitment_file, hold_again, hold_final
 
     state = hold_again(ladder, name, who) if again else hold_final(ladder, name, deadline, games or GAMES, who)
     if as_json:
@@ -95,7 +95,7 @@ def _hold(
 
 
 def _see(ladder: "Ladder", name: str, who: str, names: bool, as_json: bool) -> None:
-    from arena.ladder import compare_finals, final_state, reveal
+    from ladder.service import compare_finals, final_state, reveal
 
     state = final_state(ladder, name)
     if state.missing:
@@ -128,7 +128,7 @@ def _see(ladder: "Ladder", name: str, who: str, names: bool, as_json: bool) -> N
 
 def _export(ladder: "Ladder", name: str, export: Path, who: str) -> None:
     """Reveal the key; write the proof beside its place, and then there: a file of that name is whole."""
-    from arena.ladder import final_proof, reveal
+    from ladder.service import final_proof, reveal
 
     reveal(ladder, name, who)
     beside = export.with_name(f".{export.name}.{os.getpid()}")

@@ -11,7 +11,7 @@ from arena.cli.ladder.standings import TRUSTED
 from arena.cli.out import Column, counted, note, refuse, show, table, write
 
 if TYPE_CHECKING:
-    from arena.ladder import Grade, Grades
+    from ladder.service import Grade, Grades
 
 FORMS = ("plain", "canvas", "moodle")
 
@@ -33,8 +33,8 @@ def grades(
     yet.
     """
     with opened(folder) as ladder:
-        from arena.ladder import gradebook
-        from arena.ladder import grades as all_grades
+        from ladder.service import gradebook
+        from ladder.service import grades as all_grades
 
         if final is not None and deadline is not None:
             refuse("a final has its versions; leave --deadline away")

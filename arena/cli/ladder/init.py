@@ -42,8 +42,8 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
     Strangers' bots play only in an isolating sandbox with control groups. --sandbox process is for authors you trust.
     """
     with plain_errors():
-        from arena.ladder import create, put_reference, read_reference
         from arena.sandbox import make, scratch_folder, why_no_strangers
+        from ladder.service import create, put_reference, read_reference
 
         read = [read_reference(reference) for reference in references or REFERENCES]
         choice, reasons = options.chosen(given["sandbox"], given["docker_runtime"], given["docker_image"])
@@ -77,9 +77,9 @@ def _play(given: dict[str, Any], choice: Any, box: Any) -> Any:
     from dataclasses import replace
 
     from arena.cli.new_run import match_games_of
-    from arena.ladder import Play
     from arena.referee import SETTABLE, Terms
     from arena.run import load
+    from ladder.service import Play
 
     flags = {name: given[name] for name in SETTABLE}
     rules = load(given["rules"])

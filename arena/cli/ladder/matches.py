@@ -29,8 +29,8 @@ KINDS = ("rated", "qualifying", "challenge", "final")
 def matches(folder: Path, name: str | None, kind: str | None, last: int, todo: bool, as_json: bool) -> None:
     """List the last matches that ended, the newest first, with each version's wins."""
     with opened(folder) as ladder:
-        from arena.ladder import known_bot
         from ladder.pages import last_matches
+        from ladder.service import known_bot
 
         with ladder.database.read() as connection:
             bot = None if name is None else known_bot(connection, name).id

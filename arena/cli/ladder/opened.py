@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 from arena.cli.out import fail, reason, refuse, write
 
 if TYPE_CHECKING:
-    from arena.ladder import Ladder
+    from ladder.service import Ladder
 
 _COMPLETION_S = 0.5  # that a shell may wait for names
 
@@ -37,7 +37,7 @@ def complete_bots(context: click.Context, _parameter: click.Parameter, typed: st
     if folder is None:
         return []
     try:
-        from arena.ladder import open_ladder
+        from ladder.service import open_ladder
         from ladder.store.database import all_bots
 
         with closing(open_ladder(Path(folder), patience_s=_COMPLETION_S)) as ladder, ladder.database.read() as reading:
@@ -69,10 +69,10 @@ def plain_errors() -> Iterator[None]:
     """Exit with 2 for what the user asked wrongly, and with 1 for what the machine lacks."""
     with _extras():
         from arena.bots import BotError
-        from arena.ladder import LadderError
         from arena.run import RulesetError
         from arena.sandbox import SandboxError
-        from ladder.executors import ExecutorLostError
+        from ladder.pool import ExecutorLostError
+        from ladder.service import LadderError
         from ladder.store.database import DatabaseError
     try:
         with _extras():
@@ -103,7 +103,7 @@ def _extras() -> Iterator[None]:
 def opened(folder: Path, patience_s: float = 10.0) -> "Iterator[Ladder]":
     """Give the ladder of a folder; see `plain_errors`. A database that is away is waited for as long as patience is."""
     with plain_errors():
-        from arena.ladder import open_ladder
+        from ladder.service import open_ladder
 
         with closing(open_ladder(folder, patience_s)) as ladder:
             yield ladder

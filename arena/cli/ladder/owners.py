@@ -9,7 +9,7 @@ from arena.cli.ladder.opened import AS_JSON, FOLDER, opened, print_json
 from arena.cli.out import counted, note, refuse, show, table
 
 if TYPE_CHECKING:
-    from arena.ladder import TakenIn
+    from ladder.service import TakenIn
 
 
 @click.group()
@@ -69,7 +69,7 @@ def add_owner(
     with opened(folder) as ladder:
         from dataclasses import asdict
 
-        from arena.ladder import one_person, take_in_people
+        from ladder.service import one_person, take_in_people
 
         taken = take_in_people(ladder, [one_person(login, name, email, section, pseudonym)])
     if as_json:
@@ -91,7 +91,7 @@ def import_roster(folder: Path, roster: Path, as_json: bool) -> None:
     with opened(folder) as ladder:
         from dataclasses import asdict
 
-        from arena.ladder import parse_roster, take_in_people
+        from ladder.service import parse_roster, take_in_people
 
         try:
             data = roster.read_bytes()

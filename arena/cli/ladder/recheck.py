@@ -11,7 +11,7 @@ from arena.cli.out import write
 from arena.cli.run import cores
 
 if TYPE_CHECKING:
-    from arena.ladder import Rechecked
+    from ladder.service import Rechecked
 
 
 @click.command()
@@ -27,9 +27,9 @@ def recheck(folder: Path, bots: tuple[str, ...], jobs: int | None, who: str, why
     version that fails: arena ladder disable. Exit code 1 if one would be unfit now, or couldn't be examined.
     """
     with opened(folder) as ladder:
-        from arena.ladder import demand_boxes
-        from arena.ladder import recheck as again
         from arena.run import open_executor
+        from ladder.service import demand_boxes
+        from ladder.service import recheck as again
 
         demand_boxes(ladder)
         found = []

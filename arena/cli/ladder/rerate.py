@@ -11,7 +11,7 @@ from arena.cli.ladder.words import interval, ranks
 from arena.cli.out import Column, counted, note, show, table
 
 if TYPE_CHECKING:
-    from arena.ladder import Rerated
+    from ladder.service import Rerated
     from ladder.standings import Row
 
 
@@ -24,7 +24,7 @@ def rerate(folder: Path, as_json: bool) -> None:
     The rebuilt one is kept. Exit code 1 if it is another, though it is of the same matches and versions.
     """
     with opened(folder) as ladder:
-        from arena.ladder import rerate as rebuild
+        from ladder.service import rerate as rebuild
 
         found = rebuild(ladder)
     if as_json:

@@ -18,8 +18,8 @@ from arena.cli.run import cores
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from arena.ladder import Event, Metrics, Service
-    from ladder.cluster import Tls
+    from ladder.pool.cluster import Tls
+    from ladder.service import Event, Metrics, Service
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 STATUS_S = 60.0  # between two lines on how it goes, where there is no terminal
@@ -74,8 +74,8 @@ def run(
     if (executor == "dask") != (scheduler is not None) and executor is not None:
         refuse("--executor dask needs --scheduler ADDRESS, which --executor local doesn't take")
     with opened(folder, patience_s=120.0) as ladder:
-        from arena.ladder import Metrics, Service, demand_boxes, serving
         from arena.run import open_executor
+        from ladder.service import Metrics, Service, demand_boxes, serving
 
         log = Journal(plain=sys.stderr.isatty())
         tls = _tls(scheduler, tls_ca, tls_cert, tls_key)
@@ -99,7 +99,7 @@ def run(
 
 def _tls(scheduler: str | None, ca: Path | None, cert: Path | None, key: Path | None) -> "Tls | None":
     """Return the files of a cluster's certificates. Exits with 2 if some are missing."""
-    from ladder.cluster import Tls
+    from ladder.pool.cluster import Tls
 
     given = (ca, cert, key)
     if any(given) and scheduler is None:
@@ -129,7 +129,7 @@ def _serve(
     service: "Service", metrics: "Metrics", log: Journal, verbose: bool, asked: Callable[[], bool], alone: bool
 ) -> int:
     """Serve until there is an end; return the exit code. `alone`: who refuses is this machine, and no other helps."""
-    from arena.ladder import Exam, Match, Refused, Void
+    from ladder.service import Exam, Match, Refused, Void
 
     played, in_vain, failed, said = 0, 0, False, False
 
@@ -168,7 +168,7 @@ def _serve(
 
 
 def _say(event: "Event", log: Journal, verbose: bool) -> None:
-    from arena.ladder import Benched, Exam, Excluded, Match, Misread, Pruned, Refused, Void
+    from ladder.service import Benched, Exam, Excluded, Match, Misread, Pruned, Refused, Void
 
     match event:
         case Match(id, new) if verbose:

@@ -191,7 +191,7 @@ def _json(found: "Standings", trends: "Mapping[str, Trend]", names: bool) -> dic
 
 
 def _csv(found: "Standings", trends: "Mapping[str, Trend]", names: bool) -> str:
-    from arena.ladder import STANDINGS_COLUMNS, standings_cells, write_csv
+    from ladder.service import STANDINGS_COLUMNS, standings_cells, write_csv
 
     out = io.StringIO()
     write_csv(out, STANDINGS_COLUMNS, (standings_cells(row, trends.get(row.bot), names) for row in found.rows))

@@ -22,7 +22,7 @@ def submit(folder: Path, bot: Path, login: str, name: str | None, as_json: bool)
     with opened(folder) as ladder:
         from dataclasses import asdict
 
-        from arena.ladder import submit as take_in
+        from ladder.service import submit as take_in
 
         taken = take_in(ladder, bot, login, name)
     if as_json:

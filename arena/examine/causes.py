@@ -1,0 +1,501 @@
+"""Help by cause: what a fault's traces tell of the mistake behind it, and what its author is to do. One table, CAUSES.
+
+The first row whose sign is seen counts; where none is, the row of FAULTS helps. Signs are looked for in the line that
+came, in the fault's detail, and in the last lines of standard error. All of that is a bot's, so what is quoted of it is
+escaped, and no command that it names is advised.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from arena.examine.doctor import languages
+from arena.referee import FAULTS, own_lines
+from arena.sandbox import ISOLATING, programs_of
+from protocol import Malformed, decode, show
+
+__all__ = ["CAUSES", "Advice", "Cause", "Evidence", "advice"]
+
+_QUOTED = 120  # characters of a name or of an exception
+_LINES = 60  # of standard error that are looked at, from the end
+_LINE = 400  # characters of each
+
+
+class Advice(NamedTuple):
+    """What happened and what to do, a line each."""
+
+    what: str
+    do: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known of a fault. `sent` and `got` are lines as they crossed the pipe, `stderr` is the end of it.
+
+    sandbox: the name of the one that the bot plays in. argv: the bot's command. alone: the bot is a bare file.
+    """
+
+    code: str
+    detail: str | None = None
+    sent: bytes = b""
+    got: bytes | None = None
+    stderr: bytes = b""
+    sandbox: str = "process"
+    argv: tuple[str, ...] = ()
+    alone: bool = False
+
+    @property
+    def boxed(self) -> bool:
+        """Whether the bot sees nothing of this machine but its own files."""
+        return self.sandbox in ISOLATING
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process is gone or never greeted, so that its last words may tell why."""
+        return self.got is None and self.code in ("exited", "closed", "start_failed")
+
+    @property
+    def reply(self) -> dict[str, Any] | None:
+        """The object that came, None if none did."""
+        found = None if self.got is None else decode(self.got)
+        return None if found is None or isinstance(found, Malformed) else found
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The line that was sent last, as an object."""
+        found = decode(self.sent)
+        return {} if isinstance(found, Malformed) else found
+
+    @property
+    def line(self) -> str:
+        """The line that came, as text; none of its characters is lost."""
+        return (self.got or b"").decode(errors="backslashreplace").strip()
+
+    @property
+    def last_words(self) -> str:
+        """The last lines of standard error, escaped; without those that the arena wrote."""
+        return "\n".join(show(line, _LINE) for line in own_lines(self.stderr)[-_LINES:])
+
+
+Words = dict[str, str]
+Sign = Callable[[Evidence], Words | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One row. `sign` returns the words for the braces in `what` and `do`, None where the cause isn't seen."""
+
+    name: str
+    sign: Sign
+    what: str
+    do: str
+
+
+def advice(seen: Evidence) -> Advice:
+    """Return what happened and what to do about it."""
+    for cause in CAUSES:
+        words = cause.sign(seen)
+        if words is not None:
+            return Advice(cause.what.format(**words), cause.do.format(**words))
+    rule = FAULTS[seen.code]
+    detail = show((seen.detail or "").encode(errors="backslashreplace"), _LINE)
+    if not detail:
+        return Advice(rule.message, rule.help)
+    return Advice(detail if rule.limit else f"{rule.message}: {detail}", rule.help)
+
+
+# ---------------------------------------------------------------- signs in the line that came
+
+
+def _quoted(text: object) -> str:
+    return show(str(text).encode(errors="backslashreplace"), _QUOTED)
+
+
+def _byte_order_mark(seen: Evidence) -> Words | None:
+    return {} if seen.got is not None and seen.got.startswith(b"\xef\xbb\xbf") else None
+
+
+def _nul(seen: Evidence) -> Words | None:
+    return {} if seen.got is not None and b"\0" in seen.got else None
+
+
+def _no_json(seen: Evidence) -> bool:
+    if seen.got is None or seen.code == "line_too_long":
+        return False
+    found = decode(seen.got)
+    return isinstance(found, Malformed) and found.code in ("bad_json", "bad_number")
+
+
+def _notation(seen: Evidence) -> Words | None:
+    """A dict as Python prints it."""
+    if not _no_json(seen) or not seen.line.startswith("{"):
+        return None
+    outside = re.sub(r'"[^"]*"', "", seen.line)
+    word = re.search(r"\b(?:True|False|None)\b", outside)
+    if re.match(r"\{\s*'", outside):
+        return {"word": "single quotes"}
+    return None if word is None else {"word": word[0]}
+
+
+def _last_comma(seen: Evidence) -> Words | None:
+    return {} if _no_json(seen) and seen.line.startswith("{") and re.search(r",\s*[}\]]$", seen.line) else None
+
+
+def _bare_keys(seen: Evidence) -> Words | None:
+    return {} if _no_json(seen) and re.match(r"\{\s*[A-Za-z_]\w*\s*:", seen.line) else None
+
+
+def _many_lines(seen: Evidence) -> Words | None:
+    return {} if _no_json(seen) and seen.line in ("{", "[") else None
+
+
+def _text(seen: Evidence) -> Words | None:
+    """A line that nobody meant as a message: a banner, a debug print."""
+    return {"line": _quoted(seen.line)} if _no_json(seen) and not seen.line.startswith("{") and seen.line else None
+
+
+def _no_hello(seen: Evidence) -> Words | None:
+    reply = seen.reply
+    ours = seen.code == "start_failed" and reply is not None and reply.get("type") != "hello"
+    return {"line": _quoted(seen.line)} if ours else None
+
+
+def _string_id(seen: Evidence) -> Words | None:
+    id = (seen.reply or {}).get("id")
+    return {"sent": _quoted(json.dumps(id)), "asked": _asked(seen)} if isinstance(id, str) else None
+
+
+def _no_id(seen: Evidence) -> Words | None:
+    reply = seen.reply
+    there = seen.code == "bad_reply" and reply is not None and "id" not in reply
+    return {"asked": _asked(seen)} if there else None
+
+
+_STALE = re.compile(r"\ba line came for request (\d+),")  # the judge's words
+
+
+def _wrong_id(seen: Evidence) -> Words | None:
+    if seen.code not in ("wrong_id", "stray_line", "timeout"):
+        return None
+    stale = _STALE.search(seen.detail or "")
+    if seen.code == "timeout" and stale is not None:
+        return {"sent": stale[1], "asked": _asked(seen)}
+    id, asked = (seen.reply or {}).get("id"), seen.asked.get("id")
+    if type(id) is not int or asked is None or id == asked:
+        return None
+    return {"sent": _quoted(id), "asked": _asked(seen)}
+
+
+def _twice(seen: Evidence) -> Words | None:
+    id = (seen.reply or {}).get("id")
+    again = seen.code == "stray_line" and type(id) is int and id == seen.asked.get("id")
+    return {"sent": _quoted(id)} if again else None
+
+
+def _asked(seen: Evidence) -> str:
+    return _quoted(seen.asked.get("id", "ID"))
+
+
+def _no_index(seen: Evidence) -> Words | None:
+    choice = (seen.reply or {}).get("choice")
+    legal = seen.asked.get("legal")
+    if seen.code != "illegal_move" or type(choice) is not int or not isinstance(legal, list):
+        return None
+    if 0 <= choice < len(legal):
+        return None
+    return {"choice": _quoted(choice), "last": str(len(legal) - 1)}
+
+
+# ---------------------------------------------------------------- signs on standard error, and in how it ended
+
+_MODULE = re.compile(
+    r"(?:No module named|Cannot find (?:module|package)) '([^']+)'"
+    r"|(?:ClassNotFoundException|NoClassDefFoundError): (\S+)"
+    r"|error while loading shared libraries: ([^:\s]+)"
+)
+_PROGRAM = re.compile(
+    r"^(?:[\w./-]*(?:sh|env|make)): (?:\d+: |line \d+: )?(?:exec: )?[\u2018'\"]?([^\s:\u2018\u2019'\"]+)[\u2019'\"]?: "
+    r"(?:command )?(?:not found|No such file or directory)",
+    re.MULTILINE,
+)
+_BY_PYTHON = re.compile(r"^FileNotFoundError: \[Errno 2\] [^:\n]*: '([^']*)'", re.MULTILINE)  # of subprocess
+_BY_NODE = re.compile(r"\bspawn (\S+) ENOENT")
+_FILE = re.compile(
+    r"\[Errno 2\] No such file or directory: b?'([^']*)'"
+    r"|ENOENT: no such file or directory, \w+ '([^']*)'"
+    r"|(?:open |^|: )((?!E[A-Z]+\b)[^\s:'\"]+)(?:: | \()(?i:no such file or directory)",
+    re.MULTILINE,
+)
+_WRITE = re.compile(
+    r"(?:Read-only file system|Permission denied): b?'([^']*)'"
+    r"|(?:EROFS|EACCES)[^,\n]*, \w+ '([^']*)'"
+    r"|(?:open |^|: )((?!E[A-Z]+\b)[^\s:'\"]+)(?:: | \()(?i:read-only file system)",
+    re.MULTILINE,
+)
+_NETWORK = re.compile(
+    r"(Network is unreachable|Temporary failure in name resolution|Name or service not known|EAI_AGAIN|ENETUNREACH)"
+)
+_TRACEBACK = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)", re.MULTILINE)
+_EXCEPTION = re.compile(
+    r"^(Exception in thread .*|thread '.*' .*panicked at .*|panic: .*|terminate called .*|.*Assertion .* failed.*"
+    r"|(?:Uncaught )?(?:\w+\.)*\w*(?:Error|Exception)\b(?:[:\s].*)?)$",
+    re.MULTILINE,
+)
+
+_KIT = re.compile(
+    r"^coup_kit: (.* failed (?:at|in) .*|the bot crashed .*)$", re.MULTILINE
+)  # a kit says at which request its bot failed
+
+
+def _last(pattern: re.Pattern[str], text: str) -> str | None:
+    """Return what the last match of a pattern names."""
+    found = None
+    for match in pattern.finditer(text):
+        found = next((group for group in match.groups() if group), "")
+    return None if found is None else _quoted(found)
+
+
+def _names(pattern: re.Pattern[str], when: Callable[[Evidence], bool] = lambda seen: True) -> Sign:
+    """Return a sign: the last words of a bot that is gone have the pattern."""
+
+    def sign(seen: Evidence) -> Words | None:
+        if not seen.ended or not when(seen):
+            return None
+        name = _last(pattern, seen.last_words)
+        return None if name is None else {"name": name, "python": sys.prefix, "program": _program(seen)}
+
+    return sign
+
+
+def _program(seen: Evidence) -> str:
+    return _quoted(seen.argv[0]) if seen.argv else "its interpreter"
+
+
+def _missing_program(seen: Evidence) -> Words | None:
+    if not seen.ended:
+        return None
+    words = seen.last_words
+    name = (_last(_BY_PYTHON, words) if "subprocess.py" in words else None) or _last(_BY_NODE, words)
+    name = name or _last(_PROGRAM, words)
+    if name is None:
+        return None
+    if not seen.boxed:
+        return {"name": name, "where": "on this machine", "there": "install it"}
+    if programs_of(seen.sandbox).image:
+        return {"name": name, "where": "in the box", "there": "take an image that has it (--docker-image)"}
+    there = f"arena doctor says of languages: {languages().trouble.text}"
+    return {"name": name, "where": "in the box", "there": there}
+
+
+def _exception(seen: Evidence) -> Words | None:
+    if not seen.ended:
+        return None
+    name = _last(_TRACEBACK, seen.last_words) or _last(_EXCEPTION, seen.last_words) or _last(_KIT, seen.last_words)
+    return None if name is None else {"name": name}
+
+
+def _error_code(seen: Evidence) -> Words | None:
+    failed = seen.ended and re.search(r"exited with code [1-9]", seen.detail or "") and seen.last_words
+    return {"detail": _quoted(seen.detail)} if failed else None
+
+
+def _silent_end(seen: Evidence) -> Words | None:
+    return {} if seen.ended and "exited with code 0" in (seen.detail or "") else None
+
+
+# What flushes each line, by the name of the program that runs a bot or by the ending of its file.
+_FLUSH = {
+    "python": "print(..., flush=True)",
+    ".py": "print(..., flush=True)",
+    "java": "System.out.flush()",
+    "ruby": "$stdout.sync = true",
+    "perl": "$| = 1;",
+    "node": 'process.stdout.write(line + "\\n")',
+    ".js": 'process.stdout.write(line + "\\n")',
+    "php": "fflush(STDOUT)",
+    "lua": "io.stdout:flush()",
+}
+_FLUSH_ANY = "fflush(stdout) in C, std::flush in C++, System.out.flush() in Java, flush=True in Python"
+
+
+def _unflushed(seen: Evidence) -> Words | None:
+    """The referee or the examiner saw it: what was missing came when the bot's input was closed."""
+    return {"how": _flush(seen.argv)} if "flush" in (seen.detail or "") else None
+
+
+def _flush(argv: tuple[str, ...]) -> str:
+    for word in argv[:2]:
+        path = Path(word)
+        name = path.name.rstrip("0123456789.")
+        if name in _FLUSH or path.suffix in _FLUSH:
+            return _FLUSH.get(name) or _FLUSH[path.suffix]
+    return _FLUSH_ANY
+
+
+_COMPUTED = re.compile(r"\bin (\d+) ms it computed for (\d+) ms")  # the judge's words
+_MOST, _NEARLY_NONE = 0.6, 0.1  # of its time; on a busy machine it waits for a core meanwhile
+
+
+def _computed(share: Callable[[float], bool]) -> Sign:
+    """Return a sign: the share of its time in which a bot computed that gave no answer."""
+
+    def sign(seen: Evidence) -> Words | None:
+        found = _COMPUTED.search(seen.detail or "") if seen.code == "timeout" else None
+        if found is None or not share(int(found[2]) / max(1, int(found[1]))):
+            return None
+        return {"detail": _quoted(seen.detail), "how": _flush(seen.argv)}
+
+    return sign
+
+
+def _mute(seen: Evidence) -> Words | None:
+    silent = seen.code == "start_failed" and seen.got is None and (seen.detail or "").startswith("no hello")
+    return {"detail": seen.detail or "", "how": _flush(seen.argv)} if silent else None
+
+
+# ---------------------------------------------------------------- the table
+
+_DEBUG = "print nothing but replies to standard output; debug output goes to standard error"
+_ENCODER = "write JSON with your language's JSON library: json.dumps(...) in Python, JSON.stringify(...) in JavaScript"
+
+CAUSES = (
+    Cause(
+        "byte order mark",
+        _byte_order_mark,
+        "the line begins with a byte order mark",
+        'write UTF-8 without one: "utf-8" in Python instead of "utf-8-sig", new UTF8Encoding(false) in .NET',
+    ),
+    Cause("UTF-16", _nul, "the line has NUL bytes", "write UTF-8, not UTF-16, and no zero after the line"),
+    Cause("Python's notation", _notation, "the line is no JSON but Python's notation ({word})", _ENCODER),
+    Cause("keys without quotes", _bare_keys, "the line is no JSON: its keys have no quotes", _ENCODER),
+    Cause("last comma", _last_comma, "the line is no JSON: a comma stands before the last bracket", _ENCODER),
+    Cause(
+        "several lines",
+        _many_lines,
+        "the line is the beginning of a JSON object that goes on over several lines",
+        "write each reply on one line: without indent",
+    ),
+    Cause("debug print", _text, "the line is text, no reply: {line}", _DEBUG),
+    Cause(
+        "no hello",
+        _no_hello,
+        "the first line is no hello: {line}",
+        'answer the hello line with {{"type":"hello"}}, before all else',
+    ),
+    Cause(
+        "string id",
+        _string_id,
+        "the id is a string: {sent}",
+        'send the id as the number that the request has: "id":{asked}',
+    ),
+    Cause("no id", _no_id, "the reply has no id", 'copy the id of the request: "id":{asked}'),
+    Cause(
+        "wrong id",
+        _wrong_id,
+        "the reply has the id {sent}, the request had {asked}",
+        'copy the id of the request that you answer, message["id"]; don\'t count yourself',
+    ),
+    Cause(
+        "second answer",
+        _twice,
+        "a second reply to the request {sent}",
+        "answer each request once, and only lines whose type is request",
+    ),
+    Cause(
+        "choice out of range",
+        _no_index,
+        "the choice {choice} is no index into legal, which goes from 0 to {last}",
+        "send an index into legal, counted from 0",
+    ),
+    Cause(
+        "no flush",
+        _unflushed,
+        "it doesn't flush its output: its lines stay in a buffer of its own",
+        "flush after each line: {how}",
+    ),
+    Cause(
+        "endless loop",
+        _computed(lambda share: share >= _MOST),
+        "no reply came in time: {detail}",
+        "it computed most of the time: look for an endless loop, and end each search by the request's clock",
+    ),
+    Cause(
+        "sleep",
+        _computed(lambda share: share <= _NEARLY_NONE),
+        "no reply came in time: {detail}",
+        "it sleeps, waits for something else than the line that it was sent, or doesn't flush its answer: {how}",
+    ),
+    Cause(
+        "lone file",
+        _names(_MODULE, lambda seen: seen.boxed and seen.alone),
+        "the module {name} isn't in the box: a file is alone there",
+        "give the bot's folder, with a bot.toml, and put the module into it",
+    ),
+    Cause(
+        "module not in the box",
+        _names(_MODULE, lambda seen: seen.boxed),
+        "the module {name} isn't in the box",
+        "put it into the bot's folder; besides, a Python bot finds the standard library, and what {python} has",
+    ),
+    Cause(
+        "module not installed",
+        _names(_MODULE),
+        "the module {name} isn't installed for {program}",
+        "put it into the bot's folder, or run the bot by an interpreter that has it",
+    ),
+    Cause("program not there", _missing_program, "the program {name} isn't {where}", "{there}"),
+    Cause(
+        "write outside",
+        _names(_WRITE),
+        "it may not write {name}",
+        "write below the folder that the environment variable TMPDIR names; the bot's own folder is read-only",
+    ),
+    Cause(
+        "data file of a lone file",
+        _names(_FILE, lambda seen: seen.boxed and seen.alone),
+        "the file {name} isn't in the box: a file is alone there",
+        "give the bot's folder, with a bot.toml, and put the file into it",
+    ),
+    Cause(
+        "data file not in the box",
+        _names(_FILE, lambda seen: seen.boxed),
+        "the file {name} isn't in the box",
+        "put it into the bot's folder, which is /bot there, and open it beside the program: Path(__file__).parent",
+    ),
+    Cause(
+        "data file not there",
+        _names(_FILE),
+        "the file {name} isn't there",
+        "put it into the bot's folder, in which the bot is started, and open it beside the program",
+    ),
+    Cause(
+        "network",
+        _names(_NETWORK, lambda seen: seen.boxed),
+        "it looked for the network: {name}",
+        "play without: there is no network in the box",
+    ),
+    Cause("exception", _exception, "it ended with an error: {name}", "mend that; standard error tells where"),
+    Cause(
+        "error in its own words",
+        _error_code,
+        "the process has ended: {detail}",
+        "mend what standard error tells, or else read until standard input ends",
+    ),
+    Cause(
+        "end without error",
+        _silent_end,
+        "the program ended by itself, without an error",
+        "read line after line until standard input ends: for line in sys.stdin",
+    ),
+    Cause(
+        "silence at start",
+        _mute,
+        "{detail}",
+        "answer the hello line before any long work, and flush it: {how}",
+    ),
+)
+"""The first row whose sign is seen counts."""

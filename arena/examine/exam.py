@@ -1,0 +1,444 @@
+"""The examination of one bot, step by step.
+
+Steps come in a fixed order, and the first that fails ends the examination where the rest would mean nothing. Each
+process gets a box of its own, which is closed in the thread that started it. Times are wall time, and shorter than in a
+match: whoever waits for the examiner wants to know now.
+"""
+
+import json
+import math
+import statistics
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+
+from arena.bots import (
+    Bot,
+    BotError,
+    BuildError,
+    Bytecode,
+    Telling,
+    build_all,
+    build_in_box,
+    changed,
+    load,
+    log_of,
+    warnings_in,
+)
+from arena.coup import PRESETS, Ruleset
+from arena.examine.causes import Evidence, advice
+from arena.examine.scripted import Patience, Table, kinds
+from arena.examine.step import Outcome, Step
+from arena.examine.talk import BrokenError, Talk
+from arena.referee import MatchSpec, Terms
+from arena.sandbox import Choice, ProgramError, Sandbox, programs_of
+from protocol import Malformed, decode, encode
+
+BUILD_S = 600  # how long a build may take
+HELLO_S = 3.0  # a match allows 10 by default; who needs longer says so with --start-ms
+PATIENCE = Patience(0.5, 1.5)  # a match's free time by default, and a bank that a hanging bot soon has used up
+LEAVE_S = 0.5  # as SPEC promises
+MUTE_S = 2.0  # so long may a bot say nothing after its hello before it is told of
+_REQUESTS = 60  # of the first process at least: a mistake may come at the fiftieth
+_MOST_GAMES = 12  # of one process
+_QUICK = 8  # requests of the quick look
+KEY = bytes(range(32))  # every bot plays with the same cards against the same opponents
+_REFUSED = (b"Read-only file system", b"EROFS")  # what a program says that was kept from writing
+
+
+@dataclass(frozen=True, slots=True)
+class Exam:
+    """How bots are examined. `scratch` is a folder for builds; `rules` are the games whose requests are asked.
+
+    `hello_s` and `patience` are how long the examiner waits. `seats` are those of a table, None for few. `clock`
+    returns seconds; if it raises, the examination ends. Boxes are started and closed under the `lock`. `silence_fails`:
+    a match would wait no longer for a request's answer than the quick look does. `build_s`: how long a build may take.
+    `leave_s`: how long a process may run on after its input ended. `enough_s`: of one process's answers, after which no
+    further game begins. `builds` is called before a bot is built. `bytecode` is what was compiled of the bots.
+    """
+
+    sandbox: Sandbox
+    choice: Choice
+    scratch: Path
+    terms: Terms = field(default_factory=Terms)
+    rules: tuple[Ruleset, ...] = tuple(PRESETS.values())
+    hello_s: float = HELLO_S
+    patience: Patience = PATIENCE
+    seats: int | None = None
+    silence_fails: bool = True
+    build_s: float = BUILD_S
+    leave_s: float = LEAVE_S
+    enough_s: float = math.inf
+    clock: Callable[[], float] = time.monotonic
+    lock: AbstractContextManager[object] = field(default_factory=nullcontext)
+    builds: Callable[[Bot], None] = lambda bot: None
+    bytecode: Bytecode = field(default_factory=Bytecode)
+
+
+def examine(argument: str, exam: Exam) -> Generator[Step, None, None]:
+    """Examine what a user calls a bot, and yield the steps.
+
+    Raises SandboxError or OSError if this machine fails. The examination's processes are ended when the iterator is.
+    """
+    examination = Examination(exam)
+    for number, step in enumerate(chain(examination.before(argument), examination.running()), 1):
+        yield replace(step, number=number)
+
+
+def quick_look(bot: Bot, exam: Exam, mute: Callable[[], None]) -> Step:
+    """Start a bot, exchange hellos, and play the beginning of one game by the first of the rules.
+
+    `mute` is called if the bot says nothing for two seconds after its hello. Raises SandboxError if this machine fails.
+    """
+    examination = Examination(exam)
+    examination.bot = bot
+    try:
+        with examination.process(exam.rules[0]) as table:
+            table.greet(exam.hello_s)
+            table.notify = (MUTE_S, mute)
+            table.play(enough=_QUICK)
+    except _FailedError as failed:
+        if exam.silence_fails or failed.code != "timeout" or failed.step.got is not None:
+            return failed.step
+    return Step(1, "plays", Outcome.OK, "")
+
+
+class _FailedError(Exception):
+    """Carry the step that failed out of a process."""
+
+    def __init__(self, step: Step, code: str | None = None) -> None:
+        super().__init__(step.detail)
+        self.step = step
+        self.code = code  # the fault's, of a conversation that broke
+
+
+class Examination:
+    """The examination of one bot. `step` names the step that is being done, so that whatever fails is its failure."""
+
+    bot: Bot
+
+    def __init__(self, exam: Exam) -> None:
+        self.exam = exam
+        self.step = ""
+        self.game = ""  # whose requests are asked, where that isn't plain
+        self.times: list[float] = []
+        self.hello_s = 0.0
+        self.fit = True  # until a step before it runs has failed
+        self.beside: frozenset[str] = frozenset()  # what was in the bot's folder before it ran
+        self.shares = False  # other bots run in the same folder meanwhile
+        self.peak_bytes = 0  # of any process; 0 where it isn't told
+        self.refused: tuple[bytes, ...] = ()  # lines of standard error about a write that was refused
+
+    def before(self, argument: str) -> Iterator[Step]:
+        """Yield the steps before the bot runs, up to one that fails."""
+        try:
+            yield self.find(argument)
+            if self.bot.build is not None:
+                yield self.build()
+        except _FailedError as failed:
+            self.fit = False
+            yield failed.step
+
+    def running(self) -> Iterator[Step]:
+        """Yield the steps of a bot that can run, up to one that makes the rest meaningless."""
+        if not self.fit:
+            return
+        try:
+            yield from self.first_process()
+            yield from self.every_kind()
+            yield self.writes(self.beside)
+            yield self.times_told()
+        except _FailedError as failed:
+            yield failed.step
+
+    # -- before it runs
+
+    def find(self, argument: str) -> Step:
+        """Find the bot's file and what runs it."""
+        self.step = "file"
+        try:
+            bots, remarks = load([argument], programs_of(self.exam.choice.name))
+        except BotError as problem:
+            raise _FailedError(_of_error(self.step, problem)) from None
+        self.bot = bots[0]
+        self.beside = _beside(self.bot)
+        command = " ".join(self.bot.argv)
+        return self.ok("; ".join([command, *remarks]))
+
+    def build(self) -> Step:
+        """Build the bot as a run would."""
+        self.step = "build"
+        exam, began = self.exam, time.monotonic()
+        logs = exam.scratch / "logs"
+        log = log_of(0, self.bot, logs)
+        exam.builds(self.bot)
+        try:
+            if exam.choice.isolates:
+                programs, folder = programs_of(exam.choice.name), exam.scratch / "bots"
+                self.bot = build_in_box([self.bot], exam.sandbox, programs, folder, logs, exam.build_s)[0]
+            else:
+                self.bot = build_all([self.bot], logs, exam.build_s)[0]
+        except BuildError as problem:
+            failed = self.found(Outcome.FAILED, problem.what, problem.help or None)
+            raise _FailedError(_of_build(failed, problem.told, log)) from None
+        except BotError as problem:
+            raise _FailedError(_of_error(self.step, problem)) from None
+        self.beside = _beside(self.bot)
+        warned = warnings_in(log)
+        build, seconds = " ".join(self.bot.build or ()), time.monotonic() - began
+        told = f"{build} took {seconds:.1f} s{', with warnings' * bool(warned.lines)}"
+        return _of_build(self.ok(told), warned, log)
+
+    # -- processes
+
+    @contextmanager
+    def process(self, rules: Ruleset) -> Iterator[Table]:
+        """Give a table with a new process. Raises _FailedError for whatever breaks, with all that is known of it."""
+        exam, bot = self.exam, self.bot
+        try:
+            with exam.lock:
+                box = exam.sandbox.start(exam.bytecode.program(bot, exam.choice, exam.sandbox), exam.terms.limits)
+        except ProgramError as problem:
+            raise _FailedError(Step(0, self.step, Outcome.FAILED, str(problem))) from None
+        try:
+            talk = Talk(box, exam.terms.limits, exam.clock)
+            try:
+                yield Table(talk, _spec(rules, exam.terms, exam.seats), exam.patience)
+            except BrokenError as broken:
+                raise _FailedError(self.broken(broken, talk), broken.code) from None
+            finally:
+                self.times += talk.times
+                self.peak_bytes = max(self.peak_bytes, box.peak_bytes() or 0)
+                lines = [line for line in talk.stderr(200) if any(words in line for words in _REFUSED)]
+                self.refused = (*self.refused, *lines)[-4:]
+        finally:
+            with exam.lock:
+                box.close()
+
+    def first_process(self) -> Iterator[Step]:
+        """Play with one process until it leaves."""
+        self.step = "hello"
+        with self.process(self.exam.rules[0]) as table:
+            self.hello_s = table.greet(self.exam.hello_s)
+            yield self.ok(f"after {self.hello_s * 1000:.0f} ms")
+            self.step = "first game"
+            table.play()
+            first = list(table.tally.choices)
+            yield self.ok(f"{_requests(len(first))} answered with legal moves")
+            self.step = "more games"
+            while self.wants_more(table):
+                table.play()
+            yield self.ok(f"{table.tally.games} games in one process, {_requests(len(table.tally.choices))}")
+            self.step = "unknown things"
+            yield from self.unknown(table)
+            self.step = "end of input"
+            yield self.leaving(table.talk)
+        self.step = "standard output"
+        yield self.strays(table.talk)
+        self.step = "same bot_seed"
+        yield self.again(first)
+
+    def wants_more(self, table: Table) -> bool:
+        """Tell whether a process is to play another game: up to so many requests, and two games at least."""
+        tally = table.tally
+        few = len(tally.choices) < _REQUESTS and tally.games < _MOST_GAMES and not self.slow(table)
+        return few or tally.games < 2
+
+    def slow(self, table: Table) -> bool:
+        """Tell whether a process has taken so long that no further game begins."""
+        return sum(table.talk.times) > self.exam.enough_s
+
+    def unknown(self, table: Table) -> Iterator[Step]:
+        """Send what a later version of the protocol may have, and an error."""
+        table.talk.send(encode({"type": "weather", "sky": ["blue", None], "wind": {"from": "west", "knots": 7}}))
+        table.change = _with_more
+        table.play(enough=3)
+        table.change = _turned
+        table.play(enough=3)
+        table.change = lambda line: line
+        yield self.ok("it ignores a line, a field and an order of fields that it doesn't know")
+        self.step = "error line"
+        table.warn()
+        table.play(enough=3)
+        yield self.ok("it goes on after an error line")
+
+    def leaving(self, talk: Talk) -> Step:
+        """End the input, and see whether the process ends."""
+        talk.send(encode({"type": "match_over"}))
+        ended = talk.leaves(self.exam.leave_s)
+        if ended is None:
+            help = "leave when standard input ends: a loop over its lines ends by itself; end threads and children, too"
+            return self.found(
+                Outcome.FAILED, f"it still runs {self.exam.leave_s * 1000:.0f} ms after its input ended", help, talk
+            )
+        return self.ok("it leaves")
+
+    def strays(self, talk: Talk) -> Step:
+        """Tell whether anything but answers came."""
+        if not talk.stray_count:
+            return self.ok("nothing but answers")
+        help = "print nothing but replies to standard output, one for each request"
+        told = f"{talk.stray_count} lines that answer nothing"
+        return replace(self.found(Outcome.FAILED, told, help, talk), got=talk.strays[0])
+
+    def again(self, first: list[int]) -> Step:
+        """Play the first game once more in another process."""
+        with self.process(self.exam.rules[0]) as table:
+            table.greet(self.exam.hello_s)
+            table.play()
+        if table.tally.choices == first:
+            return self.ok("another process plays the same game")
+        told = "another process with the same bot_seed plays otherwise: its games can't be repeated"
+        return self.found(Outcome.TOLD, told, "seed your generator with hello's bot_seed, if you want that")
+
+    def every_kind(self) -> Iterator[Step]:
+        """Ask every kind of request of every game, each game in a process of its own."""
+        self.step = "all requests"
+        rows: dict[str, list[int]] = {}
+        names = []
+        for rules in self.exam.rules:
+            self.game = f"{rules.name}: "
+            with self.process(rules) as table:
+                table.greet(self.exam.hello_s)
+                tally = table.tally
+                while (
+                    (left := kinds(rules) - tally.asked.keys()) and tally.games < _MOST_GAMES and not self.slow(table)
+                ):
+                    table.play(left, override=True)
+            names.append(rules.name)
+            for kind, count in tally.asked.items():
+                row = rows.setdefault(kind, [0, 0])
+                row[0] += count
+                row[1] += tally.answered.get(kind, 0)
+        self.game = ""
+        never = sorted(frozenset().union(*(kinds(rules) for rules in self.exam.rules)) - rows.keys())
+        told = f"{len(rows)} kinds of request in {len(names)} games" + (
+            f"; never asked: {', '.join(never)}" if never else ""
+        )
+        table_rows = [("kind", "asked", "answered"), *((kind, str(a), str(b)) for kind, (a, b) in sorted(rows.items()))]
+        yield replace(self.ok(told), rows=tuple(table_rows))
+
+    # -- what is left to tell
+
+    def writes(self, beside: frozenset[str]) -> Step:
+        """Tell whether the bot wrote, or tried to write, where it may not."""
+        self.step = "files"
+        help = "write below the folder that the environment variable TMPDIR names, never beside the program"
+        made = sorted(_beside(self.bot) - beside)
+        if self.exam.choice.isolates and self.refused:
+            return replace(self.found(Outcome.TOLD, "a write was refused", help), stderr=self.refused)
+        if not self.exam.choice.isolates and (made or (self.bot.build is None and changed(self.bot))):
+            what = ", ".join(made[:3]) or "a file of its own"
+            if self.shares and made:
+                told = f"it wrote beside itself, or another bot of its folder did: {what}"
+                return self.found(Outcome.TOLD, told, f"{help}; to see which it was, examine them one by one")
+            return self.found(Outcome.FAILED, f"it wrote beside itself: {what}", help)
+        return self.ok("it writes nothing beside itself")
+
+    def times_told(self) -> Step:
+        """Tell the times, and the memory, beside their limits."""
+        self.step = "times"
+        times = sorted(self.times)
+        timing = self.exam.terms.timing
+        median, high = statistics.median(times) * 1000, times[int(0.99 * (len(times) - 1))] * 1000
+        told = f"median {median:.1f} ms, 99 of 100 within {high:.1f} ms of {timing.limit_ms} ms"
+        told += f"; hello after {self.hello_s * 1000:.0f} ms of {timing.start_ms} ms"
+        if self.peak_bytes:
+            told += f"; memory {math.ceil(self.peak_bytes / 2**20)} MB of {self.exam.terms.limits.memory_mb} MB"
+        outcome = Outcome.OK if high <= timing.limit_ms else Outcome.TOLD
+        return self.found(outcome, told)
+
+    # -- making steps
+
+    def ok(self, detail: str) -> Step:
+        """Return the present step, done well."""
+        return Step(0, self.step, Outcome.OK, detail)
+
+    def found(self, outcome: Outcome, detail: str, help: str | None = None, talk: Talk | None = None) -> Step:
+        """Return the present step with what was found."""
+        stderr = () if talk is None else _telling(talk.stderr())
+        return Step(0, self.step, outcome, detail, stderr=stderr, help=help)
+
+    def broken(self, broken: BrokenError, talk: Talk) -> Step:
+        """Return the present step, in which a conversation broke."""
+        stderr, bot = talk.stderr(), self.bot
+        seen = Evidence(
+            broken.code,
+            broken.detail,
+            broken.sent,
+            broken.got,
+            b"\n".join(stderr),
+            self.exam.choice.name,
+            bot.argv,
+            bot.path.is_file(),
+        )
+        found = advice(seen)
+        return Step(
+            *(0, self.step, Outcome.FAILED, self.game + found.what),
+            *(broken.sent or None, broken.got, _telling(stderr), found.do),
+        )
+
+
+def _telling(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
+    """Return the few lines that are shown: from the last one on in which a kit says what failed, else the last.
+
+    Of what Python says the end is, where the author's own line stands.
+    """
+    told = [place for place, line in enumerate(stderr) if line.startswith(_KIT) and b" failed " in line]
+    if not told:
+        return tuple(stderr[-_SHOWN:])
+    found = stderr[told[-1] :]
+    return (found[0], *found[1:][-_SHOWN + 1 :]) if _PYTHON in found else tuple(found[:_SHOWN])
+
+
+_KIT = b"coup_kit: "
+_PYTHON = b"Traceback (most recent call last):"
+_SHOWN = 8  # lines of standard error beside a step
+
+
+def _spec(rules: Ruleset, terms: Terms, seats: int | None) -> MatchSpec:
+    """Return a match in which the examined bot is number 0, and sits in each seat in turn."""
+    seats = seats or next(count for count in (3, 2, *range(4, 11)) if rules.problem(count) is None)
+    names = ("bot", *(f"examiner-{number}" for number in range(1, seats)))
+    seatings = tuple(tuple((place - game) % seats for place in range(seats)) for game in range(seats))
+    return MatchSpec(0, KEY, names, seatings, replace(terms, rules=rules))
+
+
+def _of_build(step: Step, told: Telling, log: Path) -> Step:
+    """Return the step with what its build printed."""
+    return replace(step, stderr=told.lines, log=log.read_bytes(), partial=told.partial)
+
+
+def _of_error(name: str, problem: BotError) -> Step:
+    """Return the step of an error whose first line says what is wrong, and whose others say what to do."""
+    what, _, help = str(problem).partition("\n")
+    return Step(0, name, Outcome.FAILED, what, help=help or None)
+
+
+def _beside(bot: Bot) -> frozenset[str]:
+    """Return the names in the bot's working folder."""
+    try:
+        return frozenset(path.name for path in bot.cwd.iterdir() if path.name != "__pycache__")
+    except OSError:
+        return frozenset()
+
+
+def _requests(count: int) -> str:
+    return f"{count} request{'s' if count != 1 else ''}"
+
+
+def _with_more(line: bytes) -> bytes:
+    """Return the line with fields that no bot knows."""
+    message = decode(line)
+    assert not isinstance(message, Malformed)
+    return encode({"later": {"a": [1, None]}, **message, "hint": None})
+
+
+def _turned(line: bytes) -> bytes:
+    """Return the line with its fields in another order, and with blanks."""
+    message = decode(line)
+    assert not isinstance(message, Malformed)
+    return json.dumps(dict(reversed(message.items()))).encode() + b"\n"

@@ -1,9 +1,0 @@
-"""What a ladder's workers do: they play matches and examine versions.
-
-Must not know SQLAlchemy: each worker process imports this room, and would import that in vain.
-"""
-
-from arena.work.exam import Examined, ExamJob, examine_version
-from arena.work.task import Task, do
-
-__all__ = ["ExamJob", "Examined", "Task", "do", "examine_version"]

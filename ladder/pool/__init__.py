@@ -1,0 +1,23 @@
+"""Worker processes that are replaced when they die, and what drives jobs through them until each has ended.
+
+Must not know what a job is. The same on the machines of a cluster is `ladder.pool.cluster`.
+"""
+
+from ladder.pool.executors import ExecutorLostError, Pool, RefusedError, WorkerDiedError, Workers, shares_of_cores
+from ladder.pool.runner import DEATHS, VOIDS, Completed, Idle, Jobs, Voided, run
+
+__all__ = [
+    "DEATHS",
+    "VOIDS",
+    "Completed",
+    "ExecutorLostError",
+    "Idle",
+    "Jobs",
+    "Pool",
+    "RefusedError",
+    "Voided",
+    "WorkerDiedError",
+    "Workers",
+    "run",
+    "shares_of_cores",
+]

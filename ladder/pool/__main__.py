@@ -1,0 +1,7 @@
+"""A worker process. Usage: python -m ladder.pool DESCRIPTOR OWNER CORES."""
+
+import sys
+
+from ladder.pool.executors import serve
+
+serve(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

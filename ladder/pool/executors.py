@@ -1,0 +1,303 @@
+"""Long-lived worker processes behind the standard `Executor`.
+
+One thread owns one worker process, hands it one call at a time over a socket, and replaces it when it dies. A dead
+worker costs its call, whose future then holds a WorkerDiedError. (The standard process pool refuses all work after one
+death.)
+
+The owner of the workers may be killed at any moment. A worker then reads end of file and leaves; during a call the
+kernel kills it (Linux). A worker runs in a session of its own, so that Ctrl-C at a terminal reaches the owner alone,
+and has one thread, because programs are best started from a process with one thread. It imports from where its owner
+does: the user's present folder isn't searched, or a bot there called random.py would stand for the standard library's.
+
+A worker that is to end during a call is asked first: SIGTERM raises SystemExit in it, so that the call can end the
+processes and remove the files that it made. After `leave_s` it is killed.
+"""
+
+import contextlib
+import os
+import pickle
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
+from multiprocessing.connection import Connection
+from typing import Any, ParamSpec, TypeVar
+
+__all__ = ["ExecutorLostError", "Pool", "RefusedError", "WorkerDiedError", "Workers", "shares_of_cores"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_LEAVE_S = 10.0  # a worker that was asked to leave closes a table of ten bots in 0.2 s, once it gets a core
+
+_Call = tuple[Future[Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
+
+class WorkerDiedError(Exception):
+    """The worker process ended in the middle of a call."""
+
+
+class RefusedError(Exception):
+    """Say in one line why this worker's machine runs no such call: nothing of it was begun, another worker may."""
+
+
+class ExecutorLostError(Exception):
+    """Say in one line that calls can't be brought to the workers, or their results back; they may have been run."""
+
+
+class Pool(Executor):
+    """An executor over workers that may come and go, and may refuse."""
+
+    def width(self) -> int:
+        """Return how many calls the workers run at once, 0 as long as there are none."""
+        raise NotImplementedError
+
+    def refused(self) -> dict[str, str]:
+        """Return the workers that get no calls, and why."""
+        return {}
+
+    def trouble(self) -> str | None:
+        """Say in one line why the width is 0, None if it isn't."""
+        return None
+
+
+class Workers(Pool):
+    """An executor over `jobs` worker processes. Calls, arguments and results must pickle. Use it as a context manager.
+
+    Each worker calls `initializer(*initargs)` before its first call. One that can't counts as dead.
+    """
+
+    def __init__(
+        self,
+        jobs: int,
+        initializer: Callable[..., object] | None = None,
+        initargs: tuple[Any, ...] = (),
+        leave_s: float = _LEAVE_S,
+    ) -> None:
+        self._initializer = initializer
+        self._initargs = initargs
+        self._leave_s = leave_s
+        self._cores = [",".join(map(str, share)) for share in shares_of_cores(jobs, _cores())]
+        self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
+        self._closing = False
+        self._cancelled = False
+        self._lock = threading.Lock()
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._threads = [
+            threading.Thread(target=self._own, args=(n,), name=f"worker-{n}", daemon=True) for n in range(jobs)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def width(self) -> int:
+        """Return the number of workers: one that died is replaced."""
+        return len(self._threads)
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Return the process ids of the workers that live now."""
+        with self._lock:
+            return tuple(self._processes)
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Queue a call. Raises RuntimeError after shutdown."""
+        if self._closing:
+            raise RuntimeError("the workers are shut down")
+        future: Future[T] = Future()
+        self._calls.put((future, fn, args, kwargs))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the workers: after what is queued, or with `cancel_futures` at once, also during a call."""
+        self._closing = True
+        if cancel_futures:
+            self._cancelled = True
+            with contextlib.suppress(queue.Empty):
+                while (call := self._calls.get_nowait()) is not None:
+                    call[0].cancel()
+            self._signal(signal.SIGTERM if wait else signal.SIGKILL)
+        for _ in self._threads:
+            self._calls.put(None)
+        if not wait:
+            return
+        if cancel_futures:
+            deadline = time.monotonic() + self._leave_s
+            for thread in self._threads:
+                thread.join(max(0.0, deadline - time.monotonic()))
+            self._signal(signal.SIGKILL)
+        for thread in self._threads:
+            thread.join()
+
+    def _signal(self, number: int) -> None:
+        with self._lock:
+            for process in self._processes.values():
+                process.send_signal(number)
+
+    def _own(self, number: int) -> None:
+        process: subprocess.Popen[bytes] | None = None
+        pipe: Connection | None = None
+        while (call := self._calls.get()) is not None:
+            future, fn, args, kwargs = call
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                if process is None or pipe is None or process.poll() is not None:
+                    process, pipe = self._replace(number, process, pipe)
+                    self._begin(pipe)
+                succeeded, value = _ask(pipe, fn, args, kwargs)
+            except (EOFError, OSError) as problem:
+                code = self._end(process, pipe)
+                process = pipe = None
+                future.set_exception(WorkerDiedError(f"the worker process ended with {code} ({problem!r})"))
+                continue
+            except Exception as problem:  # what can't be pickled: the caller's mistake, not the worker's
+                future.set_exception(problem)
+                continue
+            if succeeded:
+                future.set_result(value)
+            else:
+                future.set_exception(value)
+        self._end(process, pipe)
+
+    def _replace(
+        self, number: int, process: subprocess.Popen[bytes] | None, pipe: Connection | None
+    ) -> tuple[subprocess.Popen[bytes], Connection]:
+        self._end(process, pipe)
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            fresh = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-P",
+                    "-m",
+                    "ladder.pool",
+                    str(theirs.fileno()),
+                    str(os.getpid()),
+                    self._cores[number],
+                ],
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(entry) for entry in sys.path)},
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+            )
+            connection = Connection(ours.detach())
+        with self._lock:
+            self._processes[fresh.pid] = fresh
+            if self._cancelled:
+                fresh.terminate()
+        return fresh, connection
+
+    def _begin(self, pipe: Connection) -> None:
+        """Call the initializer in a fresh worker. Raises OSError or EOFError if it fails."""
+        if self._initializer is not None:
+            succeeded, value = _ask(pipe, self._initializer, self._initargs, {})
+            if not succeeded:
+                raise ChildProcessError(f"it can't begin: {value!r}")
+
+    def _end(self, process: subprocess.Popen[bytes] | None, pipe: Connection | None) -> int | None:
+        if pipe is not None:
+            pipe.close()  # the worker reads end of file and leaves
+        if process is None:
+            return None
+        try:
+            process.wait(timeout=self._leave_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        with self._lock:
+            self._processes.pop(process.pid, None)
+        return process.returncode
+
+
+def _ask(
+    pipe: Connection, fn: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[bool, Any]:
+    """Let a worker call a function; return (True, the result) or (False, the exception)."""
+    pipe.send_bytes(pickle.dumps((fn, args, kwargs)))
+    succeeded, value = pickle.loads(pipe.recv_bytes())
+    return succeeded, value
+
+
+def _cores() -> list[int]:
+    """Return the cores of this process, none where they can't be chosen."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+
+def shares_of_cores(jobs: int, cores: Sequence[int]) -> list[tuple[int, ...]]:
+    """Return, for each worker, the cores that it and its children run on; more workers than cores share them.
+
+    A referee that shares a core with its bots wakes them for a third less CPU than one that wakes them on another core
+    (measured over pipes), and a window's bots have as many cores as without it.
+    """
+    if not cores:
+        return [()] * jobs
+    return [tuple(cores[number::jobs]) or (cores[number % len(cores)],) for number in range(jobs)]
+
+
+def serve(descriptor: int, owner: int, cores: str) -> None:
+    """Run calls from the socket until it ends."""
+    if cores and hasattr(os, "sched_setaffinity"):
+        with contextlib.suppress(OSError):  # a core that was taken away since: then run where the kernel likes
+            os.sched_setaffinity(0, [int(core) for core in cores.split(",")])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, lambda *_: None)  # a closed terminal tells the owner, who ends the workers
+    _leave_on_sigterm()
+    _die_with(owner)
+    pipe = Connection(descriptor)
+    while True:
+        try:
+            data = pipe.recv_bytes()
+        except (EOFError, OSError):  # the owner has closed, or is dead
+            return
+        answer: tuple[bool, Any]
+        try:
+            fn, args, kwargs = pickle.loads(data)
+            answer = (True, fn(*args, **kwargs))
+        except Exception as problem:
+            problem.__traceback__ = None
+            answer = (False, problem)
+        try:
+            data = pickle.dumps(answer)
+        except Exception as problem:
+            what = f"{type(answer[1]).__name__} can't be sent: {problem!r}"
+            data = pickle.dumps((False, RuntimeError(what)))
+        with contextlib.suppress(OSError):
+            pipe.send_bytes(data)
+
+
+def _leave_on_sigterm() -> None:
+    """Let SIGTERM raise SystemExit in the call, and again where Python loses it: in a finalizer, or a hook of fork."""
+    leaving = False
+
+    def leave(*_: object) -> None:
+        nonlocal leaving
+        leaving = True
+        sys.exit()
+
+    def lost(problem: "sys.UnraisableHookArgs") -> None:
+        if isinstance(problem.exc_value, SystemExit):
+            signal.setitimer(signal.ITIMER_REAL, 0.01)  # soon, but after what is being done
+        elif leaving and isinstance(problem.exc_value, ResourceWarning):
+            pass  # SystemExit came between the opening of a file and its `with`; the finalizer that says so closes it
+        else:
+            sys.__unraisablehook__(problem)
+
+    sys.unraisablehook = lost
+    signal.signal(signal.SIGTERM, leave)
+    signal.signal(signal.SIGALRM, leave)
+
+
+def _die_with(owner: int) -> None:
+    """Ask the kernel for SIGKILL when the owner's thread ends (Linux; elsewhere end of file has to do)."""
+    if sys.platform == "linux":
+        import ctypes
+
+        pr_set_pdeathsig = 1  # linux/prctl.h
+        ctypes.CDLL(None, use_errno=True).prctl(pr_set_pdeathsig, signal.SIGKILL)
+        if os.getppid() != owner:  # it died before the call above
+            os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,116 @@
+"""What `arena ladder` is, without the command line. Must not know click, and prints nothing."""
+
+from ladder.service.backup import backup, restore
+from ladder.service.boxes import demand_boxes
+from ladder.service.challenge import Challenge, challenge
+from ladder.service.checkup import Finding, Health, check_up
+from ladder.service.decisions import activate_version, disable_bot, set_frozen, set_void
+from ladder.service.examples import fault_example
+from ladder.service.export import STANDINGS_COLUMNS, export, standings_cells, write_csv
+from ladder.service.finals import (
+    FinalState,
+    all_final_states,
+    commitment_file,
+    compare_finals,
+    final_proof,
+    final_state,
+    hold_again,
+    hold_final,
+    reveal,
+)
+from ladder.service.fold import Fold
+from ladder.service.gradebook import gradebook
+from ladder.service.grades import Grade, Grades, grades
+from ladder.service.known import known_bot, known_owner, known_version, playing_version
+from ladder.service.ladder import STAFF, Ladder, Play, create, open_ladder
+from ladder.service.metrics import Metrics, address_of, serving
+from ladder.service.owners import TakenIn, take_in_people
+from ladder.service.recheck import Rechecked, recheck
+from ladder.service.rerate import Change, Rerated, rerate
+from ladder.service.retention import Pruned, overdue_now, prune_now
+from ladder.service.roster import Person, one_person, parse_roster
+from ladder.service.rounds import Rounds
+from ladder.service.service import Benched, Event, Exam, Excluded, Match, Misread, Rated, Refused, Service, Void
+from ladder.service.settings import Deadline, LadderError, Settings, read_settings
+from ladder.service.submit import Taken, put_reference, read_reference, submit, submit_reference
+from ladder.service.tasks import Queue
+
+__all__ = [
+    "STAFF",
+    "STANDINGS_COLUMNS",
+    "Benched",
+    "Challenge",
+    "Change",
+    "Deadline",
+    "Event",
+    "Exam",
+    "Excluded",
+    "FinalState",
+    "Finding",
+    "Fold",
+    "Grade",
+    "Grades",
+    "Health",
+    "Ladder",
+    "LadderError",
+    "Match",
+    "Metrics",
+    "Misread",
+    "Person",
+    "Play",
+    "Pruned",
+    "Queue",
+    "Rated",
+    "Rechecked",
+    "Refused",
+    "Rerated",
+    "Rounds",
+    "Service",
+    "Settings",
+    "Taken",
+    "TakenIn",
+    "Void",
+    "activate_version",
+    "address_of",
+    "all_final_states",
+    "backup",
+    "challenge",
+    "check_up",
+    "commitment_file",
+    "compare_finals",
+    "create",
+    "demand_boxes",
+    "disable_bot",
+    "export",
+    "fault_example",
+    "final_proof",
+    "final_state",
+    "gradebook",
+    "grades",
+    "hold_again",
+    "hold_final",
+    "known_bot",
+    "known_owner",
+    "known_version",
+    "one_person",
+    "open_ladder",
+    "overdue_now",
+    "parse_roster",
+    "playing_version",
+    "prune_now",
+    "put_reference",
+    "read_reference",
+    "read_settings",
+    "recheck",
+    "rerate",
+    "restore",
+    "reveal",
+    "serving",
+    "set_frozen",
+    "set_void",
+    "standings_cells",
+    "submit",
+    "submit_reference",
+    "take_in_people",
+    "write_csv",
+]

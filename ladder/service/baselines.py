@@ -1,0 +1,127 @@
+"""Whether a version reaches a baseline: what was measured beside what is asked for.
+
+Who beats a bot is told by the adjusted shares of wins, not by the games that the two had in common: those are few, and
+at a table of four they say as much of the others. The lower end of the difference's 95 % interval is to be above 0.
+
+Faults are counted plainly: after 240 games without a fault, the 95 % interval still goes up to 1.6 %.
+
+A share is held against its threshold by its value. Where the threshold lies within the interval, more games might say
+otherwise; the mark tells so.
+"""
+
+from dataclasses import dataclass
+
+from ladder.rating import Estimate, Z, wilson
+from ladder.service.measured import Measured
+from ladder.service.settings import Baseline
+from ladder.store.database import Version
+
+__all__ = ["Mark", "mark"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One baseline held against one version. The value, its interval and the threshold are in percent.
+
+    `points` are those that were reached, of `possible`; `doubtful`: the threshold lies within the interval.
+    """
+
+    baseline: str
+    passed: bool
+    points: float
+    possible: float
+    threshold: float | None
+    value: float | None
+    low: float | None
+    high: float | None
+    doubtful: bool
+    words: str
+
+
+def mark(baseline: Baseline, version: Version, measured: Measured, other: Version | None) -> Mark:
+    """Hold a baseline against a version. `other` is the version of the bot that is to be beaten, if it plays."""
+    if baseline.beats is not None:
+        return _beats(baseline, version, measured, other)
+    if baseline.games is not None:
+        return _games(baseline, baseline.games, version, measured)
+    assert baseline.share_percent is not None
+    return _share(baseline, baseline.share_percent, version, measured)
+
+
+def failed(baseline: Baseline, words: str) -> Mark:
+    """Return the mark of a baseline that nothing could be held against."""
+    return _mark(baseline, False, None, None, words)
+
+
+def _beats(baseline: Baseline, version: Version, measured: Measured, other: Version | None) -> Mark:
+    if other is None:
+        return failed(baseline, f"{baseline.beats} doesn't play")
+    if other.bot == version.bot:
+        return failed(baseline, f"it is {baseline.beats} itself")
+    lead = measured.lead(version.id, other.id)
+    if lead is None:
+        return failed(baseline, "no games yet")
+    if lead.low is None:
+        return _mark(baseline, False, 0.0, lead, "too few games for an interval")
+    passed = lead.low > 0
+    way = "ahead of" if lead.value > 0 else "behind"
+    words = f"{abs(100 * lead.value):.1f} points {way} {other.label} ({_interval(lead)})"
+    return _mark(baseline, passed, 0.0, lead, words)
+
+
+def _games(baseline: Baseline, games: int, version: Version, measured: Measured) -> Mark:
+    row = measured.row(version.id)
+    played = 0 if row is None else row.games
+    faulty = measured.faulty.get(version.id, 0)
+    words = f"{played} of {games} games"
+    if baseline.faults_percent is None:
+        return _mark(baseline, played >= games, None, None, words)
+    if not played:
+        return _mark(baseline, False, baseline.faults_percent, None, words)
+    share = Estimate(faulty / played, *wilson(faulty / played, Z * Z / played))
+    passed = played >= games and 100 * share.value < baseline.faults_percent
+    words = f"{words}, {100 * share.value:.1f} % with a fault"
+    return _mark(baseline, passed, baseline.faults_percent, share, words)
+
+
+def _share(baseline: Baseline, threshold: float, version: Version, measured: Measured) -> Mark:
+    row = measured.row(version.id)
+    if row is None or row.adjusted is None:
+        return failed(baseline, "no games yet")
+    share = row.adjusted
+    words = f"{100 * share.value:.1f} % of wins"
+    words += f" ({_interval(share)})" if share.low is not None else ", too few games for an interval"
+    passed = share.low is not None and 100 * share.value >= threshold
+    doubtful = share.low is not None and share.high is not None and 100 * share.low < threshold <= 100 * share.high
+    return _mark(baseline, passed, threshold, share, words, doubtful)
+
+
+def _mark(
+    baseline: Baseline,
+    passed: bool,
+    threshold: float | None,
+    found: Estimate | None,
+    words: str,
+    doubtful: bool = False,
+) -> Mark:
+    def percent(value: float | None) -> float | None:
+        return None if value is None else 100 * value
+
+    return Mark(
+        baseline=baseline.name,
+        passed=passed,
+        points=baseline.points if passed else 0.0,
+        possible=baseline.points,
+        threshold=threshold,
+        value=None if found is None else percent(found.value),
+        low=None if found is None else percent(found.low),
+        high=None if found is None else percent(found.high),
+        doubtful=doubtful,
+        words=words,
+    )
+
+
+def _interval(found: Estimate) -> str:
+    assert found.low is not None
+    assert found.high is not None
+    return f"{100 * found.low:.1f} to {100 * found.high:.1f}"

@@ -1,0 +1,118 @@
+"""What people decide in a ladder: who plays, which matches rate, whether rated matches begin. Each decision is an act.
+
+A decision that is so already is no second act: a command may be given twice.
+"""
+
+from sqlalchemy import Connection
+
+from arena.bots import shown
+from ladder.pages import find_match
+from ladder.service.known import known_bot
+from ladder.service.ladder import Ladder
+from ladder.service.settings import LadderError
+from ladder.store.database import (
+    FIT,
+    PLAYED,
+    RATED,
+    UNFIT,
+    Act,
+    activate,
+    acts_of,
+    cancel,
+    find_version,
+    is_frozen,
+    note_act,
+    rest,
+    set_rates,
+    versions_of,
+)
+
+__all__ = ["activate_version", "disable_bot", "set_frozen", "set_void"]
+
+
+def activate_version(ladder: Ladder, name: str, number: int, who: str, why: str) -> bool:
+    """Let a fit version of a bot play, whatever played before; return False if it does already. Raises LadderError."""
+
+    def act(connection: Connection) -> bool:
+        bot = known_bot(connection, name)
+        versions = versions_of(connection, bot.id)
+        wanted = next((each for each in versions if each.number == number), None)
+        if wanted is None:
+            raise LadderError(f"{shown(name)} has no version {number}: it has 1 to {len(versions)}.\nName one of them.")
+        if wanted.state != FIT:
+            raise LadderError(
+                f"{shown(wanted.label)} can't play: it {_unfit(wanted.state, wanted.reason)}.\nActivate a fit version."
+            )
+        if wanted.active and versions[-1].state in (FIT, UNFIT):
+            return False  # a newer one that waits would take its place
+        now = ladder.clock()
+        _stop(connection, bot.active, f"{wanted.label} plays now", now)
+        activate(connection, wanted, who, why, now)
+        return True
+
+    return ladder.database.write(act)
+
+
+def disable_bot(ladder: Ladder, name: str, who: str, why: str) -> bool:
+    """Let no version of a bot play, nor one that waits; return False if it is disabled. Raises LadderError."""
+
+    def act(connection: Connection) -> bool:
+        bot = known_bot(connection, name)
+        decided = [each.what for each in acts_of(connection, bot.id, what=("activate", "bench", "disable"))]
+        if decided[-1:] == ["disable"]:
+            return False
+        now = ladder.clock()
+        if bot.active is not None:
+            _stop(connection, bot.active, f"{find_version(connection, bot.active).label} is disabled", now)
+        rest(connection, bot.id, "disable", who, why, now)
+        return True
+
+    return ladder.database.write(act)
+
+
+def set_frozen(ladder: Ladder, frozen: bool, who: str, why: str) -> bool:
+    """Let no rated match begin, or let them begin again; return False if it is so already.
+
+    Examinations, challenges and finals go on in a frozen ladder; what is being played is played to its end.
+    """
+
+    def act(connection: Connection) -> bool:
+        if is_frozen(connection) == frozen:
+            return False
+        note_act(connection, Act(who, "freeze" if frozen else "unfreeze", why, ladder.clock()))
+        return True
+
+    return ladder.database.write(act)
+
+
+def set_void(ladder: Ladder, match: int, void: bool, who: str, why: str) -> bool:
+    """Take a match out of the ratings, or put it back; return False if it is so already. Its results stay.
+
+    Raises LadderError for a match that doesn't rate.
+    """
+
+    def act(connection: Connection) -> bool:
+        line = find_match(connection, match)
+        if line is None:
+            raise LadderError(f"there is no match {match}.\nSee arena ladder matches {shown(ladder.path)}")
+        if line.cause != PLAYED:
+            raise LadderError(f"match {match} wasn't played, so it doesn't rate.")
+        if line.kind not in (RATED, "final"):
+            raise LadderError(f"match {match} is a {line.kind} match: it doesn't rate.")
+        if line.voided == void:
+            return False
+        note_act(connection, Act(who, "void" if void else "unvoid", why, ladder.clock(), match=match))
+        set_rates(connection, match, not void)
+        return True
+
+    return ladder.database.write(act)
+
+
+def _stop(connection: Connection, version: int | None, reason: str, now: float) -> None:
+    """Cancel the rated matches that a version, which doesn't play any more, has yet to begin."""
+    if version is not None:
+        cancel(connection, reason, now, version=version, kinds=(RATED,))
+
+
+def _unfit(state: str, reason: str | None) -> str:
+    return f"failed its examination ({shown(reason or '')})" if state == "unfit" else "waits for its examination"

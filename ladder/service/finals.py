@@ -1,0 +1,286 @@
+"""Finals: frozen versions play a plan of matches whose deals come from a key that is published, hashed, beforehand.
+
+    made        the versions are chosen, the key is drawn, its SHA-256 is published, all matches are queued
+    played      by whoever runs the ladder, also while it is frozen
+    revealed    once all matches have ended: the table is shown, and the key, so that anyone can verify the deals
+
+A final that is held again has the same key, so the same deals: what bots that depend on nothing else do, comes again.
+"""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from arena.bots import shown
+from ladder.proof import Entrant, PlayedPlace, Proof, proof_lines, published, tables_of
+from ladder.service.ladder import Ladder
+from ladder.service.measured import Measured, measure
+from ladder.service.settings import LadderError
+from ladder.service.snapshot import demand_examined, snapshot
+from ladder.store.database import (
+    ENDED,
+    FINAL,
+    PLAYED,
+    Act,
+    Final,
+    Version,
+    all_finals,
+    find_final,
+    find_version,
+    get_record,
+    match_results,
+    matches_of_final,
+    note_act,
+    put_final,
+    put_matches,
+    reveal_final,
+    table_of,
+)
+
+__all__ = ["FinalState", "Repeated", "all_final_states", "commitment_file", "compare_finals", "final_proof",
+           "final_state", "hold_again", "hold_final", "reveal"]  # fmt: skip
+
+NAME = re.compile("[A-Za-z0-9_-]{1,40}")
+
+
+@dataclass(frozen=True, slots=True)
+class FinalState:
+    """How far a final is: how many matches were played, have yet to end, and ended otherwise, with their reasons."""
+
+    final: Final
+    labels: tuple[str, ...]
+    matches: int
+    played: int
+    missing: int
+    lost: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """How a final that was held again compares with one before: games of both, and how many ended otherwise."""
+
+    name: str
+    games: int
+    otherwise: int
+
+
+def hold_final(ladder: Ladder, name: str, deadline: str | None, games: int, who: str) -> FinalState:
+    """Make a final of the versions that play now, or of a deadline's, and queue its matches.
+
+    Each version plays at least `games` games. The key's SHA-256 is in the ladder's folder before a match is queued.
+    Raises LadderError.
+    """
+    if not NAME.fullmatch(name):
+        raise LadderError(f'a final can\'t be called "{shown(name)}".\nTake letters, digits, "-" and "_".')
+    due = None if deadline is None else ladder.settings.deadline(deadline)
+    now = ladder.clock()
+    with ladder.database.read() as connection:
+        _demand_new(connection, name, ladder.path)
+        demand_examined(connection, due, now, ladder.path)
+        versions = snapshot(connection, due)
+    final = Final(
+        name=name,
+        key=os.urandom(32),
+        versions=tuple(version.id for version in versions),
+        games=games,
+        due=None if due is None else due.at.timestamp(),
+        closes=now if due is None else due.closes,
+        revealed=False,
+        at=now,
+    )
+    return _queue(ladder, final, versions, who, f"a final of {len(versions)} versions, {games} games each")
+
+
+def hold_again(ladder: Ladder, name: str, who: str) -> FinalState:
+    """Queue the matches of a final that has ended anew, with the same key, under the name NAME-2.
+
+    Raises LadderError.
+    """
+    state = final_state(ladder, name)
+    if not state.final.revealed:
+        raise LadderError(f"the final {name} hasn't ended.\nSee it: arena ladder final {ladder.path} {name}")
+    with ladder.database.read() as connection:
+        taken = {final.name for final in all_finals(connection)}
+        versions = _versions(connection, state.final)
+    again = next(f"{name}-{number}" for number in count(2) if f"{name}-{number}" not in taken)
+    final = replace(state.final, name=again, at=ladder.clock(), id=0)
+    return _queue(ladder, final, versions, who, f"the final {name} again, with its key")
+
+
+def final_state(ladder: Ladder, name: str) -> FinalState:
+    """Return how far a final is. Raises LadderError if there is none of the name."""
+    with ladder.database.read() as connection:
+        return _state(connection, _demand(connection, name))
+
+
+def all_final_states(ladder: Ladder) -> list[FinalState]:
+    """Return how far all finals are, in order of time."""
+    with ladder.database.read() as connection:
+        return [_state(connection, final) for final in all_finals(connection)]
+
+
+def reveal(ladder: Ladder, name: str, who: str) -> tuple[FinalState, Measured]:
+    """Return the table of a final that has ended; its key is public from now on. Raises LadderError before."""
+    state = final_state(ladder, name)
+    _demand_ended(state, ladder.path)
+
+    def act(connection: Connection) -> None:
+        if not _demand(connection, name).revealed:
+            note_act(connection, Act(who, "reveal", f"the final {name} has ended", ladder.clock()))
+            reveal_final(connection, state.final.id)
+
+    ladder.database.write(act)
+    with ladder.database.read() as connection:
+        measured = measure(ladder, connection, _versions(connection, state.final), state.final.id)
+    return replace(state, final=replace(state.final, revealed=True)), measured
+
+
+def compare_finals(ladder: Ladder, name: str) -> list[Repeated]:
+    """Compare a final with those that were held before with the same key, game by game."""
+    with ladder.database.read() as connection:
+        this = _demand(connection, name)
+        found = []
+        for other in all_finals(connection):
+            if other.key == this.key and other.id < this.id:
+                games = otherwise = 0
+                for one, two in zip(
+                    matches_of_final(connection, other.id), matches_of_final(connection, this.id), strict=True
+                ):
+                    if one.cause == two.cause == PLAYED:
+                        results = zip(match_results(connection, one.id), match_results(connection, two.id), strict=True)
+                        differ = [replace(before, match=0) != replace(after, match=0) for before, after in results]
+                        games, otherwise = games + len(differ), otherwise + sum(differ)
+                found.append(Repeated(other.name, games, otherwise))
+        return found
+
+
+def final_proof(ladder: Ladder, name: str) -> Iterator[str]:
+    """Yield the lines of a file by which anyone can verify a final's deals: `arena verify`. Raises LadderError."""
+    state = final_state(ladder, name)
+    _demand_ended(state, ladder.path)
+    final = state.final
+    with ladder.database.read() as connection:
+        versions = _versions(connection, final)
+        labels = {version.id: version.label for version in versions}
+        proof = _proof(ladder, final, versions)
+        matches = (
+            PlayedPlace(
+                match.id,
+                tuple(labels[version] for version in table_of(connection, match.id)),
+                match.cause,
+                get_record(connection, match.id),
+            )
+            for match in matches_of_final(connection, final.id)
+        )
+        yield from proof_lines(proof, matches)
+
+
+def owners_of(versions: Sequence[Version]) -> list[int]:
+    """Return a number for each version, the same for those that may not meet. Reference bots may meet one another."""
+    whose = [("bot", version.bot) if version.reference else ("owner", version.owner) for version in versions]
+    numbers = {who: number for number, who in enumerate(dict.fromkeys(whose))}
+    return [numbers[who] for who in whose]
+
+
+def commitment_file(ladder: Ladder, name: str) -> Path:
+    """Return the file in which a final's commitment is published."""
+    return ladder.path / f"final-{name}.txt"
+
+
+# --- steps ------------------------------------------------------------------------------------------------------------
+
+
+def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, why: str) -> FinalState:
+    play = ladder.play
+    proof = _proof(ladder, final, versions)
+    try:
+        tables = tables_of(final.key, owners_of(versions), play.seats, final.games, play.match_games)
+    except ValueError as problem:
+        raise LadderError(
+            f"these {len(versions)} versions can't play a final: {problem}.\nSee who plays: arena ladder standings"
+        ) from None
+    path = commitment_file(ladder, final.name)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(published(proof))
+    except FileExistsError:
+        with ladder.database.read() as connection:
+            _demand_new(connection, final.name, ladder.path)
+        raise LadderError(f"{path} is there, of a final that was not made.\nRemove it, or take another name.") from None
+    except OSError as problem:
+        raise LadderError(f"{path} can't be written: {problem.strerror}.") from None
+
+    def act(connection: Connection) -> FinalState:
+        made = find_final(connection, final.name)
+        if made is not None and (made.key, made.at) != (final.key, final.at):  # not ours, whose answer was lost
+            _demand_new(connection, final.name, ladder.path)
+        if made is None:
+            made = put_final(connection, final)
+            queued = [[final.versions[bot] for bot in table] for table in tables]
+            put_matches(connection, FINAL, queued, final.at, final=made.id)
+            note_act(connection, Act(who, "final", f"{final.name}: {why}", final.at))
+        return _state(connection, made)
+
+    return ladder.database.write(act)
+
+
+def _proof(ladder: Ladder, final: Final, versions: Sequence[Version]) -> Proof:
+    """Return what a final is, with its key."""
+    play = ladder.play
+    entrants = tuple(
+        Entrant(version.label, owner, version.digest)
+        for version, owner in zip(versions, owners_of(versions), strict=True)
+    )
+    return Proof(
+        final.name, final.commitment, final.key, play.terms, play.seats, play.match_games, final.games, entrants
+    )
+
+
+def _demand(connection: Connection, name: str) -> Final:
+    final = find_final(connection, name)
+    if final is None:
+        names = ", ".join(each.name for each in all_finals(connection)) or "none"
+        raise LadderError(f'there is no final "{shown(name)}".\nThere are: {names}. Hold one: --games N')
+    return final
+
+
+def _demand_new(connection: Connection, name: str, folder: Path) -> None:
+    if find_final(connection, name) is not None:
+        raise LadderError(
+            f'there is a final "{name}" already.\nSee it: arena ladder final {folder} {name}; play it anew: --again'
+        )
+
+
+def _demand_ended(state: FinalState, folder: Path) -> None:
+    if state.missing:
+        raise LadderError(
+            f"{state.missing} of {state.matches} matches of the final {state.final.name} are missing.\n"
+            f"Play them: arena ladder run {folder}"
+        )
+
+
+def _versions(connection: Connection, final: Final) -> list[Version]:
+    return [find_version(connection, version) for version in final.versions]
+
+
+def _state(connection: Connection, final: Final) -> FinalState:
+    matches = matches_of_final(connection, final.id)
+    causes = Counter(match.cause for match in matches if match.state == ENDED)
+    return FinalState(
+        final=final,
+        labels=tuple(version.label for version in _versions(connection, final)),
+        matches=len(matches),
+        played=causes[PLAYED],
+        missing=sum(match.state != ENDED for match in matches),
+        lost=tuple(
+            (match.id, match.reason or str(match.cause))
+            for match in matches
+            if match.state == ENDED and match.cause != PLAYED
+        ),
+    )

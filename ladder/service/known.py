@@ -1,0 +1,60 @@
+"""Owners, bots and versions as people name them: found, or refused with what was meant."""
+
+from difflib import get_close_matches
+
+from sqlalchemy import Connection
+
+from arena.bots import shown
+from ladder.service.settings import LadderError
+from ladder.store.database import FIT, KnownBot, Owner, Version, all_bots, all_owners, find_bot, find_owner, versions_of
+
+__all__ = ["known_bot", "known_owner", "known_version", "playing_version"]
+
+
+def known_owner(connection: Connection, login: str) -> Owner:
+    """Return the owner of a login. Raises LadderError."""
+    owner = find_owner(connection, login)
+    if owner is None:
+        near = get_close_matches(login, [each.login for each in all_owners(connection)], 1)
+        hint = f"Did you mean {shown(near[0])}?" if near else "Import the roster: arena ladder owners import"
+        raise LadderError(f'there is no owner "{shown(login)}".\n{hint}')
+    return owner
+
+
+def known_bot(connection: Connection, name: str) -> KnownBot:
+    """Return the bot of a name. Raises LadderError."""
+    bot = find_bot(connection, name)
+    if bot is None:
+        near = get_close_matches(name, [each.name for each in all_bots(connection)], 1)
+        hint = f"Did you mean {shown(near[0])}?" if near else "See arena ladder standings."
+        raise LadderError(f'there is no bot "{shown(name)}".\n{hint}')
+    return bot
+
+
+def known_version(connection: Connection, text: str) -> Version:
+    """Return the version that a text names: "honest@3", or "honest" for its newest. Raises LadderError."""
+    name, at, number = text.rpartition("@")
+    bot = known_bot(connection, name if at else text)
+    versions = versions_of(connection, bot.id)
+    if not at:
+        return versions[-1]
+    found = next((each for each in versions if str(each.number) == number), None)
+    if found is None:
+        raise LadderError(f'there is no version "{shown(text)}": {shown(bot.name)} has 1 to {len(versions)}.')
+    return found
+
+
+def playing_version(connection: Connection, text: str) -> Version:
+    """Return the fit version that a text names: "honest@3", or "honest" for the one that plays, else the newest fit.
+
+    Raises LadderError.
+    """
+    if "@" in text:
+        found = known_version(connection, text)
+        if found.state != FIT:
+            raise LadderError(f"{shown(found.label)} isn't fit to play.\nSee arena ladder bot.")
+        return found
+    fit = [each for each in versions_of(connection, known_bot(connection, text).id) if each.state == FIT]
+    if not fit:
+        raise LadderError(f"{shown(text)} has no version that is fit to play.\nSee arena ladder bot.")
+    return next((each for each in fit if each.active), fit[-1])

@@ -1,0 +1,348 @@
+"""A ladder's runner: examines what is submitted, plays matches, benches what forfeits again and again, and rates.
+
+All state is in the database, so the process may be killed at any moment: what it had leased goes back to the queue, and
+what it had played is there. Several runners may serve one ladder.
+"""
+
+import time
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from sqlalchemy import Connection
+
+from arena.bots import shown
+from arena.examine import Outcome, Step
+from arena.run import MissingError, Played
+from ladder.pool import Completed, ExecutorLostError, Idle, Pool, RefusedError, Voided, run
+from ladder.service.fold import Fold
+from ladder.service.ladder import Ladder
+from ladder.service.retention import Pruned, prune_now
+from ladder.service.settings import LadderError
+from ladder.service.tasks import Queue, told
+from ladder.store import PlayedMatch, Spent
+from ladder.store.database import (
+    LADDER,
+    QUALIFYING,
+    RATED,
+    SILENT_S,
+    DatabaseError,
+    Watch,
+    activate,
+    beat,
+    cancel,
+    count_queued,
+    end_exam,
+    find_version,
+    forfeits_lately,
+    is_newest,
+    join,
+    keep_match,
+    leave,
+    living,
+    put_file,
+    release_ended,
+    rest,
+    table_of,
+)
+from ladder.work import Examined, Task, do
+
+__all__ = ["Benched", "Exam", "Excluded", "Match", "Rated", "Refused", "Service", "Void"]
+
+FOLD_S = 10.0  # between two folds, and never more than a twentieth of the time
+_SHARE = 20
+PRUNE_S = 86_400.0
+SETTINGS_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A match was played; `new` is False if it had ended before. To keep it took so many seconds."""
+
+    id: int
+    new: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Exam:
+    """A version was examined; `reason` says why it is unfit, None if it is fit.
+
+    plays: from now on. A fit one doesn't if a newer one is fit, or somebody has decided otherwise since.
+    """
+
+    label: str
+    reason: str | None
+    plays: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Benched:
+    """A version doesn't play on."""
+
+    label: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Void:
+    """An attempt failed through a machine; the match, or a version's examination, is done again unless `given_up`."""
+
+    id: int
+    exam: bool
+    reason: str
+    given_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A machine refused to work for this ladder."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """A worker of a cluster gets nothing to do, for as long as it refuses."""
+
+    worker: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Misread:
+    """ladder.toml can't be read as it is now; what it said before goes on to hold."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """The table was computed anew, over so many games, in so many seconds."""
+
+    games: int
+    seconds: float
+
+
+Event = Match | Exam | Benched | Void | Refused | Excluded | Rated | Pruned | Misread | Idle
+
+
+class Service:
+    """Serves a ladder with a pool of workers. Iterate over `events`; `stop` lets it end after what is being done.
+
+    silent_s: so long other runners are without a beat before their matches are given to others.
+    """
+
+    def __init__(
+        self,
+        ladder: Ladder,
+        pool: Pool,
+        matches: int | None = None,
+        until: str | None = None,
+        silent_s: float = SILENT_S,
+    ) -> None:
+        self.ladder = ladder
+        self.runner = ladder.database.write(lambda connection: join(connection, pool.width(), ladder.clock()))
+        self.queue = Queue(ladder, self.runner, pool.width, matches)
+        self.fold = Fold(ladder)
+        self._pool = pool
+        self._misread = ""
+        self._excluded: dict[str, str] = {}
+        self._watch = Watch(time.monotonic, silent_s)
+        self._beat_s = silent_s / 12
+        self._next_beat = 0.0
+        self._next_fold = time.monotonic() + FOLD_S
+        self._next_prune = 0.0
+        self._next_settings = 0.0
+        self._rated = 0
+        self._until = until
+        self.queue.rated = until != "examined"
+
+    def told(self) -> str:
+        """Return in one line what there is to do, and what is being done."""
+        doing = self.queue.doing
+        exams = sum(task.exam for task in doing)
+        waiting = self.ladder.database.look(count_queued)
+        trouble = self._pool.trouble()
+        if trouble is not None:
+            return trouble
+        told = f"now {len(doing) - exams} matches and {exams} examinations; {waiting} submissions wait"
+        idle = None if len(doing) > exams else self.queue.why_no_match()
+        return told if idle is None else f"{told}; no match: {idle}"
+
+    def _width(self) -> int:
+        """Return how many tasks are on their way: one more than the workers do, so that none waits for the next."""
+        return self.width and self.width + 1
+
+    @property
+    def width(self) -> int:
+        """How many tasks it may do at a time."""
+        return self._pool.width()
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        self.queue.stopping = True
+
+    def events(self) -> Generator[Event, None, None]:
+        """Do what there is to do, and yield what happens, until `stop`. Raises DatabaseError, LadderError."""
+        try:
+            yield from self._beat()
+            for event in run(self.queue, do, self._pool, self._width, (Exception,)):
+                yield from self._note(event)
+                yield from self._beat()
+                yield from self._look_at_settings()
+                yield from self._fold()
+                yield from self._prune()
+                if self.queue.exhausted or self._is_enough():
+                    self.stop()
+            yield from self._fold(at_once=True)
+        finally:
+            with suppress(DatabaseError):
+                self.ladder.database.write(lambda connection: leave(connection, self.runner))
+
+    def _note(self, event: "Completed[Task, Played | Examined] | Voided[Task] | Idle") -> Iterator[Event]:
+        match event:
+            case Completed(task, Played() as played):
+                yield from self._keep(played)
+                self.queue.kept(task)
+            case Completed(task, Examined() as examined):
+                yield from self._examined(task.id, examined)
+                self.queue.kept(task)
+            case Voided(_, MissingError() | ExecutorLostError(), _):
+                pass  # it goes again: with the bots, or when the cluster is back, of which `told` speaks
+            case Voided(_, RefusedError() as problem, _):
+                yield Refused(str(problem))
+            case Voided(task, problem, given_up):
+                yield Void(task.id, task.exam, told(problem), given_up)
+            case Idle():
+                yield event
+
+    def _is_enough(self) -> bool:
+        if self._until == "examined":
+            return not self.queue.doing and self.queue.empty
+        return self._until == "decided" and self.fold.decided
+
+    # --- matches
+
+    def _keep(self, played: Played) -> Iterator[Event]:
+        match = _with_spent(played)
+        now = self.ladder.clock()
+        bench = self.ladder.last_settings.benching.matches
+
+        def act(connection: Connection) -> tuple[bool, list[Benched]]:
+            new = keep_match(connection, match, now)
+            benched = []
+            for version in table_of(connection, match.match) if new else ():
+                found = find_version(connection, version)
+                if not found.reference and forfeits_lately(connection, version, bench):
+                    why = f"it forfeited games in its last {bench} matches"
+                    rest(connection, found.bot, "bench", LADDER, why, now)
+                    cancel(connection, f"{found.label} is benched", now, version, (RATED,))
+                    benched.append(Benched(found.label, why))
+            return new, benched
+
+        began = time.monotonic()
+        new, benched = self.ladder.database.write(act)
+        yield Match(match.match, new, time.monotonic() - began)
+        yield from benched
+
+    # --- examinations
+
+    def _examined(self, version: int, found: Examined) -> Iterator[Event]:
+        now = self.ladder.clock()
+        reason = None if found.passed else why_unfit(found.steps)
+        seats = self.ladder.play.seats
+
+        def act(connection: Connection) -> Exam | None:
+            steps = [step.to_text() for step in found.steps]
+            words = None if found.bot is None else found.bot.words
+            built = None
+            if found.built is not None and found.bot is not None:
+                built = found.bot.digest
+                put_file(connection, built, found.bot.file, found.built)
+            if not end_exam(connection, version, steps, reason, words, built, now):
+                return None
+            this = find_version(connection, version)
+            if found.played is not None and len(set(table_of(connection, found.played.match))) == seats:
+                keep_match(connection, found.played, now)
+            cancel(connection, "its examination ended before", now, version, (QUALIFYING,))
+            plays = reason is None and is_newest(connection, this)
+            if plays:
+                activate(connection, this, LADDER, "it passed its examination", now)
+            return Exam(this.label, reason, plays)
+
+        exam = self.ladder.database.write(act)
+        if exam is not None:
+            yield exam
+
+    # --- every few seconds
+
+    def _beat(self) -> Iterator[Event]:
+        """Say that this runner lives, and take what dead ones had back into the queue."""
+        now = time.monotonic()
+        if now < self._next_beat:
+            return
+        self._next_beat = now + self._beat_s
+
+        def act(connection: Connection) -> None:
+            if not beat(connection, self.runner, self._pool.width()):
+                join(connection, self._pool.width(), self.ladder.clock(), self.runner)
+            for dead in self._watch.dead(living(connection), self.runner):
+                leave(connection, dead)
+            release_ended(connection)
+
+        self.ladder.database.write(act)
+        excluded = self._pool.refused()
+        for worker, reason in excluded.items():
+            if self._excluded.get(worker) != reason:
+                yield Excluded(worker, reason)
+        self._excluded = excluded
+
+    def _fold(self, at_once: bool = False) -> Iterator[Event]:
+        now = time.monotonic()
+        if not at_once and now < self._next_fold:
+            return
+        games = self.fold.update()
+        took = time.monotonic() - now
+        self._next_fold = time.monotonic() + max(FOLD_S, _SHARE * took)
+        if games != self._rated:
+            self._rated = games
+            yield Rated(games, took)
+
+    def _look_at_settings(self) -> Iterator[Event]:
+        """Say it once if ladder.toml can't be read any more; a slip of the pen doesn't end the runner."""
+        now = time.monotonic()
+        if now < self._next_settings:
+            return
+        self._next_settings = now + SETTINGS_S
+        try:
+            _, self._misread = self.ladder.settings, ""
+        except LadderError as problem:
+            if str(problem) != self._misread:
+                self._misread = str(problem)
+                yield Misread(self._misread)
+
+    def _prune(self) -> Iterator[Event]:
+        """Remove what is kept for a while only, once a day."""
+        now = time.monotonic()
+        if now < self._next_prune:
+            return
+        self._next_prune = now + PRUNE_S
+        pruned = prune_now(self.ladder)
+        if pruned.records or pruned.logs:
+            yield pruned
+
+
+def why_unfit(steps: Sequence[Step]) -> str:
+    """Return in one line why an examination failed: its first step that did."""
+    step = next(step for step in steps if step.outcome is Outcome.FAILED)
+    return shown(f"{step.name}: {step.detail}")
+
+
+def _with_spent(played: Played) -> PlayedMatch:
+    """Return the match with what each bot took."""
+    peaks = dict(played.peaks)
+    spent = tuple(
+        (bot, Spent(len(times), sum(times), max(times, default=0), peaks.get(bot))) for bot, times in played.times
+    )
+    return replace(played.match, spent=spent)

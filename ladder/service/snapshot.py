@@ -1,0 +1,54 @@
+"""Which versions stand for their bots at a deadline, whatever happened later.
+
+A bot's is the newest of those that were submitted in time and are fit. A bot that a person has disabled since has none.
+Reference bots are there with the version that plays.
+"""
+
+from sqlalchemy import Connection
+
+from arena.bots import shown
+from ladder.service.settings import Deadline, LadderError
+from ladder.store.database import Version, active_versions, acts_of, fit_versions, unexamined
+
+__all__ = ["demand_examined", "disabled", "snapshot"]
+
+
+def snapshot(connection: Connection, deadline: Deadline | None) -> list[Version]:
+    """Return the versions that stand for their bots at a deadline, or that play now, in order of their labels."""
+    playing = active_versions(connection)
+    if deadline is None:
+        return sorted(playing, key=lambda version: version.label)
+    out = disabled(connection)
+    newest = {
+        version.bot: version
+        for version in fit_versions(connection)
+        if not version.reference and version.at <= deadline.closes and version.bot not in out
+    }
+    found = [*newest.values(), *(version for version in playing if version.reference)]
+    return sorted(found, key=lambda version: version.label)
+
+
+def disabled(connection: Connection) -> dict[int, str]:
+    """Return the bots that a person has disabled, with the reason."""
+    out: dict[int, str] = {}
+    for act in acts_of(connection, what=("activate", "disable")):
+        assert act.bot is not None
+        if act.what == "disable":
+            out[act.bot] = act.why
+        else:
+            out.pop(act.bot, None)
+    return out
+
+
+def demand_examined(connection: Connection, deadline: Deadline | None, now: float, folder: object) -> None:
+    """Raise LadderError before a deadline is over, and while a version that came in time isn't examined."""
+    if deadline is not None and now <= deadline.closes:
+        minutes = int((deadline.closes - now) / 60) + 1
+        raise LadderError(f"the deadline {deadline.name} closes in {minutes} minutes.\nA final begins after it.")
+    waiting = unexamined(connection, now if deadline is None else deadline.closes)
+    if waiting:
+        labels = ", ".join(shown(version.label) for version in waiting[:5])
+        raise LadderError(
+            f"{len(waiting)} versions wait for their examination ({labels}).\n"
+            f"Have them examined: arena ladder run {folder} --until examined"
+        )

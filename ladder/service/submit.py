@@ -1,0 +1,157 @@
+"""A submission: what somebody hands in becomes a bot's next version, or is refused with the reason."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from arena.bots import Bundle, cell, checked_name, intake, load, shown
+from ladder.service.known import known_owner
+from ladder.service.ladder import STAFF, Ladder
+from ladder.service.settings import LadderError, Settings
+from ladder.store.database import (
+    KnownBot,
+    add_version,
+    all_bots,
+    find_owner,
+    put_bot,
+    put_file,
+    submitted_since,
+    versions_of,
+)
+
+__all__ = ["DAY_S", "Reference", "Taken", "put_reference", "read_reference", "submit", "submit_reference"]
+
+DAY_S = 86_400  # of UTC
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A submission that was taken in. `late`: the deadline in whose grace it came, `left`: submissions of today."""
+
+    name: str
+    number: int
+    version: int
+    again: bool
+    late: str | None
+    left: int | None
+
+    @property
+    def label(self) -> str:
+        """Return the version's name."""
+        return f"{self.name}@{self.number}"
+
+
+def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> Taken:
+    """Take a file, a folder, a zip or a tar in as a new version of an owner's bot, to be examined.
+
+    The same files submitted twice in a row are one version. Raises BotError for what can't be a bot, LadderError for an
+    unknown owner, another's bot, or a quota.
+    """
+    settings = ladder.settings
+    with ladder.database.read() as connection:
+        known_owner(connection, login)
+    bundle = intake(path, most_upload=settings.quotas.upload_mb << 20)
+    wanted = _checked(name or bundle.name)
+    now = ladder.clock()
+    mine: list[Taken] = []  # what an earlier call of `act` took in, whose commit's answer was lost
+
+    def act(connection: Connection) -> Taken:
+        owner = known_owner(connection, login).id
+        known = _bot(connection, wanted)
+        if known is not None and known.owner != owner:
+            raise LadderError(f'the bot "{shown(wanted)}" is another\'s.\nName yours otherwise: --name NAME')
+        if known is None:
+            _check_bots(connection, owner, settings)
+        versions = [] if known is None else versions_of(connection, known.id)
+        last = versions[-1] if versions else None
+        if last and (last.digest, last.file) == (bundle.digest, bundle.file) and not last.unexamined:
+            return mine[0] if mine else Taken(last.name, last.number, last.id, True, None, None)
+        today = submitted_since(connection, owner, now - now % DAY_S)
+        most = settings.quotas.submissions_per_day
+        if today >= most:
+            wait = time.strftime("%H:%M", time.gmtime(DAY_S - now % DAY_S))
+            raise LadderError(
+                f"{login} has submitted {today} versions today, and {most} are allowed.\nNext in {wait} h."
+            )
+        bot = put_bot(connection, known.name if known else wanted, owner, now)
+        put_file(connection, bundle.digest, bundle.file, bundle.archive)
+        version = add_version(connection, bot, bundle.digest, bundle.file, now)
+        taken = Taken(
+            known.name if known else wanted, 1 + len(versions), version, False, _late(settings, now), most - today - 1
+        )
+        mine[:] = [taken]
+        return taken
+
+    return ladder.database.write(act)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A bot of the staff's that fixes the scale, as it was read."""
+
+    name: str
+    bundle: Bundle
+
+
+def read_reference(argument: str) -> Reference:
+    """Read what a user calls a bot. Raises BotError, LadderError."""
+    bot = load([argument])[0][0]
+    return Reference(_checked(bot.name), intake(bot.path))
+
+
+def put_reference(connection: Connection, reference: Reference, at: float) -> Taken:
+    """Take a reference bot in as a new version, to be examined. Raises LadderError if the name is an owner's bot's."""
+    owner = find_owner(connection, STAFF.login)
+    assert owner is not None, "create makes the staff"
+    name, bundle = reference.name, reference.bundle
+    known = _bot(connection, name)
+    if known is not None and not known.reference:
+        raise LadderError(f'the bot "{shown(name)}" is an owner\'s.\nName the reference otherwise: NAME=BOT')
+    bot = put_bot(connection, name, owner.id, at, reference=True)
+    versions = versions_of(connection, bot)
+    if versions and versions[-1].digest == bundle.digest and not versions[-1].unexamined:
+        return Taken(name, versions[-1].number, versions[-1].id, True, None, None)
+    put_file(connection, bundle.digest, bundle.file, bundle.archive)
+    version = add_version(connection, bot, bundle.digest, bundle.file, at)
+    return Taken(name, 1 + len(versions), version, False, None, None)
+
+
+def submit_reference(ladder: Ladder, argument: str) -> Taken:
+    """Take in a bot of the staff's, by what a user calls a bot. Raises as `read_reference` and `put_reference` do."""
+    reference, now = read_reference(argument), ladder.clock()
+    return ladder.database.write(lambda connection: put_reference(connection, reference, now))
+
+
+def _checked(name: str) -> str:
+    """Return a bot's name as it is kept. Raises LadderError for one that results or a spreadsheet can't hold."""
+    try:
+        name = checked_name(name)
+    except ValueError as problem:
+        raise LadderError(f"{problem}.\nName the bot otherwise: --name NAME") from None
+    if "@" in name:
+        raise LadderError(f'the name "{shown(name)}" has an "@", which stands before a version\'s number.\n--name NAME')
+    if cell(name) != name:
+        raise LadderError(f'the name "{shown(name)}" begins as a formula of a spreadsheet does.\n--name NAME')
+    return name
+
+
+def _bot(connection: Connection, name: str) -> KnownBot | None:
+    """Return the bot of a name, whatever its case: names that look alike are one bot's."""
+    return next((bot for bot in all_bots(connection) if bot.name.casefold() == name.casefold()), None)
+
+
+def _check_bots(connection: Connection, owner: int, settings: Settings) -> None:
+    names = [bot.name for bot in all_bots(connection) if bot.owner == owner and not bot.reference]
+    most = settings.quotas.bots_per_owner
+    if len(names) >= most:
+        raise LadderError(
+            f"{most} bots of an owner are allowed (ladder.toml), and there are {', '.join(names)}.\n"
+            f"Submit a version of one: --name {names[0]}"
+        )
+
+
+def _late(settings: Settings, now: float) -> str | None:
+    """Return the deadline in whose grace a submission comes, None if in none."""
+    return next((each.name for each in settings.deadlines if each.at.timestamp() < now <= each.closes), None)

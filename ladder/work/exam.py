@@ -1,0 +1,310 @@
+"""A submitted version -> whether it may play in a ladder, and why not, as steps for its owner.
+
+Runs in any worker process: of this machine, or of a cluster. What comes in and goes out pickles and holds no path of a
+machine. The steps are those of `arena check` in the ladder's own terms, and one qualifying match in the same sandbox.
+Whatever fails there keeps the version out; what is only told doesn't.
+
+All waits are wall time, and a machine that examines is busy with other examinations and matches. So they are as long as
+a match's or longer, and no bot fails because of its neighbours. A bot that is slow to answer is asked less.
+
+A failure of this machine is never a step: it raises, and the version is examined again. Everything on the disk lies in
+a scratch folder, which is locked as long as the examination lasts: the next one removes what a killed one left.
+"""
+
+import io
+import os
+import time
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import cycle, islice
+from pathlib import Path
+
+from arena import __version__
+from arena.bots import (
+    MAX_BYTES,
+    MAX_FILES,
+    MOST_UNPACKED,
+    ArchiveError,
+    Bot,
+    BotCache,
+    BotError,
+    NotHereError,
+    PortableBot,
+    changed,
+    pack,
+    portable,
+    unpack,
+)
+from arena.examine import Evidence, Exam, Examination, Outcome, Patience, Step, advice
+from arena.referee import FAULTS, ArenaError, Capture, Consequence, Fault, MatchSpec, Record, Terms, own_lines, read
+from arena.run import Job, NoRoomError, Worker, check_machine, keyed_shuffle
+from arena.sandbox import (
+    Choice,
+    Programs,
+    SandboxError,
+    full,
+    make,
+    no_room,
+    programs_of,
+    remove_dead_scratch,
+    scratch_folder,
+    sweep_all,
+)
+from ladder.pool import RefusedError
+from ladder.schedule import seatings
+from ladder.store import PlayedMatch
+
+__all__ = ["ExamJob", "Examined", "examine_version"]
+
+BUILD_S = 120.0  # a large C++ or Rust bot takes some 30 on a busy machine
+_LEAST_FREE_S = 2.0  # for a request's answer, whatever the terms: others compute at the same time
+_LEAVE_S = 3.0  # likewise, for leaving at the end of input
+_ENOUGH_S = 10.0  # of one process's answers: then no further game begins
+_LOG_BYTES = 128 << 10  # of a build's log, at each end
+_LAST_LINES = 8  # of standard error
+
+
+@dataclass(frozen=True, slots=True)
+class ExamJob:
+    """Hold what a worker needs to examine a version.
+
+    name: the version's, such as "honest@3"; a folder without a name in its manifest gets its first part. archive,
+    digest, file: as a Bundle has them. seats, match_games: of the qualifying match, whose number and key are `match`
+    and `key`. references: whom it is played against, with their archives; where they are too few for a table they sit
+    there more than once, and where there is none the version plays against itself. build_s: how long its build may
+    take. arena: the version of the arena that sends it.
+    """
+
+    name: str
+    archive: bytes
+    digest: str
+    file: str | None
+    terms: Terms
+    choice: Choice
+    seats: int
+    match_games: int
+    references: tuple[tuple[PortableBot, bytes], ...]
+    key: bytes
+    match: int = 0
+    build_s: float = BUILD_S
+    arena: str = __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """Hold what an examination found.
+
+    passed: no step failed. bot: what plays, once it was loaded and built. built: the archive of its files after the
+    build, None if there is no build. played: the qualifying match.
+    """
+
+    steps: tuple[Step, ...]
+    passed: bool
+    bot: PortableBot | None
+    built: bytes | None
+    played: PlayedMatch | None
+    seconds: float
+
+
+def examine_version(job: ExamJob) -> Examined:
+    """Examine a version in this process.
+
+    Raises RefusedError where this machine may not or can't examine now, ArenaError where it failed.
+    """
+    check_machine(job.arena, job.choice)
+    if remove_dead_scratch():
+        sweep_all()
+    began = time.monotonic()
+    scratch: Path | None = None
+    try:
+        with scratch_folder() as folder:
+            scratch = folder
+            found = _Version(job, folder.resolve()).examined()
+    except (NotHereError, SandboxError, ArchiveError, OSError) as problem:
+        if full(problem, scratch or Path("/")):
+            raise RefusedError(no_room((scratch or Path()).parent)) from problem
+        raise ArenaError(str(problem)) from problem
+    except NoRoomError as problem:
+        raise RefusedError(str(problem)) from problem
+    return replace(found, seconds=time.monotonic() - began)
+
+
+class _Version:
+    """The examination of one version below a scratch folder."""
+
+    def __init__(self, job: ExamJob, scratch: Path) -> None:
+        self.job = job
+        self.scratch = scratch
+        self.programs = programs_of(job.choice.name)
+        self.steps: list[Step] = []
+
+    def examined(self) -> Examined:
+        given = self.unpacked()
+        bot, built, played = None, None, None
+        checked = self.check(given)
+        if checked is not None and self.passed:
+            bot = portable(replace(checked, name=self.job.name), self.programs)
+            archive = self.job.archive if checked.build is None else self.packed(checked)
+            if archive is not None:
+                built = None if checked.build is None else archive
+                played = self.qualify(bot, archive, checked)
+        steps = tuple(replace(self.without_paths(step), number=number) for number, step in enumerate(self.steps, 1))
+        return Examined(steps, self.passed, bot, built, played, 0.0)
+
+    @property
+    def passed(self) -> bool:
+        return all(step.outcome is not Outcome.FAILED for step in self.steps)
+
+    def unpacked(self) -> Path:
+        """Write the version's files, and return its file or folder."""
+        job = self.job
+        inside = self.scratch / "bot"
+        place = inside if job.file is not None else inside / job.name.partition("@")[0]
+        place.mkdir(parents=True)
+        unpack(io.BytesIO(job.archive), place, MAX_BYTES, MAX_FILES)
+        given = place if job.file is None else place / job.file
+        if changed(Bot(job.name, given, (), place, None, job.digest), frozenset()):
+            raise ArchiveError(f'the archive of "{job.name}" isn\'t that of the digest {job.digest}')
+        return given
+
+    def check(self, given: Path) -> Bot | None:
+        """Do what `arena check` does; return the bot as it was built, None if there is none."""
+        terms, timing = self.job.terms, self.job.terms.timing
+        work, boxes = self.scratch / "exam", self.scratch / "boxes"
+        work.mkdir()
+        boxes.mkdir()
+        with closing(make(self.job.choice, boxes)) as sandbox:
+            exam = Exam(
+                sandbox=sandbox,
+                choice=self.job.choice,
+                scratch=work,
+                terms=terms,
+                rules=(terms.rules,),
+                hello_s=max(_LEAST_FREE_S, timing.start_ms / 1000),
+                patience=Patience(max(_LEAST_FREE_S, timing.limit_ms / 1000), timing.bank_ms / 1000),
+                seats=self.job.seats,
+                build_s=self.job.build_s,
+                leave_s=_LEAVE_S,
+                enough_s=_ENOUGH_S,
+            )
+            examination = Examination(exam)
+            self.steps += examination.before(str(given))
+            self.steps += examination.running()
+        return getattr(examination, "bot", None)
+
+    def packed(self, bot: Bot) -> bytes | None:
+        """Return the archive of what was built, None with a failed step if it is too large to be kept."""
+        made = io.BytesIO()
+        try:
+            size = sum(path.lstat().st_size for path in bot.path.rglob("*"))
+            if size <= MOST_UNPACKED:
+                pack(bot.path, made)
+                return made.getvalue()
+            what = f"the build made {size >> 20} MB, and {MOST_UNPACKED >> 20} MB are kept"
+        except BotError as problem:
+            what = str(problem).partition("\n")[0]
+        help = "let the build remove what the bot doesn't need to play, such as objects and caches"
+        self.steps.append(Step(0, "build kept", Outcome.FAILED, what, help=help))
+        return None
+
+    # -- the qualifying match
+
+    def qualify(self, bot: PortableBot, archive: bytes, checked: Bot) -> PlayedMatch:
+        """Play one match against the reference bots."""
+        job = self.job
+        others = list(islice(cycle(job.references or ((bot, archive),)), job.seats - 1))
+        table = [bot]
+        for place, (other, _) in enumerate(others, 1):
+            again = any(other.name == each.name for each in table)
+            table.append(replace(other, name=f"{other.name} ({place})") if again else other)
+        folder = self.scratch / "cache"
+        folder.mkdir()
+        cache = BotCache(folder)
+        for held, files in ((bot, archive), *others):
+            cache.put(held, io.BytesIO(files))
+        names = tuple(each.name for each in table)
+        rows = seatings(job.seats, job.match_games, keyed_shuffle(job.key, "seats"))
+        spec = MatchSpec(job.match, job.key, names, rows, job.terms)
+        with closing(Worker(cache)) as worker:
+            played = worker.play(Job(spec, tuple(table), job.choice)).match
+        self.steps.append(self.told(played, names, checked))
+        return played
+
+    def told(self, played: PlayedMatch, names: tuple[str, ...], checked: Bot) -> Step:
+        """Return the step of the match: its result, and the first fault of the version with its exchange."""
+        record = read(played.record)
+        games, won = len(record.games), sum(result.winner == result.seats.index(names[0]) for result in played.results)
+        told = f"{games} games against {', '.join(names[1:])}: won {won}"
+        faults = _faults(record)
+        if not faults:
+            return Step(0, "qualifying match", Outcome.OK, f"{told}, without a fault")
+        lost = sum(any(FAULTS[fault.code].consequence is Consequence.FORFEIT for fault in of) for of in faults.values())
+        first = next(fault for of in faults.values() for fault in of)
+        exchange = next((each for each in played.exchanges if (each.bot, each.code) == (names[0], first.code)), None)
+        stderr = _last_lines(data for bot, _, data in played.logs if bot == names[0])
+        help = advice(
+            Evidence(
+                first.code,
+                first.detail,
+                b"" if exchange is None else exchange.sent,
+                None if exchange is None else exchange.got,
+                b"\n".join(stderr),
+                self.job.choice.name,
+                checked.argv,
+                checked.path.is_file(),
+            )
+        )
+        count = sum(fault.count for of in faults.values() for fault in of if not FAULTS[fault.code].follows)
+        what = f"it forfeited {lost} of {games} games" if lost else f"{told}, with faults: {count}"
+        return Step(
+            0,
+            "qualifying match",
+            Outcome.FAILED if lost else Outcome.TOLD,
+            f"{what}; {help.what}",
+            None if exchange is None else exchange.sent,
+            None if exchange is None else exchange.got,
+            stderr,
+            help.do,
+        )
+
+    # -- what goes out
+
+    def without_paths(self, step: Step) -> Step:
+        """Return a step whose texts name no folder of this machine: the owner's files are named from the bot's on."""
+        return replace(
+            step,
+            detail=self._scrubbed(step.detail),
+            help=None if step.help is None else self._scrubbed(step.help),
+            stderr=tuple(os.fsencode(self._scrubbed(os.fsdecode(line))) for line in step.stderr),
+            log=os.fsencode(self._scrubbed(os.fsdecode(_bounded(step.log)))),
+        )
+
+    def _scrubbed(self, text: str) -> str:
+        for below in ("bot", "exam/bots", "cache"):
+            text = text.replace(f"{self.scratch / below}/", "")
+        python = Programs().python
+        text = text.replace(f"{python} ", "python3 ").replace(f"{os.path.dirname(python)}/", "")
+        return text.replace(str(self.scratch), "")
+
+
+def _bounded(log: bytes) -> bytes:
+    """Return a build's log, its middle left out if it is long."""
+    kept = Capture(_LOG_BYTES)
+    kept.feed(log)
+    return kept.render()
+
+
+def _faults(record: Record) -> dict[int, list[Fault]]:
+    """Return the faults of the match's first bot by game."""
+    found = {game.game: [fault for fault in game.faults if fault.bot == 0] for game in record.games}
+    return {game: faults for game, faults in found.items() if faults}
+
+
+def _last_lines(logs: Iterable[bytes]) -> tuple[bytes, ...]:
+    """Return the last lines of standard error that the bot wrote itself, of the last process that wrote any."""
+    for data in reversed(list(logs)):
+        lines = own_lines(data)
+        if lines:
+            return tuple(lines[-_LAST_LINES:])
+    return ()

@@ -1,0 +1,26 @@
+"""What a runner hands to a worker: a match to play, or a version to examine."""
+
+from dataclasses import dataclass
+
+from arena.run import Parcel, Played, play_parcel
+from ladder.work.exam import Examined, ExamJob, examine_version
+
+__all__ = ["Task", "do"]
+
+
+@dataclass(eq=False, slots=True)
+class Task:
+    """A match to play, or a version to examine; its id is the match's or the version's."""
+
+    id: int
+    work: Parcel | ExamJob
+
+    @property
+    def exam(self) -> bool:
+        """Whether it is an examination."""
+        return isinstance(self.work, ExamJob)
+
+
+def do(task: Task) -> Played | Examined:
+    """Do a task, in a worker."""
+    return play_parcel(task.work) if isinstance(task.work, Parcel) else examine_version(task.work)

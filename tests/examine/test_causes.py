@@ -1,0 +1,237 @@
+"""Help by cause: each row of the table names its mistake and what to do.
+
+Source: the docstring of arena/examine/causes.py.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from arena.examine import CAUSES, Advice, Evidence, advice
+from arena.referee import FAULTS
+
+REQUEST = b'{"type":"request","id":41,"kind":"turn","legal":[{"type":"action"},{"type":"action"}]}'
+HELLO = b'{"type":"hello","protocol":1}'
+
+
+def line(text: bytes, code: str = "bad_json", sent: bytes = REQUEST) -> Evidence:
+    """Return a fault of a line that came."""
+    return Evidence(code, sent=sent, got=text)
+
+
+def died(stderr: str, sandbox: str = "bubblewrap", alone: bool = False, code: str = "exited") -> Evidence:
+    """Return the end of a bot that wrote this to standard error."""
+    text = f"--- game 3 ---\n{stderr}\n--- turn 12 ---\n".encode(errors="surrogateescape")
+    return Evidence(
+        code, "exited with code 1", stderr=text, sandbox=sandbox, argv=("/usr/bin/python3", "b"), alone=alone
+    )
+
+
+TRACEBACK = 'Traceback (most recent call last):\n  File "/bot/b.py", line 7, in <module>\n    main()\n'
+NO_MODULE = f"{TRACEBACK}ModuleNotFoundError: No module named 'torch'"
+NO_FILE = f"{TRACEBACK}FileNotFoundError: [Errno 2] No such file or directory: 'weights.bin'"
+STARTED = (
+    f'{TRACEBACK}  File "/usr/lib/python3.11/subprocess.py", line 1917, in _execute_child\n'
+    "FileNotFoundError: [Errno 2] No such file or directory: 'cargo'"
+)
+STALE = "a line came for request 40, which had been answered or had timed out; in 9 ms it computed for 0 ms"
+BOXES_LANGUAGES = "arena doctor says of languages: "
+
+SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
+    "byte order mark": [
+        (line(b'\xef\xbb\xbf{"id":41,"choice":0}'), "byte order mark", "utf-8-sig"),
+        (line(b'\xef\xbb\xbf{"type":"hello"}', "start_failed", HELLO), "byte order mark", "utf-8-sig"),
+    ],
+    "UTF-16": [(line('{"id":41}'.encode("utf-16-le")), "NUL bytes", "UTF-8, not UTF-16")],
+    "Python's notation": [
+        (line(b"{'id': 41, 'choice': 0}"), "Python's notation (single quotes)", "json.dumps"),
+        (line(b"{'id': 41, 'why': \"it's\"}"), "(single quotes)", "json.dumps"),
+        (line(b"{ 'type': 'hello' }", "start_failed", HELLO), "(single quotes)", "json.dumps"),
+        (line(b'{"id": 41, "choice": 0, "sure": True}'), "Python's notation (True)", "json.dumps"),
+        (line(b'{"id": 41, "choice": 0, "why": None}'), "Python's notation (None)", "json.dumps"),
+    ],
+    "keys without quotes": [(line(b"{ id: 41, choice: 0 }"), "its keys have no quotes", "JSON.stringify")],
+    "last comma": [(line(b'{"id":41,"choice":0,}'), "a comma stands before", "json.dumps")],
+    "several lines": [(line(b"{"), "goes on over several lines", "on one line")],
+    "debug print": [
+        (line(b"MegaBot 3000 ready", "start_failed", HELLO), "MegaBot 3000 ready", "goes to standard error"),
+        (line(b"thinking\x1b[31m ...", "stray_line"), r"thinking\x1b[31m ...", "goes to standard error"),
+    ],
+    "no hello": [(line(b'{"id":0,"choice":0}', "start_failed", HELLO), "is no hello", '{"type":"hello"}')],
+    "string id": [(line(b'{"id":"41","choice":0}', "bad_reply"), 'a string: "41"', '"id":41')],
+    "no id": [(line(b'{"choice":0}', "bad_reply"), "has no id", '"id":41')],
+    "wrong id": [
+        (line(b'{"id":0,"choice":0}', "wrong_id"), "the id 0, the request had 41", 'message["id"]'),
+        (line(b'{"id":40,"choice":0}', "stray_line"), "the id 40, the request had 41", 'message["id"]'),
+        (line(b'{"id":40,"choice":0}', "timeout"), "the id 40, the request had 41", 'message["id"]'),
+        (Evidence("timeout", STALE, REQUEST), "the id 40, the request had 41", 'message["id"]'),
+    ],
+    "second answer": [(line(b'{"id":41,"choice":0}', "stray_line"), "second reply to the request 41", "once")],
+    "choice out of range": [
+        (
+            line(b'{"id":41,"choice":2}', "illegal_move"),
+            "choice 2 is no index into legal, which goes from 0 to 1",
+            "from 0",
+        )
+    ],
+    "no flush": [
+        (
+            Evidence("start_failed", "it doesn't flush its output", argv=("/usr/bin/java", "Bot")),
+            "stay in a buffer",
+            "System.out.flush()",
+        ),
+        (Evidence("timeout", "it doesn't flush", argv=("/bot/b.py",)), "doesn't flush", "print(..., flush=True)"),
+        (Evidence("timeout", "it doesn't flush", argv=("/bot/bot",)), "doesn't flush", "fflush(stdout) in C"),
+    ],
+    "endless loop": [
+        (Evidence("timeout", "in 500 ms it computed for 498 ms"), "in 500 ms it computed for 498 ms", "endless loop"),
+        (Evidence("timeout", "none within 9 ms; in 9 ms it computed for 18 ms"), "none within 9 ms", "endless loop"),
+    ],
+    "sleep": [
+        (Evidence("timeout", "in 500 ms it computed for 3 ms"), "in 500 ms it computed for 3 ms", "it sleeps"),
+        (Evidence("timeout", "in 0 ms it computed for 0 ms", argv=("b.py",)), "no reply", "flush=True"),
+    ],
+    "lone file": [(died(NO_MODULE, alone=True), "torch isn't in the box: a file is alone", "give the bot's folder")],
+    "module not in the box": [
+        (died(NO_MODULE), "the module torch isn't in the box", sys.prefix),
+        (died("Error: Cannot find module 'lodash'\nRequire stack:"), "the module lodash isn't", "bot's folder"),
+        (died("b: error while loading shared libraries: libfoo.so.1: cannot open"), "libfoo.so.1", "bot's folder"),
+    ],
+    "module not installed": [(died(NO_MODULE, "process"), "isn't installed for /usr/bin/python3", "bot's folder")],
+    "program not there": [
+        (died(STARTED), "the program cargo isn't in the box", BOXES_LANGUAGES),
+        (died("sh: 1: cargo: not found"), "the program cargo isn't in the box", BOXES_LANGUAGES),
+        (died("/usr/bin/env: \u2018ruby\u2019: No such file or directory"), "ruby isn't in the box", BOXES_LANGUAGES),
+        (died("make: cc: No such file or directory"), "cc isn't in the box", BOXES_LANGUAGES),
+        (died("Error: spawn stockfish ENOENT", "docker"), "stockfish isn't in the box", "--docker-image"),
+        (died(STARTED, "process"), "cargo isn't on this machine", "install it"),
+    ],
+    "write outside": [
+        (died(f"{TRACEBACK}OSError: [Errno 30] Read-only file system: 'log.txt'"), "not write log.txt", "TMPDIR"),
+        (died(f"{TRACEBACK}PermissionError: [Errno 13] Permission denied: '/x'"), "not write /x", "TMPDIR"),
+        (died("Error: EROFS: read-only file system, open '/bot/log.txt'"), "not write /bot/log.txt", "TMPDIR"),
+    ],
+    "data file of a lone file": [(died(NO_FILE, alone=True), "weights.bin isn't in the box: a file", "bot.toml")],
+    "data file not in the box": [
+        (died(NO_FILE), "weights.bin isn't in the box", "which is /bot there"),
+        (died("Error: ENOENT: no such file or directory, open 'a b.json'"), "a b.json isn't in", "/bot"),
+        (died("weights.bin: No such file or directory"), "weights.bin isn't in", "/bot"),
+        (died("panic: open weights.bin: no such file or directory"), "weights.bin isn't in", "/bot"),
+    ],
+    "data file not there": [(died(NO_FILE, "process"), "weights.bin isn't there", "beside the program")],
+    "network": [
+        (died("OSError: [Errno 101] Network is unreachable"), "Network is unreachable", "no network in the box")
+    ],
+    "exception": [
+        (
+            died(f"{TRACEBACK}KeyError: 'duke'"),
+            "it ended with an error: KeyError: 'duke'",
+            "standard error tells where",
+        ),
+        (died(f"{TRACEBACK}my.Oops: no \x1b[2J"), r"my.Oops: no \x1b[2J", "mend that"),
+        (died(f"{TRACEBACK}ValueError: a\n\nDuring handling ...\n\n{TRACEBACK}TypeError: b"), "TypeError: b", "mend"),
+        (
+            died("/bot/b.js:3\n  x.y\n    ^\n\nTypeError: x is undefined\n    at b.js:3\n\nNode.js v18"),
+            "x is undefined",
+            "",
+        ),
+        (died('Exception in thread "main" java.lang.NullPointerException\n\tat Bot.main'), "NullPointerException", ""),
+        (died("thread 'main' panicked at src/main.rs:2:5:\nboom"), "panicked at src/main.rs", "mend"),
+        (died(f"{TRACEBACK}KeyError: 'duke'", code="start_failed"), "KeyError: 'duke'", "mend"),
+    ],
+    "error in its own words": [
+        (
+            died("python3: can't open file '/bot/bto.py': [Errno 2] No such file or directory"),
+            "the process has ended: exited with code 1",
+            "mend what standard error tells",
+        )
+    ],
+    "end without error": [(Evidence("exited", "exited with code 0"), "ended by itself", "for line in sys.stdin")],
+    "silence at start": [
+        (Evidence("start_failed", "no hello within 300 ms", argv=("b.js",)), "no hello within 300 ms", "process.stdout")
+    ],
+}
+
+
+def test_each_row_has_its_example() -> None:
+    """A new row is tried here."""
+    assert list(SEEN) == [cause.name for cause in CAUSES]
+
+
+@pytest.mark.parametrize(
+    ("name", "seen", "what", "do"),
+    [(name, *case) for name, cases in SEEN.items() for case in cases],
+    ids=[f"{name} {number}" for name, cases in SEEN.items() for number in range(len(cases))],
+)
+def test_a_mistake_is_named_with_what_to_do(name: str, seen: Evidence, what: str, do: str) -> None:
+    """By its own row, in two lines that can be printed anywhere."""
+    found = advice(seen)
+    assert what in found.what
+    assert do in found.do
+    assert (found.what + found.do).isprintable()
+    assert next(cause.name for cause in CAUSES if cause.sign(seen) is not None) == name
+
+
+@pytest.mark.parametrize("code", sorted(FAULTS))
+def test_what_has_no_known_cause_has_the_help_of_its_fault(code: str) -> None:
+    """Source: FAULTS."""
+    assert advice(Evidence(code)) == Advice(FAULTS[code].message, FAULTS[code].help)
+
+
+@pytest.mark.parametrize(
+    ("seen", "what"),
+    [
+        (Evidence("exited", "exited with code 3"), "the process has ended: exited with code 3"),
+        (Evidence("exited", "no \x1b[2J"), r"the process has ended: no \x1b[2J"),
+        (Evidence("out_of_memory", "out of memory: 256 MB"), "out of memory: 256 MB"),
+        (line(b'{"id":41,"choice":0}', "illegal_move"), FAULTS["illegal_move"].message),
+        (line(b'{"id":41,"move":{}}', "illegal_move"), FAULTS["illegal_move"].message),
+        (line(b"", "stray_line"), FAULTS["stray_line"].message),
+        (Evidence("timeout", stderr=NO_MODULE.encode()), FAULTS["timeout"].message),
+        (
+            Evidence("timeout", "in 9 ms it computed for 5 ms"),
+            f"{FAULTS['timeout'].message}: in 9 ms it computed for 5 ms",
+        ),
+        (Evidence("timeout", sent=REQUEST, got=b'{"id":41}'), FAULTS["timeout"].message),
+    ],
+)
+def test_a_detail_is_told_and_no_cause_is_guessed(seen: Evidence, what: str) -> None:
+    """A bot that lives may have logged anything; how one ended is told as it is."""
+    assert advice(seen) == Advice(what, FAULTS[seen.code].help)
+
+
+def test_no_words_of_a_bot_are_part_of_a_command() -> None:
+    """A bot could have its author told to run anything."""
+    evil = "x; rm -rf ~"
+    for seen in (
+        died(f"{TRACEBACK}ModuleNotFoundError: No module named '{evil}'"),
+        died(f"sh: 1: {evil}: not found"),
+        died(f"{TRACEBACK}PermissionError: [Errno 13] Permission denied: '{evil}'"),
+    ):
+        assert "rm" not in advice(seen).do
+
+
+def test_last_words_of_any_shape_are_read_in_no_time() -> None:
+    """Patterns that look for more than one thing in a line must not try all pairs."""
+    for words in ("subprocess.py", ": a", "open ", "Error.", "a.", "Traceback (most recent call last):\n  x\n", "sh"):
+        advice(died(words * 40_000))
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("import torch_of_nobody", "the module torch_of_nobody isn't installed"),
+        ("open('weights.bin')", "the file weights.bin isn't there"),
+        ("import subprocess; subprocess.run(['cargo-of-nobody'])", "the program cargo-of-nobody isn't on this machine"),
+        ("print(", "SyntaxError"),
+        ("class Oops(BaseException): pass\nraise Oops('x')", "Oops: x"),
+    ],
+)
+def test_what_python_really_says_is_understood(tmp_path: Path, text: str, what: str) -> None:
+    """The texts above are what was seen once; this Python's may differ."""
+    bot = tmp_path / "b.py"
+    bot.write_text(text)
+    ran = subprocess.run([sys.executable, "-P", bot], cwd=tmp_path, capture_output=True, timeout=60)
+    assert what in advice(Evidence("exited", stderr=ran.stderr, argv=(sys.executable,))).what

@@ -1,0 +1,416 @@
+"""The examiner, with scripted programs over real pipes. Source: protocol/SPEC.md, whose promises it looks at."""
+
+import json
+import random
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.bots import load
+from arena.coup import PRESETS, Chance, apply, deal, legal, view
+from arena.examine import Exam, Outcome, Patience, Step, examine, examine_all, kinds, quick_look
+from arena.referee import wire
+from arena.sandbox import Choice, InsideSandbox, Peer, Script, replies
+
+Message = dict[str, Any]
+PATIENT, PATIENT_S = Patience(60.0, 60.0), 60.0  # with scripts that answer: how soon, is the machine's
+SHORT, SHORT_S = Patience(0.4, 0.4), 0.6  # with those that keep silent
+
+
+def polite(message: Message, answer: Callable[[Message], object] | None = None) -> bytes | None:
+    """Answer as SPEC's first bot does; `answer` makes another reply to a request."""
+    if message["type"] == "hello":
+        return b'{"type":"hello"}\n'
+    if message["type"] != "request":
+        return None
+    reply = (
+        {"id": message["id"], "choice": message["id"] % len(message["legal"])} if answer is None else answer(message)
+    )
+    return reply if isinstance(reply, bytes) else json.dumps(reply).encode() + b"\n"
+
+
+def bot(answer: Callable[[Message], object] | None = None) -> Script:
+    """Return a script that answers requests so."""
+    return replies(lambda line: polite(json.loads(line), answer))
+
+
+def examined(folder: Path, script: Script, patience: Patience = PATIENT, hello_s: float = PATIENT_S) -> list[Step]:
+    """Examine a script as if it were a bot's file."""
+    file = folder / "bot.py"
+    file.write_text("")
+    argv = load([str(file)])[0][0].argv
+    sandbox = InsideSandbox({argv[0]: script})
+    exam = Exam(sandbox, Choice("process"), folder / "scratch", hello_s=hello_s, patience=patience)
+    steps = list(examine(str(file), exam))
+    assert all(box.stdin == -1 for box in sandbox.boxes), "a box wasn't closed"
+    assert [step.number for step in steps] == list(range(1, len(steps) + 1))
+    return steps
+
+
+def failure(steps: list[Step]) -> Step:
+    """Return the step that failed."""
+    (failed,) = [step for step in steps if step.outcome is Outcome.FAILED]
+    return failed
+
+
+def test_a_healthy_bot_passes_every_step_and_is_asked_every_kind_of_request(tmp_path: Path) -> None:
+    """Also the kinds that its own moves don't lead to: this one only ever takes the first legal move."""
+    for answer in (None, lambda message: {"id": message["id"], "choice": 0}):
+        steps = examined(tmp_path, bot(answer))
+        assert {step.outcome for step in steps} == {Outcome.OK}
+        (table,) = [step.rows for step in steps if step.rows]
+        asked = {kind: (int(asked), int(answered)) for kind, asked, answered in table[1:]}
+        assert asked.keys() == frozenset().union(*(kinds(rules) for rules in PRESETS.values()))
+        assert all(asked == answered > 0 for asked, answered in asked.values())
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_kinds_of_a_game_are_those_that_come_up_in_it(name: str) -> None:
+    """Held against games of random players."""
+    rules = PRESETS[name]
+    seats = 2 if rules.problem(2) is None else 3
+    rng, found = random.Random(name), set()
+    for game in range(60):
+        chance = Chance(b"kinds", game)
+        state = deal(rules, seats, chance)
+        while asked := state.board.phase.asked:
+            sight = view(state, asked[0])
+            line = wire.Question(state.board, game).line(sight, 1, [], wire.menu(legal(sight)), 1, 1)
+            found.add(json.loads(line)["kind"])
+            state, _ = apply(state, [rng.choice(legal(view(state, seat))) for seat in asked], chance)
+    assert found == kinds(rules)
+
+
+WRONG: dict[str, tuple[Callable[[Message], object], str, str]] = {
+    "text": (lambda message: b"thinking\n", "first game", "the line is text"),
+    "an id that was never asked": (
+        lambda message: {"id": message["id"] + 1, "choice": 0},
+        "first game",
+        "the request had",
+    ),
+    "the id before, from its second request on": (
+        lambda message: {"id": max(1, message["id"] - 1), "choice": 0},
+        "first game",
+        "the id 1, the request had 2",
+    ),
+    "an answer to the request before, too often": (
+        lambda message: b'{"id":1,"choice":0}\n' * (1 if message["id"] == 1 else 21),
+        "first game",
+        "over 20 lines",
+    ),
+    "the id before": (lambda message: {"id": message["id"] - 1, "choice": 0}, "first game", "id"),
+    "an id as a string": (lambda message: {"id": str(message["id"]), "choice": 0}, "first game", "the id is a string"),
+    "an index too large": (
+        lambda message: {"id": message["id"], "choice": len(message["legal"])},
+        "first game",
+        "is no index into legal",
+    ),
+    "a move that isn't legal": (
+        lambda message: {"id": message["id"], "move": {"action": "win"}},
+        "first game",
+        "not in the list of legal moves",
+    ),
+    "a wrong answer to the fiftieth request": (
+        lambda message: {"id": message["id"], "choice": 99 if message["id"] == 50 else 0},
+        "more games",
+        "is no index into legal",
+    ),
+    "no answer to one kind of request": (
+        lambda message: b"?\n" if message["kind"] == "keep_shown" else {"id": message["id"], "choice": 0},
+        "all requests",
+        "andy: ",
+    ),
+    "no answer but to fields it knows": (
+        lambda message: b"?\n" if "later" in message else {"id": message["id"], "choice": 0},
+        "unknown things",
+        "the line is text",
+    ),
+    "an answer and a remark": (
+        lambda message: json.dumps({"id": message["id"], "choice": 0}).encode() + b"\nthat was easy\n",
+        "standard output",
+        "answer nothing",
+    ),
+}
+
+
+@pytest.mark.parametrize(("answer", "name", "words"), WRONG.values(), ids=WRONG.keys())
+def test_a_wrong_answer_fails_the_step_in_which_it_comes_with_the_exchange(
+    tmp_path: Path, answer: Callable[[Message], object], name: str, words: str
+) -> None:
+    """What was sent, and what came."""
+    # A reply to the request before is no reply, and may be followed by one.
+    failed = failure(examined(tmp_path, bot(answer), SHORT if "the request had 2" in words else PATIENT))
+    assert failed.name == name
+    assert words in failed.detail
+    assert failed.got
+    assert failed.help
+    if name != "standard output":
+        assert b'"type":"request"' in (failed.sent or b"")
+
+
+def silent_after_hello(peer: Peer) -> None:
+    peer.read_line()
+    peer.send(b'{"type":"hello"}\n')
+    peer.wait()
+
+
+def at_the_end_of_input(peer: Peer) -> None:
+    said = b"".join(filter(None, (polite(json.loads(line)) for line in peer.lines())))
+    peer.send(said)
+
+
+def flushes_only_its_hello(peer: Peer) -> None:
+    peer.read_line()
+    peer.send(b'{"type":"hello"}\n')
+    at_the_end_of_input(peer)
+
+
+def dies_of_the_first_request(peer: Peer) -> None:
+    for line in peer.lines():
+        if b'"request"' in line:
+            peer.log(b"KeyError: 'cards'\n")
+            peer.die(1)
+        if b'"hello"' in line:
+            peer.send(b'{"type":"hello"}\n')
+
+
+def stays(peer: Peer) -> None:
+    for line in peer.lines():
+        answer = polite(json.loads(line))
+        if answer:
+            peer.send(answer)
+    peer.wait()
+
+
+SILENT: dict[str, tuple[Script, str, str]] = {
+    "nothing at all": (Peer.wait, "hello", "no hello within"),
+    "its hello at the end of its input": (at_the_end_of_input, "hello", "doesn't flush"),
+    "nothing after its hello": (silent_after_hello, "first game", "none within"),
+    "its replies at the end of its input": (flushes_only_its_hello, "first game", "doesn't flush"),
+    "a last word": (dies_of_the_first_request, "first game", "KeyError: 'cards'"),
+    "all, and doesn't leave": (stays, "end of input", "still runs"),
+}
+
+
+@pytest.mark.parametrize(("script", "name", "words"), SILENT.values(), ids=SILENT.keys())
+def test_a_bot_that_says_too_little_fails(tmp_path: Path, script: Script, name: str, words: str) -> None:
+    """It isn't waited for as long as in a match."""
+    failed = failure(examined(tmp_path, script, SHORT, SHORT_S if name == "hello" else PATIENT_S))
+    assert failed.name == name
+    assert words in failed.detail
+    assert failed.stderr == ((b"KeyError: 'cards'",) if script is dies_of_the_first_request else ())
+
+
+TOLD = b"coup_kit: MyBot.turn failed at request 8: turn, game 0, turn 4"
+PYTHONS = (
+    TOLD,
+    b"Traceback (most recent call last):",
+    *(b"  of the kit" for _ in range(9)),
+    b"  bot.py",
+    b"KeyError: 'x'",
+)
+OTHERS = (TOLD, b"KeyError: 'x'", b"  bot.js:7", *(b"  of the kit" for _ in range(9)))
+
+
+@pytest.mark.parametrize(("wrote", "first", "last"), [(PYTHONS, 1, 7), (OTHERS, 8, 0)], ids=["Python", "others"])
+def test_of_a_long_error_the_authors_own_line_is_shown(
+    tmp_path: Path, wrote: tuple[bytes, ...], first: int, last: int
+) -> None:
+    """It stands at the end in Python, and at the begin elsewhere."""
+
+    def dies(peer: Peer) -> None:
+        for line in peer.lines():
+            if b'"request"' in line:
+                peer.log(b"\n".join((b"of an earlier turn", *wrote, b"")))
+                peer.die(1)
+            if b'"hello"' in line:
+                peer.send(b'{"type":"hello"}\n')
+
+    assert failure(examined(tmp_path, dies, SHORT)).stderr == (*wrote[:first], *wrote[len(wrote) - last :])
+
+
+def test_a_machine_that_stands_still_makes_no_bot_silent(tmp_path: Path) -> None:
+    """Whatever is waited for: a hello, an answer, the end."""
+    (tmp_path / "bot.py").write_text("")
+    argv = load([str(tmp_path / "bot.py")])[0][0].argv
+    readings = count()
+
+    def clock() -> float:
+        return time.monotonic() + next(readings) // 7 * 1000
+
+    sandbox = InsideSandbox({argv[0]: bot()})
+    exam = Exam(sandbox, Choice("process"), tmp_path, hello_s=PATIENT_S, patience=PATIENT, clock=clock)
+    steps = list(examine(str(tmp_path / "bot.py"), exam))
+    assert {step.outcome for step in steps} <= {Outcome.OK, Outcome.TOLD}
+
+
+def test_a_bot_whose_games_cannot_be_repeated_is_told_so_and_passes(tmp_path: Path) -> None:
+    """The seed is an offer."""
+    rng = random.Random(1)
+    steps = examined(
+        tmp_path, bot(lambda message: {"id": message["id"], "choice": rng.randrange(len(message["legal"]))})
+    )
+    assert {step.name: step.outcome for step in steps if step.outcome is not Outcome.OK} == {"same bot_seed": "told"}
+
+
+def test_memory_is_told_beside_its_limit_where_it_is_known(tmp_path: Path) -> None:
+    """The most of all processes, in whole megabytes, rounded up."""
+    peaks = iter([3 << 20, (13 << 20) + 1])
+
+    def has(peer: Peer) -> None:
+        peer.peak_bytes = next(peaks, 1)
+        bot()(peer)
+
+    assert "; memory 14 MB of 256 MB" in examined(tmp_path, has)[-1].detail
+    assert "memory" not in examined(tmp_path, bot())[-1].detail
+
+
+def in_one_folder(folder: Path, script: Script) -> list[tuple[int, Step]]:
+    """Examine two files of one folder and one that isn't there, all played by one script."""
+    names = [str(folder / name) for name in ("a.py", "none.py", "b.py")]
+    for name in (names[0], names[2]):
+        Path(name).write_text("")
+    sandbox = InsideSandbox({load(names[:1])[0][0].argv[0]: script})
+    exam = Exam(sandbox, Choice("process"), folder / "scratch", hello_s=PATIENT_S, patience=PATIENT)
+    found = list(examine_all(names, exam))
+    assert all(box.stdin == -1 for box in sandbox.boxes), "a box wasn't closed"
+    return found
+
+
+def test_several_bots_are_examined_side_by_side_and_told_in_their_order(tmp_path: Path) -> None:
+    """The first process of each says hello only when that of the other has started."""
+    starts, both = count(), threading.Barrier(2)
+
+    def meets(peer: Peer) -> None:
+        if next(starts) < 2:
+            both.wait(PATIENT_S)
+        bot()(peer)
+
+    found = in_one_folder(tmp_path, meets)
+    names = [step.name for place, step in found if place == 0]
+    assert [place for place, _ in found] == [0] * len(names) + [1] + [2] * len(names)
+    assert [step.number for _, step in found] == [*range(1, len(names) + 1), 1, *range(1, len(names) + 1)]
+    assert [step.outcome for _, step in found if step.outcome is not Outcome.OK] == [Outcome.FAILED]
+
+
+def test_a_file_beside_two_bots_is_held_against_neither(tmp_path: Path) -> None:
+    """It may be the other's."""
+
+    def writes(peer: Peer) -> None:
+        (tmp_path / "games.log").write_text("")
+        bot()(peer)
+
+    steps = [step for _, step in in_one_folder(tmp_path, writes) if step.name == "files"]
+    assert [step.outcome for step in steps] == [Outcome.TOLD] * 2
+    assert "or another bot of its folder did: games.log" in steps[0].detail
+
+
+def test_a_bot_that_is_not_there_fails_the_first_step(tmp_path: Path) -> None:
+    """With the second line of the message as what to do."""
+    exam = Exam(InsideSandbox({}), Choice("process"), tmp_path)
+    (step,) = examine(str(tmp_path / "none.py"), exam)
+    assert (step.name, step.outcome) == ("file", Outcome.FAILED)
+    assert step.help == "A bot is a file, or a folder with bot.toml."
+
+
+def test_the_quick_look_tells_of_a_bot_that_says_nothing_after_its_hello(tmp_path: Path) -> None:
+    """A bot that answers isn't told of; one that is silent for two seconds is, once, before its time is over."""
+    (tmp_path / "bot.py").write_text("")
+    ((found,), _) = load([str(tmp_path / "bot.py")])
+    for script, outcome, told in ((bot(), Outcome.OK, 0), (silent_after_hello, Outcome.FAILED, 1)):
+        mute: list[bool] = []
+        exam = Exam(InsideSandbox({found.argv[0]: script}), Choice("process"), tmp_path, patience=Patience(2.1, 0.0))
+        assert quick_look(found, exam, partial(mute.append, True)).outcome is outcome
+        assert len(mute) == told
+
+
+def test_a_step_comes_back_from_its_text() -> None:
+    """Whatever bytes a bot wrote, and half surrogates of a file's name; other texts are refused."""
+    for got in (None, b"", bytes(range(256)), "é\u2028".encode()):
+        step = Step(
+            3,
+            "hello",
+            Outcome.TOLD,
+            "a\udcff\0",
+            got,
+            got,
+            (b"\xff\xfe", b""),
+            "do\nthis",
+            (("a", "b"), ("c",)),
+            b"\xff\n",
+        )
+        text = step.to_text()
+        assert text.isascii()
+        assert "\n" not in text
+        assert Step.from_text(text) == step
+        assert Step.from_text(text + "\n") == step
+        older = {name: value for name, value in json.loads(text).items() if name != "log"}
+        assert Step.from_text(json.dumps(older)) == replace(step, log=b"")
+    for wrong in ("", "[]", "{}", '{"number":1}', text.replace("told", "odd"), "[" * 100_000):
+        with pytest.raises(ValueError, match=r"no step|Expecting|is not a valid"):
+            Step.from_text(wrong)
+
+
+def test_a_bot_that_is_slow_to_answer_is_asked_less_where_the_examiner_says_so(tmp_path: Path) -> None:
+    """A ladder's workers have others to examine. Every kind is asked that comes up in the games that are played."""
+    file = tmp_path / "bot.py"
+    file.write_text("")
+    argv = load([str(file)])[0][0].argv
+    ticks = count()  # each look at the clock takes a tenth of a second
+
+    def asked(enough_s: float) -> tuple[int, str]:
+        exam = Exam(
+            InsideSandbox({argv[0]: bot()}),
+            Choice("process"),
+            tmp_path / "scratch",
+            rules=(PRESETS["coup"],),
+            hello_s=1e9,
+            patience=Patience(1e9, 0.0),
+            clock=lambda: next(ticks) / 10,
+            leave_s=1e9,
+            enough_s=enough_s,
+        )
+        steps = {step.name: step for step in examine(str(file), exam)}
+        assert {step.outcome for step in steps.values()} <= {Outcome.OK, Outcome.TOLD}
+        return int(steps["more games"].detail.split()[0]), steps["all requests"].detail
+
+    games, everything = asked(1e9)
+    assert games > 2
+    assert "never asked" not in everything
+    assert asked(0.1)[0] == 2
+
+
+@pytest.mark.parametrize("said", ["bot.c:1: warning: unused", "cc -Wall -Wno-warning"])
+def test_warnings_of_a_build_that_succeeds_are_shown(tmp_path: Path, said: str) -> None:
+    """A build that warns of nothing shows nothing."""
+    (tmp_path / "bot").mkdir()
+    (tmp_path / "bot" / "bot.toml").write_text(f'run = "python3 bot.py"\nbuild = ["echo", "{said}"]\n')
+    warned = " warning: " in said
+    building = []
+    exam = Exam(InsideSandbox({}), Choice("process"), tmp_path / "scratch", builds=building.append)
+    with closing(examine(str(tmp_path / "bot"), exam)) as steps:
+        assert next(steps).name == "file"
+        step = next(steps)
+    assert (step.name, step.outcome, step.log) == ("build", Outcome.OK, said.encode() + b"\n")
+    assert step.stderr == ((said.encode(),) if warned else ())
+    assert step.detail.endswith("with warnings") == warned
+    assert [bot.name for bot in building] == ["bot"]
+
+
+def test_what_a_build_made_beside_the_bot_is_not_what_the_bot_wrote(tmp_path: Path) -> None:
+    """A plain process is built where it stands: make's `bot` lies beside bot.c."""
+    (tmp_path / "bot").mkdir()
+    (tmp_path / "bot" / "bot.toml").write_text('run = "python3 bot.py"\nbuild = "touch made"\n')
+    argv = load([str(tmp_path / "bot")])[0][0].argv
+    exam = Exam(InsideSandbox({argv[0]: bot()}), Choice("process"), tmp_path / "scratch", patience=PATIENT)
+    steps = list(examine(str(tmp_path / "bot"), exam))
+    assert (tmp_path / "bot" / "made").exists()
+    assert [step for step in steps if step.outcome is Outcome.FAILED] == []

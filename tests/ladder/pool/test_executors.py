@@ -1,0 +1,335 @@
+"""An executor whose workers may die. Source: the docstring of ladder/pool/executors.py.
+
+Calls are functions of the standard library, so that a worker can import them.
+"""
+
+import operator
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Future, wait
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ladder.pool import WorkerDiedError, Workers, shares_of_cores
+
+LIMIT_S = 60
+
+
+@pytest.fixture
+def workers() -> Iterator[Workers]:
+    with Workers(2) as pool:
+        yield pool
+        pool.shutdown(cancel_futures=True)
+
+
+def until(what: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + LIMIT_S
+    while not what():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.002)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def outcome(future: "Future[Any]") -> Any:
+    """Return a call's result, or the exception it ended with."""
+    problem = future.exception(timeout=LIMIT_S)
+    return future.result() if problem is None else problem
+
+
+def test_calls_run_in_processes_of_their_own_and_return_what_they_return(workers: Workers) -> None:
+    """Two long-lived processes serve any number of calls."""
+    pids = {outcome(workers.submit(os.getpid)) for _ in range(10)}
+    assert os.getpid() not in pids
+    assert pids <= set(workers.pids)
+    assert 1 <= len(pids) <= 2
+    assert outcome(workers.submit(operator.add, 2, 3)) == 5
+    assert outcome(workers.submit(dict, [("a", 1)], b=2)) == {"a": 1, "b": 2}
+
+
+def test_calls_run_side_by_side(workers: Workers, tmp_path: Path) -> None:
+    """Each of two calls waits for the other: one opens a pipe to write, the other to read."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    ends = [workers.submit(os.open, str(pipe), flag) for flag in (os.O_RDONLY, os.O_WRONLY)]
+    done, _ = wait(ends, timeout=LIMIT_S)
+    assert len(done) == 2
+
+
+def test_an_exception_travels_to_the_caller_and_costs_no_worker(workers: Workers) -> None:
+    """It keeps its type and its words; the worker goes on with the next call."""
+    problem = outcome(workers.submit(operator.truediv, 1, 0))
+    assert isinstance(problem, ZeroDivisionError)
+    missing = outcome(workers.submit(os.listdir, "/nowhere"))
+    assert isinstance(missing, FileNotFoundError)
+    assert missing.filename == "/nowhere"
+    before = set(workers.pids)
+    assert outcome(workers.submit(operator.add, 1, 1)) == 2
+    assert set(workers.pids) >= before
+
+
+@pytest.mark.parametrize("ending", [(os._exit, 3), (sys.exit, 0), (signal.raise_signal, signal.SIGKILL)], ids=str)
+def test_a_worker_that_dies_costs_only_its_call(workers: Workers, ending: tuple[Callable[..., Any], int]) -> None:
+    """The call says that its worker died; another worker takes its place for the calls behind it."""
+    fn, argument = ending
+    futures = [workers.submit(operator.add, n, n) for n in range(5)]
+    dead = workers.submit(fn, argument)
+    futures += [workers.submit(operator.add, n, n) for n in range(5, 10)]
+    assert isinstance(outcome(dead), WorkerDiedError)
+    assert [outcome(future) for future in futures] == [n + n for n in range(10)]
+
+
+def test_a_worker_that_is_killed_during_a_call_costs_only_its_call(workers: Workers, tmp_path: Path) -> None:
+    """kill -9 from outside, as by the kernel when memory is short."""
+    victim = outcome(workers.submit(os.getpid))
+    began = [tmp_path / "one", tmp_path / "two"]
+    text = "import time\nopen({!r}, 'w').close()\ntime.sleep(600)"
+    running = [workers.submit(exec, text.format(str(path))) for path in began]
+    until(lambda: all(path.exists() for path in began))
+    os.kill(victim, signal.SIGKILL)
+    done, _ = wait(running, timeout=LIMIT_S, return_when="FIRST_COMPLETED")
+    assert len(done) == 1
+    problem = outcome(done.pop())
+    assert isinstance(problem, WorkerDiedError)
+    assert "ended with -9" in str(problem)
+    assert outcome(workers.submit(operator.add, 2, 2)) == 4
+    assert victim not in workers.pids
+
+
+@pytest.mark.needs("linux", None if sys.platform == "linux" else "it has /proc")
+def test_a_worker_that_was_killed_between_two_calls_costs_none(workers: Workers) -> None:
+    """It is replaced before the next call is handed out."""
+    for _ in range(3):
+        assert outcome(workers.submit(operator.add, 2, 2)) == 4
+        killed = workers.pids
+        for pid in killed:
+            os.kill(pid, signal.SIGKILL)
+        until(lambda: not any(map(is_running, killed)))  # noqa: B023
+        assert outcome(workers.submit(os.getpid)) not in killed
+
+
+def test_what_cannot_be_pickled_is_an_exception_of_the_call_alone(workers: Workers) -> None:
+    """A function, an argument, a result and an exception that can't cross; the worker stays."""
+    assert outcome(workers.submit(os.getpid)) in workers.pids
+    assert isinstance(outcome(workers.submit(lambda: 1)), Exception)
+    assert isinstance(outcome(workers.submit(operator.add, threading.Lock(), 1)), Exception)
+    for what in ("threading.Lock()", "(_ for _ in ())"):
+        problem = outcome(workers.submit(eval, f"__import__('threading') and {what.replace('threading.', THREADING)}"))
+        assert isinstance(problem, RuntimeError)
+        assert "can't be sent" in str(problem)
+    assert isinstance(outcome(workers.submit(exec, "class Odd(Exception): pass\nraise Odd")), RuntimeError)
+    assert outcome(workers.submit(operator.add, 2, 2)) == 4
+
+
+THREADING = "__import__('threading')."
+
+
+@pytest.mark.parametrize(
+    ("jobs", "cores", "shares"),
+    [
+        (1, (0, 1, 2, 3), [(0, 1, 2, 3)]),
+        (2, (0, 1, 2, 3), [(0, 2), (1, 3)]),
+        (3, (0, 1, 2, 3), [(0, 3), (1,), (2,)]),
+        (4, (0, 1, 2, 3), [(0,), (1,), (2,), (3,)]),
+        (5, (4, 7), [(4,), (7,), (4,), (7,), (4,)]),
+        (3, (5,), [(5,), (5,), (5,)]),
+        (2, (), [(), ()]),
+    ],
+)
+def test_cores_are_dealt_out_evenly(jobs: int, cores: tuple[int, ...], shares: list[tuple[int, ...]]) -> None:
+    """Each core has a worker, each worker a core; more workers than cores share them; () where none can be chosen."""
+    assert shares_of_cores(jobs, cores) == shares
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="cores can't be chosen")
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_worker_runs_on_its_own_cores(more: int) -> None:
+    """As many workers as cores, and one more."""
+    cores = sorted(os.sched_getaffinity(0))
+    jobs = len(cores) + more
+    with Workers(jobs) as pool:
+        began = [pool.submit(time.sleep, 0.2) for _ in range(jobs)]  # so that each call has a worker of its own
+        shares = [pool.submit(os.sched_getaffinity, 0) for _ in range(jobs * 4)]
+        wait(began, timeout=LIMIT_S)
+        found = {tuple(sorted(outcome(share))) for share in shares}
+        pids = pool.pids
+        dealt = sorted(tuple(sorted(os.sched_getaffinity(pid))) for pid in pids)
+    assert len(pids) == jobs
+    assert dealt == sorted(shares_of_cores(jobs, cores))
+    assert found <= set(dealt)
+
+
+def test_each_worker_begins_with_the_initializer() -> None:
+    """Before its first call, and so does the one that takes a dead one's place."""
+    with Workers(2, os.putenv, ("ARENA_TEST_BEGAN", "yes")) as pool:
+        for _ in range(2):
+            asked = [pool.submit(subprocess.getoutput, "sleep 0.1; echo $ARENA_TEST_BEGAN") for _ in range(4)]
+            assert [outcome(future) for future in asked] == ["yes"] * 4
+            assert isinstance(outcome(pool.submit(os._exit, 1)), WorkerDiedError)
+
+
+def test_a_worker_that_cannot_begin_counts_as_dead() -> None:
+    """Its call says why; no worker is left over."""
+    with Workers(1, os.listdir, ("/nowhere",)) as pool:
+        problem = outcome(pool.submit(os.getpid))
+        assert isinstance(problem, WorkerDiedError)
+        assert "it can't begin: FileNotFoundError" in str(problem)
+        assert pool.pids == ()
+
+
+def test_shutdown_finishes_what_is_queued(workers: Workers) -> None:
+    """So that `with Workers(2) as pool` returns with all its calls done, also those that no worker had begun."""
+    with Workers(2) as pool:
+        futures = [pool.submit(operator.add, n, 1) for n in range(20)]
+    assert [future.result(timeout=0) for future in futures] == list(range(1, 21))
+    assert pool.pids == ()
+    with pytest.raises(RuntimeError, match="shut down"):
+        pool.submit(os.getpid)
+
+
+def test_shutdown_during_a_call_leaves_no_process() -> None:
+    """With cancel_futures: what runs ends at once as a death, what waits is cancelled."""
+    pool = Workers(2)
+    running = [pool.submit(time.sleep, LIMIT_S * 3) for _ in range(2)]
+    waiting = [pool.submit(os.getpid) for _ in range(5)]
+    until(lambda: all(future.running() for future in running) and len(pool.pids) == 2)
+    pids = pool.pids
+    began = time.monotonic()
+    pool.shutdown(cancel_futures=True)
+    assert time.monotonic() - began < LIMIT_S
+    assert not any(map(is_alive, pids))
+    assert pool.pids == ()
+    for future in running:
+        assert isinstance(future.exception(timeout=0), WorkerDiedError)
+    for future in waiting:
+        with pytest.raises(CancelledError):
+            future.result(timeout=0)
+
+
+def test_a_call_is_asked_to_leave_before_its_worker_is_killed(tmp_path: Path) -> None:
+    """SystemExit in the call, so that what it started can be ended: here a finally writes a file."""
+    done = tmp_path / "done"
+    pool = Workers(1)
+    began = tmp_path / "began"
+    text = (
+        f"import time\ntry:\n    open({str(began)!r}, 'w').close()\n    time.sleep(60)\n"
+        f"finally:\n    open({str(done)!r}, 'w').close()"
+    )
+    pool.submit(exec, text)
+    until(began.exists)
+    pool.shutdown(cancel_futures=True)
+    assert done.exists()
+
+
+def test_a_request_to_leave_is_repeated_where_it_was_lost(tmp_path: Path) -> None:
+    """Python drops an exception in a finalizer; the worker would go on with its call for ever."""
+    began = tmp_path / "began"
+    text = (
+        "import time\nclass Slow:\n    def __del__(self):\n"
+        f"        open({str(began)!r}, 'w').close()\n        time.sleep(1)\nSlow()\ntime.sleep(60)"
+    )
+    pool = Workers(1)
+    future = pool.submit(exec, text)
+    until(began.exists)
+    pool.shutdown(cancel_futures=True)
+    problem = future.exception(timeout=0)
+    assert isinstance(problem, WorkerDiedError)
+    assert "ended with 0" in str(problem), "it left by itself, it wasn't killed"
+
+
+def test_a_file_that_was_being_opened_when_the_worker_was_asked_to_leave_is_not_reported(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It is closed as the call ends; nobody wants to read of it after Ctrl-C."""
+    began = tmp_path / "began"
+    text = (
+        "import time, warnings\nwarnings.simplefilter('error')\n"
+        f"def opens():\n    file = open({str(began)!r}, 'w')\n    time.sleep(60)\nopens()"
+    )
+    pool = Workers(1)
+    future = pool.submit(exec, text, {})
+    until(began.exists)
+    pool.shutdown(cancel_futures=True)
+    assert "ended with 0" in str(future.exception(timeout=0))
+    assert capfd.readouterr().err == ""
+
+
+def test_a_call_that_does_not_listen_is_killed(tmp_path: Path) -> None:
+    """After a while."""
+    began = tmp_path / "began"
+    text = (
+        "import signal, time\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n"
+        f"open({str(began)!r}, 'w').close()\n"
+    )
+    pool = Workers(1, leave_s=0.5)
+    future = pool.submit(exec, text + "time.sleep(600)")
+    until(began.exists)
+    pool.shutdown(cancel_futures=True)
+    assert isinstance(future.exception(timeout=0), WorkerDiedError)
+
+
+OWNER = """
+import os, sys, time
+from ladder.pool import Workers
+pool = Workers(2)
+print(pool.submit(os.getpid).result(), pool.submit(os.getpid).result(), flush=True)
+for _ in range(2):
+    pool.submit(time.sleep, 60)
+while len(pool.pids) < 2:
+    time.sleep(0.01)
+print(*pool.pids, flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.needs("linux", None if sys.platform == "linux" else "elsewhere a worker ends when its call ends")
+def test_workers_end_with_an_owner_that_is_killed() -> None:
+    """kill -9 of the owner, both workers being in a call."""
+    root = str(Path(__file__).parents[3])
+    environment = {**os.environ, "PYTHONPATH": root}
+    with subprocess.Popen([sys.executable, "-c", OWNER], env=environment, stdout=subprocess.PIPE, text=True) as owner:
+        assert owner.stdout is not None
+        owner.stdout.readline()
+        pids = [int(word) for word in owner.stdout.readline().split()]
+        assert len(pids) == 2
+        owner.kill()
+        owner.wait(LIMIT_S)
+    until(lambda: not any(is_running(pid) for pid in pids))
+
+
+def is_running(pid: int) -> bool:
+    """Tell whether a process is more than a zombie that nobody has reaped yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+    except OSError:
+        return False
+
+
+def test_workers_do_not_import_from_the_folder_they_are_started_in(tmp_path: Path) -> None:
+    """A bot called queue.py or random.py lies in the folder where arena is run."""
+    for name in ("queue", "socket", "pickle", "random"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong one')\n")
+    root = str(Path(__file__).parents[3])
+    text = "import os\nfrom ladder.pool import Workers\nwith Workers(1) as pool: print(pool.submit(os.getcwd).result())"
+    found = subprocess.run(
+        [sys.executable, "-P", "-c", text],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": root},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+    )
+    assert (found.stdout, found.stderr) == (f"{tmp_path}\n", "")

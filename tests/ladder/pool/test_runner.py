@@ -1,0 +1,307 @@
+"""Matches are driven to their ends: a void match, and one whose worker died, is played again.
+
+The executor here runs a call when the test says so, which is what a slow machine does; the runner can't tell.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from ladder.pool import DEATHS, VOIDS, Completed, Idle, Jobs, Voided, WorkerDiedError, run
+
+
+class HostError(Exception):
+    """Stands for what the host did wrong."""
+
+
+class Job:
+    """A job, the same only as itself, as the runner demands nothing of it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class Stage(Executor):
+    """Runs each call at once, and notes the order and how many had been handed out and not looked at."""
+
+    def __init__(self, play: Callable[[Job], str]) -> None:
+        self.play = play
+        self.submitted: list[str] = []
+        self.open = 0
+        self.most = 0
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        future: Future[Any] = _Looked(self)
+        self.submitted.append(args[0].name)
+        self.open += 1
+        self.most = max(self.most, self.open)
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as problem:
+            future.set_exception(problem)
+        return future
+
+
+class _Looked(Future):  # type: ignore[type-arg]
+    """Tells its stage when the runner has looked at it."""
+
+    def __init__(self, stage: Stage) -> None:
+        super().__init__()
+        self.stage = stage
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        self.stage.open -= 1
+        return super().exception(timeout)
+
+
+def script(**endings: list[Exception | None]) -> Callable[[Job], str]:
+    """Return a play function: each job ends in its exceptions, one after the other, None and the end being success."""
+    left = {name: list(problems) for name, problems in endings.items()}
+
+    def play(job: Job) -> str:
+        problem = left[job.name].pop(0) if left.get(job.name) else None
+        if problem is not None:
+            raise problem
+        return job.name.upper()
+
+    return play
+
+
+def played(play: Callable[[Job], str], names: Iterable[str], width: int = 2) -> tuple[list[tuple[str, str]], Stage]:
+    """Run jobs with names; return what became of them, in order, without the idle moments."""
+    stage = Stage(play)
+    told = []
+    for event in run(Jobs(Job(name) for name in names), play, stage, lambda: width, (HostError,)):
+        match event:
+            case Completed(job, result):
+                told.append((job.name, result))
+            case Voided(job, problem, given_up):
+                told.append((job.name, f"{problem}{', given up' if given_up else ''}"))
+    return told, stage
+
+
+def test_every_job_is_completed_once() -> None:
+    """What is yielded is all there is."""
+    told, stage = played(script(), "abcdefg")
+    assert sorted(told) == [(name, name.upper()) for name in "abcdefg"]
+    assert sorted(stage.submitted) == list("abcdefg")
+
+
+def test_no_jobs_are_no_work() -> None:
+    """A run that is complete already is resumed in this way."""
+    assert played(script(), "")[0] == []
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 100])
+def test_never_more_jobs_are_handed_out_than_the_width(width: int) -> None:
+    """Jobs are made when they are needed: a plan may have millions."""
+    told, stage = played(script(), "abcdefghij", width)
+    assert len(told) == 10
+    assert stage.most == min(width, 10)
+
+
+def test_jobs_are_taken_from_the_plan_as_they_are_needed() -> None:
+    """In its order, and none long before its turn."""
+    taken = []
+
+    def plan() -> Iterator[Job]:
+        for name in "abcdef":
+            taken.append(name)
+            yield Job(name)
+
+    stage = Stage(script())
+    events = run(Jobs(plan()), stage.play, stage, lambda: 2, (HostError,))
+    next(events)
+    assert "".join(taken) in {"abc", "abcd"}
+    assert len(list(events)) == 5
+    assert stage.submitted == list("abcdef")
+
+
+def test_a_void_match_is_played_again() -> None:
+    """The host's failure is told and costs nothing."""
+    told, _ = played(script(a=[HostError("no memory")]), "ab", width=1)
+    assert told == [("a", "no memory"), ("a", "A"), ("b", "B")]
+
+
+def test_a_match_that_is_void_three_times_is_given_up_and_told() -> None:
+    """After 3 the match is given up and listed; the others are played."""
+    assert VOIDS == 3
+    told, stage = played(script(a=[HostError("1"), HostError("2"), HostError("3"), HostError("4")]), "ab", width=1)
+    assert told == [("a", "1"), ("a", "2"), ("a", "3, given up"), ("b", "B")]
+    assert stage.submitted == list("aaab")
+
+
+def test_each_match_has_voids_of_its_own() -> None:
+    """Also where a job lies in memory where one that was given up lay before, which happens among so many."""
+    names = [f"j{number}" for number in range(300)]
+    left = {name: 2 + number % 2 for number, name in enumerate(names)}
+
+    def play(job: Job) -> str:
+        left[job.name] -= 1
+        if left[job.name] >= 0:
+            raise HostError("x")  # a new one each time: an exception keeps its traceback, and so the job
+        return job.name.upper()
+
+    told, stage = played(play, names, width=1)
+    assert [name for name, ending in told if ending == "x, given up"] == names[1::2]
+    assert [name for name, ending in told if ending == name.upper()] == names[::2]
+    assert all(stage.submitted.count(name) == 3 for name in names)
+
+
+def test_a_dead_worker_does_not_count_as_a_void() -> None:
+    """kill -9 says little about the match: it is played again more often than a void one."""
+    deaths: list[Exception | None] = [WorkerDiedError("dead")] * (DEATHS - 1)
+    told, _ = played(script(a=[HostError("void"), HostError("void"), *deaths]), "a")
+    assert told[-1] == ("a", "A")
+    assert [ending for _, ending in told].count("dead") == DEATHS - 1
+
+
+def test_a_match_that_ends_every_worker_is_given_up_some_time() -> None:
+    """Else the run would never end."""
+    told, _ = played(script(a=[WorkerDiedError("dead")] * 50), "ab")
+    assert told.count(("a", "dead")) == DEATHS - 1
+    assert ("a", "dead, given up") in told
+    assert ("b", "B") in told
+
+
+class Clock:
+    """A clock that stands still but for what the test, and the runner's sleep, add."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def begun(play: Callable[[Job], str], names: str, width: int, pauses_s: Sequence[float]) -> list[tuple[str, float]]:
+    """Run jobs to their ends; return which began when, in seconds of a clock that only the runner's sleep moves."""
+    clock = Clock()
+    times: list[tuple[str, float]] = []
+
+    def noted(job: Job) -> str:
+        times.append((job.name, clock.now - 1000))
+        return play(job)
+
+    stage = Stage(noted)
+    jobs = (Job(name) for name in names)
+    for _ in run(Jobs(jobs, pauses_s, clock), noted, stage, lambda: width, (HostError,), clock.sleep):
+        pass
+    return times
+
+
+def test_a_void_match_pauses_before_it_is_played_again() -> None:
+    """What failed may be coming back: longer after each void, as told; without a pause after those that are told."""
+    voids = [HostError("x")] * (VOIDS - 1)
+    assert begun(script(a=[*voids]), "a", 1, (2.0, 10.0)) == [("a", 0), ("a", 2), ("a", 12)]
+    assert begun(script(a=[*voids]), "a", 1, (2.0,)) == [("a", 0), ("a", 2), ("a", pytest.approx(2, abs=0.3))]
+    assert begun(script(a=[*voids]), "a", 1, ()) == [("a", 0)] * 3
+
+
+class ByHand(Executor):
+    """Notes what begins; the test says when and how it ends."""
+
+    def __init__(self) -> None:
+        self.began = ""
+        self.futures: dict[str, Future[Any]] = {}
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        self.began += args[0].name
+        self.futures[args[0].name] = Future()
+        return self.futures[args[0].name]
+
+
+def test_nothing_else_begins_while_a_void_match_pauses_and_all_places_are_filled_after_it() -> None:
+    """Other matches would fail for the same reason. Here two are played at a time."""
+    clock = Clock()
+    hand = ByHand()
+    events = run(Jobs(map(Job, "abcde"), (2.0,), clock), script(), hand, lambda: 2, (HostError,), clock.sleep)
+    assert isinstance(next(events), Idle)
+    assert hand.began == "ab"
+    hand.futures["a"].set_exception(HostError("x"))
+    assert isinstance(next(events), Voided)
+    hand.futures["b"].set_result("B")
+    assert isinstance(next(events), Completed)
+    while clock.now < 1002:
+        assert hand.began == "ab"
+        assert isinstance(next(events), Idle)
+    next(events)
+    assert hand.began == "abac"
+    hand.futures["c"].set_result("C")
+    assert isinstance(next(events), Completed)
+    assert hand.began == "abacd"
+    events.close()
+
+
+def test_each_void_match_has_its_own_pause() -> None:
+    """Two that were void wait each for its time; nothing new begins before both have begun again."""
+    voids: dict[str, list[Exception | None]] = {"a": [HostError("x"), HostError("x")], "b": [HostError("x")]}
+    times = begun(script(**voids), "abc", 2, (2.0, 10.0))
+    assert sorted(begun for begun in times if begun[0] != "c") == [("a", 0), ("a", 2), ("a", 12), ("b", 0), ("b", 2)]
+    assert dict(times)["c"] >= 2
+
+
+def test_a_dead_worker_is_no_reason_to_pause() -> None:
+    """A kill says little about this machine."""
+    assert begun(script(a=[WorkerDiedError("x")]), "ab", 1, (2.0,)) == [("a", 0), ("a", 0), ("b", 0)]
+
+
+def test_places_are_filled_after_a_pause_while_another_match_is_still_played() -> None:
+    """The runner looks at the time also while nothing ends: here b ends only when the void a has begun again."""
+    clock = Clock()
+    with ThreadPoolExecutor(2) as threads:
+        gate: Future[str] = Future()
+        voids = [HostError("x")]
+
+        def play(job: Job) -> str:
+            if job.name == "b":
+                return gate.result(60)
+            if voids:
+                raise voids.pop()
+            gate.set_result("B")
+            return "A"
+
+        jobs = [Job("a"), Job("b")]
+        told = []
+        for event in run(Jobs(jobs, (2.0,), clock), play, threads, lambda: 2, (HostError,), clock.sleep):
+            told.append(type(event).__name__)
+            clock.now += 1 if isinstance(event, Idle) else 0
+        assert told.count("Completed") == 2
+        assert told.count("Idle") >= 2
+
+
+def test_a_defect_ends_the_run() -> None:
+    """An exception that is neither the host's failure nor a death is a mistake of ours, and is not hidden."""
+    with pytest.raises(ZeroDivisionError):
+        played(script(a=[ZeroDivisionError()]), "ab")
+
+
+def test_a_match_is_counted_before_the_next_event_is_waited_for() -> None:
+    """A consumer that stops in the middle has seen each completed match that it was told of, and no other."""
+    stage = Stage(script())
+    jobs: Iterable[Job] = [Job(name) for name in "abcd"]
+    events = run(Jobs(jobs), stage.play, stage, lambda: 1, (HostError,))
+    first = next(events)
+    assert isinstance(first, Completed)
+    assert first.result == "A"
+    events.close()
+    assert stage.submitted == list("ab"), "the next is under way while the consumer stores the first"
+
+
+def test_a_moment_without_news_is_told() -> None:
+    """So that a live table moves, and Ctrl-C is heard, while a long match is played."""
+    with ThreadPoolExecutor(1) as threads:
+        gate: Future[str] = Future()
+        for event in run(Jobs([Job("a")]), lambda job: gate.result(60), threads, lambda: 1, (HostError,)):
+            if isinstance(event, Idle):
+                if not gate.done():
+                    gate.set_result("done")
+            else:
+                assert isinstance(event, Completed)
+                assert event.result == "done"
+        assert gate.done()

@@ -1,0 +1,75 @@
+"""A class's ladder for tests: owners, reference bots, and versions that are fit without an examination."""
+
+import itertools
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from ladder.service import Ladder, Service, parse_roster, submit, take_in_people
+from ladder.store.database import activate, end_exam, find_version
+from tests.ladder.service.ladders import WORDS
+from tests.ladder.service.played import small
+from tests.ladder.service.pool import workers
+from tests.place import QUICK_BOT
+
+NUMBERS = itertools.count()
+
+
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        """Return the time."""
+        return self.now
+
+
+def school(folder: Path, owners: str = "ada bob", references: str = "one two", url: str | None = None) -> Ladder:
+    """Return a ladder whose clock stands at 1,000,000."""
+    ladder = small(folder, url, references.split())
+    ladder.clock = Clock(1e6)
+    roster = "login,section\n" + "".join(f"{login},A\n" for login in owners.split())
+    take_in_people(ladder, parse_roster(roster.encode(), "roster.csv"))
+    return ladder
+
+
+def hand_in(
+    ladder: Ladder, login: str, name: str, at: float = 1e6, reason: str | None = None, code: str = QUICK_BOT
+) -> int:
+    """Submit a new version of a bot at a time; it is fit, unless a reason is given, and plays. Return its id."""
+    ladder.clock = Clock(at)
+    path = ladder.path / f"{name}.py"
+    path.write_text(f"{code}# {next(NUMBERS)}\n")
+    version = submit(ladder, path, login, name).version
+
+    def act(connection: Connection) -> None:
+        end_exam(connection, version, [], reason, None if reason else WORDS, None, at)
+        if reason is None:
+            activate(connection, find_version(connection, version), "ladder", "it passed", at)
+
+    ladder.database.write(act)
+    return version
+
+
+def serve(ladder: Ladder, matches: int | None = None) -> None:
+    """Let a runner do what people wait for, or so many matches."""
+    service = Service(ladder, workers(), matches, None if matches else "examined")
+    with closing(service.events()) as events:
+        for _ in events:
+            pass
+
+
+def settle(ladder: Ladder, text: str) -> None:
+    """Add lines to ladder.toml."""
+    path = ladder.path / "ladder.toml"
+    path.write_text(path.read_text() + text)
+
+
+def deadline(name: str, at: float, grace_minutes: int = 0) -> str:
+    """Return the lines of a deadline; the time is in seconds since 1970."""
+    told = datetime.fromtimestamp(at, UTC).isoformat()
+    return f'[[deadlines]]\nname = "{name}"\nat = {told}\ngrace_minutes = {grace_minutes}\n'

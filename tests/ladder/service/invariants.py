@@ -1,0 +1,197 @@
+"""What is true of every ladder, whatever was killed: each match ended once, and what was counted is what was played."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from sqlalchemy import Connection, func, select
+
+from arena.referee import read
+from arena.run import game_results
+from ladder.service import Fold, Ladder
+from ladder.standings import Row, Standings
+from ladder.store import FEW
+from ladder.store.database import ATTEMPTS, TABLES, get_record, last_board, match_results
+
+ALIKE = 1e-9  # as `arena ladder rerate` demands of a table that a runner went on with and of a new one
+
+matches, match_bots, games = (TABLES.tables[name] for name in ("matches", "match_bots", "games"))
+versions, bots, steps, acts = (TABLES.tables[name] for name in ("versions", "bots", "steps", "acts"))
+voids, runners, records, exchanges = (TABLES.tables[name] for name in ("voids", "runners", "records", "exchanges"))
+
+
+def demand_sound(ladder: Ladder, quiet: bool = True) -> None:
+    """Demand all of it. `quiet`: the last runner ended politely, so nothing is leased and the table is up to date."""
+    with ladder.database.read() as connection:
+        found = [*problems(connection), *(left_open(connection) if quiet else ())]
+        board = last_board(connection)
+    assert found == [], found
+    if not quiet:
+        return
+    fold = Fold(ladder)
+    fold.update()
+    assert fold.table is not None
+    if board is None:
+        assert fold.table.games == 0
+        return
+    told = Standings.from_json(board)
+    assert (told.games, told.matches) == (fold.table.games, fold.table.matches)
+    told_rows, new_rows = (sorted(table.rows, key=lambda row: row.version) for table in (told, fold.table))
+    assert [counts(row) for row in told_rows] == [counts(row) for row in new_rows]
+    apart = max(
+        (
+            abs(one - other)
+            for row, new in zip(told_rows, new_rows, strict=True)
+            for one, other in zip(estimates(row), estimates(new), strict=True)
+        ),
+        default=0.0,
+    )
+    assert apart < ALIKE, f"a rebuild says other ratings: {apart}"
+
+
+def counts(row: Row) -> tuple[object, ...]:
+    """Return what a row counts."""
+    return row.version, row.ranks, row.games, row.matches, row.forfeits, row.faults
+
+
+def estimates(row: Row) -> list[float]:
+    """Return what a row estimates, -1 for what it can't say."""
+    found = [each for each in (row.rating, row.adjusted) if each is not None]
+    return [-1.0 if value is None else value for each in found for value in (each.value, each.low, each.high)]
+
+
+def problems(connection: Connection) -> Iterator[str]:
+    """Yield what is wrong, whether or not a runner is at work."""
+    yield from _ends(connection)
+    yield from _counts(connection)
+    yield from _examinations(connection)
+    kept = select(exchanges.c.version, exchanges.c.code).group_by(exchanges.c.version, exchanges.c.code)
+    for row in connection.execute(kept.having(func.count() > FEW)):
+        yield f"too many exchanges are kept: {row}"
+
+
+def _ends(connection: Connection) -> Iterator[str]:
+    failed = Counter(connection.scalars(select(voids.c.match)))
+    last = Counter(connection.scalars(select(voids.c.match).where(voids.c.given_up)))
+    voided: dict[int, str] = {}
+    for what, match in connection.execute(
+        select(acts.c.what, acts.c.match).where(acts.c.what.in_(("void", "unvoid"))).order_by(acts.c.id)
+    ):
+        voided[match] = what
+    ends = []
+    for row in connection.execute(select(matches).order_by(matches.c.id)):
+        played, given_up = row.cause == "played", row.cause == "given_up"
+        rates = played and row.kind in ("rated", "final") and voided.get(row.id) != "void"
+        checks = {
+            "its state and its cause disagree": (row.state == "ended") == (row.cause is not None),
+            "it has no known cause": row.cause in (None, "played", "given_up", "cancelled"),
+            "it has a runner, or lacks one": (row.state == "leased") == (row.runner is not None),
+            "it has a number among the played": played == (row.ended is not None),
+            "it has too many attempts": row.attempts <= ATTEMPTS,
+            "its attempts aren't its voids": failed[row.id] == row.attempts,
+            "it was given up for nothing": given_up == (row.attempts == ATTEMPTS) == bool(last[row.id]),
+            "it rates wrongly": row.rates == rates,
+        }
+        yield from (f"match {row.id}: {what}" for what, holds in checks.items() if not holds)
+        if played:
+            ends.append(row.ended)
+    if sorted(ends) != list(range(1, len(ends) + 1)):
+        yield f"the ends aren't numbered from 1 to {len(ends)}"
+
+
+def _counts(connection: Connection) -> Iterator[str]:
+    played = set(connection.scalars(select(matches.c.id).where(matches.c.cause == "played")))
+    for what, table in (("games", games), ("records", records)):
+        extra = set(connection.scalars(select(table.c.match).distinct())) - played
+        if extra:
+            yield f"there are {what} of matches that weren't played: {sorted(extra)}"
+    seats: dict[int, list[tuple[int, float, int]]] = {}
+    for row in connection.execute(select(match_bots).order_by(match_bots.c.match, match_bots.c.place)):
+        seats.setdefault(row.match, []).append((row.games, row.wins, row.forfeits))
+        if row.match not in played and (row.games, row.wins, row.forfeits, row.faults, row.requests) != (0, 0, 0, 0, 0):
+            yield f"match {row.match} wasn't played, and has sums"
+    for match in sorted(played):
+        record = get_record(connection, match)
+        if record is None:
+            yield f"match {match} has no record"
+            continue
+        results = match_results(connection, match)
+        if results != game_results(read(record)):
+            yield f"the results of match {match} aren't those of its record"
+        of_seats = seats[match]
+        if sum(each for each, _, _ in of_seats) != sum(len(result.seats) for result in results):
+            yield f"the seats of match {match} have other games"
+        if abs(sum(won for _, won, _ in of_seats) - sum(bool(result.survivors) for result in results)) > 1e-9:
+            yield f"the wins of match {match} aren't its games"
+        if sum(each for _, _, each in of_seats) != sum(len(result.forfeits) for result in results):
+            yield f"the seats of match {match} have other forfeits"
+
+
+def _examinations(connection: Connection) -> Iterator[str]:
+    told = Counter(connection.scalars(select(steps.c.version)))
+    ladder = acts.c.who == "ladder", acts.c.what == "activate"
+    begun = Counter(connection.scalars(select(acts.c.version).where(*ladder)))
+    first = match_bots.join(matches, matches.c.id == match_bots.c.match)
+    qualifying = matches.c.kind == "qualifying", match_bots.c.place == 0
+    qualified = Counter(
+        connection.scalars(
+            select(match_bots.c.version).select_from(first).where(*qualifying, matches.c.cause == "played")
+        )
+    )
+    waiting = Counter(
+        connection.scalars(
+            select(match_bots.c.version).select_from(first).where(*qualifying, matches.c.state != "ended")
+        )
+    )
+    newest: dict[int, int] = {}
+    highest = select(versions.c.bot, func.max(versions.c.number)).where(versions.c.state == "fit")
+    for bot, number in connection.execute(highest.group_by(versions.c.bot)):
+        newest[bot] = number
+    for row in connection.execute(select(versions)):
+        ended = row.state in ("fit", "unfit")
+        fit = row.state == "fit"
+        allowed = {int(fit), int(fit and row.number == newest[row.bot])}  # an older one may be examined after a newer
+        checks = {
+            "it has steps before its end": ended or not told[row.id],
+            "it has no steps": row.state != "fit" or told[row.id] > 0,
+            "its reason and its state disagree": (row.state == "unfit") == (row.reason is not None),
+            "it began to play other than once": begun[row.id] in allowed,
+            "it played more than one qualifying match": qualified[row.id] <= 1,
+            "its qualifying match hasn't ended": not ended or not waiting[row.id],
+            "it waits for more than one qualifying match": waiting[row.id] <= 1,
+            "its runner is wrong": (row.state == "examined") == (row.runner is not None),
+        }
+        yield from (f"version {row.id}: {what}" for what, holds in checks.items() if not holds)
+    playing = dict(connection.execute(select(bots.c.id, bots.c.active).where(bots.c.active.is_not(None))).all())
+    if playing != _said_to_play(connection):
+        yield "what plays isn't what the acts say"
+
+
+def _said_to_play(connection: Connection) -> dict[int, int]:
+    """Return which version of each bot plays, by bot, as the acts say."""
+    playing: dict[int, int] = {}
+    query = select(acts.c.what, acts.c.bot, acts.c.version).where(acts.c.what.in_(("activate", "disable", "bench")))
+    for what, bot, version in connection.execute(query.order_by(acts.c.id)):
+        if what == "activate":
+            playing[bot] = version
+        else:
+            playing.pop(bot, None)
+    return playing
+
+
+def left_open(connection: Connection) -> Iterator[str]:
+    """Yield what is leased or lives although no runner is at work."""
+    for what, query in {
+        "matches are leased": select(matches.c.id).where(matches.c.state == "leased"),
+        "versions are being examined": select(versions.c.id).where(versions.c.state == "examined"),
+        "runners haven't ended": select(runners.c.id).where(runners.c.ended.is_(False)),
+    }.items():
+        found = connection.scalars(query).all()
+        if found:
+            yield f"{what}: {found}"
+
+
+def count_ends(connection: Connection) -> dict[str, int]:
+    """Return how many matches ended by each cause, and how many attempts were void."""
+    rows = connection.execute(select(matches.c.cause, func.count()).group_by(matches.c.cause))
+    found = {cause or "open": count for cause, count in rows}
+    return {**found, "voids": connection.scalar(select(func.count()).select_from(voids)) or 0}

@@ -1,0 +1,103 @@
+"""Ladders for tests, in a user's place, and runners of them that can be killed."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from arena.coup import PRESETS
+from arena.referee import Terms
+from arena.sandbox import Choice
+from ladder.service import Ladder, Play, create, submit, submit_reference
+from ladder.store.database import TABLES, Owner, activate, end_exam, find_version, put_owners
+from tests.place import ROOT, Place
+
+WORDS = (sys.executable, "-SI", "\0place")  # as the tests' bot travels
+PLAY = Play(Terms(rules=PRESETS["coup"]), Choice("process"), seats=2, match_games=2)
+
+
+def ladder_in(
+    place: Place, url: str | None = None, bots: Sequence[str] = ("ada", "bob"), play: Play = PLAY, fit: bool = False
+) -> Path:
+    """Make a ladder with two quick references; each of the quick bots has an owner of its name.
+
+    All wait for their examination, or with `fit` have passed it.
+    """
+    folder = place.folder / "spring"
+    with closing(create(folder, play, url)) as ladder:
+        for name in ("one", "two"):
+            submit_reference(ladder, str(place.bot(f"{name}.py")))
+        owners(ladder, *bots)
+        for name in bots:
+            submit(ladder, place.bot(f"{name}.py"), name)
+        if fit:
+            pass_all(ladder)
+    return folder
+
+
+def owners(ladder: Ladder, *logins: str) -> None:
+    """Add owners."""
+    people = [Owner(login, login, f"pseudonym of {login}") for login in logins]
+    ladder.database.write(lambda connection: put_owners(connection, people, 1.0))
+
+
+def pass_all(ladder: Ladder) -> None:
+    """Let all that waits be fit and play: for tests that are about what follows an examination."""
+    versions = TABLES.tables["versions"]
+
+    def act(connection: Connection) -> None:
+        now = ladder.clock()
+        for version in connection.scalars(select(versions.c.id).where(versions.c.state == "queued")).all():
+            end_exam(connection, version, ['{"name":"file"}'], None, WORDS, None, now)
+            activate(connection, find_version(connection, version), "ladder", "it passed", now)
+
+    ladder.database.write(act)
+
+
+def cache(place: Place) -> dict[str, str]:
+    """Return the environment in which workers keep bots in the place."""
+    return {"ARENA_CACHE": str(place.folder / "cache")}
+
+
+def start_runner(place: Place, folder: Path, *words: object, **how: Any) -> "subprocess.Popen[str]":
+    """Start `arena ladder run` with two workers."""
+    return place.start("ladder", "run", folder, "--jobs", 2, *words, **{**how, **cache(place)})
+
+
+def run_on(place: Place, folder: Path) -> None:
+    """Let a runner play two matches, and end by itself."""
+    ran = place.run("ladder", "run", folder, "--jobs", 1, "--matches", 2, **cache(place))
+    assert ran.code == 0, ran.err
+
+
+def played(ladder: Ladder) -> int:
+    """Count the matches that were played."""
+    matches = TABLES.tables["matches"]
+    query = select(func.count()).where(matches.c.cause == "played")
+    return ladder.database.look(lambda connection: connection.scalar(query) or 0)
+
+
+def more(ladder: Ladder, count: int = 1) -> Callable[[], bool]:
+    """Return a function that tells whether so many more matches were played."""
+    before = played(ladder)
+    return lambda: played(ladder) >= before + count
+
+
+def start_script(place: Place, module: str, *words: object) -> "subprocess.Popen[str]":
+    """Start a module of the tests as a program of the place."""
+    process = subprocess.Popen(
+        [sys.executable, "-W", "error", "-m", module, *map(str, words)],
+        cwd=place.folder,
+        env={**place.environment(), **cache(place), "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    place.started.append(process)
+    return process

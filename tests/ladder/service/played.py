@@ -1,0 +1,64 @@
+"""Ladders for tests: with versions that passed, and matches that were played, without a bot that was started."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from ladder.results import GameResult
+from ladder.service import Ladder, create, submit_reference
+from ladder.store import PlayedMatch
+from ladder.store.database import (
+    RATED,
+    TABLES,
+    ids_of_labels,
+    keep_match,
+    put_matches,
+)
+from tests.ladder.service.ladders import PLAY, pass_all
+from tests.place import QUICK_BOT
+
+
+def small(folder: Path, url: str | None, bots: Sequence[str] = ("one", "two", "three")) -> Ladder:
+    """Return a new ladder of reference bots that play."""
+    ladder = create(folder, PLAY, url)
+    for name in bots:
+        bot = folder / f"{name}.py"
+        bot.write_text(QUICK_BOT)
+        submit_reference(ladder, str(bot))
+
+    pass_all(ladder)
+    return ladder
+
+
+def play(ladder: Ladder, count: int, at: float | None = None, kind: str = RATED, record: str = "a record") -> list[int]:
+    """Keep matches of the bots one and two, of two games each: one wins the first, and each second time the other."""
+    labels = ("one@1", "two@1")
+    ended = ladder.clock() if at is None else at
+
+    def act(connection: Connection) -> list[int]:
+        table = list(ids_of_labels(connection, labels).values())
+        ids = put_matches(connection, kind, [table] * count, ended)
+        for id in ids:
+            results = tuple(
+                GameResult(id, game, labels, winner, "last_standing", (winner,), ((1 - winner, 9),), 9, (), ())
+                for game, winner in enumerate((0, id % 2))
+            )
+            logs = tuple((label, 0, b"hello\n") for label in labels)
+            text = f"{record} {id} {os.urandom(len(record) // 2).hex()}"  # which no compression makes small
+            keep_match(connection, PlayedMatch(id, text, results, logs), ended)
+        return ids
+
+    return ladder.database.write(act)
+
+
+def rows(ladder: Ladder) -> dict[str, list[tuple[Any, ...]]]:
+    """Return all that a ladder's database holds but its runners."""
+    with ladder.database.read() as connection:
+        return {
+            table.name: [tuple(row) for row in connection.execute(select(table).order_by(*table.primary_key.columns))]
+            for table in TABLES.sorted_tables
+            if table.name != "runners"
+        }

@@ -1,0 +1,14 @@
+"""Two workers that all tests of a process share: to start them takes longer than a test's matches."""
+
+import atexit
+from functools import cache
+
+from ladder.pool import Workers
+
+
+@cache
+def workers() -> Workers:
+    """Return the workers; they end with this process."""
+    pool = Workers(2)
+    atexit.register(pool.shutdown, cancel_futures=True)
+    return pool

@@ -1,0 +1,31 @@
+"""A ladder's runner that stops itself (SIGSTOP) after its first match, and says what it does once it is woken up.
+
+usage: python -m tests.ladder.service.sleeper LADDER SILENT_S
+"""
+
+import os
+import signal
+import sys
+from contextlib import closing
+from pathlib import Path
+
+from arena.run import open_executor
+from ladder.service import Match, Service, open_ladder
+
+
+def main(folder: Path, silent_s: float) -> None:
+    """Play until SIGTERM."""
+    with closing(open_ladder(folder)) as ladder, open_executor(ladder.play.sandbox, 2) as pool:
+        service = Service(ladder, pool, silent_s=silent_s)
+        signal.signal(signal.SIGTERM, lambda *_: service.stop())
+        slept = False
+        for event in service.events():
+            if isinstance(event, Match):
+                print(event.id, "new" if event.new else "late", flush=True)
+                if not slept:
+                    slept = True
+                    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), float(sys.argv[2]))

@@ -1,0 +1,94 @@
+"""A ladder in which a little was played, for tests of the commands that show it, and a way to call them."""
+
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+from arena.cli import cli
+from arena.coup import PRESETS
+from arena.referee import Terms
+from arena.sandbox import Choice
+from ladder.service import Play, Service, create, submit, submit_reference
+from ladder.store.database import Owner, put_owners
+from tests.ladder.service.pool import workers
+from tests.place import BOT, QUICK_BOT, Ran
+
+PLAY = Play(Terms(rules=PRESETS["coup"]), Choice("process"), seats=2, match_games=6)
+
+# Plays as it should but in matches of so many games as rated ones have: there it sends rubbish now and then.
+LATE = BOT.replace('message["type"] == "request":', 'message["type"] == "request" and not rubbish(message):').replace(
+    "for line in sys.stdin:\n    message = json.loads(line)\n",
+    f"""games = 0
+
+def rubbish(message):
+    if games != {PLAY.match_games} or message["id"] % 20:
+        return False
+    print("oh \\x1b[31mno", file=sys.stderr, flush=True)
+    print("no json \\x1b[31m", flush=True)
+    return True
+
+for line in sys.stdin:
+    message = json.loads(line)
+    games = message.get("match", {{"games": games}})["games"]
+""",
+)
+BROKEN = f"#!{sys.executable} -SI\nimport sys\nsys.exit('no such \\x1b[31mmodel')\n"
+
+
+@dataclass(frozen=True)
+class Term:
+    """A ladder's folder."""
+
+    path: Path
+
+    def arena(self, command: str, *arguments: object, code: int = 0) -> Ran:
+        """Call `arena ladder COMMAND` for this ladder."""
+        words = ["ladder", *command.split(), str(self.path), *map(str, arguments)]
+        found = CliRunner().invoke(cli, words, env={"COLUMNS": "80"}, prog_name="arena")
+        ran = Ran(found.exit_code, found.stdout, found.stderr)
+        assert ran.code == code, (ran, found.exception)
+        return ran
+
+    def json(self, command: str, *arguments: object) -> Any:
+        """Return what a command of this ladder tells as JSON."""
+        import json
+
+        return json.loads(self.arena(command, *arguments, "--json").out)
+
+    def run(self, matches: int | None = None) -> None:
+        """Let a runner do what people wait for, or so many matches."""
+        from ladder.service import open_ladder
+
+        with closing(open_ladder(self.path)) as ladder:
+            for _ in Service(ladder, workers(), matches, None if matches else "examined").events():
+                pass
+
+
+def write(path: Path, text: str) -> Path:
+    """Write a program."""
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def begun(path: Path, owners: Sequence[str] = ("ada", "bob", "eve"), database: str | None = None) -> Term:
+    """Return a ladder of two references, `one` and `two`, which are fit, and these owners."""
+    with closing(create(path / "spring", PLAY, database)) as ladder:
+        for name in ("one", "two"):
+            submit_reference(ladder, str(write(path / f"{name}.py", f"{QUICK_BOT}# {name}\n")))
+        people = [Owner(login, login.title(), f"pseudonym of {login}") for login in owners]
+        ladder.database.write(lambda connection: put_owners(connection, people, 1.0))
+    return Term(path / "spring")
+
+
+def hand_in(term: Term, path: Path, login: str, name: str) -> None:
+    """Submit a file as an owner's bot."""
+    from ladder.service import open_ladder
+
+    with closing(open_ladder(term.path)) as ladder:
+        submit(ladder, path, login, name)

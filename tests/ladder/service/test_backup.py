@@ -1,0 +1,126 @@
+"""A ladder is written to one file while it plays, and goes on from there: in SQLite and in PostgreSQL, both ways."""
+
+import os
+import signal
+import tarfile
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from ladder.service import Fold, Ladder, LadderError, backup, restore
+from ladder.store.database import DatabaseError
+from tests.ladder.service.ladders import more
+from tests.ladder.service.played import play, rows, small
+from tests.place import Place
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest) -> str | None:
+    return str(request.getfixturevalue("postgres_url")) if request.param == "postgresql" else None
+
+
+@pytest.fixture
+def ladder(place: Place, url: str | None) -> Iterator[Ladder]:
+    """Give a ladder of three bots, six matches that were played and one that wasn't."""
+    with closing(small(place.folder / "spring", url)) as made:
+        play(made, 6)
+        yield made
+
+
+def shares(ladder: Ladder) -> list[Any]:
+    fold = Fold(ladder)
+    fold.update()
+    assert fold.table is not None
+    return [(row.bot, row.rating.value, row.games, row.ranks) for row in fold.table.rows]
+
+
+def test_a_restored_ladder_holds_the_same(ladder: Ladder, place: Place) -> None:
+    """Every row, the settings, the key; and its table is the same."""
+    backup(ladder, place.folder / "one.tar")
+    with closing(restore(place.folder / "one.tar", place.folder / "again")) as again:
+        assert rows(again) == rows(ladder)
+        assert again.commitment == ladder.commitment
+        assert shares(again) == shares(ladder)
+        assert again.settings.database == "sqlite:///ladder.db"
+        assert (again.path / "ladder.db").exists()
+
+
+def test_a_ladder_is_moved_to_postgresql_and_back(place: Place, ladder: Ladder, postgres_server: Any) -> None:
+    """And goes on there: the next ids follow those that were copied."""
+    backup(ladder, place.folder / "one.tar")
+    url = postgres_server.create(f"moved{os.urandom(4).hex()}")
+    with closing(restore(place.folder / "one.tar", place.folder / "moved", url)) as moved:
+        assert rows(moved) == rows(ladder)
+        assert moved.settings.database == url
+        play(moved, 2)
+        backup(moved, place.folder / "two.tar")
+        with closing(restore(place.folder / "two.tar", place.folder / "back")) as back:
+            assert rows(back) == rows(moved)
+            assert len(rows(back)["matches"]) > len(rows(ladder)["matches"])
+
+
+def test_a_backup_is_made_while_matches_are_played(ladder: Ladder, place: Place) -> None:
+    """It is of one moment; what was being played then is played again, with the same deals."""
+    runner = place.start("ladder", "run", "spring", "--jobs", 1)
+    place.wait(more(ladder, 1), process=runner)
+    backup(ladder, place.folder / "one.tar")
+    place.wait(more(ladder, 3), process=runner)
+    runner.send_signal(signal.SIGTERM)
+    assert place.end(runner).code == 0
+    with closing(restore(place.folder / "one.tar", place.folder / "again")) as again:
+        held = rows(again)
+        assert not [row for row in held["matches"] if "leased" in row]
+        assert len(held["records"]) == len({row[0] for row in held["games"]})
+        todo = [row[0] for row in held["matches"] if "queued" in row]
+        assert todo
+        ran = place.run("ladder", "run", "again", "--jobs", 1, "--matches", min(len(todo), 4))
+        assert ran.code == 0, ran.err
+        ours, theirs = (
+            {match: [row for row in rows(each)["games"] if row[0] == match] for match in todo}
+            for each in (ladder, again)
+        )
+        both = [match for match in todo if ours[match] and theirs[match]]
+        assert both
+        assert [ours[match] for match in both] == [theirs[match] for match in both]
+
+
+def test_nothing_is_overwritten(ladder: Ladder, place: Place) -> None:
+    """Neither a file, nor a ladder, nor a database that holds one."""
+    backup(ladder, place.folder / "one.tar")
+    with pytest.raises(LadderError, match="is not overwritten"):
+        backup(ladder, place.folder / "one.tar")
+    with pytest.raises(LadderError, match="is not overwritten"):
+        restore(place.folder / "one.tar", ladder.path)
+    with pytest.raises(DatabaseError, match="holds a ladder already"):
+        restore(place.folder / "one.tar", place.folder / "third", ladder.database.url.render_as_string())
+    assert not (place.folder / "third").exists()
+
+
+@pytest.mark.parametrize("url", [None])
+@pytest.mark.parametrize("harm", ["cut", "changed", "other"])
+def test_a_backup_that_is_not_whole_is_refused(ladder: Ladder, place: Place, harm: str) -> None:
+    """And leaves nothing behind."""
+    file = place.folder / "one.tar"
+    backup(ladder, file)
+    data = bytearray(file.read_bytes())
+    if harm == "cut":
+        del data[len(data) // 2 :]
+    elif harm == "changed":
+        data[len(data) // 2] ^= 1
+    else:
+        data[:] = b"no tar at all"
+    file.write_bytes(data)
+    with pytest.raises(LadderError, match="no whole backup"):
+        restore(file, place.folder / "again")
+    assert not (place.folder / "again").exists()
+
+
+def test_only_its_owner_reads_a_backup(ladder: Ladder, place: Place) -> None:
+    """It holds the key of all deals."""
+    backup(ladder, place.folder / "one.tar")
+    assert (place.folder / "one.tar").stat().st_mode & 0o777 == 0o600
+    with tarfile.open(place.folder / "one.tar") as tar:
+        assert tar.getnames() == ["ladder.toml", "ladder.db", "SHA256SUMS"]
+    assert [path.name for path in place.folder.iterdir() if path.name.startswith(".one")] == []

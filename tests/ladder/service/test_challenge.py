@@ -1,0 +1,99 @@
+"""Challenges, and versions that are examined or rated again. Some tests answer wishes of others."""
+
+from contextlib import closing
+from dataclasses import replace
+
+from ladder.service import open_ladder
+from ladder.standings import Standings
+from ladder.store.database import last_board, put_board
+from tests.ladder.service.term import LATE, Term, hand_in, write
+
+
+def test_matches_against_a_chosen_bot_are_played_on_demand_also_while_frozen(own: Term) -> None:
+    """Asked for: matches on demand against a chosen bot (ZeusWPI aichallenge #108); freezes that still allow them."""
+    before = own.json("bot", "late")
+    own.arena("freeze", "--why", "deadline")
+    asked = own.json("challenge", "late", "one", "--owner", "ada", "--matches", 2)
+    assert asked["labels"] == ["late@1", "one@1"]
+    assert asked["left"] == 8
+    own.run()
+    lines = own.json("matches", "--kind", "challenge")
+    assert [(line["id"], line["cause"], line["rates"]) for line in lines] == [
+        (match, "played", False) for match in reversed(asked["matches"])
+    ]
+    assert lines[0]["by"] == "pseudonym of ada"
+    after = own.json("bot", "late")
+    assert after["versions"][0]["rated"] == before["versions"][0]["rated"]
+    assert after["row"]["games"] == before["row"]["games"]
+
+
+def test_a_frozen_ladder_plays_the_staffs_games(own: Term) -> None:
+    """Asked for: freezes that still allow staff's games (battlecode galaxy #739). And staff's are not counted."""
+    own.arena("freeze", "--why", "deadline")
+    asked = own.json("challenge", "late", "two", "--owner", "staff", "--matches", 11)
+    assert (len(asked["matches"]), asked["left"]) == (11, None)
+
+
+def test_reference_bots_fill_a_table_up_and_a_version_sits_there_once(own: Term) -> None:
+    """Versions of one bot may meet, as a version and its predecessor do here."""
+    hand_in(own, write(own.path.parent / "late.py", f"{LATE}# better\n"), "ada", "late")
+    own.run()
+    assert own.json("challenge", "late", "late@1", "--owner", "ada")["labels"] == ["late@2", "late@1"]
+    assert "named twice" in own.arena("challenge", "late", "late@2", "--owner", "ada", code=2).err
+    assert "has 2 seats" in own.arena("challenge", "late", "one", "two", "--owner", "ada", code=2).err
+
+
+def test_a_challenge_is_the_owners_and_has_a_quota(own: Term) -> None:
+    """Asked for: daily quotas (Kaggle). What is refused queues nothing."""
+    assert "is another's" in own.arena("challenge", "one", "late", "--owner", "ada", code=2).err
+    assert "no version that is fit" in own.arena("challenge", "broken", "late", "--owner", "bob", code=2).err
+    assert "there is no owner" in own.arena("challenge", "late", "one", "--owner", "adda", code=2).err
+    own.arena("challenge", "late", "one", "--owner", "ada", "--matches", 8)
+    refused = own.arena("challenge", "late", "one", "--owner", "ada", "--matches", 3, code=2).err
+    assert "asked for 8 challenges today, and 10 are allowed" in refused
+    assert len(own.json("matches", "--todo")) == 8
+
+
+def test_a_table_that_is_rebuilt_is_the_same(own: Term) -> None:
+    """To 1e-9: ratings, shares and their intervals."""
+    told = own.json("rerate")
+    assert (told["same"], told["changes"], told["news"]) == (True, [], 0)
+    assert told["matches"] == 6
+
+
+def test_a_table_that_is_not_what_the_results_say_is_found_and_mended(own: Term) -> None:
+    """With the rows before and after: exit code 1, once."""
+    with closing(open_ladder(own.path)) as ladder:
+        with ladder.database.read() as connection:
+            table = Standings.from_json(last_board(connection) or "")
+        row = table.rows[0]
+        wrong = replace(row, rating=replace(row.rating, value=row.rating.value + 1e-6))
+        text = replace(table, rows=(wrong, *table.rows[1:])).to_json()
+        ladder.database.write(lambda connection: put_board(connection, "2999-01-01", 5.0, 10**6, text))
+    told = own.arena("rerate", code=1)
+    assert "another than the one that was kept" in told.err
+    assert f"{row.bot}@{row.number}" in told.out
+
+
+def test_matches_that_ended_since_are_not_called_a_difference(own: Term) -> None:
+    """The table is of the matches of its time."""
+    [match] = own.json("matches", "--kind", "rated", "--last", 1)
+    own.arena("void", match["id"], "--why", "the host was asleep")
+    told = own.json("rerate")
+    assert (told["same"], told["news"], told["matches"]) == (None, -1, 5)
+
+
+def test_everybodys_version_is_examined_again_with_outcomes_before_and_after(own: Term) -> None:
+    """Asked for: rerun everybody's latest with scores before and after (autograder.io #63, #66). Said stays said."""
+    before = own.json("bot", "late")
+    told = own.json("recheck", "--why", "the arena is new")
+    assert {each["version"]: (each["reason"], each["trouble"]) for each in told} == dict.fromkeys(
+        ["late@1", "one@1", "two@1"], (None, None)
+    )
+    [late] = [each for each in told if each["version"] == "late@1"]
+    assert late["before"] == before["examination"]["steps"]
+    assert [step["name"] for step in late["after"]] == [step["name"] for step in late["before"]]
+    after = own.json("bot", "late")
+    assert after["examination"] == before["examination"]
+    assert after["versions"] == before["versions"]
+    assert [(act["what"], act["why"]) for act in after["acts"]][1:] == [("recheck", "the arena is new: it is fit")]

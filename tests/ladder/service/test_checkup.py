@@ -1,0 +1,164 @@
+"""Whoever looks after a ladder is told what needs a hand, and what to do: each trouble is made for real."""
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from sqlalchemy import Connection, update
+
+from ladder.service import Finding, Health, Ladder, check_up, rerate, submit
+from ladder.store.database import (
+    RATED,
+    TABLES,
+    Owner,
+    claim,
+    fail,
+    join,
+    put_matches,
+    put_owners,
+)
+from tests.ladder.service.played import play, small
+from tests.place import Place
+
+DAY = 86_400.0
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest) -> str | None:
+    return str(request.getfixturevalue("postgres_url")) if request.param == "postgresql" else None
+
+
+@pytest.fixture
+def ladder(place: Place, url: str | None) -> Iterator[Ladder]:
+    """Give a ladder of three bots and six matches, with its table."""
+    with closing(small(place.folder / "spring", url)) as made:
+        play(made, 6)
+        rerate(made)
+        yield made
+
+
+def found(ladder: Ladder, deep: bool = False) -> dict[str, Finding]:
+    return {finding.what: finding for finding in check_up(ladder.path, deep)}
+
+
+def bad(ladder: Ladder, deep: bool = False) -> list[str]:
+    return [finding.what for finding in found(ladder, deep).values() if finding.health is Health.FAIL]
+
+
+def test_a_ladder_that_is_well_needs_no_hand(ladder: Ladder) -> None:
+    """And what can be told is told."""
+    well = found(ladder, deep=True)
+    assert bad(ladder, deep=True) == []
+    assert "12 games" in well["size"].text
+    assert well["table"].text == "as a new one from all results"
+    assert {"database", "clock", "sandbox", "runner", "submissions", "given up", "retention", "sums"} <= well.keys()
+
+
+def test_a_clock_that_was_set_back_is_found(ladder: Ladder) -> None:
+    """By the newest fact of the database."""
+    play(ladder, 1, at=ladder.clock() + 3_600)
+    assert bad(ladder) == ["clock"]
+
+
+def test_leases_of_a_dead_runner_are_found(ladder: Ladder) -> None:
+    """As long as no other runner lives."""
+
+    def act(connection: Connection) -> None:
+        put_matches(connection, RATED, [[1, 2]], 3.0)
+        runner = join(connection, 2, 4.0)
+        claim(connection, runner, [], 1.0)
+        dead = update(TABLES.tables["runners"]).values(started="long ago")  # another process had its number
+        connection.execute(dead)
+
+    ladder.database.write(act)
+    assert bad(ladder) == ["runner"]
+    assert "holds 1: it is dead" in found(ladder)["runner"].text
+    ladder.database.write(lambda connection: join(connection, 2, 5.0))
+    assert bad(ladder) == []
+
+
+def test_a_submission_that_waits_too_long_is_found(ladder: Ladder, place: Place) -> None:
+    """A minute is promised."""
+    ladder.database.write(lambda connection: put_owners(connection, [Owner("ada", "Ada", "Quiet Fox")], 1.0))
+    submit(ladder, place.bot("mine.py"), "ada")
+    assert bad(ladder) == []
+    versions = TABLES.tables["versions"]
+    waits = update(versions).where(versions.c.state == "queued").values(at=ladder.clock() - 700)
+    ladder.database.write(lambda connection: connection.execute(waits))
+    assert bad(ladder) == ["submissions"]
+
+
+def test_a_match_that_was_given_up_is_found_with_its_reason(ladder: Ladder) -> None:
+    """For a week."""
+
+    def act(connection: Connection) -> None:
+        [match] = put_matches(connection, RATED, [[1, 2]], 3.0)
+        runner = join(connection, 2, 4.0)
+        for _ in range(3):
+            claim(connection, runner, [], 1.0)
+            fail(connection, match, runner, "no\x1b[2J room", ladder.clock())
+
+    ladder.database.write(act)
+    assert bad(ladder) == ["given up"]
+    assert r"no\x1b[2J room" in found(ladder)["given up"].text
+    late = update(TABLES.tables["matches"]).where(TABLES.tables["matches"].c.cause == "given_up")
+    ladder.database.write(lambda connection: connection.execute(late.values(ended_at=ladder.clock() - 8 * DAY)))
+    assert bad(ladder) == []
+
+
+def test_sums_that_somebody_changed_are_found(ladder: Ladder) -> None:
+    """The games are the facts."""
+    sums = TABLES.tables["match_bots"]
+    changed = update(sums).where(sums.c.match == 3, sums.c.place == 0).values(wins=2.0)
+    ladder.database.write(lambda connection: connection.execute(changed))
+    assert bad(ladder, deep=True) == ["sums"]
+    assert "such as 3" in found(ladder, deep=True)["sums"].text
+
+
+def test_a_table_that_is_behind_is_computed(ladder: Ladder) -> None:
+    """That needs no hand."""
+    play(ladder, 2)
+    assert "2 matches behind" in found(ladder, deep=True)["table"].text
+    assert found(ladder, deep=True)["table"].health is Health.OK
+
+
+@pytest.mark.parametrize("url", [None])
+def test_a_file_that_is_damaged_is_found(ladder: Ladder, place: Place) -> None:
+    """And nothing else is then asked of it."""
+    ladder.close()
+    file = place.folder / "spring" / "ladder.db"
+    with file.open("r+b") as data:
+        data.seek(4096 * 12)
+        data.write(os.urandom(4096 * 8))
+    ran = place.call("ladder", "doctor", "spring")
+    assert ran.code == 1
+    assert ran.out.splitlines()[-2].startswith("fail")
+
+
+@pytest.mark.parametrize("url", [None])
+def test_a_database_that_is_away_is_a_finding(ladder: Ladder, place: Place) -> None:
+    """The command says so, and what to do, and exits with 1; where there is no ladder, with 2."""
+    (place.folder / "spring" / "ladder.db").unlink()
+    ran = place.call("ladder", "doctor", "spring")
+    assert ran.code == 1
+    assert "ladder.db is gone" in ran.out
+    assert "arena ladder restore" in ran.out
+    assert place.call("ladder", "doctor", "nowhere").code == 2
+
+
+@pytest.mark.parametrize("url", [None])
+def test_the_command_prunes_and_prints_json(ladder: Ladder, place: Place) -> None:
+    """With --prune what is too old goes first."""
+    play(ladder, 1, at=5.0)
+    assert any(row["what"] == "retention" and row["health"] == "note" for row in told(place))
+    assert "records of 1 matches" in place.call("ladder", "doctor", "spring", "--prune").err
+    assert any(row["what"] == "retention" and row["health"] == "ok" for row in told(place))
+
+
+def told(place: Place) -> list[dict[str, str]]:
+    import json
+
+    ran = place.call("ladder", "doctor", "spring", "--json")
+    assert ran.code == 0
+    return list(json.loads(ran.out))

@@ -1,0 +1,337 @@
+"""What examines a version before it plays in a ladder. Source: the docstring of ladder/work/exam.py."""
+
+import io
+import os
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from arena.bots import BotCache, intake, load, pack, portable
+from arena.examine import Outcome, Step
+from arena.referee import ArenaError, Terms, Timing
+from arena.sandbox import Choice, Limits, programs_of
+from ladder.pool import RefusedError
+from ladder.work import Examined, ExamJob, examine_version
+from tests.place import BOT, LOOK_SEED, SETTLE_S, Place
+
+ROOT = Path(__file__).parents[3]
+BAD = ROOT / "tests" / "bad_bots"
+PATIENT = Terms(timing=Timing(limit_ms=60_000, bank_ms=60_000, start_ms=60_000))  # a machine may be busy
+QUICK = Terms(timing=Timing(limit_ms=200, bank_ms=200, start_ms=2000))  # for bots that say nothing
+PLAIN, BOXED = Choice("process"), Choice("bubblewrap")
+
+# As BOT, but its command is its manifest's: a box has another python.
+ANY = BOT.split("\n", 1)[1]
+# Plays well while it is looked at, and in the match answers some requests so.
+TWO_FACED = """import json, sys
+asked = 0
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "hello":
+        looked_at = message["bot_seed"] == "{seed}"
+        print('{{"type":"hello"}}', flush=True)
+    elif message["type"] == "request":
+        asked += 1
+        wrong = not looked_at and asked {when}
+        if wrong:
+            print("wrong on purpose", file=sys.stderr, flush=True)
+        print(json.dumps({{"id": message["id"], "choice": 99 if wrong else 0}}), flush=True)
+"""
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "object":
+    """Give the folder for temporary files, and demand that none stays."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
+def written(folder: Path, files: dict[str, str]) -> Path:
+    """Write a bot's files, and return the only one, or their folder."""
+    home = folder / "home" / "mybot"
+    home.mkdir(parents=True)
+    for name, text in files.items():
+        (home / name).write_text(text)
+    return home / next(iter(files)) if len(files) == 1 else home
+
+
+def job_of(submitted: Path, choice: Choice = PLAIN, references: tuple[str, ...] = ("honest", "turtle")) -> ExamJob:
+    """Return the job of a submission: three seats, one game in each."""
+    programs = programs_of(choice.name)
+    others = []
+    for name in references:
+        (bot,), _ = load([f"sample:{name}"], programs)
+        archive = io.BytesIO()
+        pack(bot.path, archive)
+        others.append((portable(replace(bot, name=f"{name}@1"), programs), archive.getvalue()))
+    taken = intake(submitted)
+    name = f"{taken.name}@3"
+    return ExamJob(
+        name, taken.archive, taken.digest, taken.file, PATIENT, choice, 3, 3, tuple(others), bytes(32), match=7
+    )
+
+
+def choice_of(box: str, request: pytest.FixtureRequest) -> Choice:
+    """Return the choice of a sandbox; skip the test where it doesn't work."""
+    if box != "process":
+        request.getfixturevalue(box)
+    return Choice(box)
+
+
+def examined(job: ExamJob) -> Examined:
+    """Examine as a worker elsewhere does: all crosses in pickles."""
+    sent = pickle.dumps(job)
+    back = pickle.dumps(examine_version(pickle.loads(sent)))
+    for path in (str(ROOT), sys.prefix, "arena-run-"):
+        assert path.encode() not in sent + back
+    found: Examined = pickle.loads(back)
+    assert [step.number for step in found.steps] == list(range(1, len(found.steps) + 1))
+    assert found.passed == (found.played is not None and failures(found) == [])
+    return found
+
+
+def failures(found: Examined) -> list[Step]:
+    return [step for step in found.steps if step.outcome is Outcome.FAILED]
+
+
+def failure(found: Examined) -> Step:
+    (step,) = failures(found)
+    return step
+
+
+@pytest.mark.parametrize("box", ["process", "bubblewrap"])
+def test_a_good_bot_passes_and_plays_a_match_under_its_versions_name(
+    tmp_path: Path, box: str, request: pytest.FixtureRequest
+) -> None:
+    """A bare file and a folder that is built; the bot that comes back plays from what comes back."""
+    choice = choice_of(box, request)
+    manifest = 'run = ["python3", "-S", "made.py"]\nbuild = ["sh", "-c", "echo building; cp bot.txt made.py"]\n'
+    for number, files in enumerate(({"good.py": ANY}, {"bot.toml": manifest, "bot.txt": ANY})):
+        submitted = written(tmp_path / str(number), files)
+        found = examined(job_of(submitted, choice))
+        assert failures(found) == []
+        assert found.bot is not None
+        assert found.played is not None
+        assert found.steps[-1].name == "qualifying match"
+        names = {name for result in found.played.results for name in result.seats}
+        assert names == {found.bot.name, "honest@1", "turtle@1"}
+        assert found.bot.name == ("good@3", "mybot@3")[number]
+        assert found.played.match == 7
+        assert (found.built is None) == (number == 0)
+        assert b"".join(step.log for step in found.steps) == (b"", b"building\n")[number]
+        (tmp_path / f"cache{number}").mkdir()
+        archive = job_of(submitted).archive if found.built is None else found.built
+        BotCache(tmp_path / f"cache{number}").put(found.bot, io.BytesIO(archive))
+
+
+def test_with_few_reference_bots_they_sit_there_twice_and_without_any_the_version_itself(tmp_path: Path) -> None:
+    """As for the first bot of a ladder."""
+    submitted = written(tmp_path, {"good.py": ANY})
+    for references, others in ((("honest",), ["honest@1", "honest@1 (2)"]), ((), ["good@3 (1)", "good@3 (2)"])):
+        played = examined(job_of(submitted, references=references)).played
+        assert played is not None
+        assert sorted(played.results[0].seats) == sorted(["good@3", *others])
+
+
+FAILING: dict[str, tuple[str | Path, str, str]] = {
+    "dies at its start": (BAD / "exit_at_start.py", "hello", "FileNotFoundError"),
+    "is no Python": (BAD / "syntax_error.py", "hello", "SyntaxError"),
+    "says nothing at its start": (BAD / "silent_at_start.py", "hello", "no hello within 2000 ms"),
+    "says nothing": (BAD / "silent.py", "first game", "no reply came in time"),
+    "plays what isn't legal": (BAD / "illegal_move.py", "first game", "not in the list of legal moves"),
+    "dies after its first answer": (BAD / "dies_after_answer.py", "first game", ""),
+    "prints without end": (BAD / "flood_no_newline.py", "", "longer than|line|bytes"),
+    "prints to standard output": (BAD / "print_debug.py", "", ""),
+    "stays after the end": (BAD / "ignores_eof.py", "end of input", "still runs 3000 ms after"),
+    "needs a program that isn't there": ("#!/usr/bin/env no-such-program\n", "file", "isn't on PATH"),
+}
+
+
+@pytest.mark.parametrize(("bot", "step", "words"), FAILING.values(), ids=FAILING.keys())
+def test_what_fails_keeps_a_version_out_with_a_visible_reason(
+    tmp_path: Path, bot: str | Path, step: str, words: str
+) -> None:
+    """The step, what was sent and came, the last lines of standard error, and what to do."""
+    file = written(tmp_path, {"bot.py": bot}) if isinstance(bot, str) else bot
+    found = examined(replace(job_of(file), terms=QUICK if str(file).startswith(str(BAD / "silent")) else PATIENT))
+    failed = failure(found)
+    assert step in ("", failed.name)
+    assert words.split("|")[0] in failed.detail or any(word in failed.detail for word in words.split("|"))
+    assert failed.help
+    assert found.bot is None
+    assert found.played is None
+    assert Step.from_text(failed.to_text()) == failed
+
+
+def test_a_version_that_forfeits_its_qualifying_match_fails_with_the_exchange(tmp_path: Path) -> None:
+    """Though it did well in all steps before."""
+    found = examined(job_of(written(tmp_path, {"bot.py": TWO_FACED.format(seed=LOOK_SEED, when="> 2")})))
+    failed = failure(found)
+    assert failed.name == "qualifying match"
+    assert "it forfeited 3 of 3 games" in failed.detail
+    assert failed.sent
+    assert failed.sent.startswith(b'{"type":"request"')
+    assert failed.got == b'{"id": 3, "choice": 99}'
+    assert failed.stderr[-1] == b"wrong on purpose"
+    assert failed.help
+    assert found.played is not None
+
+
+def test_a_fault_that_costs_no_game_is_told_and_passes(tmp_path: Path) -> None:
+    """With its exchange, too."""
+    found = examined(job_of(written(tmp_path, {"bot.py": TWO_FACED.format(seed=LOOK_SEED, when="== 3")})))
+    assert found.passed
+    told = found.steps[-1]
+    assert told.outcome is Outcome.TOLD
+    assert "with faults: 1; " in told.detail
+    assert told.got == b'{"id": 3, "choice": 99}'
+
+
+TOO_LONG = "took longer than 1"  # or 10
+BUILDS: dict[str, tuple[str, str, bytes]] = {
+    "fails": ("echo said; echo worse >&2; exit 3", "failed", b"said\nworse\n"),
+    "hangs": ("echo said; sleep 1000", TOO_LONG, b"said\n"),
+    "makes nothing": ("echo said", "made no executable", b"said\n"),
+}
+
+
+@pytest.mark.parametrize("box", ["process", "bubblewrap"])
+@pytest.mark.parametrize(("script", "words", "log"), BUILDS.values(), ids=BUILDS.keys())
+def test_a_build_that_fails_keeps_its_log(
+    tmp_path: Path, script: str, words: str, log: bytes, box: str, request: pytest.FixtureRequest
+) -> None:
+    """And one that hangs is ended in time, whatever it started."""
+    choice = choice_of(box, request)
+    manifest = f'run = "./made"\nbuild = ["sh", "-c", {script!r}]\n'
+    job = job_of(written(tmp_path, {"bot.toml": manifest, "x": ""}), choice)
+    limits = (60.0,) if words != TOO_LONG else (1.0, 10.0)  # a busy machine hasn't begun in a second
+    for limit in limits:
+        failed = failure(examined(replace(job, build_s=limit)))
+        if failed.log:
+            break
+    assert failed.name == "build"
+    assert words in failed.detail
+    assert failed.log == log
+
+
+def test_a_build_that_makes_too_much_is_told_so(tmp_path: Path) -> None:
+    """What plays is kept in the ladder's database."""
+    manifest = 'run = ["python3", "-S", "bot.py"]\nbuild = ["truncate", "-s", "65M", "big"]\n'
+    found = examined(job_of(written(tmp_path, {"bot.toml": manifest, "bot.py": ANY})))
+    assert failure(found).detail == "the build made 65 MB, and 64 MB are kept"
+
+
+@pytest.mark.boxes
+@pytest.mark.parametrize("what", ["memory", "disk", "forks"])
+def test_a_bot_that_takes_what_it_can_get_fails_in_bounded_time(tmp_path: Path, what: str, bubblewrap: None) -> None:
+    """In a box; the same limits as in its matches."""
+    takes = {
+        "memory": "x = b'x' * (1 << 30)",
+        "disk": "import os\nwith open(os.environ['TMPDIR'] + '/x', 'wb') as f:\n  while True: f.write(bytes(1 << 20))",
+        "forks": "import os\nwhile True: os.fork()",
+    }[what]
+    terms = replace(QUICK, limits=Limits(memory_mb=64, processes=16))
+    found = examined(replace(job_of(written(tmp_path, {"bot.py": takes + "\n" + ANY}), BOXED), terms=terms))
+    failed = failure(found)
+    assert failed.name == "hello"
+    assert failed.stderr or "memory" in failed.detail or "no hello" in failed.detail
+    assert found.seconds < 120
+
+
+def test_a_machine_that_fails_is_no_fault_of_the_versions(tmp_path: Path) -> None:
+    """Files that aren't those of the digest, of the version or of a reference; another arena; no such sandbox."""
+    job = job_of(written(tmp_path, {"good.py": BOT}))
+    (bot, archive), *_ = job.references
+    for wrong in (
+        replace(job, digest="0" * 64),
+        replace(job, archive=job.archive[:700]),
+        replace(job, references=((replace(bot, digest="0" * 64), archive),)),
+        replace(job, references=((replace(bot, words=("no-such-program",)), archive),)),
+    ):
+        with pytest.raises(ArenaError):
+            examine_version(wrong)
+    with pytest.raises(RefusedError, match=r"of the arena, not 0\.0\.1"):
+        examine_version(replace(job, arena="0.0.1"))
+
+
+KILLED = """
+import pickle, sys
+from pathlib import Path
+from ladder.work import examine_version
+found = examine_version(pickle.loads(Path(sys.argv[1]).read_bytes()))
+print(found.passed)
+"""
+STEPS = {
+    "build": 'run = ["python3", "-S", "bot.py"]\nbuild = ["sh", "-c", "sleep LONG & sleep LONG"]\n',
+    "check": 'run = ["sh", "-c", "sleep LONG & sleep LONG"]\n',
+    "match": 'run = ["python3", "-S", "bot.py"]\n',
+}
+HANGS = f"""import json, os, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "hello":
+        if message["bot_seed"] != "{LOOK_SEED}":
+            os.fork()
+            os.execvp("sleep", ["sleep", "LONG"])
+        print('{{"type":"hello"}}', flush=True)
+    elif message["type"] == "request":
+        print(json.dumps({{"id": message["id"], "choice": 0}}), flush=True)
+"""
+
+
+@pytest.mark.needs("linux", None if sys.platform == "linux" else "it has /proc; elsewhere orphans live on")
+@pytest.mark.parametrize(
+    ("step", "box"),
+    [(step, box) for step in STEPS for box in ("process", "bubblewrap") if (step, box) != ("build", "process")],
+)
+def test_a_worker_that_is_killed_in_an_examination_leaves_nothing_after_the_next(
+    place: Place, tmp_path: Path, step: str, box: str, request: pytest.FixtureRequest
+) -> None:
+    """Neither a process nor a folder, whether the bot hangs in its build, in the check or in the match.
+
+    But for a build by the user, outside of any box, as for plain processes: it runs on.
+    """
+    choice = choice_of(box, request)
+    long = f"1000.{os.getpid()}{list(STEPS).index(step)}{len(box)}"  # a number of seconds that no other process sleeps
+    files = {"bot.toml": STEPS[step].replace("LONG", long), "bot.py": HANGS.replace("LONG", long)}
+    hanging = replace(job_of(written(tmp_path, files), choice), terms=PATIENT)
+    (place.folder / "hangs").write_bytes(pickle.dumps(hanging))
+    (place.folder / "good").write_bytes(pickle.dumps(job_of(place.bot("good.py", ANY), choice)))
+
+    def start(job: str) -> "subprocess.Popen[str]":
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", KILLED, place.folder / job],
+            env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(place.tmp)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        place.started.append(process)
+        return process
+
+    process = start("hangs")
+    place.wait(lambda: sleeping(long) == 2, process=process)
+    process.kill()
+    process.communicate(timeout=SETTLE_S)
+    assert place.end(start("good")).out == "True\n"
+    place.demand_nothing_left()
+    place.wait(lambda: not sleeping(long), SETTLE_S)
+
+
+def sleeping(seconds: str) -> int:
+    """Count the processes that sleep so long."""
+    found = 0
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found += path.read_bytes() == f"sleep\0{seconds}\0".encode()
+        except OSError:  # it has just ended
+            continue
+    return found

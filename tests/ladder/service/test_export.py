@@ -1,0 +1,109 @@
+"""A ladder as files: everything that was played and decided, and no name that wasn't asked for."""
+
+import csv
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ladder.pages import bot_page
+from ladder.results import GameResult
+from ladder.service import open_ladder
+from ladder.store.database import all_results, match_results
+from tests.ladder.service.played import play, small
+from tests.ladder.service.term import Term
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_what_was_played_and_decided_is_written_as_files(own: Term, tmp_path: Path) -> None:
+    """Each result once, with the versions that played; matches that weren't played have their cause."""
+    own.arena("disable", "late", "--why", "=1+1", "--by", "prof")
+    out = tmp_path / "out"
+    own.arena("export", "--out", out)
+    results = [GameResult.from_line(line) for line in (out / "results.jsonl").read_text().splitlines()]
+    matches = {int(row["match"]): row for row in rows(out / "matches.csv")}
+    assert {result.match for result in results} == {id for id, row in matches.items() if row["cause"] == "played"}
+    with closing(open_ladder(own.path)) as ladder, ladder.database.read() as connection:
+        for match in {result.match for result in results}:
+            assert tuple(result for result in results if result.match == match) == match_results(connection, match)
+    assert any(result.faults for result in results)
+    versions = {(row["bot"], row["version"]): row for row in rows(out / "versions.csv")}
+    assert versions["broken", "1"]["state"] == "unfit"
+    assert versions["late", "1"]["owner"] == "pseudonym of ada"
+    assert {f"{bot}@{number}" for bot, number in versions} >= {label for result in results for label in result.seats}
+    acts = rows(out / "acts.csv")
+    assert [(act["who"], act["what"], act["bot"], act["version"], act["why"]) for act in acts][-1] == (
+        "prof", "disable", "late", "1", "'=1+1",
+    )  # fmt: skip
+    assert {row["bot"] for row in rows(out / "standings.csv")} == {"late", "one", "two"}
+    assert not (out / "owners.csv").exists()
+    assert not any("Ada" in path.read_text() or ",ada," in path.read_text() for path in out.iterdir())
+
+
+def test_names_are_written_where_they_are_asked_for(own: Term, tmp_path: Path) -> None:
+    """For the teacher."""
+    files = own.json("export", "--out", tmp_path / "out", "--names")
+    assert [Path(file).name for file in files] == [
+        "results.jsonl", "matches.csv", "versions.csv", "acts.csv", "standings.csv", "owners.csv",
+    ]  # fmt: skip
+    assert {row["login"]: row["name"] for row in rows(tmp_path / "out" / "owners.csv")}["ada"] == "Ada"
+    assert {row["owner"] for row in rows(tmp_path / "out" / "versions.csv")} == {"ada", "bob", "staff"}
+
+
+def test_a_folder_that_holds_something_is_left_alone(term: Term, tmp_path: Path) -> None:
+    """Nothing is written over."""
+    (tmp_path / "mine").write_text("mine")
+    assert "isn't empty" in term.arena("export", "--out", tmp_path, code=2).err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_all_results_are_those_of_each_match(tmp_path: Path, database: str, request: pytest.FixtureRequest) -> None:
+    """Read side by side from three tables, in both databases; a match that wasn't played has none."""
+    url = None if database == "sqlite" else request.getfixturevalue("postgres_url")
+    with closing(small(tmp_path / "spring", url)) as ladder:
+        played = play(ladder, 5)
+        with ladder.database.read() as connection:
+            found = list(all_results(connection))
+            assert found == [result for match in sorted(played) for result in match_results(connection, match)]
+        assert len(found) == 5 * ladder.play.match_games
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_pages_and_decisions_are_the_same_in_both_databases(
+    tmp_path: Path, database: str, request: pytest.FixtureRequest
+) -> None:
+    """Sums, lists, orders and acts."""
+    url = None if database == "sqlite" else request.getfixturevalue("postgres_url")
+    with closing(small(tmp_path / "spring", url)) as ladder:
+        played = play(ladder, 7)
+        term = Term(ladder.path)
+        with ladder.database.read() as connection:
+            pages = {name: bot_page(connection, name, ladder.clock(), last=100) for name in ("one", "two", "three")}
+        for name, page in pages.items():
+            assert page is not None
+            assert [line.id for line in page.last] == ([] if name == "three" else sorted(played, reverse=True))
+            sums = page.versions[0].rated
+            assert (sums.matches, sums.games) == (len(page.last), 2 * len(page.last))
+            assert sums.wins == sum(seat.wins for line in page.last for seat in line.seats if seat.label == f"{name}@1")
+        assert [line["id"] for line in term.json("matches", "--kind", "rated")] == sorted(played, reverse=True)
+        asked = term.json("challenge", "one", "two", "--owner", "staff")["matches"]
+        assert [line["id"] for line in term.json("matches", "--todo")] == asked
+        assert term.json("rerate")["matches"] == 7
+        term.arena("void", played[0], "--why", "it was wrong")
+        told = term.json("rerate")
+        assert (told["same"], told["news"], told["matches"], told["games"]) == (None, -1, 6, 12)
+        term.arena("disable", "three", "--why", "enough")
+        assert {row["bot"] for row in rerated(term)["rows"]} == {"one", "two"}
+        assert term.json("export", "--out", tmp_path / "out")
+
+
+def rerated(term: Term) -> dict[str, list[dict[str, str]]]:
+    term.arena("rerate")
+    found = term.json("standings")
+    assert isinstance(found, dict)
+    return found

@@ -1,0 +1,235 @@
+"""What else befalls a ladder: full disks, clocks that are set back, bots that hang, uploads that are cut off."""
+
+import io
+import itertools
+import os
+import random
+import shutil
+import tarfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from arena.bots import BotError
+from arena.referee import Terms, Timing
+from arena.run import open_executor
+from ladder.service import Benched, Exam, Ladder, Service, open_ladder, submit
+from ladder.store.database import active_versions, acts_of, find_bot, get_file, last_board, versions_of
+from tests.disk import fill, fill_until_it_ends
+from tests.ladder.service.invariants import demand_sound
+from tests.ladder.service.ladders import PLAY, ladder_in, more, owners, pass_all, played, run_on, start_runner
+from tests.ladder.service.pool import workers
+from tests.place import BOT, QUICK_BOT, Place
+
+Needs = Callable[[str, str | None], None]
+
+
+def test_a_full_disk_under_the_database_ends_the_runner_and_loses_nothing(place: Place, small_disk: Path) -> None:
+    """It says so in one line; once there is room, the next run goes on."""
+    folder = small_disk / "spring"
+    shutil.copytree(ladder_in(place, fit=True), folder)
+    process = start_runner(place, folder, "--jobs", 1)
+    with closing(open_ladder(folder)) as ladder:
+        place.wait(more(ladder, 2), process=process)
+        fill(small_disk / "filler")
+        ran = place.end(process)
+        assert ran.code == 1
+        assert "make room on its disk" in ran.told[0]
+        assert len(ran.told) == 1
+        kept = played(ladder)
+        demand_sound(ladder, quiet=False)
+        shutil.rmtree(small_disk / "filler")
+        run_on(place, folder)
+        assert played(ladder) >= kept + 2
+        demand_sound(ladder)
+    place.demand_nothing_left()
+
+
+def test_a_full_disk_under_temporary_files_ends_the_runner(place: Place, small_disk: Path) -> None:
+    """It says what is full and what to do; no match is void by it, none given up."""
+    folder = ladder_in(place, fit=True)
+    process = start_runner(place, folder, TMPDIR=str(small_disk))
+    with closing(open_ladder(folder)) as ladder:
+        place.wait(more(ladder, 2), process=process)
+        place.wait(lambda: fill_until_it_ends(small_disk / "filler", process))
+        ran = place.end(process)
+        assert ran.code == 1
+        assert 0 < ran.err.count(f"no room for temporary files in {small_disk}") <= 3, "at most once a task on its way"
+        demand_sound(ladder)
+        shutil.rmtree(small_disk / "filler")
+        run_on(place, folder)
+        demand_sound(ladder)
+    place.demand_nothing_left()
+
+
+@contextmanager
+def serving(ladder: Ladder, jobs: int = 2, **how: object) -> Iterator[Service]:
+    with open_executor(ladder.play.sandbox, jobs) as pool:
+        yield Service(ladder, pool, **how)
+
+
+def test_a_clock_that_is_set_back_changes_nothing(place: Place) -> None:
+    """By two days, while it plays: what is submitted then is examined and plays, and the newest table is shown."""
+    folder = ladder_in(place, fit=True)
+    pool = workers()
+    with closing(open_ladder(folder)) as ladder:
+        clock = itertools.count(1_800_000_000.0, 0.1)
+        ladder.clock = lambda: next(clock)
+        list(Service(ladder, pool, matches=3).events())
+        before = ladder.database.look(last_board)
+        clock = itertools.count(1_800_000_000.0 - 2 * 86_400, 0.1)
+        owners(ladder, "eve")
+        submit(ladder, place.bot("eve.py"), "eve")
+        exams = [event for event in Service(ladder, pool, until="examined").events() if isinstance(event, Exam)]
+        assert [(event.label, event.reason) for event in exams] == [("eve@1", None)]
+        list(Service(ladder, pool, matches=3).events())
+        assert ladder.database.look(last_board) != before
+        assert played(ladder) >= 6
+        demand_sound(ladder)
+
+
+# --- bots that hang or crash ------------------------------------------------------------------------------------------
+
+MANIFEST = 'run = ["python3", "bot.py"]\nbuild = ["sh", "-c", "{build}"]\n'
+# A hello and a match that hang are given up soon.
+HURRIED = replace(PLAY, terms=Terms(PLAY.terms.rules, timing=Timing(limit_ms=100, bank_ms=2000, start_ms=8000)))
+IN_CHECK = "import sys\nsys.stdin.read()\n"
+# Plays as it should until there is a sign; then it leaves in the middle of each game.
+IN_PLAY = BOT.replace("import json, sys, zlib", "import json, os, sys, zlib").replace(
+    'elif message["type"] == "request":',
+    'elif message["type"] == "request":\n        if os.path.exists(SIGN):\n            WHAT',
+)
+
+
+def test_settings_that_cannot_be_read_end_no_runner(place: Place) -> None:
+    """They are being written; until then what they said before goes on."""
+    folder = ladder_in(place, fit=True)
+    with closing(open_ladder(folder)) as ladder:
+        service = Service(ladder, workers(), matches=3)
+        toml = folder / "ladder.toml"
+        assert ladder.settings.benching.matches == 5
+        toml.write_text(toml.read_text().replace("matches = 5", "matches = "))
+        list(service.events())
+        assert played(ladder) >= 3
+
+
+def test_bots_that_hang_hold_nobody_up(place: Place) -> None:
+    """In the build, and in the check: they are unfit, with the reason, and the others play meanwhile."""
+    folder = ladder_in(place, play=HURRIED)
+    toml = folder / "ladder.toml"
+    toml.write_text(toml.read_text().replace("build_seconds = 120", "build_seconds = 1"))
+    with closing(open_ladder(folder)) as ladder:
+        owners(ladder, "eve", "dan")
+        (place.folder / "eve").mkdir()
+        (place.folder / "eve" / "bot.toml").write_text(MANIFEST.format(build="sleep 1000"))
+        place.bot("eve/bot.py")
+        submit(ladder, place.folder / "eve", "eve")
+        submit(ladder, place.bot("dan.py", IN_CHECK), "dan")
+        with serving(ladder, until="examined") as service:
+            exams = {event.label: event.reason or "" for event in service.events() if isinstance(event, Exam)}
+        assert "took longer than 1 s" in exams["eve@1"]
+        assert "hello" in exams["dan@1"]
+        assert exams["ada@1"] == exams["bob@1"] == ""
+        with serving(ladder, matches=2) as service:
+            list(service.events())
+        demand_sound(ladder)
+
+
+@pytest.mark.parametrize("what", ["sys.exit(3)", "sys.stdin.read()"], ids=["crashes", "hangs"])
+def test_a_bot_that_forfeits_again_and_again_is_benched(place: Place, what: str) -> None:
+    """Its owner sees why, the others play on, and a new version plays."""
+    folder = ladder_in(place, play=HURRIED)
+    sign = place.folder / "sign"
+    toml = folder / "ladder.toml"
+    toml.write_text(toml.read_text().replace("matches = 5 ", "matches = 2 "))
+    with closing(open_ladder(folder)) as ladder, open_executor(ladder.play.sandbox) as pool:
+        owners(ladder, "eve")
+        submit(ladder, place.bot("eve.py", IN_PLAY.replace("SIGN", repr(str(sign))).replace("WHAT", what)), "eve")
+        pass_all(ladder)
+        sign.touch()
+        service = Service(ladder, pool)
+        for event in service.events():
+            if isinstance(event, Benched):
+                assert event == Benched("eve@1", "it forfeited games in its last 2 matches")
+                service.stop()
+        with ladder.database.read() as connection:
+            bot = find_bot(connection, "eve")
+            assert bot is not None
+            assert bot.active is None
+            told = acts_of(connection, bot=bot.id)[-1]
+            assert (told.who, told.what, told.why) == ("ladder", "bench", "it forfeited games in its last 2 matches")
+            assert len(active_versions(connection)) == 4
+        list(Service(ladder, pool, matches=2).events())
+        submit(ladder, place.bot("eve.py"), "eve")
+        list(Service(ladder, pool, until="examined").events())
+        with ladder.database.read() as connection:
+            assert "eve@2" in [version.label for version in active_versions(connection)]
+        demand_sound(ladder)
+
+
+# --- uploads ----------------------------------------------------------------------------------------------------------
+
+
+def archive_of(kind: str) -> bytes:
+    """Return an archive with a bot."""
+    made = io.BytesIO()
+    text = BOT.encode() + b"# " + os.urandom(50_000).hex().encode()
+    if kind == "zip":
+        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("bot.py", text)
+    else:
+        with tarfile.open(fileobj=made, mode=f"w:{kind}") as archive:
+            member = tarfile.TarInfo("bot.py")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text))
+    return made.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["zip", "", "gz", "xz"])
+def test_an_upload_that_is_cut_off_is_refused_in_words(place: Place, kind: str) -> None:
+    """Wherever it is cut; nothing is taken in, and the whole one is taken in afterwards."""
+    folder = ladder_in(place)
+    whole = archive_of(kind)
+    path = place.folder / ("eve.zip" if kind == "zip" else f"eve.tar{'.' if kind else ''}{kind}")
+    with closing(open_ladder(folder)) as ladder:
+        owners(ladder, "eve")
+        for size in (0, 1, 100, 600, len(whole) // 2, len(whole) - 600):
+            path.write_bytes(whole[:size])
+            with pytest.raises(BotError):
+                submit(ladder, path, "eve", "eve")
+            with ladder.database.read() as connection:
+                assert find_bot(connection, "eve") is None
+        path.write_bytes(whole)
+        assert submit(ladder, path, "eve", "eve").label == "eve@1"
+        demand_sound(ladder)
+
+
+def test_a_submission_that_is_killed_is_taken_in_whole_or_not_at_all(place: Place) -> None:
+    """At any moment; and what it left in temporary files goes with the next examination."""
+    folder = ladder_in(place, bots=())
+    chance = random.Random(3301)
+    with closing(open_ladder(folder)) as ladder:
+        owners(ladder, "eve")
+        for number in range(3):
+            bot = place.bot("eve.py", f"{QUICK_BOT}# {number}\n")
+            process = place.start("ladder", "submit", folder, bot, "--owner", "eve")
+            time.sleep(chance.uniform(0, 0.3))
+            process.kill()
+            place.end(process)
+            demand_sound(ladder, quiet=False)
+        assert place.run("ladder", "submit", folder, place.bot("eve.py"), "--owner", "eve").code == 0
+        assert place.end(start_runner(place, folder, "--until", "examined")).code == 0
+        with ladder.database.read() as connection:
+            found = find_bot(connection, "eve")
+            assert found is not None
+            versions = versions_of(connection, found.id)
+            assert [version.number for version in versions] == list(range(1, len(versions) + 1))
+            assert all(get_file(connection, version.digest, version.file) for version in versions)
+            assert [version.state for version in versions] == ["fit"] * len(versions)
+        demand_sound(ladder)
+    place.demand_nothing_left()

@@ -1,0 +1,324 @@
+"""Grades: points for baselines, with what was measured and why; as CSV, for Canvas and for Moodle."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from ladder.results import GameResult
+from ladder.service import Grade, Grades, Ladder, LadderError, disable_bot, gradebook, grades, hold_final, read_settings
+from ladder.store import PlayedMatch
+from ladder.store.database import (
+    RATED,
+    Owner,
+    find_final,
+    find_version,
+    ids_of_labels,
+    keep_match,
+    matches_of_final,
+    put_matches,
+    table_of,
+)
+from tests.ladder.service.classes import Clock, deadline, hand_in, school, settle
+from tests.place import BOT, Place
+
+BASELINES = """
+[[baselines]]
+name = "beats one"
+points = 40
+beats = "one"
+
+[[baselines]]
+name = "plays"
+points = 30
+games = 80
+faults_percent = 2.5
+
+[[baselines]]
+name = "wins"
+points = 30
+share_percent = 60
+"""
+
+
+@pytest.fixture
+def ladder(tmp_path: Path) -> Iterator[Ladder]:
+    """Give a ladder of two references, four owners, and ada's and bob's bots."""
+    with closing(school(tmp_path / "spring", owners="ada bob cleo dan")) as made:
+        hand_in(made, "ada", "a")
+        hand_in(made, "bob", "b")
+        settle(made, BASELINES)
+        yield made
+
+
+def play(ladder: Ladder, one: str, other: str, wins: Sequence[int], faulty: int = 0) -> None:
+    """Keep rated matches of two games of two versions: the first wins so many of each; it is faulty in some games."""
+
+    def act(connection: Connection) -> None:
+        labels = (one, other)
+        table = list(ids_of_labels(connection, labels).values())
+        left = faulty
+        for id, won in zip(put_matches(connection, RATED, [table] * len(wins), 2.0), wins, strict=True):
+            results = []
+            for game in range(2):
+                winner = 0 if game < won else 1
+                faults = ((0, "bad_json", 3), (0, "timeout", 1)) if left > 0 else ()
+                left -= 1
+                results.append(
+                    GameResult(id, game, labels, winner, "last_standing", (winner,), ((1 - winner, 9),), 9, (), faults)
+                )
+            keep_match(connection, PlayedMatch(id, "record\n", tuple(results)), 3.0)
+
+    ladder.database.write(act)
+
+
+def grade_of(ladder: Ladder, login: str, deadline: str | None = None) -> Grade:
+    return next(each for each in grades(ladder, "t", deadline=deadline).grades if each.owner.login == login)
+
+
+def test_a_bot_beats_another_where_the_lower_end_of_the_difference_is_above_zero(ladder: Ladder) -> None:
+    """More wins alone aren't enough: twins pass in one case of forty."""
+    for name in ("a@1", "b@1", "two@1"):
+        play(ladder, name, "one@1", [2, 1, 2, 2, 1, 2, 2, 2] * 2 if name == "a@1" else [2, 0, 1, 1, 0, 2, 1, 2] * 2)
+    beats = grade_of(ladder, "ada").marks[0]
+    assert (beats.passed, beats.points) == (True, 40)
+    assert beats.low is not None
+    assert beats.value is not None
+    assert beats.value > beats.low > 0
+    close = grade_of(ladder, "bob").marks[0]
+    assert close.value is not None
+    assert close.low is not None
+    assert close.value > 0 > close.low
+    assert (close.passed, close.points) == (False, 0)
+    assert "ahead of one@1" in close.words
+
+
+def test_a_version_without_games_inherits_no_points(ladder: Ladder) -> None:
+    """What its predecessor won is the predecessor's: the fit links them, a grade doesn't."""
+    for name in ("a@1", "b@1", "two@1"):
+        play(ladder, name, "one@1", [2, 2, 2, 2, 1, 2, 2, 2] * 2 if name == "a@1" else [2, 0, 1, 1, 0, 2, 1, 2] * 2)
+    assert grade_of(ladder, "ada").marks[0].passed
+    hand_in(ladder, "ada", "a", code=f"{BOT}# the second\n")
+    assert [mark.passed for mark in grade_of(ladder, "ada").marks] == [False, False, False]
+
+
+def test_few_games_have_no_interval_and_pass_nothing_but_games(ladder: Ladder) -> None:
+    """Whatever their outcome."""
+    play(ladder, "a@1", "one@1", [2, 2])
+    beats, plays, wins = grade_of(ladder, "ada").marks
+    assert [mark.passed for mark in (beats, plays, wins)] == [False, False, False]
+    assert beats.words == "too few games for an interval"
+    assert plays.words == "4 of 80 games, 0.0 % with a fault"
+
+
+@pytest.mark.parametrize(
+    ("matches", "faulty", "passed"), [(40, 0, True), (40, 1, True), (40, 2, False), (39, 0, False), (80, 3, True)]
+)
+def test_games_with_a_fault_are_counted_once_and_plainly(
+    ladder: Ladder, matches: int, faulty: int, passed: bool
+) -> None:
+    """A game with four faults of two kinds is one. 2 of 80 are 2.5 %, which isn't below 2.5 %."""
+    play(ladder, "a@1", "one@1", [1] * matches, faulty)
+    plays = grade_of(ladder, "ada").marks[1]
+    assert plays.passed is passed
+    assert plays.value == pytest.approx(100 * faulty / (2 * matches))
+    assert plays.low is not None
+    assert plays.high is not None
+    assert plays.low <= plays.value <= plays.high
+
+
+def test_a_share_is_held_against_its_threshold_and_a_close_one_is_told(ladder: Ladder) -> None:
+    """The teacher sees whom more games might help, or cost."""
+    for name in ("a@1", "b@1", "two@1"):
+        play(ladder, name, "one@1", [2, 1, 2, 1, 1, 2, 1, 1] * 2 if name == "a@1" else [2, 0, 1, 1, 0, 1, 1, 2] * 2)
+    ada, bob = grade_of(ladder, "ada"), grade_of(ladder, "bob")
+    for wins, passed in ((ada.marks[2], True), (bob.marks[2], False)):
+        assert wins.low is not None
+        assert wins.high is not None
+        assert wins.value is not None
+        assert wins.threshold == 60
+        assert wins.low < 60 < wins.high
+        assert wins.passed is (wins.value >= 60) is passed
+        assert wins.doubtful
+    assert "in doubt" in ada.reason
+
+
+def test_a_deadlines_grades_are_of_the_newest_version_in_time_and_tell_lateness(ladder: Ladder) -> None:
+    """Whatever plays later; what an old version reached is the old one's."""
+    settle(ladder, deadline("first", 1_003_600, grace_minutes=120))
+    hand_in(ladder, "bob", "b", at=1_003_600 + 5400)
+    hand_in(ladder, "ada", "a", at=1_003_600 + 7201)
+    play(ladder, "a@1", "one@1", [1] * 40)
+    ladder.clock = Clock(1_020_000)
+    ada, bob = grade_of(ladder, "ada", "first"), grade_of(ladder, "bob", "first")
+    assert (ada.version, ada.late_hours, ada.games) == ("a@1", 0.0, 80)
+    assert (bob.version, bob.late_hours, bob.games) == ("b@2", 1.5, 0)
+    assert (grade_of(ladder, "ada").version, grade_of(ladder, "ada").late_hours) == ("a@2", None)
+
+
+def test_an_owner_without_a_version_is_told_why(ladder: Ladder) -> None:
+    """Each owner has a grade."""
+    settle(ladder, deadline("first", 1_003_600))
+    hand_in(ladder, "cleo", "c", reason="run: it \x1b[31mhangs")
+    hand_in(ladder, "dan", "d", at=1_009_000)
+    disable_bot(ladder, "b", "teacher", "copied from a")
+    ladder.clock = Clock(1_020_000)
+    reasons = {each.owner.login: each.reason for each in grades(ladder, "t", deadline="first").grades}
+    assert reasons["cleo"] == "c@1 didn't pass its examination: run: it \\x1b[31mhangs"
+    assert reasons["dan"] == "nothing was submitted in time: d@1 came after"
+    assert reasons["bob"] == "b is disabled: copied from a"
+    assert {each.points for each in grades(ladder, "t", deadline="first").grades} == {0.0}
+    with closing(school(ladder.path.parent / "other", owners="eve")) as empty:
+        settle(empty, BASELINES)
+        assert [each.reason for each in grades(empty, "t").grades] == ["nothing was submitted"]
+
+
+def test_the_best_of_an_owners_bots_is_the_grade(ladder: Ladder) -> None:
+    """Where several are allowed."""
+    settings = ladder.path / "ladder.toml"
+    settings.write_text(settings.read_text().replace("bots_per_owner = 1", "bots_per_owner = 2"))
+    hand_in(ladder, "ada", "aa")
+    play(ladder, "aa@1", "one@1", [1] * 40)
+    assert grade_of(ladder, "ada").version == "aa@1"
+
+
+def test_references_and_staff_have_no_grade(ladder: Ladder) -> None:
+    """They are the scale."""
+    assert [grade.owner.login for grade in grades(ladder, "t").grades] == ["ada", "bob", "cleo", "dan"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('[[baselines]]\nname = "x"\npoints = 1\n', "one of beats, games and share_percent"),
+        ('[[baselines]]\nname = "x"\npoints = 1\ngames = 2\nshare_percent = 3\n', "one of beats, games"),
+        ('[[baselines]]\nname = "x"\npoints = 1\nshare_percent = 3\nfaults_percent = 1\n', "goes with games"),
+        ('[[baselines]]\nname = "x"\npoints = -1\ngames = 2\n', "greater than or equal to 0"),
+        ('[[baselines]]\nname = "x"\npoints = nan\ngames = 2\n', "finite number"),
+        ('[[baselines]]\nname = "wins"\npoints = 1\ngames = 2\n', 'two baselines "wins"'),
+        ('[[baselines]]\nname = "x\\u001b"\npoints = 1\ngames = 2\n', "printable"),
+    ],
+)
+def test_baselines_that_make_no_sense_are_refused(ladder: Ladder, text: str, told: str) -> None:
+    """In two lines that name the place."""
+    settle(ladder, text)
+    with pytest.raises(LadderError, match=told) as refused:
+        read_settings(ladder.path)
+    assert len(str(refused.value).splitlines()) == 2
+
+
+def test_a_baseline_that_names_no_bot_is_refused_when_grades_are_asked_for(ladder: Ladder) -> None:
+    """With the bots that there are."""
+    settle(ladder, '[[baselines]]\nname = "x"\npoints = 1\nbeats = "onne"\n')
+    with pytest.raises(LadderError, match="The reference bots are one, two"):
+        grades(ladder, "t")
+
+
+def test_a_finals_grades_are_of_its_matches_alone(ladder: Ladder) -> None:
+    """Neither rated matches count nor those of another final."""
+    play(ladder, "a@1", "one@1", [1] * 40, faulty=5)
+    for name, faults in (("semi", ((0, "bad_json", 1),)), ("last", ())):
+        hold_final(ladder, name, None, 20, "teacher")
+        keep_final(ladder, name, faults)
+    ladder.clock = Clock(2e6)
+    semi, last = (grades(ladder, "t", final=name).grades[0] for name in ("semi", "last"))
+    assert (semi.games, last.games) == (20, 20)
+    assert semi.marks[1].value is not None
+    assert semi.marks[1].value > 0
+    assert last.marks[1].value == 0
+
+
+def keep_final(ladder: Ladder, name: str, faults: tuple[tuple[int, str, int], ...]) -> None:
+    """Keep all matches of a final: the first seat of each game wins, and has these faults."""
+
+    def act(connection: Connection) -> None:
+        final = find_final(connection, name)
+        assert final is not None
+        for match in matches_of_final(connection, final.id):
+            labels = tuple(find_version(connection, version).label for version in table_of(connection, match.id))
+            results = tuple(
+                GameResult(match.id, game, seats, 0, "last_standing", (0,), ((1, 9),), 9, (), faults)
+                for game, seats in enumerate((labels, labels[::-1]))
+            )
+            keep_match(connection, PlayedMatch(match.id, "record\n", results), 3.0)
+
+    ladder.database.write(act)
+
+
+# --- as CSV -----------------------------------------------------------------------------------------------------------
+
+
+def rows(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+def made(**about: object) -> Grades:
+    """Return the grades of one owner."""
+    owner = Owner("ada", "Lovelace, Ada", "Quiet Fox", "ada@example.edu", "CS1-01", number="U7")
+    values = {
+        "owner": owner, "version": "a@1", "submitted": 0.0, "late_hours": 1.26, "points": 62.5, "share": 0.5,
+        "share_low": 0.4, "share_high": 0.6, "games": 240, "marks": (), "reason": "beats one: passed",
+    }  # fmt: skip
+    return Grades("Coup", "now", 100.0, (), (Grade(**{**values, **about}),), ())
+
+
+def test_canvas_reads_what_is_written_for_it() -> None:
+    """Source: canvas-lms, lib/gradebook_importer.rb: student columns in this order, Section last, points possible."""
+    head, possible, ada = rows(gradebook(made(), "canvas"))
+    assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Coup"]
+    assert possible == ["    Points Possible", "", "", "", "", "100"]
+    assert ada == ["Lovelace, Ada", "", "U7", "ada", "CS1-01", "62.5"]
+
+
+def test_moodle_reads_what_is_written_for_it() -> None:
+    """Source: docs.moodle.org, Grade import: a column that identifies, the grade, and its feedback."""
+    head, ada = rows(gradebook(made(), "moodle"))
+    assert head == ["Username", "Email address", "ID number", "Coup", "Coup (Feedback)"]
+    assert ada == ["ada", "ada@example.edu", "U7", "62.5", "a@1: beats one: passed; 1.3 hours late"]
+
+
+@pytest.mark.parametrize("form", ["plain", "canvas", "moodle"])
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+def test_no_cell_is_a_formula(form: str, start: str) -> None:
+    """Names, sections and reasons are others' texts."""
+    evil = f"{start}HYPERLINK(1)"
+    owner = Owner("ada", evil, evil, "ada@example.edu", evil)
+    for row in rows(gradebook(made(owner=owner, version=evil, reason=evil), form)):
+        assert [cell for cell in row if cell.startswith(start)] == []
+
+
+def test_negative_numbers_stay_numbers(ladder: Ladder) -> None:
+    """Only texts are escaped."""
+    for name in ("a@1", "b@1", "two@1"):
+        play(ladder, name, "one@1", [0, 1] * 8 if name == "a@1" else [2, 1] * 8)
+    head, *lines = rows(gradebook(grades(ladder, "t"), "plain"))
+    ada = dict(zip(head, lines[0], strict=True))
+    assert float(ada["beats one: value"]) < 0
+    assert ada["beats one: passed"] == "no"
+    assert float(ada["points"]) == 0
+    assert {len(line) for line in lines} == {len(head)}
+
+
+def test_the_command_prints_grades_and_one_owners(place: Place) -> None:
+    """Students see what is passed and what isn't yet; the teacher gets CSV."""
+    with closing(school(place.folder / "spring")) as ladder:
+        hand_in(ladder, "ada", "a")
+        refused = place.call("ladder", "grades", "spring")
+        assert (refused.code, len(refused.told)) == (2, 2)
+        settle(ladder, BASELINES)
+        play(ladder, "a@1", "one@1", [1] * 40)
+    head, ada, bob = rows(place.call("ladder", "grades", "spring").out)
+    assert (head[0], ada[0], bob[0]) == ("login", "ada", "bob")
+    told = place.call("ladder", "grades", "spring", "--owner", "ada").out
+    assert "30 of 100 points" in told
+    assert "plays" in told
+    assert "not yet" in told
+    assert place.call("ladder", "grades", "spring", "--owner", "bob").out.count("nothing was submitted") == 1
+    assert place.call("ladder", "grades", "spring", "--owner", "eve").code == 2
+    assert place.call("ladder", "grades", "spring", "--deadline", "x").code == 2
+    assert place.call("ladder", "grades", "spring", "--json").json["possible"] == 100
+    assert rows(place.call("ladder", "grades", "spring", "--format", "canvas").out)[1][5] == "100"

@@ -1,0 +1,193 @@
+"""Whatever of a ladder is killed, at any moment: nothing that ended is lost, and nothing counts twice.
+
+Moments are random, from a seed that the test names. `make soak-ladder` kills 50 times. That a database does with the
+leases of a runner what another does is in tests/ladder/store/test_runners.py.
+"""
+
+import contextlib
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from arena.run import open_executor
+from ladder.service import Ladder, Service, open_ladder
+from ladder.store.database import TABLES
+from tests.ladder.service.invariants import demand_sound, problems
+from tests.ladder.service.ladders import ladder_in, more, played, run_on, start_runner, start_script
+from tests.place import LIMIT_S, Place
+from tests.postgres import Postgres
+
+pytestmark = pytest.mark.needs("linux", None if sys.platform == "linux" else "it has /proc; elsewhere orphans live on")
+
+SOAK = os.environ.get("ARENA_SOAK_KILLS")
+SILENT_S = 120.0  # the kernel tells sooner of a runner that is no more
+
+
+def kills(few: int) -> int:
+    """Return how many kills there are: few, unless the soak asks for more."""
+    return int(SOAK or few)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest) -> str | None:
+    """Give a database's URL, None for a file in the ladder's folder."""
+    return str(request.getfixturevalue("postgres_url")) if request.param == "postgresql" else None
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Ladder]:
+    with closing(open_ladder(folder)) as ladder:
+        yield ladder
+
+
+def demand_whole(place: Place, folder: Path) -> None:
+    """Demand that the next run goes on, and that everything is sound after it, with nothing left behind."""
+    with opened(folder) as ladder:
+        before = played(ladder)
+        run_on(place, folder)
+        assert played(ladder) >= before + 2
+        demand_sound(ladder)
+    place.demand_nothing_left()
+
+
+def workers(pid: int) -> list[int]:
+    """Return the worker processes of a runner."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == pid and b"ladder.pool\0" in (path / "cmdline").read_bytes():
+                found.append(int(path.name))
+        except OSError:
+            continue
+    return found
+
+
+def test_a_runner_that_is_killed_again_and_again_loses_nothing(place: Place, url: str | None) -> None:
+    """From its very start on, while it examines and while it plays; half of the kills are of all its processes."""
+    folder = ladder_in(place, url)
+    chance = random.Random(3101)
+    with opened(folder) as ladder:
+        kept = 0
+        for kill in range(kills(4 if url is None else 2)):  # a server knows nothing of a runner's workers
+            process = start_runner(place, folder)
+            if kill % 2:
+                place.wait(more(ladder), process=process)
+            time.sleep(chance.uniform(0, 0.5 if kill % 2 else 2.0))
+            doomed = [process.pid, *(workers(process.pid) if kill % 4 > 1 else ())]
+            for pid in doomed:
+                with contextlib.suppress(ProcessLookupError):  # a worker ends with its runner
+                    os.kill(pid, signal.SIGKILL)
+            place.end(process)
+            place.wait(lambda: not place.processes())
+            demand_sound(ladder, quiet=False)
+            assert played(ladder) >= kept, "no match that ended is lost"
+            kept = played(ladder)
+    demand_whole(place, folder)
+
+
+def test_workers_that_are_killed_cost_attempts_and_nothing_else(place: Place) -> None:
+    """At random moments, in examinations and in matches; who died is replaced."""
+    folder = ladder_in(place)
+    chance = random.Random(3102)
+    process = start_runner(place, folder)
+    killed = 0
+    with opened(folder) as ladder:
+        while killed < kills(2):
+            alive = place.wait(lambda: workers(process.pid), process=process)
+            time.sleep(chance.uniform(0, 0.3))
+            with contextlib.suppress(ProcessLookupError):  # another may have taken its place
+                os.kill(chance.choice(alive), signal.SIGKILL)
+                killed += 1
+            place.wait(more(ladder), process=process)
+            with ladder.database.read() as connection:
+                assert list(problems(connection)) == []
+    process.terminate()
+    assert place.end(process).code == 0
+    demand_whole(place, folder)
+
+
+def test_of_two_runners_one_is_killed_and_the_other_plays_what_it_had(place: Place, url: str | None) -> None:
+    """Both play before; the kernel says at once that one is no more."""
+    folder = ladder_in(place, url, fit=True)
+    first = start_runner(place, folder, "--jobs", 1)
+    matches = TABLES.tables["matches"]
+    leased = select(matches.c.id, matches.c.runner).where(matches.c.state == "leased")
+    with opened(folder) as ladder, open_executor(ladder.play.sandbox, 1) as pool:
+        place.wait(more(ladder), process=first)
+        second = Service(ladder, pool, silent_s=SILENT_S)
+        had: set[int] = set()
+        deadline = time.monotonic() + LIMIT_S
+        for _ in second.events():
+            assert time.monotonic() < deadline, "what the first had isn't played"
+            held = {row.id: row.runner for row in ladder.database.look(lambda it: it.execute(leased).all())}
+            if not had and len(set(held.values())) == 2:
+                had = {match for match, runner in held.items() if runner != second.runner}
+                first.kill()
+                place.end(first)
+                deadline = time.monotonic() + SILENT_S * 0.7
+            elif had and had <= ended(ladder):
+                second.stop()
+        demand_sound(ladder)
+
+
+def ended(ladder: Ladder) -> set[int]:
+    """Return the matches that were played."""
+    matches = TABLES.tables["matches"]
+    query = select(matches.c.id).where(matches.c.cause == "played")
+    return set(ladder.database.look(lambda connection: connection.scalars(query).all()))
+
+
+def test_a_runner_that_slept_too_long_delivers_what_others_have_played(place: Place) -> None:
+    """It is counted once, and said to have ended before."""
+    folder = ladder_in(place, fit=True)
+    sleeper = start_script(place, "tests.ladder.service.sleeper", folder, 1)
+    place.wait(lambda: Path(f"/proc/{sleeper.pid}/stat").read_text().split()[2] == "T", process=sleeper)
+    matches = TABLES.tables["matches"]
+    leased = select(matches.c.id).where(matches.c.state == "leased")
+    with opened(folder) as ladder, open_executor(ladder.play.sandbox, 1) as pool:
+        had = set(ladder.database.look(lambda connection: connection.scalars(leased).all()))
+        assert had
+        service = Service(ladder, pool, silent_s=1)
+        deadline = time.monotonic() + LIMIT_S
+        for _ in service.events():
+            assert time.monotonic() < deadline, "the sleeper is not taken for dead"
+            if had <= ended(ladder):
+                service.stop()
+        before = played(ladder)
+        sleeper.send_signal(signal.SIGTERM)
+        sleeper.send_signal(signal.SIGCONT)
+        out, err = sleeper.communicate(timeout=LIMIT_S)
+        assert sleeper.returncode == 0, err
+        said = dict(line.split() for line in out.splitlines())
+        assert {said.get(str(match)) for match in had} == {"late"}
+        assert played(ladder) == before
+        demand_sound(ladder)
+
+
+def test_a_server_that_restarts_during_a_run_is_waited_for(
+    place: Place, postgres_url: str, postgres_server: Postgres
+) -> None:
+    """It is stopped as by a crash; the runner goes on where it was."""
+    folder = ladder_in(place, postgres_url, fit=True)
+    process = start_runner(place, folder)
+    with opened(folder) as ladder:
+        for _ in range(min(kills(2), 5)):
+            place.wait(more(ladder), process=process)
+            postgres_server.stop()
+            time.sleep(0.5)
+            assert process.poll() is None
+            postgres_server.start()
+            place.wait(more(ladder, 2), process=process)
+        process.terminate()
+        assert place.end(process).code == 0
+        demand_sound(ladder)
+    place.demand_nothing_left()

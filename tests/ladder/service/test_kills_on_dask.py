@@ -1,0 +1,102 @@
+"""A ladder on a Dask cluster whose workers and scheduler are killed: nothing is lost, and nothing counts twice."""
+
+import importlib.util
+import os
+import random
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from ladder.service import open_ladder
+from tests.dask import Cluster
+from tests.ladder.service.invariants import demand_sound, problems
+from tests.ladder.service.ladders import cache, ladder_in, more
+from tests.place import Place
+
+pytestmark = [
+    pytest.mark.needs("linux", None if sys.platform == "linux" else "it has /proc; elsewhere orphans live on"),
+    pytest.mark.needs("dask", None if importlib.util.find_spec("distributed") else "it isn't installed"),
+]
+
+SOAK = os.environ.get("ARENA_SOAK_KILLS")
+
+
+def kills(few: int) -> int:
+    """Return how many kills there are: few, unless the soak asks for more."""
+    return int(SOAK or few)
+
+
+@pytest.fixture
+def cluster(place: Place) -> Iterator[Cluster]:
+    """Give a cluster of two workers."""
+    made = Cluster(place.folder / "cluster")
+    made.start_scheduler(allowed_failures=kills(2))
+    yield made
+    made.close()
+
+
+def start_worker(place: Place, cluster: Cluster):
+    return cluster.start_worker(**cache(place), TMPDIR=str(place.tmp))
+
+
+def demand_nothing_left(place: Place, cluster: Cluster) -> None:
+    """Demand it once the cluster has ended: its workers keep their processes."""
+    cluster.close()
+    place.wait(lambda: not place.processes())
+
+
+def test_workers_of_a_cluster_are_killed_while_a_ladder_plays(place: Place, cluster: Cluster) -> None:
+    """Others play what they had, and new ones are found."""
+    folder = ladder_in(place)
+    workers = [start_worker(place, cluster) for _ in range(2)]
+    chance = random.Random(3201)
+    process = place.start("ladder", "run", folder, "--scheduler", cluster.address)
+    with closing(open_ladder(folder)) as ladder:
+        for _ in range(kills(1)):
+            place.wait(more(ladder), process=process)
+            time.sleep(chance.uniform(0, 0.5))
+            dead = workers.pop(chance.randrange(2))
+            dead.kill()
+            dead.wait(60)
+            workers.append(start_worker(place, cluster))
+            with ladder.database.read() as connection:
+                assert list(problems(connection)) == []
+        place.wait(more(ladder, 4), process=process)
+        process.terminate()
+        assert place.end(process).code == 0
+        demand_sound(ladder)
+    demand_nothing_left(place, cluster)
+
+
+def test_the_scheduler_of_a_cluster_is_killed_while_a_ladder_plays(place: Place, cluster: Cluster) -> None:
+    """The runner says so, waits until it is back, and goes on; also if it is killed itself meanwhile."""
+    folder = ladder_in(place, fit=True)
+    process = place.start("ladder", "run", folder, "--scheduler", cluster.address)
+    with closing(open_ladder(folder)) as ladder:
+        for kill in range(kills(2)):  # the second takes the runner along
+            start_worker(place, cluster)
+            place.wait(more(ladder, 2), process=process)
+            cluster.kill_scheduler()
+            if kill == 1:
+                process.kill()
+                place.end(process)
+            cluster.start_scheduler()
+            if kill == 1:
+                process = place.start("ladder", "run", folder, "--scheduler", cluster.address)
+        start_worker(place, cluster)
+        place.wait(more(ladder, 4), process=process)
+        process.terminate()
+        assert place.end(process).code == 0
+        demand_sound(ladder)
+    demand_nothing_left(place, cluster)
+
+
+def test_a_scheduler_that_is_not_there_is_named(place: Place) -> None:
+    """In one line."""
+    folder = ladder_in(place)
+    ran = place.run("ladder", "run", folder, "--scheduler", "tcp://127.0.0.1:1")
+    assert ran.code == 1
+    assert ran.told[0].startswith("arena: no Dask scheduler answers at tcp://127.0.0.1:1")

@@ -1,0 +1,153 @@
+"""A ladder as a service: what it prints to a journal and tells Prometheus, how it stops, what it removes in time."""
+
+import re
+import signal
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from ladder.service import Fold, Ladder, LadderError, Pruned, address_of, overdue_now, prune_now
+from ladder.store.database import FINAL, count_all
+from tests.ladder.service.played import play, rows, small
+from tests.place import Place
+from tests.ports import free_port
+
+LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (info|warning) runner=\w{8} ")
+DAY = 86_400.0
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest) -> str | None:
+    return str(request.getfixturevalue("postgres_url")) if request.param == "postgresql" else None
+
+
+@pytest.fixture
+def ladder(place: Place, url: str | None) -> Iterator[Ladder]:
+    """Give a ladder of three quick bots."""
+    with closing(small(place.folder / "spring", url)) as made:
+        yield made
+
+
+def numbers(port: int) -> dict[str, float]:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
+        lines = answer.read().decode().splitlines()
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
+
+
+@pytest.mark.parametrize("url", [None])
+def test_a_runner_tells_prometheus_and_stops_when_asked(ladder: Ladder, place: Place) -> None:
+    """SIGTERM lets it end what is being played; each line on stderr has a time, a level and the runner."""
+    port = free_port()
+    runner = place.start("ladder", "run", "spring", "--jobs", 2, "--metrics", port, "--verbose")
+    place.wait(lambda: ladder.database.look(count_all).matches.get(("rated", "played"), 0) >= 3, process=runner)
+    told = numbers(port)
+    assert told['coup_matches_total{cause="played",kind="rated"}'] >= 3
+    assert told["coup_games_total"] >= 6
+    assert told["coup_commit_seconds_count"] >= 1
+    assert told['coup_versions{state="fit"}'] == 3
+    assert told["coup_runner_width"] == 2
+    assert told["coup_runner_silent_seconds"] < 30
+    runner.send_signal(signal.SIGTERM)
+    ended = place.end(runner)
+    assert ended.code == 0
+    lines = ended.err.splitlines()
+    assert [
+        line for line in lines if not re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (info|warning) runner=\w{8} ", line)
+    ] == []
+    assert any(re.search(r" match=\d+ played$", line) for line in lines)
+    assert any("stopping after what is being played" in line for line in lines)
+    held = rows(ladder)
+    assert len(held["records"]) == sum(line.endswith(" played") for line in lines)
+    assert not [row for row in held["matches"] if "leased" in row]
+
+
+@pytest.mark.parametrize("url", [None])
+def test_a_runner_that_is_asked_twice_stops_at_once(ladder: Ladder, place: Place) -> None:
+    """And what it was playing goes back to the queue."""
+    runner = place.start("ladder", "run", "spring", "--jobs", 1)
+    place.wait(lambda: ladder.database.look(count_all).matches.get(("rated", "played"), 0) >= 2, process=runner)
+    runner.send_signal(signal.SIGTERM)
+    stderr = runner.stderr
+    assert stderr is not None
+    while "stopping after" not in (line := stderr.readline()):
+        assert line, "it ended without a word"
+    runner.send_signal(signal.SIGTERM)
+    assert place.end(runner).code in (0, 130)  # 0: it had ended before it was asked again
+    assert not [row for row in rows(ladder)["matches"] if "leased" in row]
+
+
+@pytest.mark.parametrize("url", [None])
+def test_a_slip_in_the_settings_does_not_end_a_runner(ladder: Ladder, place: Place) -> None:
+    """It says so once, and goes on as before."""
+    settings = place.folder / "spring" / "ladder.toml"
+    runner = place.start("ladder", "run", "spring", "--jobs", 1)
+    stderr = runner.stderr
+    assert stderr is not None
+    assert "serves spring" in stderr.readline()
+    settings.write_text(settings.read_text().replace("matches = 5", "matches = five"))
+    said = stderr.readline()
+    assert " warning runner=" in said
+    assert "ladder.toml is no TOML" in said
+    before = len(rows(ladder)["records"])
+    place.wait(lambda: len(rows(ladder)["records"]) > before + 2, process=runner)
+    settings.write_text(settings.read_text().replace("matches = five", "matches = 6"))
+    runner.send_signal(signal.SIGTERM)
+    ended = place.end(runner)
+    assert ended.code == 0
+    assert "no TOML" not in ended.err
+
+
+@pytest.mark.parametrize("address", ["", "x", "1:", ":9100", "70000", "127.0.0.1:0", "9100:x"])
+def test_an_address_that_is_none_is_refused(address: str) -> None:
+    """Before anything is served."""
+    with pytest.raises(LadderError, match="is no address"):
+        address_of(address)
+
+
+def test_metrics_are_for_this_machine_unless_an_address_is_given() -> None:
+    """Whoever can read them learns when people submit."""
+    assert address_of("9100") == ("127.0.0.1", 9100)
+    assert address_of("[::]:9100") == ("::", 9100)
+
+
+def test_what_is_kept_for_a_while_is_removed_and_what_rates_stays(ladder: Ladder) -> None:
+    """Source: ladder.toml's template: records for 400 days, logs for 60."""
+    now = ladder.clock()
+    old, middling, new = (play(ladder, 3, at=now - days * DAY) for days in (401, 61, 59))
+    before, table = rows(ladder), table_of(ladder)
+    assert overdue_now(ladder) == Pruned(records=3, logs=6)
+    assert prune_now(ladder) == Pruned(records=3, logs=6)
+    after = rows(ladder)
+    assert {row[0] for row in after["records"]} == {*middling, *new}
+    assert {row[0] for row in after["logs"]} == {*new}
+    for name in before.keys() - {"records", "logs", "boards"}:
+        assert after[name] == before[name]
+    assert old
+    assert table_of(ladder) == table
+    assert prune_now(ladder) == Pruned(records=0, logs=0)
+
+
+def table_of(ladder: Ladder) -> list[object]:
+    fold = Fold(ladder)
+    fold.update()
+    assert fold.table is not None
+    return [(row.bot, row.rating.value, row.games, row.ranks) for row in fold.table.rows]
+
+
+def test_the_records_of_a_final_stay(ladder: Ladder) -> None:
+    """Anybody may verify the deals, at any time."""
+    old = play(ladder, 1, at=1.0, kind=FINAL)
+    prune_now(ladder)
+    assert {row[0] for row in rows(ladder)["records"]} == set(old)
+
+
+@pytest.mark.parametrize("url", [None])
+def test_room_that_is_no_longer_needed_is_given_back(ladder: Ladder) -> None:
+    """SQLite would keep it for later."""
+    play(ladder, 40, at=1.0, record="x" * 100_000)
+    prune_now(ladder)
+    with ladder.database.read() as connection:
+        assert connection.exec_driver_sql("PRAGMA freelist_count").scalar_one() == 0
+        assert connection.exec_driver_sql("PRAGMA auto_vacuum").scalar_one() == 2

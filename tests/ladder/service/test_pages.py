@@ -1,0 +1,243 @@
+"""What a ladder's commands show of bots and matches, and what people decide. Some tests answer wishes of others."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from arena.cli import cli
+from ladder.service import open_ladder
+from ladder.store.database import TABLES, find_bot, rest
+from tests.ladder.service.term import Term, hand_in, write
+
+
+def rated(term: Term, bot: str) -> list[int]:
+    return [line["id"] for line in term.json("matches", "--bot", bot, "--kind", "rated")]
+
+
+def test_why_a_version_is_unfit_is_seen_at_any_time_with_its_last_words(term: Term) -> None:
+    """Asked for: a visible, lasting reason when compiling or validation fails (battlecode21 #90)."""
+    told = term.arena("bot", "broken").out
+    assert "version 1 is unfit: hello: the process has ended: exited with code 1" in told
+    assert "no such \\x1b[31mmodel" in told
+    steps = term.json("bot", "broken")["examination"]["steps"]
+    assert [step["outcome"] for step in steps][-1] == "failed"
+    assert steps[-1]["sent"].startswith('{"type":"hello"')
+
+
+def test_what_a_build_printed_is_kept_and_shown_without_its_escapes(own: Term, tmp_path: Path) -> None:
+    """The first error beside its step, the whole log by itself; a version without a build has none."""
+    (tmp_path / "made").mkdir()
+    prints = "seq 1 500; echo 'error: no \\33[31mtype'; seq 501 999; exit 4"
+    write(tmp_path / "made" / "build.sh", prints)
+    write(tmp_path / "made" / "bot.toml", 'run = "./bot"\nbuild = ["sh", "build.sh"]\n')
+    hand_in(own, tmp_path / "made", "eve", "made")
+    own.run()
+    told = own.arena("bot", "made").out
+    assert "|  error: no \\x1b[31mtype\n" in told
+    assert "all that its build printed: --build-log\n" in told
+    log = own.arena("bot", "made", "--build-log").out.splitlines()
+    assert log == [*map(str, range(1, 501)), "error: no \\x1b[31mtype", *map(str, range(501, 1000))]
+    assert own.json("bot", "made", "--build-log")["text"].startswith("1\n2\n")
+    none = own.arena("bot", "broken", "--build-log")
+    assert (none.out, none.err[:33]) == ("", "version 1 has no log of a build: ")
+
+
+def test_one_page_has_all_faults_of_a_bot_since_it_was_submitted(term: Term) -> None:
+    """Asked for: one overview of my bot's errors since I submitted it (aichallenge #187)."""
+    page = term.json("bot", "late")
+    faults = sum(seat["faults"] for line in page["last"] for seat in line["seats"] if seat["label"] == "late@1")
+    assert faults > 0
+    assert page["versions"][0]["faults"]["bad_json"] >= faults
+    assert {example["code"] for example in page["examples"]} >= {"bad_json"}
+    told = term.arena("bot", "late").out
+    assert "version 1: bad_json" in told
+    assert "no json \\x1b[31m" in told
+    assert "| oh \\x1b[31mno" in told
+    assert "\x1b[31m" not in told
+
+
+def test_a_page_of_a_bot_adds_up_what_its_matches_say(term: Term) -> None:
+    """Games and wins of those that rate; the examination's match counts for faults and times alone."""
+    page = term.json("bot", "late", "--last", 100)
+    seats = [(line, seat) for line in page["last"] for seat in line["seats"] if seat["label"] == "late@1"]
+    [version] = page["versions"]
+    for sums, lines in (
+        ("rated", [seat for line, seat in seats if line["rates"]]),
+        ("all", [seat for _, seat in seats]),
+    ):
+        assert version[sums]["games"] == sum(seat["games"] for seat in lines)
+        assert version[sums]["wins"] == pytest.approx(sum(seat["wins"] for seat in lines))
+        assert version[sums]["requests"] == sum(seat["requests"] for seat in lines) > 0
+        assert version[sums]["slowest_us"] == max(seat["slowest_us"] for seat in lines)
+    assert version["all"]["matches"] == version["rated"]["matches"] + 1
+    assert page["row"]["games"] == version["rated"]["games"]
+    assert "owner" not in page["row"]
+
+
+def test_every_result_says_which_version_played_it(term: Term) -> None:
+    """Asked for: which submission played each match (battlecode galaxy #891)."""
+    [first, *_] = rated(term, "late")
+    page = term.json("match", first)
+    assert {seat["label"].rpartition("@")[2] for seat in page["seats"]} == {"1"}
+    assert {label for game in page["results"] for label in game["seats"]} == {seat["label"] for seat in page["seats"]}
+    assert "late@1" in term.arena("match", first).out
+
+
+def test_a_match_tells_its_games_faults_and_times(term: Term) -> None:
+    """And where its record and its bots' standard error are."""
+    [first, *_] = rated(term, "late")
+    told = term.arena("match", first).out
+    assert told.startswith(f"match {first}: rated; played")
+    assert "late@1: bad_json" in told
+    assert f"arena ladder log {term.path} {first} late@1" in told.replace("\n", "")
+    assert max(map(len, term.arena("matches").out.splitlines())) <= 80
+
+
+def test_a_record_that_is_printed_can_be_verified(term: Term, tmp_path: Path) -> None:
+    """By anybody who has it."""
+    [first, *_] = rated(term, "late")
+    file = write(tmp_path / "record.jsonl", term.arena("match", first, "--record").out)
+    found = CliRunner().invoke(cli, ["verify", str(file)])
+    assert (found.exit_code, found.stdout.startswith("6 games in 1 record:")) == (0, True)
+
+
+def test_standard_error_is_printed_without_its_escapes(term: Term) -> None:
+    """What a bot writes acts on nobody's terminal."""
+    [first, *_] = rated(term, "late")
+    told = term.arena("log", first, "late").out
+    assert "oh \\x1b[31mno" in told
+    assert "\x1b" not in told
+    assert term.json("log", first, "late@1")[0]["version"] == "late@1"
+    assert "did not play in match" in term.arena("log", first, "broken", code=2).err
+
+
+def test_lists_of_matches_are_of_a_bot_and_of_a_kind(term: Term) -> None:
+    """The newest first."""
+    lines = term.json("matches", "--bot", "late", "--last", 100)
+    assert {line["kind"] for line in lines} == {"rated", "qualifying"}
+    assert all("late@1" in [seat["label"] for seat in line["seats"]] for line in lines)
+    assert [line["id"] for line in lines] == sorted((line["id"] for line in lines), reverse=True)
+    assert len(term.json("matches", "--last", 2)) == 2
+    assert term.arena("matches", "--todo").err
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "said"),
+    [
+        ("bot", ["lat"], "Did you mean late?"),
+        ("bot", ["\x1b[31m"], "there is no bot"),
+        ("bot", ["late", "--version", "7"], "has no version 7"),
+        ("match", ["999"], "there is no match 999"),
+        ("log", ["999", "late"], "there is no match 999"),
+        ("matches", ["--bot", "nobody"], "there is no bot"),
+        ("activate", ["late", "9", "--why", "x"], "has no version 9"),
+        ("activate", ["broken", "1", "--why", "x"], "it failed its examination"),
+        ("void", ["999", "--why", "x"], "there is no match 999"),
+        ("void", ["1", "--why", "x"], "it doesn't rate"),
+        ("disable", ["late"], "--why"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words(term: Term, command: str, arguments: list[str], said: str) -> None:
+    """With what to do, and without a trace."""
+    refused = term.arena(command, *arguments, code=2).err
+    assert said in refused
+    assert "Traceback" not in refused
+    assert "\x1b" not in refused
+
+
+def test_an_owner_sees_who_took_the_bot_out_and_why(own: Term) -> None:
+    """Asked for: slow or crashing bots must not block everyone, and their author is told (aiarena-web #634, #788)."""
+    own.arena("disable", "late", "--why", "it sends rubbish", "--by", "prof")
+    assert "late, owner pseudonym of ada: it is disabled: it sends rubbish" in own.arena("bot", "late").out
+    own.arena("disable", "late", "--why", "once more")
+    own.arena("activate", "late", "1", "--why", "a second chance", "--by", "prof")
+    page = own.json("bot", "late")
+    assert [(act["what"], act["by"], act["why"]) for act in page["acts"]][1:] == [
+        ("disable", "prof", "it sends rubbish"),
+        ("activate", "prof", "a second chance"),
+    ]
+    assert page["versions"][0]["active"]
+
+
+def test_a_bot_that_does_not_play_can_be_disabled_all_the_same(own: Term) -> None:
+    """One that is benched would stand for the next deadline, and one that waits would play."""
+    with closing(open_ladder(own.path)) as ladder:
+        bot = ladder.database.look(lambda connection: find_bot(connection, "late"))
+        ladder.database.write(lambda connection: rest(connection, bot.id, "bench", "ladder", "it forfeits", 5.0))
+    own.arena("disable", "late", "--why", "copied", "--by", "prof")
+    assert [act["what"] for act in own.json("bot", "late")["acts"]][-2:] == ["bench", "disable"]
+
+
+@pytest.mark.parametrize("words", [["--why", " "], ["--why", "x", "--by", "ladder"], ["--why", "x", "--by", ""]])
+def test_a_decision_has_a_reason_and_a_person(own: Term, words: list[str]) -> None:
+    """The ladder's own decisions give way to a person's, so nobody has its name."""
+    own.arena("disable", "late", *words, code=2)
+    assert "disable" not in [act["what"] for act in own.json("bot", "late")["acts"]]
+
+
+def test_a_version_that_plays_no_more_leaves_no_rated_match_behind(own: Term) -> None:
+    """And what isn't rated goes on: somebody waits for it."""
+    with closing(open_ladder(own.path)) as ladder:
+        from ladder.store.database import ids_of_labels, put_matches
+
+        def queue(connection):
+            ids = ids_of_labels(connection, ["late@1", "one@1"])
+            return [
+                put_matches(connection, kind, [list(ids.values())], 5.0)[0] for kind in ("rated", "challenge", "final")
+            ]
+
+        waiting = ladder.database.write(queue)
+    own.arena("disable", "late", "--why", "it sends rubbish")
+    assert [own.json("match", match)["cause"] for match in waiting] == ["cancelled", None, None]
+    assert own.json("match", waiting[0])["reason"] == "late@1 is disabled"
+
+
+def test_a_void_match_keeps_its_results_and_does_not_rate(own: Term) -> None:
+    """Until that is undone."""
+    [first, *others] = rated(own, "late")
+    before = own.json("match", first)
+    own.arena("void", first, "--why", "the host was asleep", "--by", "prof")
+    after = own.json("match", first)
+    assert (after["rates"], after["results"]) == (False, before["results"])
+    assert "void at" in own.arena("match", first).out
+    assert own.json("bot", "late")["versions"][0]["rated"]["matches"] == len(others)
+    own.arena("void", first, "--undo", "--why", "it was not")
+    assert {**own.json("match", first), "acts": []} == {**before, "acts": []}
+
+
+def test_a_frozen_ladder_is_told_so_once(own: Term) -> None:
+    """A command that is given twice decides once."""
+    assert own.json("freeze", "--why", "deadline") == {"changed": True}
+    assert own.json("freeze", "--why", "deadline") == {"changed": False}
+    assert own.json("freeze", "--undo", "--why", "it is over") == {"changed": True}
+
+
+def test_a_page_says_less_when_records_and_logs_are_gone(own: Term) -> None:
+    """Retention takes them; the exchange itself stays."""
+    with closing(open_ladder(own.path)) as ladder:
+        ladder.database.write(
+            lambda connection: [connection.execute(TABLES.tables[name].delete()) for name in ("records", "logs")]
+        )
+    assert "no json \\x1b[31m" in own.arena("bot", "late").out
+    [first, *_] = rated(own, "late")
+    assert "too long ago" in own.arena("match", first, "--record", code=2).err
+    assert "nothing of it is kept" in own.arena("log", first, "late").err
+
+
+def test_names_complete_in_a_shell(term: Term) -> None:
+    """Folders that are ladders, and the bots of the one that is named."""
+
+    def completed(words: str, typed: str) -> list[str]:
+        number = len(words.split())
+        environment = {
+            "_ARENA_COMPLETE": "bash_complete", "COMP_WORDS": f"{words} {typed}", "COMP_CWORD": str(number),
+        }  # fmt: skip
+        told = CliRunner().invoke(cli, [], env=environment, prog_name="arena", complete_var="_ARENA_COMPLETE").stdout
+        return [line.partition(",")[2] for line in told.split()]
+
+    assert completed("arena ladder bot", f"{term.path.parent}/") == [str(term.path)]
+    assert completed(f"arena ladder bot {term.path}", "l") == ["late"]
+    assert completed(f"arena ladder disable {term.path}", "") == ["broken", "late", "one", "two"]
+    assert completed("arena ladder bot /nowhere", "") == []

@@ -1,0 +1,47 @@
+"""The README's ladder in ten minutes: its commands, as they stand there, end with a table."""
+
+import re
+import shlex
+from pathlib import Path
+
+from tests.place import Place
+
+README = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+
+# What this test adds, since the README's reader has a box, and stops the runner.
+MORE = {
+    "init": ["--sandbox", "process", "--seats", "2", "--match-games", "2"],
+    "run": ["--matches", "2", "--jobs", "1"],
+}
+
+
+def test_the_readmes_ladder_ends_with_a_table(place: Place) -> None:
+    """Source: README, A ladder in ten minutes."""
+    section = README.split("## A ladder in ten minutes\n")[1].split("\n## ")[0]
+    commands = re.findall(r"^\.venv/bin/arena (ladder .*)$", section, re.MULTILINE)
+    assert [shlex.split(command)[1] for command in commands] == ["init", "owners", "submit", "run", "standings"]
+    (place.folder / "roster.csv").write_text("login,name\nada,Ada Lovelace\n")
+    place.bot("mybot/bot.py")
+    (place.folder / "mybot" / "bot.toml").write_text('name = "mybot"\nrun = ["python3", "bot.py"]\n')
+    for command in commands:
+        words = shlex.split(command)
+        if words[1] == "run":  # as a process, to its end; and all that waits is examined before
+            assert place.run(*words, "--until", "examined", "--jobs", 1).code == 0
+            ran = place.run(*words, *MORE["run"])
+        else:
+            ran = place.call(*words, *MORE.get(words[1], []))
+        assert ran.code == 0, ran.err
+    assert "mybot@1" in ran.out
+    assert "Ada" not in ran.out
+
+
+def test_what_was_made_and_taken_in_is_told_to_programs(place: Place) -> None:
+    """A course's scripts make a ladder, add people and hand bots in."""
+    made = place.call("ladder", "init", "spring", *MORE["init"], "--json").json
+    assert made["folder"] == "spring"
+    assert re.fullmatch("[0-9a-f]{64}", made["commitment"])
+    added = place.call("ladder", "owners", "add", "spring", "ada", "--json").json
+    assert added == {"added": 1, "changed": 0, "absent": 0}
+    for again in (False, True):
+        taken = place.call("ladder", "submit", "spring", place.bot("mybot.py"), "--owner", "ada", "--json").json
+        assert (taken["label"], taken["again"]) == ("mybot@1", again)

@@ -1,0 +1,145 @@
+"""A ladder's runner over real workers: what is submitted is examined, plays and is rated; facts are written once."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import closing
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+import pytest
+
+from ladder.pool import ExecutorLostError, Idle, Workers
+from ladder.service import (
+    Exam,
+    Excluded,
+    Fold,
+    Ladder,
+    Match,
+    Refused,
+    Service,
+    Void,
+    create,
+    open_ladder,
+    rerate,
+    submit,
+    submit_reference,
+)
+from ladder.standings import Standings
+from ladder.store.database import all_bots, find_bot, get_steps, last_board, versions_of
+from tests.ladder.service.ladders import PLAY, owners
+from tests.ladder.service.played import play, small
+from tests.ladder.service.pool import workers
+from tests.place import QUICK_BOT
+
+P = ParamSpec("P")
+T = TypeVar("T")
+SAMPLES = Path(__file__).parents[3] / "sample_bots"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def ladder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ladder]:
+    """Give a ladder of two references that wait for their examination, and two owners."""
+    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else None
+    with closing(create(tmp_path / "spring", PLAY, url)) as made:
+        for name in ("one", "two"):
+            path = tmp_path / f"{name}.py"
+            path.write_text(QUICK_BOT)
+            submit_reference(made, str(path))
+        owners(made, "ada", "bob")
+        yield made
+
+
+@pytest.fixture
+def playing(tmp_path: Path) -> Iterator[Ladder]:
+    """Give a ladder of three references that play."""
+    with closing(small(tmp_path / "spring", None)) as made:
+        yield made
+
+
+def test_a_submission_is_examined_plays_and_is_rated(ladder: Ladder, tmp_path: Path) -> None:
+    """And one that can't play is told why, and nothing else changes."""
+    broken = tmp_path / "broken.py"
+    broken.write_text("import sys\nsys.exit('no such model')\n")
+    submit(ladder, SAMPLES / "turtle.py", "ada")
+    submit(ladder, broken, "bob")
+    events = list(Service(ladder, workers(), until="examined").events())
+    assert [event for event in events if isinstance(event, Match)] == [], "no rated match"
+    events += list(Service(ladder, workers(), matches=6).events())
+    exams = {event.label: event.reason for event in events if isinstance(event, Exam)}
+    assert exams.keys() == {"one@1", "two@1", "turtle@1", "broken@1"}
+    assert [label for label, reason in exams.items() if reason is not None] == ["broken@1"]
+    assert "no such model" in str(told_steps(ladder, "broken"))
+    assert len([event for event in events if isinstance(event, Match)]) == 6
+    with ladder.database.read() as connection:
+        table = Standings.from_json(last_board(connection) or "")
+        assert {bot.name: bot.active is not None for bot in all_bots(connection)} == {
+            "broken": False,
+            "one": True,
+            "turtle": True,
+            "two": True,
+        }
+    assert {row.bot for row in table.rows} == {"one", "two", "turtle"}
+    assert (table.matches, table.games) == (6, 12)
+    assert sum(row.games for row in table.rows) == 2 * 12
+
+
+def told_steps(ladder: Ladder, bot: str) -> list[str]:
+    with ladder.database.read() as connection:
+        found = find_bot(connection, bot)
+        assert found is not None
+        return get_steps(connection, versions_of(connection, found.id)[-1].id)
+
+
+def test_a_fold_that_goes_on_says_what_a_new_one_says(playing: Ladder) -> None:
+    """Whatever came between; and whoever rebuilds the table is told that it is the same."""
+    play(playing, 3)
+    fold = Fold(playing)
+    fold.update()
+    for _ in range(6):
+        play(playing, 1)
+        fold.update()
+        assert rerate(playing).same
+    new = Fold(playing)
+    new.update()
+    assert fold.table is not None
+    assert new.table is not None
+    for one, other in zip(fold.table.rows, new.table.rows, strict=True):
+        assert one.rating.value == pytest.approx(other.rating.value, abs=1e-9)
+        assert (one.version, one.games, one.matches) == (other.version, other.games, other.matches)
+
+
+def test_a_ladder_that_is_opened_again_goes_on(ladder: Ladder) -> None:
+    """With the same key, so that its deals stay committed to."""
+    with closing(open_ladder(ladder.path)) as again:
+        assert again.commitment == ladder.commitment
+        assert again.play == ladder.play
+        assert again.spec(7, "ab").key == ladder.spec(7, "ab").key
+
+
+class Cluster(Workers):
+    """Two workers of this machine; a third refuses, and the first three calls are lost on their way."""
+
+    lost = 0
+
+    def refused(self) -> dict[str, str]:
+        return {"tcp://10.0.0.7:40001": "it has version 9 of the arena, not 10"}
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
+        if self.lost == 3:
+            return super().submit(fn, *args, **kwargs)
+        self.lost += 1
+        future: Future[T] = Future()
+        future.set_exception(ExecutorLostError("the scheduler went away"))
+        return future
+
+
+def test_a_cluster_that_goes_and_comes_costs_no_attempt(playing: Ladder) -> None:
+    """And who refuses there is named, once."""
+    with Cluster(2) as pool:
+        events = [event for event in Service(playing, pool, matches=3).events() if not isinstance(event, Idle)]
+        pool.shutdown(cancel_futures=True)
+    assert pool.lost == 3
+    excluded = [event for event in events if isinstance(event, Excluded)]
+    assert excluded == [Excluded("tcp://10.0.0.7:40001", "it has version 9 of the arena, not 10")]
+    assert [event for event in events if isinstance(event, Void | Refused)] == []
+    assert len([event for event in events if isinstance(event, Match)]) == 3

@@ -1,0 +1,201 @@
+"""The table and what stands below it, from made-up results; and that owners' names are the teacher's."""
+
+import csv
+import io
+import random
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import asdict
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from ladder.results import GameResult
+from ladder.service import Fold, Ladder, create, open_ladder
+from ladder.standings import Standings
+from ladder.store import PlayedMatch
+from ladder.store.database import ids_of_labels, keep_match, last_board, put_matches
+from tests.ladder.service.term import PLAY, Term
+from tests.ladder.store.databases import add_bot
+
+DAY_S = 86_400
+GAMES = 6
+
+
+@pytest.fixture
+def ladder(tmp_path: Path) -> Iterator[Ladder]:
+    """Give a ladder of four bots, a to d, which stands at noon of a day."""
+    with closing(create(tmp_path / "spring", PLAY, None)) as made:
+        made.clock = lambda: 20_000.5 * DAY_S
+        for name in "abcd":
+            add_bot(made.database, name, f"owner-of-{name}")
+        yield made
+
+
+def play(ladder: Ladder, *met: tuple[str, int]) -> None:
+    """Let matches end: ("ab", 4) is one in which a wins 4 of GAMES games against b."""
+
+    def act(connection: Connection) -> None:
+        ids = ids_of_labels(connection, sorted({f"{name}@1" for pair, _ in met for name in pair}))
+        tables = [[ids[f"{name}@1"] for name in pair] for pair, _ in met]
+        for match, (pair, wins) in zip(put_matches(connection, "rated", tables, 3.0), met, strict=True):
+            labels = (f"{pair[0]}@1", f"{pair[1]}@1")
+            results = tuple(
+                GameResult(match, game, labels, seat, "last_standing", (seat,), ((1 - seat, 5),), 5, (), ())
+                for game, seat in ((game, int(game >= wins)) for game in range(GAMES))
+            )
+            keep_match(connection, PlayedMatch(match, f"{match}\n", results), ladder.clock())
+
+    ladder.database.write(act)
+
+
+def all_meet(ladder: Ladder, times: int, wins: dict[str, int], bots: str = "abcd") -> None:
+    """Let each pair meet so often; the wins of a pair "ab" are those of a, 3 where none are named."""
+    play(ladder, *((f"{x}{y}", wins.get(f"{x}{y}", 3)) for _ in range(times) for x, y in combinations(bots, 2)))
+
+
+def folded(ladder: Ladder) -> Fold:
+    fold = Fold(ladder)
+    fold.update()
+    return fold
+
+
+def test_a_ladder_is_decided_when_its_leader_surely_is_as_good_as_the_best(ladder: Ladder) -> None:
+    """Within 2 points of share, with 95 %. After a match of each pair, nobody knows."""
+    best = dict.fromkeys(("ab", "ac", "ad"), 6)
+    all_meet(ladder, 1, best)
+    assert not folded(ladder).decided
+    all_meet(ladder, 20, best)
+    fold = folded(ladder)
+    assert fold.decided
+    assert fold.table is not None
+    assert fold.table.verdict is not None
+    assert fold.table.verdict.leader == "a@1"
+    assert "the leader, a@1, is surely" in Term(ladder.path).arena("standings").out
+
+
+def test_what_is_not_strength_is_said_in_one_line(ladder: Ladder) -> None:
+    """a beats b, b beats c, c beats a."""
+    draw = random.Random(1)
+    for _ in range(30):
+        all_meet(ladder, 1, {"ab": draw.choice([5, 6]), "bc": draw.choice([5, 6]), "ac": draw.choice([0, 1])})
+    folded(ladder)
+    told = Term(ladder.path).arena("standings").out
+    assert "of what decides between two bots isn't strength: " in told
+    assert any(f"{x}@1 beats {y}@1 beats {z}@1 beats {x}@1" in told for x, y, z in ("abc", "bca", "cab"))
+
+
+def test_findings_are_looked_for_again_when_games_have_grown(ladder: Ladder) -> None:
+    """In a large field that takes seconds: not at each fold. A table that is read back is the same."""
+    all_meet(ladder, 6, {})
+    fold = folded(ladder)
+    assert fold.table is not None
+    assert fold.table.findings is not None
+    first = fold.table.findings
+    assert first.games == 36 * GAMES
+    play(ladder, ("ab", 3))
+    fold.update()
+    assert fold.table.findings is first
+    play(ladder, ("cd", 3))
+    fold.update()
+    assert fold.table.findings.games == 38 * GAMES
+    with ladder.database.read() as connection:
+        assert Standings.from_json(last_board(connection) or "") == fold.table
+
+
+def test_a_table_shows_how_shares_changed_since_yesterday_and_in_a_week(ladder: Ladder) -> None:
+    """Beside the last tables of those days; and the table of a day is there later."""
+    shares = []
+    for days, wins in ((0, 6), (6, 2), (7, 1)):
+        ladder.clock = lambda days=days: (20_000.5 + days) * DAY_S
+        all_meet(ladder, 6, {"ab": wins})
+        table = folded(ladder).table
+        assert table is not None
+        shares.append({row.bot: row.adjusted.value for row in table.rows if row.adjusted})
+    moved = Standings.from_json(text_of(ladder))
+    term = Term(ladder.path)
+    told = {row["bot"]: row["trend"] for row in term.json("standings", "--at", "2024-10-11")["rows"]}
+    assert moved.at == (20_000.5 + 7) * DAY_S
+    assert told["a"]["day"] == pytest.approx(shares[2]["a"] - shares[1]["a"])
+    assert told["a"]["week"] == pytest.approx(shares[2]["a"] - shares[0]["a"])
+    assert told["a"]["week"] < told["a"]["day"] < 0
+    old = term.json("standings", "--at", "2024-10-04")
+    assert {row["bot"]: row["adjusted"]["value"] for row in old["rows"]} == pytest.approx(shares[0])
+    assert {row["trend"]["day"] for row in old["rows"]} == {None}
+    assert "nothing was rated by then" in term.arena("standings", "--at", "2024-10-03").err
+
+
+def text_of(ladder: Ladder) -> str:
+    with ladder.database.read() as connection:
+        return last_board(connection) or ""
+
+
+def test_a_pseudonymous_table_has_several_sortable_columns(ladder: Ladder) -> None:
+    """Asked for: a pseudonymous table with several sortable columns (Gradescope). It is read at 80 columns."""
+    all_meet(ladder, 6, {"ab": 6, "ac": 6, "ad": 6})
+    play(ladder, ("bc", 6))
+    folded(ladder)
+    term = Term(ladder.path)
+    for sort in ("rank", "share", "games", "faults", "name", "age", "trend"):
+        assert sorted(row["bot"] for row in term.json("standings", "--sort", sort)["rows"]) == list("abcd")
+    assert [row["bot"] for row in term.json("standings", "--sort", "name")["rows"]] == list("abcd")
+    assert {row["bot"] for row in term.json("standings", "--sort", "games")["rows"][:2]} == {"b", "c"}
+    told = term.arena("standings").out
+    assert max(map(len, told.splitlines())) <= 100
+    for text in (told, term.arena("standings", "--json").out, term.arena("standings", "--csv").out):
+        assert "pseudonym of owner-of-a" in text
+        assert "owner-of-a" not in text.replace("pseudonym of owner-of-a", "")
+    assert next(csv.DictReader(io.StringIO(term.arena("standings", "--csv", "--names").out)))["owner"] == "owner-of-a"
+
+
+def test_who_favours_whom_is_told_to_the_teacher_alone(ladder: Ladder) -> None:
+    """With the evidence; no table for everybody accuses anybody."""
+    all_meet(ladder, 6, {})
+    fold = folded(ladder)
+    assert fold.table is not None
+    from dataclasses import replace
+
+    from ladder.standings import Favoured
+    from ladder.store.database import put_board
+
+    pair = Favoured(("owner-of-a", "owner-of-b"), True, 120, 20, (10.0, 60.0), (30.0, 30.5), 0.0004)
+    assert fold.table.findings is not None
+    told = replace(fold.table, findings=replace(fold.table.findings, favours=(pair,))).to_json()
+    ladder.database.write(lambda connection: put_board(connection, "2999-01-01", 5.0, 10**6, told))
+    term = Term(ladder.path)
+    words = term.arena("standings", "--names").out
+    assert (
+        "beyond chance: owner-of-a gives to owner-of-b; in 120 games of both they won 10 (30.0 expected) and" in words
+    )
+    assert term.json("standings", "--names")["findings"]["favours"] == [
+        {**asdict(pair), "owners": list(pair.owners), "wins": [10.0, 60.0], "expected": [30.0, 30.5]}
+    ]
+    assert "favours" not in term.json("standings")["findings"]
+    assert "gives to" not in term.arena("standings").out
+
+
+def test_owners_who_favour_one_another_are_found(ladder: Ladder) -> None:
+    """By the results alone: d gives all to c, which is no better against anybody else."""
+    for name in "efgh":
+        add_bot(ladder.database, name, f"owner-of-{name}")
+    draw = random.Random(2)
+    for _ in range(20):
+        wins = {f"{x}{y}": draw.choice([2, 3, 4]) for x, y in combinations("abcdefgh", 2)}
+        all_meet(ladder, 1, wins | {"cd": 6}, "abcdefgh")
+    table = folded(ladder).table
+    assert table is not None
+    assert table.findings is not None
+    assert [(each.owners, each.gives) for each in table.findings.favours] == [(("owner-of-d", "owner-of-c"), True)]
+
+
+def test_a_ladder_without_results_says_what_to_do(tmp_path: Path) -> None:
+    """And prints no table."""
+    create(tmp_path / "new", PLAY, None).close()
+    term = Term(tmp_path / "new")
+    assert "play: arena ladder run" in term.arena("standings").err
+    assert term.json("standings") == {}
+    with closing(open_ladder(tmp_path / "new")) as ladder:
+        assert folded(ladder).table is not None
+    assert term.json("standings")["rows"] == []

@@ -1,0 +1,141 @@
+"""What a runner does next: examinations and matches, neither of which waits for all of the others."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from arena.referee import ArenaError
+from ladder.service import Ladder, Queue, open_ladder, submit
+from ladder.store.database import CHALLENGE, active_versions, claim_exam, find_version, join, leave, put_matches
+from ladder.work import Task
+from tests.ladder.service.invariants import problems
+from tests.ladder.service.ladders import ladder_in, owners
+from tests.place import BOT, Place
+
+LOGINS = [f"owner{number}" for number in range(6)]
+
+
+@pytest.fixture(scope="module")
+def begun(places: Callable[[], Place]) -> Path:
+    """Give a ladder of two references and two bots that play, and six that wait for their examination."""
+    place = places()
+    folder = ladder_in(place, fit=True)
+    with closing(open_ladder(folder)) as made:
+        owners(made, *LOGINS)
+        for login in LOGINS:
+            submit(made, place.bot(f"{login}.py", f"{BOT}# {login}\n"), login)
+    return folder
+
+
+@pytest.fixture
+def ladder(begun: Path, tmp_path: Path) -> Iterator[Ladder]:
+    """Give a copy of that ladder."""
+    shutil.copytree(begun, tmp_path / "spring")
+    with closing(open_ladder(tmp_path / "spring")) as made:
+        yield made
+
+
+def queue_of(ladder: Ladder, width: int) -> Queue:
+    runner = ladder.database.write(lambda connection: join(connection, width, 1.0))
+    return Queue(ladder, runner, lambda: width)
+
+
+def taken(queue: Queue, count: int) -> str:
+    """Return what the next tasks are: e for an examination, m for a match, - for none."""
+    return "".join("-" if task is None else "e" if task.exam else "m" for task in (queue.take() for _ in range(count)))
+
+
+@pytest.mark.parametrize(("width", "kinds"), [(2, "em"), (3, "emm"), (4, "eemm"), (6, "eeemmm")])
+def test_examinations_take_half_of_the_places(ladder: Ladder, width: int, kinds: str) -> None:
+    """The other half is for matches."""
+    assert taken(queue_of(ladder, width), width) == kinds
+
+
+def test_the_only_place_is_for_both_in_turn(ladder: Ladder) -> None:
+    """Neither waits until there is nothing of the other kind."""
+    queue = queue_of(ladder, 1)
+    kinds = ""
+    for _ in range(4):
+        task = queue.take()
+        assert task is not None
+        kinds += "e" if task.exam else "m"
+        queue.completed(task)
+        queue.kept(task)
+    assert kinds == "emem"
+
+
+def test_where_there_are_no_matches_all_places_examine(ladder: Ladder) -> None:
+    """As at the beginning of a term, or while the ladder is frozen; in the order in which they were submitted."""
+    queue = queue_of(ladder, 4)
+    queue.rated = False
+    tasks = [queue.take() for _ in range(4)]
+    assert [task.work.name for task in tasks if task is not None and task.exam] == [f"{one}@1" for one in LOGINS[:4]]
+
+
+def test_the_place_of_an_examination_that_ended_is_the_next_one_s(ladder: Ladder) -> None:
+    """Also before its result is in the database: else matches would take it."""
+    queue = queue_of(ladder, 2)
+    task = queue.take()
+    assert isinstance(task, Task)
+    assert taken(queue, 1) == "m"
+    queue.completed(task)
+    assert taken(queue, 1) == "e"
+
+
+def test_a_challenge_waits_for_no_examination(ladder: Ladder) -> None:
+    """It is the next match."""
+
+    def act(connection: Connection) -> int:
+        table = [version.id for version in active_versions(connection)][:2]
+        return put_matches(connection, CHALLENGE, [table], 1.0)[0]
+
+    queue = queue_of(ladder, 2)
+    assert taken(queue, 1) == "e"
+    challenge = ladder.database.write(act)
+    task = queue.take()
+    assert task is not None
+    assert (task.exam, task.id) == (False, challenge)
+
+
+def test_a_runner_that_was_taken_for_dead_does_nothing_twice(ladder: Ladder) -> None:
+    """What it does was queued again, and is still being done by it."""
+    runner = ladder.database.write(lambda connection: join(connection, 4, 1.0))
+    queue = Queue(ladder, runner, lambda: 4)
+    assert taken(queue, 4) == "eemm"
+    ladder.database.write(lambda connection: leave(connection, runner))
+    assert taken(queue, 2) == "mm"
+    ids = [(task.exam, task.id) for task in queue.doing]
+    assert len(set(ids)) == 6
+
+
+def test_a_version_that_no_machine_could_examine_is_told_so(ladder: Ladder, begun: Path, place: Place) -> None:
+    """After three attempts; its qualifying match has ended, and the same files may be submitted again."""
+    other, now = ladder.database.write(lambda connection: join(connection, 9, 1.0)), []
+    queue = queue_of(ladder, 2)
+    assert place.wait(queue.take).work.name == "owner0@1"
+    while (found := ladder.database.write(lambda connection: claim_exam(connection, other, now))) is not None:
+        now.append(found.id)
+    [task] = queue.doing
+    assert not queue.failed(task, ArenaError("the disk burns"))
+    for attempt in (2, 3):
+        task = place.wait(queue.take)
+        assert (task.exam, task.work.name) == (True, "owner0@1")
+        assert queue.failed(task, ArenaError("the disk burns")) == (attempt == 3)
+    with ladder.database.read() as connection:
+        assert find_version(connection, task.id).reason == "it could not be examined: the disk burns"
+        assert list(problems(connection)) == []
+    assert submit(ladder, begun.parent / "owner0.py", "owner0").label == "owner0@2"
+    assert submit(ladder, begun.parent / "owner1.py", "owner1").again
+
+
+def test_what_no_module_of_ours_raises_is_a_failed_attempt(ladder: Ladder, place: Place) -> None:
+    """A defect that one bot meets doesn't end the runner, nor each runner after it."""
+    queue = queue_of(ladder, 2)
+    task = place.wait(queue.take)
+    assert not queue.failed(task, ValueError("nobody thought of this"))
+    with ladder.database.read() as connection:
+        assert find_version(connection, task.id).attempts == 1
