@@ -7,8 +7,6 @@ import json
 import os
 import sys
 import tempfile
-import textwrap
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from hashlib import sha256
@@ -19,16 +17,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena.cli import options
-from arena.cli.out import NARROW, asked_first, counted, fail, note, reason, refuse, width, write
+from arena.cli.out import counted, fail, note, reason, refuse, write
 
 if TYPE_CHECKING:
     from arena.bots import Bot
     from arena.examine import Exam, Step
-
-_COLOURS = {"ok": "green", "FAILED": "red", "told": "yellow"}
-_SHOWN = 400  # characters of what was sent, and of what came
-_LINE = 160  # characters of a line of standard error
-_COLUMNS = 80  # a wider terminal, or a pipe, gets no longer lines
 
 
 @click.command()
@@ -50,11 +43,12 @@ def check(
 ) -> None:
     """Examine bots: do they start, answer every kind of request, and keep to the protocol?
 
-    BOT is what arena run takes. Each step is ok, or FAILED with what was sent and what came, the bot's last lines on
+    BOT is what arena run takes. Each step is ok, or fail with what was sent and what came, the bot's last lines on
     standard error, and what to do. Takes some seconds a bot; it waits less long than a match does.
 
     Exit code 1 if a step failed.
     """
+    from arena.cli.findings import failed
     from arena.examine import Exam, Patience
     from arena.run import RulesetError, load
     from arena.sandbox import FULL, SandboxError, make, scratch_folder
@@ -83,13 +77,14 @@ def check(
         fail(f"bots can't be examined: {reason(problem)}")
     if as_json:
         told = [_json(bot, steps) for bot, steps in zip(bots, found, strict=True)]
-        write(json.dumps({"check": 1, "bots": told}))
-    sys.exit(1 if any(step.outcome == "failed" for steps in found for step in steps) else 0)
+        write(json.dumps({"check": 2, "bots": told}))
+    sys.exit(1 if any(failed(steps) for steps in found) else 0)
 
 
 def _examined(bots: tuple[str, ...], exam: "Exam", quiet: bool) -> "list[list[Step]]":
     """Examine the bots, and print the steps of each as they come, bot after bot."""
     from arena.bots import shown
+    from arena.cli.findings import step_lines
     from arena.examine import examine_all
 
     steps: list[list[Step]] = []
@@ -103,10 +98,10 @@ def _examined(bots: tuple[str, ...], exam: "Exam", quiet: bool) -> "list[list[St
                 steps[place].append(step)
                 if not quiet:
                     write("\n".join(step_lines(step)))
-            failed = [step for step in steps[place] if step.outcome == "failed"]
+            count = sum(step.level == "fail" for step in steps[place])
             if not quiet:
-                words = f"{counted(len(failed), 'step')} failed" if failed else f"{shown(bots[place])} can play"
-                write(click.style(words, fg="red" if failed else "green"))
+                words = f"{counted(count, 'step')} failed" if count else f"{shown(bots[place])} can play"
+                write(click.style(words, fg="red" if count else "green"))
     return steps
 
 
@@ -116,19 +111,14 @@ def _say_that_it_builds(bot: "Bot") -> None:
     note(f"building {bot.name}, for at most {BUILD_S} s")
 
 
-def log_has_more(step: "Step") -> bool:
-    """Tell whether a build printed more than `step_lines` shows."""
-    from protocol import show
-
-    return step.partial or any(show(line, _LINE) != show(line, len(step.log)) for line in step.stderr if step.log)
-
-
 def _with_log_kept(step: "Step", bot: str) -> "Step":
     """Write what a failed build printed into a file where not all of it is shown, and say where.
 
     It takes the place of the one that the bot's last failed build left.
     """
-    if step.outcome != "failed" or not log_has_more(step):
+    from arena.cli.findings import log_has_more
+
+    if step.level != "fail" or not log_has_more(step):
         return step
     which = sha256(os.fsencode(os.path.abspath(bot))).hexdigest()[:12]
     place = Path(tempfile.gettempdir(), f"arena-build-{os.getuid()}-{which}.log")
@@ -144,80 +134,16 @@ def _with_log_kept(step: "Step", bot: str) -> "Step":
                 return step
     except OSError:
         return step
-    return replace(step, help="\n".join(filter(None, [step.help, f"The whole log: {place}"])))
-
-
-def step_lines(step: "Step") -> Iterator[str]:
-    """Yield a step as lines: its outcome, then what belongs to a failure, each indented below it."""
-    from arena.bots import shown
-    from protocol import show
-
-    word = "FAILED" if step.outcome == "failed" else step.outcome.value
-    narrow = width() < NARROW
-    head = f"{step.number:2}  {word:6}  {step.name:16}  "
-    indent = " " * (4 if narrow else 12)
-    taken = len(indent if narrow else head)
-    rest = _folded(shown(step.detail), taken)
-    coloured = head.replace(word, click.style(word, fg=_COLOURS[word]), 1)
-    yield coloured.rstrip() if narrow else coloured + (rest[0] if rest else "")
-    yield from (f"{' ' * taken}{line}" for line in rest[0 if narrow else 1 :])
-    asked = None if step.sent is None else asked_first(step.sent)
-    for name, line in (("sent" if asked == step.sent else "request", asked), ("got", step.got)):
-        if line is not None:
-            told = _folded(show(line, _SHOWN), len(indent) + 9)
-            yield f"{indent}{name:7}  {told[0] if told else '(an empty line)'}"
-            yield from (f"{indent}         {more}" for more in told[1:])
-    if step.outcome == "failed" and step.sent is not None and step.got is None:
-        yield f"{indent}got      nothing"
-    for line in step.stderr:
-        text = show(line, _LINE)  # whole where there is room: compilers point below what they mean
-        yield from (f"{indent}|  {part}" for part in (_folded(text, len(indent) + 3) if narrow else [text]))
-    for paragraph in map(shown, (step.help or "").split("\n")):
-        yield from (
-            f"{indent}-> {line}" if not at else f"{indent}   {line}" for at, line in _numbered(paragraph, indent)
-        )
-    if step.rows:
-        least = 1 + max(len(kind) for kind, _, _ in step.rows) if narrow else 16
-        yield from (
-            f"{indent}{kind:{least}}{asked:>{6 if narrow else 8}}{answered:>{9 if narrow else 10}}"
-            for kind, asked, answered in step.rows
-        )
-
-
-def _numbered(paragraph: str, indent: str) -> Iterator[tuple[int, str]]:
-    return enumerate(_folded(paragraph, len(indent) + 3)) if paragraph.strip() else iter(())
-
-
-def _folded(text: str, taken: int) -> list[str]:
-    """Return a text as lines that fit beside what is taken of each."""
-    columns = max(20, min(width(), _COLUMNS) - taken)
-    return textwrap.wrap(text, columns, break_on_hyphens=False, break_long_words=True)
+    return replace(step, do="\n".join(filter(None, [step.do, f"The whole log: {place}"])))
 
 
 def _json(bot: str, steps: "list[Step]") -> dict[str, Any]:
     """Return a bot's steps as an object."""
     from arena.bots import shown
+    from arena.cli.findings import failed, step_json
 
     return {
         "bot": shown(bot),
-        "ok": all(step.outcome != "failed" for step in steps),
+        "ok": not failed(steps),
         "steps": [step_json(step) for step in steps],
-    }
-
-
-def step_json(step: "Step") -> dict[str, Any]:
-    """Return a step as an object, with what a bot wrote escaped."""
-    from arena.bots import shown
-    from protocol import show
-
-    return {
-        "number": step.number,
-        "name": step.name,
-        "outcome": step.outcome.value,
-        "detail": shown(step.detail),
-        "sent": None if step.sent is None else show(step.sent, 65_536),
-        "got": None if step.got is None else show(step.got, 65_536),
-        "stderr": [show(line, 1000) for line in step.stderr],
-        "help": step.help,
-        "rows": [list(row) for row in step.rows],
     }

@@ -262,7 +262,7 @@ def _reason(unfit: "Unfit") -> str:
     """Return in one line why a bot can't play."""
     from arena.bots import shown
 
-    return shown(unfit.step.detail)
+    return shown(unfit.step.text)
 
 
 def _why_unfit(unfit: "Unfit") -> "Iterator[str]":
@@ -275,4 +275,4 @@ def _why_unfit(unfit: "Unfit") -> "Iterator[str]":
     if step.got is not None:
         yield f"  got: {show(step.got, 200)}"
     yield from (f"  | {show(line, 200)}" for line in step.stderr)
-    yield from (f"  {shown(line)}" for line in (step.help or "").split("\n") if line)
+    yield from (f"  {shown(line)}" for line in step.do.split("\n") if line)

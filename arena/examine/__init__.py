@@ -6,11 +6,12 @@ before it plays, `arena doctor` prints what the host has. `causes` tells the mis
 
 from arena.examine.beside import side_by_side
 from arena.examine.causes import CAUSES, Advice, Evidence, advice
-from arena.examine.doctor import Finding, boxes, findings, languages
+from arena.examine.doctor import boxes, findings, languages
 from arena.examine.exam import BUILD_S, KEY, Exam, Examination, examine, quick_look
+from arena.examine.finding import Finding, Level
 from arena.examine.scripted import Patience, kinds
 from arena.examine.several import examine_all
-from arena.examine.step import Outcome, Step
+from arena.examine.step import Step
 
 __all__ = [
     "BUILD_S",
@@ -21,7 +22,7 @@ __all__ = [
     "Exam",
     "Examination",
     "Finding",
-    "Outcome",
+    "Level",
     "Patience",
     "Step",
     "advice",

@@ -287,7 +287,7 @@ def _missing_program(seen: Evidence) -> Words | None:
         return {"name": name, "where": "on this machine", "there": "install it"}
     if programs_of(seen.sandbox).image:
         return {"name": name, "where": "in the box", "there": "take an image that has it (--docker-image)"}
-    there = f"arena doctor says of languages: {languages().trouble.text}"
+    there = f"arena doctor says of languages: {languages().text}"
     return {"name": name, "where": "in the box", "there": there}
 
 

@@ -14,9 +14,9 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 
+from arena.examine.finding import Finding, Level
 from arena.sandbox import ISOLATING, NAMES, Choice, Limits, Remedy, Trouble, programs_of, why_no_strangers, why_not
 from arena.sandbox.bubblewrap import toolchain
 from arena.sandbox.linux import cgroup
@@ -35,24 +35,6 @@ _LANGUAGES = {
     "rustc": "rustc",
     "go": "golang-go",
 }
-
-
-class Level(StrEnum):
-    """How much a finding weighs: `fail` stops a run, strangers' bots need what is at `warn`, a `tip` is comfort."""
-
-    FAIL = "fail"
-    WARN = "warn"
-    OK = "ok"
-    TIP = "tip"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One line: what was looked at, how much it weighs, and what was found, with what mends it."""
-
-    what: str
-    level: Level
-    trouble: Trouble
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,25 +63,25 @@ _SETTINGS = (
     _Setting(
         "address layout", "proc/sys/kernel/randomize_va_space", "^0", Level.WARN, "not randomised", Remedy.RANDOMISE
     ),
-    _Setting("swap", "proc/swaps", "^/", Level.TIP, "a bot that is swapped out loses time", Remedy.SWAP_OFF),
+    _Setting("swap", "proc/swaps", "^/", Level.NOTE, "a bot that is swapped out loses time", Remedy.SWAP_OFF),
     _Setting(
-        "SMT", f"{_CPU}/smt/active", "^1", Level.TIP, "on: bots on one core slow and time each other", Remedy.SMT_OFF
+        "SMT", f"{_CPU}/smt/active", "^1", Level.NOTE, "on: bots on one core slow and time each other", Remedy.SMT_OFF
     ),
     _Setting(
         "CPU governor",
         f"{_CPU}/cpu[0-9]*/cpufreq/scaling_governor",
         r"^(?!performance)\w",
-        Level.TIP,
+        Level.NOTE,
         "not performance: the same thought takes longer at times",
         Remedy.FULL_SPEED,
     ),
-    _Setting("CPU turbo", f"{_CPU}/intel_pstate/no_turbo", "^0", Level.TIP, _SPEED, Remedy.TURBO_OFF),
-    _Setting("CPU boost", f"{_CPU}/cpufreq/boost", "^1", Level.TIP, _SPEED, Remedy.BOOST_OFF),
+    _Setting("CPU turbo", f"{_CPU}/intel_pstate/no_turbo", "^0", Level.NOTE, _SPEED, Remedy.TURBO_OFF),
+    _Setting("CPU boost", f"{_CPU}/cpufreq/boost", "^1", Level.NOTE, _SPEED, Remedy.BOOST_OFF),
     _Setting(
         "huge pages",
         "sys/kernel/mm/transparent_hugepage/enabled",
         r"\[always\]",
-        Level.TIP,
+        Level.NOTE,
         "always: memory and times of a bot vary",
         Remedy.HUGE_PAGES_ASKED,
     ),
@@ -117,33 +99,39 @@ def findings(tried: dict[str, Trouble | None], root: Path = Path("/")) -> list[F
     return sorted(found, key=lambda finding: list(Level).index(finding.level))
 
 
+def _finding(what: str, level: Level, trouble: Trouble | str) -> Finding:
+    if isinstance(trouble, str):
+        return Finding(what, level, trouble)
+    return Finding(what, level, trouble.text, trouble.command or "", trouble.then)
+
+
 def _boxes(tried: dict[str, Trouble | None]) -> Iterator[Finding]:
     works = [name for name in ISOLATING if tried[name] is None]
     refused = {name: why_no_strangers(Choice(name)) for name in works}
     safe = [name for name, trouble in refused.items() if trouble is None]
     if safe:
-        yield Finding("strangers' bots", Level.OK, Trouble(f"may play here, in {' or '.join(safe)}"))
+        yield _finding("strangers' bots", Level.OK, f"may play here, in {' or '.join(safe)}")
     else:
-        yield Finding("strangers' bots", Level.WARN, Trouble("may not play here; see the next lines"))
+        yield _finding("strangers' bots", Level.WARN, "may not play here; see the next lines")
     taken = works[0] if works else "process, which keeps nothing from the bots"
-    yield Finding("--sandbox auto", Level.OK if works else Level.WARN, Trouble(f"takes {taken}"))
+    yield _finding("--sandbox auto", Level.OK if works else Level.WARN, f"takes {taken}")
     for name in ISOLATING:
         trouble = tried[name]
-        level = Level.OK if trouble is None else Level.TIP if safe else Level.WARN
-        yield Finding(name, level, trouble or Trouble("works: a trial box ran"))
+        level = Level.OK if trouble is None else Level.NOTE if safe else Level.WARN
+        yield _finding(name, level, trouble or "works: a trial box ran")
     lacking, groups = cgroup.lacking(), cgroup.hierarchy()
     if lacking is not None:
         text = f"{lacking.text}; without them limits are approximate, and bots can make others late"
-        yield Finding("control groups", Level.WARN, Trouble(text, lacking.remedy, lacking.about, lacking.more))
+        yield _finding("control groups", Level.WARN, Trouble(text, lacking.remedy, lacking.about, lacking.more))
     elif groups is not None:
-        yield Finding("control groups", Level.OK, Trouble(groups.describe()))
+        yield _finding("control groups", Level.OK, groups.describe())
 
 
 def _settings(root: Path) -> Iterator[Finding]:
     for setting in _SETTINGS:
         texts = [_text(path) for path in root.glob(setting.files)]
         if any(re.search(setting.bad, text, re.MULTILINE) for text in texts):
-            yield Finding(setting.what, setting.level, Trouble(setting.text, setting.remedy))
+            yield _finding(setting.what, setting.level, Trouble(setting.text, setting.remedy))
 
 
 def languages() -> Finding:
@@ -159,8 +147,8 @@ def languages() -> Finding:
     text += f"; where a bubblewrap box can't show them: {', '.join(elsewhere)}" * bool(elsewhere)
     text += f"; not found: {', '.join(missing)}" * bool(missing)
     wanted = tuple(_LANGUAGES[program] for program in elsewhere or missing)
-    trouble = Trouble(text, Remedy.INSTALL, wanted) if wanted else Trouble(text)
-    return Finding("languages", Level.TIP if elsewhere else Level.OK, trouble)
+    trouble = Trouble(text, Remedy.INSTALL, wanted) if wanted else text
+    return _finding("languages", Level.NOTE if elsewhere else Level.OK, trouble)
 
 
 def _can_be_shown(path: str) -> bool:
@@ -182,7 +170,7 @@ def _memory(root: Path) -> Iterator[Finding]:
     room, needed = has - _HOST_MB, cores * _SEATS * each
     bots = f"{has} MB; the bots of {cores} matches side by side, one a core, may take {needed} MB"
     if needed <= room:
-        yield Finding("memory", Level.OK, Trouble(bots))
+        yield _finding("memory", Level.OK, bots)
         return
     text = f"{bots}, which can bring the kernel to kill and so voids matches"
     jobs = room // (_SEATS * each)
@@ -191,15 +179,15 @@ def _memory(root: Path) -> Iterator[Finding]:
         trouble = Trouble(text, Remedy.FEWER_JOBS, (str(jobs),), f"or with --memory-mb {smaller}")
     else:
         trouble = Trouble(text, Remedy.SMALLER_BOTS, (str(max(1, room // _SEATS)),))
-    yield Finding("memory", Level.WARN, trouble)
+    yield _finding("memory", Level.WARN, trouble)
 
 
 def _disk() -> Finding:
     where = tempfile.gettempdir()
     free = shutil.disk_usage(where).free >> 20
     if free < _LEAST_DISK_MB:
-        return Finding("disk", Level.FAIL, Trouble(f"{free} MB free in {where}", Remedy.OTHER_TMP))
-    return Finding("disk", Level.OK, Trouble(f"{free >> 10} GB free in {where}"))
+        return _finding("disk", Level.FAIL, Trouble(f"{free} MB free in {where}", Remedy.OTHER_TMP))
+    return _finding("disk", Level.OK, f"{free >> 10} GB free in {where}")
 
 
 def _text(path: Path) -> str:

@@ -30,8 +30,9 @@ from arena.bots import (
 )
 from arena.coup import PRESETS, Ruleset
 from arena.examine.causes import Evidence, advice
+from arena.examine.finding import Level
 from arena.examine.scripted import Patience, Table, kinds
-from arena.examine.step import Outcome, Step
+from arena.examine.step import Step
 from arena.examine.talk import BrokenError, Talk
 from arena.referee import MatchSpec, Terms
 from arena.sandbox import Choice, ProgramError, Sandbox, programs_of
@@ -103,14 +104,14 @@ def quick_look(bot: Bot, exam: Exam, mute: Callable[[], None]) -> Step:
     except _FailedError as failed:
         if exam.silence_fails or failed.code != "timeout" or failed.step.got is not None:
             return failed.step
-    return Step(1, "plays", Outcome.OK, "")
+    return Step("plays", Level.OK, "")
 
 
 class _FailedError(Exception):
     """Carry the step that failed out of a process."""
 
     def __init__(self, step: Step, code: str | None = None) -> None:
-        super().__init__(step.detail)
+        super().__init__(step.text)
         self.step = step
         self.code = code  # the fault's, of a conversation that broke
 
@@ -182,7 +183,7 @@ class Examination:
             else:
                 self.bot = build_all([self.bot], logs, exam.build_s)[0]
         except BuildError as problem:
-            failed = self.found(Outcome.FAILED, problem.what, problem.help or None)
+            failed = self.found(Level.FAIL, problem.what, problem.help)
             raise _FailedError(_of_build(failed, problem.told, log)) from None
         except BotError as problem:
             raise _FailedError(_of_error(self.step, problem)) from None
@@ -202,7 +203,7 @@ class Examination:
             with exam.lock:
                 box = exam.sandbox.start(exam.bytecode.program(bot, exam.choice, exam.sandbox), exam.terms.limits)
         except ProgramError as problem:
-            raise _FailedError(Step(0, self.step, Outcome.FAILED, str(problem))) from None
+            raise _FailedError(Step(self.step, Level.FAIL, str(problem))) from None
         try:
             talk = Talk(box, exam.terms.limits, exam.clock)
             try:
@@ -272,7 +273,7 @@ class Examination:
         if ended is None:
             help = "leave when standard input ends: a loop over its lines ends by itself; end threads and children, too"
             return self.found(
-                Outcome.FAILED, f"it still runs {self.exam.leave_s * 1000:.0f} ms after its input ended", help, talk
+                Level.FAIL, f"it still runs {self.exam.leave_s * 1000:.0f} ms after its input ended", help, talk
             )
         return self.ok("it leaves")
 
@@ -282,7 +283,7 @@ class Examination:
             return self.ok("nothing but answers")
         help = "print nothing but replies to standard output, one for each request"
         told = f"{talk.stray_count} lines that answer nothing"
-        return replace(self.found(Outcome.FAILED, told, help, talk), got=talk.strays[0])
+        return replace(self.found(Level.FAIL, told, help, talk), got=talk.strays[0])
 
     def again(self, first: list[int]) -> Step:
         """Play the first game once more in another process."""
@@ -292,7 +293,7 @@ class Examination:
         if table.tally.choices == first:
             return self.ok("another process plays the same game")
         told = "another process with the same bot_seed plays otherwise: its games can't be repeated"
-        return self.found(Outcome.TOLD, told, "seed your generator with hello's bot_seed, if you want that")
+        return self.found(Level.NOTE, told, "seed your generator with hello's bot_seed, if you want that")
 
     def every_kind(self) -> Iterator[Step]:
         """Ask every kind of request of every game, each game in a process of its own."""
@@ -329,13 +330,13 @@ class Examination:
         help = "write below the folder that the environment variable TMPDIR names, never beside the program"
         made = sorted(_beside(self.bot) - beside)
         if self.exam.choice.isolates and self.refused:
-            return replace(self.found(Outcome.TOLD, "a write was refused", help), stderr=self.refused)
+            return replace(self.found(Level.NOTE, "a write was refused", help), stderr=self.refused)
         if not self.exam.choice.isolates and (made or (self.bot.build is None and changed(self.bot))):
             what = ", ".join(made[:3]) or "a file of its own"
             if self.shares and made:
                 told = f"it wrote beside itself, or another bot of its folder did: {what}"
-                return self.found(Outcome.TOLD, told, f"{help}; to see which it was, examine them one by one")
-            return self.found(Outcome.FAILED, f"it wrote beside itself: {what}", help)
+                return self.found(Level.NOTE, told, f"{help}; to see which it was, examine them one by one")
+            return self.found(Level.FAIL, f"it wrote beside itself: {what}", help)
         return self.ok("it writes nothing beside itself")
 
     def times_told(self) -> Step:
@@ -348,19 +349,19 @@ class Examination:
         told += f"; hello after {self.hello_s * 1000:.0f} ms of {timing.start_ms} ms"
         if self.peak_bytes:
             told += f"; memory {math.ceil(self.peak_bytes / 2**20)} MB of {self.exam.terms.limits.memory_mb} MB"
-        outcome = Outcome.OK if high <= timing.limit_ms else Outcome.TOLD
-        return self.found(outcome, told)
+        level = Level.OK if high <= timing.limit_ms else Level.NOTE
+        return self.found(level, told)
 
     # -- making steps
 
     def ok(self, detail: str) -> Step:
         """Return the present step, done well."""
-        return Step(0, self.step, Outcome.OK, detail)
+        return Step(self.step, Level.OK, detail)
 
-    def found(self, outcome: Outcome, detail: str, help: str | None = None, talk: Talk | None = None) -> Step:
+    def found(self, level: Level, detail: str, help: str = "", talk: Talk | None = None) -> Step:
         """Return the present step with what was found."""
         stderr = () if talk is None else _telling(talk.stderr())
-        return Step(0, self.step, outcome, detail, stderr=stderr, help=help)
+        return Step(self.step, level, detail, do=help, stderr=stderr)
 
     def broken(self, broken: BrokenError, talk: Talk) -> Step:
         """Return the present step, in which a conversation broke."""
@@ -376,10 +377,8 @@ class Examination:
             bot.path.is_file(),
         )
         found = advice(seen)
-        return Step(
-            *(0, self.step, Outcome.FAILED, self.game + found.what),
-            *(broken.sent or None, broken.got, _telling(stderr), found.do),
-        )
+        text, sent = self.game + found.what, broken.sent or None
+        return Step(self.step, Level.FAIL, text, do=found.do, sent=sent, got=broken.got, stderr=_telling(stderr))
 
 
 def _telling(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
@@ -415,7 +414,7 @@ def _of_build(step: Step, told: Telling, log: Path) -> Step:
 def _of_error(name: str, problem: BotError) -> Step:
     """Return the step of an error whose first line says what is wrong, and whose others say what to do."""
     what, _, help = str(problem).partition("\n")
-    return Step(0, name, Outcome.FAILED, what, help=help or None)
+    return Step(name, Level.FAIL, what, do=help)
 
 
 def _beside(bot: Bot) -> frozenset[str]:

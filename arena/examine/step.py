@@ -1,36 +1,27 @@
-"""One step of an examination: what was looked at, and what came of it."""
+"""One step of a bot's examination: a finding, with what crossed the pipe."""
 
 import json
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 
+from arena.examine.finding import Finding, Level
 
-class Outcome(StrEnum):
-    """How a step ended. `told`: there is something to know, and nothing to mend."""
-
-    OK = "ok"
-    FAILED = "failed"
-    TOLD = "told"
+_OLDER = {"name": "what", "outcome": "level", "detail": "text", "help": "do"}  # what the oldest ladders call a field
+_OLDER_LEVELS = {"failed": "fail", "told": "note"}
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One step. Texts may hold what a bot wrote: whoever prints them escapes them first.
+class Step(Finding):
+    """One step, which FAIL or OK ends, or NOTE: there is something to know, and nothing to mend.
 
     `sent` is the last line that the bot was sent and `got` its faulty line, as they crossed the pipe, None where there
-    is none. `stderr` are the last lines that it wrote to standard error; of a build those that tell most. `help` is
-    what to do. `rows` is a table, its head first. `log` is all that a build printed; `partial` tells
-    that there is more in it than in `stderr`.
+    is none. `stderr` are the last lines that it wrote to standard error; of a build those that tell most. `rows` is a
+    table, its head first. `log` is all that a build printed; `partial` tells that there is more in it than in `stderr`.
     """
 
-    number: int
-    name: str
-    outcome: Outcome
-    detail: str
+    number: int = 0
     sent: bytes | None = None
     got: bytes | None = None
     stderr: tuple[bytes, ...] = ()
-    help: str | None = None
     rows: tuple[tuple[str, ...], ...] = ()
     log: bytes = b""
     partial: bool = False
@@ -46,9 +37,10 @@ class Step:
     def from_text(cls, text: str) -> "Step":
         """Return the step that `to_text` wrote. Raises ValueError for any other text."""
         try:
-            fields = json.loads(text)
+            fields = {_OLDER.get(name, name): value for name, value in json.loads(text).items()}
             fields |= {name: None if fields[name] is None else _bytes(fields[name]) for name in ("sent", "got")}
-            fields["outcome"] = Outcome(fields["outcome"])
+            fields["level"] = Level(_OLDER_LEVELS.get(fields["level"], fields["level"]))
+            fields["do"] = fields["do"] or ""
             fields["stderr"] = tuple(_bytes(line) for line in fields["stderr"])
             fields["log"] = _bytes(fields.get("log", ""))  # older ladders have none
             fields["rows"] = tuple(tuple(row) for row in fields["rows"])

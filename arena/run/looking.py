@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from arena.bots import Bot
-from arena.examine import Exam, Outcome, Patience, Step, quick_look, side_by_side
+from arena.examine import Exam, Level, Patience, Step, quick_look, side_by_side
 from arena.run.config import RunConfig
 from arena.sandbox import Sandbox
 
@@ -47,7 +47,7 @@ def look_at_all(config: RunConfig, sandbox: Sandbox, scratch: Path, mute: Callab
     with side_by_side(exam, min(_AT_ONCE, len(config.bots))) as (threads, shared):
         looks = [threads.submit(quick_look, bot, shared, partial(mute, bot)) for bot in config.bots]
         steps = [look.result() for look in looks]
-    failed = [Unfit(bot, step) for bot, step in zip(config.bots, steps, strict=True) if step.outcome is Outcome.FAILED]
+    failed = [Unfit(bot, step) for bot, step in zip(config.bots, steps, strict=True) if step.level is Level.FAIL]
     if exam.hello_s < _SHORT_S and len(config.bots) > (os.cpu_count() or 1):
         failed = [again for each in failed if (again := _alone(each, exam)) is not None]
     return failed
@@ -56,4 +56,4 @@ def look_at_all(config: RunConfig, sandbox: Sandbox, scratch: Path, mute: Callab
 def _alone(unfit: Unfit, exam: Exam) -> Unfit | None:
     """Look once more at a bot, while no other runs."""
     step = quick_look(unfit.bot, exam, lambda: None)
-    return Unfit(unfit.bot, step) if step.outcome is Outcome.FAILED else None
+    return Unfit(unfit.bot, step) if step.level is Level.FAIL else None

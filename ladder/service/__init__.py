@@ -3,7 +3,7 @@
 from ladder.service.backup import backup, restore
 from ladder.service.boxes import demand_boxes
 from ladder.service.challenge import Challenge, challenge
-from ladder.service.checkup import Finding, Health, check_up
+from ladder.service.checkup import check_up
 from ladder.service.decisions import activate_version, disable_bot, set_frozen, set_void
 from ladder.service.examples import fault_example
 from ladder.service.export import STANDINGS_COLUMNS, export, standings_cells, write_csv
@@ -46,11 +46,9 @@ __all__ = [
     "Exam",
     "Excluded",
     "FinalState",
-    "Finding",
     "Fold",
     "Grade",
     "Grades",
-    "Health",
     "Ladder",
     "LadderError",
     "Match",

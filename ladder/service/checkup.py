@@ -4,11 +4,10 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 
 from arena.bots import shown
+from arena.examine import Finding, Level
 from arena.run import cache_folder
 from ladder.service.boxes import demand_boxes
 from ladder.service.ladder import Ladder, open_ladder
@@ -27,7 +26,7 @@ from ladder.store.database import (
     waiting,
 )
 
-__all__ = ["Finding", "Health", "check_up"]
+__all__ = ["check_up"]
 
 _PATIENCE_S = 5.0  # for a database that doesn't answer
 _LEAST_BYTES = 500 << 20  # free on a disk: an evening's matches, and room for boxes
@@ -36,37 +35,19 @@ _LATE_S = 600.0  # a submission is examined within a minute; an evening with six
 _DAY_S = 86_400.0
 
 
-class Health(StrEnum):
-    """How a finding is meant: `fail` needs a hand, a `note` is good to know."""
-
-    OK = "ok"
-    NOTE = "note"
-    FAIL = "fail"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What was looked at, how it is, what was found, and what to do."""
-
-    what: str
-    health: Health
-    text: str
-    do: str = ""
-
-
 def check_up(folder: Path, deep: bool = False) -> Iterator[Finding]:
     """Yield what is found, one thing after the other. `deep` reads all results, too. Raises LadderError for no ladder.
 
     It only looks, but `deep` keeps the table that it computes. A database that is away is a finding, and the last one.
     """
     settings = read_settings(folder)
-    yield Finding("ladder.toml", Health.OK, f"{len(settings.deadlines)} deadlines")
+    yield Finding("ladder.toml", Level.OK, f"{len(settings.deadlines)} deadlines")
     try:
         with closing(open_ladder(folder, _PATIENCE_S)) as ladder:
-            yield Finding("database", Health.OK, f"answers, revision {NEWEST}")
+            yield Finding("database", Level.OK, f"answers, revision {NEWEST}")
             yield from _of_ladder(ladder, deep)
     except (LadderError, DatabaseError) as problem:
-        yield Finding("database", Health.FAIL, " ".join(str(problem).splitlines()), _start_it(settings.database))
+        yield Finding("database", Level.FAIL, " ".join(str(problem).splitlines()), _start_it(settings.database))
 
 
 def _start_it(url: str) -> str:
@@ -81,13 +62,13 @@ def _of_ladder(ladder: Ladder, deep: bool) -> Iterator[Finding]:
     if broken:
         yield Finding(
             "integrity",
-            Health.FAIL,
+            Level.FAIL,
             "; ".join(broken),
             "stop the runner, and restore the last backup into a new folder",
         )
         return
     if database.sqlite is not None:
-        yield Finding("integrity", Health.OK, "the file is whole")
+        yield Finding("integrity", Level.OK, "the file is whole")
     yield from _disks(ladder)
     yield _clock(ladder)
     yield _boxes(ladder)
@@ -98,7 +79,7 @@ def _of_ladder(ladder: Ladder, deep: bool) -> Iterator[Finding]:
     if deep:
         sums = _sums(ladder)
         yield sums
-        if sums.health is Health.OK:  # of wrong sums there is no table
+        if sums.level is Level.OK:  # of wrong sums there is no table
             yield _table(ladder)
 
 
@@ -106,7 +87,7 @@ def _disks(ladder: Ladder) -> Iterator[Finding]:
     with ladder.database.read() as connection:
         size, games = size_of(connection)
     per_game = f", {size / games:.0f} bytes a game" if games else ""
-    yield Finding("size", Health.OK, f"{size / 1e6:.1f} MB, {games} games{per_game}")
+    yield Finding("size", Level.OK, f"{size / 1e6:.1f} MB, {games} games{per_game}")
     cache = cache_folder()
     while not cache.exists():
         cache = cache.parent
@@ -116,13 +97,13 @@ def _disks(ladder: Ladder) -> Iterator[Finding]:
         told = f"{free / 1e9:.1f} GB free below {place}"
         if free < _LEAST_BYTES:
             do = "set TMPDIR or ARENA_CACHE to a larger disk" if what != "ladder" else "remove old backups, or move it"
-            yield Finding(f"disk: {what}", Health.FAIL, told, f"make room: {do}")
+            yield Finding(f"disk: {what}", Level.FAIL, told, f"make room: {do}")
         elif what == "ladder" and ladder.database.sqlite is not None and free < 2 * size:
             yield Finding(
-                f"disk: {what}", Health.NOTE, told, "a backup needs twice the database's size: write it elsewhere"
+                f"disk: {what}", Level.NOTE, told, "a backup needs twice the database's size: write it elsewhere"
             )
         else:
-            yield Finding(f"disk: {what}", Health.OK, told)
+            yield Finding(f"disk: {what}", Level.OK, told)
 
 
 def _clock(ladder: Ladder) -> Finding:
@@ -131,11 +112,11 @@ def _clock(ladder: Ladder) -> Finding:
     if ahead > _CLOCK_S:
         return Finding(
             "clock",
-            Health.FAIL,
+            Level.FAIL,
             f"this machine's clock is {ahead:.0f} seconds behind the newest entry of the database",
             "set it (timedatectl set-ntp true); deadlines and quotas go by it, results don't",
         )
-    return Finding("clock", Health.OK, "not behind what the database holds")
+    return Finding("clock", Level.OK, "not behind what the database holds")
 
 
 def _boxes(ladder: Ladder) -> Finding:
@@ -144,10 +125,10 @@ def _boxes(ladder: Ladder) -> Finding:
         demand_boxes(ladder)
     except LadderError as problem:
         do = "see arena doctor; a runner whose matches are all played on a cluster needs none here"
-        return Finding("sandbox", Health.FAIL, " ".join(str(problem).splitlines()), do)
+        return Finding("sandbox", Level.FAIL, " ".join(str(problem).splitlines()), do)
     if not choice.isolates:
-        return Finding("sandbox", Health.NOTE, "bots are plain processes: for authors you trust")
-    return Finding("sandbox", Health.OK, f"{choice.name} works, for bots of strangers too")
+        return Finding("sandbox", Level.NOTE, "bots are plain processes: for authors you trust")
+    return Finding("sandbox", Level.OK, f"{choice.name} works, for bots of strangers too")
 
 
 def _runners(ladder: Ladder) -> Iterator[Finding]:
@@ -155,21 +136,21 @@ def _runners(ladder: Ladder) -> Iterator[Finding]:
         found = holders(connection)
     alive = [each for each in found if not each.dead]
     if not alive:
-        yield Finding("runner", Health.NOTE, "none is running", f"arena ladder run {ladder.path}")
+        yield Finding("runner", Level.NOTE, "none is running", f"arena ladder run {ladder.path}")
     for each in found:
         runner = each.runner
         told = f"{runner.id[:8]}, process {runner.pid} at {shown(runner.host.split()[0])}, holds {each.leases}"
         if each.dead and alive:
-            yield Finding("runner", Health.NOTE, f"{told}: it is dead", "another runner takes that back within seconds")
+            yield Finding("runner", Level.NOTE, f"{told}: it is dead", "another runner takes that back within seconds")
         elif each.dead:
-            health = Health.FAIL if each.leases else Health.NOTE
+            level = Level.FAIL if each.leases else Level.NOTE
             yield Finding(
-                "runner", health, f"{told}: it is dead", f"start another, it goes on: arena ladder run {ladder.path}"
+                "runner", level, f"{told}: it is dead", f"start another, it goes on: arena ladder run {ladder.path}"
             )
         elif each.dead is None:
-            yield Finding("runner", Health.NOTE, f"{told}: on another machine", "look there whether it lives")
+            yield Finding("runner", Level.NOTE, f"{told}: on another machine", "look there whether it lives")
         else:
-            yield Finding("runner", Health.OK, f"{told}, {runner.width} at a time")
+            yield Finding("runner", Level.OK, f"{told}, {runner.width} at a time")
 
 
 def _queue(ladder: Ladder) -> Finding:
@@ -178,27 +159,27 @@ def _queue(ladder: Ladder) -> Finding:
     waits = 0.0 if since is None else ladder.clock() - since
     told = f"{count} wait, the first for {waits / 60:.0f} minutes" if count else "none waits"
     if waits > _LATE_S:
-        return Finding("submissions", Health.FAIL, told, f"is a runner running? arena ladder run {ladder.path}")
-    return Finding("submissions", Health.OK, told)
+        return Finding("submissions", Level.FAIL, told, f"is a runner running? arena ladder run {ladder.path}")
+    return Finding("submissions", Level.OK, told)
 
 
 def _given_up(ladder: Ladder) -> Finding:
     with ladder.database.read() as connection:
         found = given_up_since(connection, ladder.clock() - 7 * _DAY_S)
     if not found:
-        return Finding("given up", Health.OK, "no match in the last 7 days")
+        return Finding("given up", Level.OK, "no match in the last 7 days")
     last = found[0]
     told = f"{len(found)} matches in the last 7 days; the last, {last.match}: {shown(last.reason)}"
-    return Finding("given up", Health.FAIL, told, "see arena doctor on the machine that failed; they don't rate")
+    return Finding("given up", Level.FAIL, told, "see arena doctor on the machine that failed; they don't rate")
 
 
 def _retention(ladder: Ladder) -> Finding:
     old = overdue_now(ladder)
     if not old.records and not old.logs:
-        return Finding("retention", Health.OK, "nothing is older than ladder.toml keeps it")
+        return Finding("retention", Level.OK, "nothing is older than ladder.toml keeps it")
     told = f"records of {old.records} matches and logs of {old.logs} are older than ladder.toml keeps them"
     return Finding(
-        "retention", Health.NOTE, told, f"a runner removes them daily; now: arena ladder doctor {ladder.path} --prune"
+        "retention", Level.NOTE, told, f"a runner removes them daily; now: arena ladder doctor {ladder.path} --prune"
     )
 
 
@@ -207,17 +188,17 @@ def _sums(ladder: Ladder) -> Finding:
         wrong = miscounted(connection)
     if wrong:
         told = f"{len(wrong)} matches, such as {wrong[0]}, have other sums than their games"
-        return Finding("sums", Health.FAIL, told, "the database was changed by hand: restore the last backup")
-    return Finding("sums", Health.OK, "each match's sums are those of its games")
+        return Finding("sums", Level.FAIL, told, "the database was changed by hand: restore the last backup")
+    return Finding("sums", Level.OK, "each match's sums are those of its games")
 
 
 def _table(ladder: Ladder) -> Finding:
     found = rerate(ladder)
     if found.before is None:
-        return Finding("table", Health.OK, "it was computed for the first time")
+        return Finding("table", Level.OK, "it was computed for the first time")
     if found.same is None:
-        return Finding("table", Health.NOTE, f"it was {found.news} matches behind the results; it was computed anew")
+        return Finding("table", Level.NOTE, f"it was {found.news} matches behind the results; it was computed anew")
     if not found.same:
         told = f"it differed from a new one by {found.largest:.2g}, and was computed anew"
-        return Finding("table", Health.FAIL, told, "tell the arena's authors: both ways should give the same")
-    return Finding("table", Health.OK, "as a new one from all results")
+        return Finding("table", Level.FAIL, told, "tell the arena's authors: both ways should give the same")
+    return Finding("table", Level.OK, "as a new one from all results")

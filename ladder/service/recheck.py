@@ -41,9 +41,9 @@ class Rechecked:
 
     @property
     def changed(self) -> list[tuple[str, str, str]]:
-        """Return (step, outcome before, outcome now) of the steps whose outcome isn't the same."""
-        was = {step.name: step.outcome.value for step in self.before}
-        now = {step.name: step.outcome.value for step in self.after}
+        """Return (step, level before, level now) of the steps whose level isn't the same."""
+        was = {step.what: step.level.value for step in self.before}
+        now = {step.what: step.level.value for step in self.after}
         names = dict.fromkeys([*was, *now])
         return [(name, was.get(name, "-"), now.get(name, "-")) for name in names if was.get(name) != now.get(name)]
 

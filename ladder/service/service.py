@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection
 
 from arena.bots import shown
-from arena.examine import Outcome, Step
+from arena.examine import Level, Step
 from arena.run import MissingError, Played
 from ladder.pool import Completed, ExecutorLostError, Idle, Pool, RefusedError, Voided, run
 from ladder.service.fold import Fold
@@ -335,8 +335,8 @@ class Service:
 
 def why_unfit(steps: Sequence[Step]) -> str:
     """Return in one line why an examination failed: its first step that did."""
-    step = next(step for step in steps if step.outcome is Outcome.FAILED)
-    return shown(f"{step.name}: {step.detail}")
+    step = next(step for step in steps if step.level is Level.FAIL)
+    return shown(f"{step.what}: {step.text}")
 
 
 def _with_spent(played: Played) -> PlayedMatch:

@@ -36,7 +36,7 @@ from arena.bots import (
     portable,
     unpack,
 )
-from arena.examine import Evidence, Exam, Examination, Outcome, Patience, Step, advice
+from arena.examine import Evidence, Exam, Examination, Level, Patience, Step, advice
 from arena.referee import FAULTS, ArenaError, Capture, Consequence, Fault, MatchSpec, Record, Terms, own_lines, read
 from arena.run import Job, NoRoomError, Worker, check_machine, keyed_shuffle
 from arena.sandbox import (
@@ -154,7 +154,7 @@ class _Version:
 
     @property
     def passed(self) -> bool:
-        return all(step.outcome is not Outcome.FAILED for step in self.steps)
+        return all(step.level is not Level.FAIL for step in self.steps)
 
     def unpacked(self) -> Path:
         """Write the version's files, and return its file or folder."""
@@ -205,7 +205,7 @@ class _Version:
         except BotError as problem:
             what = str(problem).partition("\n")[0]
         help = "let the build remove what the bot doesn't need to play, such as objects and caches"
-        self.steps.append(Step(0, "build kept", Outcome.FAILED, what, help=help))
+        self.steps.append(Step("build kept", Level.FAIL, what, do=help))
         return None
 
     # -- the qualifying match
@@ -238,7 +238,7 @@ class _Version:
         told = f"{games} games against {', '.join(names[1:])}: won {won}"
         faults = _faults(record)
         if not faults:
-            return Step(0, "qualifying match", Outcome.OK, f"{told}, without a fault")
+            return Step("qualifying match", Level.OK, f"{told}, without a fault")
         lost = sum(any(FAULTS[fault.code].consequence is Consequence.FORFEIT for fault in of) for of in faults.values())
         first = next(fault for of in faults.values() for fault in of)
         exchange = next((each for each in played.exchanges if (each.bot, each.code) == (names[0], first.code)), None)
@@ -258,14 +258,13 @@ class _Version:
         count = sum(fault.count for of in faults.values() for fault in of if not FAULTS[fault.code].follows)
         what = f"it forfeited {lost} of {games} games" if lost else f"{told}, with faults: {count}"
         return Step(
-            0,
             "qualifying match",
-            Outcome.FAILED if lost else Outcome.TOLD,
+            Level.FAIL if lost else Level.NOTE,
             f"{what}; {help.what}",
-            None if exchange is None else exchange.sent,
-            None if exchange is None else exchange.got,
-            stderr,
-            help.do,
+            do=help.do,
+            sent=None if exchange is None else exchange.sent,
+            got=None if exchange is None else exchange.got,
+            stderr=stderr,
         )
 
     # -- what goes out
@@ -274,8 +273,8 @@ class _Version:
         """Return a step whose texts name no folder of this machine: the owner's files are named from the bot's on."""
         return replace(
             step,
-            detail=self._scrubbed(step.detail),
-            help=None if step.help is None else self._scrubbed(step.help),
+            text=self._scrubbed(step.text),
+            do=self._scrubbed(step.do),
             stderr=tuple(os.fsencode(self._scrubbed(os.fsdecode(line))) for line in step.stderr),
             log=os.fsencode(self._scrubbed(os.fsdecode(_bounded(step.log)))),
         )

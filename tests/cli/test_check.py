@@ -102,10 +102,10 @@ def test_a_mistake_is_named_with_its_remedy(told: dict[str, list[str]], name: st
     """In the step where it shows, which is the only one that failed."""
     _, step, cause, remedy = CASES[name]
     out = "\n".join(told[name])
-    failed = [number for number, line in enumerate(told[name]) if "  FAILED  " in line]
+    failed = [number for number, line in enumerate(told[name]) if "  fail  " in line]
     assert len(failed) == 1, out
     lines = told[name][failed[0] :]
-    assert lines[0].split("FAILED")[1].strip().startswith(step), out
+    assert lines[0].split("  fail  ")[1].strip().startswith(step), out
     assert cause in flat(" ".join(lines)), out
     assert remedy in flat(" ".join(lines[1:])), out
     assert max(len(line) for line in told[name] if "  |  " not in line) <= 80, "but standard error"
@@ -153,7 +153,7 @@ def test_what_is_no_mistake_passes(place: Place, name: str, text: bytes, mode: i
     path.chmod(mode)
     ran = checked(place, path, "--rules", "coup")
     assert ran.code == 0, ran.out
-    assert "FAILED" not in ran.out
+    assert "  fail  " not in ran.out
 
 
 def test_json_has_the_steps_of_all_bots(place: Place) -> None:
@@ -163,7 +163,7 @@ def test_json_has_the_steps_of_all_bots(place: Place) -> None:
     assert ran.code == 1
     good, bad = ran.json["bots"]
     assert (good["ok"], bad["ok"]) == (True, False)
-    assert {step["outcome"] for step in good["steps"]} <= {"ok", "told"}
+    assert {step["level"] for step in good["steps"]} <= {"ok", "note"}
     assert bad["steps"][-1]["got"] == "\\x1b[2J"
 
 
@@ -177,7 +177,7 @@ def test_a_narrow_terminal_gets_each_detail_below_its_step(place: Place) -> None
     finally:
         made.close()
     assert max(map(len, lines)) <= 30
-    at = lines.index(" 3  ok      first game")
+    at = lines.index(" 3  ok    first game")
     assert " ".join(lines[at + 1 : at + 3]).split()[1:] == ["requests", "answered", "with", "legal", "moves"]
 
 
@@ -193,7 +193,7 @@ def test_a_compiled_bots_build_is_a_step_with_its_log(place: Place) -> None:
     ran = checked(place, "bot")
     assert ran.code == 1
     assert ran.err.splitlines()[-1].startswith("building bot, for at most ")
-    assert " 2  FAILED  build" in ran.out
+    assert " 2  fail  build" in ran.out
     assert "exit code 4" in ran.out
     assert "|  no compiler" in ran.out
     assert "The whole log" not in ran.out, "all of it is shown"
@@ -202,10 +202,10 @@ def test_a_compiled_bots_build_is_a_step_with_its_log(place: Place) -> None:
     ran = checked(place, "bot", "--json")
     step = ran.json["bots"][0]["steps"][-1]
     assert step["stderr"][:3] == ["[...]", "error: no type", "501"]
-    log = Path(step["help"].splitlines()[-1].removeprefix("The whole log: "))
+    log = Path(step["do"].splitlines()[-1].removeprefix("The whole log: "))
     assert log.read_text().splitlines() == [*map(str, range(1, 501)), "error: no type", *map(str, range(501, 1000))]
     place.bot("bot/bot.toml", f'run = "./bot"\nbuild = ["sh", "-c", "echo {"long" * 100}; exit 4"]\n')
     again = checked(place, "bot", "--json").json["bots"][0]["steps"][-1]
-    assert again["help"].endswith(log.name), "the line is cut where it is shown"
+    assert again["do"].endswith(log.name), "the line is cut where it is shown"
     assert log.read_text() == "long" * 100 + "\n", "the last log of a bot takes the place of the one before"
     assert log.stat().st_mode & 0o777 == 0o600

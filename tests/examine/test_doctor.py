@@ -61,22 +61,22 @@ HOSTS: dict[str, tuple[str, str, str, str, str]] = {
         "kernel.core_pattern=core",
     ),
     "no randomisation": ("proc/sys/kernel/randomize_va_space", "0", "address layout", "warn", "randomize_va_space=2"),
-    "swap": ("proc/swaps", "Filename\n/dev/sda2 partition 1 0 -2\n", "swap", "tip", "swapoff -a"),
-    "SMT": ("sys/devices/system/cpu/smt/active", "1", "SMT", "tip", "smt/control"),
+    "swap": ("proc/swaps", "Filename\n/dev/sda2 partition 1 0 -2\n", "swap", "note", "swapoff -a"),
+    "SMT": ("sys/devices/system/cpu/smt/active", "1", "SMT", "note", "smt/control"),
     "one core saves power": (
         "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor",
         "powersave",
         "CPU governor",
-        "tip",
+        "note",
         "echo performance",
     ),
-    "turbo": ("sys/devices/system/cpu/intel_pstate/no_turbo", "0", "CPU turbo", "tip", "no_turbo"),
-    "boost": ("sys/devices/system/cpu/cpufreq/boost", "1", "CPU boost", "tip", "cpufreq/boost"),
+    "turbo": ("sys/devices/system/cpu/intel_pstate/no_turbo", "0", "CPU turbo", "note", "no_turbo"),
+    "boost": ("sys/devices/system/cpu/cpufreq/boost", "1", "CPU boost", "note", "cpufreq/boost"),
     "huge pages": (
         "sys/kernel/mm/transparent_hugepage/enabled",
         "[always] madvise never",
         "huge pages",
-        "tip",
+        "note",
         "echo madvise",
     ),
 }
@@ -90,7 +90,7 @@ def test_what_is_wrong_with_a_host_is_found_with_what_mends_it(
     assert what not in found(tmp_path, {})
     finding = found(tmp_path, {file: text})[what]
     assert finding.level == level
-    assert mend in (finding.trouble.command or "")
+    assert mend in finding.mend
 
 
 def test_a_good_host_is_told_in_ten_lines(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_good_host_is_told_in_ten_lines(tmp_path: Path) -> None:
     good = found(tmp_path, {})
     assert len(good) <= 10
     for finding in good.values():
-        assert "\n" not in finding.what + str(finding.trouble)
+        assert "\n" not in finding.what + finding.text + finding.mend
         assert len(finding.what) <= 15
 
 
@@ -106,8 +106,8 @@ def test_what_weighs_most_comes_first(tmp_path: Path) -> None:
     """What stops a run, what strangers' bots need, how the boxes stand, comfort."""
     worst = {"proc/swaps": "/dev/sda2", "proc/sys/kernel/core_pattern": "|/x"}
     levels = [finding.level.value for finding in found(tmp_path, worst).values()]
-    assert levels == sorted(levels, key=["fail", "warn", "ok", "tip"].index)
-    assert {"warn", "ok", "tip"} <= set(levels)
+    assert levels == sorted(levels, key=["fail", "warn", "ok", "note"].index)
+    assert {"warn", "ok", "note"} <= set(levels)
 
 
 @pytest.mark.parametrize(
@@ -124,9 +124,9 @@ def test_it_says_which_sandbox_auto_takes(
     """And of one that doesn't work, why and what mends it, apart from each other."""
     got = found(tmp_path, {}, {"process": None, "bubblewrap": bubblewrap, "docker": docker})
     assert got["--sandbox auto"].level == level
-    assert text in got["--sandbox auto"].trouble.text
+    assert text in got["--sandbox auto"].text
     if bubblewrap:
-        assert got["bubblewrap"].trouble == NO_BWRAP
+        assert (got["bubblewrap"].text, got["bubblewrap"].mend) == (NO_BWRAP.text, NO_BWRAP.command)
 
 
 def test_the_command_prints_each_finding_and_exits_by_whether_a_sandbox_isolates(place: Place) -> None:
@@ -137,13 +137,15 @@ def test_the_command_prints_each_finding_and_exits_by_whether_a_sandbox_isolates
     lines = ran.out.splitlines()
     (auto,) = (line for line in lines if "--sandbox auto  " in line)
     margin = auto.index("takes")  # below it stand commands, and what is to be done besides
-    assert all(line.split()[0] in {"ok", "tip", "warn", "fail", "$"} or line[: margin + 2].isspace() for line in lines)
+    assert all(
+        line.split()[0] in {"ok", "note", "warn", "fail", "$", "->"} or line[: margin + 2].isspace() for line in lines
+    )
     assert "\x1b" not in ran.out
     told = place.run("doctor", "--json")
     assert told.code == ran.code
     assert told.json["isolates"] == works
     assert set(told.json["boxes"]) == {"process", "bubblewrap", "docker"}
-    assert all(set(row) == {"what", "level", "text", "mend", "then"} for row in told.json["findings"])
+    assert all(set(row) == {"what", "level", "text", "mend", "do"} for row in told.json["findings"])
     place.demand_nothing_left()
 
 
@@ -168,11 +170,11 @@ def test_memory_for_the_bots_of_all_cores_is_compared_with_the_machines(
         has = 512 + (cores - 1) * 4 * 256
     finding = found(tmp_path, {"proc/meminfo": f"MemTotal:  {has * 1024} kB\nMemFree: 1 kB\n"})["memory"]
     assert finding.level == level
-    assert finding.trouble.text.startswith(f"{has} MB; ")
-    assert finding.trouble.command == (mend and mend.format(fits=cores - 1))
-    assert ("voids matches" in finding.trouble.text) == (level == "warn")
+    assert finding.text.startswith(f"{has} MB; ")
+    assert finding.mend == (mend or "").format(fits=cores - 1)
+    assert ("voids matches" in finding.text) == (level == "warn")
     if mend and "{fits}" in mend:
-        assert finding.trouble.then == f"or with --memory-mb {(has - 512) // (cores * 4)}"
+        assert finding.do == f"or with --memory-mb {(has - 512) // (cores * 4)}"
 
 
 def test_a_plain_process_is_never_for_strangers() -> None:

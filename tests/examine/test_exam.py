@@ -16,7 +16,7 @@ import pytest
 
 from arena.bots import load
 from arena.coup import PRESETS, Chance, apply, deal, legal, view
-from arena.examine import Exam, Outcome, Patience, Step, examine, examine_all, kinds, quick_look
+from arena.examine import Exam, Level, Patience, Step, examine, examine_all, kinds, quick_look
 from arena.referee import wire
 from arena.sandbox import Choice, InsideSandbox, Peer, Script, replies
 
@@ -57,7 +57,7 @@ def examined(folder: Path, script: Script, patience: Patience = PATIENT, hello_s
 
 def failure(steps: list[Step]) -> Step:
     """Return the step that failed."""
-    (failed,) = [step for step in steps if step.outcome is Outcome.FAILED]
+    (failed,) = [step for step in steps if step.level is Level.FAIL]
     return failed
 
 
@@ -65,7 +65,7 @@ def test_a_healthy_bot_passes_every_step_and_is_asked_every_kind_of_request(tmp_
     """Also the kinds that its own moves don't lead to: this one only ever takes the first legal move."""
     for answer in (None, lambda message: {"id": message["id"], "choice": 0}):
         steps = examined(tmp_path, bot(answer))
-        assert {step.outcome for step in steps} == {Outcome.OK}
+        assert {step.level for step in steps} == {Level.OK}
         (table,) = [step.rows for step in steps if step.rows]
         asked = {kind: (int(asked), int(answered)) for kind, asked, answered in table[1:]}
         assert asked.keys() == frozenset().union(*(kinds(rules) for rules in PRESETS.values()))
@@ -148,10 +148,10 @@ def test_a_wrong_answer_fails_the_step_in_which_it_comes_with_the_exchange(
     """What was sent, and what came."""
     # A reply to the request before is no reply, and may be followed by one.
     failed = failure(examined(tmp_path, bot(answer), SHORT if "the request had 2" in words else PATIENT))
-    assert failed.name == name
-    assert words in failed.detail
+    assert failed.what == name
+    assert words in failed.text
     assert failed.got
-    assert failed.help
+    assert failed.do
     if name != "standard output":
         assert b'"type":"request"' in (failed.sent or b"")
 
@@ -204,8 +204,8 @@ SILENT: dict[str, tuple[Script, str, str]] = {
 def test_a_bot_that_says_too_little_fails(tmp_path: Path, script: Script, name: str, words: str) -> None:
     """It isn't waited for as long as in a match."""
     failed = failure(examined(tmp_path, script, SHORT, SHORT_S if name == "hello" else PATIENT_S))
-    assert failed.name == name
-    assert words in failed.detail
+    assert failed.what == name
+    assert words in failed.text
     assert failed.stderr == ((b"KeyError: 'cards'",) if script is dies_of_the_first_request else ())
 
 
@@ -249,7 +249,7 @@ def test_a_machine_that_stands_still_makes_no_bot_silent(tmp_path: Path) -> None
     sandbox = InsideSandbox({argv[0]: bot()})
     exam = Exam(sandbox, Choice("process"), tmp_path, hello_s=PATIENT_S, patience=PATIENT, clock=clock)
     steps = list(examine(str(tmp_path / "bot.py"), exam))
-    assert {step.outcome for step in steps} <= {Outcome.OK, Outcome.TOLD}
+    assert {step.level for step in steps} <= {Level.OK, Level.NOTE}
 
 
 def test_a_bot_whose_games_cannot_be_repeated_is_told_so_and_passes(tmp_path: Path) -> None:
@@ -258,7 +258,7 @@ def test_a_bot_whose_games_cannot_be_repeated_is_told_so_and_passes(tmp_path: Pa
     steps = examined(
         tmp_path, bot(lambda message: {"id": message["id"], "choice": rng.randrange(len(message["legal"]))})
     )
-    assert {step.name: step.outcome for step in steps if step.outcome is not Outcome.OK} == {"same bot_seed": "told"}
+    assert {step.what: step.level for step in steps if step.level is not Level.OK} == {"same bot_seed": "note"}
 
 
 def test_memory_is_told_beside_its_limit_where_it_is_known(tmp_path: Path) -> None:
@@ -269,8 +269,8 @@ def test_memory_is_told_beside_its_limit_where_it_is_known(tmp_path: Path) -> No
         peer.peak_bytes = next(peaks, 1)
         bot()(peer)
 
-    assert "; memory 14 MB of 256 MB" in examined(tmp_path, has)[-1].detail
-    assert "memory" not in examined(tmp_path, bot())[-1].detail
+    assert "; memory 14 MB of 256 MB" in examined(tmp_path, has)[-1].text
+    assert "memory" not in examined(tmp_path, bot())[-1].text
 
 
 def in_one_folder(folder: Path, script: Script) -> list[tuple[int, Step]]:
@@ -295,10 +295,10 @@ def test_several_bots_are_examined_side_by_side_and_told_in_their_order(tmp_path
         bot()(peer)
 
     found = in_one_folder(tmp_path, meets)
-    names = [step.name for place, step in found if place == 0]
+    names = [step.what for place, step in found if place == 0]
     assert [place for place, _ in found] == [0] * len(names) + [1] + [2] * len(names)
     assert [step.number for _, step in found] == [*range(1, len(names) + 1), 1, *range(1, len(names) + 1)]
-    assert [step.outcome for _, step in found if step.outcome is not Outcome.OK] == [Outcome.FAILED]
+    assert [step.level for _, step in found if step.level is not Level.OK] == [Level.FAIL]
 
 
 def test_a_file_beside_two_bots_is_held_against_neither(tmp_path: Path) -> None:
@@ -308,27 +308,27 @@ def test_a_file_beside_two_bots_is_held_against_neither(tmp_path: Path) -> None:
         (tmp_path / "games.log").write_text("")
         bot()(peer)
 
-    steps = [step for _, step in in_one_folder(tmp_path, writes) if step.name == "files"]
-    assert [step.outcome for step in steps] == [Outcome.TOLD] * 2
-    assert "or another bot of its folder did: games.log" in steps[0].detail
+    steps = [step for _, step in in_one_folder(tmp_path, writes) if step.what == "files"]
+    assert [step.level for step in steps] == [Level.NOTE] * 2
+    assert "or another bot of its folder did: games.log" in steps[0].text
 
 
 def test_a_bot_that_is_not_there_fails_the_first_step(tmp_path: Path) -> None:
     """With the second line of the message as what to do."""
     exam = Exam(InsideSandbox({}), Choice("process"), tmp_path)
     (step,) = examine(str(tmp_path / "none.py"), exam)
-    assert (step.name, step.outcome) == ("file", Outcome.FAILED)
-    assert step.help == "A bot is a file, or a folder with bot.toml."
+    assert (step.what, step.level) == ("file", Level.FAIL)
+    assert step.do == "A bot is a file, or a folder with bot.toml."
 
 
 def test_the_quick_look_tells_of_a_bot_that_says_nothing_after_its_hello(tmp_path: Path) -> None:
     """A bot that answers isn't told of; one that is silent for two seconds is, once, before its time is over."""
     (tmp_path / "bot.py").write_text("")
     ((found,), _) = load([str(tmp_path / "bot.py")])
-    for script, outcome, told in ((bot(), Outcome.OK, 0), (silent_after_hello, Outcome.FAILED, 1)):
+    for script, level, told in ((bot(), Level.OK, 0), (silent_after_hello, Level.FAIL, 1)):
         mute: list[bool] = []
         exam = Exam(InsideSandbox({found.argv[0]: script}), Choice("process"), tmp_path, patience=Patience(2.1, 0.0))
-        assert quick_look(found, exam, partial(mute.append, True)).outcome is outcome
+        assert quick_look(found, exam, partial(mute.append, True)).level is level
         assert len(mute) == told
 
 
@@ -336,25 +336,27 @@ def test_a_step_comes_back_from_its_text() -> None:
     """Whatever bytes a bot wrote, and half surrogates of a file's name; other texts are refused."""
     for got in (None, b"", bytes(range(256)), "é\u2028".encode()):
         step = Step(
-            3,
             "hello",
-            Outcome.TOLD,
+            Level.NOTE,
             "a\udcff\0",
-            got,
-            got,
-            (b"\xff\xfe", b""),
-            "do\nthis",
-            (("a", "b"), ("c",)),
-            b"\xff\n",
+            do="do\nthis",
+            number=3,
+            sent=got,
+            got=got,
+            stderr=(b"\xff\xfe", b""),
+            rows=(("a", "b"), ("c",)),
+            log=b"\xff\n",
         )
         text = step.to_text()
         assert text.isascii()
         assert "\n" not in text
         assert Step.from_text(text) == step
         assert Step.from_text(text + "\n") == step
-        older = {name: value for name, value in json.loads(text).items() if name != "log"}
+        fields = json.loads(text) | {"level": "told"}
+        oldest = {"what": "name", "level": "outcome", "text": "detail", "do": "help"}
+        older = {oldest.get(name, name): value for name, value in fields.items() if name not in ("log", "mend")}
         assert Step.from_text(json.dumps(older)) == replace(step, log=b"")
-    for wrong in ("", "[]", "{}", '{"number":1}', text.replace("told", "odd"), "[" * 100_000):
+    for wrong in ("", "[]", "{}", '{"number":1}', text.replace("note", "odd"), "[" * 100_000):
         with pytest.raises(ValueError, match=r"no step|Expecting|is not a valid"):
             Step.from_text(wrong)
 
@@ -378,9 +380,9 @@ def test_a_bot_that_is_slow_to_answer_is_asked_less_where_the_examiner_says_so(t
             leave_s=1e9,
             enough_s=enough_s,
         )
-        steps = {step.name: step for step in examine(str(file), exam)}
-        assert {step.outcome for step in steps.values()} <= {Outcome.OK, Outcome.TOLD}
-        return int(steps["more games"].detail.split()[0]), steps["all requests"].detail
+        steps = {step.what: step for step in examine(str(file), exam)}
+        assert {step.level for step in steps.values()} <= {Level.OK, Level.NOTE}
+        return int(steps["more games"].text.split()[0]), steps["all requests"].text
 
     games, everything = asked(1e9)
     assert games > 2
@@ -397,11 +399,11 @@ def test_warnings_of_a_build_that_succeeds_are_shown(tmp_path: Path, said: str) 
     building = []
     exam = Exam(InsideSandbox({}), Choice("process"), tmp_path / "scratch", builds=building.append)
     with closing(examine(str(tmp_path / "bot"), exam)) as steps:
-        assert next(steps).name == "file"
+        assert next(steps).what == "file"
         step = next(steps)
-    assert (step.name, step.outcome, step.log) == ("build", Outcome.OK, said.encode() + b"\n")
+    assert (step.what, step.level, step.log) == ("build", Level.OK, said.encode() + b"\n")
     assert step.stderr == ((said.encode(),) if warned else ())
-    assert step.detail.endswith("with warnings") == warned
+    assert step.text.endswith("with warnings") == warned
     assert [bot.name for bot in building] == ["bot"]
 
 
@@ -413,4 +415,4 @@ def test_what_a_build_made_beside_the_bot_is_not_what_the_bot_wrote(tmp_path: Pa
     exam = Exam(InsideSandbox({argv[0]: bot()}), Choice("process"), tmp_path / "scratch", patience=PATIENT)
     steps = list(examine(str(tmp_path / "bot"), exam))
     assert (tmp_path / "bot" / "made").exists()
-    assert [step for step in steps if step.outcome is Outcome.FAILED] == []
+    assert [step for step in steps if step.level is Level.FAIL] == []

@@ -71,7 +71,7 @@ def _parts(found: "BotPage", steps: "list[Step]", seen: "list[Example]", limit_m
     from rich.text import Text
 
     from arena.bots import shown
-    from arena.cli.check import log_has_more, step_lines
+    from arena.cli.findings import log_has_more, step_lines
 
     bot, row = found.bot, found.row
     playing = next((each for each in found.versions if each.version.active), None)
@@ -184,7 +184,7 @@ def _json(found: "BotPage", steps: "list[Step]", seen: "list[Example]", limit_ms
     """Return the page as an object. The owner's login isn't in it: pages show pseudonyms."""
     from dataclasses import asdict
 
-    from arena.cli.check import step_json
+    from arena.cli.findings import step_json
 
     row = None if found.row is None else asdict(found.row)
     if row is not None:

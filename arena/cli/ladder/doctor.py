@@ -10,9 +10,7 @@ from arena.cli.ladder.opened import AS_JSON, FOLDER, opened, plain_errors, print
 from arena.cli.out import note, write
 
 if TYPE_CHECKING:
-    from ladder.service import Finding
-
-_COLOURS = {"ok": "green", "note": "yellow", "fail": "red"}
+    from arena.examine import Finding
 
 
 @click.command()
@@ -25,6 +23,8 @@ def doctor(folder: Path, deep: bool, prune: bool, as_json: bool) -> None:
 
     Exit code 1 if something needs a hand (fail), else 0.
     """
+    from arena.cli.findings import failed, finding_json, finding_lines
+
     if prune:
         with opened(folder) as ladder:
             from ladder.service import prune_now
@@ -38,17 +38,7 @@ def doctor(folder: Path, deep: bool, prune: bool, as_json: bool) -> None:
         for finding in check_up(folder, deep):
             found.append(finding)
             if not as_json:
-                _print(finding)
+                write("\n".join(finding_lines(finding)))
     if as_json:
-        keys = ("what", "health", "text", "do")
-        print_json([{key: getattr(finding, key) for key in keys} for finding in found])
-    sys.exit(1 if any(finding.health == "fail" for finding in found) else 0)
-
-
-def _print(finding: "Finding") -> None:
-    from arena.bots import shown
-
-    level = click.style(f"{finding.health:4}", fg=_COLOURS[finding.health])
-    write(f"{level}  {finding.what:16}  {shown(finding.text)}")
-    if finding.do:
-        write(f"{'':24}-> {shown(finding.do)}")
+        print_json([finding_json(finding) for finding in found])
+    sys.exit(1 if failed(found) else 0)

@@ -45,7 +45,7 @@ def recheck(folder: Path, bots: tuple[str, ...], jobs: int | None, who: str, why
 
 def _print(each: "Rechecked") -> None:
     from arena.bots import shown
-    from arena.cli.check import step_lines
+    from arena.cli.findings import step_lines
 
     if each.trouble is not None:
         write(f"{shown(each.label)}: could not be examined: {shown(each.trouble)}")
@@ -55,12 +55,12 @@ def _print(each: "Rechecked") -> None:
     for name, before, after in each.changed:
         write(f"  {name}: {before} before, {after} now")
     for step in each.after:
-        if step.outcome == "failed":
+        if step.level == "fail":
             write("\n".join(step_lines(step)))
 
 
 def _json(each: "Rechecked") -> dict[str, Any]:
-    from arena.cli.check import step_json
+    from arena.cli.findings import step_json
 
     return {
         "version": each.label,

@@ -92,7 +92,7 @@ def test_everybodys_version_is_examined_again_with_outcomes_before_and_after(own
     )
     [late] = [each for each in told if each["version"] == "late@1"]
     assert late["before"] == before["examination"]["steps"]
-    assert [step["name"] for step in late["after"]] == [step["name"] for step in late["before"]]
+    assert [step["what"] for step in late["after"]] == [step["what"] for step in late["before"]]
     after = own.json("bot", "late")
     assert after["examination"] == before["examination"]
     assert after["versions"] == before["versions"]

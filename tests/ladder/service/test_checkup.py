@@ -7,7 +7,8 @@ from contextlib import closing
 import pytest
 from sqlalchemy import Connection, update
 
-from ladder.service import Finding, Health, Ladder, check_up, rerate, submit
+from arena.examine import Finding, Level
+from ladder.service import Ladder, check_up, rerate, submit
 from ladder.store.database import (
     RATED,
     TABLES,
@@ -43,7 +44,7 @@ def found(ladder: Ladder, deep: bool = False) -> dict[str, Finding]:
 
 
 def bad(ladder: Ladder, deep: bool = False) -> list[str]:
-    return [finding.what for finding in found(ladder, deep).values() if finding.health is Health.FAIL]
+    return [finding.what for finding in found(ladder, deep).values() if finding.level is Level.FAIL]
 
 
 def test_a_ladder_that_is_well_needs_no_hand(ladder: Ladder) -> None:
@@ -120,7 +121,7 @@ def test_a_table_that_is_behind_is_computed(ladder: Ladder) -> None:
     """That needs no hand."""
     play(ladder, 2)
     assert "2 matches behind" in found(ladder, deep=True)["table"].text
-    assert found(ladder, deep=True)["table"].health is Health.OK
+    assert found(ladder, deep=True)["table"].level is Level.OK
 
 
 @pytest.mark.parametrize("url", [None])
@@ -151,9 +152,9 @@ def test_a_database_that_is_away_is_a_finding(ladder: Ladder, place: Place) -> N
 def test_the_command_prunes_and_prints_json(ladder: Ladder, place: Place) -> None:
     """With --prune what is too old goes first."""
     play(ladder, 1, at=5.0)
-    assert any(row["what"] == "retention" and row["health"] == "note" for row in told(place))
+    assert any(row["what"] == "retention" and row["level"] == "note" for row in told(place))
     assert "records of 1 matches" in place.call("ladder", "doctor", "spring", "--prune").err
-    assert any(row["what"] == "retention" and row["health"] == "ok" for row in told(place))
+    assert any(row["what"] == "retention" and row["level"] == "ok" for row in told(place))
 
 
 def told(place: Place) -> list[dict[str, str]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from arena.bots import BotCache, intake, load, pack, portable
-from arena.examine import Outcome, Step
+from arena.examine import Level, Step
 from arena.referee import ArenaError, Terms, Timing
 from arena.sandbox import Choice, Limits, programs_of
 from ladder.pool import RefusedError
@@ -98,7 +98,7 @@ def examined(job: ExamJob) -> Examined:
 
 
 def failures(found: Examined) -> list[Step]:
-    return [step for step in found.steps if step.outcome is Outcome.FAILED]
+    return [step for step in found.steps if step.level is Level.FAIL]
 
 
 def failure(found: Examined) -> Step:
@@ -119,7 +119,7 @@ def test_a_good_bot_passes_and_plays_a_match_under_its_versions_name(
         assert failures(found) == []
         assert found.bot is not None
         assert found.played is not None
-        assert found.steps[-1].name == "qualifying match"
+        assert found.steps[-1].what == "qualifying match"
         names = {name for result in found.played.results for name in result.seats}
         assert names == {found.bot.name, "honest@1", "turtle@1"}
         assert found.bot.name == ("good@3", "mybot@3")[number]
@@ -162,9 +162,9 @@ def test_what_fails_keeps_a_version_out_with_a_visible_reason(
     file = written(tmp_path, {"bot.py": bot}) if isinstance(bot, str) else bot
     found = examined(replace(job_of(file), terms=QUICK if str(file).startswith(str(BAD / "silent")) else PATIENT))
     failed = failure(found)
-    assert step in ("", failed.name)
-    assert words.split("|")[0] in failed.detail or any(word in failed.detail for word in words.split("|"))
-    assert failed.help
+    assert step in ("", failed.what)
+    assert words.split("|")[0] in failed.text or any(word in failed.text for word in words.split("|"))
+    assert failed.do
     assert found.bot is None
     assert found.played is None
     assert Step.from_text(failed.to_text()) == failed
@@ -174,13 +174,13 @@ def test_a_version_that_forfeits_its_qualifying_match_fails_with_the_exchange(tm
     """Though it did well in all steps before."""
     found = examined(job_of(written(tmp_path, {"bot.py": TWO_FACED.format(seed=LOOK_SEED, when="> 2")})))
     failed = failure(found)
-    assert failed.name == "qualifying match"
-    assert "it forfeited 3 of 3 games" in failed.detail
+    assert failed.what == "qualifying match"
+    assert "it forfeited 3 of 3 games" in failed.text
     assert failed.sent
     assert failed.sent.startswith(b'{"type":"request"')
     assert failed.got == b'{"id": 3, "choice": 99}'
     assert failed.stderr[-1] == b"wrong on purpose"
-    assert failed.help
+    assert failed.do
     assert found.played is not None
 
 
@@ -189,8 +189,8 @@ def test_a_fault_that_costs_no_game_is_told_and_passes(tmp_path: Path) -> None:
     found = examined(job_of(written(tmp_path, {"bot.py": TWO_FACED.format(seed=LOOK_SEED, when="== 3")})))
     assert found.passed
     told = found.steps[-1]
-    assert told.outcome is Outcome.TOLD
-    assert "with faults: 1; " in told.detail
+    assert told.level is Level.NOTE
+    assert "with faults: 1; " in told.text
     assert told.got == b'{"id": 3, "choice": 99}'
 
 
@@ -216,8 +216,8 @@ def test_a_build_that_fails_keeps_its_log(
         failed = failure(examined(replace(job, build_s=limit)))
         if failed.log:
             break
-    assert failed.name == "build"
-    assert words in failed.detail
+    assert failed.what == "build"
+    assert words in failed.text
     assert failed.log == log
 
 
@@ -225,7 +225,7 @@ def test_a_build_that_makes_too_much_is_told_so(tmp_path: Path) -> None:
     """What plays is kept in the ladder's database."""
     manifest = 'run = ["python3", "-S", "bot.py"]\nbuild = ["truncate", "-s", "65M", "big"]\n'
     found = examined(job_of(written(tmp_path, {"bot.toml": manifest, "bot.py": ANY})))
-    assert failure(found).detail == "the build made 65 MB, and 64 MB are kept"
+    assert failure(found).text == "the build made 65 MB, and 64 MB are kept"
 
 
 @pytest.mark.boxes
@@ -240,8 +240,8 @@ def test_a_bot_that_takes_what_it_can_get_fails_in_bounded_time(tmp_path: Path, 
     terms = replace(QUICK, limits=Limits(memory_mb=64, processes=16))
     found = examined(replace(job_of(written(tmp_path, {"bot.py": takes + "\n" + ANY}), BOXED), terms=terms))
     failed = failure(found)
-    assert failed.name == "hello"
-    assert failed.stderr or "memory" in failed.detail or "no hello" in failed.detail
+    assert failed.what == "hello"
+    assert failed.stderr or "memory" in failed.text or "no hello" in failed.text
     assert found.seconds < 120
 
 

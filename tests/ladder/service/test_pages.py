@@ -22,7 +22,7 @@ def test_why_a_version_is_unfit_is_seen_at_any_time_with_its_last_words(term: Te
     assert "version 1 is unfit: hello: the process has ended: exited with code 1" in told
     assert "no such \\x1b[31mmodel" in told
     steps = term.json("bot", "broken")["examination"]["steps"]
-    assert [step["outcome"] for step in steps][-1] == "failed"
+    assert [step["level"] for step in steps][-1] == "fail"
     assert steps[-1]["sent"].startswith('{"type":"hello"')
 
 
