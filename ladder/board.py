@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ladder.rating import Strength, fit_rows
-from ladder.results import GameResult
+from ladder.results import GameResult, committed
 
 __all__ = ["MIN_MATCHES", "Board", "Duel", "Standing", "Tally", "board"]
 
@@ -27,6 +27,11 @@ class Standing:
     wins: float
     faults: Mapping[str, int]
     forfeits: int
+
+    @property
+    def faults_committed(self) -> int:
+        """How many faults are the bot's, without those that follow from others."""
+        return committed(self.faults.items())
 
 
 @dataclass(frozen=True, slots=True)

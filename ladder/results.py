@@ -5,10 +5,18 @@ type from here.
 """
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["GameResult"]
+__all__ = ["FOLLOWING", "GameResult", "committed"]
+
+FOLLOWING = ("out_of_lives", "retired")  # faults that follow from others before them
+
+
+def committed(faults: Iterable[tuple[str, int]]) -> int:
+    """Return how many faults (code, count) a bot committed: those that follow from others aren't counted."""
+    return sum(count for code, count in faults if code not in FOLLOWING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +41,10 @@ class GameResult:
     def worth(self, seat: int) -> float:
         """Return what the game was worth to a seat: a win is 1, a draw among k survivors 1/k to each of them."""
         return 1 / len(self.survivors) if seat in self.survivors else 0.0
+
+    def faults_of(self, seat: int) -> int:
+        """Return how many faults a seat committed."""
+        return committed((code, count) for at, code, count in self.faults if at == seat)
 
     def to_line(self) -> str:
         """Return the game's line of results.jsonl, with its end."""

@@ -44,6 +44,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "arena.run",
         "arena.tell",
         "ladder.rating",
+        "ladder.results",
     ),
     "arena.bots": ("arena.sandbox",),
     "arena.page": ("arena.bots", "protocol.words"),

@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from arena.bots import cell
-from arena.cli.report import faults_of
 from arena.referee import FAULTS
 from arena.run import Run, Times
 from ladder.board import Board, Duel, Standing
@@ -168,7 +167,7 @@ def _row(row: Standing) -> Row:
         games=found.games,
         matches=found.matches,
         faults={code: row.faults.get(code, 0) for code in FAULTS},
-        faults_committed=faults_of(row),
+        faults_committed=row.faults_committed,
         forfeits=row.forfeits,
     )
 

@@ -124,7 +124,7 @@ def standings(run: Run, board: Board) -> Table:
         names.append(f"{_clock(run)}\nms")
     rows: list[list[str | Text]] = []
     for row in board.standings:
-        found, faults = row.strength, faults_of(row)
+        found, faults = row.strength, row.faults_committed
         rows.append(
             [
                 span(found.ranks),
@@ -258,16 +258,11 @@ def trouble(run: Run, folder: RunFolder, board: Board) -> Iterator[RenderableTyp
         yield Text(f"match {void.match} was void too often and is not counted: {shown(void.reason)}")
 
 
-def faults_of(row: Standing) -> int:
-    """Return how many faults a bot committed, without those that follow from others."""
-    return sum(count for code, count in row.faults.items() if not FAULTS[code].follows)
-
-
 def _faults(folder: RunFolder, row: Standing, bot: Bot, sandbox: str) -> Iterator[RenderableType]:
     """Yield a bot's faults in a line, and the first example of each kind in the order of time."""
     own = {code: count for code, count in row.faults.items() if not FAULTS[code].follows}
     followed = {code: count for code, count in row.faults.items() if FAULTS[code].follows}
-    text = f"{row.bot}: {counted(faults_of(row), 'fault')} ({counts(own)})"
+    text = f"{row.bot}: {counted(row.faults_committed, 'fault')} ({counts(own)})"
     if row.forfeits:
         text += f", {counted(row.forfeits, 'game')} forfeited" + (f" ({counts(followed)})" if followed else "")
     yield Text(text)
@@ -281,7 +276,7 @@ def _faults(folder: RunFolder, row: Standing, bot: Bot, sandbox: str) -> Iterato
         yield from example_lines(seen[exchange])
     if kept:
         file = folder.exchanges_file(row.bot)
-        yield Text(f"  whole: {file} ({len(kept)} kept of {faults_of(row)})", no_wrap=True, overflow="ignore")
+        yield Text(f"  whole: {file} ({len(kept)} kept of {row.faults_committed})", no_wrap=True, overflow="ignore")
 
 
 def counts(faults: Mapping[str, int]) -> str:

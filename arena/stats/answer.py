@@ -16,6 +16,7 @@ from arena.bots import cell
 from arena.run import Times
 from arena.stats.fold import ALL, LOSSES, Counted, Fold
 from arena.stats.tally import Both, Interval, Tally, difference
+from ladder.results import committed
 
 __all__ = [
     "ONE_MATCH",
@@ -119,7 +120,8 @@ class Profile(_Part):
     )
     out: Turns | None = Field(description="the turns in which it went out; null if it never did")
     took: dict[str, Took] = Field(description="by kind of request, and all")
-    faults: dict[str, Count] = Field(description="by code")
+    faults: dict[str, Count] = Field(description="by code, those that follow from others (out_of_lives, retired) too")
+    faults_committed: Count = Field(description="without those that follow from others")
 
 
 SECTIONS: dict[str, tuple[str, str]] = {
@@ -250,6 +252,7 @@ def _profile(name: str, counted: Counted) -> Profile:
         out=_turns(counted.out),
         took=_took(counted.times),
         faults=dict(sorted(counted.faults.items())),
+        faults_committed=committed(counted.faults.items()),
     )
 
 

@@ -16,8 +16,17 @@ from ladder.service.finals import reveal
 from ladder.service.ladder import Ladder
 from ladder.service.measured import Measured, measure
 from ladder.service.settings import Baseline, LadderError
-from ladder.service.snapshot import disabled, snapshot
-from ladder.store.database import Owner, Version, all_bots, all_owners, find_version, unexamined, versions_of
+from ladder.service.snapshot import snapshot
+from ladder.store.database import (
+    Owner,
+    Version,
+    all_bots,
+    all_owners,
+    disabled_versions,
+    find_version,
+    unexamined,
+    versions_of,
+)
 
 __all__ = ["Grade", "Grades", "grades"]
 
@@ -152,7 +161,7 @@ def _nothing(connection: Connection, owner: Owner, baselines: Sequence[Baseline]
 
 def _why_nothing(connection: Connection, owner: Owner, until: float) -> str:
     bots = [bot for bot in all_bots(connection) if bot.owner == owner.id and not bot.reference]
-    out = disabled(connection)
+    disabled = disabled_versions(connection)
     versions = [version for bot in bots for version in versions_of(connection, bot.id)]
     in_time = sorted((version for version in versions if version.at <= until), key=lambda version: version.id)
     if not versions:
@@ -160,8 +169,8 @@ def _why_nothing(connection: Connection, owner: Owner, until: float) -> str:
     if not in_time:
         return f"nothing was submitted in time: {shown(versions[0].label)} came after"
     last = in_time[-1]
-    if last.bot in out:
-        return f"{shown(last.name)} is disabled: {shown(out[last.bot])}"
+    if last.id in disabled:
+        return f"{shown(last.name)} is disabled: {shown(disabled[last.id])}"
     if last.reason is not None:
         return f"{shown(last.label)} didn't pass its examination: {shown(last.reason)}"
     return f"{shown(last.label)} doesn't play"

@@ -1,6 +1,6 @@
 """Which versions stand for their bots at a deadline, whatever happened later.
 
-A bot's is the newest of those that were submitted in time and are fit. A bot that a person has disabled since has none.
+A bot's is the newest of those that were submitted in time, are fit, and aren't disabled.
 Reference bots are there with the version that plays.
 """
 
@@ -8,9 +8,9 @@ from sqlalchemy import Connection
 
 from arena.bots import shown
 from ladder.service.settings import Deadline, LadderError
-from ladder.store.database import Version, active_versions, acts_of, fit_versions, unexamined
+from ladder.store.database import Version, active_versions, disabled_versions, fit_versions, unexamined
 
-__all__ = ["demand_examined", "disabled", "snapshot"]
+__all__ = ["demand_examined", "snapshot"]
 
 
 def snapshot(connection: Connection, deadline: Deadline | None) -> list[Version]:
@@ -18,26 +18,14 @@ def snapshot(connection: Connection, deadline: Deadline | None) -> list[Version]
     playing = active_versions(connection)
     if deadline is None:
         return sorted(playing, key=lambda version: version.label)
-    out = disabled(connection)
+    disabled = disabled_versions(connection)
     newest = {
         version.bot: version
         for version in fit_versions(connection)
-        if not version.reference and version.at <= deadline.closes and version.bot not in out
+        if not version.reference and version.at <= deadline.closes and version.id not in disabled
     }
     found = [*newest.values(), *(version for version in playing if version.reference)]
     return sorted(found, key=lambda version: version.label)
-
-
-def disabled(connection: Connection) -> dict[int, str]:
-    """Return the bots that a person has disabled, with the reason."""
-    out: dict[int, str] = {}
-    for act in acts_of(connection, what=("activate", "disable")):
-        assert act.bot is not None
-        if act.what == "disable":
-            out[act.bot] = act.why
-        else:
-            out.pop(act.bot, None)
-    return out
 
 
 def demand_examined(connection: Connection, deadline: Deadline | None, now: float, folder: object) -> None:

@@ -14,6 +14,7 @@ from ladder.store.database import (
     KnownBot,
     add_version,
     all_bots,
+    disabled_versions,
     find_owner,
     put_bot,
     put_file,
@@ -28,7 +29,10 @@ DAY_S = 86_400  # of UTC
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A submission that was taken in. `late`: the deadline in whose grace it came, `left`: submissions of today."""
+    """A submission that was taken in. `late`: the deadline in whose grace it came, `left`: submissions of today.
+
+    disabled: why it won't play although it be fit, until staff activates it; None if it may.
+    """
 
     name: str
     number: int
@@ -36,6 +40,7 @@ class Taken:
     again: bool
     late: str | None
     left: int | None
+    disabled: str | None = None
 
     @property
     def label(self) -> str:
@@ -79,7 +84,13 @@ def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> T
         put_file(connection, bundle.digest, bundle.file, bundle.archive)
         version = add_version(connection, bot, bundle.digest, bundle.file, now)
         taken = Taken(
-            known.name if known else wanted, 1 + len(versions), version, False, _late(settings, now), most - today - 1
+            name=known.name if known else wanted,
+            number=1 + len(versions),
+            version=version,
+            again=False,
+            late=_late(settings, now),
+            left=most - today - 1,
+            disabled=disabled_versions(connection).get(version),
         )
         mine[:] = [taken]
         return taken

@@ -174,7 +174,11 @@ def _say(event: "Event", log: Journal, verbose: bool) -> None:
         case Match(id, new) if verbose:
             log.info("played" if new else "had ended before", match=id)
         case Exam(label, reason, plays):
-            fit = "plays from now on" if plays else "is fit, and another version plays"
+            fit = (
+                "plays from now on"
+                if plays
+                else "is fit, and doesn't play: what people or a newer version decided stands"
+            )
             log.info(fit if reason is None else f"is unfit: {reason}", version=label)
         case Benched(label, why):
             log.warn(f"benched: {why}", version=label)

@@ -22,6 +22,7 @@ def submit(folder: Path, bot: Path, login: str, name: str | None, as_json: bool)
     with opened(folder) as ladder:
         from dataclasses import asdict
 
+        from arena.bots import shown
         from ladder.service import submit as take_in
 
         taken = take_in(ladder, bot, login, name)
@@ -32,6 +33,8 @@ def submit(folder: Path, bot: Path, login: str, name: str | None, as_json: bool)
         note(f"{taken.label} has the same files: nothing was taken in")
     else:
         note(f"{taken.label} is taken in, and waits for its examination; {taken.left} more today")
+    if taken.disabled is not None:
+        note(f"the bot is disabled ({shown(taken.disabled)}): what is fit plays once staff activates it")
     if taken.late is not None:
         note(f"it comes after the deadline {taken.late}, in its grace: it counts, as late")
     note(f"see what comes of it: arena ladder bot {folder} {taken.name}")

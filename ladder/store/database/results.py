@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Table, and_, delete, func, insert, select, update
 
-from ladder.results import GameResult
+from ladder.results import FOLLOWING, GameResult
 from ladder.store.database.queue import ENDED, FINAL, PLAYED, RATED
 from ladder.store.database.tables import (
     bots,
@@ -87,9 +87,7 @@ def keep_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
                 games=len(mine),
                 wins=sum(result.worth(result.seats.index(label)) for result in mine),
                 forfeits=sum(result.seats.index(label) in result.forfeits for result in mine),
-                faults=sum(
-                    count for result in mine for at_seat, _, count in result.faults if result.seats[at_seat] == label
-                ),
+                faults=sum(result.faults_of(result.seats.index(label)) for result in mine),
                 requests=took.requests,
                 time_us=took.time_us,
                 slowest_us=took.slowest_us,
@@ -283,11 +281,11 @@ def rated_seats(connection: Connection, after: int = 0, kind: str = RATED, final
 
 
 def faulty_games(connection: Connection, kind: str = RATED, final: int | None = None) -> dict[int, int]:
-    """Count the games in which a version made a fault, by version: of all matches of a kind that rate."""
+    """Count the games in which a version committed a fault, by version: of all matches of a kind that rate."""
     once = (
         select(faults.c.version, faults.c.match, faults.c.game)
         .join(matches, matches.c.id == faults.c.match)
-        .where(matches.c.rates, matches.c.kind == kind)
+        .where(matches.c.rates, matches.c.kind == kind, faults.c.code.not_in(FOLLOWING))
         .distinct()
     )
     if final is not None:

@@ -24,6 +24,7 @@ __all__ = [
     "all_bots",
     "claim_exam",
     "count_queued",
+    "disabled_versions",
     "end_exam",
     "find_bot",
     "find_version",
@@ -339,7 +340,8 @@ def get_steps(connection: Connection, version: int) -> list[str]:
 def is_newest(connection: Connection, version: Version) -> bool:
     """Tell whether a version should play once it is fit.
 
-    It should unless a newer one is fit, or somebody has decided who plays for the bot since it was submitted.
+    It should unless it is disabled, a newer one is fit, or somebody has decided who plays for the bot since it was
+    submitted.
     """
     newer = select(versions.c.id).where(
         versions.c.bot == version.bot, versions.c.number > version.number, versions.c.state == FIT
@@ -354,7 +356,27 @@ def is_newest(connection: Connection, version: Version) -> bool:
             acts.c.what.in_(("activate", "disable")),
         )
     )
+    if version.id in disabled_versions(connection):
+        return False
     return connection.execute(newer).first() is None and connection.execute(decided).first() is None
+
+
+def disabled_versions(connection: Connection) -> dict[int, str]:
+    """Return the versions that a person has disabled, with the reason.
+
+    Who disables a bot disables its versions, and those that come until a person activates one. Each stays so until a
+    person activates it.
+    """
+    columns = (acts.c.id, acts.c.what, acts.c.version, acts.c.why)
+    by_people = and_(acts.c.who != LADDER, acts.c.what.in_(("activate", "disable")))
+    query = select(versions.c.id, versions.c.act, *columns).join(acts, acts.c.bot == versions.c.bot)
+    disabled: dict[int, str] = {}
+    for version, before, act, what, activated, why in connection.execute(query.where(by_people).order_by(acts.c.id)):
+        if what == "disable":
+            disabled[version] = why
+        elif activated == version or act <= before:
+            disabled.pop(version, None)
+    return disabled
 
 
 def activate(connection: Connection, version: Version, who: str, why: str, at: float) -> None:

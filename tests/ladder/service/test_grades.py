@@ -10,7 +10,18 @@ import pytest
 from sqlalchemy import Connection
 
 from ladder.results import GameResult
-from ladder.service import Grade, Grades, Ladder, LadderError, disable_bot, gradebook, grades, hold_final, read_settings
+from ladder.service import (
+    Grade,
+    Grades,
+    Ladder,
+    LadderError,
+    activate_version,
+    disable_bot,
+    gradebook,
+    grades,
+    hold_final,
+    read_settings,
+)
 from ladder.store import PlayedMatch
 from ladder.store.database import (
     RATED,
@@ -175,6 +186,21 @@ def test_an_owner_without_a_version_is_told_why(ladder: Ladder) -> None:
     with closing(school(ladder.path.parent / "other", owners="eve")) as empty:
         settle(empty, BASELINES)
         assert [each.reason for each in grades(empty, "t").grades] == ["nothing was submitted"]
+
+
+def test_a_disabled_version_counts_in_no_grade_until_staff_activates_it(ladder: Ladder) -> None:
+    """The author submits again, is activated, submits once more: the version that was disabled stays so."""
+    settle(ladder, deadline("first", 1_003_600))
+    disable_bot(ladder, "b", "teacher", "copied from a")
+    hand_in(ladder, "bob", "b", at=1_001_000)
+    ladder.clock = Clock(1_020_000)
+    assert grade_of(ladder, "bob", "first").reason == "b is disabled: copied from a"
+    hand_in(ladder, "bob", "b", at=1_020_000)
+    activate_version(ladder, "b", 3, "teacher", "his own now")
+    assert grade_of(ladder, "bob").version == "b@3"
+    assert grade_of(ladder, "bob", "first").version is None
+    activate_version(ladder, "b", 1, "teacher", "a copied from it")
+    assert grade_of(ladder, "bob", "first").version == "b@1"
 
 
 def test_the_best_of_an_owners_bots_is_the_grade(ladder: Ladder) -> None:

@@ -18,6 +18,7 @@ from ladder.store.database import (
     add_version,
     claim,
     claim_exam,
+    disabled_versions,
     end_exam,
     fail,
     find_version,
@@ -125,12 +126,27 @@ def test_what_somebody_decided_after_a_submission_stands(connection: Connection,
     assert not is_newest(connection, find_version(connection, version))
 
 
-def test_what_was_decided_before_a_submission_does_not_keep_it_out(connection: Connection) -> None:
-    """An author who was disabled may mend the bot."""
+def test_who_submits_again_does_not_undo_that_staff_has_disabled_the_bot(connection: Connection) -> None:
+    """Staff activates what it has looked at; then the author's next version plays again, once it is fit."""
+    first = find_version(connection, 1)
     rest(connection, 1, "disable", "teacher", "it shouts", NOW)
-    version = submitted(connection, 1)
-    examined(connection, version)
-    assert is_newest(connection, find_version(connection, version))
+    mended, other = submitted(connection, 1, "1"), submitted(connection, 1, "2")
+    examined(connection, mended)
+    assert not is_newest(connection, find_version(connection, mended))
+    assert set(disabled_versions(connection)) == {first.id, mended, other}
+    activate(connection, find_version(connection, mended), "teacher", "mended", NOW)
+    next_one = submitted(connection, 1, "3")
+    examined(connection, next_one)
+    assert is_newest(connection, find_version(connection, next_one))
+    assert disabled_versions(connection) == {first.id: "it shouts", other: "it shouts"}
+
+
+def test_what_the_ladder_activates_stays_disabled(connection: Connection) -> None:
+    """An older arena let a new version play; a bench lifts nothing either."""
+    rest(connection, 1, "disable", "teacher", "copied", NOW)
+    note_act(connection, Act("ladder", "activate", "it passed", NOW, bot=1, version=1))
+    note_act(connection, Act("ladder", "bench", "it forfeited", NOW, bot=1, version=1))
+    assert disabled_versions(connection) == {1: "copied"}
 
 
 def test_an_examination_that_begins_anew_keeps_its_qualifying_match(connection: Connection) -> None:
