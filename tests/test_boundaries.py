@@ -72,6 +72,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "ladder.store",
         "protocol.words",
     ),
+    "arena.run.answer": ("arena.bots", "arena.referee", "ladder.board", "ladder.rating", "ladder.store"),
     "arena.env": ("arena.coup",),
     "arena.play": ("arena.referee", "arena.sandbox", "ladder.store", "protocol.kits.coup_kit", "protocol.words"),
     "arena.local": (
@@ -126,6 +127,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "ladder.proof",
         "arena.referee",
         "arena.run",
+        "arena.run.answer",
         "arena.sandbox",
         "arena.sandbox.docker",
         "arena.stats",
@@ -355,7 +357,7 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
     users = {module for module, path in MODULES.items() if any(covers("pydantic", name) for name in modules_of(path))}
     assert {module for module in users if not covers("protocol", module)} <= {
         "arena.bots.manifest",
-        "arena.cli.answer",
+        "arena.run.answer",
         "ladder.service.settings",
         "arena.stats.answer",
     }

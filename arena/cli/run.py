@@ -188,7 +188,7 @@ def _report(this: "Run", folder: "RunFolder", as_json: bool, as_csv: bool, probl
     """Print the standings and what else there is to tell."""
     board = this.progress.board()
     if as_json or as_csv:
-        from arena.cli.answer import answer, to_csv, to_line
+        from arena.run.answer import answer, to_csv, to_line
 
         told = answer(this, folder, board, problem)
         write(to_line(told) if as_json else to_csv(told), folder.path)
@@ -206,14 +206,14 @@ def _told_in_json() -> Iterator[None]:
     try:
         yield
     except Ended as ended:
-        from arena.cli.answer import Refused, to_line
+        from arena.run.answer import Refused, to_line
 
         write(to_line(Refused(error=ended.text)))
         raise
 
 
 def _schema() -> str:
-    from arena.cli.answer import schema_text
+    from arena.run.answer import schema_text
 
     return schema_text()
 

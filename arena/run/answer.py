@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from arena.bots import cell
 from arena.referee import FAULTS
-from arena.run import Run, Times
+from arena.run.session import Run
+from arena.run.times import Times
 from ladder.board import Board, Duel, Standing
 from ladder.rating import Estimate
 from ladder.store import RunFolder
