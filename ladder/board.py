@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from ladder.rating import Strength, fit_rows
 from ladder.results import GameResult, committed
 
-__all__ = ["MIN_MATCHES", "Board", "Duel", "Standing", "Tally", "board"]
-
 WIN = 2520  # parts of a win: a draw among any number up to 10 gives each a whole number of them
 MIN_MATCHES = 10  # of a pair: with fewer, a duel says more of its few tables than of the bots
 

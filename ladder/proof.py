@@ -17,20 +17,6 @@ from arena.referee import RecordError, Terms, read, verify
 from arena.run import keyed_shuffle
 from ladder.schedule import plan, seatings
 
-__all__ = [
-    "Entrant",
-    "PlayedPlace",
-    "Proof",
-    "ProofError",
-    "Verified",
-    "is_proof",
-    "place_key",
-    "proof_lines",
-    "published",
-    "tables_of",
-    "verify_proof",
-]
-
 VERSION = 1
 
 

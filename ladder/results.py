@@ -9,8 +9,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["FOLLOWING", "GameResult", "committed"]
-
 FOLLOWING = ("out_of_lives", "retired")  # faults that follow from others before them
 
 

@@ -15,21 +15,6 @@ if TYPE_CHECKING:
     from ladder.rating import Fit, Start
     from ladder.rating.matches import Matches
 
-__all__ = [
-    "Contestant",
-    "Counts",
-    "Favoured",
-    "Findings",
-    "Row",
-    "Standings",
-    "Verdict",
-    "findings",
-    "row_in",
-    "shares_in",
-    "standings",
-]
-
-
 _DIGITS = 6  # of a rating that make an order: where an earlier fit began shows in the ninth
 
 

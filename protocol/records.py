@@ -11,8 +11,6 @@ from pydantic import Field, TypeAdapter
 
 from protocol.coup import Absent, Allegiance, Count, Positive, Role, Seat, Sent
 
-__all__ = ["LINE", "schema_text"]
-
 _CARD = "(?:ambassador|assassin|captain|contessa|duke|inquisitor)"
 _MOVE = (
     "(?:income|foreign_aid|tax|exchange|embezzle|convert(?::[0-9])?|(?:coup|assassinate|steal|examine):[0-9]|-|!|#"

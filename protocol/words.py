@@ -12,8 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["WORDS", "joined", "story", "tell", "tell_end", "tell_move"]
-
 WORDS: dict[str, Any] = json.loads(Path(__file__).with_name("words.json").read_text(encoding="utf-8"))
 
 _SEATS = frozenset({"seat", "target", "claimant"})

@@ -30,8 +30,6 @@ from arena.bots.digest import files_of, is_program
 from arena.bots.errors import shown
 from arena.sandbox import sync_tree
 
-__all__ = ["ArchiveError", "pack", "unpack"]
-
 _LONG_NAME = 4_096  # PATH_MAX: a longer one can't be opened in one piece
 _DEEPEST = 100  # folders in each other: more is made to break whoever removes them
 _LONGEST = 255  # bytes of one name: the file systems' limit

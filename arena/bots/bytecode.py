@@ -20,8 +20,6 @@ from pathlib import PurePosixPath
 from arena.bots.bot import Bot
 from arena.sandbox import Box, Choice, Limits, Program, ProgramError, Sandbox, SandboxError, readable
 
-__all__ = ["Bytecode", "bytecode_of"]
-
 _PYTHON = re.compile(r"(python|pypy)[0-9.]*")
 _MOST_S = 5.0  # a module of 1,000 lines takes a hundredth of a second
 _MOST_BYTES = 4 << 20  # of one bot: some 100,000 lines; what comes after them is compiled at each start

@@ -28,8 +28,6 @@ from arena.bots.digest import MAX_BYTES, MAX_FILES, digest_of
 from arena.bots.portable import NotHereError, PortableBot
 from arena.sandbox import locked, remove_tree
 
-__all__ = ["BotCache"]
-
 _MAKING = ("new-", "gone-")
 _STALE_S = 3_600  # a copy is made or removed in seconds; what is older is a killed process's
 

@@ -33,8 +33,6 @@ from arena.bots.tar_file import without_pax
 from arena.bots.zip_file import tar_of_zip
 from arena.sandbox import NOT_GIVEN, scratch_folder
 
-__all__ = ["MOST_UNPACKED", "MOST_UPLOAD", "Bundle", "intake"]
-
 MOST_UPLOAD = 16 << 20  # bytes: a bot with a network of some million weights
 MOST_UNPACKED = 64 << 20  # bytes
 MOST_ENTRIES = 2_000  # files, folders and links

@@ -21,8 +21,6 @@ from arena.bots.errors import BotError, allow, shown
 from arena.bots.toml_file import read_toml
 from arena.sandbox import Programs
 
-__all__ = ["MANIFEST", "Manifest", "no_program", "read"]
-
 MANIFEST = "bot.toml"
 
 _SHELL_WORDS = frozenset({"|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"})

@@ -13,8 +13,6 @@ from pathlib import Path
 from arena.bots.bot import Bot
 from arena.sandbox import Programs
 
-__all__ = ["NotHereError", "PortableBot", "portable"]
-
 _PLACE = "\0place"
 _PYTHON = "\0python"
 

@@ -10,8 +10,6 @@ from arena.bots.load import sample_folder
 from arena.bots.names import checked_name
 from arena.sandbox import NOT_GIVEN
 
-__all__ = ["LANGUAGES", "Starter", "new_bot"]
-
 
 @dataclass(frozen=True, slots=True)
 class Starter:

@@ -11,8 +11,6 @@ from typing import IO
 
 from arena.bots.archive import ArchiveError
 
-__all__ = ["without_pax"]
-
 _MOST = 1 << 16  # bytes of one pax header: names and some attributes
 _COPY = 1 << 16  # bytes at once
 _LENGTH = re.compile(rb"([1-9][0-9]{0,5}) ")

@@ -24,8 +24,6 @@ from arena.bots.archive import ArchiveError
 from arena.bots.digest import is_program
 from arena.bots.errors import shown
 
-__all__ = ["tar_of_zip"]
-
 # APPNOTE.TXT 4.3.16, 4.3.12, 4.3.7
 _END = struct.Struct("<4s4H2LH")
 _ENTRY = struct.Struct("<4s6H3L5H2L")

@@ -2,8 +2,6 @@
 
 import signal
 
-__all__ = ["end_like_ctrl_c"]
-
 
 def end_like_ctrl_c() -> None:
     """Let SIGTERM and SIGHUP end this command as Ctrl-C does; not what nohup has it ignore."""

@@ -27,8 +27,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-__all__ = ["Keys", "keys"]
-
 NAMED = {" ": "space", "\r": "enter", "\n": "enter", "\t": "tab", "\x7f": "backspace", "\b": "backspace", "\x04": "eof"}
 SEQUENCES = {
     "A": "up",

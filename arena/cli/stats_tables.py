@@ -10,8 +10,6 @@ from arena.cli.out import Column, counted, table
 from arena.cli.report import span
 from arena.stats import ALL, ONE_MATCH, SECTIONS, Answer, Compared, Difference, Profile, Rate, Records, Took
 
-__all__ = ["WIDEST", "parts"]
-
 WIDEST = 100  # columns; a line of prose is folded there, a table isn't
 _NAME_WIDTH = 10  # columns for a name in a narrow terminal; longer names wrap
 _ACTIONS = 7  # columns of actions in a table

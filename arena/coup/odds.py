@@ -17,8 +17,6 @@ from math import comb
 
 from arena.coup.rules import Role, Ruleset
 
-__all__ = ["Odds", "held", "nobody_holds", "odds"]
-
 
 @dataclass(frozen=True, slots=True)
 class Odds:

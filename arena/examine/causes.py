@@ -18,8 +18,6 @@ from arena.referee import FAULTS, own_lines
 from arena.sandbox import ISOLATING, programs_of
 from protocol import Malformed, decode, show
 
-__all__ = ["CAUSES", "Advice", "Cause", "Evidence", "advice"]
-
 _QUOTED = 120  # characters of a name or of an exception
 _LINES = 60  # of standard error that are looked at, from the end
 _LINE = 400  # characters of each

@@ -8,8 +8,6 @@ from arena.referee import Record, write
 from ladder.store import Logs, record_name
 from ladder.store import write as write_whole
 
-__all__ = ["Kept"]
-
 
 class Kept:
     """A new folder for one record; for its owner alone, since a record tells all cards."""

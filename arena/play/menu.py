@@ -10,8 +10,6 @@ from typing import Any
 
 from protocol.words import tell_move
 
-__all__ = ["NUMBERS", "TAKEN", "Option", "menu"]
-
 NUMBERS = "1234567890"  # of a list's lines; no list is longer: ten actions, nine others to aim at and oneself
 TAKEN = "hlq?"  # hint, log, leave, help
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from arena.sandbox import InsideBox, Peer
 
-__all__ = ["Message", "Person"]
-
 Message = dict[str, Any]
 
 _WANT_ANSWERS = ("hello", "request")

@@ -13,8 +13,6 @@ from arena.play.person import Message
 from protocol.kits.coup_kit import Bot, Game, Player
 from protocol.words import story, tell
 
-__all__ = ["YOU", "Row", "Sight"]
-
 YOU = "you"
 HIDDEN = "??"
 

@@ -24,8 +24,6 @@ from arena.play.person import Message, Person
 from arena.referee import ArenaError, GameRecord, MatchSpec, Record, Watch, play_match
 from arena.sandbox import Box, SandboxError
 
-__all__ = ["Ended", "GameOver", "Happening", "Line", "Sitting", "Waiting"]
-
 
 @dataclass(frozen=True, slots=True)
 class Line:

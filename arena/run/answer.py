@@ -19,8 +19,6 @@ from ladder.board import Board, Duel, Standing
 from ladder.rating import Estimate
 from ladder.store import RunFolder
 
-__all__ = ["Answer", "Refused", "answer", "schema_text", "to_csv", "to_line"]
-
 VERSION: Literal[2] = 2
 
 Share = Annotated[float, Field(ge=0, le=1)]

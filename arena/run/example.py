@@ -9,8 +9,6 @@ from arena.referee import FAULTS, Consequence, Fault, GameRecord, Record, by_gam
 from ladder.store import KeptExchange
 from protocol.words import tell_move
 
-__all__ = ["Example", "example"]
-
 
 @dataclass(frozen=True, slots=True)
 class Example:

@@ -14,8 +14,6 @@ from ladder.pool import Pool, Workers
 if TYPE_CHECKING:
     from ladder.pool.cluster import Tls
 
-__all__ = ["open_executor"]
-
 
 @contextmanager
 def open_executor(

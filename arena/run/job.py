@@ -7,8 +7,6 @@ from arena.referee import MatchSpec
 from arena.sandbox import Choice
 from ladder.store import PlayedMatch
 
-__all__ = ["Job", "Played"]
-
 
 @dataclass(frozen=True, slots=True)
 class Job:

@@ -8,8 +8,6 @@ from pathlib import Path
 from arena.referee import Record, RecordError, read
 from ladder.store import Logs
 
-__all__ = ["KeptError", "logs_of", "record_at", "records_at"]
-
 
 class KeptError(Exception):
     """Say in one line why a path gives no record, and what to name instead."""

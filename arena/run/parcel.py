@@ -22,8 +22,6 @@ from arena.run.worker import NoRoomError, Worker, begin, begun
 from arena.sandbox import FULL, Choice, why_no_strangers
 from ladder.pool import RefusedError
 
-__all__ = ["MissingError", "Parcel", "cache_folder", "check_machine", "play_parcel"]
-
 _MOST_BYTES = 4 << 30  # of a machine's cache: some thousand bots, which come again if they are needed again
 
 

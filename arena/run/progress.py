@@ -8,8 +8,6 @@ from ladder.board import Board, Tally
 from ladder.schedule import Plan
 from ladder.store import Store, VoidMatch
 
-__all__ = ["Progress"]
-
 NOTICED_S = 2.0  # of waiting; less isn't worth a word
 
 

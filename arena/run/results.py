@@ -4,8 +4,6 @@ from arena.referee import FAULTS, Consequence, GameRecord, Record, RecordError, 
 from ladder.results import GameResult
 from ladder.store import FolderError
 
-__all__ = ["game_results", "record_results"]
-
 
 def game_results(record: Record) -> tuple[GameResult, ...]:
     """Return the result of each game, in the order of play. Seats are named by their bots."""

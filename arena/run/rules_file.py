@@ -25,8 +25,6 @@ from arena.bots import read_toml, shown
 from arena.coup import COUP, FIELD, FIELDS, PRESETS, Ruleset, changed, toml, unknown_field, why_idle, why_unplayable
 from arena.referee import SETTABLE
 
-__all__ = ["RulesetError", "load", "load_limits"]
-
 ENDING = ".toml"
 
 

@@ -15,8 +15,6 @@ from arena.sandbox import Choice, programs_of, remove_dead_scratch, scratch_fold
 from ladder.pool import Completed, Idle, Jobs, Voided, Workers, run
 from ladder.store import Store, VoidMatch
 
-__all__ = ["HostError", "Run", "clean_up", "local_workers"]
-
 PAUSES_S = (2.0, 10.0)  # after a match's first and second void: a Docker daemon restarts in some seconds
 GIVE_UP = 3  # matches given up in a row, none played between them: then it's this machine, and the run stops
 _CHECK_S = 1.0  # how often the bots' files are compared with their digests while games are played

@@ -4,8 +4,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-__all__ = ["Times"]
-
 _STEPS = 50  # for each factor e: a quantile is right to 1 %, which is less than it varies
 
 

@@ -37,8 +37,6 @@ from arena.sandbox import (
 )
 from ladder.store import KeptExchange, PlayedMatch
 
-__all__ = ["NoRoomError", "Worker", "begin", "begun", "play"]
-
 
 class NoRoomError(Exception):
     """Say in one line that no match can be played for want of room for temporary files, and what helps."""

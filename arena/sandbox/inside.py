@@ -27,8 +27,6 @@ from arena.sandbox.box import Box, Counted, Exit, Program, ProgramError, Sandbox
 from arena.sandbox.limits import Limits
 from arena.sandbox.wait import readable
 
-__all__ = ["InsideBox", "InsideSandbox", "Peer", "Script", "replies"]
-
 JOIN_S = 10.0  # an interrupted script ends in under a millisecond, once it gets a core, or computes for ever
 READ_BYTES = 65536  # what a pipe holds
 

@@ -18,23 +18,6 @@ from arena.stats.fold import ALL, LOSSES, Counted, Fold
 from arena.stats.tally import Both, Interval, Tally, difference
 from ladder.results import committed
 
-__all__ = [
-    "ONE_MATCH",
-    "SECTIONS",
-    "Answer",
-    "Difference",
-    "Profile",
-    "Rate",
-    "Records",
-    "Took",
-    "answer",
-    "difference_of",
-    "rates_of",
-    "schema_text",
-    "to_csv",
-    "to_line",
-]
-
 VERSION: Literal[1] = 1
 _DIGITS = 4  # of a share
 _NO_ENDS = ("", "")  # cells of an interval that isn't known

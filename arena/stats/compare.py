@@ -6,8 +6,6 @@ from arena.stats.answer import Answer, Compared, Comparison, Difference, Profile
 from arena.stats.fold import Fold
 from arena.stats.tally import Both
 
-__all__ = ["with_comparison"]
-
 Counts = tuple[Answer, Fold]
 
 

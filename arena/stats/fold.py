@@ -34,8 +34,6 @@ from arena.run import Times
 from arena.stats.tally import Both, Tally
 from arena.tell import Moment, moments
 
-__all__ = ["ALL", "Counted", "Fold"]
-
 ALL = "all"  # the name of a section's sum
 LOSSES = ("coup", "assassinate", "unproven", "wrong_challenge", "forfeit")  # what a card is lost by
 _ATTACKS = (Action.COUP, Action.ASSASSINATE, Action.STEAL)

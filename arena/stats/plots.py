@@ -12,8 +12,6 @@ from arena.bots import shown
 from arena.page import frame, style
 from arena.stats.answer import ONE_MATCH, SECTIONS, Answer, Compared, Difference, Profile, Rate, Took
 
-__all__ = ["page"]
-
 _WIDTH = 360  # of a plot, in units of its own: on a phone about a pixel each
 _LEFT, _RIGHT = 112, 22
 _ROW = 22

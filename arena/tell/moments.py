@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from arena.coup import Answer, Event, State
 from arena.referee import GameRecord, Header, replay, wire
 
-__all__ = ["Given", "Moment", "moments"]
-
 
 @dataclass(frozen=True, slots=True)
 class Given:

@@ -11,8 +11,6 @@ from arena import __version__
 from arena.referee import GameRecord, Record, by_game, by_turn, wire
 from arena.tell.moments import Moment, moments
 
-__all__ = ["Logs", "told"]
-
 Logs = Mapping[str, Sequence[bytes]]  # a bot's name -> the standard error of its processes, in order
 
 

@@ -23,8 +23,6 @@ from ladder.store.database import (
     versions_of,
 )
 
-__all__ = ["BotPage", "Sums", "VersionSums", "bot_page"]
-
 faults, match_bots, matches = (TABLES.tables[name] for name in ("faults", "match_bots", "matches"))
 
 

@@ -6,8 +6,6 @@ from sqlalchemy import Connection, func, select
 
 from ladder.store.database import TABLES
 
-__all__ = ["MATCH_COLUMNS", "VERSION_COLUMNS", "match_rows", "version_rows"]
-
 AT_A_TIME = 1000  # rows in memory
 
 bots, matches, owners, versions = (TABLES.tables[name] for name in ("bots", "matches", "owners", "versions"))

@@ -22,8 +22,6 @@ from ladder.store.database import (
     void_attempts,
 )
 
-__all__ = ["MatchLine", "MatchPage", "SeatLine", "find_match", "last_matches", "match_page"]
-
 MANY = 500  # ids in one query: databases bound how many values a query may have
 
 bots, finals, logs, match_bots, matches, owners, records, versions = (

@@ -9,8 +9,6 @@ from sqlalchemy import Connection
 from ladder.standings import shares_in
 from ladder.store.database import get_board
 
-__all__ = ["Trend", "shares_at", "trend"]
-
 DAY_S = 86_400
 WEEK_DAYS = 7
 

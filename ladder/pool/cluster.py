@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from distributed import Client, Security, Worker
     from distributed import Future as DaskFuture
 
-__all__ = ["DaskExecutor", "Tls"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

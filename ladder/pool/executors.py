@@ -28,8 +28,6 @@ from concurrent.futures import Executor, Future
 from multiprocessing.connection import Connection
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["ExecutorLostError", "Pool", "RefusedError", "WorkerDiedError", "Workers", "shares_of_cores"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -14,8 +14,6 @@ from typing import Generic, Protocol, TypeVar
 
 from ladder.pool.executors import WorkerDiedError
 
-__all__ = ["DEATHS", "VOIDS", "Completed", "Idle", "Jobs", "Source", "Voided", "run"]
-
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 

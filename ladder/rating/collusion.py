@@ -27,8 +27,6 @@ from ladder.rating.plackett_luce import chances
 from ladder.rating.posterior import Posterior
 from ladder.rating.strengths import Fit
 
-__all__ = ["favours"]
-
 LEAST = 10  # matches of a pair: with fewer, their tables tell more than they do
 TESTS = 3  # of each pair: one gives to the other, the other to the one, both gain
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from ladder.rating.findings import Cycle
 from ladder.rating.matches import Ints, Matches
 
-__all__ = ["strongest_cycle"]
-
 CHANCE = 0.05  # that a field without a cycle shows one
 
 

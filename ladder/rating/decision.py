@@ -9,8 +9,6 @@ import numpy as np
 from ladder.rating.findings import Decision
 from ladder.rating.strengths import Fit
 
-__all__ = ["decided"]
-
 
 def decided(found: Fit, within: float = 0.02, level: float = 0.95) -> Decision:
     """Tell whether the leader's share is within `within` of the best's in a chance of `level` or more."""

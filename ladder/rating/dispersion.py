@@ -28,8 +28,6 @@ from ladder.rating.estimate import independent_results
 from ladder.rating.matches import Floats, Matches
 from ladder.rating.posterior import Posterior
 
-__all__ = ["Dispersion", "dispersion"]
-
 PRIOR = 20.0  # matches: simulated, the intervals of bots with 4 matches then cover as well as of those with 200
 LEAST_GAMES = 0.3  # of w: balanced seats make the games of a match less unlike, but never so much
 LEAST_LEFT = 0.05  # of a match's information: a match that alone says something of a bot fits itself, and says nothing

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from ladder.rating.estimate import Estimate
 
-__all__ = ["Cycle", "Decision", "Favour", "Transitivity"]
-
 
 @dataclass(frozen=True, slots=True)
 class Decision:

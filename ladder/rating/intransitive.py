@@ -23,8 +23,6 @@ from ladder.rating.matches import Floats, Ints, Matches
 from ladder.rating.posterior import Posterior
 from ladder.rating.strengths import Fit
 
-__all__ = ["transitivity"]
-
 EXACT = 512  # pairs: so many columns of 1 take about as long as the random ones
 SIGNS = 64  # columns; with so many pairs their error is 2 % of a trace
 LOW, HIGH = 0.025, 0.975  # a two-sided interval of 95 %

@@ -8,8 +8,6 @@ import math
 from ladder.rating.estimate import Estimate
 from ladder.rating.strengths import UPPER, Fit
 
-__all__ = ["lead"]
-
 
 def lead(found: Fit, bot: int, other: int) -> Estimate | None:
     """Return by how much a bot's share is above another's; None if either has none."""

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from ladder.rating.estimate import Outcome
 
-__all__ = ["Floats", "Ints", "Matches", "matches_of", "matches_of_rows"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

@@ -13,8 +13,6 @@ import numpy as np
 
 from ladder.rating.matches import Floats, Matches
 
-__all__ = ["chances", "field_chances", "plackett_luce"]
-
 STEP = 0.25  # of the integral; finer steps change nothing beyond 1e-12
 BELOW, ABOVE = 5.0, 30.0  # Gumbel's density is under 1e-12 beyond
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from ladder.rating.matches import Floats, Ints, Matches
 
-__all__ = ["Model", "Posterior", "Prior", "posterior"]
-
 Model = Callable[[Floats, Matches], tuple[float, Floats, Floats]]
 """Strengths and matches to the log-likelihood, its gradient (M, k), and minus its second derivatives (M, k, k)."""
 

@@ -21,8 +21,6 @@ import trueskill
 
 from ladder.rating.matches import Floats, Ints, Matches
 
-__all__ = ["MODEL", "NOISE", "star"]
-
 MODEL = trueskill.TrueSkill(
     mu=25.0,
     sigma=25 / 2,  # usual: mu / 3, which pulls the best of a wide field down: its intervals hold in 92 % of runs

@@ -36,8 +36,6 @@ from ladder.rating.plackett_luce import field_chances, plackett_luce
 from ladder.rating.posterior import Posterior, Prior, posterior
 from ladder.rating.star import MODEL, NOISE, star
 
-__all__ = ["Fit", "Shares", "Start", "rate", "strengths"]
-
 WIDE = 3.0  # the prior of log-strengths: wider than any field, so that it pulls a share only where games are few
 LINK = 0.8  # of log-strengths: between a version and its predecessor
 NORMAL = 0.65  # units of a normal performance in one of log-strength

@@ -21,8 +21,6 @@ from math import gcd
 from ladder.schedule.seats import check_match_games
 from ladder.schedule.tables import Shuffle, apart, change_places, deal
 
-__all__ = ["Plan", "Table", "plan"]
-
 MIN_SEATS = 2  # the smallest table that the rule documents know
 MAX_SEATS = 10  # the largest table that the rule documents know
 

@@ -25,8 +25,6 @@ from operator import mul
 
 from ladder.schedule.tables import Shuffle, apart, change_places, deal
 
-__all__ = ["Entrant", "next_round", "why_no_round"]
-
 NEW_GAMES = 100  # after them a version that was linked to its predecessor is off by .23 in log-strength (simulated)
 _PART = 160  # places, among which bots change theirs: in larger fields the time would grow with the square of the bots
 

@@ -2,8 +2,6 @@
 
 from ladder.schedule.tables import Shuffle
 
-__all__ = ["check_match_games", "seatings"]
-
 
 def seatings(seats: int, games: int, shuffle: Shuffle) -> tuple[tuple[int, ...], ...]:
     """Seat a table for each game of a match: entry s of a game is the index, into the table's bots, of seat s's bot.

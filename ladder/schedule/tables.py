@@ -10,8 +10,6 @@ them apart, and no change of places brings them together, since it counts as if 
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-__all__ = ["Shuffle", "apart", "change_places", "deal"]
-
 Shuffle = Callable[[Sequence[int], str], tuple[int, ...]]
 """Items and a label to the items in random order; the same items and label always give the same order."""
 

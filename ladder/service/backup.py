@@ -22,8 +22,6 @@ from ladder.service.ladder import Ladder, open_ladder, resolved
 from ladder.service.settings import FILE, LadderError
 from ladder.store.database import Database, copy_from, copy_to, end_runners, prepare
 
-__all__ = ["backup", "restore"]
-
 _DATABASE, _SUMS = "ladder.db", "SHA256SUMS"
 _CHUNK = 1 << 20
 

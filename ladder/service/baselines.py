@@ -16,8 +16,6 @@ from ladder.service.measured import Measured
 from ladder.service.settings import Baseline
 from ladder.store.database import Version
 
-__all__ = ["Mark", "mark"]
-
 
 @dataclass(frozen=True, slots=True)
 class Mark:

@@ -4,8 +4,6 @@ from arena.sandbox import why_no_strangers, why_not
 from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
 
-__all__ = ["demand_boxes"]
-
 
 def demand_boxes(ladder: Ladder) -> None:
     """Raise LadderError, with what `arena doctor` found, where the ladder's bots may not play on this machine."""

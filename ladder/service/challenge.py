@@ -16,8 +16,6 @@ from ladder.service.settings import LadderError
 from ladder.service.submit import DAY_S
 from ladder.store.database import CHALLENGE, Version, active_versions, challenges_since, put_matches
 
-__all__ = ["Challenge", "challenge"]
-
 
 @dataclass(frozen=True, slots=True)
 class Challenge:

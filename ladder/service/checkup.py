@@ -26,8 +26,6 @@ from ladder.store.database import (
     waiting,
 )
 
-__all__ = ["check_up"]
-
 _PATIENCE_S = 5.0  # for a database that doesn't answer
 _LEAST_BYTES = 500 << 20  # free on a disk: an evening's matches, and room for boxes
 _CLOCK_S = 60.0  # clocks of several machines differ by less

@@ -27,8 +27,6 @@ from ladder.store.database import (
     versions_of,
 )
 
-__all__ = ["activate_version", "disable_bot", "set_frozen", "set_void"]
-
 
 def activate_version(ladder: Ladder, name: str, number: int, who: str, why: str) -> bool:
     """Let a fit version of a bot play, whatever played before; return False if it does already. Raises LadderError."""

@@ -9,8 +9,6 @@ from ladder.service.ladder import Ladder
 from ladder.store import KeptExchange
 from ladder.store.database import Version, get_log, get_record
 
-__all__ = ["fault_example"]
-
 
 def fault_example(
     ladder: Ladder, connection: Connection, kept: KeptExchange, versions: Iterable[Version]

@@ -25,9 +25,6 @@ from ladder.service.settings import LadderError
 from ladder.standings import Row, Standings
 from ladder.store.database import acts_of, all_owners, all_results, labels_of_ids, last_board
 
-__all__ = ["STANDINGS_COLUMNS", "export", "standings_cells", "write_csv"]
-
-
 ACT_COLUMNS = ("act", "at", "who", "what", "bot", "version", "match", "why")
 OWNER_COLUMNS = ("login", "name", "pseudonym", "section", "email", "staff")
 STANDINGS_COLUMNS = (

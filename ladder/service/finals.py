@@ -43,9 +43,6 @@ from ladder.store.database import (
     table_of,
 )
 
-__all__ = ["FinalState", "Repeated", "all_final_states", "commitment_file", "compare_finals", "final_proof",
-           "final_state", "hold_again", "hold_final", "reveal"]  # fmt: skip
-
 NAME = re.compile("[A-Za-z0-9_-]{1,40}")
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ladder.rating import Fit, Start
     from ladder.service.ladder import Ladder
 
-__all__ = ["Fold", "contestants_of"]
-
 GROWN = 1.05  # games, since findings were looked for: in a large field that takes longer than a fold
 
 

@@ -18,8 +18,6 @@ from datetime import UTC, datetime
 from arena.bots import cell, shown
 from ladder.service.grades import Grade, Grades
 
-__all__ = ["FORMATS", "gradebook"]
-
 Cell = str | float | int | None
 
 

@@ -28,8 +28,6 @@ from ladder.store.database import (
     versions_of,
 )
 
-__all__ = ["Grade", "Grades", "grades"]
-
 
 @dataclass(frozen=True, slots=True)
 class Grade:

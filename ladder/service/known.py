@@ -8,8 +8,6 @@ from arena.bots import shown
 from ladder.service.settings import LadderError
 from ladder.store.database import FIT, KnownBot, Owner, Version, all_bots, all_owners, find_bot, find_owner, versions_of
 
-__all__ = ["known_bot", "known_owner", "known_version", "playing_version"]
-
 
 def known_owner(connection: Connection, login: str) -> Owner:
     """Return the owner of a login. Raises LadderError."""

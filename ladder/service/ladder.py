@@ -31,8 +31,6 @@ from ladder.schedule import seatings
 from ladder.service.settings import FILE, TEMPLATE, LadderError, Settings, read_settings
 from ladder.store.database import Database, DatabaseError, Owner, get_settings, prepare, put_owners, put_settings
 
-__all__ = ["STAFF", "Ladder", "Play", "create", "open_ladder", "resolved"]
-
 STAFF = Owner("staff", "Staff", "staff", staff=True)  # owns the reference bots
 
 

@@ -16,8 +16,6 @@ from ladder.store.database import FINAL, RATED, Version, faulty_games, fit_versi
 if TYPE_CHECKING:
     from ladder.rating import Fit  # holds arrays, and so imports numpy
 
-__all__ = ["Measured", "measure"]
-
 
 @dataclass(frozen=True, slots=True)
 class Measured:

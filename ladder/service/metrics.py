@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from ladder.service.service import Event
 
-__all__ = ["Metrics", "address_of", "serving"]
-
 LOCAL = "127.0.0.1"
 
 

@@ -12,8 +12,6 @@ from ladder.service.roster import Person
 from ladder.service.settings import LadderError
 from ladder.store.database import Owner, all_owners, put_owners
 
-__all__ = ["TakenIn", "take_in_people"]
-
 
 @dataclass(frozen=True, slots=True)
 class TakenIn:

@@ -5,8 +5,6 @@ from itertools import count
 
 from arena.coup import derived
 
-__all__ = ["draw_pseudonym"]
-
 ADJECTIVES = """
 Able Agile Amber Ample Ancient Azure Bold Brave Brief Bright Brisk Broad Bronze Calm Candid Careful Cheerful Civil
 Clear Clever Cosy Crisp Curious Daring Deep Deft Distant Eager Early Easy Even Exact Fair Famous Fast Fine Firm

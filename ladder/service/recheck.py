@@ -20,8 +20,6 @@ from ladder.service.tasks import exam_job, references_for
 from ladder.store.database import Act, Version, active_versions, get_steps, note_act
 from ladder.work import Examined, examine_version
 
-__all__ = ["Rechecked", "recheck"]
-
 NO_MATCH = 0  # the qualifying match of an examination that the ladder keeps no match of
 
 

@@ -7,8 +7,6 @@ from ladder.service.ladder import Ladder
 from ladder.standings import Row, Standings
 from ladder.store.database import last_board
 
-__all__ = ["SAME", "Change", "Rerated", "rerate"]
-
 SAME = 1e-9  # of a rating or a share: the rounding of two ways to the same number
 
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from ladder.service.ladder import Ladder
 from ladder.store.database import overdue, prune
 
-__all__ = ["Pruned", "overdue_now", "prune_now"]
-
 _DAY_S = 86_400.0
 
 

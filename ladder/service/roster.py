@@ -14,8 +14,6 @@ from dataclasses import dataclass, fields
 from arena.bots import cell, shown
 from ladder.service.settings import LadderError
 
-__all__ = ["Person", "one_person", "parse_roster"]
-
 COLUMNS: dict[str, tuple[str, ...]] = {
     "login": ("login", "login id", "username", "user name", "sis login id", "account"),
     "email": ("email", "e mail", "email address", "e mail address", "mail"),

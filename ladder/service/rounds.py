@@ -14,8 +14,6 @@ from ladder.schedule import Entrant, next_round, why_no_round
 from ladder.service.ladder import Ladder
 from ladder.store.database import RATED, active_versions, last_round, put_matches, tables_after
 
-__all__ = ["Rounds"]
-
 
 class Rounds:
     """Queues rounds. It belongs to one runner; several of them may queue for one ladder."""

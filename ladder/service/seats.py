@@ -11,8 +11,6 @@ from ladder.store.database import Seat
 if TYPE_CHECKING:
     from ladder.rating.matches import Matches
 
-__all__ = ["Seats"]
-
 
 class Seats:
     """Seats that were added, in any order. `ended`: the highest number of a match's end among them."""

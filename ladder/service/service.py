@@ -47,8 +47,6 @@ from ladder.store.database import (
 )
 from ladder.work import Examined, Task, do
 
-__all__ = ["Benched", "Exam", "Excluded", "Match", "Rated", "Refused", "Service", "Void"]
-
 FOLD_S = 10.0  # between two folds, and never more than a twentieth of the time
 _SHARE = 20
 PRUNE_S = 86_400.0

@@ -10,8 +10,6 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-__all__ = ["FILE", "TEMPLATE", "Baseline", "Deadline", "LadderError", "Settings", "read_settings"]
-
 FILE = "ladder.toml"
 
 TEMPLATE = """\

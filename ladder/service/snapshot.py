@@ -10,8 +10,6 @@ from arena.bots import shown
 from ladder.service.settings import Deadline, LadderError
 from ladder.store.database import Version, active_versions, disabled_versions, fit_versions, unexamined
 
-__all__ = ["demand_examined", "snapshot"]
-
 
 def snapshot(connection: Connection, deadline: Deadline | None) -> list[Version]:
     """Return the versions that stand for their bots at a deadline, or that play now, in order of their labels."""

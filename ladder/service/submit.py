@@ -22,8 +22,6 @@ from ladder.store.database import (
     versions_of,
 )
 
-__all__ = ["DAY_S", "Reference", "Taken", "put_reference", "read_reference", "submit", "submit_reference"]
-
 DAY_S = 86_400  # of UTC
 
 

@@ -43,8 +43,6 @@ from ladder.store.database import (
 )
 from ladder.work import ExamJob, Task
 
-__all__ = ["Queue", "exam_job", "references_for"]
-
 _PAUSE_S = 2.0  # after a failure of the host nothing new begins for so long: what failed may be coming back
 _LOOK_S = 0.5  # between two looks at a queue that was empty
 

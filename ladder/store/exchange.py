@@ -5,8 +5,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["FEW", "KeptExchange", "first_few"]
-
 FEW = 3  # exchanges that are kept of each kind of fault of a bot: one to show, two to compare it with
 
 

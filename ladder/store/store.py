@@ -11,8 +11,6 @@ from typing import Protocol
 from ladder.results import GameResult
 from ladder.store.exchange import KeptExchange
 
-__all__ = ["PlayedMatch", "Spent", "Store", "VoidMatch"]
-
 
 @dataclass(frozen=True, slots=True)
 class Spent:

@@ -55,8 +55,6 @@ from ladder.pool import RefusedError
 from ladder.schedule import seatings
 from ladder.store import PlayedMatch
 
-__all__ = ["ExamJob", "Examined", "examine_version"]
-
 BUILD_S = 120.0  # a large C++ or Rust bot takes some 30 on a busy machine
 _LEAST_FREE_S = 2.0  # for a request's answer, whatever the terms: others compute at the same time
 _LEAVE_S = 3.0  # likewise, for leaving at the end of input

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from arena.run import Parcel, Played, play_parcel
 from ladder.work.exam import Examined, ExamJob, examine_version
 
-__all__ = ["Task", "do"]
-
 
 @dataclass(eq=False, slots=True)
 class Task:

@@ -8,8 +8,6 @@ import time
 
 from arena.cli.out import note
 
-__all__ = ["Journal"]
-
 
 class Journal:
     """Says things. `plain`: there is a terminal, which gets the sentence alone."""

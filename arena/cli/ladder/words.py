@@ -7,8 +7,6 @@ if TYPE_CHECKING:
     from ladder.pages import MatchLine, SeatLine
     from ladder.rating import Estimate
 
-__all__ = ["became", "day", "interval", "megabytes", "ranks", "seat_words", "signed", "took", "when"]
-
 
 def when(at: float | None) -> str:
     """Return a time on this machine's clock: 2026-11-22 17:05."""

@@ -7,8 +7,6 @@ from sqlalchemy import Connection, func, insert, select
 
 from ladder.store.database.tables import acts
 
-__all__ = ["Act", "acts_of", "is_frozen", "last_act", "note_act"]
-
 
 @dataclass(frozen=True, slots=True)
 class Act:

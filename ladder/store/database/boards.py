@@ -4,8 +4,6 @@ from sqlalchemy import Connection, delete, insert, select
 
 from ladder.store.database.tables import boards
 
-__all__ = ["get_board", "last_board", "put_board"]
-
 
 def put_board(connection: Connection, day: str, at: float, ended: int, data: str) -> None:
     """Write the board of a day (such as 2026-11-22, UTC) in place of an earlier one of it.

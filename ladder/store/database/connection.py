@@ -27,8 +27,6 @@ from sqlalchemy.exc import (
     OperationalError,
 )
 
-__all__ = ["Database", "DatabaseError"]
-
 T = TypeVar("T")
 
 _LOCK = 0x636F7570  # of PostgreSQL's advisory locks: any number that others don't take

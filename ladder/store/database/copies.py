@@ -16,8 +16,6 @@ from ladder.store.database.runners import leave, living
 from ladder.store.database.schema import prepare
 from ladder.store.database.tables import TABLES
 
-__all__ = ["copy_from", "copy_to", "end_runners"]
-
 _ROWS = 500  # written at a time: rows of records are some 10 KB each
 
 

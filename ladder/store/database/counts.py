@@ -6,8 +6,6 @@ from sqlalchemy import Connection, func, select
 
 from ladder.store.database.tables import matches, versions, voids
 
-__all__ = ["Counts", "count_all"]
-
 
 @dataclass(frozen=True, slots=True)
 class Counts:

@@ -8,17 +8,6 @@ from sqlalchemy import Connection, insert, select, update
 
 from ladder.store.database.tables import finals, matches
 
-__all__ = [
-    "Final",
-    "FinalMatch",
-    "all_finals",
-    "find_final",
-    "key_of_final",
-    "matches_of_final",
-    "put_final",
-    "reveal_final",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Final:

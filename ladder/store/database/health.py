@@ -11,18 +11,6 @@ from ladder.store.database.runners import Runner, gone, is_here, living
 from ladder.store.database.tables import acts, boards, games, match_bots, matches, versions, voids
 from ladder.store.database.versions import EXAMINED, QUEUED
 
-__all__ = [
-    "GivenUp",
-    "Holder",
-    "damage",
-    "given_up_since",
-    "holders",
-    "miscounted",
-    "newest_time",
-    "size_of",
-    "waiting",
-]
-
 _TIMES = ((acts, "at"), (boards, "at"), (matches, "at"), (matches, "ended_at"), (versions, "at"), (voids, "at"))
 
 

@@ -7,8 +7,6 @@ from sqlalchemy import Connection, insert, select, update
 
 from ladder.store.database.tables import owners
 
-__all__ = ["Owner", "all_owners", "find_owner", "put_owners"]
-
 
 @dataclass(frozen=True, slots=True)
 class Owner:

@@ -12,34 +12,6 @@ from sqlalchemy import Connection, Select, and_, func, insert, or_, select, upda
 
 from ladder.store.database.tables import bots, match_bots, matches, versions, voids
 
-__all__ = [
-    "ATTEMPTS",
-    "CANCELLED",
-    "CHALLENGE",
-    "ENDED",
-    "FINAL",
-    "GIVEN_UP",
-    "LEASED",
-    "PLAYED",
-    "QUALIFYING",
-    "RATED",
-    "WAITING",
-    "QueuedMatch",
-    "cancel",
-    "challenges_since",
-    "claim",
-    "count_todo",
-    "fail",
-    "last_round",
-    "put_matches",
-    "put_table",
-    "qualifying_match",
-    "release",
-    "release_all",
-    "table_of",
-    "tables_after",
-]
-
 ATTEMPTS = 3
 RATED, QUALIFYING, CHALLENGE, FINAL = "rated", "qualifying", "challenge", "final"
 WAITING, LEASED, ENDED = "queued", "leased", "ended"

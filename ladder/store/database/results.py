@@ -28,21 +28,6 @@ from ladder.store.database.versions import labels_of_ids
 from ladder.store.exchange import FEW, KeptExchange
 from ladder.store.store import PlayedMatch, Spent
 
-__all__ = [
-    "Seat",
-    "all_results",
-    "exchanges_of",
-    "faulty_games",
-    "forfeits_lately",
-    "get_log",
-    "get_record",
-    "keep_match",
-    "match_results",
-    "rated_seats",
-    "set_rates",
-    "void_attempts",
-]
-
 _RATING = (RATED, FINAL)
 _AT_A_TIME = 1000  # rows of a stream in memory
 

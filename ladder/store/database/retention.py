@@ -11,8 +11,6 @@ from ladder.store.database.connection import Database
 from ladder.store.database.queue import FINAL
 from ladder.store.database.tables import logs, matches, records
 
-__all__ = ["overdue", "prune"]
-
 _AT_ONCE = 200  # matches: a few milliseconds, in which nobody else writes
 _PAGES = 500  # of SQLite, likewise
 

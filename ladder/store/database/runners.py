@@ -15,8 +15,6 @@ from sqlalchemy import Connection, insert, select, update
 from ladder.store.database.queue import release_all
 from ladder.store.database.tables import runners
 
-__all__ = ["SILENT_S", "Runner", "Watch", "beat", "join", "leave", "living", "release_ended"]
-
 SILENT_S = 60.0  # without a beat; a database that restarts is away for less
 
 

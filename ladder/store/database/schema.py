@@ -20,8 +20,6 @@ from ladder.store.database.tables import TABLES
 if TYPE_CHECKING:
     from alembic.config import Config
 
-__all__ = ["NEWEST", "prepare"]
-
 _FOLDER = Path(__file__).parent / "migrations"
 
 

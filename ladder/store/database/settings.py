@@ -8,8 +8,6 @@ from sqlalchemy import Connection, insert, select
 
 from ladder.store.database.tables import settings
 
-__all__ = ["get_settings", "put_settings"]
-
 
 def put_settings(connection: Connection, values: Mapping[str, Any]) -> None:
     """Write the settings of a new ladder."""

@@ -14,8 +14,6 @@ from ladder.store.database.versions import ids_of_labels
 from ladder.store.exchange import KeptExchange
 from ladder.store.store import PlayedMatch, VoidMatch
 
-__all__ = ["LadderStore"]
-
 
 class LadderStore:
     """Does for a database what `Store` says, and raises DatabaseError where that isn't possible."""

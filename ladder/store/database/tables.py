@@ -23,28 +23,6 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-__all__ = [
-    "TABLES",
-    "acts",
-    "boards",
-    "bots",
-    "exchanges",
-    "faults",
-    "files",
-    "finals",
-    "games",
-    "logs",
-    "match_bots",
-    "matches",
-    "owners",
-    "records",
-    "runners",
-    "settings",
-    "steps",
-    "versions",
-    "voids",
-]
-
 TABLES = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",

@@ -10,39 +10,6 @@ from sqlalchemy import Connection, ScalarSelect, Select, and_, func, insert, or_
 from ladder.store.database.acts import Act, note_act
 from ladder.store.database.tables import acts, bots, files, owners, steps, versions
 
-__all__ = [
-    "EXAMINED",
-    "FIT",
-    "LADDER",
-    "QUEUED",
-    "UNFIT",
-    "KnownBot",
-    "Version",
-    "activate",
-    "active_versions",
-    "add_version",
-    "all_bots",
-    "claim_exam",
-    "count_queued",
-    "disabled_versions",
-    "end_exam",
-    "find_bot",
-    "find_version",
-    "fit_versions",
-    "get_file",
-    "get_steps",
-    "ids_of_labels",
-    "is_newest",
-    "labels_of_ids",
-    "put_bot",
-    "put_file",
-    "release_exam",
-    "rest",
-    "submitted_since",
-    "unexamined",
-    "versions_of",
-]
-
 QUEUED, EXAMINED, FIT, UNFIT = "queued", "examined", "fit", "unfit"
 LADDER = "ladder"  # who decides, where no person does
 EXAM_ATTEMPTS = 3  # that this many hosts failed: the version is unfit then, and says so
