@@ -78,7 +78,7 @@ from arena.coup.moves import (
     parse,
 )
 from arena.coup.odds import Odds, held, nobody_holds, odds
-from arena.coup.play import IllegalMoveError, apply, deal
+from arena.coup.play import IllegalMoveError, apply, deal, first_seat
 from arena.coup.rules import (
     ABOUT,
     COUP,
@@ -209,6 +209,7 @@ __all__ = [
     "derived",
     "differences",
     "draw",
+    "first_seat",
     "from_dict",
     "held",
     "legal",

@@ -129,8 +129,13 @@ class IllegalMoveError(Exception):
     """An answer that isn't in the seat's legal moves, or not one answer for every asked seat: the caller's error."""
 
 
+def first_seat(seating: Sequence[int], winner: int | None) -> int:
+    """Return the seat of the last game's winner, where each seat holds a player; 0 at first and after a draw."""
+    return 0 if winner is None else seating.index(winner)
+
+
 def deal(rules: Ruleset, seats: int, chance: Chance, starter: int = 0) -> State:
-    """Return the start of a game. `starter` is the last winner's seat, for rulesets in which the winner starts.
+    """Return the start of a game. `starter` is `first_seat`, for rulesets in which the last winner starts.
 
     Raises ValueError if the ruleset isn't for this number of seats.
     """

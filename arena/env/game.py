@@ -20,6 +20,7 @@ from arena.coup import (
     apply,
     deal,
     derived,
+    first_seat,
     legal,
     view,
 )
@@ -132,8 +133,8 @@ class Game:
         if not events:
             return ()
         self._watcher.add(events)
-        if isinstance(board.phase, Over) and board.phase.winner is not None:
-            self._starter = board.phase.winner
+        if isinstance(board.phase, Over):
+            self._starter = first_seat(range(self.seats), board.phase.winner)
         was, now = state.board.influence, board.influence
         if 0 not in now or was == now:
             return ()

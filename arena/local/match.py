@@ -6,7 +6,7 @@ Seats of one window are asked one after the other, and none sees what another an
 import json
 from collections.abc import Sequence
 
-from arena.coup import Chance, Exiled, Move, Over, State, apply, deal, legal, view
+from arena.coup import Chance, Exiled, Move, Over, State, apply, deal, first_seat, legal, view
 from arena.local.messages import Feed, game_over, game_start, request
 from arena.local.players import Player
 from arena.referee import GameRecord, MatchSpec, Record, hello, wire
@@ -19,9 +19,8 @@ def play_match(spec: MatchSpec, players: Sequence[Player], keep_moves: bool) -> 
     last_winner: int | None = None
     games = []
     for number, seating in enumerate(spec.seatings):
-        starter = seating.index(last_winner) if last_winner is not None else 0
         game = _Game(spec, number, [players[bot] for bot in seating], keep_moves)
-        record = game.play(GameRecord(number, seating, starter=starter))
+        record = game.play(GameRecord(number, seating, starter=first_seat(seating, last_winner)))
         last_winner = None if record.winner is None else seating[record.winner]
         games.append(record)
     for player in players:

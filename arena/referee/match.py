@@ -24,6 +24,7 @@ from arena.coup import (
     default,
     derived,
     draw,
+    first_seat,
     legal,
     notation,
     permuted,
@@ -328,7 +329,7 @@ class _Match:
         spec = self.spec
         seating = spec.seatings[number]
         chance = Chance(spec.key, number)
-        starter = seating.index(self.last_winner) if self.last_winner is not None else 0
+        starter = first_seat(seating, self.last_winner)
         state = deal(self.terms.rules, spec.seats, chance, starter)
         self.start_processes()
         game = _Game(self, GameRecord(number, seating, starter=starter), chance)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -398,6 +399,20 @@ def test_a_draw_truncates_the_survivors_who_share_the_reward() -> None:
     _, rewards, terminated, truncated, _ = table.step(income)
     assert (set(rewards.values()), set(terminated.values()), set(truncated.values())) == ({0.25}, {False}, {True})
     assert table.agents == []
+
+
+def test_the_winner_starts_the_next_game_and_seat_0_after_a_draw() -> None:
+    """As in a match over pipes. Source: `first_seat`."""
+    rng = random.Random(5)
+    game = env(rules=changed(COUP, {"turn_limit": 14, "first_player": "last_winner"}), seats=3)
+    game.reset(seed=5)
+    ends: list[int | None] = []
+    while not any(ended is None and won for won, ended in pairwise(ends)):
+        assert len(ends) < 200, "no draw has come after another seat's victory"
+        random_game(game, rng)
+        ends.append(game._game.state.board.phase.winner)
+        game.reset()
+        assert game._game.state.board.actor == (ends[-1] or 0)
 
 
 def test_who_loses_the_last_card_is_terminated_at_once() -> None:
