@@ -39,6 +39,7 @@ MOST_ENTRIES = 2_000  # files, folders and links
 _HEADERS = 2_048 * MOST_ENTRIES  # bytes that an entry's headers and padding take in a tar
 _XZ_MEMORY = 128 << 20  # bytes: what xz -9 wrote takes 65 MB
 _PIECE = 1 << 16  # bytes that are decompressed at once
+_READ = 1 << 12  # bytes that are read at once: what follows a stream is read anew
 
 _AGAIN = "Pack the bot's folder anew, as a zip or a tar, and submit that."
 _NOT_OURS = frozenset({*NOT_GIVEN, "__MACOSX"})  # what Finder puts beside the files
@@ -175,19 +176,19 @@ def _inflated(make: Callable[[], Any]) -> "Callable[[bytes, IO[bytes]], None]":
 
     def inflate(data: bytes, tar: IO[bytes]) -> None:
         source = io.BytesIO(data)
-        machine, given = make(), False
+        end = len(data.rstrip(b"\0"))  # zeros may follow
+        machine = make()
         try:
             while True:
-                piece = source.read(_PIECE) if machine.needs_input else b""
+                piece = source.read(_READ) if machine.needs_input else b""
                 if not piece and machine.needs_input:
                     raise ArchiveError("it is cut off")
-                given = given or bool(piece)
                 tar.write(machine.decompress(piece, _PIECE))
                 if machine.eof:
-                    rest = machine.unused_data + source.read()
-                    if not rest.strip(b"\0"):
+                    source.seek(-len(machine.unused_data), os.SEEK_CUR)
+                    if source.tell() >= end:
                         break
-                    source, machine = io.BytesIO(rest), make()  # streams may follow one another
+                    machine = make()  # streams may follow one another
         except (OSError, EOFError, lzma.LZMAError, zlib.error) as problem:
             if getattr(problem, "errno", None) is not None:
                 raise  # the disk's, not the archive's
