@@ -99,6 +99,8 @@ _HUGE_MAP, _HUGE_FILE, _HUGE_SEGMENT = _any_bit(3, 0x40000), _any_bit(1, 0x4), _
 # All but FUTEX_WAIT (0) and FUTEX_WAIT_BITSET (9), the only operations below 16 whose bits 1 and 2 are 0 and whose bits
 # 0 and 3 are alike, unless FUTEX_PRIVATE_FLAG (0x80) is set
 _SHARED_FUTEX = (Compare(1, 0x89, 0x01), Compare(1, 0x89, 0x08), Compare(1, 0x82, 0x02), Compare(1, 0x84, 0x04))
+# SO_COOKIE, SO_NETNS_COOKIE, SO_PASSPIDFD, SO_PEERPIDFD, <asm-generic/socket.h>: the machine numbers these for all
+_NUMBERED = _is(2, 57, 71, 76, 77)
 _CACHE_FLAGS = _any_bit(5, 0x08, 0x80)  # RWF_NOWAIT asks whether a page is cached, RWF_DONTCACHE throws it out
 
 RULES = (
@@ -109,6 +111,8 @@ RULES = (
     # --- sockets
     Rule("socket", 41, 198, errno.EAFNOSUPPORT, _OTHER_FAMILY),
     Rule("socketpair", 53, 199, errno.EAFNOSUPPORT, _OTHER_FAMILY),
+    Rule("getsockopt", 55, 209, errno.ENOPROTOOPT, _NUMBERED),
+    Rule("setsockopt", 54, 208, errno.ENOPROTOOPT, _is(2, 76)),  # whose messages would bring pidfds
     # --- a second door to all other calls
     Rule("io_uring_setup", 425, 425, errno.ENOSYS),
     Rule("io_uring_enter", 426, 426, errno.ENOSYS),

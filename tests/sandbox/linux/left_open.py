@@ -55,7 +55,7 @@ LEFT_OPEN: tuple[tuple[str, str], ...] = (
     (
         "sockets of its own network namespace, which has no interface but its own loopback, and of its own "
         "files; AF_UNIX "
-        "alone, and abstract names belong to the namespace",
+        "alone, and abstract names belong to the namespace; without the options that number sockets and processes",
         "connect bind listen getsockname getpeername setsockopt getsockopt shutdown sendto recvfrom sendmsg recvmsg "
         "sendmmsg recvmmsg",
     ),

@@ -179,6 +179,12 @@ def test_named_attacks_get_the_outcome_of_the_attack_list() -> None:
     assert refused("ioctl", 1, 0xC020660B) == errno.EPERM  # FS_IOC_FIEMAP
     assert refused("ioctl", 1, 0x541B) is None  # FIONREAD
     assert refused("fcntl", 1, 1036) == errno.ENOSYS  # F_SET_RW_HINT
+    for option in (57, 71, 76, 77):  # SO_COOKIE, SO_NETNS_COOKIE, SO_PASSPIDFD, SO_PEERPIDFD
+        assert refused("getsockopt", 2, option) == errno.ENOPROTOOPT
+    assert refused("setsockopt", 2, 76) == errno.ENOPROTOOPT
+    for option in (3, 4, 7, 8, 16, 17):  # SO_TYPE, SO_ERROR, SO_SNDBUF, SO_RCVBUF, SO_PASSCRED, SO_PEERCRED
+        assert refused("getsockopt", 2, option) is None
+        assert refused("setsockopt", 2, option) is None
     for command in (0, 1, 2, 3, 4, 1030):  # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC
         assert refused("fcntl", 1, command) is None
     assert refused("preadv2", 5, 0) is None
