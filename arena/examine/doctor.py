@@ -10,14 +10,24 @@ The checks of what makes times vary are those of isolate-check-environment.
 import os
 import re
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from arena.examine.finding import Finding, Level
-from arena.sandbox import ISOLATING, NAMES, Choice, Limits, Remedy, Trouble, programs_of, why_no_strangers, why_not
+from arena.sandbox import (
+    ISOLATING,
+    NAMES,
+    Choice,
+    Limits,
+    Programs,
+    Remedy,
+    Trouble,
+    programs_of,
+    why_no_strangers,
+    why_not,
+)
 from arena.sandbox.bubblewrap import toolchain
 from arena.sandbox.linux import cgroup
 
@@ -139,7 +149,7 @@ def languages() -> Finding:
     # A box looks in /usr whatever PATH says, and has the arena's own Python.
     inside = programs_of("bubblewrap")
     paths = {program: inside.named(program) for program in _LANGUAGES}
-    paths["python3"] = sys.executable
+    paths["python3"] = Programs().python
     found = [program for program, path in paths.items() if path and _can_be_shown(path)]
     elsewhere = [program for program, path in paths.items() if path and not _can_be_shown(path)]
     missing = [program for program, path in paths.items() if path is None]

@@ -7,6 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
+def _python() -> str:
+    """Return the Python that runs this process by one path, however it was started: as python3 where it is that."""
+    usual = os.path.join(os.path.dirname(sys.executable), "python3")
+    return usual if os.path.exists(usual) and os.path.samefile(usual, sys.executable) else sys.executable
+
+
 @dataclass(frozen=True, slots=True)
 class Programs:
     """Which programs run others: the user's own, or those that a sandbox shows.
@@ -16,7 +22,7 @@ class Programs:
     Nothing can be looked up in it, so names stay as they are written.
     """
 
-    python: str = sys.executable
+    python: str = _python()
     path: str | None = None
     image: bool = False
 

@@ -13,7 +13,7 @@ from arena.sandbox.programs import Programs
 def _programs() -> Programs:
     """Search what a box's PATH shows first (toolchain.py), then the user's PATH: a box shows a program named by it."""
     shown = (f"{sys.prefix}/bin", f"{sys.base_prefix}/bin", "/usr/local/bin", "/usr/bin", "/bin")
-    return Programs(sys.executable, os.pathsep.join([*shown, os.environ.get("PATH", os.defpath)]))
+    return Programs(path=os.pathsep.join([*shown, os.environ.get("PATH", os.defpath)]))
 
 
 BACKEND = Backend(
