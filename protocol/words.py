@@ -68,6 +68,10 @@ def _event_names(event: Mapping[str, Any]) -> Iterator[str]:
     else:
         if "cards" in event:
             yield f"{word}.cards"
+        if "held" in event:  # where all cards are known
+            truth = "held" if event["held"] else "lacking"
+            yield f"{word}.{event['role']}.{truth}"
+            yield f"{word}.{truth}"
         if "role" in event:
             yield f"{word}.{event['role']}"
     yield word

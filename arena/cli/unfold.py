@@ -4,7 +4,6 @@ A turn is a line: what happened, with names, and marks where the cards are shown
 has that seat's cards alone, and the events as that seat got them.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -114,11 +113,7 @@ class Telling:
 
     def _events(self, step: "Step") -> Iterator[tuple[dict[str, Any], bool]]:
         """Yield the events of a step as they are told, and whether each is a false claim."""
-        from arena.referee import wire
-
-        for number, event in enumerate(step.events, start=step.first):
-            text = wire.whole_event(number, event) if self.seat is None else wire.event(number, event, self.seat)
-            payload = json.loads(text)
+        for payload in step.payloads(self.seat):
             yield payload, self._is_bluff(payload, step)
 
     def _is_bluff(self, event: dict[str, Any], step: "Step") -> bool:

@@ -4,10 +4,12 @@ A moment ends when the engine has taken the answers: `events` are what they led 
 seat may know of them follows by `view.seen`, as in the match.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from arena.coup import Answer, Event, State
+from arena.coup import Answer, Event, State, Unproven
 from arena.referee import GameRecord, Header, replay, wire
 
 
@@ -39,6 +41,20 @@ class Moment:
     after: State
     first: int
     events: tuple[Event, ...]
+
+    def payloads(self, seat: int | None = None) -> Iterator[dict[str, Any]]:
+        """Yield the events as the seat was sent them; None knows all cards, and so what a claimant `held`.
+
+        A claimant that declines holds what it claimed, or doesn't: `unproven` tells that nobody at the table.
+        """
+        for number, event in enumerate(self.events, start=self.first):
+            if seat is not None:
+                yield json.loads(wire.event(number, event, seat))
+                continue
+            payload = json.loads(wire.whole_event(number, event))
+            if isinstance(event, Unproven):
+                payload["held"] = (event.role in self.before.hands[event.seat]) is not event.denies
+            yield payload
 
     @property
     def turn(self) -> int:

@@ -3,7 +3,6 @@
 What follows from the events (coins, hands, sides, what a seat may know) isn't told twice: a page folds them.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -70,9 +69,7 @@ def _step(moment: Moment) -> dict[str, Any]:
     faults = [[each.seat, each.fault] for each in moment.given if each.fault is not None]
     if faults:
         payload["fault"] = faults
-    payload["events"] = [
-        json.loads(wire.whole_event(moment.first + place, event)) for place, event in enumerate(moment.events)
-    ]
+    payload["events"] = list(moment.payloads())
     return payload
 
 

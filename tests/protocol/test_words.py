@@ -47,6 +47,22 @@ def test_a_turn_reads_as_a_sentence() -> None:
     assert story(events, NAMES, coins=True) == f"{said} · Ann -3"
 
 
+def test_a_decline_is_told_as_what_it_was_only_where_all_cards_are_known() -> None:
+    """Whoever declines may hold the card: at the table nobody learns which."""
+    for role, held, lacking, at_the_table in (
+        (
+            "captain",
+            "Ann has the captain and doesn't show it",
+            "Ann can't show the captain",
+            "Ann doesn't show the captain",
+        ),
+        ("not_duke", "Ann concedes, though without a duke", "Ann has a duke and concedes", "Ann concedes"),
+    ):
+        event = {"event": "unproven", "seat": 0, "role": role}
+        said = tell(event | {"held": True}, NAMES), tell(event | {"held": False}, NAMES), tell(event, NAMES)
+        assert said == (held, lacking, at_the_table)
+
+
 def test_that_an_action_came_to_nothing_is_told() -> None:
     """Why is told before: somebody is out, or has forfeited. What was blocked or not proven says so itself."""
     events = [

@@ -37,6 +37,23 @@ def fold(event: dict[str, Any], hands: list[Counter[str]], coins: list[int]) -> 
         hands[seat] = Counter(event["cards"])
 
 
+def test_what_a_claimant_held_is_told_where_all_cards_are_known_and_to_no_seat() -> None:
+    """Source: SPEC.md, `unproven`: it couldn't or didn't wish to prove its claim."""
+    seen = set()
+    for name, seats in TABLES:
+        record = random_game(PRESETS[name], seats, seed=7)
+        for moment in moments(record.header, record.games[0]):
+            for place, event in enumerate(moment.payloads()):
+                if event["event"] != "unproven":
+                    continue
+                hand = [role.value for role in moment.before.hands[event["seat"]]]
+                assert event["held"] == ("duke" not in hand if event["role"] == "not_duke" else event["role"] in hand)
+                seen.add((event["role"] == "not_duke", event["held"]))
+                for seat in range(seats):
+                    assert list(moment.payloads(seat))[place] == {key: event[key] for key in event if key != "held"}
+    assert seen >= {(False, True), (False, False), (True, True)}
+
+
 @pytest.mark.parametrize(("name", "seats"), TABLES)
 def test_the_draws_of_a_record_are_the_cards_that_hands_got(name: str, seats: int) -> None:
     """Source: draws.py. Hands follow from the start, the moves and the draws, in their order."""

@@ -46,8 +46,8 @@ export function seen(events, seat) {
 
 function publicly(event, seat) {
   const owner = event.event === "examined" ? event.target : event.seat;
-  const { cards, ...rest } = event;
-  const mine = cards !== undefined && owner === seat ? event : rest;
+  const { cards, held, ...rest } = event;
+  const mine = cards !== undefined && owner === seat ? { ...rest, cards } : rest;
   if (event.event !== "examined" || seat === event.seat || seat === event.target) return mine;
   const { role, ...hidden } = mine;
   return hidden;

@@ -43,6 +43,10 @@ function eventNames(event) {
     default: {
       if (word === "shown" && event.replaced === false) return ["shown.kept", word];
       const particular = event.cards === undefined ? [] : [`${word}.cards`];
+      if (event.held !== undefined) {
+        const truth = event.held ? "held" : "lacking"; // where all cards are known
+        particular.push(`${word}.${event.role}.${truth}`, `${word}.${truth}`);
+      }
       return [...particular, ...(event.role === undefined ? [] : [`${word}.${event.role}`]), word];
     }
   }
