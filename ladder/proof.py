@@ -17,7 +17,7 @@ from arena.referee import RecordError, Terms, read, verify
 from arena.run import keyed_shuffle
 from ladder.schedule import plan, seatings
 
-VERSION = 1
+VERSION = 2  # 1 drew the seats of each block of games on its own
 
 
 class ProofError(Exception):
@@ -171,7 +171,7 @@ def verify_proof(lines: Iterable[str]) -> Verified:
 
 def _header(values: Any) -> Proof:
     if values["final"] != VERSION:
-        raise ValueError(f"version {values['final']}")
+        raise ValueError(f"version {values['final']}, this arena reads {VERSION}: use the arena that exported it")
     return Proof(
         name=str(values["name"]),
         commitment=str(values["commitment"]),
@@ -218,7 +218,8 @@ def _verify_record(text: str, proof: Proof, place: int, bots: tuple[str, ...]) -
             ),
         ):
             if found != wanted:
-                raise ProofError(f"the record at place {place} has other {what} than the final's key gives")
+                older = "; an older arena seats otherwise" if what == "seats" else ""
+                raise ProofError(f"the record at place {place} has other {what} than the final's key gives{older}")
         verify(record)
     except (RecordError, RecursionError) as problem:
         raise ProofError(f"the record at place {place}: {problem}") from None

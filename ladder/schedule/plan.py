@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from itertools import count, islice, permutations
 from math import gcd
 
+from ladder.schedule.ring import zigzag
 from ladder.schedule.seats import check_match_games
 from ladder.schedule.tables import Shuffle, apart, change_places, deal
 
@@ -88,17 +89,15 @@ def plan(
 def _round_robin(bots: int, shuffle: Shuffle) -> Iterator[tuple[int, ...]]:
     """Yield tables of two without end, each pair once before any pair again.
 
-    All bots but one stand in a ring. For each turn of the ring, a zigzag across it lines all bots up with neighbours
-    that are new. If the bots are even in number, every other pair of neighbours is a table. If they are odd, all are,
-    and so are the ends: every other pair as the line is walked once, the rest as it is walked again.
+    Each turn of a ring lines all bots up with neighbours that are new. If the bots are even in number, every other pair
+    of neighbours is a table. If they are odd, all are, and so are the ends: every other pair as the line is walked
+    once, the rest as it is walked again.
     """
     ring, odd = bots - 1, bots % 2
     for cycle in count():
         order = shuffle(range(bots), f"cycle/{cycle}")
         for turn in range(ring // 2 if odd else ring):
-            across = [turn + step * side for step in range(1, bots // 2 + 1) for side in (1, -1)]
-            line = [order[-1], *(order[place % ring] for place in [turn, *across][:ring])]
-            walked = line * (1 + odd)
+            walked = zigzag(order, turn) * (1 + odd)
             yield from zip(walked[::2], walked[1::2], strict=True)
 
 

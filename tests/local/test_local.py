@@ -224,8 +224,8 @@ def test_every_bot_sits_in_every_seat_equally_often() -> None:
 
 
 def test_shares_count_wins_and_parts_of_draws() -> None:
-    """All shares together are one game each; after two turns nobody is out."""
-    results = play([Dice] * 3, games=12, rules=changed(COUP, {"turn_limit": 2}), seed=1)
+    """All shares together are one game each; after one turn nobody is out."""
+    results = play([Dice] * 3, games=12, rules=changed(COUP, {"turn_limit": 1}), seed=1)
     assert {game.reason for game in results.games} == {"turn_limit"}
     assert [share.wins for share in results.shares.values()] == [pytest.approx(4.0)] * 3
     results = play([Dice] * 3, games=12, seed=1)
