@@ -12,6 +12,7 @@ from typing import IO
 from arena.bots.archive import ArchiveError
 
 _MOST = 1 << 16  # bytes of one pax header: names and some attributes
+_MOST_TOGETHER = 1 << 22  # bytes of all headers: 2 KB for each entry that a bot may have
 _COPY = 1 << 16  # bytes at once
 _LENGTH = re.compile(rb"([1-9][0-9]{0,5}) ")
 _NAMES = ("path", "linkpath")
@@ -23,6 +24,7 @@ _WITH_CONTENT = (*tarfile.REGULAR_TYPES, *_LONG, *_OF_NEXT, *_OF_ALL)
 def without_pax(tar: IO[bytes], out: IO[bytes]) -> None:
     """Copy a tar from its beginning. Raises ArchiveError if it isn't a whole one, or if something follows its end."""
     told: dict[str, str] = {}
+    left = _MOST_TOGETHER
     while any(block := _read(tar, tarfile.BLOCKSIZE)):
         try:
             header = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
@@ -32,6 +34,9 @@ def without_pax(tar: IO[bytes], out: IO[bytes]) -> None:
         if size < 0:
             raise ArchiveError("a header is damaged")
         size += -size % tarfile.BLOCKSIZE
+        left -= tarfile.BLOCKSIZE if header.type in tarfile.REGULAR_TYPES else tarfile.BLOCKSIZE + size
+        if left < 0:
+            raise ArchiveError("its headers are too long, or too many")
         if header.type in (*_OF_NEXT, *_OF_ALL):
             if size > _MOST:
                 raise ArchiveError("a header is too long")
@@ -65,11 +70,13 @@ def _read(tar: IO[bytes], size: int) -> bytes:
 def _records(data: bytes) -> dict[str, str]:
     """Return what a pax header says of names: records `LENGTH KEY=VALUE newline`."""
     found = {}
-    while data:
-        length = _LENGTH.match(data)
+    at = 0
+    while at < len(data):
+        length = _LENGTH.match(data, at)
         size = int(length[1]) if length else 0
-        record, data = data[:size], data[size:]
-        key, equals, value = record[length.end() if length else 0 :].removesuffix(b"\n").partition(b"=")
+        record, begin = data[at : at + size], length.end() - at if length else 0
+        at += size
+        key, equals, value = record[begin:].removesuffix(b"\n").partition(b"=")
         if not equals or len(record) != size or not record.endswith(b"\n") or b"\0" in value:
             raise ArchiveError("a header is damaged")
         if key.startswith(b"GNU.sparse") or key == b"size":

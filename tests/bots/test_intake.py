@@ -401,6 +401,17 @@ def test_what_is_small_and_holds_much_is_refused(tmp_path: Path, bomb: str) -> N
         submitted(tmp_path, data)
 
 
+@pytest.mark.parametrize("kind", ["pax headers", "entries"])
+def test_the_headers_of_a_tar_are_bounded_together(tmp_path: Path, kind: str) -> None:
+    """64 MB of headers that say nothing are a small file, and took half a minute of CPU."""
+    entry = tarfile.TarInfo("x")
+    empty = entry.tobuf() * 9000
+    entry.type, entry.size = tarfile.XHDTYPE, 1 << 16
+    many = (entry.tobuf() + b"8 abc=1\n" * (1 << 13)) * 64 if kind == "pax headers" else empty
+    with pytest.raises(BotError, match="headers are too long, or too many"):
+        submitted(tmp_path, gzip.compress(many + TAR))
+
+
 def test_a_zip_that_lies_about_its_sizes_takes_no_memory(tmp_path: Path) -> None:
     """A file that is said to have 10 bytes is decompressed no further."""
     lies = rows_changed(rows_changed(zipped({"big": bytes(BIG)}), 24, "<L", 10), 22, "<L", 10, b"PK\3\4")
