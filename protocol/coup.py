@@ -115,6 +115,9 @@ class Ruleset(Sent):
     )
     embezzle_concede: bool = Field(description="A challenged embezzler without a duke may decline to show its hand.")
     draft: bool = Field(description="Each of two players picks its first card from a set of its own.")
+    dead_target: Literal["nothing", "coins"] = Field(
+        description="What a steal takes from a target that is out before it takes effect."
+    )
 
 
 # ---------------------------------------------------------------- moves

@@ -27,7 +27,9 @@ from arena.coup import (
     ExchangeReturn,
     FieldRule,
     Ruleset,
+    beyond_fields,
     differences,
+    plain,
     seat_counts,
     sections,
     toml,
@@ -57,6 +59,7 @@ def sheet(rules: Ruleset) -> RenderableType:
         _actions(rules),
         *_sentences(rules, seats),
         *_from_kin(rules),
+        *_from_program(rules),
         *_section("What differs from the base game"),
         *(_difference(field, rules) for field in others),
         *([] if others else [Text("Nothing: this is the base game.")]),
@@ -185,14 +188,31 @@ def _difference(field: FieldRule, rules: Ruleset, base: Ruleset = COUP) -> Table
 
 
 def _from_kin(rules: Ruleset) -> Iterator[RenderableType]:
-    """Yield what differs from the preset whose variant this one is by its name, as treason-site is one of treason."""
-    kin = PRESETS.get(rules.name.partition("-")[0])
+    """Yield what differs from the preset whose variant this one is by its name.
+
+    As treason-site is one of treason, and treason-site-original one of treason-original.
+    """
+    page = rules.name.replace("-site", "", 1)
+    kin = PRESETS.get(page if page != rules.name else rules.name.partition("-")[0])
     if kin is None or kin == rules or rules != PRESETS.get(rules.name):
         return
     yield from _section(f"What differs from {kin.name}")
     for field in differences(rules, kin):
         if why_idle(rules, field.name) is None:
             yield _difference(field, rules, kin)
+
+
+def _from_program(rules: Ruleset) -> Iterator[RenderableType]:
+    """Yield how a preset of treason differs from its program: in fields, and in what none can settle."""
+    if document(rules) != "treason":
+        return
+    yield from _section("What differs from treason's program")
+    for field in FIELDS:
+        value = getattr(rules, field.name)
+        if field.program not in (None, value) and why_idle(rules, field.name) is None:
+            yield _item(f"{field.name} = {toml(value)}; the program has {toml(plain(field.program))}")
+    for sentence in beyond_fields(rules):
+        yield _item(sentence)
 
 
 # ---------------------------------------------------------------- fields

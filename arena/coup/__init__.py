@@ -92,7 +92,7 @@ from arena.coup.rules import (
     Role,
     Ruleset,
 )
-from arena.coup.sentences import SECTIONS, SET_UP, Sentence, Told, sections
+from arena.coup.sentences import SECTIONS, SET_UP, Sentence, Told, beyond_fields, sections
 from arena.coup.state import (
     BlockWindow,
     Board,
@@ -203,6 +203,7 @@ __all__ = [
     "Unproven",
     "View",
     "apply",
+    "beyond_fields",
     "changed",
     "deal",
     "default",

@@ -20,6 +20,7 @@ from arena.coup.rules import (
     BlockAfterChallenge,
     BlockChallengers,
     Blockers,
+    DeadTarget,
     ExaminePick,
     ExamineReplace,
     ExchangeReturn,
@@ -41,6 +42,7 @@ MOST_SEATS = 10  # rulebook:257
 _COUP_COST = next(row.cost for row in Ruleset().actions if row.action == "coup")
 _MOST_COINS = 100  # ours: a bound for typing errors; the documents' treasury has no end (treason:9)
 _MOST_TURNS = 10_000  # ours: likewise; a game of random bots is over after 40 turns
+_ADDED = ("dead_target",)  # fields that earlier records and ladders lack: they played its default
 _NAME_CHARACTERS = 40  # ours: a name goes into titles and file names
 
 
@@ -60,7 +62,7 @@ class FieldRule:
 
     `number` is the sentence that holds for a number, `cited` the sources of those that a document names. `unset`: what
     None means, where a ruleset may leave the field open. `needs`: the field that must be true for this one to have an
-    effect.
+    effect. `program`: what treason's program plays where its page says something else, or nothing.
     """
 
     name: str
@@ -72,6 +74,7 @@ class FieldRule:
     cited: tuple[tuple[int, str], ...] = ()
     unset: str = ""
     needs: str = ""
+    program: Any = None
 
     @property
     def default(self) -> Any:
@@ -165,6 +168,7 @@ FIELDS: tuple[FieldRule, ...] = (
         span=(0, _MOST_COINS),
         number="Coins of the player who starts a game of two: {}.",
         cited=((1, "rulebook:185; andy:10; treason's program; ours:starters_coin"), (2, "blog:4; treason:9")),
+        program=1,
     ),
     FieldRule(
         "first_player",
@@ -268,6 +272,7 @@ FIELDS: tuple[FieldRule, ...] = (
                 "blog:59",
             ),
         ),
+        program=BlockAfterChallenge.YES,
     ),
     FieldRule(
         "forced_coup",
@@ -416,6 +421,26 @@ FIELDS: tuple[FieldRule, ...] = (
         number="After {} turns a game is a draw of the survivors.",
         unset="200 at 2-4 seats, 300 above",
     ),
+    FieldRule(
+        "dead_target",
+        "What a steal takes from a target that is out before it takes effect.",
+        "rulebook:78",
+        (
+            Option(
+                DeadTarget.NOTHING,
+                "All the coins of a player who is out go back to the treasury. So a steal whose target is out before "
+                "the effect takes nothing.",
+                "rulebook:78; ours:target_gone",
+            ),
+            Option(
+                DeadTarget.COINS,
+                "A player who is out keeps its coins, and they count for nobody. But a steal whose target is out "
+                "before the effect takes up to 2 of them, and nobody is asked to block it.",
+                "treason's program",
+            ),
+        ),
+        program=DeadTarget.COINS,
+    ),
 )
 
 FIELD: dict[str, FieldRule] = {rule.name: rule for rule in FIELDS}
@@ -447,12 +472,12 @@ def to_dict(rules: Ruleset) -> dict[str, Any]:
 
 
 def from_dict(data: Mapping[str, object]) -> Ruleset:
-    """Return the ruleset that `to_dict` wrote; the inverse.
+    """Return the ruleset that `to_dict` wrote, also in an earlier version; the inverse.
 
     Raises ValueError (one or two lines) for a missing or unknown field, a wrong value, and for rules that nobody can
     play.
     """
-    missing = [rule.name for rule in FIELDS if rule.name not in data]
+    missing = [rule.name for rule in FIELDS if rule.name not in data and rule.name not in _ADDED]
     if missing:
         raise ValueError(f"the ruleset has no field {missing[0]}")
     rules = changed(_BASE, data)

@@ -69,6 +69,7 @@ from arena.coup.rules import (
     BlockAfterChallenge,
     BlockChallengers,
     Blockers,
+    DeadTarget,
     Effect,
     ExaminePick,
     ExamineReplace,
@@ -350,7 +351,7 @@ class _Table:
             return self.resolve(pending, past)
         target = pending.target
         if target is not None and not self.hands[target]:
-            return self.end(pending, How.TARGET_GONE)
+            return self.resolve(pending, past)  # the dead block nothing
         after = self.rules.block_after_failed_challenge
         if past.challenger is not None and after is BlockAfterChallenge.NEVER:
             return self.resolve(pending, past)
@@ -426,7 +427,8 @@ class _Table:
         self.events.append(_lost(seat, role, reason))
         if not hand:
             self.events.append(_exiled(seat))
-            self.return_coins(seat)
+            if self.rules.dead_target is DeadTarget.NOTHING:
+                self.return_coins(seat)
             over = self.over()
             if over:
                 if isinstance(then, How):
@@ -444,7 +446,8 @@ class _Table:
     def resolve(self, pending: Act, past: Past) -> Phase:
         row = row_of(self.rules, pending)
         target = pending.target
-        if target is not None and not self.hands[target]:
+        robbed = row.effect is Effect.STEAL and self.rules.dead_target is DeadTarget.COINS
+        if target is not None and not self.hands[target] and not robbed:
             return self.end(pending, How.TARGET_GONE)  # the cost stays spent
         match row.effect:
             case Effect.GAIN:

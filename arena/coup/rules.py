@@ -107,6 +107,13 @@ class BlockAfterChallenge(StrEnum):
     NOT_CHALLENGER = "not_challenger"
 
 
+class DeadTarget(StrEnum):
+    """What a steal takes from a target that is out before it takes effect."""
+
+    NOTHING = "nothing"
+    COINS = "coins"
+
+
 class ExchangeReturn(StrEnum):
     """Which cards an exchange may return."""
 
@@ -184,6 +191,7 @@ class Ruleset:
     embezzle_concede: bool = True  # rulebook:235
     draft: bool = False  # rulebook:187
     turn_limit: int | None = None  # turns after which a game is drawn; None: see `limit`
+    dead_target: DeadTarget = DeadTarget.NOTHING  # rulebook:78
     roles: tuple[Role, ...] = field(init=False, repr=False, compare=False, default=())
     actions: tuple[ActionRule, ...] = field(init=False, repr=False, compare=False, default=())
     _rows: dict[tuple[Action, bool], ActionRule] = field(init=False, repr=False, compare=False, default_factory=dict)
@@ -287,6 +295,16 @@ _TREASON = {
     "prove": Proof.AUTOMATIC,  # treason:24
     "block_after_failed_challenge": BlockAfterChallenge.NEVER,  # treason:24, 29
 }
+_SITE = {  # as the program plays; coins and blocks are the base game's
+    "first_player": FirstPlayer.RANDOM,
+    "prove": Proof.AUTOMATIC,
+    "dead_target": DeadTarget.COINS,
+}
+_REFORMATION = {
+    "reformation": True,
+    "allegiance_start": AllegianceStart.ASSIGNED,  # treason:41
+    "embezzle_concede": False,
+}
 _INQUISITORS = {
     "inquisitor": True,  # treason:34
     "examine_pick": ExaminePick.RANDOM,  # treason:37
@@ -301,25 +319,12 @@ PRESETS: dict[str, Ruleset] = {
         Ruleset("inquisitor", inquisitor=True),
         Ruleset("reformation", reformation=True),
         Ruleset("reformation-inquisitor", reformation=True, inquisitor=True),
-        Ruleset(
-            "treason",
-            reformation=True,
-            allegiance_start=AllegianceStart.ASSIGNED,  # treason:41
-            embezzle_concede=False,
-            **_TREASON,  # type: ignore[arg-type]
-            **_INQUISITORS,  # type: ignore[arg-type]
-        ),
-        Ruleset(
-            "treason-site",
-            first_player=FirstPlayer.RANDOM,  # coins and blocks are the base game's
-            prove=Proof.AUTOMATIC,
-            reformation=True,
-            allegiance_start=AllegianceStart.ASSIGNED,
-            embezzle_concede=False,
-            **_INQUISITORS,  # type: ignore[arg-type]
-        ),
+        Ruleset("treason", **_TREASON, **_REFORMATION, **_INQUISITORS),  # type: ignore[arg-type]
         Ruleset("treason-original", **_TREASON),  # type: ignore[arg-type]
         Ruleset("treason-inquisitors", **_TREASON, **_INQUISITORS),  # type: ignore[arg-type]
+        Ruleset("treason-site", **_SITE, **_REFORMATION, **_INQUISITORS),  # type: ignore[arg-type]
+        Ruleset("treason-site-original", **_SITE),  # type: ignore[arg-type]
+        Ruleset("treason-site-inquisitors", **_SITE, **_INQUISITORS),  # type: ignore[arg-type]
         Ruleset(
             "classroom",
             min_seats=3,  # classroom:2
@@ -348,9 +353,11 @@ ABOUT: dict[str, str] = {
     "reformation": "allegiances, conversion and embezzlement",
     "reformation-inquisitor": "reformation with the inquisitor",
     "treason": "Treason Coup with reformation and inquisitor",
-    "treason-site": "treason as its program plays it, not its page",
     "treason-original": "Treason Coup with the ambassador",
     "treason-inquisitors": "Treason Coup with the inquisitor",
+    "treason-site": "treason as its program plays it",
+    "treason-site-original": "that program with the ambassador",
+    "treason-site-inquisitors": "that program with the inquisitor only",
     "classroom": "anyone may block; only the actor challenges it",
     "andy": "a card shown as proof may be kept",
     "andy-as-written": "Andy's sheet: the shown card is replaced",

@@ -128,10 +128,7 @@ def _banned(rules: Ruleset) -> str:
 
 def _gone(rules: Ruleset) -> str:
     wasted = "an assassination or an examination" if rules.inquisitor else "an assassination"
-    return (
-        f"If the target is out before the effect, {wasted} does nothing and a steal takes nothing; "
-        "what was paid stays spent."
-    )
+    return f"If the target is out before the effect, {wasted} does nothing; what was paid stays spent."
 
 
 def _of_several(rules: Ruleset) -> str:
@@ -183,6 +180,20 @@ def _odd_table(rules: Ruleset) -> str:
     drawn = rules.allegiance_start is AllegianceStart.ASSIGNED
     two = "seat 0 and the last seat" if drawn else "the starter and the player before it"
     return f"With an odd number of players, {two} are on the same side."
+
+
+def beyond_fields(rules: Ruleset) -> tuple[str, ...]:
+    """Return what treason's program plays otherwise, and no field can be set to."""
+    both = words(_named(rules, lambda row: bool(row.claim) and bool(row.block_roles)))
+    return (
+        f"The program has one window in which all may challenge or block {both}, and what is blocked can't be "
+        "challenged any more. Here all are first asked whether they challenge; then come the blocks.",
+        "In the program the first to answer counts, here the first clockwise of all who do.",
+        "The program has no turn limit.",
+        "Who leaves the program in the middle of a game keeps its coins, and an action on it goes on. Here its coins "
+        "go to the treasury, and the action ends without effect.",
+        "The program's players can write to one another.",
+    )
 
 
 # ---------------------------------------------------------------- the sentences
@@ -346,9 +357,10 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             ),
             Sentence(
                 "exiled",
-                "Who has no card left is out at once, and all its coins go back to the treasury.",
+                "Who has no card left is out at once.",
                 "rulebook:78",
             ),
+            "dead_target",
             Sentence("gone", _gone, "ours:target_gone"),
             Sentence(
                 "end",

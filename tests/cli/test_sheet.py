@@ -10,7 +10,19 @@ import pytest
 from rich.console import Console, RenderableType
 
 from arena.cli import sheet
-from arena.coup import COUP, FIELDS, PRESETS, Action, Blockers, ExchangeReturn, Role, Ruleset, changed, differences
+from arena.coup import (
+    COUP,
+    FIELDS,
+    PRESETS,
+    Action,
+    Blockers,
+    ExchangeReturn,
+    Role,
+    Ruleset,
+    beyond_fields,
+    changed,
+    differences,
+)
 
 
 def shown(what: RenderableType, width: int = 80) -> list[str]:
@@ -193,6 +205,13 @@ VARIED: dict[str, list[str]] = {
     "treason-site": [
         "- two_player_starter_coins = 1 (rulebook:185; treason's program; ours); treason has 2",
         '- block_after_failed_challenge = "yes" (read from rulebook:76, 172; treason\'s program); treason has "never"',
+        '- dead_target = "coins" (treason\'s program); treason has "nothing"',
+    ],
+    "treason-site-inquisitors": [
+        "- two_player_starter_coins = 1 (rulebook:185; treason's program; ours); treason-inquisitors has 2",
+        '- block_after_failed_challenge = "yes" (read from rulebook:76, 172; treason\'s program); '
+        'treason-inquisitors has "never"',
+        '- dead_target = "coins" (treason\'s program); treason-inquisitors has "nothing"',
     ],
     "treason-original": [  # the fields of inquisitor and reformation have no effect without them
         "- inquisitor = false (rulebook:38); treason has true",
@@ -206,8 +225,25 @@ VARIED: dict[str, list[str]] = {
 @pytest.mark.parametrize("name", VARIED)
 def test_a_variant_of_a_preset_says_what_differs_from_it(name: str) -> None:
     """Else a reader compares two sheets; the fields' sources."""
-    told = section(shown(sheet.sheet(PRESETS[name]), 200), f"What differs from {name.partition('-')[0]}")
-    assert told == VARIED[name]
+    kin = name.replace("-site", "") if "-site" in name else name.partition("-")[0]
+    assert section(shown(sheet.sheet(PRESETS[name]), 200), f"What differs from {kin}") == VARIED[name]
+
+
+@pytest.mark.parametrize("name", [name for name in PRESETS if name.startswith("treason")])
+def test_a_sheet_of_treason_lists_what_differs_from_its_program(name: str) -> None:
+    """The fields in which the page and the program differ, and what no field can settle: first the one window."""
+    told = section(shown(sheet.sheet(PRESETS[name]), 300), "What differs from treason's program")
+    fields = [line.split(" = ")[0] for line in told if " = " in line]
+    page = ["- two_player_starter_coins", "- block_after_failed_challenge", "- dead_target"]
+    assert fields == ([] if "site" in name else page)
+    assert "has one window in which all may challenge or block assassinate and steal" in told[len(fields)]
+    assert len(told) == len(fields) + len(beyond_fields(PRESETS[name]))
+
+
+def test_only_sheets_of_treason_are_compared_with_its_program() -> None:
+    """Also a file of rules that has its fields is a game of its own."""
+    for rules in (COUP, PRESETS["andy"], replace(PRESETS["treason-site"], name="mine")):
+        assert "What differs from treason's program" not in shown(sheet.sheet(rules))
 
 
 @pytest.mark.parametrize(
@@ -216,7 +252,7 @@ def test_a_variant_of_a_preset_says_what_differs_from_it(name: str) -> None:
 def test_other_games_are_compared_with_the_base_game_only(rules: Ruleset) -> None:
     """A file of rules may have any name; what a field means is told where one differs."""
     told = "\n".join(shown(sheet.sheet(rules)))
-    assert re.findall("What differs from (.*)", told) == ["the base game"]
+    assert [kin for kin in re.findall("What differs from (.*)", told) if "program" not in kin] == ["the base game"]
     assert ("What a field means: arena rules --fields" in told) == bool(differences(rules))
 
 
@@ -264,6 +300,8 @@ SENTENCES: dict[str, tuple[list[str], list[str]]] = {
 
 # A text, and in which rulesets its sentence holds.
 HOLDS: dict[str, Callable[[Ruleset], bool]] = {
+    "All the coins of a player who is out go back to the treasury.": lambda rules: rules.dead_target == "nothing",
+    "A player who is out keeps its coins, and they count for nobody.": lambda rules: rules.dead_target == "coins",
     "Both pick at once.": lambda rules: rules.draft,
     "The picks come before the choice of a side.": lambda rules: rules.draft and rules.reformation,
     "Exchange and examine are two actions": lambda rules: rules.inquisitor,
@@ -352,7 +390,7 @@ ALWAYS = [
     # rulebook:65
     "Who loses an influence, in whatever way, picks which of its cards it turns face up for good.",
     # rulebook:78
-    "Who has no card left is out at once, and all its coins go back to the treasury.",
+    "Who has no card left is out at once.",
     # rulebook:61, 63
     "A card turned up counts no more",
     # rulebook:80

@@ -104,6 +104,8 @@ QUOTED: dict[str, dict[str, str]] = {
         "treason:29": "If your action is not challenged",
     },
     "block_after_failed_challenge = not_challenger": {"blog:59": "you lose both of your cards"},
+    "dead_target": {"rulebook:78": "return all their coins"},
+    "dead_target = nothing": {"rulebook:78": "return all their coins to the Treasury"},
     "forced_coup": {
         "rulebook:87": "they must launch a Coup",
         "rulebook:95": "you are required to launch a Coup",

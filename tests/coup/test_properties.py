@@ -171,7 +171,7 @@ def test_no_card_and_no_coin_appears_or_gets_lost(
             assert all(hand == tuple(sorted(hand)) for hand in (*state.hands, *state.discards, state.drawn))
             assert [len(cards) for cards in state.discards] in ([], [4, 4])
             assert min(board.coins) >= 0
-            if dealt:
+            if dealt and rules.dead_target == "nothing":
                 assert all(coins == 0 for coins, hand in zip(board.coins, state.hands, strict=True) if not hand)
             assert bool(state.drawn) == isinstance(board.phase, Exchanging)
             assert (state.seen is not None) == isinstance(board.phase, Examining)
@@ -297,7 +297,7 @@ def test_a_seat_can_follow_its_own_hand_from_its_copies_of_the_events(
         assert [tuple(hand) for hand in hands] == list(step.after.hands)
 
 
-def ending(events: Sequence[Event]) -> How:
+def ending(events: Sequence[Event], rules: Ruleset) -> How:
     """Return how an action ended, from the public copies of all events since it was declared, itself the first."""
     acted = events[0]
     assert isinstance(acted, Acted)
@@ -310,6 +310,8 @@ def ending(events: Sequence[Event]) -> How:
     challenged = {event.seat for event in events if isinstance(event, Lost) and event.reason is LossReason.CHALLENGE}
     hit = {event.seat for event in events if isinstance(event, Lost) and event.reason is not LossReason.CHALLENGE}
     out = {event.seat for event in events if isinstance(event, Exiled)} & challenged - hit
+    if acted.action is Action.STEAL and rules.dead_target == "coins":
+        out = set()
     if acted.target in left | out:
         return How.TARGET_GONE
     blockers = {event.seat for event in events if isinstance(event, Blocked)}
@@ -318,9 +320,10 @@ def ending(events: Sequence[Event]) -> How:
 
 @each(("seats", "seed", "forfeit", "name"), GAMES)
 def test_an_action_ends_once_as_all_could_see_and_so_was_its_claim_proven(
-    random_game: RandomGame, seats: int, seed: int, forfeit: float, name: str
+    random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
     """`Resolved` and `proven` of a block window tell nothing hidden: both follow from the public events before."""
+    rules = ruleset(name, seats)
     turn: list[Event] = []
     for step in random_game(seats, seed, forfeit, name):
         for event in (seen(event, None) for event in step.events):
@@ -330,7 +333,7 @@ def test_an_action_ends_once_as_all_could_see_and_so_was_its_claim_proven(
             elif isinstance(event, Resolved):
                 acted = turn[0]
                 assert isinstance(acted, Acted)
-                assert event == Resolved(acted.seat, acted.action, acted.target, ending(turn))
+                assert event == Resolved(acted.seat, acted.action, acted.target, ending(turn, rules))
                 turn = []
             elif turn:
                 turn.append(event)

@@ -212,7 +212,8 @@ class Oracle:
             if blocked:
                 self.how = "blocked"
                 return  # rulebook:129: the cost remains spent
-        if self.target is not None and self.target not in self.living:
+        robbed = action == "steal" and self.rules.dead_target == "coins"  # treason's program
+        if self.target is not None and self.target not in self.living and not robbed:
             self.how = "target_gone"
             return  # decided: it fizzles
         self.how = "done"
@@ -386,7 +387,9 @@ class Oracle:
         self._tell("lost", seat=seat, role=role, reason=reason)
         if not self.cards[seat]:  # rulebook:78
             self._tell("exiled", seat=seat)
-            self._leave(seat)
+            self.living.remove(seat)
+            if self.rules.dead_target == "nothing":  # treason's program lets the dead keep their coins
+                self._return_coins(seat)
             if len(self.living) == 1 and self.how:
                 self._tell_how()  # the loss that ends the game was the action's last part
             self._end_if_one_is_left()
@@ -464,7 +467,8 @@ class Oracle:
             self.revealed[seat] += roles
             self.cards[seat] = []
             self._tell("forfeit", seat=seat, roles=roles)
-            self._leave(seat)
+            self.living.remove(seat)
+            self._return_coins(seat)
             if self.drawn:
                 self.drawn, back = [], self.drawn
                 self._give_back(back)  # an exchange is under way, and only its player is asked
@@ -477,8 +481,7 @@ class Oracle:
                 raise TurnOver
         return {seat: answers[seat] for seat in question if seat not in left}
 
-    def _leave(self, seat: int) -> None:
-        self.living.remove(seat)
+    def _return_coins(self, seat: int) -> None:
         if self.coins[seat]:
             self._pay(seat, -self.coins[seat], "exile")  # rulebook:78
 

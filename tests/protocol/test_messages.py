@@ -178,6 +178,7 @@ HELLO: dict[str, Any] = {
         "allegiance_start": "starter_chooses",
         "embezzle_concede": True,
         "draft": False,
+        "dead_target": "nothing",
     },
     "limits": {
         "limit_ms": 500,

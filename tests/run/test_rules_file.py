@@ -124,7 +124,14 @@ def test_data_that_no_ruleset_writes_is_refused(case: tuple[dict[str, object], s
     assert told in str(caught.value)
 
 
-@pytest.mark.parametrize("name", FIELD)
+def test_data_of_an_earlier_arena_has_what_it_played() -> None:
+    """Records and ladders from before the field: the coins of the dead went to the treasury."""
+    data = to_dict(PRESETS["treason-site"])
+    del data["dead_target"]
+    assert from_dict(data).dead_target == "nothing"
+
+
+@pytest.mark.parametrize("name", [name for name in FIELD if name != "dead_target"])
 def test_data_that_lacks_a_field_is_refused(name: str) -> None:
     """Strict: a record holds the whole ruleset, so that it doesn't change when a default does."""
     data = to_dict(COUP)
@@ -157,19 +164,6 @@ PRESET_TABLE: dict[str, tuple[range, dict[str, object]]] = {
             "embezzle_concede": False,
         },
     ),
-    "treason-site": (
-        range(2, 11),
-        {
-            "first_player": "random",
-            "prove": "automatic",
-            "inquisitor": True,
-            "examine_pick": "random",
-            "examine_replace": "return_first",
-            "reformation": True,
-            "allegiance_start": "assigned",
-            "embezzle_concede": False,
-        },
-    ),
     "treason-original": (
         range(2, 11),
         {
@@ -186,6 +180,35 @@ PRESET_TABLE: dict[str, tuple[range, dict[str, object]]] = {
             "first_player": "random",
             "prove": "automatic",
             "block_after_failed_challenge": "never",
+            "inquisitor": True,
+            "examine_pick": "random",
+            "examine_replace": "return_first",
+        },
+    ),
+    "treason-site": (
+        range(2, 11),
+        {
+            "first_player": "random",
+            "prove": "automatic",
+            "dead_target": "coins",
+            "inquisitor": True,
+            "examine_pick": "random",
+            "examine_replace": "return_first",
+            "reformation": True,
+            "allegiance_start": "assigned",
+            "embezzle_concede": False,
+        },
+    ),
+    "treason-site-original": (
+        range(2, 11),
+        {"first_player": "random", "prove": "automatic", "dead_target": "coins"},
+    ),
+    "treason-site-inquisitors": (
+        range(2, 11),
+        {
+            "first_player": "random",
+            "prove": "automatic",
+            "dead_target": "coins",
             "inquisitor": True,
             "examine_pick": "random",
             "examine_replace": "return_first",
