@@ -7,7 +7,10 @@ them. Nothing here depends on the order of the matches.
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter
 
 from ladder.rating import Estimate, Field, decided, favours, rate, transitivity
 
@@ -43,18 +46,27 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class Trend:
+    """How much a bot's adjusted share grew since the table of yesterday, and of 7 days ago; None where it had none."""
+
+    day: float | None = None
+    week: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One version's row. Shares are of 1; intervals hold the truth in 95 % of cases, and are None with few games.
 
     ranks: the best and the worst that the games allow. share: of its games that it won. adjusted: what it would win
-    against all others that play. since: when it was submitted, in seconds since 1970.
+    against all others that play. since: when it was submitted, in seconds since 1970. owner: the login. trend: not in
+    a table that is kept.
     """
 
     place: int
     version: int
     bot: str
     number: int
-    owner: str
+    owner: str | None
     pseudonym: str
     reference: bool
     ranks: tuple[int, int]
@@ -66,6 +78,12 @@ class Row:
     forfeits: int
     faults: int
     since: float
+    trend: Trend = Trend()
+
+    @property
+    def label(self) -> str:
+        """The version's name in results."""
+        return f"{self.bot}@{self.number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +127,15 @@ class Findings:
     part: Estimate
     gamma: Estimate
     cycle: tuple[str, ...] | None
-    favours: tuple[Favoured, ...]
+    favours: tuple[Favoured, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Standings:
     """The table, best first. `fair` is the share that each would win if all were equal.
 
-    `games` and `matches` are all that rate. `at`: when it was computed, in seconds since 1970.
+    `games` and `matches` are all that rate. `at`: when it was computed, in seconds since 1970. isolated: whether bots
+    are kept apart from the machine and from one another. change: the number of the ladder's last change.
     """
 
     rows: tuple[Row, ...]
@@ -126,6 +145,8 @@ class Standings:
     at: float
     verdict: Verdict | None = None
     findings: Findings | None = None
+    isolated: bool | None = None
+    change: int | None = None
 
     def to_json(self) -> str:
         """Return the table as JSON."""
@@ -139,49 +160,12 @@ class Standings:
     @classmethod
     def from_json(cls, text: str) -> "Standings":
         """Return the table that `to_json` wrote."""
-        values = json.loads(text)
-        verdict, found = values.get("verdict"), values.get("findings")
-        values["verdict"] = None if verdict is None else Verdict(**verdict)
-        values["findings"] = None if found is None else _findings(found)
-        return cls(**{**values, "rows": tuple(map(_row, values["rows"]))})
+        return _adapter().validate_json(text)
 
 
-def shares_in(text: str) -> dict[str, float]:
-    """Return the shares of a table that `to_json` wrote, without the rest: it is asked for on each page."""
-    rows = json.loads(text)["rows"]
-    return {row["bot"]: row["adjusted"]["value"] for row in rows if row["adjusted"] is not None}
-
-
-def row_in(text: str, version: int | None) -> tuple[Row | None, int, float]:
-    """Return a version's row in a table that `to_json` wrote, how many rows it has, and the fair share."""
-    values = json.loads(text)
-    found = next((row for row in values["rows"] if row["version"] == version), None)
-    return None if found is None else _row(found), len(values["rows"]), values["fair"]
-
-
-def _findings(values: dict[str, Any]) -> Findings:
-    pairs = ("owners", "wins", "expected")
-    return Findings(
-        games=values["games"],
-        part=Estimate(**values["part"]),
-        gamma=Estimate(**values["gamma"]),
-        cycle=None if values["cycle"] is None else tuple(values["cycle"]),
-        favours=tuple(
-            Favoured(**{**each, **{name: tuple(each[name]) for name in pairs}}) for each in values["favours"]
-        ),
-    )
-
-
-def _row(values: dict[str, Any]) -> Row:
-    adjusted = values["adjusted"]
-    return Row(
-        **{
-            **values,
-            "ranks": tuple(values["ranks"]),
-            "rating": Estimate(**values["rating"]),
-            "adjusted": None if adjusted is None else Estimate(**adjusted),
-        }
-    )
+@cache
+def _adapter() -> TypeAdapter[Standings]:
+    return TypeAdapter(Standings)
 
 
 def standings(

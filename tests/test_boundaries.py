@@ -108,7 +108,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "arena.sandbox",
         "ladder.work",
         "ladder.pool",
-        "ladder.pages",
+        "ladder.access",
+        "ladder.views",
         "ladder.rating",
         "ladder.rating.matches",
         "ladder.pool",
@@ -150,7 +151,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "arena.sandbox",
         "ladder.pool.cluster",
         "ladder.pool",
-        "ladder.pages",
+        "ladder.access",
+        "ladder.views",
         "ladder.rating",
         "ladder.results",
         "ladder.standings",
@@ -166,7 +168,16 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "ladder.rating.star": ("ladder.rating.matches",),
     "ladder.board": ("ladder.rating", "ladder.results"),
     "ladder.standings": ("ladder.rating", "ladder.rating.matches"),
-    "ladder.pages": ("ladder.results", "ladder.standings", "ladder.store", "ladder.store.database"),
+    "ladder.access": (),
+    "ladder.views": (
+        "arena.examine",
+        "arena.run",
+        "ladder.access",
+        "ladder.results",
+        "ladder.standings",
+        "ladder.store",
+        "ladder.store.database",
+    ),
     "ladder.pool": (),
     "ladder.pool.cluster": (),
     "ladder.store": ("ladder.results",),
@@ -176,7 +187,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
 # What makes a result depend on when and where it is computed, or talks to the world.
 IMPURE = {"asyncio", "datetime", "io", "logging", "multiprocessing", "os", "pathlib", "random", "secrets", "select"}
 IMPURE |= {"shutil", "signal", "socket", "subprocess", "sys", "tempfile", "threading", "time", "uuid"}
-PURE = ("arena.coup", "ladder.board", "ladder.rating", "ladder.results", "ladder.schedule")
+PURE = ("arena.coup", "ladder.access", "ladder.board", "ladder.rating", "ladder.results", "ladder.schedule")
 
 HEAVY = {
     "alembic",
@@ -357,6 +368,8 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
     users = {module for module, path in MODULES.items() if any(covers("pydantic", name) for name in modules_of(path))}
     assert {module for module in users if not covers("protocol", module)} <= {
         "arena.bots.manifest",
+        "arena.cli.answers",
+        "ladder.standings",
         "arena.run.answer",
         "ladder.service.settings",
         "arena.stats.answer",

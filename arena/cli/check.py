@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
@@ -97,7 +97,7 @@ def _examined(bots: tuple[str, ...], exam: "Exam", quiet: bool) -> "list[list[St
                 step = _with_log_kept(step, bots[place])
                 steps[place].append(step)
                 if not quiet:
-                    write("\n".join(step_lines(step)))
+                    write("\n".join(step_lines(step.view())))
             count = sum(step.level == "fail" for step in steps[place])
             if not quiet:
                 words = f"{counted(count, 'step')} failed" if count else f"{shown(bots[place])} can play"
@@ -140,10 +140,10 @@ def _with_log_kept(step: "Step", bot: str) -> "Step":
 def _json(bot: str, steps: "list[Step]") -> dict[str, Any]:
     """Return a bot's steps as an object."""
     from arena.bots import shown
-    from arena.cli.findings import failed, step_json
+    from arena.cli.findings import failed
 
     return {
         "bot": shown(bot),
         "ok": not failed(steps),
-        "steps": [step_json(step) for step in steps],
+        "steps": [asdict(step.view()) for step in steps],
     }

@@ -11,7 +11,7 @@ from arena.cli.out import NARROW, WIDE, asked_first, width
 from protocol import show
 
 if TYPE_CHECKING:
-    from arena.examine import Finding, Step
+    from arena.examine import Finding, Step, StepView
 
 _COLOURS = {"ok": "green", "note": "cyan", "warn": "yellow", "fail": "red"}
 _SHOWN = 400  # characters of what was sent, and of what came
@@ -44,7 +44,7 @@ def finding_lines(
         yield from (f"{indent}   {line}" for line in rest)
 
 
-def step_lines(step: "Step") -> Iterator[str]:
+def step_lines(step: "StepView") -> Iterator[str]:
     """Yield a step of an examination: its finding, with what crossed the pipe."""
     yield from finding_lines(step, before=f"{step.number:2}  ", between=_exchange(step), columns=_COLUMNS)
     if step.rows:
@@ -57,20 +57,20 @@ def step_lines(step: "Step") -> Iterator[str]:
         )
 
 
-def _exchange(step: "Step") -> Iterator[str]:
+def _exchange(step: "StepView") -> Iterator[str]:
     """Yield what was sent and what came, and what the bot wrote to standard error, each below its step."""
     narrow = width() < NARROW
     indent = " " * (4 if narrow else 12)
-    asked = None if step.sent is None else asked_first(step.sent)
+    asked = None if step.sent is None else asked_first(step.sent.encode()).decode()
     for name, line in (("sent" if asked == step.sent else "request", asked), ("got", step.got)):
         if line is not None:
-            first, *rest = _folded(show(line, _SHOWN), len(indent) + 9) or ["(an empty line)"]
+            first, *rest = _folded(show(line.encode(), _SHOWN), len(indent) + 9) or ["(an empty line)"]
             yield f"{indent}{name:7}  {first}"
             yield from (f"{indent}         {more}" for more in rest)
     if step.level == "fail" and step.sent is not None and step.got is None:
         yield f"{indent}got      nothing"
     for line in step.stderr:
-        text = show(line, _LINE)  # whole where there is room: compilers point below what they mean
+        text = show(line.encode(), _LINE)  # whole where there is room: compilers point below what they mean
         yield from (f"{indent}|  {part}" for part in (_folded(text, len(indent) + 3) if narrow else [text]))
 
 
@@ -93,14 +93,3 @@ def finding_json(finding: "Finding") -> dict[str, Any]:
     """Return a finding as an object."""
     texts = {name: "\n".join(map(shown, getattr(finding, name).split("\n"))) for name in ("what", "text", "mend", "do")}
     return {"level": finding.level, **texts}
-
-
-def step_json(step: "Step") -> dict[str, Any]:
-    """Return a step as an object, with what a bot wrote escaped."""
-    return finding_json(step) | {
-        "number": step.number,
-        "sent": None if step.sent is None else show(step.sent, 65_536),
-        "got": None if step.got is None else show(step.got, 65_536),
-        "stderr": [show(line, 1000) for line in step.stderr],
-        "rows": [list(row) for row in step.rows],
-    }

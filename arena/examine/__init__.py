@@ -11,7 +11,7 @@ from arena.examine.exam import BUILD_S, KEY, Exam, Examination, examine, quick_l
 from arena.examine.finding import Finding, Level
 from arena.examine.scripted import Patience, kinds
 from arena.examine.several import examine_all
-from arena.examine.step import Step
+from arena.examine.step import Step, StepView
 
 __all__ = [
     "BUILD_S",
@@ -25,6 +25,7 @@ __all__ = [
     "Level",
     "Patience",
     "Step",
+    "StepView",
     "advice",
     "boxes",
     "examine",

@@ -4,8 +4,10 @@ import json
 from dataclasses import asdict, dataclass
 
 from arena.examine.finding import Finding, Level
+from protocol import show
 
 _OLDER = {"name": "what", "outcome": "level", "detail": "text", "help": "do"}  # what the oldest ladders call a field
+_LINE, _STDERR_LINE = 65_536, 1000  # characters of a line that a view has
 _OLDER_LEVELS = {"failed": "fail", "told": "note"}
 
 
@@ -25,6 +27,21 @@ class Step(Finding):
     rows: tuple[tuple[str, ...], ...] = ()
     log: bytes = b""
     partial: bool = False
+
+    def view(self) -> "StepView":
+        """Return what programs and pages are told of it."""
+        return StepView(
+            what=_printable(self.what),
+            level=self.level,
+            text=_printable(self.text),
+            mend=_printable(self.mend),
+            do=_printable(self.do),
+            number=self.number,
+            sent=None if self.sent is None else show(self.sent, _LINE),
+            got=None if self.got is None else show(self.got, _LINE),
+            stderr=tuple(show(line, _STDERR_LINE) for line in self.stderr),
+            rows=self.rows,
+        )
 
     def to_text(self) -> str:
         """Return the step as JSON in ASCII; bytes that aren't UTF-8 are half surrogates in it."""
@@ -47,6 +64,21 @@ class Step(Finding):
             return cls(**fields)
         except (AttributeError, KeyError, TypeError, RecursionError) as problem:
             raise ValueError(f"no step: {problem!r}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class StepView(Finding):
+    """A step as it is told: what can't be printed stands as an escape."""
+
+    number: int = 0
+    sent: str | None = None
+    got: str | None = None
+    stderr: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+def _printable(text: str) -> str:
+    return "\n".join(show(line.encode(errors="surrogateescape"), _LINE) for line in text.split("\n"))
 
 
 def _text(data: bytes) -> str:

@@ -5,8 +5,7 @@ from ladder.service.boxes import demand_boxes
 from ladder.service.challenge import Challenge, challenge
 from ladder.service.checkup import check_up
 from ladder.service.decisions import activate_version, disable_bot, set_frozen, set_void
-from ladder.service.examples import fault_example
-from ladder.service.export import STANDINGS_COLUMNS, export, standings_cells, write_csv
+from ladder.service.export import export, write_csv
 from ladder.service.finals import (
     FinalState,
     all_final_states,
@@ -25,7 +24,7 @@ from ladder.service.known import known_bot, known_owner, known_version, playing_
 from ladder.service.ladder import STAFF, Ladder, Play, create, open_ladder
 from ladder.service.metrics import Metrics, address_of, serving
 from ladder.service.owners import TakenIn, take_in_people
-from ladder.service.recheck import Rechecked, recheck
+from ladder.service.recheck import Rechecked, Rechecks, recheck
 from ladder.service.rerate import Change, Rerated, rerate
 from ladder.service.retention import Pruned, overdue_now, prune_now
 from ladder.service.roster import Person, one_person, parse_roster
@@ -37,7 +36,6 @@ from ladder.service.tasks import Queue
 
 __all__ = [
     "STAFF",
-    "STANDINGS_COLUMNS",
     "Benched",
     "Challenge",
     "Change",
@@ -60,6 +58,7 @@ __all__ = [
     "Queue",
     "Rated",
     "Rechecked",
+    "Rechecks",
     "Refused",
     "Rerated",
     "Rounds",
@@ -80,7 +79,6 @@ __all__ = [
     "demand_boxes",
     "disable_bot",
     "export",
-    "fault_example",
     "final_proof",
     "final_state",
     "gradebook",
@@ -106,7 +104,6 @@ __all__ = [
     "serving",
     "set_frozen",
     "set_void",
-    "standings_cells",
     "submit",
     "submit_reference",
     "take_in_people",

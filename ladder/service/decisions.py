@@ -6,7 +6,6 @@ A decision that is so already is no second act: a command may be given twice.
 from sqlalchemy import Connection
 
 from arena.bots import shown
-from ladder.pages import find_match
 from ladder.service.known import known_bot
 from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
@@ -26,6 +25,7 @@ from ladder.store.database import (
     set_rates,
     versions_of,
 )
+from ladder.views import find_match
 
 
 def activate_version(ladder: Ladder, name: str, number: int, who: str, why: str) -> bool:

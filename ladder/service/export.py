@@ -16,21 +16,24 @@ import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from sqlalchemy import Connection
-
 from arena.bots import cell, shown
-from ladder.pages import MATCH_COLUMNS, VERSION_COLUMNS, Trend, match_rows, trend, version_rows
+from ladder.access import PUBLIC, STAFF
 from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
-from ladder.standings import Row, Standings
 from ladder.store.database import acts_of, all_owners, all_results, labels_of_ids, last_board
+from ladder.views import (
+    MATCH_COLUMNS,
+    STANDINGS_COLUMNS,
+    VERSION_COLUMNS,
+    Reader,
+    match_rows,
+    standings,
+    standings_cells,
+    version_rows,
+)
 
 ACT_COLUMNS = ("act", "at", "who", "what", "bot", "version", "match", "why")
 OWNER_COLUMNS = ("login", "name", "pseudonym", "section", "email", "staff")
-STANDINGS_COLUMNS = (
-    "best_rank", "worst_rank", "bot", "version", "owner", "rating", "rating_low", "rating_high", "share", "share_low",
-    "share_high", "since_1_day", "since_7_days", "games", "faults", "forfeits", "submitted",
-)  # fmt: skip
 
 
 def export(ladder: Ladder, folder: Path, names: bool) -> list[Path]:
@@ -38,12 +41,13 @@ def export(ladder: Ladder, folder: Path, names: bool) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise LadderError(f"{shown(folder)} isn't empty.\nName a new folder: --out DIR")
-    with ladder.database.read() as connection:
-        return [path for path in _files(ladder, connection, folder, names) if path is not None]
+    with ladder.reading(STAFF if names else PUBLIC) as reader:
+        return list(_files(reader, folder, names))
 
 
-def _files(ladder: Ladder, connection: Connection, folder: Path, names: bool) -> Iterable[Path | None]:
+def _files(reader: Reader, folder: Path, names: bool) -> Iterable[Path]:
     """Write the files one after the other."""
+    connection = reader.connection
     people = all_owners(connection)
     called = {owner.login: owner.login if names else owner.pseudonym for owner in people}
 
@@ -69,25 +73,11 @@ def _files(ladder: Ladder, connection: Connection, folder: Path, names: bool) ->
         for act in acts_of(connection)
     )  # fmt: skip
     yield _file(folder / "acts.csv", ACT_COLUMNS, (named(row, ACT_COLUMNS, "who") for row in acts))
-    told = last_board(connection)
-    if told is not None:
-        table = Standings.from_json(told)
-        trends = trend(connection, table.shares, ladder.clock())
-        cells = (standings_cells(row, trends.get(row.bot), names) for row in table.rows)
-        yield _file(folder / "standings.csv", STANDINGS_COLUMNS, cells)
+    if last_board(connection) is not None:
+        yield _file(folder / "standings.csv", STANDINGS_COLUMNS, map(standings_cells, standings(reader).rows))
     if names:
         rows = ((each.login, each.name, each.pseudonym, each.section, each.email, each.staff) for each in people)
         yield _file(folder / "owners.csv", OWNER_COLUMNS, rows)
-
-
-def standings_cells(row: Row, moved: Trend | None, names: bool) -> list[object]:
-    """Return STANDINGS_COLUMNS of a row: shares of 1, the time in seconds since 1970."""
-    share = (None, None, None) if row.adjusted is None else (row.adjusted.value, row.adjusted.low, row.adjusted.high)
-    since = (None, None) if moved is None else (moved.day, moved.week)
-    return [
-        *row.ranks, row.bot, row.number, row.owner if names else row.pseudonym, row.rating.value, row.rating.low,
-        row.rating.high, *share, *since, row.games, row.faults, row.forfeits, row.since,
-    ]  # fmt: skip
 
 
 def _file(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:

@@ -11,8 +11,8 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,12 @@ from arena.coup import derived
 from arena.referee import MatchSpec, Terms
 from arena.run import keyed_shuffle
 from arena.sandbox import Choice, remove_tree
+from ladder.access import Viewer
 from ladder.proof import place_key
 from ladder.schedule import seatings
 from ladder.service.settings import FILE, TEMPLATE, LadderError, Settings, read_settings
 from ladder.store.database import Database, DatabaseError, Owner, get_settings, prepare, put_owners, put_settings
+from ladder.views import Reader
 
 STAFF = Owner("staff", "Staff", "staff", staff=True)  # owns the reference bots
 
@@ -113,6 +115,16 @@ class Ladder:
             seatings=seatings(len(bots), play.match_games, keyed_shuffle(own, "seats")),
             terms=play.terms,
         )
+
+    @contextmanager
+    def reading(self, viewer: Viewer) -> Iterator[Reader]:
+        """Give a reader of what the ladder holds now."""
+        play = self.play
+        with self.database.read() as connection:
+            yield Reader(
+                viewer, connection, self.clock(), play.seats, play.terms.timing.limit_ms, play.sandbox.name,
+                play.sandbox.isolates,
+            )  # fmt: skip
 
     def close(self) -> None:
         """Close the database."""

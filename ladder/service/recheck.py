@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from arena.examine import Step
+from arena.examine import Step, StepView
 from arena.referee import ArenaError
 from ladder.pool import ExecutorLostError, Pool, RefusedError, WorkerDiedError
 from ladder.service.known import playing_version
@@ -27,23 +27,24 @@ NO_MATCH = 0  # the qualifying match of an examination that the ladder keeps no 
 class Rechecked:
     """What two examinations of a version said, the one that let it play and that of now.
 
-    reason: why it would be unfit now, None if it is fit. trouble: why this machine couldn't examine it; then `after` is
-    empty, and nothing was noted.
+    version: its label. reason: why it would be unfit now, None if it is fit. trouble: why this machine couldn't examine
+    it; then `after` is empty, and nothing was noted. changed: (step, level before, level now) of the steps whose level
+    isn't the same.
     """
 
-    label: str
-    before: tuple[Step, ...]
-    after: tuple[Step, ...]
+    version: str
     reason: str | None
     trouble: str | None
+    changed: tuple[tuple[str, str, str], ...]
+    before: tuple[StepView, ...]
+    after: tuple[StepView, ...]
 
-    @property
-    def changed(self) -> list[tuple[str, str, str]]:
-        """Return (step, level before, level now) of the steps whose level isn't the same."""
-        was = {step.what: step.level.value for step in self.before}
-        now = {step.what: step.level.value for step in self.after}
-        names = dict.fromkeys([*was, *now])
-        return [(name, was.get(name, "-"), now.get(name, "-")) for name in names if was.get(name) != now.get(name)]
+
+@dataclass(frozen=True, slots=True)
+class Rechecks:
+    """All that were examined again."""
+
+    rows: tuple[Rechecked, ...]
 
 
 def recheck(ladder: Ladder, pool: Pool, bots: Sequence[str], who: str, why: str) -> Iterator[Rechecked]:
@@ -68,11 +69,27 @@ def recheck(ladder: Ladder, pool: Pool, bots: Sequence[str], who: str, why: str)
         try:
             examined = future.result()
         except (ArenaError, ExecutorLostError, RefusedError, WorkerDiedError) as problem:
-            yield Rechecked(version.label, before[version.id], (), None, str(problem))
+            was = tuple(step.view() for step in before[version.id])
+            yield Rechecked(version.label, None, str(problem), (), was, ())
             continue
         reason = None if examined.passed else why_unfit(examined.steps)
         _note(ladder, version, who, f"{why}: {'it is fit' if reason is None else reason}")
-        yield Rechecked(version.label, before[version.id], examined.steps, reason, None)
+        yield _compared(version, reason, before[version.id], examined.steps)
+
+
+def _compared(version: Version, reason: str | None, before: Sequence[Step], after: Sequence[Step]) -> Rechecked:
+    was, now = ({step.what: step.level.value for step in steps} for steps in (before, after))
+    names = dict.fromkeys([*was, *now])
+    return Rechecked(
+        version=version.label,
+        reason=reason,
+        trouble=None,
+        changed=tuple(
+            (name, was.get(name, "-"), now.get(name, "-")) for name in names if was.get(name) != now.get(name)
+        ),
+        before=tuple(step.view() for step in before),
+        after=tuple(step.view() for step in after),
+    )
 
 
 def _note(ladder: Ladder, version: Version, who: str, why: str) -> None:

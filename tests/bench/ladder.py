@@ -24,7 +24,7 @@ from arena.coup import PRESETS
 from arena.referee import Terms
 from arena.run import open_executor
 from arena.sandbox import Choice
-from ladder.pages import BotPage, bot_page
+from ladder.access import STAFF
 from ladder.results import GameResult
 from ladder.service import Fold, Ladder, Play, Rounds, Service, create, submit_reference
 from ladder.standings import Standings
@@ -45,6 +45,7 @@ from ladder.store.database import (
     put_matches,
     put_owners,
 )
+from ladder.views import Bot, bot
 
 ROOT = Path(__file__).parents[2]
 SEATS, GAMES = 4, 12
@@ -232,10 +233,10 @@ def table_of(ladder: Ladder) -> Standings:
     return Standings.from_json(told)
 
 
-def page_of(ladder: Ladder) -> BotPage:
+def page_of(ladder: Ladder) -> Bot:
     """Read what a bot's page shows, as the command does."""
-    with ladder.database.read() as connection:
-        found = bot_page(connection, "bot7", 6.0)
+    with ladder.reading(STAFF) as reader:
+        found = bot(reader, "bot7")
     assert found is not None
     return found
 

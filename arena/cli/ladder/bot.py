@@ -1,23 +1,23 @@
 """The command `arena ladder bot`: all that a bot's owner should be told."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from arena.cli.answers import answers, print_json
 from arena.cli.ladder.log import write_log
 from arena.cli.ladder.matches import matches_table
-from arena.cli.ladder.opened import AS_JSON, FOLDER, complete_bots, opened, print_json
+from arena.cli.ladder.opened import FOLDER, complete_bots, opened
 from arena.cli.ladder.words import day, interval, megabytes, ranks, signed, took, when
 from arena.cli.out import Column, counted, note, refuse, show, table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from arena.examine import Step
-    from arena.run import Example
-    from ladder.pages import BotPage, VersionSums
+    from ladder.views import Bot, BotVersion, Decision
 
 
 @click.command()
@@ -26,57 +26,44 @@ if TYPE_CHECKING:
 @click.option("--version", "number", type=click.IntRange(1), metavar="N", help="The version to look at.  [the newest]")
 @click.option("--last", type=click.IntRange(0, 1000), metavar="N", default=10, help="How many matches.  [10]")
 @click.option("--build-log", is_flag=True, help="Print what the version's build printed, and nothing else.")
-@AS_JSON
+@answers("ladder.views:Bot", "ladder.views:BuildLog")
 def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool, as_json: bool) -> None:
-    """Print all about a bot: its versions, why one doesn't play, where it stands, its faults, times and matches."""
+    """Print all about a bot: its versions, why one doesn't play, where it stands, its faults, times and matches.
+
+    It is what the bot's owner may see.
+    """
     with opened(folder) as ladder:
-        from arena.examine import Step
-        from ladder.pages import bot_page
-        from ladder.service import fault_example, known_bot
+        from ladder import views
+        from ladder.access import STAFF, Viewer
+        from ladder.service import known_bot
 
-        with ladder.database.read() as connection:
-            known_bot(connection, name)
-            found = bot_page(connection, name, ladder.clock(), number, last)
-            if found is None:
-                refuse(f"{name} has no version {number}; leave --version out to see which it has")
-            versions = [each.version for each in found.versions]
-            seen = [
-                example
-                for kept in found.exchanges
-                if (example := fault_example(ladder, connection, kept, versions)) is not None
-            ]
-        limit_ms = ladder.play.terms.timing.limit_ms
-    steps = [Step.from_text(step) for step in found.steps]
-    if build_log:
-        _write_build_log(found, steps, as_json)
-    elif as_json:
-        print_json(_json(found, steps, seen, limit_ms))
-    else:
-        show(*_parts(found, steps, seen, limit_ms))
-
-
-def _write_build_log(found: "BotPage", steps: "list[Step]", as_json: bool) -> None:
-    """Print what the build of the version that is looked at printed."""
-    log = b"".join(step.log for step in steps)
+        with ladder.reading(STAFF) as reader:
+            owner = Viewer(known_bot(reader.connection, name).login)
+            as_owner = replace(reader, viewer=owner)
+            found = views.build_log(as_owner, name, number) if build_log else views.bot(as_owner, name, number, last)
+    if found is None:
+        refuse(f"{name} has no version {number}; leave --version out to see which it has")
     if as_json:
-        print_json({"version": found.shown, "text": log.decode(errors="backslashreplace")})
-    elif log:
-        write_log(log)
+        print_json(found)
+    elif isinstance(found, views.Bot):
+        show(*_parts(found))
+    elif found.text:
+        write_log(found.text)
     else:
-        note(f"version {found.shown} has no log of a build: it needs none, printed nothing, or waits for it")
+        note(f"version {found.version} has no log of a build: it needs none, printed nothing, or waits for it")
 
 
-def _parts(found: "BotPage", steps: "list[Step]", seen: "list[Example]", limit_ms: int) -> "Iterator[RenderableType]":
+def _parts(found: "Bot") -> "Iterator[RenderableType]":
     """Yield what is printed: what plays, where it stands, versions, examination, faults, matches, decisions."""
     from rich.text import Text
 
     from arena.bots import shown
-    from arena.cli.findings import log_has_more, step_lines
+    from arena.cli.findings import step_lines
 
-    bot, row = found.bot, found.row
-    playing = next((each for each in found.versions if each.version.active), None)
-    whose = "a reference bot" if bot.reference else f"owner {shown(bot.pseudonym)}"
-    yield f"{shown(bot.name)}, {whose}: " + (f"version {playing.version.number} plays" if playing else _why_none(found))
+    row = found.row
+    playing = next((version for version in found.versions if version.active), None)
+    whose = "a reference bot" if found.reference else f"owner {shown(found.pseudonym)}"
+    yield f"{shown(found.bot)}, {whose}: " + (f"version {playing.number} plays" if playing else _why_none(found))
     if row is not None and found.fair is not None:
         yield (
             f"rank {ranks(*row.ranks)} of {found.of}, rating {interval(row.rating, 1, 1)}, "
@@ -88,41 +75,43 @@ def _parts(found: "BotPage", steps: "list[Step]", seen: "list[Example]", limit_m
         )
     yield ""
     yield _versions(found)
-    yield f"times are its own, a request's limit is {limit_ms} ms; wins and games are of matches that rate"
-    yield ""
-    yield f"examination of {shown(bot.name)}@{found.shown}:"
-    shown_version = next(each.version for each in found.versions if each.version.number == found.shown)
-    if not steps:
-        yield f"  it is {shown_version.state}" + (f": {shown(shown_version.reason)}" if shown_version.reason else "")
-    for step in steps:
-        yield Text.from_ansi("\n".join(step_lines(step)))
-    if any(map(log_has_more, steps)):
-        yield "all that its build printed: --build-log"
-    yield from _faults(found, seen)
+    yield f"times are its own, a request's limit is {found.limit_ms} ms; wins and games are of matches that rate"
+    exam = found.examination
+    if exam is not None:
+        yield ""
+        yield f"examination of {shown(found.bot)}@{exam.version}:"
+        if not exam.steps:
+            version = next(version for version in found.versions if version.number == exam.version)
+            yield f"  it is {version.state}" + (f": {shown(version.reason)}" if version.reason else "")
+        for step in exam.steps:
+            yield Text.from_ansi("\n".join(step_lines(step)))
+        if exam.build_log:
+            yield "all that its build printed: --build-log"
+    yield from _faults(found)
     if found.last:
         yield ""
         yield matches_table(found.last)
     if found.acts:
         yield ""
-        yield _acts(found)
+        yield _acts(found.acts)
 
 
-def _why_none(found: "BotPage") -> str:
+def _why_none(found: "Bot") -> str:
     """Return why no version plays: what was decided last, or what examinations said."""
     from arena.bots import shown
 
-    decided = [act for act in found.acts if act.what in ("activate", "bench", "disable")]
+    decided = [act for act in found.acts or () if act.what in ("activate", "bench", "disable")]
     last = decided[-1] if decided else None
     if last is not None and last.what in ("bench", "disable"):
         word = "benched" if last.what == "bench" else "disabled"
         return f"it is {word}: {shown(last.why)}"
-    newest = found.versions[-1].version
+    newest = found.versions[-1]
     if newest.state == "unfit":
         return f"no version plays, since version {newest.number} is unfit: {shown(newest.reason or '')}"
     return f"no version plays yet; version {newest.number} waits for its examination"
 
 
-def _versions(found: "BotPage") -> "RenderableType":
+def _versions(found: "Bot") -> "RenderableType":
     names = ("games", "wins", "faults", "forfeits", "ms, mean/\nslowest", "MB")
     columns = [
         Column("#"),
@@ -130,20 +119,20 @@ def _versions(found: "BotPage") -> "RenderableType":
         Column("sent in"),
         *(Column(name, number=True) for name in names),
     ]
-    return table(columns, [_version(each) for each in found.versions])
+    return table(columns, list(map(_version, found.versions)))
 
 
-def _version(each: "VersionSums") -> tuple[str, ...]:
+def _version(version: "BotVersion") -> tuple[str, ...]:
     from arena.bots import shown
 
-    version, sums, rated = each.version, each.all, each.rated
+    sums, rated = version.all, version.rated
     state = "plays" if version.active else version.state
     if version.reason:
         state += f": {shown(version.reason)}"
     return (
         str(version.number),
         state,
-        day(version.at),
+        day(version.submitted),
         str(rated.games),
         f"{rated.wins:g}",
         str(sums.faults),
@@ -153,76 +142,27 @@ def _version(each: "VersionSums") -> tuple[str, ...]:
     )
 
 
-def _faults(found: "BotPage", seen: "list[Example]") -> "Iterator[RenderableType]":
+def _faults(found: "Bot") -> "Iterator[RenderableType]":
     """Yield how many faults of each kind each version committed, and an example of each kind."""
     from arena.cli.report import counts, example_lines
 
-    faulty = [each for each in found.versions if each.faults]
+    faulty = [version for version in found.versions if version.faults]
     if faulty:
         yield ""
         yield "faults, of all matches:"
-    for each in faulty:
-        yield f"  version {each.version.number}: {counts(each.faults)}"
-    told = set()
-    for example in seen:
-        if example.code not in told:
-            told.add(example.code)
+    for version in faulty:
+        yield f"  version {version.number}: {counts(version.faults or {})}"
+    first = {example.code: example for example in reversed(found.examples or ())}
+    for example in found.examples or ():
+        if first[example.code] is example:
             yield from example_lines(example)
 
 
-def _acts(found: "BotPage") -> "RenderableType":
+def _acts(acts: "Sequence[Decision]") -> "RenderableType":
     from arena.bots import shown
 
-    number = {each.version.id: str(each.version.number) for each in found.versions}
     rows = [
-        (when(act.at), act.what, number.get(act.version or 0, ""), shown(act.who), shown(act.why)) for act in found.acts
+        (when(act.at), act.what, "" if act.version is None else str(act.version), shown(act.by or ""), shown(act.why))
+        for act in acts
     ]
     return table(["decided", "what", "version", "by", Column("why", least=20)], rows)
-
-
-def _json(found: "BotPage", steps: "list[Step]", seen: "list[Example]", limit_ms: int) -> dict[str, Any]:
-    """Return the page as an object. The owner's login isn't in it: pages show pseudonyms."""
-    from dataclasses import asdict
-
-    from arena.cli.findings import step_json
-
-    row = None if found.row is None else asdict(found.row)
-    if row is not None:
-        del row["owner"]
-    return {
-        "bot": found.bot.name,
-        "owner": found.bot.pseudonym,
-        "reference": found.bot.reference,
-        "row": row,
-        "of": found.of,
-        "fair": found.fair,
-        "trend": asdict(found.trend),
-        "limit_ms": limit_ms,
-        "versions": [
-            {
-                "number": each.version.number,
-                "digest": each.version.digest,
-                "state": each.version.state,
-                "reason": each.version.reason,
-                "active": each.version.active,
-                "submitted": each.version.at,
-                "examined": each.version.examined_at,
-                "rated": asdict(each.rated),
-                "all": asdict(each.all),
-                "faults": each.faults,
-            }
-            for each in found.versions
-        ],
-        "examination": {"version": found.shown, "steps": [step_json(step) for step in steps]},
-        "examples": [
-            {
-                **asdict(each),
-                "sent": each.sent.decode(errors="backslashreplace"),
-                "got": None if each.got is None else each.got.decode(errors="backslashreplace"),
-                "stderr": each.stderr.decode(errors="backslashreplace"),
-            }
-            for each in seen
-        ],
-        "last": [asdict(line) for line in found.last],
-        "acts": [{"at": act.at, "what": act.what, "by": act.who, "why": act.why} for act in found.acts],
-    }

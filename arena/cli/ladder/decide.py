@@ -32,7 +32,7 @@ def activate(folder: Path, bot: str, version: int, who: str, why: str, as_json: 
 @acting
 @AS_JSON
 def disable(folder: Path, bot: str, who: str, why: str, as_json: bool) -> None:
-    """Let no version of a bot play, until one is activated or a new one is fit.
+    """Let no version of a bot play, nor what its owner submits, until one is activated.
 
     Its rated matches that haven't begun are cancelled. What was played stays.
     """

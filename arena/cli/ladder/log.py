@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from arena.cli.ladder.opened import AS_JSON, FOLDER, complete_bots, opened, print_json
+from arena.cli.answers import answers, print_json
+from arena.cli.ladder.opened import FOLDER, complete_bots, opened
 from arena.cli.out import note, refuse, write
 
 LINE = 2000  # characters of a line that are printed
@@ -14,7 +15,7 @@ LINE = 2000  # characters of a line that are printed
 @FOLDER
 @click.argument("match", metavar="MATCH", type=click.IntRange(1, 2**31 - 1))
 @click.argument("bot", metavar="BOT", shell_complete=complete_bots)
-@AS_JSON
+@answers("ladder.views:Logs")
 def log(folder: Path, match: int, bot: str, as_json: bool) -> None:
     """Print what a bot wrote to standard error in a match, a process after the other.
 
@@ -22,35 +23,25 @@ def log(folder: Path, match: int, bot: str, as_json: bool) -> None:
     """
     with opened(folder) as ladder:
         from arena.bots import shown
-        from ladder.pages import find_match
-        from ladder.store.database import get_log
+        from ladder import views
+        from ladder.access import STAFF
 
-        with ladder.database.read() as connection:
-            line = find_match(connection, match)
+        with ladder.reading(STAFF) as reader:
+            line = views.find_match(reader.connection, match)
             if line is None:
                 refuse(f"there is no match {match}; see arena ladder matches {folder}")
-            seats = [seat for seat in line.seats if bot in (seat.label, seat.label.rpartition("@")[0])]
-            if not seats:
-                there = ", ".join(seat.label for seat in line.seats)
-                refuse(f"{shown(bot)} did not play in match {match}; there were {there}")
-            found = [
-                (seat.label, number, data)
-                for seat in seats
-                for number, data in get_log(connection, match, seat.version)
-            ]
+            logs = views.logs(reader, line, bot)
+        if logs is None:
+            there = ", ".join(seat.label for seat in line.seats)
+            refuse(f"{shown(bot)} did not play in match {match}; there were {there}")
     if as_json:
-        print_json(
-            [
-                {"version": label, "process": number, "text": data.decode(errors="backslashreplace")}
-                for label, number, data in found
-            ]
-        )
+        print_json(logs)
         return
-    if not found:
+    if not logs.rows:
         note(f"nothing of it is kept: {shown(bot)} wrote nothing, or its time was over (ladder.toml, retention)")
-    for label, number, data in found:
-        write(f"--- {shown(label)}, process {number}")
-        write_log(data)
+    for part in logs.rows:
+        write(f"--- {shown(part.version)}, process {part.process}")
+        write_log(part.text)
 
 
 def write_log(data: bytes) -> None:

@@ -2,71 +2,71 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.ladder.opened import AS_JSON, FOLDER, opened, print_json
+from arena.cli.answers import answers, print_json
+from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.ladder.words import became, megabytes, took, when
 from arena.cli.out import Column, refuse, show, table, write
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ladder.pages import MatchPage
     from ladder.results import GameResult
+    from ladder.views import Match
 
 
 @click.command()
 @FOLDER
 @click.argument("match", metavar="MATCH", type=click.IntRange(1, 2**31 - 1))
 @click.option("--record", is_flag=True, help="Print the record, which arena verify replays.")
-@AS_JSON
+@answers("ladder.views:Match")
 def match(folder: Path, match: int, record: bool, as_json: bool) -> None:
     """Print what is known of a match: its table, each game, faults, times, and why it ended."""
     with opened(folder) as ladder:
-        from ladder.pages import match_page
+        from ladder import views
+        from ladder.access import STAFF
         from ladder.store.database import get_record
 
-        with ladder.database.read() as connection:
-            found = match_page(connection, match)
-            text = get_record(connection, match) if record else None
-        if found is None:
-            refuse(f"there is no match {match}; see arena ladder matches {folder}")
-        limit_ms = ladder.play.terms.timing.limit_ms
+        with ladder.reading(STAFF) as reader:
+            found = views.match(reader, match)
+            text = get_record(reader.connection, match) if record else None
+    if found is None:
+        refuse(f"there is no match {match}; see arena ladder matches {folder}")
     if record:
         if text is None:
             refuse(f"match {match} has no record: it {_why_no_record(found)}")
         write(text.rstrip("\n"))
     elif as_json:
-        print_json(_json(found))
+        print_json(found)
     else:
-        show(*_parts(found, folder, limit_ms))
+        show(*_parts(found, folder, reader.limit_ms))
 
 
-def _why_no_record(found: "MatchPage") -> str:
-    if found.line.cause == "played":
+def _why_no_record(found: "Match") -> str:
+    if found.cause == "played":
         return "was played too long ago (ladder.toml, retention)"
-    return f"wasn't played ({became(found.line)})"
+    return f"wasn't played ({became(found)})"
 
 
-def _parts(found: "MatchPage", folder: Path, limit_ms: int) -> "Iterator[RenderableType]":
+def _parts(found: "Match", folder: Path, limit_ms: int) -> "Iterator[RenderableType]":
     """Yield what is printed, from the head to where to look further."""
     from arena.bots import shown
 
-    line = found.line
-    head = f"match {line.id}: {line.kind}"
+    head = f"match {found.id}: {found.kind}"
     if found.final is not None:
         head += f" of the final {shown(found.final)}"
-    if line.by is not None:
-        head += f", asked for by {shown(line.by)}"
-    yield f"{head}; {became(line)}, {when(line.ended_at or line.at)}"
-    if line.reason:
-        yield f"why: {shown(line.reason)}"
-    for at, reason in found.voids:
-        yield f"an attempt failed through the machine at {when(at)}: {shown(reason)}"
+    if found.by is not None:
+        head += f", asked for by {shown(found.by)}"
+    yield f"{head}; {became(found)}, {when(found.ended_at or found.at)}"
+    if found.reason:
+        yield f"why: {shown(found.reason)}"
+    for attempt in found.voids:
+        yield f"an attempt failed through the machine at {when(attempt.at)}: {shown(attempt.why or '')}"
     for act in found.acts:
-        yield f"{act.what} at {when(act.at)} by {shown(act.who)}: {shown(act.why)}"
+        yield f"{act.what} at {when(act.at)} by {shown(act.by or '')}: {shown(act.why)}"
     yield ""
     names = ("games won", "forfeits", "faults", "requests", "ms, mean/slowest", "MB")
     columns = [Column("version", least=12), *(Column(name, number=True) for name in names)]
@@ -82,10 +82,10 @@ def _parts(found: "MatchPage", folder: Path, limit_ms: int) -> "Iterator[Rendera
                 took(seat.requests, seat.time_us, seat.slowest_us),
                 megabytes(seat.peak_bytes),
             )
-            for seat in line.seats
+            for seat in found.seats
         ],
     )
-    if line.cause != "played":
+    if found.cause != "played":
         return
     yield f"times are the bots' own; a request's limit is {limit_ms} ms"
     yield ""
@@ -104,9 +104,9 @@ def _parts(found: "MatchPage", folder: Path, limit_ms: int) -> "Iterator[Rendera
     )
     yield ""
     if found.record:
-        yield f"record: arena ladder match {folder} {line.id} --record"
+        yield f"record: arena ladder match {folder} {found.id} --record"
     for label in found.logs:
-        yield f"standard error: arena ladder log {folder} {line.id} {shown(label)}"
+        yield f"standard error: arena ladder log {folder} {found.id} {shown(label)}"
 
 
 def _seats(game: "GameResult") -> str:
@@ -121,11 +121,3 @@ def _faults(game: "GameResult") -> str:
     told = [f"{shown(game.seats[seat])}: {code} {count}" for seat, code, count in game.faults]
     told += [f"{shown(game.seats[seat])} forfeits" for seat in game.forfeits]
     return "; ".join(told)
-
-
-def _json(found: "MatchPage") -> dict[str, Any]:
-    from dataclasses import asdict
-
-    told = asdict(found)
-    told["voids"] = [{"at": at, "why": why} for at, why in found.voids]
-    return {**told.pop("line"), **told}

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.ladder.opened import AS_JSON, FOLDER, complete_bots, opened, print_json
+from arena.cli.answers import answers, print_json
+from arena.cli.ladder.opened import FOLDER, complete_bots, opened
 from arena.cli.ladder.words import became, day, seat_words
 from arena.cli.out import Column, note, show, table
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from ladder.pages import MatchLine
+    from ladder.views import MatchLine
 
 KINDS = ("rated", "qualifying", "challenge", "final")
 
@@ -25,25 +26,26 @@ KINDS = ("rated", "qualifying", "challenge", "final")
 @click.option("--kind", type=click.Choice(KINDS), help="Those of a kind alone.")
 @click.option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="How many.  [20]")
 @click.option("--todo", is_flag=True, help="Those that are played now or wait, in place of those that ended.")
-@AS_JSON
-def matches(folder: Path, name: str | None, kind: str | None, last: int, todo: bool, as_json: bool) -> None:
+@click.option("--after", type=click.IntRange(1), metavar="MATCH", help="Those that follow this match in the list.")
+@answers("ladder.views:MatchList")
+def matches(
+    folder: Path, name: str | None, kind: str | None, last: int, todo: bool, after: int | None, as_json: bool
+) -> None:
     """List the last matches that ended, the newest first, with each version's wins."""
     with opened(folder) as ladder:
-        from ladder.pages import last_matches
+        from ladder import views
+        from ladder.access import STAFF
         from ladder.service import known_bot
 
-        with ladder.database.read() as connection:
-            bot = None if name is None else known_bot(connection, name).id
-            found = last_matches(connection, last, bot, kind, todo)
+        with ladder.reading(STAFF) as reader:
+            bot = None if name is None else known_bot(reader.connection, name).id
+            found = views.match_list(reader, bot, kind, todo, after, last)
     if as_json:
-        from dataclasses import asdict
-
-        print_json([asdict(line) for line in found])
-        return
-    if not found:
+        print_json(found)
+    elif not found.rows:
         note("no match is played or waits" if todo else "no match has ended yet")
-        return
-    show(matches_table(found))
+    else:
+        show(matches_table(found.rows))
 
 
 def matches_table(found: "Sequence[MatchLine]") -> "Table":

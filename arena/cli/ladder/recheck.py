@@ -2,11 +2,12 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.ladder.opened import AS_JSON, FOLDER, acting, complete_bots, opened, print_json
+from arena.cli.answers import answers, print_json
+from arena.cli.ladder.opened import FOLDER, acting, complete_bots, opened
 from arena.cli.out import write
 from arena.cli.run import cores
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("bots", metavar="[BOT]...", nargs=-1, shell_complete=complete_bots)
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Examinations side by side.  [number of cores]")
 @acting
-@AS_JSON
+@answers("ladder.service:Rechecks")
 def recheck(folder: Path, bots: tuple[str, ...], jobs: int | None, who: str, why: str, as_json: bool) -> None:
     """Examine the versions that play again, after an update of the arena, say: all, or those of these bots.
 
@@ -28,7 +29,7 @@ def recheck(folder: Path, bots: tuple[str, ...], jobs: int | None, who: str, why
     """
     with opened(folder) as ladder:
         from arena.run import open_executor
-        from ladder.service import demand_boxes
+        from ladder.service import Rechecks, demand_boxes
         from ladder.service import recheck as again
 
         demand_boxes(ladder)
@@ -39,7 +40,7 @@ def recheck(folder: Path, bots: tuple[str, ...], jobs: int | None, who: str, why
                 if not as_json:
                     _print(each)
     if as_json:
-        print_json([_json(each) for each in found])
+        print_json(Rechecks(tuple(found)))
     sys.exit(1 if any(each.reason is not None or each.trouble is not None for each in found) else 0)
 
 
@@ -48,25 +49,12 @@ def _print(each: "Rechecked") -> None:
     from arena.cli.findings import step_lines
 
     if each.trouble is not None:
-        write(f"{shown(each.label)}: could not be examined: {shown(each.trouble)}")
+        write(f"{shown(each.version)}: could not be examined: {shown(each.trouble)}")
         return
     word = "fit, as before" if each.reason is None else f"unfit now: {shown(each.reason)}"
-    write(f"{shown(each.label)}: {word}")
+    write(f"{shown(each.version)}: {word}")
     for name, before, after in each.changed:
         write(f"  {name}: {before} before, {after} now")
     for step in each.after:
         if step.level == "fail":
             write("\n".join(step_lines(step)))
-
-
-def _json(each: "Rechecked") -> dict[str, Any]:
-    from arena.cli.findings import step_json
-
-    return {
-        "version": each.label,
-        "reason": each.reason,
-        "trouble": each.trouble,
-        "changed": [list(change) for change in each.changed],
-        "before": [step_json(step) for step in each.before],
-        "after": [step_json(step) for step in each.after],
-    }

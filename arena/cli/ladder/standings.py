@@ -1,24 +1,23 @@
 """The command `arena ladder standings`: the table."""
 
 import io
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.ladder.opened import AS_JSON, FOLDER, opened, print_json
+from arena.cli.answers import answers, print_json
+from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.ladder.words import ranks, signed
 from arena.cli.out import Column, counted, note, show, table, write
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ladder.pages import Trend
     from ladder.rating import Estimate
-    from ladder.standings import Favoured, Findings, Row, Standings
+    from ladder.standings import Favoured, Findings, Standings
 
 TRUSTED = "Bots play as plain processes, kept apart by nothing: this ladder trusts its authors."
 SORTS = ("rank", "share", "games", "faults", "name", "age", "trend")
@@ -30,7 +29,7 @@ DAY_S = 86_400
 @click.option("--sort", type=click.Choice(SORTS), default="rank", help="What the rows are ordered by.  [rank]")
 @click.option("--at", type=click.DateTime(["%Y-%m-%d"]), help="The last table of that day (UTC), or of one before.")
 @click.option("--names", is_flag=True, help="Owners' logins, and whose bots favour whose: for the teacher.")
-@AS_JSON
+@answers("ladder.standings:Standings")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV on stdout.")
 def standings(folder: Path, sort: str, at: datetime | None, names: bool, as_json: bool, as_csv: bool) -> None:
     """Print the table: ranks and shares with 95 % intervals, trend, games, faults, age.
@@ -38,40 +37,26 @@ def standings(folder: Path, sort: str, at: datetime | None, names: bool, as_json
     Owners are shown by their pseudonyms.
     """
     with opened(folder) as ladder:
-        from ladder.pages import trend
-        from ladder.standings import Standings
-        from ladder.store.database import get_board, last_board
+        from ladder import views
+        from ladder.access import PUBLIC, STAFF
 
-        with ladder.database.read() as connection:
-            told = last_board(connection) if at is None else get_board(connection, at.strftime("%Y-%m-%d"))
-            found = None if told is None else Standings.from_json(told)
-            now = ladder.clock() if at is None or found is None else found.at
-            trends = {} if found is None else trend(connection, found.shares, now)
-        trusted = not ladder.play.sandbox.isolates
-    if found is None:
+        with ladder.reading(STAFF if names else PUBLIC) as reader:
+            table = views.standings(reader, sort, None if at is None else at.strftime("%Y-%m-%d"))
+    if not table.matches and not table.rows:
         note("nothing was rated by then" if at else f"nothing was rated yet; play: arena ladder run {folder}")
-        if as_json:
-            print_json({})
-        return
-    found = _sorted(found, sort, trends)
     if as_json:
-        print_json({**_json(found, trends, names), "isolated": not trusted})
+        print_json(table)
     elif as_csv:
-        write(_csv(found, trends, names))
-    else:
-        show(standings_table(found, names, trends, now))
-        show("", *_lines(found, names))
-        if trusted:
+        write(_csv(table))
+    elif table.rows:
+        show(standings_table(table, reader.now if at is None else table.at))
+        show("", *_lines(table))
+        if not table.isolated:
             show(TRUSTED)
 
 
-def standings_table(
-    found: "Standings", names: bool, trends: "Mapping[str, Trend] | None" = None, now: float | None = None
-) -> "Table":
-    """Return a table of standings; `names`: owners' logins in place of their pseudonyms.
-
-    trends: of the bots, by name. now: for the versions' ages. Without them the table lacks those columns.
-    """
+def standings_table(found: "Standings", now: float | None = None) -> "Table":
+    """Return a table of standings. now: for trends and the versions' ages; without it these columns are left out."""
     from arena.bots import shown
 
     columns = [
@@ -81,24 +66,22 @@ def standings_table(
         Column("rating\n± 95 %", number=True),
         Column("share\nof wins", number=True),
         Column("95 %"),
-        *([Column("since\n1 d", number=True), Column("\n7 d", number=True)] if trends is not None else []),
+        *([Column("since\n1 d", number=True), Column("\n7 d", number=True)] if now is not None else []),
         Column("games", number=True),
         Column("faults", number=True),
         *([Column("age\nd", number=True)] if now is not None else []),
     ]
     rows = []
     for row in found.rows:
-        moved = None if trends is None else trends.get(row.bot)
-        since = [signed(moved.day), signed(moved.week)] if moved is not None else ["-", "-"]
         rows.append(
             (
                 ranks(*row.ranks),
-                f"{shown(row.bot)}@{row.number}{'*' if row.reference else ''}",
-                shown(row.owner if names else row.pseudonym),
+                f"{shown(row.label)}{'*' if row.reference else ''}",
+                shown(row.owner or row.pseudonym),
                 _rated(row.rating),
                 "-" if row.adjusted is None else f"{100 * row.adjusted.value:.1f}",
                 _ends(row.adjusted),
-                *([] if trends is None else since),
+                *([] if now is None else [signed(row.trend.day), signed(row.trend.week)]),
                 str(row.games),
                 str(row.faults),
                 *([f"{max(0.0, now - row.since) / DAY_S:.0f}"] if now is not None else []),
@@ -117,7 +100,7 @@ def _ends(share: "Estimate | None") -> str:
     return f"{100 * share.low:.0f}-{100 * share.high:.0f}"
 
 
-def _lines(found: "Standings", names: bool) -> Iterator[str]:
+def _lines(found: "Standings") -> Iterator[str]:
     """Yield what is said below the table."""
     from arena.bots import shown
 
@@ -131,8 +114,7 @@ def _lines(found: "Standings", names: bool) -> Iterator[str]:
         yield f"the leader, {shown(verdict.leader)}, is {sure} within 2 points of the best"
     if found.findings is not None:
         yield transitive(found.findings)
-        if names:
-            yield from map(favoured, found.findings.favours)
+        yield from map(favoured, found.findings.favours or ())
 
 
 def transitive(found: "Findings") -> str:
@@ -162,37 +144,10 @@ def favoured(found: "Favoured") -> str:
     )
 
 
-def _sorted(found: "Standings", sort: str, trends: "Mapping[str, Trend]") -> "Standings":
-    def moved(row: "Row") -> float:
-        return (row.bot in trends and trends[row.bot].week) or 0.0
-
-    keys: dict[str, Any] = {
-        "rank": lambda row: row.place,
-        "share": lambda row: -(row.adjusted.value if row.adjusted else 0.0),
-        "games": lambda row: -row.games,
-        "faults": lambda row: -(row.faults / max(1, row.games)),
-        "name": lambda row: (row.bot, row.number),
-        "age": lambda row: -row.since,
-        "trend": lambda row: -moved(row),
-    }
-    return replace(found, rows=tuple(sorted(found.rows, key=keys[sort])))
-
-
-def _json(found: "Standings", trends: "Mapping[str, Trend]", names: bool) -> dict[str, Any]:
-    """Return the table as an object; logins, and who favours whom, are in it for the teacher alone."""
-    told = asdict(found)
-    for row in told["rows"]:
-        row["trend"] = asdict(trends[row["bot"]]) if row["bot"] in trends else None
-        if not names:
-            del row["owner"]
-    if told["findings"] is not None and not names:
-        del told["findings"]["favours"]
-    return told
-
-
-def _csv(found: "Standings", trends: "Mapping[str, Trend]", names: bool) -> str:
-    from ladder.service import STANDINGS_COLUMNS, standings_cells, write_csv
+def _csv(found: "Standings") -> str:
+    from ladder.service import write_csv
+    from ladder.views import STANDINGS_COLUMNS, standings_cells
 
     out = io.StringIO()
-    write_csv(out, STANDINGS_COLUMNS, (standings_cells(row, trends.get(row.bot), names) for row in found.rows))
+    write_csv(out, STANDINGS_COLUMNS, map(standings_cells, found.rows))
     return out.getvalue().rstrip("\n")

@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ladder.pages import MatchLine, SeatLine
     from ladder.rating import Estimate
+    from ladder.views import MatchLine, SeatLine
 
 
 def when(at: float | None) -> str:

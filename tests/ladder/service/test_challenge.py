@@ -17,7 +17,7 @@ def test_matches_against_a_chosen_bot_are_played_on_demand_also_while_frozen(own
     assert asked["labels"] == ["late@1", "one@1"]
     assert asked["left"] == 8
     own.run()
-    lines = own.json("matches", "--kind", "challenge")
+    lines = own.json("matches", "--kind", "challenge")["rows"]
     assert [(line["id"], line["cause"], line["rates"]) for line in lines] == [
         (match, "played", False) for match in reversed(asked["matches"])
     ]
@@ -51,7 +51,7 @@ def test_a_challenge_is_the_owners_and_has_a_quota(own: Term) -> None:
     own.arena("challenge", "late", "one", "--owner", "ada", "--matches", 8)
     refused = own.arena("challenge", "late", "one", "--owner", "ada", "--matches", 3, code=2).err
     assert "asked for 8 challenges today, and 10 are allowed" in refused
-    assert len(own.json("matches", "--todo")) == 8
+    assert len(own.json("matches", "--todo")["rows"]) == 8
 
 
 def test_a_table_that_is_rebuilt_is_the_same(own: Term) -> None:
@@ -77,7 +77,7 @@ def test_a_table_that_is_not_what_the_results_say_is_found_and_mended(own: Term)
 
 def test_matches_that_ended_since_are_not_called_a_difference(own: Term) -> None:
     """The table is of the matches of its time."""
-    [match] = own.json("matches", "--kind", "rated", "--last", 1)
+    [match] = own.json("matches", "--kind", "rated", "--last", 1)["rows"]
     own.arena("void", match["id"], "--why", "the host was asleep")
     told = own.json("rerate")
     assert (told["same"], told["news"], told["matches"]) == (None, -1, 5)
@@ -86,7 +86,7 @@ def test_matches_that_ended_since_are_not_called_a_difference(own: Term) -> None
 def test_everybodys_version_is_examined_again_with_outcomes_before_and_after(own: Term) -> None:
     """Asked for: rerun everybody's latest with scores before and after (autograder.io #63, #66). Said stays said."""
     before = own.json("bot", "late")
-    told = own.json("recheck", "--why", "the arena is new")
+    told = own.json("recheck", "--why", "the arena is new")["rows"]
     assert {each["version"]: (each["reason"], each["trouble"]) for each in told} == dict.fromkeys(
         ["late@1", "one@1", "two@1"], (None, None)
     )

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ladder.pages import bot_page
+from ladder.access import STAFF
 from ladder.results import GameResult
 from ladder.service import open_ladder
 from ladder.store.database import all_results, match_results
+from ladder.views import bot
 from tests.ladder.service.played import play, small
 from tests.ladder.service.term import Term
 
@@ -82,17 +83,17 @@ def test_pages_and_decisions_are_the_same_in_both_databases(
     with closing(small(tmp_path / "spring", url)) as ladder:
         played = play(ladder, 7)
         term = Term(ladder.path)
-        with ladder.database.read() as connection:
-            pages = {name: bot_page(connection, name, ladder.clock(), last=100) for name in ("one", "two", "three")}
+        with ladder.reading(STAFF) as reader:
+            pages = {name: bot(reader, name, last=100) for name in ("one", "two", "three")}
         for name, page in pages.items():
             assert page is not None
             assert [line.id for line in page.last] == ([] if name == "three" else sorted(played, reverse=True))
             sums = page.versions[0].rated
             assert (sums.matches, sums.games) == (len(page.last), 2 * len(page.last))
             assert sums.wins == sum(seat.wins for line in page.last for seat in line.seats if seat.label == f"{name}@1")
-        assert [line["id"] for line in term.json("matches", "--kind", "rated")] == sorted(played, reverse=True)
+        assert [line["id"] for line in term.json("matches", "--kind", "rated")["rows"]] == sorted(played, reverse=True)
         asked = term.json("challenge", "one", "two", "--owner", "staff")["matches"]
-        assert [line["id"] for line in term.json("matches", "--todo")] == asked
+        assert [line["id"] for line in term.json("matches", "--todo")["rows"]] == asked
         assert term.json("rerate")["matches"] == 7
         term.arena("void", played[0], "--why", "it was wrong")
         told = term.json("rerate")

@@ -13,7 +13,7 @@ from tests.ladder.service.term import Term, hand_in, write
 
 
 def rated(term: Term, bot: str) -> list[int]:
-    return [line["id"] for line in term.json("matches", "--bot", bot, "--kind", "rated")]
+    return [line["id"] for line in term.json("matches", "--bot", bot, "--kind", "rated")["rows"]]
 
 
 def test_why_a_version_is_unfit_is_seen_at_any_time_with_its_last_words(term: Term) -> None:
@@ -73,7 +73,7 @@ def test_a_page_of_a_bot_adds_up_what_its_matches_say(term: Term) -> None:
         assert version[sums]["slowest_us"] == max(seat["slowest_us"] for seat in lines)
     assert version["all"]["matches"] == version["rated"]["matches"] + 1
     assert page["row"]["games"] == version["rated"]["games"]
-    assert "owner" not in page["row"]
+    assert page["row"]["owner"] is page["owner"] is None
 
 
 def test_every_result_says_which_version_played_it(term: Term) -> None:
@@ -109,17 +109,20 @@ def test_standard_error_is_printed_without_its_escapes(term: Term) -> None:
     told = term.arena("log", first, "late").out
     assert "oh \\x1b[31mno" in told
     assert "\x1b" not in told
-    assert term.json("log", first, "late@1")[0]["version"] == "late@1"
+    assert term.json("log", first, "late@1")["rows"][0]["version"] == "late@1"
     assert "did not play in match" in term.arena("log", first, "broken", code=2).err
 
 
 def test_lists_of_matches_are_of_a_bot_and_of_a_kind(term: Term) -> None:
     """The newest first."""
-    lines = term.json("matches", "--bot", "late", "--last", 100)
+    lines = term.json("matches", "--bot", "late", "--last", 100)["rows"]
     assert {line["kind"] for line in lines} == {"rated", "qualifying"}
     assert all("late@1" in [seat["label"] for seat in line["seats"]] for line in lines)
     assert [line["id"] for line in lines] == sorted((line["id"] for line in lines), reverse=True)
-    assert len(term.json("matches", "--last", 2)) == 2
+    first, rest = term.json("matches", "--last", 2), term.json("matches", "--last", 100)
+    assert first["rows"] == rest["rows"][:2]
+    assert rest["next"] is None
+    assert term.json("matches", "--last", 100, "--after", first["next"])["rows"] == rest["rows"][2:]
     assert term.arena("matches", "--todo").err
 
 

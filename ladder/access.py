@@ -1,0 +1,121 @@
+"""Who may see which field of what a ladder tells, and who may do what: two tables. Pure.
+
+Whoever makes a value asks here, so that nobody who prints it has to: what a viewer may not see is None in his value.
+"""
+
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from functools import cache
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Who(IntEnum):
+    """What somebody has to be, at least."""
+
+    ANYBODY = 0
+    PERSON = 1  # who has a login
+    OWNER = 2  # of what the value is about
+    STAFF = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Somebody who looks at a ladder, or acts in it. login: None for the public, and for whoever has the folder."""
+
+    login: str | None = None
+    staff: bool = False
+
+    def towards(self, owner: str | None) -> Who:
+        """Return what the viewer is to a thing of an owner's, by login; None: it is nobody's."""
+        if self.staff:
+            return Who.STAFF
+        if self.login is None:
+            return Who.ANYBODY
+        return Who.OWNER if self.login == owner else Who.PERSON
+
+    def sees(self, value: type, field: str, owner: str | None = None) -> bool:
+        """Tell whether the viewer may see a field of a value of this type."""
+        return self.towards(owner) >= FIELDS[value.__name__][field]
+
+    def may(self, act: str, owner: str | None = None) -> bool:
+        """Tell whether the viewer may do one of ACTS to a thing of an owner's."""
+        return self.towards(owner) >= ACTS[act]
+
+
+PUBLIC = Viewer()
+STAFF = Viewer(staff=True)
+
+_ANYBODY, _OWNER, _STAFF = Who.ANYBODY, Who.OWNER, Who.STAFF
+
+ACTS = {
+    "submit": Who.OWNER,
+    "challenge": Who.OWNER,
+    "see a final's results before its end": Who.STAFF,
+    "see grades": Who.OWNER,
+    "see owners": Who.STAFF,
+    "read a record": Who.STAFF,
+    "read a log": Who.OWNER,
+    "read a build's log": Who.OWNER,
+    "activate": Who.STAFF,
+    "disable": Who.STAFF,
+    "freeze": Who.STAFF,
+    "void": Who.STAFF,
+    "hold a final": Who.STAFF,
+}
+
+# Type of a value -> who may see which of its fields. A type that isn't here is shown to nobody.
+_ROWS: dict[str, dict[Who, str]] = {
+    "Bot": {
+        _ANYBODY: "bot pseudonym reference row of fair trend limit_ms versions last change",
+        _OWNER: "examination examples acts",
+        _STAFF: "owner",
+    },
+    "BotVersion": {_ANYBODY: "number state active submitted rated all", _OWNER: "faults digest reason examined"},
+    "BuildLog": {_OWNER: "version text"},
+    "Decision": {_ANYBODY: "at what version why", _OWNER: "by"},
+    "Examination": {_OWNER: "version steps build_log"},
+    "StepView": {_OWNER: "what level text mend do number sent got stderr rows"},
+    "Example": {_OWNER: "match game code what do sent got used log stderr"},
+    "FailedAttempt": {_ANYBODY: "at", _STAFF: "why"},
+    "GameResult": {_ANYBODY: "match game seats winner reason survivors eliminated turns forfeits faults"},
+    "Logs": {_ANYBODY: "rows"},
+    "Log": {_OWNER: "version process text"},
+    "Match": {
+        _ANYBODY: "id kind state cause reason rates at ended_at by final place attempts seats results voids acts record"
+        " logs change"
+    },
+    "MatchLine": {_ANYBODY: "id kind state cause reason rates at ended_at by final place attempts seats"},
+    "MatchList": {_ANYBODY: "rows next change"},
+    "SeatLine": {
+        _ANYBODY: "label version games wins forfeits faults requests time_us slowest_us peak_bytes",
+    },
+    "Sums": {_ANYBODY: "matches games wins forfeits faults requests time_us slowest_us peak_bytes"},
+    "Standings": {_ANYBODY: "rows fair games matches at verdict findings isolated change"},
+    "Row": {
+        _ANYBODY: "place version bot number pseudonym reference ranks rating share adjusted games matches forfeits"
+        " faults since trend",
+        _STAFF: "owner",
+    },
+    "Estimate": {_ANYBODY: "value low high"},
+    "Trend": {_ANYBODY: "day week"},
+    "Verdict": {_ANYBODY: "leader probability decided"},
+    "Findings": {_ANYBODY: "games part gamma cycle", _STAFF: "favours"},
+    "Favoured": {_STAFF: "owners gives games matches wins expected p"},
+}
+FIELDS = {name: {field: who for who, fields in row.items() for field in fields.split()} for name, row in _ROWS.items()}
+
+
+@cache
+def _hidden(name: str, who: Who) -> dict[str, Any]:
+    return {field: None for field, least in FIELDS[name].items() if who < least}
+
+
+def visible(value: T, viewer: Viewer, owner: str | None = None) -> T:
+    """Return a value, a dataclass, with None for what the viewer may not see; `owner` is the login of whose it is.
+
+    Values within it are the caller's to ask for.
+    """
+    hidden = _hidden(type(value).__name__, viewer.towards(owner))
+    return replace(value, **hidden) if hidden else value  # type: ignore[type-var]  # a dataclass

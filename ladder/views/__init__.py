@@ -1,0 +1,46 @@
+"""What anybody is told of a ladder: each is one value, read from one state of the database, for one viewer.
+
+What a viewer may not see isn't in it: `ladder.access` says what that is. Terminal, JSON, CSV and pages print the same
+values. Reading one takes the same time after a million games as after a thousand. Lists go on from a cursor; `change`
+has room for the number of the ladder's last change.
+"""
+
+from ladder.views.bot import Bot, BotVersion, BuildLog, Examination, Sums, bot, build_log
+from ladder.views.decision import Decision
+from ladder.views.lists import MATCH_COLUMNS, VERSION_COLUMNS, match_rows, version_rows
+from ladder.views.log import Log, Logs, logs
+from ladder.views.match import FailedAttempt, Match, MatchLine, MatchList, SeatLine, find_match, match, match_list
+from ladder.views.reader import Reader
+from ladder.views.standings import SORTS, STANDINGS_COLUMNS, shown_table, standings, standings_cells
+
+__all__ = [
+    "MATCH_COLUMNS",
+    "SORTS",
+    "STANDINGS_COLUMNS",
+    "VERSION_COLUMNS",
+    "Bot",
+    "BotVersion",
+    "BuildLog",
+    "Decision",
+    "Examination",
+    "FailedAttempt",
+    "Log",
+    "Logs",
+    "Match",
+    "MatchLine",
+    "MatchList",
+    "Reader",
+    "SeatLine",
+    "Sums",
+    "bot",
+    "build_log",
+    "find_match",
+    "logs",
+    "match",
+    "match_list",
+    "match_rows",
+    "shown_table",
+    "standings",
+    "standings_cells",
+    "version_rows",
+]

@@ -1,0 +1,264 @@
+"""A bot: its versions and their examinations, where it stands, its faults, its last matches, and what was decided."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+
+from arena.examine import Step, StepView
+from arena.run import Example, example
+from ladder.access import visible
+from ladder.standings import Row, Standings, Trend
+from ladder.store import KeptExchange
+from ladder.store.database import (
+    PLAYED,
+    TABLES,
+    Version,
+    acts_of,
+    exchanges_of,
+    find_bot,
+    get_log,
+    get_record,
+    get_steps,
+    last_board,
+    versions_of,
+)
+from ladder.views.decision import Decision, decisions
+from ladder.views.match import MatchLine, match_list, unsealed
+from ladder.views.reader import Reader
+from ladder.views.standings import shown_table, trend
+
+faults, match_bots, matches = (TABLES.tables[name] for name in ("faults", "match_bots", "matches"))
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What a version's matches add up to. `wins`: a draw among j is 1/j. Times are its own; a match has one peak."""
+
+    matches: int = 0
+    games: int = 0
+    wins: float = 0.0
+    forfeits: int = 0
+    faults: int = 0
+    requests: int = 0
+    time_us: int = 0
+    slowest_us: int = 0
+    peak_bytes: int | None = None
+
+    def __add__(self, other: "Sums") -> "Sums":
+        peaks = [peak for peak in (self.peak_bytes, other.peak_bytes) if peak is not None]
+        return Sums(
+            self.matches + other.matches,
+            self.games + other.games,
+            self.wins + other.wins,
+            self.forfeits + other.forfeits,
+            self.faults + other.faults,
+            self.requests + other.requests,
+            self.time_us + other.time_us,
+            max(self.slowest_us, other.slowest_us),
+            max(peaks, default=None),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BotVersion:
+    """A version. state: queued, examined (at the moment), fit, unfit, for a `reason`. Times: seconds since 1970.
+
+    rated, all: what its matches add up to, those that rate, and all that were played. faults: how many of each kind, in
+    all that were played; those that follow from others too.
+    """
+
+    number: int
+    state: str
+    active: bool
+    submitted: float
+    rated: Sums
+    all: Sums
+    faults: dict[str, int] | None
+    digest: str | None
+    reason: str | None
+    examined: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """How the examination of a version went. build_log: whether its build printed anything."""
+
+    version: int
+    steps: tuple[StepView, ...]
+    build_log: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """All that is told of a bot; its owner is told more than others.
+
+    owner: the login. row: its place in the table, None if it isn't there; of: how many rows the table has. examination:
+    of the version that was asked for, else of the newest. examples: faulty exchanges, of each kind the first, of that
+    version and of the one that plays. last: its last matches, newest first. limit_ms: the time of a request.
+    """
+
+    bot: str
+    pseudonym: str
+    owner: str | None
+    reference: bool
+    row: Row | None
+    of: int
+    fair: float | None
+    trend: Trend
+    limit_ms: int
+    versions: tuple[BotVersion, ...]
+    examination: Examination | None
+    examples: tuple[Example, ...] | None
+    last: tuple[MatchLine, ...]
+    acts: tuple[Decision, ...] | None
+    change: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BuildLog:
+    """What the build of a version printed."""
+
+    version: int
+    text: bytes
+
+
+def bot(reader: Reader, name: str, number: int | None = None, last: int = 10) -> Bot | None:
+    """Return all that the reader may know of a bot, None if there is none of the name, or no version of the number.
+
+    `last`: how many matches.
+    """
+    connection, viewer = reader.connection, reader.viewer
+    known = find_bot(connection, name)
+    versions = [] if known is None else versions_of(connection, known.id)
+    asked = next((version for version in reversed(versions) if number in (None, version.number)), None)
+    if known is None or asked is None:
+        return None
+    ids = [version.id for version in versions]
+    rated, played = _sums(reader, ids)
+    kinds = _faults(reader, ids)
+    text = last_board(connection)
+    table = None if text is None else shown_table(reader, Standings.from_json(text))
+    row = None if table is None else next((row for row in table.rows if row.version == known.active), None)
+    shares = {} if row is None or row.adjusted is None else {name: row.adjusted.value}
+    steps = [Step.from_text(step) for step in get_steps(connection, asked.id)]
+    whole = Bot(
+        bot=known.name,
+        pseudonym=known.pseudonym,
+        owner=known.login,
+        reference=known.reference,
+        row=row,
+        of=0 if table is None else len(table.rows),
+        fair=None if table is None else table.fair,
+        trend=(trend(connection, shares, reader.now) if shares else {}).get(name, Trend()),
+        limit_ms=reader.limit_ms,
+        versions=tuple(
+            visible(
+                BotVersion(
+                    number=version.number,
+                    state=version.state,
+                    active=version.active,
+                    submitted=version.at,
+                    rated=rated[version.id],
+                    all=played[version.id],
+                    faults=kinds[version.id],
+                    digest=version.digest,
+                    reason=version.reason,
+                    examined=version.examined_at,
+                ),
+                viewer,
+                known.login,
+            )
+            for version in versions
+        ),
+        examination=Examination(asked.number, tuple(step.view() for step in steps), any(step.log for step in steps)),
+        examples=_examples(reader, [version for version in versions if version.active or version is asked])
+        if viewer.sees(Bot, "examples", known.login)
+        else None,
+        last=match_list(reader, bot=known.id, limit=last).rows if last else (),
+        acts=decisions(
+            reader,
+            acts_of(connection, bot=known.id),
+            {version.id: version.number for version in versions},
+            known.login,
+        ),
+    )
+    return visible(whole, viewer, known.login)
+
+
+def build_log(reader: Reader, name: str, number: int | None = None) -> BuildLog | None:
+    """Return what a version's build printed, None if there is no such version, or it isn't the reader's to read."""
+    known = find_bot(reader.connection, name)
+    if known is None or not reader.viewer.may("read a build's log", known.login):
+        return None
+    versions = versions_of(reader.connection, known.id)
+    asked = next((version for version in reversed(versions) if number in (None, version.number)), None)
+    if asked is None:
+        return None
+    steps = get_steps(reader.connection, asked.id)
+    return BuildLog(asked.number, b"".join(Step.from_text(step).log for step in steps))
+
+
+def _examples(reader: Reader, versions: Sequence[Version]) -> tuple[Example, ...]:
+    """Return what the kept exchanges of versions tell their owner, but for matches that are sealed to the reader.
+
+    The record and the logs of a match are kept for a time only: without them, an example says less.
+    """
+
+    def tell(kept: KeptExchange, version: Version) -> Example:
+        logs = [
+            (f"process {number} of match {kept.match}", data)
+            for number, data in get_log(reader.connection, kept.match, version.id)
+        ]
+        record = get_record(reader.connection, kept.match)
+        return example(kept, record, logs, reader.sandbox, version.words or (), version.file is not None)
+
+    sealed = set(reader.connection.scalars(select(matches.c.id).where(matches.c.final.in_(reader.sealed))))
+    return tuple(
+        tell(kept, version)
+        for version in versions
+        for kept in exchanges_of(reader.connection, version.id)
+        if kept.match not in sealed
+    )
+
+
+def _sums(reader: Reader, ids: list[int]) -> tuple[dict[int, Sums], dict[int, Sums]]:
+    """Return what the versions' matches add up to: those that rate, and all."""
+    table = match_bots.c
+    query = (
+        select(
+            table.version, matches.c.rates, func.count(), func.sum(table.games), func.sum(table.wins),
+            func.sum(table.forfeits), func.sum(table.faults), func.sum(table.requests), func.sum(table.time_us),
+            func.max(table.slowest_us), func.max(table.peak_bytes),
+        )
+        .join(matches, matches.c.id == table.match)
+        .where(table.version.in_(ids), matches.c.cause == PLAYED, unsealed(reader.sealed))
+        .group_by(table.version, matches.c.rates)
+    )  # fmt: skip
+    rated: defaultdict[int, Sums] = defaultdict(Sums)
+    played: defaultdict[int, Sums] = defaultdict(Sums)
+    for version, rates, *sums, peak in reader.connection.execute(query):
+        count, games, wins, lost, faulty, requests, time_us, slowest_us = sums
+        part = Sums(
+            count, int(games), float(wins), int(lost), int(faulty), int(requests), int(time_us), slowest_us, peak
+        )
+        played[version] += part
+        if rates:
+            rated[version] += part
+    return rated, played
+
+
+def _faults(reader: Reader, ids: list[int]) -> dict[int, dict[str, int]]:
+    """Return the versions' faults by kind, in order of name."""
+    query = (
+        select(faults.c.version, faults.c.code, func.sum(faults.c.count))
+        .join(matches, matches.c.id == faults.c.match)
+        .where(faults.c.version.in_(ids), unsealed(reader.sealed))
+        .group_by(faults.c.version, faults.c.code)
+        .order_by(faults.c.version, faults.c.code)
+    )
+    kinds: defaultdict[int, dict[str, int]] = defaultdict(dict)
+    for version, code, count in reader.connection.execute(query):
+        kinds[version][code] = int(count)
+    return kinds

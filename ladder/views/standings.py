@@ -1,0 +1,81 @@
+"""The table: kept as JSON, shown with what each bot's share was before; and its columns in CSV."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection
+
+from ladder.access import visible
+from ladder.standings import Row, Standings, Trend
+from ladder.store.database import get_board, last_board
+from ladder.views.reader import Reader
+
+DAY_S = 86_400
+WEEK_DAYS = 7
+
+# What rows can be in the order of.
+SORTS: dict[str, Callable[[Row], Any]] = {
+    "rank": lambda row: row.place,
+    "share": lambda row: -(row.adjusted.value if row.adjusted else 0.0),
+    "games": lambda row: -row.games,
+    "faults": lambda row: -(row.faults / max(1, row.games)),
+    "name": lambda row: (row.bot, row.number),
+    "age": lambda row: -row.since,
+    "trend": lambda row: -(row.trend.week or 0.0),
+}
+STANDINGS_COLUMNS = (
+    "best_rank", "worst_rank", "bot", "version", "owner", "rating", "rating_low", "rating_high", "share", "share_low",
+    "share_high", "since_1_day", "since_7_days", "games", "faults", "forfeits", "submitted",
+)  # fmt: skip
+
+
+def standings(reader: Reader, sort: str = "rank", day: str | None = None) -> Standings:
+    """Return the newest table, or the last one of a day (2026-11-22, UTC) or of one before.
+
+    It has no rows where nothing was rated.
+    """
+    connection = reader.connection
+    text = last_board(connection) if day is None else get_board(connection, day)
+    if text is None:
+        return Standings((), 1 / reader.seats, 0, 0, reader.now, isolated=reader.isolated)
+    table = Standings.from_json(text)
+    moved = trend(connection, table.shares, reader.now if day is None else table.at)
+    return shown_table(reader, table, sort, moved)
+
+
+def shown_table(
+    reader: Reader, table: Standings, sort: str = "rank", moved: Mapping[str, Trend] | None = None
+) -> Standings:
+    """Return a table as the reader may see it. moved: trends of bots, by name."""
+    rows = [replace(row, trend=(moved or {}).get(row.bot, row.trend)) for row in table.rows]
+    return replace(
+        visible(table, reader.viewer),
+        rows=tuple(visible(row, reader.viewer, row.owner) for row in sorted(rows, key=SORTS[sort])),
+        findings=None if table.findings is None else visible(table.findings, reader.viewer),
+        isolated=reader.isolated,
+    )
+
+
+def trend(connection: Connection, shares: Mapping[str, float], now: float) -> dict[str, Trend]:
+    """Return the trends of bots with these shares. `now`: seconds since 1970; days are those of UTC."""
+
+    def before(days: int) -> dict[str, float]:
+        text = get_board(connection, time.strftime("%Y-%m-%d", time.gmtime(now - days * DAY_S)))
+        return {} if text is None else Standings.from_json(text).shares
+
+    day, week = before(1), before(WEEK_DAYS)
+    return {
+        bot: Trend(*(share - then[bot] if bot in then else None for then in (day, week)))
+        for bot, share in shares.items()
+    }
+
+
+def standings_cells(row: Row) -> list[object]:
+    """Return STANDINGS_COLUMNS of a row: shares of 1, the time in seconds since 1970; the login where it is known."""
+    share = (None, None, None) if row.adjusted is None else (row.adjusted.value, row.adjusted.low, row.adjusted.high)
+    return [
+        *row.ranks, row.bot, row.number, row.owner or row.pseudonym, row.rating.value, row.rating.low, row.rating.high,
+        *share, row.trend.day, row.trend.week, row.games, row.faults, row.forfeits, row.since,
+    ]  # fmt: skip
