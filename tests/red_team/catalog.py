@@ -224,6 +224,7 @@ _ROWS = (
                 "dentries",
                 "process-numbers",
                 "inode-numbers",
+                "socket-numbers",
                 "handle-numbers",
                 "pipe-pages",
             )

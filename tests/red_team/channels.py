@@ -100,6 +100,7 @@ CHANNELS: dict[str, Known] = {
     "open-files": _closed(),
     "dentries": _closed(),
     "inode-numbers": _everywhere("the kernel numbers all pipes of the machine", "the limit of CPU time", sure=True),
+    "socket-numbers": _closed(),
     "pipe-pages": Known({}, "as root each box is a user of its own", as_user="the kernel counts them for each user"),
     "page-cache": _closed(sure=False, on_ci=True),  # some file systems throw nothing out of memory
     "page-cache-timing": _closed(sure=False, on_ci=True),
