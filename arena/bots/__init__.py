@@ -11,6 +11,7 @@ from arena.bots.cache import BotCache
 from arena.bots.digest import MAX_BYTES, MAX_FILES, changed, check_unchanged, digest_of
 from arena.bots.errors import BotError, cell, shown
 from arena.bots.intake import MOST_UNPACKED, MOST_UPLOAD, Bundle, intake
+from arena.bots.kit import completed, is_older, lacks_kit
 from arena.bots.load import check_commands, load
 from arena.bots.names import checked_name
 from arena.bots.portable import NotHereError, PortableBot, portable
@@ -41,8 +42,11 @@ __all__ = [
     "check_commands",
     "check_unchanged",
     "checked_name",
+    "completed",
     "digest_of",
     "intake",
+    "is_older",
+    "lacks_kit",
     "load",
     "log_of",
     "new_bot",

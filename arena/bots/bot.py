@@ -12,6 +12,7 @@ class Bot:
     name: unique among the bots of a run. path: of the file or the folder, absolute. argv: what starts it; the program
     is absolute, other words are as the author wrote them, relative to cwd. cwd: its folder. build: what builds it, as
     the author wrote it, None if there is nothing to build. digest: of its files, 64 hex digits, see digest.py.
+    kit: the language of the kit that it asks for, see kit.py.
     """
 
     name: str
@@ -20,6 +21,7 @@ class Bot:
     cwd: Path
     build: tuple[str, ...] | None
     digest: str
+    kit: str | None = None
 
 
 def relocated(bot: Bot, source: Path, target: Path) -> Bot:

@@ -24,6 +24,7 @@ from arena.bots.bare_file import command
 from arena.bots.bot import Bot
 from arena.bots.digest import digest_of
 from arena.bots.errors import BotError, reading, shown
+from arena.bots.kit import bare_file_in, kit_of_file
 from arena.bots.manifest import MANIFEST, no_program, read
 from arena.bots.names import Wish, checked_name, shared_out
 from arena.sandbox import Programs
@@ -68,7 +69,9 @@ def check_commands(bots: Sequence[Bot], programs: Programs) -> None:
     """
     for bot in bots:
         with reading(bot.path):
-            own = _bot(bot.path, programs)
+            bare = bare_file_in(bot.path)
+            own = _bot(bare or bot.path, programs)
+            own = own if bare is None else replace(own, path=bot.path)
         if (_plain(own.argv), own.cwd, own.path) != (_plain(bot.argv), bot.cwd, bot.path):
             if _moved(bot, own, programs):
                 raise BotError(
@@ -87,7 +90,7 @@ def _moved(bot: Bot, own: Bot, programs: Programs) -> bool:
     path = os.environ.get("PATH", os.defpath) if programs.path is None else programs.path
     first = replace(programs, path=os.pathsep.join([os.path.dirname(bot.argv[0]), path]))
     with reading(bot.path):
-        before = _bot(bot.path, first)
+        before = replace(_bot(bare_file_in(bot.path) or bot.path, first), path=bot.path)
     return own.argv[1:] == bot.argv[1:] and (before.argv, before.cwd, before.path) == (bot.argv, bot.cwd, bot.path)
 
 
@@ -150,7 +153,7 @@ def _bot(given: Path, programs: Programs) -> Bot:
     if not stat.S_ISREG(mode):
         raise BotError(f"{shown(given)} is neither a file nor a folder.\nA bot is a file, or a folder with {MANIFEST}.")
     digest = digest_of(path)
-    return Bot(path.stem, path, command(path, given, programs), path.parent, None, digest)
+    return Bot(path.stem, path, command(path, given, programs), path.parent, None, digest, kit_of_file(path))
 
 
 def _absolute(path: Path) -> Path:
@@ -181,4 +184,4 @@ def _from_folder(folder: Path, given: Path, programs: Programs) -> Bot:
         if manifest.build is None or "/" not in manifest.run[0]:
             raise BotError(no_program(where, "run", manifest.run[0], folder, programs))
         program = os.path.join(folder, manifest.run[0])  # the build makes it
-    return Bot(name, folder, (program, *manifest.run[1:]), folder, manifest.build, digest)
+    return Bot(name, folder, (program, *manifest.run[1:]), folder, manifest.build, digest, manifest.kit)

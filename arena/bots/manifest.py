@@ -3,6 +3,7 @@
     name = "my bot"                     # optional; else the folder's name
     run = ["python3", "bot.py"]         # what starts it, in this folder
     build = "make -j2"                  # optional; run once before the first match
+    kit = "python"                      # optional; the kit that the arena adds where its file isn't in the folder
 
 A command is a list of strings, or one string that is split into words as a shell would. No shell is started: quotes
 work; `&&`, `|` and `>` are refused with a hint. A program without `/` is looked up on PATH, any other in the folder.
@@ -23,22 +24,35 @@ from arena.sandbox import Programs
 
 MANIFEST = "bot.toml"
 
+# Language -> the file of its kit, in protocol/kits and beside a bot.
+KITS = {
+    "python": "coup_kit.py",
+    "javascript": "coup_kit.js",
+    "java": "CoupKit.java",
+    "c": "coup_kit.h",
+    "cpp": "coup_kit.hpp",
+    "rust": "coup_kit.rs",
+    "go": "coup_kit.go",
+}
+
 _SHELL_WORDS = frozenset({"|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"})
 
 _FIELDS = {
     "name": "a string",
     "run": 'a command: a list of strings (["python3", "bot.py"]) or one string ("python3 bot.py")',
     "build": 'a command: a list of strings (["make", "-j2"]) or one string ("make -j2")',
+    "kit": f"one of {', '.join(KITS)}",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A checked bot.toml: the bot's name, the command that runs it, the command that builds it."""
+    """A checked bot.toml: the bot's name, the commands that run and build it, its kit's language."""
 
     name: str | None
     run: tuple[str, ...]
     build: tuple[str, ...] | None
+    kit: str | None
 
 
 def read(file: Path, where: Path) -> Manifest:
@@ -61,6 +75,7 @@ def _checked(data: dict[str, object], where: Path) -> Manifest:
         name: str | None = None
         run: list[str] | str
         build: list[str] | str | None = None
+        kit: str | None = None
 
     try:
         fields = Fields.model_validate(data)
@@ -78,7 +93,11 @@ def _checked(data: dict[str, object], where: Path) -> Manifest:
             message = f'the field "{field}" has the wrong type.\nIt is {_FIELDS[field]}.'
         raise BotError(f"{shown(where)}: {message}") from None
     built = None if fields.build is None else _command(fields.build, "build", where)
-    return Manifest(fields.name, _command(fields.run, "run", where), built)
+    if fields.kit is not None and fields.kit not in KITS:
+        meant = get_close_matches(fields.kit, KITS, n=1)
+        hint = f"; did you mean {meant[0]}?" if meant else "."
+        raise BotError(f'{shown(where)}: there is no kit "{shown(fields.kit)}"{hint}\nIt is {_FIELDS["kit"]}.')
+    return Manifest(fields.name, _command(fields.run, "run", where), built, fields.kit)
 
 
 def _command(value: list[str] | str, field: str, where: Path) -> tuple[str, ...]:

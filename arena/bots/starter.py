@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arena.bots.errors import BotError, shown
+from arena.bots.kit import kit_file
 from arena.bots.load import sample_folder
 from arena.bots.names import checked_name
 from arena.sandbox import NOT_GIVEN
@@ -49,6 +50,7 @@ def new_bot(path: Path, language: str) -> str:
     with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as beside:
         made = Path(beside, "bot")
         _copy(sample_folder() / language, made)
+        shutil.copyfile(kit_file(language), made / kit_file(language).name)
         made.rename(path)
     return name
 

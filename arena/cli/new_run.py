@@ -210,14 +210,15 @@ def timing_of(asked: Asked, times: "Timing", box: "Sandbox") -> "Timing":
 
 def built(config: "RunConfig", box: "Sandbox", building: "Building") -> "RunConfig":
     """Build what has to be built, and say where. Exits with 1 if a disk is full."""
+    from arena.bots import lacks_kit
     from arena.sandbox import FULL
 
     names = [bot.name for bot in config.bots if bot.build is not None]
-    if not names:
+    if not names and not any(map(lacks_kit, config.bots)):
         return config
-    if config.sandbox.isolates:
+    if names and config.sandbox.isolates:
         note(f"building {', '.join(names)} in the sandbox")
-    else:
+    elif names:
         note("bots are built in their own folders, as you: the process sandbox keeps nothing from a build")
     try:
         return building.build(config, box)

@@ -24,6 +24,8 @@ from arena.bots import (
     build_all,
     build_in_box,
     changed,
+    completed,
+    is_older,
     load,
     log_of,
     warnings_in,
@@ -164,10 +166,14 @@ class Examination:
             bots, remarks = load([argument], programs_of(self.exam.choice.name))
         except BotError as problem:
             raise _FailedError(_of_error(self.step, problem)) from None
-        self.bot = bots[0]
+        bot = bots[0]
+        self.bot = completed(bot, self.exam.scratch / "kit")
         self.beside = _beside(self.bot)
-        command = " ".join(self.bot.argv)
-        return self.ok("; ".join([command, *remarks]))
+        command = "; ".join([" ".join(bot.argv), *remarks])
+        if is_older(bot):
+            help = "take the newer one: arena new makes a folder with it; without the file the bot plays with it, too"
+            return self.found(Level.NOTE, f"{command}; its kit is older than the arena's", help)
+        return self.ok(command)
 
     def build(self) -> Step:
         """Build the bot as a run would."""

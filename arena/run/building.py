@@ -1,19 +1,20 @@
-"""Where the bots of a new run are built, before the run has a folder.
+"""Where the bots of a new run get their kits and are built, before the run has a folder.
 
-There is a folder beside the run's own for it: `<run>.building`. It has `logs/`, what the builds said, and in a sandbox
-that isolates `bots/`, what was built. Both move into the run's folder when that is made. Of a build that failed the
-logs stay.
+There is a folder beside the run's own for it: `<run>.building`. It has `logs/`, what the builds said, and `bots/`: the
+copies of bots that lacked their kit, and in a sandbox that isolates what was built. Both move into the run's folder
+when that is made. Of a build that failed the logs stay.
 
 The folder is locked while it is in use, and has the file `unfinished`. One that has that file, and that nobody has
 locked, is that of an arena that was killed: the next run beside it removes it.
 """
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from arena.bots import BuildError, build_all, build_in_box, relocated
+from arena.bots import Bot, BuildError, build_all, build_in_box, completed, relocated
 from arena.run.config import RunConfig
 from arena.sandbox import Sandbox, locked, programs_of, remove_tree
 from ladder.store import FolderError, RunFolder
@@ -32,16 +33,17 @@ class Building:
         self._lock: int | None = None
 
     def build(self, config: RunConfig, box: Sandbox) -> RunConfig:
-        """Return the config with its bots built: in the box if the box isolates, else in their own folders.
+        """Return the config with its bots built: in the box if the box isolates, else where they lie.
 
         Raises BotError if a build fails, FolderError if something else, or another arena, has the builds' place.
         """
         try:
             self._take()
+            given = self._with_kits(config.bots)
             if config.sandbox.isolates:
-                bots = build_in_box(config.bots, box, programs_of(config.sandbox.name), self._bots, self._logs, BUILD_S)
+                bots = build_in_box(given, box, programs_of(config.sandbox.name), self._bots, self._logs, BUILD_S)
             else:
-                bots = build_all(config.bots, self._logs, BUILD_S)
+                bots = build_all(given, self._logs, BUILD_S)
         except BuildError:
             self._keep_logs()
             raise
@@ -49,6 +51,14 @@ class Building:
             self.discard()
             raise
         return replace(config, bots=tuple(bots))
+
+    def _with_kits(self, bots: Sequence[Bot]) -> list[Bot]:
+        """Return the bots as they are built and played; a bot that plays under several names is copied once."""
+        copies: dict[Path, Bot] = {}
+        for number, bot in enumerate(bots):
+            if bot.path not in copies:
+                copies[bot.path] = completed(bot, self._bots / f"kit-{number:02d}")
+        return [replace(copies[bot.path], name=bot.name) for bot in bots]
 
     def settle(self, config: RunConfig, folder: RunFolder) -> RunConfig:
         """Create the run's folder, move the builds into it, and return the config with their new places."""
@@ -59,7 +69,7 @@ class Building:
             if self._lock is not None:
                 if self._bots.is_dir():
                     self._bots.rename(inside)
-                for log in self._logs.iterdir():
+                for log in self._logs.iterdir() if self._logs.is_dir() else ():
                     log.rename(folder.logs / log.name)
 
         folder.create(config.to_json(), fill)

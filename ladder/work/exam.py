@@ -93,8 +93,8 @@ class ExamJob:
 class Examined:
     """Hold what an examination found.
 
-    passed: no step failed. bot: what plays, once it was loaded and built. built: the archive of its files after the
-    build, None if there is no build. played: the qualifying match.
+    passed: no step failed. bot: what plays, once it was loaded and built. built: the archive of its files as they play,
+    None if they are those that were submitted. played: the qualifying match.
     """
 
     steps: tuple[Step, ...]
@@ -143,9 +143,9 @@ class _Version:
         checked = self.check(given)
         if checked is not None and self.passed:
             bot = portable(replace(checked, name=self.job.name), self.programs)
-            archive = self.job.archive if checked.build is None else self.packed(checked)
+            archive = self.job.archive if checked.build is None and checked.path == given else self.packed(checked)
             if archive is not None:
-                built = None if checked.build is None else archive
+                built = None if archive is self.job.archive else archive
                 played = self.qualify(bot, archive, checked)
         steps = tuple(replace(self.without_paths(step), number=number) for number, step in enumerate(self.steps, 1))
         return Examined(steps, self.passed, bot, built, played, 0.0)
@@ -278,7 +278,7 @@ class _Version:
         )
 
     def _scrubbed(self, text: str) -> str:
-        for below in ("bot", "exam/bots", "cache"):
+        for below in ("bot", "exam/bots", "exam/kit", "cache"):
             text = text.replace(f"{self.scratch / below}/", "")
         python = Programs().python
         text = text.replace(f"{python} ", "python3 ").replace(f"{os.path.dirname(python)}/", "")

@@ -15,7 +15,7 @@ import java.util.Random;
 
 /**
  * A kit for bots of the Coup arena: it reads and writes the lines, follows the game, and asks you for moves. One file,
- * for Java 11 and newer, without packages of others. A whole bot:
+ * for Java 11 and newer, without packages of others, kit version 2. A whole bot:
  *
  * <pre>
  * public class MyBot extends CoupKit.Bot {

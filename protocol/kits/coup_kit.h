@@ -1,6 +1,6 @@
 /* coup_kit.h - a bot for the Coup arena in C11, with nothing but libc (and of POSIX what every Unix has).
 
-   One file. In ONE source file of your bot write
+   One file, kit version 2. In ONE source file of your bot write
 
        #define COUP_KIT_IMPLEMENTATION
        #include "coup_kit.h"

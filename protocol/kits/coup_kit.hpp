@@ -1,6 +1,6 @@
 // coup_kit.hpp - a bot for the Coup arena in C++17, with nothing but the standard library (and of POSIX dup2).
 //
-// One header. A whole bot:
+// One header, kit version 2. A whole bot:
 //
 //     #include "coup_kit.hpp"
 //

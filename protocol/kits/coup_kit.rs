@@ -1,4 +1,5 @@
-//! The Coup arena's kit for bots in Rust 1.63 or newer, with the standard library alone. Copy this one file beside your bot:
+//! The Coup arena's kit for bots in Rust 1.63 or newer, with the standard library alone. Copy this one file beside your bot
+//! (kit version 2):
 //!
 //! ```ignore
 //! mod coup_kit;

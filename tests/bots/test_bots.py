@@ -238,7 +238,7 @@ BAD_MANIFESTS: dict[str, tuple[str | bytes, list[str]]] = {
 
 @pytest.mark.parametrize(("manifest", "told"), BAD_MANIFESTS.values(), ids=BAD_MANIFESTS.keys())
 def test_a_wrong_bot_toml_says_what_is_wrong_in_it(tmp_path: Path, manifest: str | bytes, told: list[str]) -> None:
-    """Source: arena/bots/load.py: name, run, build; nothing else."""
+    """Source: arena/bots/load.py: name, run, build, kit; nothing else."""
     write(folder(tmp_path / "mybot") / "bot.toml", manifest)
     message = refusal(tmp_path / "mybot")
     assert "bot.toml" in message

@@ -13,6 +13,7 @@ def test_a_starters_own_test_passes_by_the_command_in_its_readme(kit: Kit, tmp_p
     """It is the last of three, and what a student types first after a change."""
     folder = tmp_path / "bot"
     shutil.copytree(kit.starter, folder, ignore=shutil.ignore_patterns("build", "__pycache__"))
+    shutil.copy(kit.file, folder)
     block = re.search(r"```sh\n(.*?)```", (folder / "README.md").read_text(), re.DOTALL)
     assert block is not None
     *_, command = block[1].splitlines()

@@ -1,0 +1,83 @@
+"""The kits, a file a language, and the bots that play with one: the arena's own, where theirs isn't beside them.
+
+A folder asks for a kit by its bot.toml (`kit = "python"`), a bare file by importing it. Such a bot plays from a copy of
+its files to which the kit is added, so its digest covers the kit and its archive holds it. Nothing is written into the
+author's folder. A kit that lies beside the bot is the one that it gets.
+"""
+
+import re
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from arena.bots.archive import pack, unpack
+from arena.bots.bot import Bot, relocated
+from arena.bots.digest import MAX_BYTES, MAX_FILES, digest_of, files_of
+from arena.bots.manifest import KITS, MANIFEST
+
+# How a bare file names the kit of its language: those of other languages are built, which takes a folder.
+_IMPORTS = {
+    "python": re.compile(rb"^\s*(?:import|from)\s+coup_kit\b", re.MULTILINE),
+    "javascript": re.compile(rb"\b(?:require\s*\(|from|import)\s*[\"']\./coup_kit(?:\.js)?[\"']"),
+}
+_SEARCHED_BYTES = 1 << 20  # of a bare file
+_VERSION = re.compile(rb"\bkit version (\d+)")
+_HEAD_BYTES = 4_096  # of a kit, where its version stands
+
+
+def kit_file(language: str) -> Path:
+    """Return the arena's kit for a language of KITS."""
+    return Path(__file__).parents[2] / "protocol" / "kits" / KITS[language]
+
+
+def kit_of_file(path: Path) -> str | None:
+    """Return the language of the kit that a bare file imports, None for none."""
+    with path.open("rb") as file:
+        text = file.read(_SEARCHED_BYTES)
+    return next((language for language, imports in _IMPORTS.items() if imports.search(text)), None)
+
+
+def is_older(bot: Bot) -> bool:
+    """Tell whether the kit that lies in a bot's folder is older than the arena's."""
+    if bot.kit is None or not (bot.cwd / KITS[bot.kit]).is_file():
+        return False
+    return _version(bot.cwd / KITS[bot.kit]) < _version(kit_file(bot.kit))
+
+
+def _version(kit: Path) -> int:
+    with kit.open("rb") as file:
+        found = _VERSION.search(file.read(_HEAD_BYTES))
+    return 1 if found is None else int(found[1])
+
+
+def lacks_kit(bot: Bot) -> bool:
+    """Tell whether a bot asks for a kit that no box would show it: what lies beside a bare file isn't its own."""
+    return bot.kit is not None and not (bot.path / KITS[bot.kit]).is_file()
+
+
+def completed(bot: Bot, place: Path) -> Bot:
+    """Return a bot as it plays: one that lacks its kit from a copy at `place`, which isn't there yet; else as it is.
+
+    Raises OSError; BotError for files that can't be copied.
+    """
+    if bot.kit is None or not lacks_kit(bot):
+        return bot
+    place.mkdir(parents=True)
+    with tempfile.TemporaryFile(dir=place.parent) as archive:
+        pack(bot.path, archive)
+        archive.seek(0)
+        unpack(archive, place, MAX_BYTES, MAX_FILES, links_out=True)
+    beside = bot.cwd / KITS[bot.kit]
+    shutil.copyfile(beside if beside.is_file() else kit_file(bot.kit), place / KITS[bot.kit])
+    copy = relocated(replace(bot, path=bot.cwd), bot.cwd, place)
+    return replace(copy, digest=digest_of(place))
+
+
+def bare_file_in(folder: Path) -> Path | None:
+    """Return the bare file in a copy that `completed` made of one, None in any other folder."""
+    if not folder.is_dir() or (folder / MANIFEST).exists():
+        return None
+    names = files_of(folder)
+    others = [name for name in names if name not in KITS.values()]
+    return folder / others[0] if len(others) == 1 and len(names) == 2 else None

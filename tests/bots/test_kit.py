@@ -1,0 +1,133 @@
+"""Bots that play with a kit which isn't beside them. Source: arena/bots/kit.py, and SPEC.md, "bot.toml"."""
+
+import hashlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from arena.bots import BotError, completed, digest_of, is_older, lacks_kit, load
+from tests.kits.table import KITS
+from tests.place import Place
+
+BARE = b"from coup_kit import Bot, run\n\nrun(Bot())\n"
+TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
+# Kit -> its version, and the beginning of its SHA-256.
+VERSIONS: dict[str, tuple[int, str]] = {
+    "coup_kit.py": (2, "22f77c517636"),
+    "coup_kit.js": (2, "c877ec558889"),
+    "CoupKit.java": (2, "86cb6fe6c60b"),
+    "coup_kit.h": (2, "890713dd8605"),
+    "coup_kit.hpp": (2, "6fe651b9675a"),
+    "coup_kit.rs": (2, "b6d9c5b1d325"),
+    "coup_kit.go": (2, "9e2205fc673b"),
+}
+
+
+def bare(folder: Path) -> Path:
+    """Write a bare file that imports the kit."""
+    folder.mkdir()
+    (folder / "bot.py").write_bytes(BARE)
+    return folder / "bot.py"
+
+
+def whole(folder: Path) -> Path:
+    """Write a folder that asks for the kit."""
+    bare(folder)
+    (folder / "bot.toml").write_text(TOML)
+    return folder
+
+
+@pytest.mark.parametrize("make", [bare, whole])
+def test_a_bot_gets_the_kit_in_a_copy_and_its_folder_stays_as_it_is(
+    make: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    """The digest covers the kit."""
+    ((bot,), _) = load([str(make(tmp_path / "mine"))])
+    before = digest_of(tmp_path / "mine")
+    assert lacks_kit(bot)
+    copy = completed(bot, tmp_path / "copy")
+    assert digest_of(tmp_path / "mine") == before
+    assert (tmp_path / "copy" / "coup_kit.py").read_bytes() == KITS[0].file.read_bytes()
+    assert (copy.path, copy.cwd, copy.name) == (tmp_path / "copy", tmp_path / "copy", bot.name)
+    assert copy.digest == digest_of(tmp_path / "copy") != bot.digest
+    assert not lacks_kit(copy)
+    (tmp_path / "copy" / "coup_kit.py").write_bytes(b"")
+    assert digest_of(tmp_path / "copy") != copy.digest
+
+
+@pytest.mark.parametrize("make", [bare, whole])
+def test_a_kit_beside_the_bot_is_the_one_that_it_gets(make: Callable[[Path], Path], tmp_path: Path) -> None:
+    """An author may have changed it."""
+    path = make(tmp_path / "mine")
+    (tmp_path / "mine" / "coup_kit.py").write_bytes(b"# mine\n")
+    ((bot,), _) = load([str(path)])
+    copy = completed(bot, tmp_path / "copy")
+    assert (copy.cwd / "coup_kit.py").read_bytes() == b"# mine\n"
+    assert (copy is bot) == (make is whole)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "asks"),
+    [
+        ("bot.py", b"import coup_kit\n", True),
+        ("bot", b"#!/usr/bin/env python3\nfrom coup_kit import *\n", True),
+        ("bot.py", b"try:\n    import coup_kit as kit\nexcept ImportError:\n    pass\n", True),
+        ("bot.js", b"const { Bot, run } = require('./coup_kit');\n", True),
+        ("bot.js", b'const kit = require("./coup_kit.js");\n', True),
+        ("bot.py", b"# I don't import coup_kit\nprint('import coup_kit')\n", False),
+        ("bot.py", b"import coup_kit_of_mine\n", False),
+        ("bot.py", b"import json\n", False),
+    ],
+)
+def test_a_bare_file_asks_for_a_kit_by_importing_it(name: str, text: bytes, asks: bool, tmp_path: Path) -> None:
+    """Whatever its name; other languages are built, which takes a folder."""
+    (tmp_path / name).write_bytes(text)
+    ((bot,), _) = load([f"mine={tmp_path / name}"]) if name != "bot" else load([str(tmp_path / name)])
+    assert (bot.kit is not None) == asks == lacks_kit(bot)
+
+
+def test_a_kit_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    """With the name that was meant."""
+    (whole(tmp_path / "mine") / "bot.toml").write_text(TOML.replace('python"', 'pyton"', 1))
+    with pytest.raises(BotError, match=r'there is no kit "pyton"; did you mean python\?\nIt is one of python, '):
+        load([str(tmp_path / "mine")])
+
+
+def test_the_arena_checks_plays_and_goes_on_with_a_bare_file_of_the_kit(place: Place) -> None:
+    """As a plain process, from another folder than its own."""
+    bare(place.folder / "mine")
+    checked = place.call("check", "mine/bot.py", "--rules", "coup", "--sandbox", "process")
+    assert checked.code == 0, checked.out
+    words = ("--games", 4, "--match-games", 2, "--sandbox", "process", "--out", "out")
+    ran = place.run("run", "mine/bot.py", "sample:random_bot", *words)
+    assert ran.code == 0, ran.err
+    assert [path.name for path in (place.folder / "mine").iterdir()] == ["bot.py"]
+    (place.folder / "mine" / "bot.py").write_text("changed")
+    assert place.run("run", "--resume", "out").code == 0, "what plays is the run's own copy"
+
+
+def test_check_says_when_a_kit_is_older_than_the_arenas(place: Place) -> None:
+    """The first kits told no version."""
+    folder = whole(place.folder / "mine")
+    text = KITS[0].file.read_text()
+    (folder / "coup_kit.py").write_text(text)
+    assert not is_older(load([str(folder)])[0][0])
+    (folder / "coup_kit.py").write_text(text.replace("kit version", "kit of version"))
+    checked = place.call("check", "mine", "--rules", "coup", "--sandbox", "process")
+    assert checked.code == 0
+    first = checked.out.split(" 2  ")[0]
+    assert " 1  note  file" in first
+    assert "its kit is older than the arena's" in " ".join(first.split())
+
+
+def test_a_kit_that_was_changed_has_another_version() -> None:
+    """Else `arena check` couldn't tell an older one. Raise the version in the kit, and write here what it is."""
+    told = {}
+    for kit in KITS:
+        data = kit.file.read_bytes()
+        found = re.search(rb"\bkit version (\d+)", data[:4096])
+        assert found is not None
+        told[kit.name] = (int(found[1]), hashlib.sha256(data).hexdigest()[:12])
+    assert told == VERSIONS
