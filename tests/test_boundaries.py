@@ -2,7 +2,8 @@
 
 A room is a package, or a module that is a room by itself. The rules:
 
-1. Outsiders use a room through its door: they import the door itself, or names that its `__all__` lists.
+1. Outsiders use a room through its door: they import the door itself, or names that it shows: those of `__all__` if
+   it has one (rooms that other programs import do), else what it defines and what it imports of its own files.
 2. A module imports the files of its own room, and of the rooms that its room lies in, directly.
 3. A room imports the rooms that ROOMS lists for it, and no others.
 """
@@ -260,17 +261,22 @@ def scan(path: Path) -> Iterator[tuple[str, str | None]]:
 
 @cache
 def listed(room: str) -> list[str]:
-    """Return the names that a room's door lists in `__all__`; a room of one file lists all its public names."""
+    """Return the names that a room's door shows: `__all__`, or all that it defines or imports of its own files."""
     tree = ast.parse(MODULES[room].read_text(encoding="utf-8")) if room in MODULES else ast.parse("")
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return [str(name) for name in ast.literal_eval(node.value)]
-    return [name for node in tree.body for name in defined(node) if name == "__version__" or not name.startswith("_")]
+    names = [name for node in tree.body for name in shown(node, room)]
+    return [name for name in names if name == "__version__" or not name.startswith("_")]
 
 
-def defined(node: ast.stmt) -> list[str]:
+def shown(node: ast.stmt, room: str) -> list[str]:
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return [node.name]
+    if isinstance(node, ast.ImportFrom):
+        return [alias.name for alias in node.names] if covers(room, node.module or "") else []
+    if isinstance(node, ast.If):  # TYPE_CHECKING
+        return [name for inner in node.body for name in shown(inner, room)]
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     return [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
 
@@ -298,6 +304,18 @@ def test_a_room_is_used_through_its_door(module: str) -> None:
         and (imported not in ROOMS or (name is not None and name not in listed(imported)))
     ]
     assert around == []
+
+
+def test_a_name_is_imported_from_the_file_that_defines_it() -> None:
+    """Only doors show what others define. (mypy lets all files do so, since it is told of doors.)"""
+    through = [
+        (module, imported, name)
+        for module, path in CODE.items()
+        for imported, name in imports(path)
+        if imported in MODULES and MODULES[imported].name != "__init__.py"
+        if name in {theirs for _, theirs in imports(MODULES[imported])} - {None, *listed(imported)}
+    ]
+    assert through == []
 
 
 @each("module", [name for name in MODULES if name in CODE])

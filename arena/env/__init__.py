@@ -13,7 +13,7 @@ Observations come from `arena.coup.view` alone. Must not know bots, processes or
 """
 
 try:
-    import pettingzoo as _pettingzoo  # noqa: F401
+    import pettingzoo as _pettingzoo
 except ImportError as missing:
     raise ImportError(f"arena.env needs {missing.name}: pip install 'coup-arena[env]'") from missing
 

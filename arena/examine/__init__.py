@@ -12,27 +12,3 @@ from arena.examine.finding import Finding, Level
 from arena.examine.scripted import Patience, kinds
 from arena.examine.several import examine_all
 from arena.examine.step import Step, StepView
-
-__all__ = [
-    "BUILD_S",
-    "CAUSES",
-    "KEY",
-    "Advice",
-    "Evidence",
-    "Exam",
-    "Examination",
-    "Finding",
-    "Level",
-    "Patience",
-    "Step",
-    "StepView",
-    "advice",
-    "boxes",
-    "examine",
-    "examine_all",
-    "findings",
-    "kinds",
-    "languages",
-    "quick_look",
-    "side_by_side",
-]

@@ -8,5 +8,3 @@ not know files, commands or the engine: what is shown comes in as values.
 from arena.page.frame import data, frame, script, style
 from arena.page.packed import packed
 from arena.page.page import page
-
-__all__ = ["data", "frame", "packed", "page", "script", "style"]

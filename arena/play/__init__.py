@@ -9,19 +9,3 @@ from arena.play.menu import NUMBERS, Option, menu
 from arena.play.person import Person
 from arena.play.sight import Row, Sight
 from arena.play.sitting import Ended, GameOver, Happening, Line, Sitting, Waiting
-
-__all__ = [
-    "NUMBERS",
-    "Ended",
-    "GameOver",
-    "Happening",
-    "Kept",
-    "Line",
-    "Option",
-    "Person",
-    "Row",
-    "Sight",
-    "Sitting",
-    "Waiting",
-    "menu",
-]

@@ -25,30 +25,3 @@ from arena.stats.compare import with_comparison
 from arena.stats.fold import ALL, Fold
 from arena.stats.plots import page
 from arena.stats.tally import Both, Tally, difference, quantile
-
-__all__ = [
-    "ALL",
-    "ONE_MATCH",
-    "SECTIONS",
-    "Answer",
-    "Both",
-    "Compared",
-    "Difference",
-    "Fold",
-    "Profile",
-    "Rate",
-    "Records",
-    "Tally",
-    "Took",
-    "Turns",
-    "answer",
-    "difference",
-    "page",
-    "quantile",
-    "rate_of",
-    "rates_of",
-    "schema_text",
-    "to_csv",
-    "to_line",
-    "with_comparison",
-]

@@ -5,5 +5,3 @@ Must not know how anything is shown. Words are `protocol.words`.
 
 from arena.tell.moments import Given, Moment, moments
 from arena.tell.told import Logs, told
-
-__all__ = ["Given", "Logs", "Moment", "moments", "told"]

@@ -5,19 +5,3 @@ Must not know what a job is. The same on the machines of a cluster is `ladder.po
 
 from ladder.pool.executors import ExecutorLostError, Pool, RefusedError, WorkerDiedError, Workers, shares_of_cores
 from ladder.pool.runner import DEATHS, VOIDS, Completed, Idle, Jobs, Voided, run
-
-__all__ = [
-    "DEATHS",
-    "VOIDS",
-    "Completed",
-    "ExecutorLostError",
-    "Idle",
-    "Jobs",
-    "Pool",
-    "RefusedError",
-    "Voided",
-    "WorkerDiedError",
-    "Workers",
-    "run",
-    "shares_of_cores",
-]

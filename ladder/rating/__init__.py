@@ -15,29 +15,6 @@ if TYPE_CHECKING:
     from ladder.rating.matches import Matches
     from ladder.rating.strengths import Fit, Start
 
-__all__ = [
-    "Cycle",
-    "Decision",
-    "Estimate",
-    "Favour",
-    "Field",
-    "Fit",
-    "Outcome",
-    "Start",
-    "Strength",
-    "Transitivity",
-    "Z",
-    "decided",
-    "favours",
-    "fit",
-    "fit_rows",
-    "lead",
-    "least_matches",
-    "rate",
-    "transitivity",
-    "wilson",
-]
-
 
 def __getattr__(name: str) -> object:
     """Import what holds arrays, and so numpy, when it is asked for."""

@@ -11,5 +11,3 @@ from ladder.schedule.plan import Plan, Table, plan
 from ladder.schedule.rounds import Entrant, next_round, why_no_round
 from ladder.schedule.seats import seatings
 from ladder.schedule.tables import Shuffle
-
-__all__ = ["Entrant", "Plan", "Shuffle", "Table", "next_round", "plan", "seatings", "why_no_round"]

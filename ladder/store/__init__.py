@@ -5,18 +5,3 @@ from ladder.store.folder import FolderError, RunFolder, record_name
 from ladder.store.logs import Logs
 from ladder.store.store import PlayedMatch, Spent, Store, VoidMatch
 from ladder.store.write import write
-
-__all__ = [
-    "FEW",
-    "FolderError",
-    "KeptExchange",
-    "Logs",
-    "PlayedMatch",
-    "RunFolder",
-    "Spent",
-    "Store",
-    "VoidMatch",
-    "first_few",
-    "record_name",
-    "write",
-]

@@ -12,35 +12,3 @@ from ladder.views.log import Log, Logs, logs
 from ladder.views.match import FailedAttempt, Match, MatchLine, MatchList, SeatLine, find_match, match, match_list
 from ladder.views.reader import Reader
 from ladder.views.standings import SORTS, STANDINGS_COLUMNS, shown_table, standings, standings_cells
-
-__all__ = [
-    "MATCH_COLUMNS",
-    "SORTS",
-    "STANDINGS_COLUMNS",
-    "VERSION_COLUMNS",
-    "Bot",
-    "BotVersion",
-    "BuildLog",
-    "Decision",
-    "Examination",
-    "FailedAttempt",
-    "Log",
-    "Logs",
-    "Match",
-    "MatchLine",
-    "MatchList",
-    "Reader",
-    "SeatLine",
-    "Sums",
-    "bot",
-    "build_log",
-    "find_match",
-    "logs",
-    "match",
-    "match_list",
-    "match_rows",
-    "shown_table",
-    "standings",
-    "standings_cells",
-    "version_rows",
-]

@@ -5,5 +5,3 @@ Must not know SQLAlchemy: each worker process imports this room, and would impor
 
 from ladder.work.exam import Examined, ExamJob, examine_version
 from ladder.work.task import Task, do
-
-__all__ = ["ExamJob", "Examined", "Task", "do", "examine_version"]

@@ -5,17 +5,3 @@ from arena.sandbox.bubblewrap.backend import BACKEND
 from arena.sandbox.bubblewrap.box import BubblewrapBox, BubblewrapSandbox
 from arena.sandbox.bubblewrap.keeper import MISSING, bwrap
 from arena.sandbox.bubblewrap.trial import remedied, why_not
-
-__all__ = [
-    "BACKEND",
-    "MISSING",
-    "BubblewrapBox",
-    "BubblewrapSandbox",
-    "bwrap",
-    "covers",
-    "keeper",
-    "namespace",
-    "remedied",
-    "toolchain",
-    "why_not",
-]

@@ -7,22 +7,3 @@ from arena.sandbox.docker.client import Situation, no_address, unreachable
 from arena.sandbox.docker.command import LANGUAGES, command_inside, language
 from arena.sandbox.docker.engine import FOLDER, OWNER, Engine, engine
 from arena.sandbox.docker.recipe import missing
-
-__all__ = [
-    "BACKEND",
-    "FOLDER",
-    "LANGUAGES",
-    "OWNER",
-    "DockerSandbox",
-    "Engine",
-    "Situation",
-    "command_inside",
-    "engine",
-    "image",
-    "language",
-    "missing",
-    "no_address",
-    "sweep",
-    "unreachable",
-    "why_not",
-]

@@ -10,30 +10,3 @@ from arena.sandbox.linux.owner import alive, owner_anywhere, owner_here
 from arena.sandbox.linux.proc import Watch, children
 from arena.sandbox.linux.seccomp import ALLOW, ARCHES, ERRNO, KILL, RULES, Rule, docker_profile
 from arena.sandbox.linux.step import Call
-
-__all__ = [
-    "ALLOW",
-    "ARCHES",
-    "ERRNO",
-    "KILL",
-    "RULES",
-    "Call",
-    "Cgroup",
-    "Hierarchy",
-    "Layout",
-    "Rule",
-    "Watch",
-    "alive",
-    "cgroup",
-    "children",
-    "docker_profile",
-    "hierarchy",
-    "launch",
-    "owner_anywhere",
-    "owner_here",
-    "proc",
-    "seccomp",
-    "step",
-    "tasks",
-    "uids",
-]
