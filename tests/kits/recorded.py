@@ -21,7 +21,7 @@ MATCHES = [
 @cache
 def match(preset: str, seats: int) -> list[Message]:
     """Return all that bot 0 hears in a match, from the hello to the end. Somebody forfeits now and then."""
-    games = 8 if preset == "andy" else 2  # to keep a shown card is rare
+    games = 16 if preset == "andy" else 2  # to keep a shown card is rare
     rng = random.Random(f"{preset} {seats}")
     rules = PRESETS[preset]
     seatings = tuple(tuple(rng.sample(range(seats), seats)) for _ in range(games))
