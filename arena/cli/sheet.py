@@ -4,7 +4,6 @@ Nothing is written down twice: rows come from `Ruleset.actions`, sentences from 
 `Ruleset.copies`, and what differs from the base game is found by comparing. All of it is ASCII; 60 columns suffice.
 """
 
-import re
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
@@ -16,9 +15,9 @@ from arena.cli.out import Column, counted, table
 from arena.coup import (
     ABOUT,
     COUP,
-    DOCUMENTS,
     FIELDS,
     PRESETS,
+    RULES_PAGE,
     SET_UP,
     Action,
     ActionRule,
@@ -36,6 +35,12 @@ from arena.coup import (
     why_idle,
 )
 
+_DOCUMENTS = {
+    "blog": "a review of the game, for 2 to 6 players",
+    "classroom": "a classroom's sheet, for 3 to 6 players",
+    "andy": "Andy's sheet, for up to 5 players",
+    "treason": 'the page "About Treason Coup" of a game on the web',
+}
 _WORDS = 12  # columns of a text in a table: one of its words
 _FILE = 'base = "classroom"\nforced_coup = "off"\nexchange_draw = 1'
 
@@ -65,27 +70,26 @@ def sheet(rules: Ruleset) -> RenderableType:
         *([] if others else [Text("Nothing: this is the base game.")]),
         Text(),
         *([Text("What a field means: arena rules --fields", style="dim")] if others else []),
-        _documents(),
+        _page(),
     )
 
 
 def fields() -> RenderableType:
-    """Return the table of fields: default, allowed values and source of each, and how a file of rules looks."""
+    """Return the table of fields: default, allowed values and section of each, and how a file of rules looks."""
     return Group(
         *(part for field in FIELDS for part in _field(field)),
         Text("A file of rules: an optional base and any of these fields, for --rules my.toml", style="bold"),
         Padding(Text(_FILE), (0, 0, 0, 2)),
         Text(),
-        _documents(),
+        _page(),
     )
 
 
 def _silence(rules: Ruleset) -> Iterator[Text]:
     own = document(rules)
-    if own not in (None, "rulebook"):
-        program = "its program holds, else the rulebook"
-        filling = program if own == "treason" else "the rulebook holds"
-        yield Text(f"Where the document {own} says nothing, {filling}.")
+    if own:
+        silent = "its program's way holds, else the rulebook's" if own == "treason" else "the rulebook holds"
+        yield Text(f"It follows {_DOCUMENTS[own]}. Where that says nothing, {silent}.")
 
 
 # ---------------------------------------------------------------- the table of actions
@@ -129,7 +133,7 @@ def effect(row: ActionRule, rules: Ruleset) -> str:
 def _blockers(row: ActionRule, rules: Ruleset) -> str:
     if row.blocked_by is Blockers.NOBODY:
         return "-"
-    # rulebook:226 bans blocks of foreign aid alone: an ally may block an attack where anyone may.
+    # rules.md#own-side bans blocks of foreign aid alone: an ally may block an attack where anyone may.
     other_side = rules.reformation and row.action is Action.FOREIGN_AID
     who = "the other side" if other_side else "anyone" if row.blocked_by is Blockers.ANYONE else "the target"
     return f"{who} as {' or '.join(row.block_roles)}{'; see Blocks' if other_side else ''}"
@@ -151,40 +155,26 @@ def _deck(rules: Ruleset, seats: list[int]) -> Table:
 
 
 def _sentences(rules: Ruleset, seats: list[int]) -> Iterator[RenderableType]:
-    """Yield the sections of sentences, each with its source; the table of the deck goes before the set-up."""
+    """Yield the sections of sentences, each with its section; the table of the deck goes before the set-up."""
     for title, told in sections(rules):
         yield from _section(title)
         if title == SET_UP:
             yield _deck(rules, seats)
             yield Text()
         for sentence in told:
-            yield _item(f"{sentence.text} ({cited(sentence.source, rules)})")
+            yield _item(f"{sentence.text} (#{sentence.section})")
 
 
 def document(rules: Ruleset) -> str | None:
-    """Return the name of the document that a preset plays, with which its own name begins; None if it's no preset."""
-    if rules != PRESETS.get(rules.name):
-        return None
-    first = rules.name.partition("-")[0]
-    return first if first in DOCUMENTS else "rulebook"
-
-
-def cited(source: str, rules: Ruleset | None = None) -> str:
-    """Return a source for a reader: of a preset's, what the rulebook and its own document say, if either does.
-
-    A decision of ours has a name for the tests only.
-    """
-    parts = list(dict.fromkeys(re.sub(r"ours:\w+", "ours", part) for part in re.split("; |, (?=ours)", source)))
-    own = document(rules) if rules else None
-    heard = [part for part in parts if re.search(rf"\b(rulebook|ours|{own})\b", part)] if own else []
-    return "; ".join(heard or parts)
+    """Return which document a preset follows: its name begins with it. None for the rulebook, or if it's no preset."""
+    own = rules.name.partition("-")[0]
+    return own if rules == PRESETS.get(rules.name) and own in _DOCUMENTS else None
 
 
 def _difference(field: FieldRule, rules: Ruleset, base: Ruleset = COUP) -> Table:
     value = getattr(rules, field.name)
-    source = cited(field.source_of(value), rules)
     called = "the base game" if base is COUP else base.name
-    return _item(f"{field.name} = {toml(value)} ({source}); {called} has {toml(field.effective(base))}")
+    return _item(f"{field.name} = {toml(value)} (#{field.section}); {called} has {toml(field.effective(base))}")
 
 
 def _from_kin(rules: Ruleset) -> Iterator[RenderableType]:
@@ -220,12 +210,12 @@ def _from_program(rules: Ruleset) -> Iterator[RenderableType]:
 
 def _field(field: FieldRule) -> Iterator[RenderableType]:
     yield Text(f"{field.name} = {_default(field)}", style="bold")
-    yield Padding(Text(f"{field.about} ({field.source})"), (0, 0, 0, 2))
+    yield Padding(Text(f"{field.about} (#{field.section})"), (0, 0, 0, 2))
     if field.needs:
         yield Padding(Text(f"Only with {field.needs} = true."), (0, 0, 0, 2))
     for option in field.options:
         word = f" or {toml(option.word)}" if option.word else ""
-        yield Padding(Text(f"{toml(option.value)}{word}: {option.sentence} ({cited(option.source)})"), (0, 0, 0, 4))
+        yield Padding(Text(f"{toml(option.value)}{word}: {option.sentence}"), (0, 0, 0, 4))
     if field.span or not field.options:
         span = f"{field.span[0]} to {field.span[1]}" if field.span else field.allowed
         yield Padding(Text(span), (0, 0, 0, 4))
@@ -236,10 +226,8 @@ def _default(field: FieldRule) -> str:
     return field.unset if field.default is None else toml(field.default)
 
 
-def _documents() -> Text:
-    named = "; ".join(f"{number} {what}" for number, what in DOCUMENTS.items())
-    ours = "Where it says ours, no document does, and the arena decides."
-    return Text(f"Sources are document:line of {named}. {ours}", style="dim")
+def _page() -> Text:
+    return Text(f"#section is one of {RULES_PAGE}, which explains all rules and their corner cases.", style="dim")
 
 
 # ---------------------------------------------------------------- form

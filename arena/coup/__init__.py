@@ -7,7 +7,6 @@ while state.board.phase.asked:
 """
 
 from arena.coup.chance import Chance, derived, draw, permuted
-from arena.coup.decisions import DECISIONS
 from arena.coup.events import (
     Acted,
     Blocked,
@@ -31,9 +30,9 @@ from arena.coup.events import (
     Unproven,
 )
 from arena.coup.fields import (
-    DOCUMENTS,
     FIELD,
     FIELDS,
+    RULES_PAGE,
     FieldRule,
     changed,
     differences,

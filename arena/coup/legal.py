@@ -116,7 +116,7 @@ def _act(action: Action, target: int | None) -> Act:
 
 
 def enemies(sides: Sequence[Allegiance], seat: int, others: tuple[int, ...]) -> tuple[int, ...]:
-    """Return those of the other side, or all others while all are on one side (rulebook:226)."""
+    """Return those of the other side, or all others while all are on one side (rules.md#own-side)."""
     foes = tuple(other for other in others if sides[other] is not sides[seat])
     return foes or others
 
@@ -135,7 +135,7 @@ def _proofs(view: View, claim: Claim) -> tuple[Move, ...]:
     if not claim.denies:
         return _show_moves(claim.role) if claim.role in view.cards else _DECLINE_MOVES
     if claim.role in view.cards:
-        return _DECLINE_MOVES  # who has the Duke must concede (rulebook:235)
+        return _DECLINE_MOVES  # who has the Duke must concede (rules.md#embezzlement)
     return _SHOW_HAND_OR_DECLINE_MOVES if view.board.rules.embezzle_concede else _SHOW_HAND_MOVES
 
 

@@ -6,7 +6,7 @@ the U are equally likely, so
     P(at least one) = 1 - C(U-d, k) / C(U, k)
 
 It is a prior: what opponents reveal, or keep of an exchange, says something about the rest. After a draft it doesn't
-hold, since each opponent chose a card. andy:36-39 is the worked example.
+hold, since each opponent chose a card. rules.md#odds has a worked example.
 """
 
 from collections import Counter
@@ -103,7 +103,7 @@ def _demand_table(rules: Ruleset, seats: int, own: Sequence[Role], revealed: Seq
     if problem:
         raise ValueError(problem)
     if rules.draft:
-        raise ValueError("after a draft cards aren't dealt at random (rulebook:189): these odds don't hold")
+        raise ValueError("after a draft cards aren't dealt at random (rules.md#draft): these odds don't hold")
     if not 1 <= len(own) <= rules.hand:
         raise ValueError(f"a player has 1 or {rules.hand} cards face down, not {len(own)}")
     for role, number in Counter((*own, *revealed)).items():

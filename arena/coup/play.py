@@ -1,7 +1,7 @@
 """How a game of Coup is played: who is asked, and what their answers do.
 
-A game may begin with Drafting (rulebook:187) and ChoosingSide (rulebook:220). A turn runs through phases
-(rulebook:72-177):
+A game may begin with Drafting (rules.md#draft) and ChoosingSide (rules.md#allegiance). A turn runs through phases
+(rules.md#order):
 
     Turn -> [ChallengeWindow -> Proving -> [Retaining] -> Losing]
          -> [BlockWindow -> [ChallengeWindow -> Proving -> [Retaining] -> Losing]]
@@ -178,7 +178,7 @@ def _opening(rules: Ruleset, starter: int, sides: Sequence[Allegiance]) -> Phase
 
 
 def _alternating(side: Allegiance, first: int, seats: int) -> tuple[Allegiance, ...]:
-    """Return all sides, which alternate clockwise from the seat `first`, whose side is given (rulebook:222)."""
+    """Return all sides, which alternate clockwise from the seat `first`, whose side is given (rules.md#allegiance)."""
     return tuple(side if (seat - first) % seats % 2 == 0 else side.other for seat in range(seats))
 
 
@@ -334,7 +334,7 @@ class _Table:
         if row.cost:
             self.pay(self.actor, -row.cost, _REASONS[move.action])
             if row.effect is Effect.CONVERT:
-                self.reserve += row.cost  # rulebook:231
+                self.reserve += row.cost  # rules.md#conversion
         if row.claim is not None:
             return self.challenges(move, _claim(self.actor, row.claim, False, row.denies))
         return self.blocks(move, NOTHING)
@@ -382,7 +382,7 @@ class _Table:
 
     def proven(self, pending: Act, claim: Claim, challenger: int, replaced: bool) -> Phase:
         if replaced:
-            # rulebook:163; only then the challenger loses.
+            # rules.md#shown-card; only then the challenger loses.
             hand = list(self.hands[claim.seat])
             hand.remove(claim.role)
             self.reshuffle([claim.role])
@@ -396,7 +396,7 @@ class _Table:
         return self.hit(challenger, pending, LossReason.CHALLENGE, Then.BLOCK, Past(challenger, replaced))
 
     def hand_shown(self, pending: Act, claim: Claim, challenger: int) -> Phase:
-        """Show all cards and replace them in one shuffle (rulebook:237)."""
+        """Show all cards and replace them in one shuffle (rules.md#embezzlement)."""
         shown = self.hands[claim.seat]
         self.reshuffle(shown)
         self.hands[claim.seat] = hand_of(self.deck.pop() for _ in shown)
@@ -409,7 +409,7 @@ class _Table:
             return self.hit(claim.seat, pending, LossReason.CHALLENGE, Then.RESOLVE)
         cost = row_of(self.rules, pending).cost
         if cost:
-            self.pay(self.actor, cost, CoinReason.REFUND)  # rulebook:167
+            self.pay(self.actor, cost, CoinReason.REFUND)  # rules.md#lost-challenge
         return self.hit(claim.seat, pending, LossReason.CHALLENGE, How.FAILED)
 
     def hit(self, seat: int, pending: Act, reason: LossReason, then: Then | How, past: Past = NOTHING) -> Phase:
@@ -433,7 +433,7 @@ class _Table:
             if over:
                 if isinstance(then, How):
                     self.resolved(pending, then)
-                return over  # rulebook:80: nothing more resolves
+                return over  # rules.md#end: nothing more resolves
         return self.then(pending, then, past)
 
     def then(self, pending: Act, then: Then | How, past: Past) -> Phase:
@@ -496,7 +496,7 @@ class _Table:
             hand = list(self.hands[target])
             hand.remove(role)
             if self.rules.examine_replace is ExamineReplace.DRAW_FIRST:
-                hand.append(self.deck.pop())  # the one exception to "back first, then draw" (rulebook:250)
+                hand.append(self.deck.pop())  # the one exception to "back first, then draw" (rules.md#examine)
                 self.reshuffle([role])
             else:
                 self.reshuffle([role])
@@ -514,7 +514,7 @@ class _Table:
         count = len(self.drawn)
         self.hands[self.actor] = hand_of(roles)
         self.drawn = ()
-        self.reshuffle(pool)  # always, lest others learn that all own cards were kept (rulebook:122)
+        self.reshuffle(pool)  # always, lest others learn that all own cards were kept (rules.md#exchange)
         self.events.append(Exchanged(self.actor, count, self.hands[self.actor]))
         return self.end(pending, How.DONE)
 
@@ -578,7 +578,7 @@ class _Table:
         self.events.append(_coins(seat, delta, reason))
 
     def return_coins(self, seat: int) -> None:
-        """Pay a seat's coins to the treasury (rulebook:78)."""
+        """Pay a seat's coins to the treasury (rules.md#out)."""
         if self.coins[seat]:
             self.pay(seat, -self.coins[seat], CoinReason.EXILE)
 

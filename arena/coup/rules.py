@@ -1,7 +1,7 @@
 """The rules as data: roles, the action table, rulesets and presets.
 
-The engine reads the table and the ruleset's fields and nothing else; so do the documents made from them. A source is
-document:line of a rule document, see DOCUMENTS in fields.py. Nothing here knows a state, a bot or a file.
+The engine reads the table and the ruleset's fields and nothing else; so do the documents made from them. Comments cite
+a section of docs/rules.md. Nothing here knows a state, a bot or a file.
 """
 
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ class Role(StrEnum):
 
 
 class Allegiance(StrEnum):
-    """A side of the Reformation (rulebook:213)."""
+    """A side of the Reformation (rules.md#reformation)."""
 
     LOYALIST = "loyalist"
     REFORMIST = "reformist"
@@ -170,28 +170,28 @@ class Ruleset:
     """
 
     name: str = "coup"
-    min_seats: int = 2  # rulebook:185
-    max_seats: int = 10  # rulebook:257
-    start_coins: int = 2  # rulebook:47
-    two_player_starter_coins: int = 1  # rulebook:185
-    first_player: FirstPlayer = FirstPlayer.SEAT_0  # ours: seats rotate
-    attacks_blocked_by: Blockers = Blockers.TARGET  # steal and assassinate, rulebook:141, 149
-    block_challenged_by: BlockChallengers = BlockChallengers.ANYONE  # rulebook:156
-    prove: Proof = Proof.CHOOSE  # rulebook:159
-    shown_card: ShownCard = ShownCard.REPLACED  # rulebook:163
-    block_after_failed_challenge: BlockAfterChallenge = BlockAfterChallenge.YES  # rulebook:76, 172
-    forced_coup: int = 10  # coins at which a coup is the only action, 0 for never; rulebook:87
-    exchange_draw: int | None = None  # None: 1 with the inquisitor (rulebook:245), else 2 (rulebook:122)
-    exchange_return: ExchangeReturn = ExchangeReturn.ANY  # rulebook:122
-    inquisitor: bool = False  # rulebook:241
-    examine_pick: ExaminePick = ExaminePick.TARGET  # rulebook:250
-    examine_replace: ExamineReplace = ExamineReplace.DRAW_FIRST  # rulebook:250
-    reformation: bool = False  # rulebook:213
-    allegiance_start: AllegianceStart = AllegianceStart.STARTER_CHOOSES  # rulebook:220
-    embezzle_concede: bool = True  # rulebook:235
-    draft: bool = False  # rulebook:187
+    min_seats: int = 2  # rules.md#players
+    max_seats: int = 10  # rules.md#players
+    start_coins: int = 2  # rules.md#coins
+    two_player_starter_coins: int = 1  # rules.md#coins
+    first_player: FirstPlayer = FirstPlayer.SEAT_0  # seats rotate, rules.md#first-player
+    attacks_blocked_by: Blockers = Blockers.TARGET  # steal and assassinate, rules.md#who-may-block
+    block_challenged_by: BlockChallengers = BlockChallengers.ANYONE  # rules.md#challenged-block
+    prove: Proof = Proof.CHOOSE  # rules.md#proof
+    shown_card: ShownCard = ShownCard.REPLACED  # rules.md#shown-card
+    block_after_failed_challenge: BlockAfterChallenge = BlockAfterChallenge.YES  # rules.md#late-blocks
+    forced_coup: int = 10  # coins at which a coup is the only action, 0 for never; rules.md#forced-coup
+    exchange_draw: int | None = None  # None: 1 with the inquisitor, else 2, rules.md#exchange
+    exchange_return: ExchangeReturn = ExchangeReturn.ANY  # rules.md#exchange
+    inquisitor: bool = False  # rules.md#inquisitor
+    examine_pick: ExaminePick = ExaminePick.TARGET  # rules.md#examine
+    examine_replace: ExamineReplace = ExamineReplace.DRAW_FIRST  # rules.md#examine
+    reformation: bool = False  # rules.md#reformation
+    allegiance_start: AllegianceStart = AllegianceStart.STARTER_CHOOSES  # rules.md#allegiance
+    embezzle_concede: bool = True  # rules.md#embezzlement
+    draft: bool = False  # rules.md#draft
     turn_limit: int | None = None  # turns after which a game is drawn; None: see `limit`
-    dead_target: DeadTarget = DeadTarget.NOTHING  # rulebook:78
+    dead_target: DeadTarget = DeadTarget.NOTHING  # rules.md#dead-target
     roles: tuple[Role, ...] = field(init=False, repr=False, compare=False, default=())
     actions: tuple[ActionRule, ...] = field(init=False, repr=False, compare=False, default=())
     _rows: dict[tuple[Action, bool], ActionRule] = field(init=False, repr=False, compare=False, default_factory=dict)
@@ -210,7 +210,7 @@ class Ruleset:
 
     @property
     def hand(self) -> int:
-        """Return the number of cards that each player is dealt (rulebook:45)."""
+        """Return the number of cards that each player is dealt (rules.md#deal)."""
         return 2
 
     @property
@@ -219,7 +219,7 @@ class Ruleset:
         return self.exchange_draw or (1 if self.inquisitor else 2)
 
     def copies(self, seats: int) -> int:
-        """Return how many cards of each role are in the deck (rulebook:35-40, 257; treason:9)."""
+        """Return how many cards of each role are in the deck (rules.md#deck)."""
         return 3 if seats <= 6 else 4 if seats <= 8 else 5
 
     def limit(self, seats: int) -> int:
@@ -237,11 +237,11 @@ class Ruleset:
     def problem(self, seats: int) -> str | None:
         """Return why this can't be played by so many, in one line; None if it can."""
         if self.draft and seats != 2:
-            return f"the draft deals three sets of five to two players (rulebook:187), not to {seats}"
+            return f"the draft deals three sets of five to two players (docs/rules.md#draft), not to {seats}"
         if not self.min_seats <= seats <= self.max_seats:
             return f"{self.name} is for {self.min_seats} to {self.max_seats} players, not {seats}"
         if self.exchange_return is ExchangeReturn.CLAIMED_ROLE and self.draw != 1:
-            return "exchange_return claimed_role puts the one claimed card back (blog:42): it needs exchange_draw 1"
+            return "exchange_return claimed_role puts one card back (docs/rules.md#exchange): it needs exchange_draw 1"
         return None
 
 
@@ -250,12 +250,12 @@ def _actions(rules: Ruleset) -> tuple[ActionRule, ...]:
     changer = Role.INQUISITOR if rules.inquisitor else Role.AMBASSADOR
     attack = rules.attacks_blocked_by
     rows = [
-        ActionRule(Action.INCOME, Effect.GAIN, gain=1),  # rulebook:93
+        ActionRule(Action.INCOME, Effect.GAIN, gain=1),  # rules.md#income
         ActionRule(
             Action.FOREIGN_AID, Effect.GAIN, gain=2, blocked_by=Blockers.ANYONE, block_roles=(Role.DUKE,)
-        ),  # rulebook:94, 133
-        ActionRule(Action.COUP, Effect.HIT, cost=7, targeted=True),  # rulebook:95
-        ActionRule(Action.TAX, Effect.GAIN, gain=3, claim=Role.DUKE),  # rulebook:102
+        ),  # rules.md#foreign-aid
+        ActionRule(Action.COUP, Effect.HIT, cost=7, targeted=True),  # rules.md#coup
+        ActionRule(Action.TAX, Effect.GAIN, gain=3, claim=Role.DUKE),  # rules.md#tax
         ActionRule(
             Action.ASSASSINATE,
             Effect.HIT,
@@ -264,7 +264,7 @@ def _actions(rules: Ruleset) -> tuple[ActionRule, ...]:
             claim=Role.ASSASSIN,
             blocked_by=attack,
             block_roles=(Role.CONTESSA,),
-        ),  # rulebook:110, 141
+        ),  # rules.md#assassinate
         ActionRule(
             Action.STEAL,
             Effect.STEAL,
@@ -273,27 +273,27 @@ def _actions(rules: Ruleset) -> tuple[ActionRule, ...]:
             claim=Role.CAPTAIN,
             blocked_by=attack,
             block_roles=tuple(sorted((changer, Role.CAPTAIN))),
-        ),  # rulebook:116, 149, 252
-        ActionRule(Action.EXCHANGE, Effect.EXCHANGE, claim=changer),  # rulebook:122, 245
+        ),  # rules.md#steal, #inquisitor
+        ActionRule(Action.EXCHANGE, Effect.EXCHANGE, claim=changer),  # rules.md#exchange, #inquisitor
     ]
     if rules.inquisitor:
-        rows.append(ActionRule(Action.EXAMINE, Effect.EXAMINE, targeted=True, claim=Role.INQUISITOR))  # rulebook:248
+        rows.append(ActionRule(Action.EXAMINE, Effect.EXAMINE, targeted=True, claim=Role.INQUISITOR))
     if rules.reformation:
         rows += [
-            ActionRule(Action.CONVERT, Effect.CONVERT, cost=1),  # rulebook:231
-            ActionRule(Action.CONVERT, Effect.CONVERT, cost=2, targeted=True, own_side=True),  # rulebook:231
-            ActionRule(Action.EMBEZZLE, Effect.EMBEZZLE, claim=Role.DUKE, denies=True),  # rulebook:234
+            ActionRule(Action.CONVERT, Effect.CONVERT, cost=1),  # rules.md#conversion
+            ActionRule(Action.CONVERT, Effect.CONVERT, cost=2, targeted=True, own_side=True),  # rules.md#conversion
+            ActionRule(Action.EMBEZZLE, Effect.EMBEZZLE, claim=Role.DUKE, denies=True),  # rules.md#embezzlement
         ]
     return tuple(rows)
 
 
 COUP = Ruleset()
 
-_TREASON = {
-    "two_player_starter_coins": 2,  # treason:9
+_TREASON = {  # what each preset plays, and where it comes from: rules.md#presets
+    "two_player_starter_coins": 2,
     "first_player": FirstPlayer.RANDOM,
-    "prove": Proof.AUTOMATIC,  # treason:24
-    "block_after_failed_challenge": BlockAfterChallenge.NEVER,  # treason:24, 29
+    "prove": Proof.AUTOMATIC,
+    "block_after_failed_challenge": BlockAfterChallenge.NEVER,
 }
 _SITE = {  # as the program plays; coins and blocks are the base game's
     "first_player": FirstPlayer.RANDOM,
@@ -302,12 +302,12 @@ _SITE = {  # as the program plays; coins and blocks are the base game's
 }
 _REFORMATION = {
     "reformation": True,
-    "allegiance_start": AllegianceStart.ASSIGNED,  # treason:41
+    "allegiance_start": AllegianceStart.ASSIGNED,
     "embezzle_concede": False,
 }
 _INQUISITORS = {
-    "inquisitor": True,  # treason:34
-    "examine_pick": ExaminePick.RANDOM,  # treason:37
+    "inquisitor": True,
+    "examine_pick": ExaminePick.RANDOM,
     "examine_replace": ExamineReplace.RETURN_FIRST,
 }
 
@@ -327,20 +327,20 @@ PRESETS: dict[str, Ruleset] = {
         Ruleset("treason-site-inquisitors", **_SITE, **_INQUISITORS),  # type: ignore[arg-type]
         Ruleset(
             "classroom",
-            min_seats=3,  # classroom:2
+            min_seats=3,
             max_seats=6,
-            attacks_blocked_by=Blockers.ANYONE,  # classroom:28
-            block_challenged_by=BlockChallengers.ACTOR,  # classroom:30
+            attacks_blocked_by=Blockers.ANYONE,
+            block_challenged_by=BlockChallengers.ACTOR,
         ),
-        Ruleset("andy", max_seats=5, shown_card=ShownCard.MAY_KEEP),  # andy:7, 31
-        Ruleset("andy-as-written", max_seats=5),  # andy:7, 30
+        Ruleset("andy", max_seats=5, shown_card=ShownCard.MAY_KEEP),
+        Ruleset("andy-as-written", max_seats=5),
         Ruleset(
             "blog",
-            max_seats=6,  # blog:2
-            two_player_starter_coins=2,  # blog:4
-            exchange_draw=1,  # blog:42
+            max_seats=6,
+            two_player_starter_coins=2,
+            exchange_draw=1,
             exchange_return=ExchangeReturn.CLAIMED_ROLE,
-            block_after_failed_challenge=BlockAfterChallenge.NOT_CHALLENGER,  # blog:59
+            block_after_failed_challenge=BlockAfterChallenge.NOT_CHALLENGER,
         ),
     )
 }
@@ -358,7 +358,7 @@ ABOUT: dict[str, str] = {
     "treason-site": "treason as its program plays it",
     "treason-site-original": "that program with the ambassador",
     "treason-site-inquisitors": "that program with the inquisitor only",
-    "classroom": "anyone may block; only the actor challenges it",
+    "classroom": "anyone blocks; only the actor challenges it",
     "andy": "a card shown as proof may be kept",
     "andy-as-written": "Andy's sheet: the shown card is replaced",
     "blog": "an exchange of one puts the claimed card back",

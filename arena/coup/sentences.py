@@ -1,6 +1,6 @@
 """The rules of a game in sentences: what a player reads who has nothing else.
 
-A sentence holds in the rulesets that `when` names, and cites its source as fields.py does. A name in the place of a
+A sentence holds in the rulesets that `when` names, and cites its section of docs/rules.md. A name in the place of a
 sentence stands for the sentence of that field. These sentences say what `play` does: who changes one, changes both.
 """
 
@@ -26,11 +26,11 @@ from arena.coup.rules import (
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence with its source. `when` tells in which rulesets it holds; `text` may depend on the ruleset."""
+    """A sentence with its section of docs/rules.md. `when` tells where it holds; `text` may depend on the ruleset."""
 
     name: str
     text: str | Callable[[Ruleset], str]
-    source: str
+    section: str
     when: Callable[[Ruleset], bool] = lambda _: True
 
 
@@ -39,7 +39,7 @@ class Told(NamedTuple):
 
     name: str
     text: str
-    source: str
+    section: str
 
 
 def sections(rules: Ruleset) -> Iterator[tuple[str, list[Told]]]:
@@ -54,9 +54,9 @@ def _told(row: "Sentence | str", rules: Ruleset) -> Iterator[Told]:
     """Yield the sentence if it holds. A field without effect, or one that says what isn't played, has none."""
     if isinstance(row, Sentence):
         if row.when(rules):
-            yield Told(row.name, row.text if isinstance(row.text, str) else row.text(rules), row.source)
+            yield Told(row.name, row.text if isinstance(row.text, str) else row.text(rules), row.section)
     elif why_idle(rules, row) is None and _is_news(row, rules):
-        yield Told(row, FIELD[row].sentence(rules), FIELD[row].source_of(getattr(rules, row)))
+        yield Told(row, FIELD[row].sentence(rules), FIELD[row].section)
 
 
 def _is_news(field: str, rules: Ruleset) -> bool:
@@ -207,40 +207,40 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             Sentence(
                 "turns",
                 "Turns go clockwise: to the next higher seat that is alive, and from the last seat to the lowest.",
-                "rulebook:73",
+                "turn",
             ),
             Sentence(
                 "one_action",
                 "The player in turn picks one action of the table that it can pay. Nobody may pass a turn.",
-                "rulebook:73, 84",
+                "turn",
             ),
             "forced_coup",
             Sentence(
                 "coup_first",
                 "Who must coup can do nothing else, neither convert nor embezzle.",
-                "rulebook:87; ours:coup_first",
+                "forced-coup",
                 lambda rules: rules.reformation and rules.forced_coup > 0,
             ),
             Sentence(
                 "targets",
                 "The target is any other living player, also one without coins.",
-                "rulebook:110; ours:targets",
+                "targets",
                 lambda rules: not rules.reformation,
             ),
             Sentence(
                 "targets_of_sides",
                 "The target is another living player, also one without coins. A conversion may turn a player of either "
                 "side; for the other actions see Allegiances.",
-                "rulebook:110, 231; ours:targets",
+                "targets",
                 _reformation,
             ),
-            Sentence("paid", "The cost is paid at once, before anybody answers.", "rulebook:95, 110, 167"),
-            Sentence("order", _order, "rulebook:76; ours:order"),
-            Sentence("answers", _answers, "rulebook:94, 95, 154; ours:windows"),
+            Sentence("paid", "The cost is paid at once, before anybody answers.", "order"),
+            Sentence("order", _order, "order"),
+            Sentence("answers", _answers, "order"),
             Sentence(
                 "one_of_two",
                 "Exchange and examine are two actions: a turn has one of them.",
-                "rulebook:242; ours:separate_moves",
+                "inquisitor",
                 _inquisitor,
             ),
         ),
@@ -248,16 +248,16 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
     (
         "Challenges",
         (
-            Sentence("bluff", "A claim may be true or a bluff.", "rulebook:86, 127"),
+            Sentence("bluff", "A claim may be true or a bluff.", "challenges"),
             Sentence(
                 "anyone_challenges",
                 "Any other living player may challenge the claim of an action, also one whom it doesn't concern.",
-                "rulebook:156",
+                "challenges",
             ),
             Sentence(
                 "own_side_challenges",
                 "A player may challenge its own side, too.",
-                "rulebook:156; treason:48; ours:bans_are_closed",
+                "own-side",
                 _reformation,
             ),
             Sentence(
@@ -265,29 +265,29 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
                 "All who may challenge are asked at once. Of several who challenge, the first clockwise from the "
                 "claimant counts; what the others answer is never told. There is only one challenge of a claim, and "
                 "none later.",
-                "rulebook:157; ours:one_challenge, ours:no_later_challenge",
+                "windows",
             ),
             "prove",
             "shown_card",
-            Sentence("shown", _shown, "rulebook:161, 163, 165; ours:order"),
+            Sentence("shown", _shown, "order"),
             Sentence(
                 "keep_asked",
                 "Everybody sees whether it was kept. It isn't asked where the challenger's loss ends the game"
                 ", and not of an embezzler.",
-                "ours:keep_shown",
+                "shown-card",
                 lambda rules: rules.shown_card is ShownCard.MAY_KEEP and rules.reformation,
             ),
             Sentence(
                 "keep_asked_of_all",
                 "Everybody sees whether it was kept. It isn't asked where the challenger's loss ends the game.",
-                "ours:keep_shown",
+                "shown-card",
                 lambda rules: rules.shown_card is ShownCard.MAY_KEEP and not rules.reformation,
             ),
             Sentence(
                 "refund",
                 "When the challenge of an action's claim succeeds, the action fails: what was paid comes back first, "
                 "then the claimant loses an influence, and the turn is over.",
-                "rulebook:161, 167; ours:order_of_a_won_challenge",
+                "lost-challenge",
             ),
         ),
     ),
@@ -298,36 +298,36 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             Sentence(
                 "aid_blocked",
                 "Any other living player may block foreign aid.",
-                "rulebook:133",
+                "foreign-aid",
                 lambda rules: not rules.reformation,
             ),
             Sentence(
                 "aid_blocked_by_side",
                 "Any living player of the other side may block foreign aid; any other living player while all are on "
                 "one side.",
-                "rulebook:133, 226; ours:bans_are_closed",
+                "own-side",
                 _reformation,
             ),
-            Sentence("several_blocks", _of_several, "classroom:31; ours:one_block, ours:blockers_clockwise"),
+            Sentence("several_blocks", _of_several, "windows"),
             "block_after_failed_challenge",
             Sentence(
                 "block_names",
                 "A block is a claim too, and may be a bluff: it names one card of the table's last column, and only "
                 "that card proves it.",
-                "rulebook:127; ours:block_names_a_role",
+                "blocks",
             ),
             "block_challenged_by",
             Sentence(
                 "first_challenge_of_block",
                 "Of several who do, the first clockwise from the blocker counts.",
-                "ours:one_challenge",
+                "windows",
                 lambda rules: rules.block_challenged_by is BlockChallengers.ANYONE,
             ),
             Sentence(
                 "block_stands",
                 "A block stands if nobody challenges it or the challenge fails: it ends the action without effect. "
                 "What was paid stays spent. Who challenged it loses an influence.",
-                "rulebook:129, 143, 159, 161",
+                "blocks",
             ),
             Sentence(
                 "block_falls",
@@ -337,7 +337,7 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
                     f"{', on its target, whoever blocked' if _attacks_by_anyone(rules) else ''}. So a target "
                     "that is caught bluffing the contessa loses two influences, or its last."
                 ),
-                "rulebook:161, 174; classroom:31; ours:one_block, ours:one_target",
+                "blocks",
             ),
         ),
     ),
@@ -348,25 +348,25 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
                 "influence",
                 "A player's cards are those that it has face down; each is an influence. A card turned up "
                 "counts no more, and never goes back to the deck.",
-                "rulebook:61, 63",
+                "influence",
             ),
             Sentence(
                 "loser_picks",
                 "Who loses an influence, in whatever way, picks which of its cards it turns face up for good.",
-                "rulebook:63, 65",
+                "influence",
             ),
             Sentence(
                 "exiled",
                 "Who has no card left is out at once.",
-                "rulebook:78",
+                "out",
             ),
             "dead_target",
-            Sentence("gone", _gone, "ours:target_gone"),
+            Sentence("gone", _gone, "dead-target"),
             Sentence(
                 "end",
                 "The last player alive wins, and there is no second place. The game ends at that moment, in the middle "
                 "of an action too: nothing more is done or asked.",
-                "rulebook:80, 182; ours:end_at_once",
+                "end",
             ),
         ),
     ),
@@ -376,29 +376,29 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             Sentence(
                 "steal",
                 "A steal takes one coin from a target that has one, and none from a target that has none.",
-                "rulebook:116; ours:target_gone",
+                "steal",
             ),
             Sentence(
                 "exchange",
                 "An exchange draws first. Of its own and the drawn cards the player keeps as many as it has influence; "
                 "the others go back to the court deck, which is shuffled. Nobody else sees any of them.",
-                "rulebook:122; ours:keep_the_count",
+                "exchange",
             ),
             Sentence(
                 "keep_all",
                 "It may return any of them, also all that it drew.",
-                "rulebook:122; ours:keep_the_count",
+                "exchange",
                 lambda rules: rules.exchange_return is ExchangeReturn.ANY,
             ),
             "exchange_return",
             "inquisitor",
             "examine_pick",
-            Sentence("one_card", _one_card, "rulebook:250; ours:examine_last_card", _inquisitor),
+            Sentence("one_card", _one_card, "examine", _inquisitor),
             Sentence(
                 "examined",
                 "Only the examiner sees the card, and its owner learns which it was. The examiner hands it back or has "
                 "it replaced, and everybody sees which it does; the new card is seen by its owner only.",
-                "rulebook:250",
+                "examine",
                 _inquisitor,
             ),
             "examine_replace",
@@ -411,52 +411,52 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             Sentence(
                 "bans",
                 _banned,
-                "rulebook:226; treason:41",
+                "own-side",
                 lambda rules: rules.reformation and not rules.inquisitor,
             ),
             Sentence(
                 "bans_with_inquisitor",
                 _banned,
-                "rulebook:226, 254; treason:41",
+                "own-side",
                 lambda rules: rules.reformation and rules.inquisitor,
             ),
             Sentence(
                 "one_side",
                 "While all who live are on one side, nothing is banned. A conversion may make two sides again.",
-                "rulebook:226; treason:55; ours:sides_counted_anew",
+                "own-side",
                 _reformation,
             ),
             Sentence(
                 "ban_time",
                 "Whom an action may target, and who may block foreign aid, is settled when the action is taken: who "
                 "goes out later in the turn changes neither.",
-                "ours:sides_counted_anew",
+                "own-side",
                 _reformation,
             ),
             Sentence(
                 "allies_may_block",
                 "A player of the same side may block a steal or an assassination.",
-                "classroom:28; ours:bans_are_closed",
+                "own-side",
                 lambda rules: rules.reformation and _attacks_by_anyone(rules),
             ),
             Sentence(
                 "reserve",
                 "The reserve begins empty. Only the cost of conversions goes there, and only embezzling empties it. "
                 "What is left when a game ends is gone.",
-                "rulebook:231; ours:reserve_ends",
+                "conversion",
                 _reformation,
             ),
             Sentence(
                 "embezzle",
                 "Who embezzles claims to have no duke, and may bluff. An empty reserve may be embezzled too, and gives "
                 "nothing. A challenge of an embezzler goes as follows.",
-                "rulebook:234, 235; ours:empty_reserve",
+                "embezzlement",
                 _reformation,
             ),
             Sentence(
                 "embezzle_duke",
                 _embezzler_with_duke,
-                "rulebook:235; treason:53; ours:embezzle_conceded",
+                "embezzlement",
                 _reformation,
             ),
             "embezzle_concede",
@@ -464,21 +464,21 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
                 "embezzle_proof",
                 "A challenged embezzler without a duke shows everybody all its cards, which are then replaced. Nobody "
                 "is asked.",
-                "rulebook:237; treason:24",
+                "embezzlement",
                 _must_prove,
             ),
             Sentence(
                 "conceded",
                 "Who concedes doesn't tell whether it has a duke. It loses an influence of its choice, and the coins "
                 "stay in the reserve.",
-                "rulebook:235; ours:embezzle_conceded",
+                "embezzlement",
                 _may_concede,
             ),
             Sentence(
                 "embezzle_shown",
                 "If the cards are shown, the challenge fails: they go back together, the deck is shuffled once, and as "
                 "many are drawn. Then the challenger loses an influence; then the embezzler takes the reserve.",
-                "rulebook:237; ours:embezzle_shown",
+                "embezzlement",
                 _reformation,
             ),
         ),
@@ -490,116 +490,112 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
             Sentence(
                 "sealed",
                 "Both pick at once. What was discarded stays out of the game and is never shown.",
-                "rulebook:189; ours:draft_sealed",
+                "draft",
                 lambda rules: rules.draft,
             ),
             Sentence(
                 "draft_with_variants",
                 "The picks come before the choice of a side.",
-                "ours:draft_with_variants",
+                "draft",
                 lambda rules: rules.draft and rules.reformation,
             ),
             Sentence(
                 "hidden",
                 "Each player sees only its own cards. Coins, cards that are face up, and how many a player has face "
                 "down, are public.",
-                "rulebook:45, 47, 63",
+                "deal",
             ),
             "first_player",
             "start_coins",
             "two_player_starter_coins",
             Sentence(
                 "treasury",
-                "The treasury has no end; the rulebook's 50 coins are no limit.",
-                "rulebook:41; treason:9; ours:treasury",
+                "The treasury has no end.",
+                "coins",
             ),
             "allegiance_start",
-            Sentence("odd_table", _odd_table, "rulebook:222; ours:odd_tables", _reformation),
+            Sentence("odd_table", _odd_table, "allegiance", _reformation),
         ),
     ),
     (
-        "The arena's own choices, and how the documents are read",
+        "The arena's own choices, and how the rules are read",
         (
             Sentence(
                 "at_once",
                 "All are asked at once, since no document says who speaks first, and how fast a program answers must "
                 "not decide.",
-                "ours:one_challenge",
+                "windows",
             ),
             Sentence(
                 "seat_0",
-                "Seat 0 starts, since the bots of a match change seats from game to game. In rulebook:50 the winner of "
-                "the last game starts, in classroom:13 the player to the left of the dealer.",
-                "ours",
+                "Seat 0 starts, since the bots of a match change seats from game to game. Around a table "
+                "the winner of the last game starts.",
+                "first-player",
                 lambda rules: rules.first_player is FirstPlayer.SEAT_0,
             ),
             Sentence(
                 "turn_limit",
                 "After the turns that the table above allows, counted for all players together, a game is a draw of "
-                "those who live. In rulebook:80 it ends only when one player is left.",
-                "ours",
+                "those who live. Around a table it goes on until one player is left.",
+                "turn-limit",
             ),
             Sentence(
                 "block_after",
                 "A target whose challenge of an assassin fails loses one influence for that, and a second one unless a "
-                "block saves it. rulebook:172, andy:33 and treason:31 say that it loses two; but rulebook:172 "
-                "counts the assassination that succeeds, by rulebook:76 challenges come before blocks, and by andy:27 "
-                "the card is lost if the target doesn't block. treason's program lets it block, though by treason:29 a "
-                "player blocks an action that isn't challenged.",
-                "rulebook:76, 172; andy:27, 33; treason:29, 31; treason's program",
+                "block saves it. Most documents say flatly that it loses two; but the rulebook counts in the "
+                "assassination that succeeds, and settles challenges before blocks.",
+                "late-blocks",
                 lambda rules: rules.block_after_failed_challenge is BlockAfterChallenge.YES,
             ),
             Sentence(
                 "block_never",
-                "After a failed challenge not even a target that didn't challenge may block: by treason:31 a target "
-                "whose challenge of an assassin fails loses two influences, and by treason:29 a player blocks an "
-                "action that isn't challenged.",
-                "treason:29, 31",
+                "After a failed challenge not even a target that didn't challenge may block: the page has a block only "
+                "of an action that isn't challenged, and says that a target whose challenge of an assassin fails loses "
+                "two influences.",
+                "late-blocks",
                 lambda rules: rules.block_after_failed_challenge is BlockAfterChallenge.NEVER,
             ),
             Sentence(
                 "block_not_by_challenger",
-                "A target whose challenge of an assassin fails can't block any more, since by blog:59 it loses both "
-                "cards. A target that didn't challenge still can: blog:59 doesn't speak of it.",
-                "blog:59",
+                "A target whose challenge of an assassin fails can't block any more: it loses both cards. A target "
+                "that didn't challenge still can.",
+                "late-blocks",
                 lambda rules: rules.block_after_failed_challenge is BlockAfterChallenge.NOT_CHALLENGER,
             ),
             Sentence(
                 "aside",
-                'andy:31 is an aside of its sheet, "not what the rules say"; this game plays it.',
-                "andy:31",
+                "That a shown card may be kept is a wish of its author's, and not what his rules say.",
+                "documents",
                 lambda rules: rules.shown_card is ShownCard.MAY_KEEP,
             ),
             Sentence(
                 "sides_drawn",
-                "treason:41 doesn't say how sides are laid; treason's program begins with seat 0, whoever starts.",
-                "treason:41; treason's program",
+                "The sides begin with seat 0, whoever starts, as treason's program lays them.",
+                "allegiance",
                 lambda rules: rules.reformation and rules.allegiance_start is AllegianceStart.ASSIGNED,
             ),
-            Sentence(
-                "no_talk", "Players can't talk, show cards unasked or give coins away.", "ours; rulebook:178, 180"
-            ),
+            Sentence("no_talk", "Players can't talk, show cards unasked or give coins away.", "talk"),
             Sentence(
                 "bare_roles",
                 "A card is its name: which of the two places in a hand it had, means nothing and is never told.",
-                "ours:bare_roles",
+                "deal",
             ),
             Sentence(
                 "forfeit",
                 "A bot that breaks down, or makes too many faults, forfeits: its cards are turned up and its coins go "
                 "to the treasury. Its own turn, or an action on it, ends without effect; what was paid stays spent.",
-                "ours:forfeit",
+                "forfeit",
             ),
             Sentence(
                 "forfeit_elsewhere",
                 "Other actions go on, with the others' answers. If the bot was to lose an influence, all is as if it "
                 "had; if it was to prove a block, the action takes effect, and the challenger loses nothing.",
-                "ours:forfeit",
+                "forfeit",
             ),
             Sentence(
                 "forfeits_together",
                 "If all who are left forfeit at once, they share a draw.",
-                "ours:forfeits_together",
+                "forfeit",
             ),
         ),
     ),

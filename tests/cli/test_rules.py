@@ -59,7 +59,7 @@ def test_rules_with_a_file_prints_the_sheet_of_a_game_of_ones_own(tmp_path: Path
     path.write_text('base = "classroom"\nforced_coup = "off"\nname = "[red]monday :smile:"\n')
     result = run(rules, str(path))
     assert result.stdout.startswith("[red]monday :smile:\n3-6 players.")
-    assert "- forced_coup = 0 (ours); the base game has 10\n" in result.stdout
+    assert "- forced_coup = 0 (#forced-coup); the base game has 10\n" in result.stdout
 
 
 def test_rules_fields_prints_the_fields() -> None:
@@ -82,7 +82,7 @@ def test_rules_refuses_what_it_doesnt_know(tmp_path: Path) -> None:
 
 
 def test_odds_prints_the_worked_example() -> None:
-    """andy:39 and the command's help: 15/26 = 57.7 % that an opponent has no duke, given that I have none."""
+    """rules.md#odds and the command's help: 15/26 = 57.7 % that an opponent has no duke, given that I have none."""
     result = run(odds, "--own", "captain,contessa", "--players", "2")
     assert result.exit_code == 0
     assert [line.split() for line in result.stdout.splitlines() if line.startswith(("role", "duke", "captain "))] == [

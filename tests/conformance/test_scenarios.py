@@ -1,14 +1,13 @@
 """Every rule of the documents as a scene in plain data: what was dealt, what was answered, what must come of it.
 
 The scenes are the TOML files in scenarios/, written from the documents and not from what the engine does; README.md
-there explains the fields. Each cites the lines that it tests, as in `rulebook:163 first they return that card`, and one
-test looks the quotations up. The documents are not part of this project: without them beside it that test is skipped.
+there explains the fields. Each cites the sections of docs/rules.md that it tests.
 """
 
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
@@ -16,7 +15,6 @@ from typing import Any, get_args
 import pytest
 
 from arena.coup import (
-    DECISIONS,
     FIELD,
     FIELDS,
     FORFEIT,
@@ -408,7 +406,7 @@ def test_every_preset_has_a_scenario() -> None:
 
 
 def test_every_action_kind_of_request_and_kind_of_event_has_a_scenario() -> None:
-    """rulebook:90-122, 231-250; the types of events and the reasons why coins move and influence is lost."""
+    """rules.md#actions, and those of variants; the events, and why coins move and influence is lost."""
     moves, kinds, told, reasons = set(), set(), set(), set()
     for scenario in SCENARIOS.values():
         if "refused" in scenario["then"]:
@@ -424,53 +422,9 @@ def test_every_action_kind_of_request_and_kind_of_event_has_a_scenario() -> None
     assert reasons == {*CoinReason, *LossReason}
 
 
-# The lines that state a rule which a game of bots can follow. Left out are components, prose, examples of speech,
-# hints (rulebook:182, "no second place", is kept) and what only cards on a table need.
-RULES = {
-    "rulebook": "40 45 47 50 56 63 65 67 73 74 76 78 80 84 86 87 93 94 95 102 110 116 122 127 129 133 135 141 143 149 "
-    "151 154 156 157 159 161 163 165 167 170 172 174 178 180 182 185 187 189 191 213 215 218 220 222 226 231 234 "
-    "235 237 242 245 248 250 252 254 257",
-    "blog": "2 4 13 15 17 19 21 23 32 34 36 38 40 42 44 46 49 50 51 52 53 54 57 58 59",
-    "classroom": "2 3 5 6 13 15 16 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 34 35 36 38 39 40",
-    "andy": "7 9 10 12 13 15 17 18 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34",
-    "treason": "7 9 12 14 15 16 17 18 19 20 21 24 26 29 31 36 37 38 41 43 44 45 46 47 48 49 50 51 52 53 55",
-}  # fmt: skip
-
-
-def cited() -> Iterator[tuple[str, str, str]]:
-    """Yield scenario, document:line and quoted words of each citation of a rule document."""
-    for name, scenario in SCENARIOS.items():
-        for cite in scenario["cites"]:
-            if not cite.startswith(("ours:", "field:")):
-                found = re.fullmatch(r"([a-z]+:\d+) (.+)", cite)
-                assert found, f"{name}: {cite!r} names no line"
-                yield name, found[1], found[2]
-
-
-def names_cited(kind: str) -> set[str]:
-    """Return the names of the decisions ("ours:") or fields ("field:") that scenarios cite."""
-    every = (cite for scenario in SCENARIOS.values() for cite in scenario["cites"])
-    return {cite.removeprefix(kind) for cite in every if cite.startswith(kind)}
-
-
-def test_every_decision_of_ours_has_a_scenario_and_every_name_cited_exists() -> None:
-    """arena/coup/decisions.py: what the documents leave unsaid; arena/coup/fields.py."""
-    assert names_cited("ours:") == set(DECISIONS)
-    assert names_cited("field:") <= set(FIELD)
-
-
-@pytest.mark.parametrize("document", RULES)
-def test_every_line_that_states_a_rule_is_cited(document: str) -> None:
-    """The rule documents, line by line."""
-    lines = {place.removeprefix(f"{document}:") for _, place, _ in cited() if place.startswith(document)}
-    assert [line for line in RULES[document].split() if line not in lines] == []
-
-
-def test_the_words_that_are_quoted_stand_in_the_documents(stands: Callable[[str, str], bool]) -> None:
-    """The rule documents, where they are beside the project."""
-    assert [cite for cite in cited() if not stands(cite[1], cite[2])] == []
-
-
-def test_quotations_are_short() -> None:
-    """The documents belong to others: a few words are enough to find the line."""
-    assert [cite for cite in cited() if len(cite[2].split()) > 9] == []
+def test_every_section_that_a_sheet_cites_has_a_scenario() -> None:
+    """docs/rules.md, by the fields and the sentences that are played; `presets` and `documents` only tell of others."""
+    played = {field.section for field in FIELDS}
+    played |= {told.section for rules in PRESETS.values() for _, rows in sections(rules) for told in rows}
+    cited = {section for scenario in SCENARIOS.values() for section in scenario["cites"]}
+    assert played - {"presets", "documents"} <= cited

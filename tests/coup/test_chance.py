@@ -117,7 +117,7 @@ def test_a_number_is_uniform() -> None:
 
 @pytest.mark.parametrize("seat", [0, 5])
 def test_each_of_the_fifteen_hands_comes_as_often_as_it_should(seat: int) -> None:
-    """rulebook:45: two of 15 cards. A pair has 3 ways out of 105, two different roles have 9."""
+    """rules.md#deal: two of 15 cards. A pair has 3 ways out of 105, two different roles have 9."""
     hands = Counter(deal(COUP, 6, Chance(KEY, game)).hands[seat] for game in range(4000))
     kinds = list(combinations_with_replacement(COUP.roles, 2))
     expected = [4000 * (3 if a == b else 9) / comb(15, 2) for a, b in kinds]
@@ -139,7 +139,7 @@ def test_a_shown_card_is_drawn_again_as_often_as_chance_says(scene: Scene, dukes
 
 
 def test_a_reshuffle_makes_every_returned_card_as_likely_as_the_others(scene: Scene) -> None:
-    """rulebook:163: re-shuffled; where a returned card lies in the deck tells nothing. It has 5 places to be in."""
+    """rules.md#shown-card: where a returned card lies in the deck tells nothing. It has 5 places to be in."""
     asked = scene("captain duke / contessa contessa", deck="assassin assassin assassin assassin").play("tax; !").state
     places: Counter[int | None] = Counter()
     games = 5000

@@ -243,7 +243,7 @@ def test_the_cards_drawn_for_an_exchange_go_back_unseen(scene: Scene) -> None:
     ],
 )
 def test_the_last_one_left_has_won_and_nothing_more_resolves(scene: Scene, script: str, winner: int) -> None:
-    """rulebook:80 and SPEC.md, "Forfeits": if one player is left, that player has won."""
+    """rules.md#end and SPEC.md, "Forfeits": if one player is left, that player has won."""
     played = scene("captain duke / assassin contessa").play(script)
     assert not [event for event in played.events if isinstance(event, Resolved)]
     assert played.board.phase == Over((), Ending.LAST_STANDING, winner, (winner,))
@@ -261,7 +261,7 @@ def test_if_all_remaining_seats_forfeit_at_once_the_game_is_their_draw(scene: Sc
 
 
 def test_a_turn_that_ends_by_a_forfeit_counts_against_the_limit(scene: Scene) -> None:
-    """turn_limit, ours: the draw is shared by those who are left."""
+    """turn_limit: the draw is shared by those who are left."""
     played = scene(HANDS, turn=200).play("#")
     assert played.board.phase == Over((), Ending.TURN_LIMIT, None, (1, 2, 3))
 

@@ -1,4 +1,4 @@
-"""How likely an opponent holds a role. Source: andy:36-39."""
+"""How likely an opponent holds a role. Source: rules.md#odds."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ DUKE, CAPTAIN, CONTESSA, AMBASSADOR = Role.DUKE, Role.CAPTAIN, Role.CONTESSA, Ro
 
 
 def test_the_worked_example_at_the_end_of_003() -> None:
-    """andy:39: P(opponent doesn't have a duke given that I don't) = 10/13 * 9/12 = 30/52 = 58 %."""
+    """rules.md#odds: P(opponent doesn't have a duke given that I don't) = 10/13 * 9/12 = 30/52 = 58 %."""
     expected = Fraction(10, 13) * Fraction(9, 12)
     assert expected == Fraction(30, 52) == Fraction(15, 26)
     assert 1 - held(unseen=13, copies_unseen=3, cards=2) == expected
@@ -39,7 +39,7 @@ NUMBERS: dict[str, tuple[int, int, int, Fraction]] = {
 
 @pytest.mark.parametrize("case", NUMBERS.values(), ids=NUMBERS)
 def test_the_numbers_of_the_decision(case: tuple[int, int, int, Fraction]) -> None:
-    """The numbers of andy:36-39 and others like them, by hand: C(U-d,k)/C(U,k)."""
+    """The numbers of rules.md#odds and others like them, by hand: C(U-d,k)/C(U,k)."""
     unseen, copies, cards, nobody = case
     assert 1 - held(unseen, copies, cards) == nobody
     assert nobody_holds(unseen, copies, 1, cards) == nobody

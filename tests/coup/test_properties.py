@@ -153,10 +153,10 @@ def everything(state: State) -> Counter[Role]:
 def test_no_card_and_no_coin_appears_or_gets_lost(
     random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
-    """rulebook:45 (two cards each, face down or up), 78 and 85-122: coins move only as an event says.
+    """rules.md#deal (two cards each, face down or up), #out and #actions: coins move only as an event says.
 
-    What a conversion costs goes to the treasury reserve, and an embezzler takes all of it (rulebook:231, 234). The
-    cards that a draft leaves over stay out of the game (rulebook:189).
+    What a conversion costs goes to the treasury reserve, and an embezzler takes all of it (rules.md#conversion,
+    #embezzlement). The cards that a draft leaves over stay out of the game (rules.md#draft).
     """
     rules = ruleset(name, seats)
     for step in random_game(seats, seed, forfeit, name):
@@ -383,7 +383,7 @@ def sides_are_binding(state: State) -> bool:
 def test_allegiances_alternate_at_the_start_and_forbid_what_the_rulebook_says(
     random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
-    """rulebook:220-222 the start (treason's program: from seat 0); 226 and 254: no coup, assassination, steal,
+    """rules.md#allegiance: the start; #own-side: no coup, assassination, steal,
     examination and no block of foreign aid within one's own side, unless all living are on one side; 231: anybody may
     be converted."""
     rules = ruleset(name, seats)
@@ -427,7 +427,7 @@ def test_allegiances_alternate_at_the_start_and_forbid_what_the_rulebook_says(
 def test_a_draft_gives_each_player_its_pick_and_a_card_of_the_third_set(
     random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
-    """rulebook:187-191: two sets of five, one card of each is kept; the third set deals one each and is the court
+    """rules.md#draft: two sets of five, one card of each is kept; the third set deals one each and is the court
     deck."""
     rules = ruleset(name, 2)
     first = random_game(seats, seed, forfeit, name)[0]
@@ -551,7 +551,7 @@ def public(state: State, events: Sequence[Event]) -> tuple[Any, ...]:
 def test_what_an_exchange_keeps_changes_nothing_public_until_a_card_is_seen(
     random_game: RandomGame, seats: int, seed: int, name: str
 ) -> None:
-    """A hidden choice never shifts another draw; rulebook:122; ours: keeping all one's own looks the
+    """A hidden choice never shifts another draw; rules.md#exchange: keeping all one's own looks the
     same.
 
     After every exchange the game goes on by default moves, which nobody's cards decide, until the first that does.
@@ -587,7 +587,7 @@ def test_random_games_have_exchanges(random_game: RandomGame) -> None:
 def test_a_deck_after_an_examination_depends_on_the_cards_and_the_moment_alone(
     random_game: RandomGame, name: str
 ) -> None:
-    """rulebook:250; ours: draw_first never gives the examined card back from the place where it was put."""
+    """rules.md#examine: draw_first never gives the examined card back from the place where it was put."""
     swaps = 0
     for seats in (3, 5, 8):
         for step in random_game(seats, 5, 0.0, name):
@@ -749,7 +749,7 @@ def test_windows_are_asked_clockwise_and_the_first_who_opposes_counts(
     random_game: RandomGame, ruleset: RulesOf, seats: int, seed: int, forfeit: float, name: str
 ) -> None:
     """Clockwise from the claimant for challenges, from the actor for blocks; one each. Where anyone may
-    block an attack its target counts first (ours); where only the actor may challenge a block nobody else is asked.
+    block an attack its target counts first; where only the actor may challenge a block nobody else is asked.
     """
     rules = ruleset(name, seats)
     for step in random_game(seats, seed, forfeit, name):
@@ -783,5 +783,5 @@ def test_windows_are_asked_clockwise_and_the_first_who_opposes_counts(
 
 @pytest.mark.parametrize(("seats", "limit"), [(2, 200), (3, 200), (4, 200), (5, 300), (6, 300), (10, 300)])
 def test_the_turn_limit_goes_by_the_number_of_seats(seats: int, limit: int) -> None:
-    """turn_limit, ours: 200 at 2 to 4 seats, 300 above."""
+    """turn_limit: 200 at 2 to 4 seats, 300 above."""
     assert PRESETS["coup"].limit(seats) == limit

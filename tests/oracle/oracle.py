@@ -2,8 +2,7 @@
 
 It imports nothing of ours, so that a mistake in the engine can't be repeated here. A game is a generator that yields
 its questions, a list of legal words for each asked seat, and is sent the answers; so the code below reads like the
-rulebook. Citations are document:line of the rule documents (000 is the rulebook); "decided" marks what no document
-says and the project decided (the table of fields and the cases of variants that meet).
+rulebook. Citations are sections of docs/rules.md; "decided" marks what no rule document says.
 """
 
 from collections.abc import Generator, Iterable
@@ -17,8 +16,8 @@ Asking = Generator[Words, Answers, Any]
 
 FORFEIT, PASS, CHALLENGE = "#", "-", "!"
 SIDES = ["loyalist", "reformist"]
-NOT_DUKE = "not_duke"  # the claim of an embezzler, rulebook:234
-COUP_COST, ASSASSINATION_COST = 7, 3  # rulebook:95, 110
+NOT_DUKE = "not_duke"  # the claim of an embezzler, rules.md#embezzlement
+COUP_COST, ASSASSINATION_COST = 7, 3  # rules.md#coup, #assassinate
 
 
 class TurnOver(Exception):  # noqa: N818  no error, but the shortest way out of a turn
@@ -34,20 +33,20 @@ class Oracle:
 
     def __init__(self, rules: Any, seats: int, chance: Any, starter: int = 0) -> None:
         self.rules, self.seats, self.chance = rules, seats, chance
-        self.changer = "inquisitor" if rules.inquisitor else "ambassador"  # rulebook:242
+        self.changer = "inquisitor" if rules.inquisitor else "ambassador"  # rules.md#inquisitor
         self.roles = sorted(["assassin", "captain", "contessa", "duke", self.changer])
         self.count = 0  # events so far
         self.told: list[dict[str, Any]] = []  # events since the last answers
         self.turn = 1
         self.starter = {
-            "seat_0": 0,  # decided; classroom:13
-            "last_winner": starter,  # rulebook:50
+            "seat_0": 0,  # decided; rules.md#first-player
+            "last_winner": starter,  # rules.md#first-player
             "random": chance.number("first", 0, seats),  # treason's program
         }[rules.first_player]
         self.actor = self.starter
-        self.coins = [rules.start_coins] * seats  # rulebook:47
+        self.coins = [rules.start_coins] * seats  # rules.md#coins
         if seats == 2:
-            self.coins[self.starter] = rules.two_player_starter_coins  # rulebook:185
+            self.coins[self.starter] = rules.two_player_starter_coins  # rules.md#coins
         self.living = set(range(seats))
         self.cards: list[list[str]] = [[] for _ in range(seats)]
         self.revealed: list[list[str]] = [[] for _ in range(seats)]
@@ -61,14 +60,14 @@ class Oracle:
         self.how: str | None = None  # how it ends, once that is settled
         self.replaced = False  # whether the card that proved this turn's action went back to the deck
         self.over: tuple[int | None, str, list[int]] | None = None
-        # rulebook:40, 257; treason:9. In the draft only the third set is ever a deck, rulebook:189-191.
+        # rules.md#deck. In the draft only the third set is ever a deck, rules.md#draft.
         copies = 1 if rules.draft else 3 if seats <= 6 else 4 if seats <= 8 else 5
         self.deck = chance.shuffled(sorted(self.roles * copies), "deal", 0)
         if not rules.draft:
             for hand in self.cards:
-                hand += [self.deck.pop(), self.deck.pop()]  # rulebook:45
+                hand += [self.deck.pop(), self.deck.pop()]  # rules.md#deal
         if rules.reformation and rules.allegiance_start == "assigned":
-            self._alternate(0, SIDES[chance.number("allegiance", 0, 2)])  # treason:41; from seat 0: its program
+            self._alternate(0, SIDES[chance.number("allegiance", 0, 2)])  # rules.md#allegiance
         self.game = self._game()
         self.question: Words = next(self.game)
 
@@ -134,12 +133,12 @@ class Oracle:
                     self.over = None, "turn_limit", sorted(self.living)
                     return
                 self.turn += 1
-                self.actor = self._clockwise(self.actor)[0]  # rulebook:73
+                self.actor = self._clockwise(self.actor)[0]  # rules.md#turn
         except GameOver:
             return
 
     def _draft(self) -> Asking:
-        """rulebook:189-191: each picks one of a set of five and gets one card of the third set. Sealed: decided."""
+        """rules.md#draft: each picks one of a set of five and gets one card of the third set. Sealed: decided."""
         answers = yield from self._ask({seat: [f"pick:{role}" for role in self.roles] for seat in (0, 1)})
         for seat in (0, 1):
             pick = answers[seat].removeprefix("pick:")
@@ -149,7 +148,7 @@ class Oracle:
             self._tell("drafted", seat=seat, cards=sorted(self.cards[seat]))
 
     def _allegiances(self) -> Asking:
-        """rulebook:220-222. If the starter leaves, the next player clockwise starts (decided)."""
+        """rules.md#allegiance. If the starter leaves, the next player clockwise starts (decided)."""
         while True:
             with suppress(TurnOver):
                 answers = yield from self._ask({self.actor: [f"side:{side}" for side in SIDES]})
@@ -159,7 +158,7 @@ class Oracle:
         self._tell("allegiances", seat=self.actor, sides=self.sides)
 
     def _alternate(self, first_seat: int, side: str) -> None:
-        """rulebook:222: going clockwise, each player alternates from the previous one."""
+        """rules.md#allegiance: going clockwise, each player alternates from the previous one."""
         first = SIDES.index(side)
         self.sides = [SIDES[(first + (seat - first_seat) % self.seats) % 2] for seat in range(self.seats)]
 
@@ -183,35 +182,35 @@ class Oracle:
         me = self.actor
         self.action, self.how = action, None
         claim = {
-            "tax": "duke",  # rulebook:102
-            "assassinate": "assassin",  # rulebook:110
-            "steal": "captain",  # rulebook:116
-            "exchange": self.changer,  # rulebook:122, 245
-            "examine": "inquisitor",  # rulebook:248
-            "embezzle": NOT_DUKE,  # rulebook:234
+            "tax": "duke",  # rules.md#tax
+            "assassinate": "assassin",  # rules.md#assassinate
+            "steal": "captain",  # rules.md#steal
+            "exchange": self.changer,  # rules.md#exchange, #inquisitor
+            "examine": "inquisitor",  # rules.md#examine
+            "embezzle": NOT_DUKE,  # rules.md#embezzlement
         }.get(action)
         self._tell("action", seat=me, action=action, target=self.target, claim=claim)
         cost = {
             "coup": COUP_COST,
             "assassinate": ASSASSINATION_COST,
-            "convert": 1 if self.target is None else 2,  # rulebook:231
+            "convert": 1 if self.target is None else 2,  # rules.md#conversion
         }.get(action, 0)
         if cost:
             self._pay(me, -cost, action)
             if action == "convert":
-                self.reserve += cost  # rulebook:231
+                self.reserve += cost  # rules.md#conversion
 
-        # rulebook:75: challenges are resolved first.
+        # rules.md#order: challenges are resolved first.
         challenger = None
         if claim:
             stands, challenger = yield from self._challenge(me, claim, self._clockwise(me), cost)
             if not stands:
-                return  # rulebook:167
+                return  # rules.md#lost-challenge
         if self.target is None or self.target in self.living:
             blocked = yield from self._block(action, challenger)
             if blocked:
                 self.how = "blocked"
-                return  # rulebook:129: the cost remains spent
+                return  # rules.md#blocks: the cost remains spent
         robbed = action == "steal" and self.rules.dead_target == "coins"  # treason's program
         if self.target is not None and self.target not in self.living and not robbed:
             self.how = "target_gone"
@@ -225,14 +224,14 @@ class Oracle:
         foes = [seat for seat in others if self._may_attack(me, seat)]
         coups = [f"coup:{seat}" for seat in foes] if coins >= COUP_COST else []
         if self.rules.forced_coup and coins >= self.rules.forced_coup:
-            return coups  # rulebook:87
+            return coups  # rules.md#forced-coup
         words = ["income", "foreign_aid", *coups, "tax"]
         if coins >= ASSASSINATION_COST:
             words += [f"assassinate:{seat}" for seat in foes]
         words += [f"steal:{seat}" for seat in foes]
         words += ["exchange"]
         if self.rules.inquisitor:
-            words += [f"examine:{seat}" for seat in foes]  # rulebook:254
+            words += [f"examine:{seat}" for seat in foes]  # rules.md#own-side
         if self.rules.reformation:
             if coins >= 1:
                 words += ["convert"]
@@ -242,7 +241,7 @@ class Oracle:
         return words
 
     def _may_attack(self, seat: int, other: int) -> bool:
-        """rulebook:226, 254: not one's own side, unless all living are on one side. Also for blocking foreign aid."""
+        """rules.md#own-side: not one's own side, unless all living are on one side. Also for blocking foreign aid."""
         if self.sides is None:
             return True
         return self.sides[seat] != self.sides[other] or len({self.sides[s] for s in self.living}) == 1
@@ -250,13 +249,13 @@ class Oracle:
     def _resolve(self, action: str) -> Asking:
         me, target = self.actor, self.target
         if action == "income":
-            self._pay(me, 1, action)  # rulebook:93
+            self._pay(me, 1, action)  # rules.md#income
         elif action == "foreign_aid":
-            self._pay(me, 2, action)  # rulebook:94
+            self._pay(me, 2, action)  # rules.md#foreign-aid
         elif action == "tax":
-            self._pay(me, 3, action)  # rulebook:102
+            self._pay(me, 3, action)  # rules.md#tax
         elif action == "steal":
-            loot = min(2, self.coins[target])  # rulebook:116
+            loot = min(2, self.coins[target])  # rules.md#steal
             self._pay(target, -loot, "stolen")
             self._pay(me, loot, "steal")
         elif action in ("coup", "assassinate"):
@@ -270,20 +269,20 @@ class Oracle:
             self.sides[turned] = SIDES[1 - SIDES.index(self.sides[turned])]
             self._tell("converted", seat=me, target=turned, allegiance=self.sides[turned])
         elif action == "embezzle":
-            self._pay(me, self.reserve, action)  # rulebook:234; an empty reserve too: decided
+            self._pay(me, self.reserve, action)  # rules.md#embezzlement; an empty reserve too: decided
             self.reserve = 0
 
     # ------------------------------------------------------------ challenges and blocks
 
     def _challenge(self, claimant: int, claim: str, askable: Iterable[int], cost: int) -> Asking:
         """Return whether the claim stands, and who challenged it, if anyone. `cost` is paid back if it falls."""
-        answers = yield from self._ask({seat: [PASS, CHALLENGE] for seat in askable})  # rulebook:156
+        answers = yield from self._ask({seat: [PASS, CHALLENGE] for seat in askable})  # rules.md#challenges
         challenger = next((seat for seat, word in answers.items() if word == CHALLENGE), None)
         if challenger is None:
             return True, None
         self._tell("challenge", seat=challenger, claimant=claimant, role=claim)
 
-        if claim == NOT_DUKE:  # rulebook:235-237; treason:53
+        if claim == NOT_DUKE:  # rules.md#embezzlement
             proof = "show:all"
             can = "duke" not in self.cards[claimant]
             must = not self.rules.embezzle_concede
@@ -291,10 +290,10 @@ class Oracle:
             proof = f"show:{claim}"
             can = claim in self.cards[claimant]
             must = False
-        if self.rules.prove == "automatic":  # treason:24
+        if self.rules.prove == "automatic":  # rules.md#proof
             word = proof if can else "decline"
         else:
-            # rulebook:159: "can't, or do not wish to". Asked also without a choice, so that the request tells nothing.
+            # rules.md#proof. Asked also without a choice, so that the request tells nothing.
             words = ["decline"] if not can else [proof] if must else [proof, "decline"]
             answers = yield from self._ask({claimant: words})
             if not answers:
@@ -304,14 +303,14 @@ class Oracle:
         if word == "decline":
             self._tell("unproven", seat=claimant, role=claim)
             if cost:
-                self._pay(claimant, cost, "refund")  # rulebook:167; before the loss: decided
+                self._pay(claimant, cost, "refund")  # rules.md#lost-challenge; before the loss: decided
             if claimant == self.actor:
                 self.how = "failed"
-            yield from self._lose(claimant, "challenge")  # rulebook:161
+            yield from self._lose(claimant, "challenge")  # rules.md#lost-challenge
             return False, challenger
         if claim == NOT_DUKE:
             shown = sorted(self.cards[claimant])
-            self._replace(claimant, shown)  # rulebook:237
+            self._replace(claimant, shown)  # rules.md#embezzlement
             self._tell("shown_hand", seat=claimant, roles=shown, cards=sorted(self.cards[claimant]))
         else:
             kept = yield from self._keep_shown(claimant, challenger)
@@ -320,16 +319,16 @@ class Oracle:
             if kept:
                 self._tell("shown", seat=claimant, role=claim, replaced=False)
             else:
-                self._replace(claimant, [claim])  # rulebook:163
+                self._replace(claimant, [claim])  # rules.md#shown-card
                 self.replaced = self.replaced or claimant == self.actor
                 self._tell("shown", seat=claimant, role=claim, cards=sorted(self.cards[claimant]))
         if claimant != self.actor:
             self.how = "blocked"
-        yield from self._lose(challenger, "challenge")  # rulebook:161
+        yield from self._lose(challenger, "challenge")  # rules.md#lost-challenge
         return True, challenger
 
     def _keep_shown(self, claimant: int, challenger: int) -> Asking:
-        """andy:31, the aside. Not asked where the challenger's loss ends the game (decided). None: it has left."""
+        """rules.md#shown-card. Not asked where the challenger's loss ends the game (decided). None: it has left."""
         last = len(self.living) == 2 and len(self.cards[challenger]) == 1
         if self.rules.shown_card == "replaced" or last:
             return False
@@ -339,34 +338,34 @@ class Oracle:
     def _block(self, action: str, challenger: int | None) -> Asking:
         """Return whether the action is blocked."""
         roles = {
-            "foreign_aid": ["duke"],  # rulebook:133
-            "assassinate": ["contessa"],  # rulebook:141
-            "steal": sorted(["captain", self.changer]),  # rulebook:149, 252
+            "foreign_aid": ["duke"],  # rules.md#foreign-aid
+            "assassinate": ["contessa"],  # rules.md#assassinate
+            "steal": sorted(["captain", self.changer]),  # rules.md#steal, #inquisitor
         }.get(action)
         if not roles:
             return False
         me, after = self.actor, self.rules.block_after_failed_challenge
         if action == "foreign_aid":
-            blockers = [seat for seat in self._clockwise(me) if self._may_attack(me, seat)]  # rulebook:133, 226
+            blockers = [seat for seat in self._clockwise(me) if self._may_attack(me, seat)]  # rules.md#own-side
         elif self.rules.attacks_blocked_by == "target":
-            blockers = [self.target]  # rulebook:141, 149; andy:34
+            blockers = [self.target]  # rules.md#assassinate, #steal, #who-may-block
         else:
             others = [seat for seat in self._clockwise(me) if seat != self.target]
-            blockers = [self.target, *others]  # classroom:28; the target first: decided
+            blockers = [self.target, *others]  # rules.md#who-may-block; the target first: decided
         if challenger is not None and after == "never":
-            blockers = []  # treason:24, 29
+            blockers = []  # rules.md#proof, #late-blocks
         if after == "not_challenger":
-            blockers = [seat for seat in blockers if seat != challenger]  # blog:59
+            blockers = [seat for seat in blockers if seat != challenger]  # rules.md#late-blocks
         if not blockers:
             return False
         answers = yield from self._ask({seat: [PASS, *(f"block:{role}" for role in roles)] for seat in blockers})
         for blocker, word in answers.items():
-            if word != PASS:  # one block per action: classroom:31
+            if word != PASS:  # one block per action: rules.md#blocks
                 role = word.removeprefix("block:")
                 self._tell("block", seat=blocker, role=role)
                 askable = (
                     [me] if self.rules.block_challenged_by == "actor" else self._clockwise(blocker)
-                )  # classroom:30
+                )  # rules.md#challenged-block
                 stands, _ = yield from self._challenge(blocker, role, askable, 0)
                 return stands
         return False
@@ -374,7 +373,7 @@ class Oracle:
     # ------------------------------------------------------------ cards
 
     def _lose(self, seat: int, reason: str) -> Asking:
-        """rulebook:63, 65: the player turns one card over, of its choice."""
+        """rules.md#influence: the player turns one card over, of its choice."""
         if len(self.cards[seat]) == 1:
             role = self.cards[seat][0]  # a public count: not asked
         else:
@@ -385,7 +384,7 @@ class Oracle:
         self.cards[seat].remove(role)
         self.revealed[seat].append(role)
         self._tell("lost", seat=seat, role=role, reason=reason)
-        if not self.cards[seat]:  # rulebook:78
+        if not self.cards[seat]:  # rules.md#out
             self._tell("exiled", seat=seat)
             self.living.remove(seat)
             if self.rules.dead_target == "nothing":  # treason's program lets the dead keep their coins
@@ -395,7 +394,7 @@ class Oracle:
             self._end_if_one_is_left()
 
     def _replace(self, seat: int, roles: list[str]) -> None:
-        """rulebook:163: first they go back, then the deck is shuffled, then as many are drawn."""
+        """rules.md#shown-card: first they go back, then the deck is shuffled, then as many are drawn."""
         for role in roles:
             self.cards[seat].remove(role)
         self._give_back(roles)
@@ -405,7 +404,7 @@ class Oracle:
         self.deck = self.chance.shuffled(sorted(self.deck + roles), "reshuffle", self.count)
 
     def _exchange(self) -> Asking:
-        """rulebook:122, 245; blog:42."""
+        """rules.md#exchange, #inquisitor."""
         me = self.actor
         hand = sorted(self.cards[me])
         number = self.rules.exchange_draw or (1 if self.rules.inquisitor else 2)
@@ -413,7 +412,7 @@ class Oracle:
         pool = sorted(hand + self.drawn)
         if self.rules.exchange_return == "claimed_role" and self.changer in hand and not self.replaced:
             pool.remove(self.changer)
-            choices = [pool]  # blog:42: the claimed card goes back
+            choices = [pool]  # rules.md#exchange: the claimed card goes back
         else:
             every = set(combinations(pool, len(hand)))
             choices = [hand, *(list(kept) for kept in sorted(every - {tuple(hand)}))]
@@ -427,7 +426,7 @@ class Oracle:
         self._tell("exchanged", seat=me, count=number, cards=sorted(kept))
 
     def _examine(self) -> Asking:
-        """rulebook:248-250; treason:37."""
+        """rules.md#examine."""
         me, target = self.actor, self.target
         hand = sorted(self.cards[target])
         if len(hand) == 1:
@@ -445,7 +444,7 @@ class Oracle:
             self._tell("examined", **told, replaced=False)
             return
         if self.rules.examine_replace == "draw_first":
-            new = self.deck.pop()  # rulebook:250: the one exception, the draw comes before the return
+            new = self.deck.pop()  # rules.md#examine: the one exception, the draw comes before the return
             self.cards[target].remove(role)
             self.cards[target].append(new)
             self._give_back([role])
@@ -483,16 +482,16 @@ class Oracle:
 
     def _return_coins(self, seat: int) -> None:
         if self.coins[seat]:
-            self._pay(seat, -self.coins[seat], "exile")  # rulebook:78
+            self._pay(seat, -self.coins[seat], "exile")  # rules.md#out
 
     def _end_if_one_is_left(self) -> None:
-        if len(self.living) == 1:  # rulebook:80: at once, nothing more resolves
+        if len(self.living) == 1:  # rules.md#end: at once, nothing more resolves
             (winner,) = self.living
             self.over = winner, "last_standing", [winner]
             raise GameOver
 
     def _clockwise(self, seat: int) -> list[int]:
-        """Return the other living players, clockwise from a seat (rulebook:73)."""
+        """Return the other living players, clockwise from a seat (rules.md#turn)."""
         order = [(seat + step) % self.seats for step in range(1, self.seats)]
         return [other for other in order if other in self.living]
 

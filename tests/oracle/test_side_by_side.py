@@ -33,7 +33,7 @@ from arena.referee import wire
 
 GAMES = int(os.environ.get("ARENA_SOAK", "1000"))
 RUNS = 8
-MOST_SEATS = 10  # rulebook:257
+MOST_SEATS = 10  # rules.md#deck
 
 # Of the numbers a field may take, the ones to play; a number that stands twice is played twice as often.
 NUMBERS: dict[str, list[int]] = {

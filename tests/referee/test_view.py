@@ -475,10 +475,10 @@ def test_no_event_names_a_pass(ruleset: RulesOf) -> None:
 
 
 def test_a_truthful_decline_looks_to_the_others_like_a_liars(ruleset: RulesOf) -> None:
-    """rulebook:159 "or do not wish to". The liar has another card in the place of the one that was claimed.
+    """rules.md#proof "or do not wish to". The liar has another card in the place of the one that was claimed.
 
     Both decline and then lose the same other card; the others are sent the same bytes until then and afterwards. So it
-    is with an embezzler: who has the Duke must concede, who hasn't may (rulebook:235).
+    is with an embezzler: who has the Duke must concede, who hasn't may (rules.md#embezzlement).
     """
     compared: Counter[bool] = Counter()
     for step in steps_of(ruleset, GAMES + SOME):
@@ -527,7 +527,7 @@ DRAFTS = ["duel", *(f"random {seed}" for seed in range(100, 110))]
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize("name", DRAFTS)
 def test_what_one_picks_in_the_draft_changes_no_byte_for_the_other(ruleset: RulesOf, name: str, seat: int) -> None:
-    """rulebook:187 "in secret"; ours: the picks are sealed, the discards never shown.
+    """rules.md#draft "in secret": the picks are sealed, the discards never shown.
 
     The game is played on in five worlds, one for each pick of the other, until a card of its decides something.
     """
@@ -574,7 +574,7 @@ def test_what_one_picks_in_the_draft_changes_no_byte_for_the_other(ruleset: Rule
 
 
 def test_nobody_learns_whether_an_examined_player_had_two_different_cards_to_show(ruleset: RulesOf) -> None:
-    """rulebook:250 "their choice"; who has two cards is asked, also if they are the same.
+    """rules.md#examine "their choice"; who has two cards is asked, also if they are the same.
 
     In the other world the target has the card that it shows twice. All but the target are sent the same, before and
     after the inquisitor has decided; and he too learns but the one card.
@@ -608,7 +608,7 @@ def test_nobody_learns_whether_an_examined_player_had_two_different_cards_to_sho
 
 
 def test_a_choice_of_the_card_to_show_is_asked_for_by_the_public_count_alone(ruleset: RulesOf) -> None:
-    """rulebook:250; ours: of who has one card, that one is examined, without a request."""
+    """rules.md#examine: of who has one card, that one is examined, without a request."""
     counts: Counter[tuple[bool, bool]] = Counter()
     for step in steps_of(ruleset, GAMES + SOME):
         before, phase = step.before.board, step.after.board.phase
@@ -623,7 +623,7 @@ def test_a_choice_of_the_card_to_show_is_asked_for_by_the_public_count_alone(rul
 
 
 def test_an_examined_card_is_seen_by_the_inquisitor_and_only_while_it_decides(ruleset: RulesOf) -> None:
-    """rulebook:250: the card is shown to the inquisitor; the others, the spectators among them, see that one was."""
+    """rules.md#examine: the card is shown to the inquisitor; the others, spectators among them, see that one was."""
     looks = 0
     for before, after in pairwise(steps_of(ruleset, SOME)):
         state = after.before

@@ -378,7 +378,7 @@ def greeting(rules: Ruleset, seats: int) -> Hello:
 
 @each("seats", range(2, 11))
 def test_the_hello_is_what_the_models_allow(seats: int) -> None:
-    """SPEC.md, "hello"; rulebook:35-39 and 257 for the deck, 47 and 185 for the coins, 87, 95 and 110 for the costs."""
+    """SPEC.md, "hello"; rules.md#deck, #coins, #actions."""
     message = greeting(COUP, seats)
     rules = message.ruleset
     copies = 3 if seats <= 6 else 4 if seats <= 8 else 5
