@@ -10,7 +10,9 @@ The model: r = the sum of b_j over its opponents j, and e; b_j has variance v an
     sum of r^2 = w m + v tr C          sum over j of (sum of r where it met j)^2 = w tr C + v tr C^2
 
 m: the bot's matches; C (n, n): in how many it met both j and l, less what is expected of independent meetings. The two
-equations are solved for w and v; each bot's own sums stand in them, and the mean bot's as of PRIOR matches. Then
+equations are solved for w and v; each bot's own sums stand in them, and the mean bot's as of PRIOR matches. Where
+pairs meet about once, the tables can't tell v from w: v is drawn towards 0, the more the less they tell, and w is what
+the first equation then leaves. Else, by chance, v would take from w what balanced tables cancel. Then
 
     dispersion = w + v * sum over j of (n_j - their mean)^2 / m          n_j: in how many matches it met j
 
@@ -30,6 +32,9 @@ from ladder.rating.posterior import Posterior
 
 PRIOR = 20.0  # matches: simulated, the intervals of bots with 4 matches then cover as well as of those with 200
 LEAST_GAMES = 0.3  # of w: balanced seats make the games of a match less unlike, but never so much
+OWED = (
+    0.15  # of v's part of a result's variance, its standard deviation before the games: small beside w, which is near 1
+)
 LEAST_LEFT = 0.05  # of a match's information: a match that alone says something of a bot fits itself, and says nothing
 
 
@@ -53,14 +58,15 @@ def dispersion(found: Posterior, matches: Matches, bots: int) -> Dispersion:
     prior = min(PRIOR, left)
     count, meets, square, squares, met = (sums + prior * sums.sum(0) / max(sums[:, 0].sum(), 1e-9)).T
     both = count * square - meets**2
-    told = both > 1e-9 * count * square  # else the tables can't tell v from w
+    apart = both / np.maximum(count * square, 1e-9)  # how well the tables tell v from w, 0 to 1
+    told = apart > 1e-9
     opponents = np.where(told, (met * count - squares * meets) / np.where(told, both, 1.0), 0.0)
     most = (squares - LEAST_GAMES * count).clip(min=0.0) / np.maximum(meets, 1e-9)
-    opponents = opponents.clip(0.0, most)
-    games = (squares - opponents * meets) / np.maximum(count, 1e-9)
-    games = games.clip(min=LEAST_GAMES)
     # The variance of a weighted mean of a bot's own squares and everyone's (Satterthwaite).
     freedom = (played + prior) ** 2 / (played + prior**2 / left)
+    precision = OWED**2 * apart * freedom / 2
+    opponents = opponents.clip(0.0, most) * precision / (precision + 1)
+    games = ((squares - opponents * meets) / np.maximum(count, 1e-9)).clip(min=LEAST_GAMES)
     return Dispersion(games + opponents * unequal / np.maximum(played, 1), freedom)
 
 
