@@ -101,7 +101,7 @@ _ROWS: dict[str, dict[Who, str]] = {
     "Estimate": {_ANYBODY: "value low high"},
     "Trend": {_ANYBODY: "day week"},
     "Verdict": {_ANYBODY: "leader probability decided"},
-    "Findings": {_ANYBODY: "games part gamma cycle", _STAFF: "favours"},
+    "Findings": {_ANYBODY: "games", _STAFF: "favours"},
     "Favoured": {_STAFF: "owners gives games matches wins expected p"},
 }
 FIELDS = {name: {field: who for who, fields in row.items() for field in fields.split()} for name, row in _ROWS.items()}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from ladder.rating import Estimate, Field, decided, favours, rate, transitivity
+from ladder.rating import Estimate, Field, decided, favours, rate
 
 if TYPE_CHECKING:
     from ladder.rating import Fit, Start
@@ -117,16 +117,9 @@ class Favoured:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What else the first `games` games say of the field; it is looked for whenever they have grown by a twentieth.
-
-    part: of what decides between two bots, how much isn't strength, 0 to 1. gamma: its standard deviation, in
-    log-strength. cycle: three versions of which each beats the next, and the last the first; None beyond chance.
-    """
+    """Who favours whom in the first `games` games; it is looked for whenever they have grown by a twentieth."""
 
     games: int
-    part: Estimate
-    gamma: Estimate
-    cycle: tuple[str, ...] | None
     favours: tuple[Favoured, ...] | None
 
 
@@ -224,21 +217,17 @@ def standings(
 
 
 def findings(contestants: Sequence[Contestant], fit: "Fit") -> Findings:
-    """Return how far the field is from being ordered by strength, and whose bots favour whose. `fit` is of these."""
-    style = transitivity(fit)
+    """Return whose bots favour whose. `fit` is of these contestants."""
     owners = sorted({each.owner for each in contestants})
     number = {owner: place for place, owner in enumerate(owners)}
     author = {place: number[each.owner] for place, each in enumerate(contestants)}
     return Findings(
         games=int(fit.matches.games.sum()),
-        part=style.part,
-        gamma=style.gamma,
-        cycle=None if style.cycle is None else tuple(contestants[bot].label for bot in style.cycle.bots),
         favours=tuple(
             Favoured(
                 (owners[each.bots[0]], owners[each.bots[1]]), each.gives, each.games, each.matches, each.wins,
                 each.expected, each.p,
             )
-            for each in favours(fit, style, author)
+            for each in favours(fit, author)
         ),
     )  # fmt: skip

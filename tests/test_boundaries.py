@@ -167,6 +167,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "ladder.rating.matches": (),
     "ladder.rating.plackett_luce": ("ladder.rating.matches",),
     "ladder.rating.star": ("ladder.rating.matches",),
+    "ladder.rating.style": ("ladder.rating.matches",),
     "ladder.board": ("ladder.rating", "ladder.results"),
     "ladder.standings": ("ladder.rating", "ladder.rating.matches"),
     "ladder.access": (),

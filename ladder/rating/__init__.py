@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ladder.rating.estimate import Estimate, Field, Outcome, Strength, Z, least_matches, wilson
-from ladder.rating.findings import Cycle, Decision, Favour, Transitivity
+from ladder.rating.findings import Decision, Favour
 
 if TYPE_CHECKING:
     from ladder.rating.matches import Matches
@@ -74,21 +74,12 @@ def lead(found: "Fit", bot: int, other: int) -> Estimate | None:
     return lead(found, bot, other)
 
 
-def transitivity(found: "Fit") -> Transitivity:
-    """Return how much of who beats whom among the active bots isn't strength, and the strongest cycle."""
-    from ladder.rating.intransitive import transitivity
-
-    return transitivity(found)
-
-
-def favours(
-    found: "Fit", style: Transitivity, author: Mapping[int, int] | None = None, level: float = 0.05
-) -> tuple[Favour, ...]:
+def favours(found: "Fit", author: Mapping[int, int] | None = None, level: float = 0.05) -> tuple[Favour, ...]:
     """Return who favours whom beyond chance, the clearest first; a fair field has any in a chance of `level` or less.
 
-    `style` is the fit's `transitivity`. With `author`, which says of each bot whose version it is, the numbers are of
-    authors, and those of their versions are added up.
+    With `author`, which says of each bot whose version it is, the numbers are of authors, and those of their versions
+    are added up.
     """
     from ladder.rating.collusion import favours
 
-    return favours(found, style, author, level)
+    return favours(found, author, level)

@@ -7,9 +7,9 @@ At a table where one wins and the others are equal, collusion looks like one of 
 - They play together: both of them won more games than the fit expects. Their number is binomial, or varies less.
 
 A bot whose style suits it against another wins more against it, too. So variances are made larger by what opponents owe
-one another in this field (`transitivity`: gamma, without the pair that is looked at, which else would hide itself), and
-by how much more its matches vary than games do: a binomial of so many times fewer games is asked. What is given can't
-be told from style where it isn't much more than that; what both gain hardly depends on style.
+one another in this field (`style`, without the pair that is looked at, which else would hide itself), and by how much
+more its matches vary than games do: a binomial of so many times fewer games is asked. What is given can't be told from
+style where it isn't much more than that; what both gain hardly depends on style.
 
 A report is an accusation, and most fields have nobody to accuse. So it is the chance of a single false report in a
 whole field that is kept small, by Bonferroni: each chance is multiplied with the number of all that were looked at. To
@@ -21,28 +21,27 @@ from itertools import combinations
 
 import numpy as np
 
-from ladder.rating.findings import Favour, Transitivity
+from ladder.rating.findings import Favour
 from ladder.rating.matches import Floats
 from ladder.rating.plackett_luce import chances
 from ladder.rating.posterior import Posterior
 from ladder.rating.strengths import Fit
+from ladder.rating.style import style
 
 LEAST = 10  # matches of a pair: with fewer, their tables tell more than they do
 TESTS = 3  # of each pair: one gives to the other, the other to the one, both gain
 
 
-def favours(
-    found: Fit, style: Transitivity, author: Mapping[int, int] | None = None, level: float = 0.05
-) -> tuple[Favour, ...]:
+def favours(found: Fit, author: Mapping[int, int] | None = None, level: float = 0.05) -> tuple[Favour, ...]:
     """Return the favours, the clearest first. In a field without any there is one or more in a chance of `level`.
 
-    `style` is the fit's `transitivity`. All bots are looked at, also those that have left. With `author`, which says of
-    each bot whose version it is, a favour is between authors: its numbers are theirs, and add up over the versions.
+    All bots are looked at, also those that have left. With `author`, which says of each bot whose version it is, a
+    favour is between authors: its numbers are theirs, and add up over the versions.
     """
     if found.posterior is None or not found.shares.known:
         return ()
     met = _Met(found, found.posterior, author)
-    given, together = met.chances(met.styles(style))
+    given, together = met.chances(met.styles())
     tests = TESTS * max(1, len(met.matches))
     rows: list[Favour] = []
     for kind, each in enumerate((*given, together)):
@@ -84,7 +83,9 @@ class _Met:
         self._varies = max(1.0, float((beyond**2).sum() / max(variance.sum(), 1e-9)))
 
         # What the pair has added to gamma, in which there are active bots alone.
-        active = np.isin(tables, np.flatnonzero(np.isin(found.present, found.field.playing())))
+        playing = np.flatnonzero(np.isin(found.present, found.field.playing()))
+        self._style = style(posterior, found.matches, playing)
+        active = np.isin(tables, playing)
         apart = self._sum(lambda a, b: active[:, a] * active[:, b] * (beyond[:, a] - beyond[:, b]))
         self._added = apart**2
         cross = 2 * self._chance * self._decided[:, None]
@@ -121,11 +122,12 @@ class _Met:
         sums = np.bincount(places, np.concatenate(values), len(known))
         return np.bincount(known // self._size, sums**2, len(self.bots)).astype(np.float64)
 
-    def styles(self, style: Transitivity) -> Floats:
+    def styles(self) -> Floats:
         """Return gamma^2 of all other pairs, for each."""
-        left = style.weight - self._chanced**2
-        square = (style.gamma.value**2 * style.weight - self._added + self._chanced) / np.maximum(left, 1e-9)
-        return np.asarray(np.where(left > 0, square.clip(min=0.0), style.gamma.value**2))
+        gamma2, weight = self._style.gamma2, self._style.weight
+        left = weight - self._chanced**2
+        square = (gamma2 * weight - self._added + self._chanced) / np.maximum(left, 1e-9)
+        return np.asarray(np.where(left > 0, square.clip(min=0.0), gamma2))
 
     def chances(self, gamma2: Floats) -> tuple[tuple[Floats, Floats], Floats]:
         """Return the chance of so many wins of each pair's second, of its first, and of both.

@@ -1,8 +1,6 @@
-"""What a ladder asks besides ratings, as values: is it decided, is strength all there is, does anybody collude."""
+"""What a ladder asks besides ratings, as values: is it decided, does anybody collude."""
 
 from dataclasses import dataclass
-
-from ladder.rating.estimate import Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,34 +12,6 @@ class Decision:
     probability: float
     """It is at least this."""
     decided: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Cycle:
-    """Say of three bots that the first beats the second, the second the third, and the third the first."""
-
-    bots: tuple[int, int, int]
-    wins: tuple[tuple[float, float], ...]
-    """Who beats whom by how many wins: the first and the second, the second and the third, the third and the first."""
-    p: float
-    """At most so likely is it that a field without a cycle shows one as sure as this."""
-
-
-@dataclass(frozen=True, slots=True)
-class Transitivity:
-    """Say how far the active field is from being ordered by strength alone."""
-
-    gamma: Estimate
-    """The standard deviation of what a bot owes to an opponent, in log-strength. No interval where matches are few.
-
-    The fit's unit shrinks where bots owe one another much: a gamma of .5 at 4 seats is seen as .41.
-    """
-    part: Estimate
-    """Of the variance of what decides between two bots: how much isn't strength, 0 to 1."""
-    cycle: Cycle | None
-    """The strongest; None where there is none beyond chance."""
-    weight: float
-    """What gamma^2 was divided by, tr F^2: `favours` takes a pair out of it."""
 
 
 @dataclass(frozen=True, slots=True)

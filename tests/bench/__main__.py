@@ -438,7 +438,6 @@ def rating_rows() -> Iterator[Row]:
     yield Row(
         f"{name}: games a second", f"{cost.games / cost.cold:,.0f}", "goal 1,000", 1000 * cost.cold / cost.games, "< 1"
     )
-    yield Row(f"{name}: how transitive, CPU-s", f"{cost.style:.1f}", "goal 60", cost.style / 60, "< 1")
     yield Row(f"{name}: favours, CPU-s", f"{cost.favours:.1f}", "goal 60", cost.favours / 60, "< 1")
     yield Row(f"{name}: memory, MB", f"{cost.memory_mb:.0f}", "goal 1,000", cost.memory_mb / 1000, "< 1")
     for jump in (0.0, 0.4, 0.8):

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arena.run import keyed_shuffle
-from ladder.rating import Estimate, Field, Outcome, Start, Strength, decided, favours, fit, rate, transitivity
+from ladder.rating import Estimate, Field, Outcome, Start, Strength, decided, favours, fit, rate
 from ladder.rating.matches import Matches, matches_of_rows
 from ladder.schedule import plan
 
@@ -275,7 +275,6 @@ class Costs:
     games: int
     cold: float
     warm: float
-    style: float
     favours: float
     memory_mb: float
 
@@ -309,10 +308,9 @@ def ladder_costs(matches: int = 83_334, bots: int = 500, versions: int = 2000) -
 
     cold, found = cpu(lambda: rate(early, field))
     warm, found = cpu(lambda: rate(late, field, found.start))
-    styled, style = cpu(lambda: transitivity(found))
-    favoured, _ = cpu(lambda: favours(found, style))
+    favoured, _ = cpu(lambda: favours(found))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return Costs(matches * GAMES, cold, warm, styled, favoured, memory)
+    return Costs(matches * GAMES, cold, warm, favoured, memory)
 
 
 def decisions(runs: int, authors: int = 6, versions: int = 4, looks: int = 40) -> tuple[float, float]:
@@ -353,7 +351,7 @@ def reports(runs: int, matches: int, gives: float, likes: float, bots: int = 12)
         chances[both, 1] += gives * chances[both, 0]
         chances[both, 0] *= 1 - gives
         found = rate(arrays(tables, draw.multinomial(GAMES, chances).astype(float), bots), Field(bots))
-        told = favours(found, transitivity(found))
+        told = favours(found)
         true = [favour for favour in told if gives and favour.gives and favour.bots == (0, 1)]
         guilty, innocent = guilty + bool(true), innocent + (len(told) > len(true))
     return guilty / runs, innocent / runs

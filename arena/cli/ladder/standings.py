@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ladder.rating import Estimate
-    from ladder.standings import Favoured, Findings, Standings
+    from ladder.standings import Favoured, Standings
 
 TRUSTED = "Bots play as plain processes, kept apart by nothing: this ladder trusts its authors."
 SORTS = ("rank", "share", "games", "faults", "name", "age", "trend")
@@ -113,22 +113,7 @@ def _lines(found: "Standings") -> Iterator[str]:
         sure = f"surely ({verdict.probability:.0%})" if verdict.decided else "not yet surely"
         yield f"the leader, {shown(verdict.leader)}, is {sure} within 2 points of the best"
     if found.findings is not None:
-        yield transitive(found.findings)
         yield from map(favoured, found.findings.favours or ())
-
-
-def transitive(found: "Findings") -> str:
-    """Return in one line how far the field is from being ordered by strength alone."""
-    from arena.bots import shown
-
-    low, high = found.part.low, found.part.high
-    if low is None or high is None:
-        return "whether strength alone decides can't be told from so few matches"
-    part = f"{found.part.value:.0%} ({low:.0%}-{high:.0%}) of what decides between two bots isn't strength"
-    if found.cycle is not None:
-        names = [shown(label) for label in found.cycle]
-        return f"{part}: {' beats '.join([*names, names[0]])}"
-    return f"{part}; no cycle beyond chance" if low > 0 else f"no sign that more than strength decides: {part}"
 
 
 def favoured(found: "Favoured") -> str:

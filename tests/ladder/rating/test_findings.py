@@ -1,13 +1,15 @@
-"""Is a ladder decided, is strength all there is, and does anybody collude: held against fields whose truth is known."""
+"""Is a ladder decided, and does anybody collude: held against fields whose truth is known."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ladder.rating import Field, Fit, decided, favours, rate, transitivity
+from ladder.rating import Field, Fit, decided, favours, rate
 from ladder.rating.matches import matches_of_rows
+from ladder.rating.style import Style, style
 
 GAMES = 12
 SEATS = 4
@@ -51,6 +53,12 @@ def spread(bots: int, seed: int = 0) -> Floats:
     return np.random.default_rng(seed).normal(0, 0.7, bots)
 
 
+def owed(found: Fit, active: Sequence[int] | None = None) -> Style:
+    """Return what the active bots owe one another; None: all are."""
+    assert found.posterior is not None
+    return style(found.posterior, found.matches, np.array(range(found.field.bots) if active is None else active))
+
+
 def test_a_leader_far_ahead_decides_the_ladder_and_near_equals_do_not() -> None:
     """More games decide also between bots that are nearly the same: the leader is within two points of the best."""
     ahead = np.array([1.5, *spread(9) / 3])
@@ -92,84 +100,43 @@ def test_a_decision_is_wrong_in_fewer_runs_than_it_says() -> None:
     assert wrong / (right + wrong) < 0.05
 
 
-def test_a_field_of_strengths_alone_leaves_nothing_unexplained() -> None:
-    """Its interval begins at 0, and no cycle is told."""
-    found = [transitivity(played(fair(10), spread(10, seed), 200, seed)) for seed in range(10)]
-    assert sum(each.gamma.low == 0 for each in found) >= 8
-    assert all(each.gamma.value < 0.1 for each in found)
-    assert all(each.part.value < 0.05 for each in found)
-    assert {each.cycle for each in found} == {None}
-
-
-def test_what_opponents_owe_one_another_is_told_with_an_interval() -> None:
-    """A standard deviation of .2: of what decides between two bots of a field of .7, 14 % isn't strength."""
-    found = [transitivity(played(styles(10, 0.2, seed), spread(10, seed), 300, seed)) for seed in range(10)]
-    held = [each.gamma.low <= 0.2 <= each.gamma.high for each in found if each.gamma.low and each.gamma.high]
-    assert sum(held) >= 8
-    assert np.mean([each.gamma.value for each in found]) == pytest.approx(0.2, abs=0.03)
-    assert np.mean([each.part.value for each in found]) == pytest.approx(0.14, abs=0.06)
+def test_what_opponents_owe_one_another_is_seen() -> None:
+    """A standard deviation of .2, and none."""
+    owing = [owed(played(styles(10, 0.2, seed), spread(10, seed), 300, seed)).gamma2 for seed in range(10)]
+    assert np.mean(np.sqrt(owing)) == pytest.approx(0.2, abs=0.03)
+    assert all(owed(played(fair(10), spread(10, seed), 200, seed)).gamma2 < 0.01 for seed in range(10))
 
 
 def test_many_pairs_are_rated_by_random_signs_as_few_are_exactly() -> None:
     """40 bots have 780 pairs; the same numbers come each time."""
-    fit = played(styles(40, 0.2, 1), spread(40), 2500, 1)
-    found = transitivity(fit)
-    assert found.gamma.value == pytest.approx(0.2, abs=0.03)
-    assert found == transitivity(fit)
+    found = played(styles(40, 0.2, 1), spread(40), 2500, 1)
+    assert owed(found).gamma2 ** 0.5 == pytest.approx(0.2, abs=0.03)
+    assert owed(found) == owed(found)
 
 
-def test_bots_that_have_left_are_no_part_of_what_is_told_of_the_field() -> None:
+def test_bots_that_have_left_are_no_part_of_what_is_owed() -> None:
     """Only they owe one another something; tables at which they sat with the others show a little of it."""
     owes = styles(12, 0.8, 2)
     owes[6:] = owes[:, 6:] = 0.0
     found = played(owes, spread(12), 400, 5)
-    everyone = transitivity(found)
-    left = transitivity(replace(found, field=Field(12, active=tuple(range(6, 12)))))
-    assert everyone.gamma.value > 0.2
-    assert left.gamma.value < everyone.gamma.value / 2
+    everyone, left = owed(found), owed(found, range(6, 12))
+    assert everyone.gamma2 > 0.04
+    assert left.gamma2 < everyone.gamma2 / 4
     assert left.weight < everyone.weight
-
-
-def test_stone_paper_and_scissors_are_the_strongest_cycle() -> None:
-    """Each beats the next, with how often."""
-    owes = fair(8)
-    for one, other in ((2, 4), (4, 7), (7, 2)):
-        owes[one, other], owes[other, one] = 1.2, -1.2
-    cycle = transitivity(played(owes, np.zeros(8), 500, 1)).cycle
-    assert cycle is not None
-    around = cycle.bots
-    assert {around, (*around[1:], around[0]), (around[2], *around[:2])} >= {(2, 4, 7)}
-    assert all(won > lost for won, lost in cycle.wins)
-    assert cycle.p < 0.05
-
-
-def test_equal_bots_show_no_cycle() -> None:
-    """Among 112 that might be, some look clear by chance alone."""
-    found = [transitivity(played(fair(8), np.zeros(8), 150, seed)).cycle for seed in range(5)]
-    assert found == [None] * 5
-
-
-def test_three_matches_make_no_cycle() -> None:
-    """All games of a match may be alike: twelve of them say no more than one."""
-    tables, wins = np.array([[0, 1], [1, 2], [0, 2]]), np.array([[12.0, 0.0], [12.0, 0.0], [0.0, 12.0]])
-    rows = matches_of_rows(np.repeat(np.arange(3), 2), tables.ravel(), wins.ravel(), np.full(6, 12.0), 3)
-    assert transitivity(rate(rows, Field(3))).cycle is None
 
 
 def test_nothing_is_told_of_a_field_without_matches() -> None:
     """No pair has met."""
     nothing = np.zeros(0)
     found = rate(matches_of_rows(np.zeros(0, int), np.zeros(0, int), nothing, nothing, 3), Field(3))
-    style = transitivity(found)
-    assert (style.gamma.value, style.part.value, style.cycle) == (0, 0, None)
-    assert favours(found, style) == ()
+    assert favours(found) == ()
     assert not decided(found).decided
 
 
 def test_a_bot_that_gives_its_wins_to_another_is_found() -> None:
     """Half of them, in 1,300 games; with what it won and what was to be expected."""
     found = played(fair(12), np.zeros(12), 1200, 1, gives=0.5)
-    (favour,) = favours(found, transitivity(found))
+    (favour,) = favours(found)
     assert favour.bots == (0, 1)
     assert favour.gives
     assert favour.wins[0] < favour.expected[0]
@@ -183,7 +150,7 @@ def test_two_bots_that_both_gain_where_they_meet_are_found() -> None:
     owes = fair(12)
     owes[3, 8] = owes[8, 3] = 0.7
     found = played(owes, spread(12), 1200, 1)
-    best = favours(found, transitivity(found))[0]
+    best = favours(found)[0]
     assert (best.bots, best.gives) == ((3, 8), False)
     assert all(won > expected for won, expected in zip(best.wins, best.expected, strict=True))
 
@@ -198,8 +165,8 @@ def test_the_versions_of_two_authors_are_added_up() -> None:
             if {author[one], author[other]} == {0, 1}:
                 owes[one, other] = 1.0 if author[one] == 1 else -1.0
     found = played(owes, np.zeros(versions), 1000, 1)
-    alone = favours(found, transitivity(found))
-    together = favours(found, transitivity(found), author)
+    alone = favours(found)
+    together = favours(found, author)
     assert together[0].bots == (0, 1)
     assert together[0].gives
     assert together[0].matches > 3 * max((favour.matches for favour in alone), default=0)
@@ -210,7 +177,7 @@ def test_an_author_does_no_favour_to_itself() -> None:
     """Two versions of one author met while both were active; and one of them gave its wins to the other."""
     found = played(fair(12), np.zeros(12), 1200, 1, gives=0.5)
     author = dict(enumerate([0, 0, *range(1, 11)]))
-    assert favours(found, transitivity(found), author) == ()
+    assert favours(found, author) == ()
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.2])
@@ -219,5 +186,5 @@ def test_a_fair_field_is_reported_in_few_runs(gamma: float) -> None:
     reports = 0
     for seed in range(10):
         found = played(styles(10, gamma, seed), spread(10, seed), 400, seed)
-        reports += bool(favours(found, transitivity(found)))
+        reports += bool(favours(found))
     assert reports <= 1

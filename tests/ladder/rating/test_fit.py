@@ -258,7 +258,7 @@ def test_packages_of_mathematics_are_imported_when_something_is_rated() -> None:
         "    cycle = [found.Outcome(match, (match % 3,), ((match + 1) % 3,)) for match in range(matches)]\n"
         "    fitted = found.rate(matches_of(cycle, 3), found.Field(3))\n"
         "    found.decided(fitted)\n"
-        "    found.favours(fitted, found.transitivity(fitted))\n"
+        "    found.favours(fitted)\n"
         "    print(sorted({'numpy', 'scipy'} & set(sys.modules)))\n"
     )
     done = subprocess.run(

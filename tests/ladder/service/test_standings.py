@@ -76,17 +76,6 @@ def test_a_ladder_is_decided_when_its_leader_surely_is_as_good_as_the_best(ladde
     assert "the leader, a@1, is surely" in Term(ladder.path).arena("standings").out
 
 
-def test_what_is_not_strength_is_said_in_one_line(ladder: Ladder) -> None:
-    """a beats b, b beats c, c beats a."""
-    draw = random.Random(1)
-    for _ in range(30):
-        all_meet(ladder, 1, {"ab": draw.choice([5, 6]), "bc": draw.choice([5, 6]), "ac": draw.choice([0, 1])})
-    folded(ladder)
-    told = Term(ladder.path).arena("standings").out
-    assert "of what decides between two bots isn't strength: " in told
-    assert any(f"{x}@1 beats {y}@1 beats {z}@1 beats {x}@1" in told for x, y, z in ("abc", "bca", "cab"))
-
-
 def test_findings_are_looked_for_again_when_games_have_grown(ladder: Ladder) -> None:
     """In a large field that takes seconds: not at each fold. A table that is read back is the same."""
     all_meet(ladder, 6, {})

@@ -1,50 +1,57 @@
-"""How much of who beats whom isn't strength: what bots owe to single opponents.
+"""What bots owe to single opponents: how much of who beats whom isn't strength.
 
 At a table, a bot does better than its strength says by the sum of c_ij over its opponents j; c_ij = -c_ji has mean 0
 and standard deviation gamma, in log-strength. U_ij is the sum, over their common matches, of what i won beyond what the
 fit expects, less that of j. With F, the covariance of U among games where only strength counts,
 
-    sum of U^2 = tr F + gamma^2 tr F^2  on average, with variance 2 tr (F + gamma^2 F^2)^2
+    sum of U^2 = tr F + gamma^2 tr F^2  on average
 
 F is what is left when the strengths have been fitted. It is too large to be written down where pairs are many: it is
 multiplied with columns of random signs, of which the mean square is a trace; all columns of 1 where pairs are few.
 
+A bot whose strength varies from match to match looks like one that owes much: so gamma is no number to be shown.
+
 Source: Haseman, Elston, The investigation of linkage (1972); Hutchinson, A stochastic estimator of the trace (1990).
 """
 
-from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from ladder.rating.cycle import strongest_cycle
-from ladder.rating.estimate import Estimate
-from ladder.rating.findings import Transitivity
 from ladder.rating.matches import Floats, Ints, Matches
 from ladder.rating.posterior import Posterior
-from ladder.rating.strengths import Fit
 
 EXACT = 512  # pairs: so many columns of 1 take about as long as the random ones
 SIGNS = 64  # columns; with so many pairs their error is 2 % of a trace
-LOW, HIGH = 0.025, 0.975  # a two-sided interval of 95 %
-HALVINGS = 60  # of an interval
 
 
-def transitivity(found: Fit) -> Transitivity:
-    """Return how non-transitive the active bots are."""
-    if found.posterior is None:
-        return Transitivity(Estimate(0.0), Estimate(0.0), None, 0.0)
-    active = np.flatnonzero(np.isin(found.present, found.field.playing()))
-    pairs = _Pairs(found.posterior, found.matches, active)
+@dataclass(frozen=True, slots=True)
+class Style:
+    """What bots owe one another."""
+
+    gamma2: float
+    """The variance of what one owes to an opponent. A gamma of .5 at 4 seats is seen as .41: the fit's unit shrinks."""
+    weight: float
+    """What `gamma2` was divided by, tr F^2: by it a pair is taken out."""
+
+
+def style(fitted: Posterior, matches: Matches, active: Ints) -> Style:
+    """Return what the active bots owe one another."""
+    pairs = _Pairs(fitted, matches, active)
     if not pairs.count:
-        return Transitivity(Estimate(0.0), Estimate(0.0), None, 0.0)
-    gamma, weight = _gamma(pairs, found.shares.known)
-    strengths = found.posterior.strengths[active]
-    inverse = found.posterior.inverse[np.ix_(active, active)]
-    errors = np.diag(inverse).mean() - inverse.mean()  # of strengths that are compared with their mean
-    spread = max(float(strengths.var() - errors), 1e-9)
-    parts = [None if each is None else 2 * each**2 / (2 * each**2 + spread) for each in (gamma.low, gamma.high)]
-    part = Estimate(2 * gamma.value**2 / (2 * gamma.value**2 + spread), *parts)
-    return Transitivity(gamma, part, strongest_cycle(found.matches, found.present, active), weight)
+        return Style(0.0, 0.0)
+    if pairs.count <= EXACT:
+        columns, share = np.eye(pairs.count), 1.0
+    else:
+        columns = np.random.default_rng(0).choice([-1.0, 1.0], (SIGNS, pairs.count))
+        share = 1 / SIGNS
+    first, second = pairs.trace(), 0.0  # traces of F and F^2
+    for column in columns:
+        once, taken = pairs.fitted(column)
+        first -= share * float(column @ taken)
+        second += share * float(once @ once)
+    seen = float((pairs.scores() ** 2).sum())
+    return Style(max(0.0, (seen - first) / max(second, 1e-300)), second)
 
 
 class _Pairs:
@@ -91,43 +98,3 @@ class _Pairs:
     def scores(self) -> Floats:
         """Return U."""
         return self.sums(self._fitted.scores)
-
-
-def _gamma(pairs: _Pairs, known: bool) -> tuple[Estimate, float]:
-    """Return gamma, and tr F^2."""
-    if pairs.count <= EXACT:
-        columns, each = np.eye(pairs.count), 1.0
-    else:
-        columns = np.random.default_rng(0).choice([-1.0, 1.0], (SIGNS, pairs.count))
-        each = 1 / SIGNS
-    first, second, third, fourth = pairs.trace(), 0.0, 0.0, 0.0  # traces of F, F^2, F^3, F^4
-    for column in columns:
-        once, taken = pairs.fitted(column)
-        twice, _ = pairs.fitted(once)
-        first -= each * float(column @ taken)
-        second += each * float(once @ once)
-        third += each * float(once @ twice)
-        fourth += each * float(twice @ twice)
-    seen = float((pairs.scores() ** 2).sum())
-    square = max(0.0, (seen - first) / max(second, 1e-300))
-    if not known or second <= 0:
-        return Estimate(square**0.5), second
-    from scipy.special import chdtrc  # see `strengths`: it is slow to import
-
-    def chance(gamma2: float) -> float:
-        """Return the chance of more than what was seen; the sum of squares is about a multiple of a chi-square."""
-        mean = first + gamma2 * second
-        freedom = mean**2 / (second + 2 * gamma2 * third + gamma2**2 * fourth)
-        return float(chdtrc(freedom, freedom * seen / mean))
-
-    most = 1.0 + 100 * (seen + first) / second
-    ends = [0.0 if chance(0.0) > level else _root(chance, level, most) for level in (LOW, HIGH)]
-    return Estimate(square**0.5, ends[0] ** 0.5, ends[1] ** 0.5), second
-
-
-def _root(rising: Callable[[float], float], level: float, most: float) -> float:
-    low, high = 0.0, most
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if rising(middle) > level else (middle, high)
-    return low
