@@ -88,7 +88,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Who leads by share, and whether it is, with 95 %, within 2 points of the best. leader: a label, None if unknown.
+    """Who leads by share, and whether it is, with 98 %, within 2 points of the best. leader: a label, None if unknown.
 
     probability: that it is, at least.
     """

@@ -57,7 +57,7 @@ def rate(matches: "Matches", field: Field, start: "Start | None" = None) -> "Fit
     return rate(matches, field, start)
 
 
-def decided(found: "Fit", within: float = 0.02, level: float = 0.95) -> Decision:
+def decided(found: "Fit", within: float = 0.02, level: float = 0.98) -> Decision:
     """Tell whether the leader's share is within `within` of the best's in a chance of `level` or more.
 
     Not while nothing is known of one of the active bots, or the matches are too few for intervals.

@@ -2,6 +2,10 @@
 
 "The leader is the best" can't be said of near twins, which authors do upload; a tolerance can. The chance is counted
 from below: the chances that each other bot is better by more than the tolerance are added up.
+
+A ladder looks again and again, and stops at the first look that says so. Simulated: near twins, a look whenever the
+games have grown by 12 %. With 95 % a look 5 to 10 % of the stops are wrong, with 98 % about 2 %, after 1.6 times as
+many games.
 """
 
 import numpy as np
@@ -10,7 +14,7 @@ from ladder.rating.findings import Decision
 from ladder.rating.strengths import Fit
 
 
-def decided(found: Fit, within: float = 0.02, level: float = 0.95) -> Decision:
+def decided(found: Fit, within: float = 0.02, level: float = 0.98) -> Decision:
     """Tell whether the leader's share is within `within` of the best's in a chance of `level` or more."""
     shares = found.shares
     if not shares.known or not len(shares.bots) or len(shares.bots) < len(found.field.playing()):

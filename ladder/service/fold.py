@@ -37,7 +37,7 @@ class Fold:
 
     @property
     def decided(self) -> bool:
-        """Whether the leader is, with 95 %, within 2 points of the best share."""
+        """Whether the leader is, with 98 %, within 2 points of the best share."""
         return self.table is not None and self.table.verdict is not None and self.table.verdict.decided
 
     def update(self) -> int:

@@ -34,7 +34,7 @@ IN_VAIN = 20  # attempts that failed, with nothing done between them: it's this 
     "--until",
     type=click.Choice(["examined", "decided"]),
     help="examined: do what people wait for (examinations, challenges, finals), and stop. decided: stop when the "
-    "leader is, with 95 %, within 2 points of the best.",
+    "leader is, with 98 %, within 2 points of the best.",
 )
 @click.option(
     "--executor",

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ladder.rating import Field, Fit, decided, favours, rate
-from ladder.rating.matches import matches_of_rows
+from ladder.rating.matches import Matches, matches_of_rows
 from ladder.rating.style import Style, style
 
 GAMES = 12
@@ -64,7 +64,7 @@ def test_a_leader_far_ahead_decides_the_ladder_and_near_equals_do_not() -> None:
     ahead = np.array([1.5, *spread(9) / 3])
     found = decided(played(fair(10), ahead, 300, 1))
     assert (found.leader, found.decided) == (0, True)
-    assert found.probability >= 0.95
+    assert found.probability >= 0.98
     near = np.array([0.3, 0.3, 0.3, *spread(7) - 1])
     few, many = (decided(played(fair(10), near, matches, 2)) for matches in (60, 5000))
     assert (few.decided, many.decided) == (False, True)
@@ -97,7 +97,26 @@ def test_a_decision_is_wrong_in_fewer_runs_than_it_says() -> None:
                 sure = truth[decision.leader] >= truth.max() - 0.02 - 1e-9
                 right, wrong = right + sure, wrong + (not sure)
     assert right > 500
-    assert wrong / (right + wrong) < 0.05
+    assert wrong / (right + wrong) < 0.02
+
+
+def test_a_ladder_that_looks_often_seldom_stops_at_a_wrong_leader() -> None:
+    """The second is worse by 4 points of share. A look when games have grown by 12 %: 95 % errs thrice."""
+    strengths = np.array([0.6, 0.45, 0.2, 0.2, 0.0, 0.0, -0.5, -0.5])
+    leaders: list[int | None] = []
+    for seed in range(100):
+        whole, start, matches = played(fair(8), strengths, 200, seed).matches, None, 20
+        while matches <= 200:
+            some = Matches(whole.tables[:matches], whole.wins[:matches], whole.games[:matches])
+            found = rate(some, Field(8), start)
+            start = found.start
+            decision = decided(found)
+            if decision.decided:
+                leaders.append(decision.leader)
+                break
+            matches += 1 + matches * 12 // 100
+    assert len(leaders) > 60
+    assert sum(leader != 0 for leader in leaders) <= 1
 
 
 def test_what_opponents_owe_one_another_is_seen() -> None:

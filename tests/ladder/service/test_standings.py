@@ -63,7 +63,7 @@ def folded(ladder: Ladder) -> Fold:
 
 
 def test_a_ladder_is_decided_when_its_leader_surely_is_as_good_as_the_best(ladder: Ladder) -> None:
-    """Within 2 points of share, with 95 %. After a match of each pair, nobody knows."""
+    """Within 2 points of share, with 98 %. After a match of each pair, nobody knows."""
     best = dict.fromkeys(("ab", "ac", "ad"), 6)
     all_meet(ladder, 1, best)
     assert not folded(ladder).decided
