@@ -23,7 +23,7 @@ def answers(*shapes: str, about: str = "Print JSON on stdout.") -> Callable[...,
         """Print the schema, and exit."""
         if wanted and not context.resilient_parsing:
             title = f"arena {context.command_path.partition(' ')[2]} --json"
-            write(json.dumps(adapter(shapes).json_schema(mode="serialization") | {"title": title}, indent=2))
+            write(json.dumps(_adapter(shapes).json_schema(mode="serialization") | {"title": title}, indent=2))
             context.exit()
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -40,7 +40,7 @@ def answers(*shapes: str, about: str = "Print JSON on stdout.") -> Callable[...,
     return add
 
 
-def adapter(shapes: tuple[str, ...]) -> Any:
+def _adapter(shapes: tuple[str, ...]) -> Any:
     """Return pydantic's adapter of the types that are named."""
     from pydantic import TypeAdapter
 

@@ -1,27 +1,17 @@
 """What `arena ladder` is, without the command line. Must not know click, and prints nothing."""
 
-from ladder.service.backup import backup, restore
+from ladder.service.backup import Backup, backup, restore
 from ladder.service.boxes import demand_boxes
 from ladder.service.challenge import Challenge, challenge
-from ladder.service.checkup import check_up
-from ladder.service.decisions import activate_version, disable_bot, set_frozen, set_void
-from ladder.service.export import export, write_csv
-from ladder.service.finals import (
-    FinalState,
-    all_final_states,
-    commitment_file,
-    compare_finals,
-    final_proof,
-    final_state,
-    hold_again,
-    hold_final,
-    reveal,
-)
+from ladder.service.checkup import Checkup, check_up
+from ladder.service.decisions import Decided, activate_version, disable_bot, set_frozen, set_void
+from ladder.service.export import Exported, export, write_csv
+from ladder.service.finals import commitment_file, final_proof, hold_again, hold_final, reveal, see_final
 from ladder.service.fold import Fold
 from ladder.service.gradebook import gradebook
-from ladder.service.grades import Grade, Grades, grades
+from ladder.service.grades import grades
 from ladder.service.known import known_bot, known_owner, known_version, playing_version
-from ladder.service.ladder import STAFF, Ladder, Play, create, open_ladder
+from ladder.service.ladder import STAFF, Created, Ladder, Play, create, open_ladder
 from ladder.service.metrics import Metrics, address_of, serving
 from ladder.service.owners import TakenIn, take_in_people
 from ladder.service.recheck import Rechecked, Rechecks, recheck
@@ -29,7 +19,19 @@ from ladder.service.rerate import Change, Rerated, rerate
 from ladder.service.retention import Pruned, overdue_now, prune_now
 from ladder.service.roster import Person, one_person, parse_roster
 from ladder.service.rounds import Rounds
-from ladder.service.service import Benched, Event, Exam, Excluded, Match, Misread, Rated, Refused, Service, Void
+from ladder.service.service import (
+    Benched,
+    Event,
+    Exam,
+    Excluded,
+    Happening,
+    Match,
+    Misread,
+    Rated,
+    Refused,
+    Service,
+    Void,
+)
 from ladder.service.settings import Deadline, LadderError, Settings, read_settings
 from ladder.service.submit import Taken, put_reference, read_reference, submit, submit_reference
 from ladder.service.tasks import Queue

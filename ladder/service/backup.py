@@ -16,6 +16,7 @@ import shutil
 import tarfile
 import tempfile
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from ladder.service.ladder import Ladder, open_ladder, resolved
@@ -24,6 +25,14 @@ from ladder.store.database import Database, copy_from, copy_to, end_runners, pre
 
 _DATABASE, _SUMS = "ladder.db", "SHA256SUMS"
 _CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A file that holds a ladder, and its size."""
+
+    file: str
+    bytes: int
 
 
 def backup(ladder: Ladder, file: Path) -> int:

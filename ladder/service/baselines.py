@@ -9,31 +9,11 @@ A share is held against its threshold by its value. Where the threshold lies wit
 otherwise; the mark tells so.
 """
 
-from dataclasses import dataclass
-
 from ladder.rating import Estimate, Z, wilson
 from ladder.service.measured import Measured
 from ladder.service.settings import Baseline
 from ladder.store.database import Version
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """One baseline held against one version. The value, its interval and the threshold are in percent.
-
-    `points` are those that were reached, of `possible`; `doubtful`: the threshold lies within the interval.
-    """
-
-    baseline: str
-    passed: bool
-    points: float
-    possible: float
-    threshold: float | None
-    value: float | None
-    low: float | None
-    high: float | None
-    doubtful: bool
-    words: str
+from ladder.views import Mark
 
 
 def mark(baseline: Baseline, version: Version, measured: Measured, other: Version | None) -> Mark:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from arena.bots import shown
+from ladder.access import Viewer
 from ladder.service.known import known_owner, playing_version
 from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
@@ -36,7 +37,7 @@ def challenge(ladder: Ladder, bot: str, opponents: Sequence[str], login: str, co
     def act(connection: Connection) -> Challenge:
         owner = known_owner(connection, login)
         table = _table(connection, ladder.play.seats, bot, opponents)
-        if not owner.staff and table[0].owner != owner.id:
+        if not Viewer(owner.login, owner.staff).may("challenge", table[0].login):
             raise LadderError(
                 f'the bot "{shown(table[0].name)}" is another\'s.\nName your own bot first, then opponents.'
             )

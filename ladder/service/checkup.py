@@ -4,6 +4,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 from arena.bots import shown
@@ -31,6 +32,13 @@ _LEAST_BYTES = 500 << 20  # free on a disk: an evening's matches, and room for b
 _CLOCK_S = 60.0  # clocks of several machines differ by less
 _LATE_S = 600.0  # a submission is examined within a minute; an evening with sixty takes five
 _DAY_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    """All that a checkup said."""
+
+    rows: tuple[Finding, ...]
 
 
 def check_up(folder: Path, deep: bool = False) -> Iterator[Finding]:
@@ -192,7 +200,7 @@ def _sums(ladder: Ladder) -> Finding:
 
 def _table(ladder: Ladder) -> Finding:
     found = rerate(ladder)
-    if found.before is None:
+    if found.first:
         return Finding("table", Level.OK, "it was computed for the first time")
     if found.same is None:
         return Finding("table", Level.NOTE, f"it was {found.news} matches behind the results; it was computed anew")

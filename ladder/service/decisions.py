@@ -3,6 +3,8 @@
 A decision that is so already is no second act: a command may be given twice.
 """
 
+from dataclasses import dataclass
+
 from sqlalchemy import Connection
 
 from arena.bots import shown
@@ -26,6 +28,13 @@ from ladder.store.database import (
     versions_of,
 )
 from ladder.views import find_match
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """Whether a decision changed anything: it may have been so already."""
+
+    changed: bool
 
 
 def activate_version(ladder: Ladder, name: str, number: int, who: str, why: str) -> bool:

@@ -14,6 +14,7 @@ database to the files row by row.
 
 import csv
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from arena.bots import cell, shown
@@ -34,6 +35,13 @@ from ladder.views import (
 
 ACT_COLUMNS = ("act", "at", "who", "what", "bot", "version", "match", "why")
 OWNER_COLUMNS = ("login", "name", "pseudonym", "section", "email", "staff")
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """The files that were written."""
+
+    rows: tuple[str, ...]
 
 
 def export(ladder: Ladder, folder: Path, names: bool) -> list[Path]:

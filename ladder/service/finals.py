@@ -9,22 +9,21 @@ A final that is held again has the same key, so the same deals: what bots that d
 
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
 from sqlalchemy import Connection
 
 from arena.bots import shown
+from ladder.access import STAFF, Viewer
 from ladder.proof import Entrant, PlayedPlace, Proof, proof_lines, published, tables_of
 from ladder.service.ladder import Ladder
 from ladder.service.measured import Measured, measure
 from ladder.service.settings import LadderError
 from ladder.service.snapshot import demand_examined, snapshot
 from ladder.store.database import (
-    ENDED,
     FINAL,
     PLAYED,
     Act,
@@ -42,29 +41,9 @@ from ladder.store.database import (
     reveal_final,
     table_of,
 )
+from ladder.views import FinalState, Repeated, shown_table, state_of
 
 NAME = re.compile("[A-Za-z0-9_-]{1,40}")
-
-
-@dataclass(frozen=True, slots=True)
-class FinalState:
-    """How far a final is: how many matches were played, have yet to end, and ended otherwise, with their reasons."""
-
-    final: Final
-    labels: tuple[str, ...]
-    matches: int
-    played: int
-    missing: int
-    lost: tuple[tuple[int, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Repeated:
-    """How a final that was held again compares with one before: games of both, and how many ended otherwise."""
-
-    name: str
-    games: int
-    otherwise: int
 
 
 def hold_final(ladder: Ladder, name: str, deadline: str | None, games: int, who: str) -> FinalState:
@@ -99,70 +78,66 @@ def hold_again(ladder: Ladder, name: str, who: str) -> FinalState:
 
     Raises LadderError.
     """
-    state = final_state(ladder, name)
-    if not state.final.revealed:
-        raise LadderError(f"the final {name} hasn't ended.\nSee it: arena ladder final {ladder.path} {name}")
     with ladder.database.read() as connection:
+        before = _demand(connection, name)
         taken = {final.name for final in all_finals(connection)}
-        versions = _versions(connection, state.final)
+        versions = _versions(connection, before)
+    if not before.revealed:
+        raise LadderError(f"the final {name} hasn't ended.\nSee it: arena ladder final {ladder.path} {name}")
     again = next(f"{name}-{number}" for number in count(2) if f"{name}-{number}" not in taken)
-    final = replace(state.final, name=again, at=ladder.clock(), id=0)
+    final = replace(before, name=again, revealed=False, at=ladder.clock(), id=0)
     return _queue(ladder, final, versions, who, f"the final {name} again, with its key")
 
 
-def final_state(ladder: Ladder, name: str) -> FinalState:
-    """Return how far a final is. Raises LadderError if there is none of the name."""
-    with ladder.database.read() as connection:
-        return _state(connection, _demand(connection, name))
+def see_final(ladder: Ladder, name: str, viewer: Viewer = STAFF) -> FinalState:
+    """Return a final as a viewer may see it: with its table, once it is revealed. Raises LadderError for none."""
+    with ladder.reading(viewer) as reader:
+        final = _demand(reader.connection, name)
+        state = replace(state_of(reader.connection, final), isolated=reader.isolated)
+        if not final.revealed:
+            return state
+        measured = measure(ladder, reader.connection, _versions(reader.connection, final), final.id)
+        return replace(
+            state, table=shown_table(reader, measured.table), repeats=tuple(_compared(reader.connection, final))
+        )
 
 
-def all_final_states(ladder: Ladder) -> list[FinalState]:
-    """Return how far all finals are, in order of time."""
-    with ladder.database.read() as connection:
-        return [_state(connection, final) for final in all_finals(connection)]
+def reveal(ladder: Ladder, name: str, who: str, viewer: Viewer = STAFF) -> tuple[Final, Measured]:
+    """Return a final that has ended, measured; its key is public from now on. Raises LadderError before."""
 
-
-def reveal(ladder: Ladder, name: str, who: str) -> tuple[FinalState, Measured]:
-    """Return the table of a final that has ended; its key is public from now on. Raises LadderError before."""
-    state = final_state(ladder, name)
-    _demand_ended(state, ladder.path)
-
-    def act(connection: Connection) -> None:
-        if not _demand(connection, name).revealed:
+    def act(connection: Connection) -> Final:
+        final = _demand_ended(connection, name, ladder.path)
+        if not final.revealed:
+            if not viewer.may("hold a final"):
+                raise LadderError(f"the final {name} isn't revealed yet.")
             note_act(connection, Act(who, "reveal", f"the final {name} has ended", ladder.clock()))
-            reveal_final(connection, state.final.id)
+            reveal_final(connection, final.id)
+        return replace(final, revealed=True)
 
-    ladder.database.write(act)
+    final = ladder.database.write(act)
     with ladder.database.read() as connection:
-        measured = measure(ladder, connection, _versions(connection, state.final), state.final.id)
-    return replace(state, final=replace(state.final, revealed=True)), measured
+        return final, measure(ladder, connection, _versions(connection, final), final.id)
 
 
-def compare_finals(ladder: Ladder, name: str) -> list[Repeated]:
+def _compared(connection: Connection, this: Final) -> Iterator[Repeated]:
     """Compare a final with those that were held before with the same key, game by game."""
-    with ladder.database.read() as connection:
-        this = _demand(connection, name)
-        found = []
-        for other in all_finals(connection):
-            if other.key == this.key and other.id < this.id:
-                games = otherwise = 0
-                for one, two in zip(
-                    matches_of_final(connection, other.id), matches_of_final(connection, this.id), strict=True
-                ):
-                    if one.cause == two.cause == PLAYED:
-                        results = zip(match_results(connection, one.id), match_results(connection, two.id), strict=True)
-                        differ = [replace(before, match=0) != replace(after, match=0) for before, after in results]
-                        games, otherwise = games + len(differ), otherwise + sum(differ)
-                found.append(Repeated(other.name, games, otherwise))
-        return found
+    for other in all_finals(connection):
+        if other.key == this.key and other.id < this.id:
+            games = otherwise = 0
+            for one, two in zip(
+                matches_of_final(connection, other.id), matches_of_final(connection, this.id), strict=True
+            ):
+                if one.cause == two.cause == PLAYED:
+                    results = zip(match_results(connection, one.id), match_results(connection, two.id), strict=True)
+                    differ = [replace(before, match=0) != replace(after, match=0) for before, after in results]
+                    games, otherwise = games + len(differ), otherwise + sum(differ)
+            yield Repeated(other.name, games, otherwise)
 
 
 def final_proof(ladder: Ladder, name: str) -> Iterator[str]:
     """Yield the lines of a file by which anyone can verify a final's deals: `arena verify`. Raises LadderError."""
-    state = final_state(ladder, name)
-    _demand_ended(state, ladder.path)
-    final = state.final
     with ladder.database.read() as connection:
+        final = _demand_ended(connection, name, ladder.path)
         versions = _versions(connection, final)
         labels = {version.id: version.label for version in versions}
         proof = _proof(ladder, final, versions)
@@ -222,7 +197,7 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
             queued = [[final.versions[bot] for bot in table] for table in tables]
             put_matches(connection, FINAL, queued, final.at, final=made.id)
             note_act(connection, Act(who, "final", f"{final.name}: {why}", final.at))
-        return _state(connection, made)
+        return state_of(connection, made)
 
     return ladder.database.write(act)
 
@@ -254,30 +229,16 @@ def _demand_new(connection: Connection, name: str, folder: Path) -> None:
         )
 
 
-def _demand_ended(state: FinalState, folder: Path) -> None:
+def _demand_ended(connection: Connection, name: str, folder: Path) -> Final:
+    final = _demand(connection, name)
+    state = state_of(connection, final)
     if state.missing:
         raise LadderError(
-            f"{state.missing} of {state.matches} matches of the final {state.final.name} are missing.\n"
+            f"{state.missing} of {state.matches} matches of the final {name} are missing.\n"
             f"Play them: arena ladder run {folder}"
         )
+    return final
 
 
 def _versions(connection: Connection, final: Final) -> list[Version]:
     return [find_version(connection, version) for version in final.versions]
-
-
-def _state(connection: Connection, final: Final) -> FinalState:
-    matches = matches_of_final(connection, final.id)
-    causes = Counter(match.cause for match in matches if match.state == ENDED)
-    return FinalState(
-        final=final,
-        labels=tuple(version.label for version in _versions(connection, final)),
-        matches=len(matches),
-        played=causes[PLAYED],
-        missing=sum(match.state != ENDED for match in matches),
-        lost=tuple(
-            (match.id, match.reason or str(match.cause))
-            for match in matches
-            if match.state == ENDED and match.cause != PLAYED
-        ),
-    )

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from arena.bots import cell, shown
-from ladder.service.grades import Grade, Grades
+from ladder.views import Grade, Grades
 
 Cell = str | float | int | None
 

@@ -6,12 +6,12 @@ grade of the best. A version that came in a deadline's grace counts, and is told
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
 from arena.bots import shown
-from ladder.service.baselines import Mark, failed, mark
+from ladder.access import STAFF, Viewer
+from ladder.service.baselines import failed, mark
 from ladder.service.finals import reveal
 from ladder.service.ladder import Ladder
 from ladder.service.measured import Measured, measure
@@ -27,39 +27,13 @@ from ladder.store.database import (
     unexamined,
     versions_of,
 )
+from ladder.views import Grade, Grades, Mark, OwnerLine, told_owner
 
 
-@dataclass(frozen=True, slots=True)
-class Grade:
-    """One owner's. No `version`: none stands for the owner. `late_hours`: after the deadline, None without one."""
-
-    owner: Owner
-    version: str | None
-    submitted: float | None
-    late_hours: float | None
-    points: float
-    share: float | None
-    share_low: float | None
-    share_high: float | None
-    games: int
-    marks: tuple[Mark, ...]
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Grades:
-    """All owners' grades, of so many `possible` points. `waiting`: versions in time that aren't examined yet."""
-
-    title: str
-    of: str
-    possible: float
-    baselines: tuple[str, ...]
-    grades: tuple[Grade, ...]
-    waiting: tuple[str, ...]
-
-
-def grades(ladder: Ladder, who: str, final: str | None = None, deadline: str | None = None) -> Grades:
-    """Return the grades of a final, of a deadline, or of now. Raises LadderError."""
+def grades(
+    ladder: Ladder, who: str, final: str | None = None, deadline: str | None = None, viewer: Viewer = STAFF
+) -> Grades:
+    """Return the grades of a final, of a deadline, or of now, that the viewer may see. Raises LadderError."""
     settings = ladder.settings
     baselines = settings.baselines
     if not baselines:
@@ -68,10 +42,10 @@ def grades(ladder: Ladder, who: str, final: str | None = None, deadline: str | N
         )
     due: float | None
     if final is not None:
-        state, measured = reveal(ladder, final, who)
-        due, until, of = state.final.due, state.final.closes, f"final {final}"
+        ended, measured = reveal(ladder, final, who, viewer)
+        due, until, of = ended.due, ended.closes, f"final {final}"
         with ladder.database.read() as connection:
-            chosen = [find_version(connection, version) for version in state.final.versions]
+            chosen = [find_version(connection, version) for version in ended.versions]
     else:
         limit = None if deadline is None else settings.deadline(deadline)
         due = None if limit is None else limit.at.timestamp()
@@ -82,20 +56,23 @@ def grades(ladder: Ladder, who: str, final: str | None = None, deadline: str | N
             measured = measure(ladder, connection, chosen)
     with ladder.database.read() as connection:
         _demand_bots(connection, baselines)
-        people = [owner for owner in all_owners(connection) if not owner.staff]
+        people = [
+            owner for owner in all_owners(connection) if not owner.staff and viewer.may("see grades", owner.login)
+        ]
         standing = defaultdict(list)
         for version in chosen:
             if not version.reference:
                 standing[version.owner].append(version)
         waiting = tuple(version.label for version in unexamined(connection, until))
         found = tuple(
-            _grade(owner, standing[owner.id], baselines, measured, _others(chosen), due)
+            _grade(told_owner(owner, viewer), standing[owner.id], baselines, measured, _others(chosen), due)
             if standing[owner.id]
-            else _nothing(connection, owner, baselines, until)
+            else _nothing(told_owner(owner, viewer), _why_nothing(connection, owner, until), baselines)
             for owner in people
         )
     possible = sum(baseline.points for baseline in baselines)
-    return Grades(settings.grades.title, of, possible, tuple(each.name for each in baselines), found, waiting)
+    names = tuple(each.name for each in baselines)
+    return Grades(settings.grades.title, of, possible, names, found, waiting, ladder.play.sandbox.isolates)
 
 
 def _demand_bots(connection: Connection, baselines: Sequence[Baseline]) -> None:
@@ -114,7 +91,7 @@ def _others(chosen: Sequence[Version]) -> dict[str, Version]:
 
 
 def _grade(
-    owner: Owner,
+    owner: OwnerLine,
     versions: Sequence[Version],
     baselines: Sequence[Baseline],
     measured: Measured,
@@ -150,9 +127,8 @@ def _told(each: Mark) -> str:
     return f"{each.baseline}: {outcome}, {each.words}{doubt}"
 
 
-def _nothing(connection: Connection, owner: Owner, baselines: Sequence[Baseline], until: float) -> Grade:
+def _nothing(owner: OwnerLine, reason: str, baselines: Sequence[Baseline]) -> Grade:
     """Return the grade of an owner for whom no version stands, with the reason."""
-    reason = _why_nothing(connection, owner, until)
     marks = tuple(failed(each, "no version") for each in baselines)
     return Grade(owner, None, None, None, 0.0, None, None, None, 0, marks, reason)
 

@@ -55,6 +55,14 @@ class Play:
         return cls(**{**values, "terms": Terms.from_json(values["terms"]), "sandbox": Choice(**values["sandbox"])})
 
 
+@dataclass(frozen=True, slots=True)
+class Created:
+    """A new ladder: its folder, and the SHA-256 of the key of all its deals, in hex."""
+
+    folder: str
+    commitment: str
+
+
 class Ladder:
     """An open ladder. Close it. `clock` tells seconds since 1970."""
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ladder.access import PUBLIC, visible
 from ladder.service.fold import Fold
 from ladder.service.ladder import Ladder
 from ladder.standings import Row, Standings
@@ -12,31 +13,28 @@ SAME = 1e-9  # of a rating or a share: the rounding of two ways to the same numb
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A version's row before and after; None where it isn't in the table."""
+    """A version's row before and after; None where it isn't in the table. version: its label."""
 
-    label: str
+    version: str
     before: Row | None
     after: Row | None
 
 
 @dataclass(frozen=True, slots=True)
 class Rerated:
-    """Two tables. news: matches that the kept one didn't know yet, or knew and that are void now.
+    """The table of so many matches and games, beside the one that was kept; first: there was none.
 
-    largest: the largest difference of a rating or a share, None where the tables are of different matches or versions,
-    or there was none.
+    same: whether both say the same, largest: the largest difference of a rating or a share; None where they are of
+    different matches or versions. news: matches that the kept one didn't know yet, or knew and that are void now.
     """
 
-    before: Standings | None
-    after: Standings
-    news: int
+    same: bool | None
     largest: float | None
+    news: int
+    matches: int
+    games: int
+    first: bool
     changes: tuple[Change, ...]
-
-    @property
-    def same(self) -> bool | None:
-        """Whether both tables say the same; None where they can't be compared."""
-        return None if self.largest is None else self.largest <= SAME
 
 
 def rerate(ladder: Ladder) -> Rerated:
@@ -48,21 +46,28 @@ def rerate(ladder: Ladder) -> Rerated:
     fold.update()
     assert fold.table is not None, "update makes it"
     after = fold.table
-    old = {} if before is None else {row.version: row for row in before.rows}
-    new = {row.version: row for row in after.rows}
+    old, new = ({row.version: visible(row, PUBLIC) for row in table.rows} if table else {} for table in (before, after))
     changes = []
     largest = 0.0
     for version in sorted(old.keys() | new.keys()):
-        was, now = old.get(version), new.get(version)
+        was, now = (rows.get(version) for rows in (old, new))
         one = was or now
         assert one is not None
         apart = None if was is None or now is None else _apart(was, now)
         if apart is None or apart > SAME:
-            changes.append(Change(f"{one.bot}@{one.number}", was, now))
+            changes.append(Change(one.label, was, now))
         largest = max(largest, apart or 0.0)
     news = 0 if before is None else after.matches - before.matches
     alike = before is not None and not news and old.keys() == new.keys()
-    return Rerated(before, after, news, largest if alike else None, tuple(changes))
+    return Rerated(
+        same=largest <= SAME if alike else None,
+        largest=largest if alike else None,
+        news=news,
+        matches=after.matches,
+        games=after.games,
+        first=before is None,
+        changes=tuple(changes),
+    )
 
 
 def _apart(one: Row, other: Row) -> float:

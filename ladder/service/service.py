@@ -122,7 +122,17 @@ class Rated:
     seconds: float
 
 
-Event = Match | Exam | Benched | Void | Refused | Excluded | Rated | Pruned | Misread | Idle
+News = Match | Exam | Benched | Void | Refused | Excluded | Rated | Pruned | Misread
+Event = News | Idle
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """What happened as a ladder was served: its kind, when, in seconds since 1970, and what there is to say of it."""
+
+    what: str
+    at: float
+    about: News
 
 
 class Service:

@@ -32,6 +32,7 @@ class Taken:
     disabled: why it won't play although it be fit, until staff activates it; None if it may.
     """
 
+    label: str
     name: str
     number: int
     version: int
@@ -39,11 +40,6 @@ class Taken:
     late: str | None
     left: int | None
     disabled: str | None = None
-
-    @property
-    def label(self) -> str:
-        """Return the version's name."""
-        return f"{self.name}@{self.number}"
 
 
 def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> Taken:
@@ -70,7 +66,7 @@ def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> T
         versions = [] if known is None else versions_of(connection, known.id)
         last = versions[-1] if versions else None
         if last and (last.digest, last.file) == (bundle.digest, bundle.file) and not last.unexamined:
-            return mine[0] if mine else Taken(last.name, last.number, last.id, True, None, None)
+            return mine[0] if mine else Taken(last.label, last.name, last.number, last.id, True, None, None)
         today = submitted_since(connection, owner, now - now % DAY_S)
         most = settings.quotas.submissions_per_day
         if today >= most:
@@ -81,9 +77,11 @@ def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> T
         bot = put_bot(connection, known.name if known else wanted, owner, now)
         put_file(connection, bundle.digest, bundle.file, bundle.archive)
         version = add_version(connection, bot, bundle.digest, bundle.file, now)
+        called, number = known.name if known else wanted, 1 + len(versions)
         taken = Taken(
-            name=known.name if known else wanted,
-            number=1 + len(versions),
+            label=f"{called}@{number}",
+            name=called,
+            number=number,
             version=version,
             again=False,
             late=_late(settings, now),
@@ -121,10 +119,11 @@ def put_reference(connection: Connection, reference: Reference, at: float) -> Ta
     bot = put_bot(connection, name, owner.id, at, reference=True)
     versions = versions_of(connection, bot)
     if versions and versions[-1].digest == bundle.digest and not versions[-1].unexamined:
-        return Taken(name, versions[-1].number, versions[-1].id, True, None, None)
+        last = versions[-1]
+        return Taken(last.label, name, last.number, last.id, True, None, None)
     put_file(connection, bundle.digest, bundle.file, bundle.archive)
     version = add_version(connection, bot, bundle.digest, bundle.file, at)
-    return Taken(name, 1 + len(versions), version, False, None, None)
+    return Taken(f"{name}@{1 + len(versions)}", name, 1 + len(versions), version, False, None, None)
 
 
 def submit_reference(ladder: Ladder, argument: str) -> Taken:

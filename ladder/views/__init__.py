@@ -7,8 +7,12 @@ has room for the number of the ladder's last change.
 
 from ladder.views.bot import Bot, BotVersion, BuildLog, Examination, Sums, bot, build_log
 from ladder.views.decision import Decision
+from ladder.views.final import FinalList, FinalState, Repeated, final_list, state_of
+from ladder.views.grade import Grade, Grades, Mark
 from ladder.views.lists import MATCH_COLUMNS, VERSION_COLUMNS, match_rows, version_rows
 from ladder.views.log import Log, Logs, logs
 from ladder.views.match import FailedAttempt, Match, MatchLine, MatchList, SeatLine, find_match, match, match_list
+from ladder.views.owner import OwnerLine, OwnerList, owner_list, told_owner
+from ladder.views.queue import Queue, Submission, queue
 from ladder.views.reader import Reader
 from ladder.views.standings import SORTS, STANDINGS_COLUMNS, shown_table, standings, standings_cells

@@ -15,6 +15,7 @@ from arena.cli.ladder.log import log
 from arena.cli.ladder.match import match
 from arena.cli.ladder.matches import matches
 from arena.cli.ladder.owners import owners
+from arena.cli.ladder.queue import queue
 from arena.cli.ladder.recheck import recheck
 from arena.cli.ladder.rerate import rerate
 from arena.cli.ladder.run import run
@@ -39,6 +40,7 @@ for command in (
     bot,
     match,
     matches,
+    queue,
     log,
     activate,
     disable,

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from arena.cli.ladder.opened import AS_JSON, FOLDER, opened, plain_errors, print_json
+from arena.cli.answers import answers, print_json
+from arena.cli.ladder.opened import FOLDER, opened, plain_errors
 from arena.cli.out import note
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -14,7 +15,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.command()
 @FOLDER
 @click.argument("file", metavar="FILE", type=FILE)
-@AS_JSON
+@answers("ladder.service:Backup")
 def backup(folder: Path, file: Path, as_json: bool) -> None:
     """Write the whole ladder to one new FILE, a tar; the ladder may be running.
 
@@ -22,11 +23,12 @@ def backup(folder: Path, file: Path, as_json: bool) -> None:
     it where nobody else reads.
     """
     with opened(folder) as ladder:
+        from ladder.service import Backup
         from ladder.service import backup as write_backup
 
         size = write_backup(ladder, file)
     if as_json:
-        print_json({"file": str(file), "bytes": size})
+        print_json(Backup(str(file), size))
     else:
         note(f"wrote {file}: {size / 1e6:.1f} MB; back with arena ladder restore {file} NEW-FOLDER")
 
@@ -35,7 +37,7 @@ def backup(folder: Path, file: Path, as_json: bool) -> None:
 @click.argument("file", metavar="FILE", type=FILE)
 @FOLDER
 @click.option("--database", metavar="URL", help="An empty database to fill.  [a file in the folder]")
-@AS_JSON
+@answers("ladder.service:Created")
 def restore(file: Path, folder: Path, database: str | None, as_json: bool) -> None:
     """Make a ladder in a new folder from a FILE that `arena ladder backup` wrote.
 
@@ -43,12 +45,13 @@ def restore(file: Path, folder: Path, database: str | None, as_json: bool) -> No
     Let only one of the two ladders run on: both would play the same matches.
     """
     with plain_errors():
+        from ladder.service import Created
         from ladder.service import restore as read_backup
 
         with closing(read_backup(file, folder, database)) as ladder:
             commitment = ladder.commitment
     if as_json:
-        print_json({"folder": str(folder), "commitment": commitment})
+        print_json(Created(str(folder), commitment))
     else:
         note(f"made {folder}; the key of all deals has the SHA-256 {commitment}")
         note(f"next: arena ladder doctor {folder}; arena ladder run {folder}")

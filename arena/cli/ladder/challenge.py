@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from arena.cli.ladder.opened import AS_JSON, FOLDER, complete_bots, opened, print_json
+from arena.cli.answers import answers, print_json
+from arena.cli.ladder.opened import FOLDER, complete_bots, opened
 from arena.cli.out import note
 
 
@@ -14,7 +15,7 @@ from arena.cli.out import note
 @click.argument("opponents", metavar="OPPONENT...", nargs=-1, required=True, shell_complete=complete_bots)
 @click.option("--owner", "login", metavar="LOGIN", required=True, help="Who asks; it is the owner of BOT, or staff.")
 @click.option("--matches", "count", type=click.IntRange(1, 1000), metavar="N", default=1, help="How many.  [1]")
-@AS_JSON
+@answers("ladder.service:Challenge")
 def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, count: int, as_json: bool) -> None:
     """Ask for a match that doesn't rate, against bots of your choice; also while the ladder is frozen.
 
@@ -22,14 +23,12 @@ def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, co
     the next that the ladder's runner plays.
     """
     with opened(folder) as ladder:
-        from dataclasses import asdict
-
         from arena.bots import shown
         from ladder.service import challenge as ask
 
         asked = ask(ladder, bot, opponents, login, count)
     if as_json:
-        print_json(asdict(asked))
+        print_json(asked)
         return
     first, last = asked.matches[0], asked.matches[-1]
     which = f"match {first}" if first == last else f"matches {first} to {last}"

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from arena.cli.ladder.opened import AS_JSON, FOLDER, acting, complete_bots, opened, print_json
+from arena.cli.answers import answers, print_json
+from arena.cli.ladder.opened import FOLDER, acting, complete_bots, opened
 from arena.cli.out import note
 
 
@@ -13,7 +14,7 @@ from arena.cli.out import note
 @click.argument("bot", metavar="BOT", shell_complete=complete_bots)
 @click.argument("version", metavar="VERSION", type=click.IntRange(1, 2**31 - 1))
 @acting
-@AS_JSON
+@answers("ladder.service:Decided")
 def activate(folder: Path, bot: str, version: int, who: str, why: str, as_json: bool) -> None:
     """Let another fit version of a bot play: an earlier one, or one that was disabled or benched.
 
@@ -30,7 +31,7 @@ def activate(folder: Path, bot: str, version: int, who: str, why: str, as_json: 
 @FOLDER
 @click.argument("bot", metavar="BOT", shell_complete=complete_bots)
 @acting
-@AS_JSON
+@answers("ladder.service:Decided")
 def disable(folder: Path, bot: str, who: str, why: str, as_json: bool) -> None:
     """Let no version of a bot play, nor what its owner submits, until one is activated.
 
@@ -47,7 +48,7 @@ def disable(folder: Path, bot: str, who: str, why: str, as_json: bool) -> None:
 @FOLDER
 @click.option("--undo", is_flag=True, help="Let rated matches begin again.")
 @acting
-@AS_JSON
+@answers("ladder.service:Decided")
 def freeze(folder: Path, undo: bool, who: str, why: str, as_json: bool) -> None:
     """Let no rated match begin. Examinations, challenges and finals go on."""
     with opened(folder) as ladder:
@@ -62,7 +63,7 @@ def freeze(folder: Path, undo: bool, who: str, why: str, as_json: bool) -> None:
 @click.argument("match", metavar="MATCH", type=click.IntRange(1))
 @click.option("--undo", is_flag=True, help="Let the match rate again.")
 @acting
-@AS_JSON
+@answers("ladder.service:Decided")
 def void(folder: Path, match: int, undo: bool, who: str, why: str, as_json: bool) -> None:
     """Take a match out of the ratings. Its results are kept, and shown as void."""
     with opened(folder) as ladder:
@@ -74,7 +75,9 @@ def void(folder: Path, match: int, undo: bool, who: str, why: str, as_json: bool
 
 def _told(new: bool, now: str, as_json: bool) -> None:
     """Say what is so now, and whether it was so before."""
+    from ladder.service import Decided
+
     if as_json:
-        print_json({"changed": new})
+        print_json(Decided(new))
     else:
         note(now if new else f"{now} already: nothing was decided")

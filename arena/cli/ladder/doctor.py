@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.ladder.opened import AS_JSON, FOLDER, opened, plain_errors, print_json
+from arena.cli.answers import answers, print_json
+from arena.cli.ladder.opened import FOLDER, opened, plain_errors
 from arena.cli.out import note, write
 
 if TYPE_CHECKING:
@@ -17,13 +18,13 @@ if TYPE_CHECKING:
 @FOLDER
 @click.option("--deep", is_flag=True, help="Read all results, too: sums and table must be theirs.")
 @click.option("--prune", is_flag=True, help="First remove records and logs that ladder.toml keeps no longer.")
-@AS_JSON
+@answers("ladder.service:Checkup")
 def doctor(folder: Path, deep: bool, prune: bool, as_json: bool) -> None:
     """Check a ladder, which may be running: disks, clock, sandbox, runners, queue, database.
 
     Exit code 1 if something needs a hand (fail), else 0.
     """
-    from arena.cli.findings import failed, finding_json, finding_lines
+    from arena.cli.findings import failed, finding_lines
 
     if prune:
         with opened(folder) as ladder:
@@ -32,7 +33,7 @@ def doctor(folder: Path, deep: bool, prune: bool, as_json: bool) -> None:
             pruned = prune_now(ladder)
         note(f"removed records of {pruned.records} matches and logs of {pruned.logs}")
     with plain_errors():
-        from ladder.service import check_up
+        from ladder.service import Checkup, check_up
 
         found: list[Finding] = []
         for finding in check_up(folder, deep):
@@ -40,5 +41,5 @@ def doctor(folder: Path, deep: bool, prune: bool, as_json: bool) -> None:
             if not as_json:
                 write("\n".join(finding_lines(finding)))
     if as_json:
-        print_json([finding_json(finding) for finding in found])
+        print_json(Checkup(tuple(found)))
     sys.exit(1 if failed(found) else 0)

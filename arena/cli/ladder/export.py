@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from arena.cli.ladder.opened import AS_JSON, FOLDER, opened, print_json
+from arena.cli.answers import answers, print_json
+from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.out import note
 
 
@@ -14,17 +15,18 @@ from arena.cli.out import note
     "--out", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), required=True, help="A new folder."
 )
 @click.option("--names", is_flag=True, help="Owners' logins in place of their pseudonyms, and owners.csv.")
-@AS_JSON
+@answers("ladder.service:Exported")
 def export(folder: Path, out: Path, names: bool, as_json: bool) -> None:
     """Write all results, matches, versions, decisions and the table as files, also while the ladder runs.
 
     results.jsonl holds a game a line, as arena run writes it; the rest is CSV.
     """
     with opened(folder) as ladder:
+        from ladder.service import Exported
         from ladder.service import export as write
 
         files = write(ladder, out, names)
     if as_json:
-        print_json([str(file) for file in files])
+        print_json(Exported(tuple(map(str, files))))
     else:
         note(f"wrote {', '.join(file.name for file in files)} into {out}")

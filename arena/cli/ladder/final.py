@@ -1,18 +1,19 @@
 """The command `arena ladder final`: frozen versions play for the last word, with deals that anyone can verify."""
 
 import os
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.ladder.opened import AS_JSON, BY, FOLDER, opened, print_json
+from arena.cli.answers import answers, print_json
+from arena.cli.ladder.opened import BY, FOLDER, opened
 from arena.cli.ladder.standings import TRUSTED, standings_table
 from arena.cli.out import counted, note, reason, refuse, show, table
 
 if TYPE_CHECKING:
-    from ladder.service import FinalState, Ladder
+    from ladder.access import Viewer
+    from ladder.service import Ladder
 
 GAMES = 240  # of a version: a share's interval is then about 6 points to each side
 
@@ -26,7 +27,7 @@ GAMES = 240  # of a version: a share's interval is then about 6 points to each s
 @click.option("--export", type=click.Path(path_type=Path), help="Write a file for arena verify, with key and records.")
 @click.option("--names", is_flag=True, help="Owners' logins in place of their pseudonyms: for the teacher.")
 @BY
-@AS_JSON
+@answers("ladder.views:FinalState", "ladder.views:FinalList")
 def final(
     folder: Path,
     name: str | None,
@@ -45,10 +46,13 @@ def final(
     and the key is revealed: then anyone can verify the deals.
     """
     with opened(folder) as ladder:
+        from ladder.access import PUBLIC, STAFF
+
+        viewer = STAFF if names else PUBLIC
         if name is None:
             if games is not None or deadline is not None or again or export is not None:
                 refuse("a final needs a NAME: arena ladder final LADDER NAME --games N")
-            _list(ladder, as_json)
+            _list(ladder, viewer, as_json)
         elif games is not None or deadline is not None or again:
             if export is not None:
                 refuse("--export is for a final that has ended; leave it away")
@@ -58,19 +62,20 @@ def final(
         elif export is not None:
             _export(ladder, name, export, who)
         else:
-            _see(ladder, name, who, names, as_json)
+            _see(ladder, name, who, viewer, as_json)
 
 
-def _list(ladder: "Ladder", as_json: bool) -> None:
-    from ladder.service import all_final_states
+def _list(ladder: "Ladder", viewer: "Viewer", as_json: bool) -> None:
+    from ladder.views import final_list
 
-    states = all_final_states(ladder)
+    with ladder.reading(viewer) as reader:
+        finals = final_list(reader)
     if as_json:
-        print_json([_told(state) for state in states])
+        print_json(finals)
         return
     rows = [
-        (state.final.name, str(len(state.labels)), f"{state.played} of {state.matches}", state.final.commitment)
-        for state in states
+        (final.name, str(len(final.versions)), f"{final.played} of {final.matches}", final.commitment)
+        for final in finals.rows
     ]
     show(table(["final", "versions", "matches played", "SHA-256 of the key"], rows))
 
@@ -82,48 +87,44 @@ def _hold(
 
     state = hold_again(ladder, name, who) if again else hold_final(ladder, name, deadline, games or GAMES, who)
     if as_json:
-        print_json(_told(state))
+        print_json(state)
         return
-    held = state.final.name
-    note(
-        f"the final {held}: {counted(len(state.labels), 'version')}, {counted(state.matches, 'match', 'es')} are queued"
-    )
-    note(f"its key has the SHA-256 {state.final.commitment}")
+    held = state.name
+    versions, matches = counted(len(state.versions), "version"), counted(state.matches, "match", "es")
+    note(f"the final {held}: {versions}, {matches} are queued")
+    note(f"its key has the SHA-256 {state.commitment}")
     note(f"publish that before it is played: {commitment_file(ladder, held)} has it, with versions and terms")
     note("a runner that serves now begins at once")
     note(f"play: arena ladder run {ladder.path}; then: arena ladder final {ladder.path} {held}")
 
 
-def _see(ladder: "Ladder", name: str, who: str, names: bool, as_json: bool) -> None:
-    from ladder.service import compare_finals, final_state, reveal
+def _see(ladder: "Ladder", name: str, who: str, viewer: "Viewer", as_json: bool) -> None:
+    from arena.bots import shown
+    from ladder.service import reveal, see_final
 
-    state = final_state(ladder, name)
-    if state.missing:
-        if as_json:
-            print_json(_told(state))
-        else:
-            note(f"the final {name}: {state.played} of {state.matches} matches are played, {state.missing} are missing")
-            note(f"play them: arena ladder run {ladder.path}")
-        return
-    state, measured = reveal(ladder, name, who)
-    repeated = compare_finals(ladder, name)
+    state = see_final(ladder, name, viewer)
+    if not state.missing and state.key is None:
+        reveal(ladder, name, who)
+        state = see_final(ladder, name, viewer)
+    found = state.table
     if as_json:
-        rows = [{**asdict(row), "owner": row.owner if names else None} for row in measured.table.rows]
-        more = {"table": {**asdict(measured.table), "rows": rows}, "repeats": [asdict(each) for each in repeated]}
-        print_json({**_told(state), **more, "isolated": ladder.play.sandbox.isolates})
-        return
-    show(standings_table(measured.table, names))
-    found = measured.table
-    show(f"\n{found.games} games in {counted(found.matches, 'match', 'es')}; shares in %, fair: {100 * found.fair:.0f}")
-    for match, why in state.lost:
-        show(f"Match {match} wasn't played: {_shown(why)}")
-    for each in repeated:
-        same = "all" if not each.otherwise else f"{each.games - each.otherwise} of"
-        show(f"The same deals as in {each.name}: {same} {each.games} games ended the same.")
-    show(f"The key: {state.final.key.hex()}\nIts SHA-256, as published: {state.final.commitment}")
-    if not ladder.play.sandbox.isolates:
-        show(TRUSTED)
-    note(f"for whoever wants to verify: arena ladder final {ladder.path} {name} --export FILE; arena verify FILE")
+        print_json(state)
+    elif found is None:
+        note(f"the final {name}: {state.played} of {state.matches} matches are played, {state.missing} are missing")
+        note(f"play them: arena ladder run {ladder.path}")
+    else:
+        show(standings_table(found))
+        games = f"{found.games} games in {counted(found.matches, 'match', 'es')}"
+        show(f"\n{games}; shares in %, fair: {100 * found.fair:.0f}")
+        for match, why in state.lost:
+            show(f"Match {match} wasn't played: {shown(why)}")
+        for other in state.repeats:
+            same = "all" if not other.otherwise else f"{other.games - other.otherwise} of"
+            show(f"The same deals as in {other.name}: {same} {other.games} games ended the same.")
+        show(f"The key: {state.key}\nIts SHA-256, as published: {state.commitment}")
+        if not state.isolated:
+            show(TRUSTED)
+        note(f"for whoever wants to verify: arena ladder final {ladder.path} {name} --export FILE; arena verify FILE")
 
 
 def _export(ladder: "Ladder", name: str, export: Path, who: str) -> None:
@@ -141,24 +142,3 @@ def _export(ladder: "Ladder", name: str, export: Path, who: str) -> None:
     finally:
         beside.unlink(missing_ok=True)
     note(f"{export}: versions, key and records of the final {name}; verify: arena verify {export}")
-
-
-def _told(state: "FinalState") -> dict[str, Any]:
-    final = state.final
-    return {
-        "name": final.name,
-        "commitment": final.commitment,
-        "key": final.key.hex() if final.revealed else None,
-        "versions": state.labels,
-        "games": final.games,
-        "matches": state.matches,
-        "played": state.played,
-        "missing": state.missing,
-        "lost": state.lost,
-    }
-
-
-def _shown(text: str) -> str:
-    from arena.bots import shown
-
-    return shown(text)

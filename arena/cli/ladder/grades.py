@@ -1,17 +1,17 @@
 """The command `arena ladder grades`: what each owner's bot reached."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.ladder.opened import AS_JSON, BY, FOLDER, opened, print_json
+from arena.cli.answers import answers, print_json
+from arena.cli.ladder.opened import BY, FOLDER, opened
 from arena.cli.ladder.standings import TRUSTED
 from arena.cli.out import Column, counted, note, refuse, show, table, write
 
 if TYPE_CHECKING:
-    from ladder.service import Grade, Grades
+    from ladder.views import Grade, Grades
 
 FORMS = ("plain", "canvas", "moodle")
 
@@ -23,7 +23,7 @@ FORMS = ("plain", "canvas", "moodle")
 @click.option("--owner", "login", metavar="LOGIN", help="Show one owner's, baseline by baseline.")
 @click.option("--format", "form", type=click.Choice(FORMS), default="plain", help="Whose CSV it is.  [plain]")
 @BY
-@AS_JSON
+@answers("ladder.views:Grades", "ladder.views:Grade")
 def grades(
     folder: Path, final: str | None, deadline: str | None, login: str | None, form: str, who: str, as_json: bool
 ) -> None:
@@ -33,35 +33,36 @@ def grades(
     yet.
     """
     with opened(folder) as ladder:
+        from ladder.access import STAFF, Viewer
         from ladder.service import gradebook
         from ladder.service import grades as all_grades
 
         if final is not None and deadline is not None:
             refuse("a final has its versions; leave --deadline away")
-        found = all_grades(ladder, who, final, deadline)
-        trusted = not ladder.play.sandbox.isolates
+        viewer = STAFF if login is None else Viewer(login)
+        found = all_grades(ladder, who, final, deadline, viewer)
     for label in found.waiting:
         note(f"{label} waits for its examination: arena ladder run {folder} --until examined")
     if login is not None:
-        grade = next((each for each in found.grades if each.owner.login == login), None)
-        if grade is None:
+        if not found.grades:
             refuse(f'there is no owner "{login}"; see arena ladder owners list {folder}')
+        [grade] = found.grades
         if as_json:
-            print_json(asdict(grade))
+            print_json(grade)
         else:
-            _show(found, grade, trusted)
+            _show(found, grade)
     elif as_json:
-        print_json({**asdict(found), "isolated": not trusted})
+        print_json(found)
     else:
-        if trusted:
+        if not found.isolated:
             note(TRUSTED)
         write(gradebook(found, form))
 
 
-def _show(found: "Grades", grade: "Grade", trusted: bool) -> None:
+def _show(found: "Grades", grade: "Grade") -> None:
     from arena.bots import shown
 
-    show(f"{shown(grade.owner.login)}, {found.of}: {grade.points:g} of {found.possible:g} points")
+    show(f"{shown(grade.owner.login or '')}, {found.of}: {grade.points:g} of {found.possible:g} points")
     if grade.version is None:
         show(grade.reason)
         return
@@ -79,5 +80,5 @@ def _show(found: "Grades", grade: "Grade", trusted: bool) -> None:
     ]
     show(table(columns, rows))
     show("\nIn parentheses: what holds the truth in 95 % of cases.")
-    if trusted:
+    if not found.isolated:
         show(TRUSTED)

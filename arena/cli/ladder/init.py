@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena.cli import options
-from arena.cli.ladder.opened import AS_JSON, plain_errors, print_json
+from arena.cli.answers import answers, print_json
+from arena.cli.ladder.opened import plain_errors
 from arena.cli.out import note, refuse
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ REFERENCES = ("sample:random_bot", "sample:turtle", "sample:honest", "sample:opp
 @click.option("--clock", type=click.Choice(["auto", "own", "wall"]), help="The time that is charged.  [auto]")
 @click.option("--ponder", is_flag=True, help="Let bots compute while it isn't their turn.")
 @click.option("--strict", is_flag=True, help="The first fault forfeits the game.")
-@AS_JSON
+@answers("ladder.service:Created")
 def init(folder: Path, references: tuple[str, ...], database: str | None, as_json: bool, **given: Any) -> None:
     """Make a ladder in a new folder.
 
@@ -43,7 +44,7 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
     """
     with plain_errors():
         from arena.sandbox import make, scratch_folder, why_no_strangers
-        from ladder.service import create, put_reference, read_reference
+        from ladder.service import Created, create, put_reference, read_reference
 
         read = [read_reference(reference) for reference in references or REFERENCES]
         choice, reasons = options.chosen(given["sandbox"], given["docker_runtime"], given["docker_image"])
@@ -65,7 +66,7 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
 
         with closing(create(folder, play, database, fill)) as ladder:
             if as_json:
-                print_json({"folder": str(folder), "commitment": ladder.commitment})
+                print_json(Created(str(folder), ladder.commitment))
                 return
             note(f"made {folder}: {play.terms.rules.name} at {play.seats} seats, {play.match_games} games a match")
             note(f"the key of all deals has the SHA-256 {ladder.commitment}")

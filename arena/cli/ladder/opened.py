@@ -1,6 +1,5 @@
 """What all commands of a ladder begin with: the ladder is opened, and what goes wrong is said in one or two lines."""
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from arena.cli.out import fail, reason, refuse, write
+from arena.cli.out import fail, reason, refuse
 
 if TYPE_CHECKING:
     from ladder.service import Ladder
@@ -51,7 +50,6 @@ FOLDER = click.argument(
     "folder", metavar="LADDER", type=click.Path(path_type=Path, file_okay=False), shell_complete=_folders
 )
 EXTRAS = {"sqlalchemy": "ladder", "alembic": "ladder", "prometheus_client": "ladder", "distributed": "cluster"}
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 
 
 BY = click.option(
@@ -138,8 +136,3 @@ def _user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return "unknown"
-
-
-def print_json(value: Any) -> None:
-    """Print a value as JSON on stdout, with its keys in the order given."""
-    write(json.dumps(value, indent=2))

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.ladder.opened import AS_JSON, FOLDER, opened, print_json
+from arena.cli.answers import answers, print_json
+from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.out import counted, note, refuse, show, table
 
 if TYPE_CHECKING:
@@ -19,31 +20,30 @@ def owners() -> None:
 
 @owners.command("list")
 @FOLDER
-@AS_JSON
+@answers("ladder.views:OwnerList")
 def list_owners(folder: Path, as_json: bool) -> None:
     """List all owners, with their pseudonyms: for the teacher."""
-    from dataclasses import asdict
-
     with opened(folder) as ladder:
         from arena.bots import shown
-        from ladder.store.database import all_owners
+        from ladder import views
+        from ladder.access import STAFF
 
-        with ladder.database.read() as connection:
-            found = all_owners(connection)
+        with ladder.reading(STAFF) as reader:
+            found = views.owner_list(reader)
     if as_json:
-        print_json([asdict(owner) for owner in found])
+        print_json(found)
         return
     rows = [
         (
-            shown(owner.login),
-            shown(owner.name),
+            shown(owner.login or ""),
+            shown(owner.name or ""),
             shown(owner.pseudonym),
             shown(owner.section or ""),
             shown(owner.email or ""),
             shown(owner.number or ""),
             "staff" if owner.staff else "",
         )
-        for owner in found
+        for owner in found.rows
     ]
     show(table(["login", "name", "pseudonym", "section", "email", "number", ""], rows))
 
@@ -55,7 +55,7 @@ def list_owners(folder: Path, as_json: bool) -> None:
 @click.option("--email", metavar="EMAIL", help="The person's email.")
 @click.option("--section", metavar="NAME", help="The person's section of the class.")
 @click.option("--pseudonym", metavar="NAME", help="What tables call the person.  [two words, drawn]")
-@AS_JSON
+@answers("ladder.service:TakenIn")
 def add_owner(
     folder: Path,
     login: str,
@@ -67,13 +67,11 @@ def add_owner(
 ) -> None:
     """Add one owner, or bring one up to date."""
     with opened(folder) as ladder:
-        from dataclasses import asdict
-
         from ladder.service import one_person, take_in_people
 
         taken = take_in_people(ladder, [one_person(login, name, email, section, pseudonym)])
     if as_json:
-        print_json(asdict(taken))
+        print_json(taken)
     else:
         _tell(taken)
 
@@ -81,7 +79,7 @@ def add_owner(
 @owners.command("import")
 @FOLDER
 @click.argument("roster", metavar="ROSTER", type=click.Path(path_type=Path))
-@AS_JSON
+@answers("ladder.service:TakenIn")
 def import_roster(folder: Path, roster: Path, as_json: bool) -> None:
     """Import a class's roster, in CSV; those who are known are brought up to date.
 
@@ -89,8 +87,6 @@ def import_roster(folder: Path, roster: Path, as_json: bool) -> None:
     pseudonym, staff. What Canvas and Moodle export is read as it is. Pseudonyms that aren't told are drawn, and stay.
     """
     with opened(folder) as ladder:
-        from dataclasses import asdict
-
         from ladder.service import parse_roster, take_in_people
 
         try:
@@ -99,7 +95,7 @@ def import_roster(folder: Path, roster: Path, as_json: bool) -> None:
             refuse(f"{roster} can't be read: {problem.strerror}")
         taken = take_in_people(ladder, parse_roster(data, roster.name))
     if as_json:
-        print_json(asdict(taken))
+        print_json(taken)
         return
     _tell(taken)
     if taken.absent:

@@ -2,11 +2,12 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.ladder.opened import AS_JSON, FOLDER, opened, print_json
+from arena.cli.answers import answers, print_json
+from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.ladder.words import interval, ranks
 from arena.cli.out import Column, counted, note, show, table
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @FOLDER
-@AS_JSON
+@answers("ladder.service:Rerated")
 def rerate(folder: Path, as_json: bool) -> None:
     """Rebuild the table from all results, and compare it with the one that was kept.
 
@@ -28,19 +29,12 @@ def rerate(folder: Path, as_json: bool) -> None:
 
         found = rebuild(ladder)
     if as_json:
-        from dataclasses import asdict
-
-        told: dict[str, Any] = {"same": found.same, "largest": found.largest, "news": found.news}
-        told |= {"matches": found.after.matches, "games": found.after.games}
-        told["changes"] = [
-            {"version": each.label, **{name: _plain(row) for name, row in asdict(each).items() if name != "label"}}
-            for each in found.changes
-        ]
-        print_json(told)
+        print_json(found)
     else:
         note(_told(found))
         if found.changes:
-            show(table(_COLUMNS, [(each.label, *_cells(each.before), *_cells(each.after)) for each in found.changes]))
+            rows = [(change.version, *_cells(change.before), *_cells(change.after)) for change in found.changes]
+            show(table(_COLUMNS, rows))
     sys.exit(1 if found.same is False else 0)
 
 
@@ -51,8 +45,8 @@ _COLUMNS = (
 
 
 def _told(found: "Rerated") -> str:
-    of = f"{found.after.games} games in {counted(found.after.matches, 'match', 'es')}"
-    if found.before is None:
+    of = f"{found.games} games in {counted(found.matches, 'match', 'es')}"
+    if found.first:
         return f"the table is of {of}; there was none before"
     if found.same is not None:
         words = "the same as" if found.same else "another than"
@@ -67,7 +61,3 @@ def _cells(row: "Row | None") -> tuple[str, str, str]:
     if row is None:
         return "-", "-", "-"
     return ranks(*row.ranks), interval(row.rating, 1, 2), interval(row.adjusted, 100, 2)
-
-
-def _plain(row: dict[str, Any] | None) -> dict[str, Any] | None:
-    return None if row is None else {name: value for name, value in row.items() if name != "owner"}

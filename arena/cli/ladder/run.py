@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from arena.cli.answers import answers, print_json
 from arena.cli.ladder.journal import Journal
 from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.out import counted, progress, refuse
@@ -51,6 +52,7 @@ IN_VAIN = 20  # attempts that failed, with nothing done between them: it's this 
     help="Serve numbers to Prometheus; without an ADDRESS on 127.0.0.1.",
 )
 @click.option("--verbose", is_flag=True, help="Say what becomes of each match.")
+@answers("ladder.service:Happening", about="Print JSON on stdout, a line for each thing that happens.")
 def run(
     folder: Path,
     jobs: int | None,
@@ -63,6 +65,7 @@ def run(
     tls_key: Path | None,
     metrics: str | None,
     verbose: bool,
+    as_json: bool,
 ) -> None:
     """Examine what is submitted, play, and rate.
 
@@ -89,7 +92,7 @@ def run(
                 log.info(f"serves {folder} as process {os.getpid()}{f', metrics at {url}' if url else ''}")
                 asked = _stop_politely(service)
                 try:
-                    status = _serve(service, told, log, verbose, asked, alone=scheduler is None)
+                    status = _serve(service, told, log, verbose, as_json, asked, alone=scheduler is None)
                 except KeyboardInterrupt:
                     log.warn("stopped at once: what was being played will be played again")
                     status = 130
@@ -126,10 +129,17 @@ def _stop_politely(service: "Service") -> Callable[[], bool]:
 
 
 def _serve(
-    service: "Service", metrics: "Metrics", log: Journal, verbose: bool, asked: Callable[[], bool], alone: bool
+    service: "Service",
+    metrics: "Metrics",
+    log: Journal,
+    verbose: bool,
+    as_json: bool,
+    asked: Callable[[], bool],
+    alone: bool,
 ) -> int:
     """Serve until there is an end; return the exit code. `alone`: who refuses is this machine, and no other helps."""
-    from ladder.service import Exam, Match, Refused, Void
+    from ladder.pool import Idle
+    from ladder.service import Exam, Happening, Match, Refused, Void
 
     played, in_vain, failed, said = 0, 0, False, False
 
@@ -149,6 +159,8 @@ def _serve(
                 said = True
                 log.info("stopping after what is being played; once more stops at once")
             _say(event, log, verbose)
+            if as_json and not isinstance(event, Idle):
+                print_json(Happening(type(event).__name__.lower(), service.ladder.clock(), event))
             match event:
                 case Match(new=new):
                     played, in_vain = played + new, 0

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from arena.cli.ladder.opened import AS_JSON, FOLDER, opened, print_json
+from arena.cli.answers import answers, print_json
+from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.out import note
 
 
@@ -13,21 +14,19 @@ from arena.cli.out import note
 @click.argument("bot", metavar="BOT", type=click.Path(path_type=Path))
 @click.option("--owner", "login", metavar="LOGIN", required=True, help="Whose bot it is.")
 @click.option("--name", metavar="NAME", help="The bot's name.  [what its bot.toml or its file says]")
-@AS_JSON
+@answers("ladder.service:Taken")
 def submit(folder: Path, bot: Path, login: str, name: str | None, as_json: bool) -> None:
     """Submit a version of a bot: a file, a folder, a zip or a tar.
 
     The ladder's runner examines it; if it is fit, it plays in place of the version before.
     """
     with opened(folder) as ladder:
-        from dataclasses import asdict
-
         from arena.bots import shown
         from ladder.service import submit as take_in
 
         taken = take_in(ladder, bot, login, name)
     if as_json:
-        print_json({"label": taken.label, **asdict(taken)})
+        print_json(taken)
         return
     if taken.again:
         note(f"{taken.label} has the same files: nothing was taken in")

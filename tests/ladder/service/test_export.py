@@ -47,7 +47,7 @@ def test_what_was_played_and_decided_is_written_as_files(own: Term, tmp_path: Pa
 
 def test_names_are_written_where_they_are_asked_for(own: Term, tmp_path: Path) -> None:
     """For the teacher."""
-    files = own.json("export", "--out", tmp_path / "out", "--names")
+    files = own.json("export", "--out", tmp_path / "out", "--names")["rows"]
     assert [Path(file).name for file in files] == [
         "results.jsonl", "matches.csv", "versions.csv", "acts.csv", "standings.csv", "owners.csv",
     ]  # fmt: skip

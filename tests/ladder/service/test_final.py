@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from arena.referee import read, write
+from ladder.access import PUBLIC, Viewer
 from ladder.proof import ProofError, place_key, tables_of, verify_proof
 from ladder.service import (
     Ladder,
@@ -17,19 +18,18 @@ from ladder.service import (
     Service,
     activate_version,
     commitment_file,
-    compare_finals,
     disable_bot,
     final_proof,
-    final_state,
     grades,
     hold_again,
     hold_final,
     reveal,
+    see_final,
     set_frozen,
     set_void,
     submit,
 )
-from ladder.store.database import acts_of, find_bot, find_final, matches_of_final, rest, table_of
+from ladder.store.database import Final, acts_of, find_bot, find_final, matches_of_final, rest, table_of
 from tests.ladder.service.classes import Clock, deadline, hand_in, school, serve, settle
 from tests.ladder.service.pool import workers
 from tests.place import BOT, Place
@@ -82,24 +82,40 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
         yield made
 
 
+def stored(ladder: Ladder, name: str) -> Final:
+    final = ladder.database.look(lambda connection: find_final(connection, name))
+    assert final is not None
+    return final
+
+
 def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder) -> None:
     """Nothing that is published before a match is played tells it."""
     state = hold_final(ladder, "last", None, 4, "teacher")
     published = commitment_file(ladder, "last").read_text()
-    assert hashlib.sha256(state.final.key).hexdigest() == state.final.commitment
-    assert state.final.commitment in published
+    final = stored(ladder, "last")
+    assert state.key is None
+    assert hashlib.sha256(final.key).hexdigest() == state.commitment
+    assert state.commitment in published
     assert all(label in published for label in ("a@1", "b@1", "one@1", "two@1"))
-    assert state.final.key.hex() not in published
+    assert final.key.hex() not in published
     with pytest.raises(LadderError, match="matches of the final last are missing"):
         reveal(ladder, "last", "teacher")
     with pytest.raises(LadderError, match="are missing"):
         list(final_proof(ladder, "last"))
-    assert not final_state(ladder, "last").final.revealed
+    assert not stored(ladder, "last").revealed
     serve(ladder)
-    state, measured = reveal(ladder, "last", "teacher")
-    assert state.final.revealed
+    for viewer in (PUBLIC, Viewer("ada")):
+        state = see_final(ladder, "last", viewer)
+        assert (state.missing, state.key, state.table) == (0, None, None)
+        with pytest.raises(LadderError, match="isn't revealed yet"):
+            reveal(ladder, "last", "ada", viewer)
+    reveal(ladder, "last", "teacher")
+    state = see_final(ladder, "last")
+    assert state.key == final.key.hex()
     assert (state.played, state.missing, state.lost) == (state.matches, 0, ())
-    assert measured.table.matches == state.matches
+    assert state.table is not None
+    assert state.table.matches == state.matches
+    assert see_final(ladder, "last", PUBLIC).key == state.key
     reveal(ladder, "last", "other")
     with ladder.database.read() as connection:
         assert [(act.what, act.who) for act in acts_of(connection, what=("final", "reveal"))] == [
@@ -117,17 +133,17 @@ def test_a_final_is_played_while_the_ladder_is_frozen(held: Ladder) -> None:
 def test_a_second_final_gives_the_same_grades_from_the_same_key(held: Ladder) -> None:
     """Bots that depend on nothing but their seed and their view do the same."""
     state = hold_again(held, "last", "teacher")
-    assert state.final.name == "last-2"
+    assert state.name == "last-2"
     with pytest.raises(LadderError, match="last-2 are missing"):
         grades(held, "teacher", final="last-2")
     serve(held)
     first, second = (grades(held, "teacher", final=name) for name in ("last", "last-2"))
     assert first.grades == second.grades
     assert {grade.owner.login: grade.games for grade in first.grades} == {"ada": 20, "bob": 20}
-    [repeated] = compare_finals(held, "last-2")
+    [repeated] = see_final(held, "last-2").repeats
     assert (repeated.name, repeated.games, repeated.otherwise) == ("last", 40, 0)
     assert verify_proof(final_proof(held, "last-2")).games == 40
-    assert hold_again(held, "last", "teacher").final.name == "last-3"
+    assert hold_again(held, "last", "teacher").name == "last-3"
 
 
 def test_a_final_that_has_not_ended_is_not_held_again(ladder: Ladder) -> None:
@@ -155,7 +171,7 @@ def test_too_few_versions_for_a_table_are_refused(tmp_path: Path) -> None:
             hold_final(ladder, "last", None, 4, "teacher")
         assert not commitment_file(ladder, "last").exists()
         with pytest.raises(LadderError, match='no final "last"'):
-            final_state(ladder, "last")
+            see_final(ladder, "last")
 
 
 def test_a_deadlines_final_has_the_newest_fit_version_of_each_bot_by_its_close(ladder: Ladder) -> None:
@@ -173,11 +189,11 @@ def test_a_deadlines_final_has_the_newest_fit_version_of_each_bot_by_its_close(l
         bot = find_bot(connection, "b")
     assert bot is not None
     ladder.database.write(lambda connection: rest(connection, bot.id, "bench", "ladder", "it forfeits", 1_002_000))
-    assert hold_final(ladder, "one", "first", 4, "teacher").labels == ("a@2", "b@1", "one@1", "two@1")
+    assert hold_final(ladder, "one", "first", 4, "teacher").versions == ("a@2", "b@1", "one@1", "two@1")
     activate_version(ladder, "b", 1, "teacher", "once more")
     disable_bot(ladder, "b", "teacher", "it is copied")
-    assert hold_final(ladder, "two", "first", 4, "teacher").labels == ("a@2", "one@1", "two@1")
-    assert hold_final(ladder, "three", None, 4, "teacher").labels == ("a@1", "one@1", "two@1")
+    assert hold_final(ladder, "two", "first", 4, "teacher").versions == ("a@2", "one@1", "two@1")
+    assert hold_final(ladder, "three", None, 4, "teacher").versions == ("a@1", "one@1", "two@1")
 
 
 def test_a_final_waits_for_versions_that_came_in_time(ladder: Ladder) -> None:
@@ -202,7 +218,7 @@ def test_a_version_that_is_benched_plays_its_final_to_the_end(ladder: Ladder) ->
             hold_final(ladder, "last", None, 4, "teacher")
     with ladder.database.read() as connection:
         assert "bench" in [act.what for act in acts_of(connection)]
-    state = final_state(ladder, "last")
+    state = see_final(ladder, "last")
     assert (state.missing, state.lost) == (state.matches, ())
 
 
@@ -230,11 +246,10 @@ def test_bots_of_one_owner_never_meet_in_a_final_and_references_may(tmp_path: Pa
         own = {hand_in(ladder, "ada", name) for name in ("a", "aa")}
         hand_in(ladder, "bob", "b")
         state = hold_final(ladder, "last", None, 60, "teacher")
+        final = stored(ladder, "last")
         with ladder.database.read() as connection:
-            tables = [
-                frozenset(table_of(connection, match.id)) for match in matches_of_final(connection, state.final.id)
-            ]
-        labels = dict(zip(state.final.versions, state.labels, strict=True))
+            tables = [frozenset(table_of(connection, match.id)) for match in matches_of_final(connection, final.id)]
+        labels = dict(zip(final.versions, state.versions, strict=True))
         met = {frozenset(labels[version] for version in table) for table in tables}
         assert own not in tables
         assert frozenset({"one@1", "two@1"}) in met

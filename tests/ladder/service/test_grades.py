@@ -11,8 +11,6 @@ from sqlalchemy import Connection
 
 from ladder.results import GameResult
 from ladder.service import (
-    Grade,
-    Grades,
     Ladder,
     LadderError,
     activate_version,
@@ -34,6 +32,7 @@ from ladder.store.database import (
     put_matches,
     table_of,
 )
+from ladder.views import Grade, Grades
 from tests.ladder.service.classes import Clock, deadline, hand_in, school, settle
 from tests.place import BOT, Place
 
@@ -289,7 +288,7 @@ def made(**about: object) -> Grades:
         "owner": owner, "version": "a@1", "submitted": 0.0, "late_hours": 1.26, "points": 62.5, "share": 0.5,
         "share_low": 0.4, "share_high": 0.6, "games": 240, "marks": (), "reason": "beats one: passed",
     }  # fmt: skip
-    return Grades("Coup", "now", 100.0, (), (Grade(**{**values, **about}),), ())
+    return Grades("Coup", "now", 100.0, (), (Grade(**{**values, **about}),), (), isolated=True)
 
 
 def test_canvas_reads_what_is_written_for_it() -> None:

@@ -18,7 +18,19 @@ from ladder.store.database import FINAL, Final, ids_of_labels, keep_match, put_f
 from tests.each import each
 from tests.ladder.service.term import Term
 
-ANSWERS = (Standings, views.Bot, views.BuildLog, views.Match, views.MatchList, views.Logs)
+ANSWERS = (
+    Standings,
+    views.Bot,
+    views.BuildLog,
+    views.FinalList,
+    views.FinalState,
+    views.Grades,
+    views.Logs,
+    views.Match,
+    views.MatchList,
+    views.OwnerList,
+    views.Queue,
+)
 VIEWERS = {"public": PUBLIC, "ada": Viewer("ada"), "bob": Viewer("bob"), "staff": STAFF}
 
 
@@ -64,7 +76,8 @@ def made(term: Term, viewer: Viewer) -> list[Any]:
         matches = [views.match(reader, line.id) for line in listed.rows]
         bots = [views.bot(reader, name) for name in ("late", "broken", "one")]
         logs = [views.logs(reader, line, "late") for line in listed.rows]
-        return [views.standings(reader), listed, *matches, *bots, *logs, views.build_log(reader, "late")]
+        lists = [listed, views.owner_list(reader), views.queue(reader), views.final_list(reader)]
+        return [views.standings(reader), *lists, *matches, *bots, *logs, views.build_log(reader, "late")]
 
 
 @pytest.mark.parametrize("name", VIEWERS)
@@ -76,6 +89,8 @@ def test_no_viewer_gets_what_is_not_for_him(term: Term, name: str) -> None:
         mine = viewer.login == ("ada" if late else OWNERS.get(view.bot, "") if isinstance(view, views.Bot) else "")
         who = Who.STAFF if viewer.staff else Who.OWNER if mine else Who.PERSON if viewer.login else Who.ANYBODY
         for value in values_in(view):
+            if isinstance(value, views.OwnerLine) and value.pseudonym == f"pseudonym of {name}":
+                continue  # it is the viewer
             for field, least in FIELDS[type(value).__name__].items():
                 assert who >= least or getattr(value, field) is None, (type(value), field)
 
@@ -98,6 +113,16 @@ def test_an_owner_reads_what_is_the_owners_alone(term: Term) -> None:
     assert own.examination is not None
     assert (other.examples, other.examination, other.versions[0].reason) == (None, None, None)
     assert other.versions[0].all.matches == 0
+
+
+def test_lists_go_on_from_a_cursor(term: Term) -> None:
+    """Part after part they are the whole."""
+    with closing(open_ladder(term.path)) as ladder, ladder.reading(PUBLIC) as reader:
+        whole = views.owner_list(reader)
+        assert (len(whole.rows), whole.next) == (4, None)
+        first = views.owner_list(reader, limit=3)
+        rest = views.owner_list(reader, after=first.next, limit=3)
+        assert (first.rows + rest.rows, rest.next) == (whole.rows, None)
 
 
 def test_matches_of_a_final_are_sealed_until_its_end(own: Term) -> None:

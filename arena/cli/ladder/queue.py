@@ -1,0 +1,46 @@
+"""The command `arena ladder queue`: what waits."""
+
+from pathlib import Path
+
+import click
+
+from arena.cli.answers import answers, print_json
+from arena.cli.ladder.matches import matches_table
+from arena.cli.ladder.opened import FOLDER, opened
+from arena.cli.ladder.words import when
+from arena.cli.out import note, show, table
+
+
+@click.command()
+@FOLDER
+@click.option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="How many matches.  [20]")
+@click.option("--after", type=click.IntRange(1), metavar="MATCH", help="Those that follow this match in the list.")
+@answers("ladder.views:Queue")
+def queue(folder: Path, last: int, after: int | None, as_json: bool) -> None:
+    """Print what waits: versions for their examination, and matches for their turn."""
+    with opened(folder) as ladder:
+        from arena.bots import shown
+        from ladder import views
+        from ladder.access import STAFF
+
+        with ladder.reading(STAFF) as reader:
+            waiting = views.queue(reader, after, last)
+    if as_json:
+        print_json(waiting)
+        return
+    if not waiting.examinations and not waiting.matches:
+        note("nothing waits")
+    if waiting.examinations:
+        columns = ["to be examined", "owner", "", "sent in"]
+        words = {"queued": "waits", "examined": "is examined now"}
+        show(
+            table(
+                columns,
+                [
+                    (shown(version.label), shown(version.pseudonym), words[version.state], when(version.submitted))
+                    for version in waiting.examinations
+                ],
+            )
+        )
+    if waiting.matches:
+        show(matches_table(waiting.matches))

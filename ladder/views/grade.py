@@ -1,0 +1,58 @@
+"""Grades: what each owner's bot reached, for thresholds and not for its rank, with the reason in words."""
+
+from dataclasses import dataclass
+
+from ladder.views.owner import OwnerLine
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One baseline held against one version. The value, its interval and the threshold are in percent.
+
+    `points` are those that were reached, of `possible`; `doubtful`: the threshold lies within the interval.
+    """
+
+    baseline: str
+    passed: bool
+    points: float
+    possible: float
+    threshold: float | None
+    value: float | None
+    low: float | None
+    high: float | None
+    doubtful: bool
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """One owner's. No `version`: none stands for the owner. `late_hours`: after the deadline, None without one."""
+
+    owner: OwnerLine
+    version: str | None
+    submitted: float | None
+    late_hours: float | None
+    points: float
+    share: float | None
+    share_low: float | None
+    share_high: float | None
+    games: int
+    marks: tuple[Mark, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grades:
+    """The grades that a viewer may see, of so many `possible` points. `waiting`: versions in time, to be examined yet.
+
+    of: what they are of. isolated: whether bots are kept apart from the machine and from one another.
+    """
+
+    title: str
+    of: str
+    possible: float
+    baselines: tuple[str, ...]
+    grades: tuple[Grade, ...]
+    waiting: tuple[str, ...]
+    isolated: bool
+    change: int | None = None

@@ -1,0 +1,77 @@
+"""`--json` and `--json-schema` of the ladder's commands: what is printed is what the schema says, and nothing else."""
+
+import json
+from collections.abc import Iterator
+
+import click
+import pytest
+from click.testing import CliRunner
+from pydantic import TypeAdapter
+
+from arena.cli import cli
+from ladder import views
+from ladder.service import Checkup, Rerated
+from ladder.standings import Standings
+from tests.each import each
+from tests.ladder.service.term import Term
+
+# A command that only looks -> what it answers, and its words; MATCH is one that a bot called late played.
+LOOKS: dict[str, tuple[object, list[list[str]]]] = {
+    "standings": (Standings, [[], ["--names"], ["--at", "2000-01-01"]]),
+    "bot": (views.Bot | views.BuildLog, [["late"], ["broken"], ["one", "--build-log"]]),
+    "match": (views.Match, [["MATCH"]]),
+    "matches": (views.MatchList, [[], ["--todo"], ["--kind", "rated"]]),
+    "queue": (views.Queue, [[]]),
+    "log": (views.Logs, [["MATCH", "late"]]),
+    "final": (views.FinalState | views.FinalList, [[]]),
+    "owners list": (views.OwnerList, [[]]),
+    "doctor": (Checkup, [[]]),
+    "rerate": (Rerated, [[]]),
+}
+
+
+def commands(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Yield the ladder's commands, with their names."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{name} ")
+        else:
+            yield before + name, command
+
+
+def ladder() -> click.Group:
+    group = cli.get_command(click.Context(cli), "ladder")
+    assert isinstance(group, click.Group)
+    return group
+
+
+@each("name", [name for name, _ in commands(ladder())])
+def test_every_command_answers_in_json_and_prints_the_schema_of_that(name: str) -> None:
+    """Without a ladder, and without the words that it needs otherwise."""
+    command = dict(commands(ladder()))[name]
+    assert "as_json" in {parameter.name for parameter in command.params}
+    ran = CliRunner().invoke(cli, ["ladder", *name.split(), "--json-schema"], prog_name="arena")
+    assert ran.exit_code == 0, ran.exception
+    schema = json.loads(ran.stdout)
+    assert schema["title"] == f"arena ladder {name} --json"
+    assert schema.get("properties") or schema["anyOf"]
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_what_is_printed_is_what_the_schema_says(own: Term, name: str) -> None:
+    """The schema is of these types: what is printed makes one of them, which is the same as JSON."""
+    shape, calls = LOOKS[name]
+    adapter = TypeAdapter(shape)
+    schema = CliRunner().invoke(cli, ["ladder", *name.split(), "--json-schema"]).stdout
+    assert {**json.loads(schema), "title": ""} == {**adapter.json_schema(mode="serialization"), "title": ""}
+    match = own.json("matches", "--bot", "late")["rows"][0]["id"]
+    for words in calls:
+        given = [str(match) if word == "MATCH" else word for word in words]
+        ran = CliRunner().invoke(cli, ["ladder", *name.split(), str(own.path), *given, "--json"])
+        assert ran.exit_code in (0, 1), ran.stderr
+        assert ran.stdout.count("\n") == 1
+        answer = adapter.validate_json(ran.stdout)
+        assert json.loads(adapter.dump_json(answer)) == json.loads(ran.stdout)
