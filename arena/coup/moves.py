@@ -5,6 +5,7 @@ blanks, as in `steal:2`, `block:duke`, `keep:captain+duke`; `-` is a pass, `!` a
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from arena.coup.rules import Action, Allegiance, Role
 
@@ -121,47 +122,43 @@ FORCE_SWAP = Examined(swap=True)
 FORFEIT = Forfeit()
 
 
+# The words that say all of a move, and the verbs of moves that name a role.
+_SINGLE: dict[str, Answer] = {
+    "-": PASS,
+    "!": CHALLENGE,
+    "decline": DECLINE,
+    "show:all": SHOW_HAND,
+    "replace_shown": REPLACE_SHOWN,
+    "keep_shown": KEEP_SHOWN,
+    "hand_back": HAND_BACK,
+    "force_swap": FORCE_SWAP,
+    "#": FORFEIT,
+}
+_WORDS = {move: word for word, move in _SINGLE.items()}
+_OF_ROLE: dict[str, type[Block | Show | Lose | Pick | Reveal]] = {
+    "block": Block,
+    "show": Show,
+    "lose": Lose,
+    "pick": Pick,
+    "reveal": Reveal,
+}
+_VERBS = {kind: verb for verb, kind in _OF_ROLE.items()}
+
+
+@lru_cache(maxsize=10_000)  # every answer is written, and few are new
 def notation(move: Answer) -> str:
     """Write a move as one word without blanks; `parse` is the inverse."""
     match move:
-        case Act(action, None):
-            return action.value
         case Act(action, target):
-            return f"{action.value}:{target}"
-        case Pass():
-            return "-"
-        case Challenge():
-            return "!"
-        case Block(role):
-            return f"block:{role.value}"
-        case Show(role):
-            return f"show:{role.value}"
-        case Decline():
-            return "decline"
-        case Lose(role):
-            return f"lose:{role.value}"
+            return action.value if target is None else f"{action.value}:{target}"
+        case Block(role) | Show(role) | Lose(role) | Pick(role) | Reveal(role):
+            return f"{_VERBS[type(move)]}:{role.value}"
         case Keep(roles):
             return "keep:" + "+".join(role.value for role in roles)
-        case ShowHand():
-            return "show:all"
-        case Retain(shown):
-            return "keep_shown" if shown else "replace_shown"
-        case Pick(role):
-            return f"pick:{role.value}"
         case Side(allegiance):
             return f"side:{allegiance.value}"
-        case Reveal(role):
-            return f"reveal:{role.value}"
-        case Examined(swap):
-            return "force_swap" if swap else "hand_back"
-        case Forfeit():
-            return "#"
-
-
-_SINGLE: dict[str, Answer] = {
-    notation(move): move
-    for move in (PASS, CHALLENGE, DECLINE, SHOW_HAND, REPLACE_SHOWN, KEEP_SHOWN, HAND_BACK, FORCE_SWAP, FORFEIT)
-}
+        case _:
+            return _WORDS[move]
 
 
 def parse(word: str) -> Answer:
@@ -176,20 +173,12 @@ def parse(word: str) -> Answer:
 
 def _parsed(word: str) -> Answer:
     verb, _, rest = word.partition(":")
+    if verb in _OF_ROLE:
+        return _OF_ROLE[verb](Role(rest))
     match verb:
-        case "block":
-            return Block(Role(rest))
-        case "show":
-            return Show(Role(rest))
-        case "lose":
-            return Lose(Role(rest))
-        case "pick":
-            return Pick(Role(rest))
         case "side":
             return Side(Allegiance(rest))
-        case "reveal":
-            return Reveal(Role(rest))
         case "keep":
-            return Keep(tuple(Role(r) for r in rest.split("+")))
+            return Keep(tuple(Role(role) for role in rest.split("+")))
         case _:
             return Act(Action(verb), int(rest) if rest else None)

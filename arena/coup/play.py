@@ -18,7 +18,7 @@ Seats are skipped only where public facts leave no choice: the loss of a last ca
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from arena.coup.chance import Chance
 from arena.coup.events import (
@@ -122,8 +122,6 @@ def _turn(seat: int) -> Turn:
 
 
 _REASONS: dict[str, CoinReason] = {reason.value: reason for reason in CoinReason}
-_CHALLENGE_KINDS = frozenset((Pass, Challenge))
-_BLOCK_KINDS = frozenset((Pass, Block))
 
 
 class IllegalMoveError(Exception):
@@ -272,58 +270,47 @@ class _Table:
 
     # -- one phase each
 
-    def step(self, phase: Phase, answers: Sequence[Answer]) -> Phase:
-        match phase:  # the frequent ones by class alone: a pattern with positions takes four times as long
-            case ChallengeWindow() if _CHALLENGE_KINDS.issuperset(map(type, answers)):
-                pending, claim = phase.pending, phase.claim
-                for seat, answer in zip(phase.asked, answers, strict=True):
-                    if isinstance(answer, Challenge):
-                        self.events.append(_challenged(seat, claim.seat, claim.role, claim.denies))
-                        return self.challenged(pending, claim, seat)
-                # Unchallenged, a block stands and an action may be blocked.
-                return self.end(pending, How.BLOCKED) if claim.block else self.blocks(pending, NOTHING)
-            case BlockWindow() if _BLOCK_KINDS.issuperset(map(type, answers)):
-                pending = phase.pending
-                for seat, answer in zip(phase.asked, answers, strict=True):
-                    if isinstance(answer, Block):
-                        self.events.append(_blocked(seat, answer.role))
-                        return self.challenges(pending, _claim(seat, answer.role, True))
-                return self.resolve(pending, NOTHING)
-            case Turn() if isinstance(answers[0], Act):
-                return self.act(answers[0])
-            case Proving():
-                pending, claim, challenger = phase.pending, phase.claim, phase.challenger
-                if isinstance(answers[0], Show) and not claim.denies:
-                    return self.shown(pending, claim, challenger)
-                if isinstance(answers[0], ShowHand) and claim.denies:
-                    return self.hand_shown(pending, claim, challenger)
-                if isinstance(answers[0], Decline):
-                    return self.unproven(pending, claim)
-            case Losing(asked, pending, reason, then, past) if isinstance(answers[0], Lose):
-                return self.lose(asked[0], answers[0].role, pending, reason, then, past)
-            case Exchanging(_, pending) if isinstance(answers[0], Keep):
-                return self.keep(pending, answers[0].roles)
-            case Retaining(_, pending, claim, challenger) if isinstance(answers[0], Retain):
-                return self.proven(pending, claim, challenger, replaced=not answers[0].shown)
-            case Revealing(_, pending) if isinstance(answers[0], Reveal):
-                return self.look(pending, answers[0].role)
-            case Examining(_, pending) if isinstance(answers[0], Examined):
-                return self.examined(pending, answers[0].swap)
-            case ChoosingSide(asked) if isinstance(answers[0], Side):
-                self.sides = _alternating(answers[0].allegiance, asked[0], len(self.hands))
-                self.events.append(Sided(asked[0], self.sides))
-                return Turn(asked)
-            case Drafting():
-                return self.draft(answers)
-        raise IllegalMoveError(f"{answers} are no answers to {type(phase).__name__}")
+    def step(self, phase: Phase, answers: Sequence[Any]) -> Phase:
+        kinds, play = _STEPS.get(type(phase), _NO_STEP)
+        if not kinds.issuperset(map(type, answers)):
+            raise IllegalMoveError(f"{answers} are no answers to {type(phase).__name__}")
+        return play(self, phase, answers)
 
-    def draft(self, answers: Sequence[Answer]) -> Phase:
+    def challenge_window(self, phase: ChallengeWindow, answers: Sequence[Pass | Challenge]) -> Phase:
+        pending, claim = phase.pending, phase.claim
+        for seat, answer in zip(phase.asked, answers, strict=True):
+            if isinstance(answer, Challenge):
+                self.events.append(_challenged(seat, claim.seat, claim.role, claim.denies))
+                return self.challenged(pending, claim, seat)
+        # Unchallenged, a block stands and an action may be blocked.
+        return self.end(pending, How.BLOCKED) if claim.block else self.blocks(pending, NOTHING)
+
+    def block_window(self, phase: BlockWindow, answers: Sequence[Pass | Block]) -> Phase:
+        pending = phase.pending
+        for seat, answer in zip(phase.asked, answers, strict=True):
+            if isinstance(answer, Block):
+                self.events.append(_blocked(seat, answer.role))
+                return self.challenges(pending, _claim(seat, answer.role, True))
+        return self.resolve(pending, NOTHING)
+
+    def prove(self, phase: Proving, answer: Show | ShowHand | Decline) -> Phase:
+        pending, claim, challenger = phase.pending, phase.claim, phase.challenger
+        if isinstance(answer, Decline):
+            return self.unproven(pending, claim)
+        if isinstance(answer, ShowHand) is not claim.denies:
+            raise IllegalMoveError(f"{answer} proves no such claim")
+        return (self.hand_shown if claim.denies else self.shown)(pending, claim, challenger)
+
+    def side(self, starter: int, allegiance: Allegiance) -> Phase:
+        self.sides = _alternating(allegiance, starter, len(self.hands))
+        self.events.append(Sided(starter, self.sides))
+        return Turn((starter,))
+
+    def draft(self, picks: Sequence[Pick]) -> Phase:
         discards = []
-        for seat, answer in enumerate(answers):
-            if not isinstance(answer, Pick):
-                raise IllegalMoveError(f"{answer} is no answer to Drafting")
-            self.hands[seat] = hand_of((answer.role, self.deck.pop()))
-            discards.append(tuple(role for role in self.rules.roles if role is not answer.role))
+        for seat, pick in enumerate(picks):
+            self.hands[seat] = hand_of((pick.role, self.deck.pop()))
+            discards.append(tuple(role for role in self.rules.roles if role is not pick.role))
             self.events.append(Drafted(seat, self.hands[seat]))
         self.discards = tuple(discards)
         return _opening(self.rules, self.actor, self.sides)
@@ -598,3 +585,34 @@ class _Table:
         if len(living) > 1:
             return None
         return Over((), Ending.LAST_STANDING, living[0], living)
+
+
+# By phase: the kinds of answers that it takes, and what they do.
+_Step = tuple[frozenset[type], Callable[[_Table, Any, Sequence[Any]], Phase]]
+_STEPS: dict[type[Phase], _Step] = {
+    ChallengeWindow: (frozenset((Pass, Challenge)), _Table.challenge_window),
+    BlockWindow: (frozenset((Pass, Block)), _Table.block_window),
+    Turn: (frozenset((Act,)), lambda table, _, answers: table.act(answers[0])),
+    Proving: (frozenset((Show, ShowHand, Decline)), lambda table, phase, answers: table.prove(phase, answers[0])),
+    Losing: (
+        frozenset((Lose,)),
+        lambda table, phase, answers: table.lose(
+            phase.asked[0], answers[0].role, phase.pending, phase.reason, phase.then, phase.past
+        ),
+    ),
+    Exchanging: (frozenset((Keep,)), lambda table, phase, answers: table.keep(phase.pending, answers[0].roles)),
+    Retaining: (
+        frozenset((Retain,)),
+        lambda table, phase, answers: table.proven(
+            phase.pending, phase.claim, phase.challenger, replaced=not answers[0].shown
+        ),
+    ),
+    Revealing: (frozenset((Reveal,)), lambda table, phase, answers: table.look(phase.pending, answers[0].role)),
+    Examining: (frozenset((Examined,)), lambda table, phase, answers: table.examined(phase.pending, answers[0].swap)),
+    ChoosingSide: (
+        frozenset((Side,)),
+        lambda table, phase, answers: table.side(phase.asked[0], answers[0].allegiance),
+    ),
+    Drafting: (frozenset((Pick,)), lambda table, _, answers: table.draft(answers)),
+}
+_NO_STEP: _Step = (frozenset(), lambda _, phase, __: phase)
