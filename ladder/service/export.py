@@ -21,20 +21,10 @@ from arena.bots import cell, shown
 from ladder.access import PUBLIC, STAFF
 from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
-from ladder.store.database import acts_of, all_owners, all_results, labels_of_ids, last_board
-from ladder.views import (
-    MATCH_COLUMNS,
-    STANDINGS_COLUMNS,
-    VERSION_COLUMNS,
-    Reader,
-    match_rows,
-    standings,
-    standings_cells,
-    version_rows,
-)
+from ladder.store.database import all_results, last_board
+from ladder.views import STANDINGS_COLUMNS, Reader, lists, standings, standings_cells
 
-ACT_COLUMNS = ("act", "at", "who", "what", "bot", "version", "match", "why")
-OWNER_COLUMNS = ("login", "name", "pseudonym", "section", "email", "staff")
+_AT_A_TIME = 1000  # rows in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,42 +40,20 @@ def export(ladder: Ladder, folder: Path, names: bool) -> list[Path]:
     if any(folder.iterdir()):
         raise LadderError(f"{shown(folder)} isn't empty.\nName a new folder: --out DIR")
     with ladder.reading(STAFF if names else PUBLIC) as reader:
-        return list(_files(reader, folder, names))
+        return list(_files(reader, folder))
 
 
-def _files(reader: Reader, folder: Path, names: bool) -> Iterable[Path]:
+def _files(reader: Reader, folder: Path) -> Iterable[Path]:
     """Write the files one after the other."""
-    connection = reader.connection
-    people = all_owners(connection)
-    called = {owner.login: owner.login if names else owner.pseudonym for owner in people}
-
-    def named(row: Sequence[object], columns: Sequence[str], *of: str) -> list[object]:
-        """Return a row whose owners are called as the reader may know them; others, such as staff, stay."""
-        places = {columns.index(name) for name in of}
-        return [called.get(str(cell), cell) if place in places else cell for place, cell in enumerate(row)]
-
     results = folder / "results.jsonl"
     with results.open("x", encoding="utf-8") as lines:
-        lines.writelines(result.to_line() for result in all_results(connection))
+        lines.writelines(result.to_line() for result in all_results(reader.connection))
     yield results
-    matches = (named(row, MATCH_COLUMNS, "by") for row in match_rows(connection))
-    yield _file(folder / "matches.csv", MATCH_COLUMNS, matches)
-    versions = (named(row, VERSION_COLUMNS, "owner") for row in version_rows(connection))
-    yield _file(folder / "versions.csv", VERSION_COLUMNS, versions)
-    label = labels_of_ids(connection)
-    acts = (
-        (
-            act.id, act.at, act.who, act.what, *(label.get(act.version or 0, "").rpartition("@")[::2]), act.match,
-            act.why,
-        )
-        for act in acts_of(connection)
-    )  # fmt: skip
-    yield _file(folder / "acts.csv", ACT_COLUMNS, (named(row, ACT_COLUMNS, "who") for row in acts))
-    if last_board(connection) is not None:
+    for name, query in lists(reader).items():
+        with reader.connection.execute(query, execution_options={"yield_per": _AT_A_TIME}) as rows:
+            yield _file(folder / f"{name}.csv", list(rows.keys()), rows)
+    if last_board(reader.connection) is not None:
         yield _file(folder / "standings.csv", STANDINGS_COLUMNS, map(standings_cells, standings(reader).rows))
-    if names:
-        rows = ((each.login, each.name, each.pseudonym, each.section, each.email, each.staff) for each in people)
-        yield _file(folder / "owners.csv", OWNER_COLUMNS, rows)
 
 
 def _file(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:

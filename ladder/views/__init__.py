@@ -9,7 +9,7 @@ from ladder.views.bot import Bot, BotVersion, BuildLog, Examination, Sums, bot, 
 from ladder.views.decision import Decision
 from ladder.views.final import FinalList, FinalState, Repeated, final_list, state_of
 from ladder.views.grade import Grade, Grades, Mark
-from ladder.views.lists import MATCH_COLUMNS, VERSION_COLUMNS, match_rows, version_rows
+from ladder.views.lists import lists
 from ladder.views.log import Log, Logs, logs
 from ladder.views.match import FailedAttempt, Match, MatchLine, MatchList, SeatLine, find_match, match, match_list
 from ladder.views.owner import OwnerLine, OwnerList, owner_list, told_owner

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import func, select
 
@@ -45,20 +46,6 @@ class Sums:
     time_us: int = 0
     slowest_us: int = 0
     peak_bytes: int | None = None
-
-    def __add__(self, other: "Sums") -> "Sums":
-        peaks = [peak for peak in (self.peak_bytes, other.peak_bytes) if peak is not None]
-        return Sums(
-            self.matches + other.matches,
-            self.games + other.games,
-            self.wins + other.wins,
-            self.forfeits + other.forfeits,
-            self.faults + other.faults,
-            self.requests + other.requests,
-            self.time_us + other.time_us,
-            max(self.slowest_us, other.slowest_us),
-            max(peaks, default=None),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +123,7 @@ def bot(reader: Reader, name: str, number: int | None = None, last: int = 10) ->
     if known is None or asked is None:
         return None
     ids = [version.id for version in versions]
-    rated, played = _sums(reader, ids)
+    rated, played = _sums(reader, ids, matches.c.rates), _sums(reader, ids)
     kinds = _faults(reader, ids)
     text = last_board(connection)
     table = None if text is None else shown_table(reader, Standings.from_json(text))
@@ -223,30 +210,24 @@ def _examples(reader: Reader, versions: Sequence[Version]) -> tuple[Example, ...
     )
 
 
-def _sums(reader: Reader, ids: list[int]) -> tuple[dict[int, Sums], dict[int, Sums]]:
-    """Return what the versions' matches add up to: those that rate, and all."""
+def _sums(reader: Reader, ids: list[int], *which: Any) -> defaultdict[int, Sums]:
+    """Return what the versions' matches that were played add up to: all, or those of these conditions."""
     table = match_bots.c
     query = (
         select(
-            table.version, matches.c.rates, func.count(), func.sum(table.games), func.sum(table.wins),
-            func.sum(table.forfeits), func.sum(table.faults), func.sum(table.requests), func.sum(table.time_us),
-            func.max(table.slowest_us), func.max(table.peak_bytes),
+            table.version, func.count(), func.sum(table.games), func.sum(table.wins), func.sum(table.forfeits),
+            func.sum(table.faults), func.sum(table.requests), func.sum(table.time_us), func.max(table.slowest_us),
+            func.max(table.peak_bytes),
         )
         .join(matches, matches.c.id == table.match)
-        .where(table.version.in_(ids), matches.c.cause == PLAYED, unsealed(reader.sealed))
-        .group_by(table.version, matches.c.rates)
+        .where(table.version.in_(ids), matches.c.cause == PLAYED, unsealed(reader.sealed), *which)
+        .group_by(table.version)
     )  # fmt: skip
-    rated: defaultdict[int, Sums] = defaultdict(Sums)
-    played: defaultdict[int, Sums] = defaultdict(Sums)
-    for version, rates, *sums, peak in reader.connection.execute(query):
-        count, games, wins, lost, faulty, requests, time_us, slowest_us = sums
-        part = Sums(
-            count, int(games), float(wins), int(lost), int(faulty), int(requests), int(time_us), slowest_us, peak
-        )
-        played[version] += part
-        if rates:
-            rated[version] += part
-    return rated, played
+    sums: defaultdict[int, Sums] = defaultdict(Sums)
+    for version, count, games, wins, *whole, slowest, peak in reader.connection.execute(query):
+        lost, faulty, requests, time_us = map(int, whole)
+        sums[version] = Sums(count, int(games), float(wins), lost, faulty, requests, time_us, slowest, peak)
+    return sums
 
 
 def _faults(reader: Reader, ids: list[int]) -> dict[int, dict[str, int]]:

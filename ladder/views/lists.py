@@ -1,44 +1,49 @@
-"""All versions, and all matches with their ends: one after the other, however many there are."""
+"""All matches, versions, decisions and owners, one after the other, however many there are: the tables of an export."""
 
-from collections.abc import Iterator
+from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Select, func, select
 
 from ladder.store.database import TABLES
+from ladder.views.owner import OwnerLine
+from ladder.views.reader import Reader
 
-AT_A_TIME = 1000  # rows in memory
-
-bots, matches, owners, versions = (TABLES.tables[name] for name in ("bots", "matches", "owners", "versions"))
-
-VERSION_COLUMNS = (
-    "bot", "version", "owner", "reference", "active", "state", "reason", "submitted", "examined", "digest",
-)  # fmt: skip
-MATCH_COLUMNS = (
-    "match", "kind", "round", "final", "by", "state", "cause", "reason", "rates", "attempts", "queued", "ended",
-    "ended_as",
-)  # fmt: skip
+acts, bots, matches, owners, versions = (
+    TABLES.tables[name] for name in ("acts", "bots", "matches", "owners", "versions")
+)
 
 
-def version_rows(connection: Connection) -> Iterator[tuple[object, ...]]:
-    """Yield VERSION_COLUMNS of all versions in order of id, the owner as the login."""
-    columns = (
-        bots.c.name, versions.c.number, owners.c.login, bots.c.reference,
-        func.coalesce(bots.c.active == versions.c.id, False), versions.c.state, versions.c.reason, versions.c.at,
-        versions.c.examined_at, versions.c.digest,
-    )  # fmt: skip
-    joined = versions.join(bots, bots.c.id == versions.c.bot).join(owners, owners.c.id == bots.c.owner)
-    query = select(*columns).select_from(joined).order_by(versions.c.id)
-    with connection.execute(query, execution_options={"yield_per": AT_A_TIME}) as rows:
-        yield from map(tuple, rows)
+def lists(reader: Reader) -> dict[str, Select[Any]]:
+    """Return a query for each table, by its name; owners are logins for who may know them, else pseudonyms.
 
-
-def match_rows(connection: Connection) -> Iterator[tuple[object, ...]]:
-    """Yield MATCH_COLUMNS of all matches in order of id; `by` is a login, `ended_as` counts those that were played."""
-    columns = (
-        matches.c.id, matches.c.kind, matches.c.round, matches.c.final, owners.c.login, matches.c.state,
-        matches.c.cause, matches.c.reason, matches.c.rates, matches.c.attempts, matches.c.at, matches.c.ended_at,
-        matches.c.ended,
-    )  # fmt: skip
-    query = select(*columns).outerjoin(owners, owners.c.id == matches.c.by).order_by(matches.c.id)
-    with connection.execute(query, execution_options={"yield_per": AT_A_TIME}) as rows:
-        yield from map(tuple, rows)
+    In matches, `ended_as` counts those that were played. Who decided is called as an owner is; others, such as staff
+    and the ladder, as the decision says.
+    """
+    logins = reader.viewer.sees(OwnerLine, "login")
+    owner = owners.c.login if logins else owners.c.pseudonym
+    tables: dict[str, Select[Any]] = {
+        "matches": select(
+            matches.c.id.label("match"), matches.c.kind, matches.c.round, matches.c.final, owner.label("by"),
+            matches.c.state, matches.c.cause, matches.c.reason, matches.c.rates, matches.c.attempts,
+            matches.c.at.label("queued"), matches.c.ended_at.label("ended"), matches.c.ended.label("ended_as"),
+        ).outerjoin(owners, owners.c.id == matches.c.by).order_by(matches.c.id),
+        "versions": select(
+            bots.c.name.label("bot"), versions.c.number.label("version"), owner.label("owner"), bots.c.reference,
+            func.coalesce(bots.c.active == versions.c.id, False).label("active"), versions.c.state, versions.c.reason,
+            versions.c.at.label("submitted"), versions.c.examined_at.label("examined"), versions.c.digest,
+        )
+        .select_from(versions.join(bots, bots.c.id == versions.c.bot).join(owners, owners.c.id == bots.c.owner))
+        .order_by(versions.c.id),
+        "acts": select(
+            acts.c.id.label("act"), acts.c.at, func.coalesce(owner, acts.c.who).label("who"), acts.c.what,
+            bots.c.name.label("bot"), versions.c.number.label("version"), acts.c.match, acts.c.why,
+        )
+        .outerjoin(owners, (owners.c.login == acts.c.who) & owners.c.staff.is_(False))
+        .outerjoin(bots, bots.c.id == acts.c.bot)
+        .outerjoin(versions, versions.c.id == acts.c.version)
+        .order_by(acts.c.id),
+    }  # fmt: skip
+    if logins:
+        columns = (owners.c.login, owners.c.name, owners.c.pseudonym, owners.c.section, owners.c.email, owners.c.staff)
+        tables["owners"] = select(*columns).order_by(owners.c.login)
+    return tables

@@ -17,6 +17,7 @@ from ladder.store.database import (
     TABLES,
     WAITING,
     acts_of,
+    find_version,
     match_results,
     void_attempts,
 )
@@ -183,18 +184,7 @@ def match(reader: Reader, id: int) -> Match | None:
     line = find_match(connection, id, reader.sealed)
     if line is None:
         return None
-    query = (
-        select(bots.c.name, versions.c.number, owners.c.login)
-        .select_from(
-            logs.join(match_bots, (match_bots.c.match == logs.c.match) & (match_bots.c.place == logs.c.place))
-            .join(versions, versions.c.id == match_bots.c.version)
-            .join(bots, bots.c.id == versions.c.bot)
-            .join(owners, owners.c.id == bots.c.owner)
-        )
-        .where(logs.c.match == id)
-        .distinct()
-        .order_by(match_bots.c.place)
-    )
+    kept = set(connection.scalars(select(logs.c.place).where(logs.c.match == id)))
     whole = Match(
         **{field.name: getattr(line, field.name) for field in fields(line)},
         results=match_results(connection, id) if line.cause == PLAYED else (),
@@ -202,7 +192,9 @@ def match(reader: Reader, id: int) -> Match | None:
         acts=decisions(reader, acts_of(connection, match=id), {}),
         record=connection.execute(select(records.c.match).where(records.c.match == id)).first() is not None,
         logs=tuple(
-            f"{name}@{number}" for name, number, login in connection.execute(query) if viewer.may("read a log", login)
+            seat.label
+            for place, seat in enumerate(line.seats)
+            if place in kept and viewer.may("read a log", find_version(connection, seat.version).login)
         ),
     )
     return visible(whole, viewer)

@@ -47,7 +47,6 @@ from ladder.store.database.queue import (
     cancel,
     challenges_since,
     claim,
-    count_todo,
     fail,
     last_round,
     put_matches,
@@ -76,7 +75,6 @@ from ladder.store.database.retention import overdue, prune
 from ladder.store.database.runners import SILENT_S, Runner, Watch, beat, join, leave, living, release_ended
 from ladder.store.database.schema import NEWEST, prepare
 from ladder.store.database.settings import get_settings, put_settings
-from ladder.store.database.store import LadderStore
 from ladder.store.database.tables import TABLES
 from ladder.store.database.versions import (
     EXAMINED,

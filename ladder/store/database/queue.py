@@ -177,16 +177,6 @@ def cancel(
     return int(done.rowcount)
 
 
-def count_todo(connection: Connection, kinds: Sequence[str] = (RATED,)) -> dict[str, int]:
-    """Count the matches of these kinds that have yet to end, by state."""
-    query = (
-        select(matches.c.state, func.count())
-        .where(matches.c.state.in_((WAITING, LEASED)), matches.c.kind.in_(kinds))
-        .group_by(matches.c.state)
-    )
-    return {row[0]: row[1] for row in connection.execute(query)}
-
-
 def challenges_since(connection: Connection, owner: int, at: float) -> list[tuple[int, float]]:
     """Return (id, when) of the challenges that an owner has asked for from a time on."""
     mine = and_(matches.c.by == owner, matches.c.kind == CHALLENGE, matches.c.at >= at)

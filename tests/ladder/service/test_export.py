@@ -49,7 +49,7 @@ def test_names_are_written_where_they_are_asked_for(own: Term, tmp_path: Path) -
     """For the teacher."""
     files = own.json("export", "--out", tmp_path / "out", "--names")["rows"]
     assert [Path(file).name for file in files] == [
-        "results.jsonl", "matches.csv", "versions.csv", "acts.csv", "standings.csv", "owners.csv",
+        "results.jsonl", "matches.csv", "versions.csv", "acts.csv", "owners.csv", "standings.csv",
     ]  # fmt: skip
     assert {row["login"]: row["name"] for row in rows(tmp_path / "out" / "owners.csv")}["ada"] == "Ada"
     assert {row["owner"] for row in rows(tmp_path / "out" / "versions.csv")} == {"ada", "bob", "staff"}

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from ladder.store import FEW, RunFolder, Store, VoidMatch
-from ladder.store.database import LadderStore
 from tests.ladder.store.databases import ladder, numbered
 from tests.ladder.store.matches import exchange_of, match_of, results_of
 from tests.ladder.store.memory import MemoryStore
+from tests.ladder.store.stored import LadderStore
 
 
 def folder(path: Path) -> RunFolder:

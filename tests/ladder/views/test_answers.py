@@ -10,10 +10,12 @@ from pydantic import TypeAdapter
 
 from arena.cli import cli
 from ladder import views
-from ladder.service import Checkup, Rerated
+from ladder.service import Checkup, Happening, Match, Rated, Rerated
 from ladder.standings import Standings
 from tests.each import each
+from tests.ladder.service.ladders import cache, ladder_in
 from tests.ladder.service.term import Term
+from tests.place import Place
 
 # A command that only looks -> what it answers, and its words; MATCH is one that a bot called late played.
 LOOKS: dict[str, tuple[object, list[list[str]]]] = {
@@ -75,3 +77,13 @@ def test_what_is_printed_is_what_the_schema_says(own: Term, name: str) -> None:
         assert ran.stdout.count("\n") == 1
         answer = adapter.validate_json(ran.stdout)
         assert json.loads(adapter.dump_json(answer)) == json.loads(ran.stdout)
+
+
+def test_a_runner_tells_what_happens_a_line_each(place: Place) -> None:
+    """On stdout, while it says what it does on stderr."""
+    ran = place.run("ladder", "run", ladder_in(place, fit=True), "--jobs", 1, "--matches", 1, "--json", **cache(place))
+    adapter = TypeAdapter(Happening)
+    happenings = [adapter.validate_json(line) for line in ran.out.splitlines()]
+    assert [json.loads(adapter.dump_json(one)) for one in happenings] == list(map(json.loads, ran.out.splitlines()))
+    assert [one.what for one in happenings] == ["match", "rated"]
+    assert [type(one.about) for one in happenings] == [Match, Rated]

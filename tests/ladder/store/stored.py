@@ -6,13 +6,19 @@ from collections.abc import Callable, Iterable
 from sqlalchemy import insert, select
 
 from ladder.results import GameResult
-from ladder.store.database.connection import Database
-from ladder.store.database.queue import ENDED, PLAYED
-from ladder.store.database.results import exchanges_of, keep_match, match_results
-from ladder.store.database.tables import matches, voids
-from ladder.store.database.versions import ids_of_labels
-from ladder.store.exchange import KeptExchange
-from ladder.store.store import PlayedMatch, VoidMatch
+from ladder.store import KeptExchange, PlayedMatch, VoidMatch
+from ladder.store.database import (
+    ENDED,
+    PLAYED,
+    TABLES,
+    Database,
+    exchanges_of,
+    ids_of_labels,
+    keep_match,
+    match_results,
+)
+
+matches, voids = TABLES.tables["matches"], TABLES.tables["voids"]
 
 
 class LadderStore:
