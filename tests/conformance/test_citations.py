@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from arena.coup import FIELDS, RULES_PAGE, SECTIONS, Sentence
+from arena.coup import FIELDS, PRESETS, RULES_PAGE, SECTIONS, Sentence
 from tests.conformance.test_scenarios import SCENARIOS
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +39,13 @@ def test_every_section_of_the_rules_that_is_cited_exists() -> None:
 def test_a_section_is_named_once() -> None:
     """Else a citation would be of either."""
     assert len(HEADINGS) == len(set(HEADINGS))
+
+
+def test_the_page_names_every_preset_and_explains_every_field_in_its_section() -> None:
+    """CONTRIBUTING.md: a preset has a row there, and what a field means stands in the section that it cites."""
+    parts = dict(zip(HEADINGS, re.split(r"^#+ .+$", PAGE, flags=re.MULTILINE)[1:], strict=True))
+    assert {name for name in PRESETS if f"`{name}`" not in parts["presets"]} == set()
+    assert [field.name for field in FIELDS if not re.search(rf"`{field.name}\b", parts[field.section])] == ["name"]
 
 
 def test_nothing_cites_a_line_of_a_document_that_a_reader_hasnt_got() -> None:
