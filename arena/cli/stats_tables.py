@@ -30,7 +30,8 @@ def parts(told: Answer, full: bool) -> Iterator[RenderableType]:
             for bot, pair in zip(told.bots, told.comparison.bots, strict=True):
                 yield from _pair(bot, pair)
         yield Text(
-            "* clearly: the interval of the difference leaves out 0; of equal rates, about 1 in 20 does so, too", "dim"
+            "* clearly: beyond chance, with so many rates compared; where nothing differs, 1 page in 20 has a star",
+            "dim",
         )
         if (
             told.of_one_match

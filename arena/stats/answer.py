@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from arena.bots import cell
 from arena.run import Times
 from arena.stats.fold import ALL, LOSSES, Counted, Fold
-from arena.stats.tally import Both, Interval, Tally, difference
+from arena.stats.tally import LEVEL, Both, Interval, Tally, difference
 from ladder.results import committed
 
 VERSION: Literal[1] = 1
@@ -142,11 +142,10 @@ class Difference(_Part):
         description="95 % interval (Newcombe's, of the two intervals; of one run, less what ties them match by match); "
         "null where either share has none"
     )
-
-    @property
-    def clear(self) -> bool:
-        """Whether the interval leaves out 0."""
-        return self.difference_95 is not None and (self.difference_95[0] > 0 or self.difference_95[1] < 0)
+    clear: bool = Field(
+        description="whether it differs by more than chance, so many rates being compared: where nothing differs, "
+        "any of them is clear in 5 % of comparisons at most (Bonferroni)"
+    )
 
 
 class Compared(_Part):
@@ -252,10 +251,20 @@ def rate_of(tally: Tally) -> Rate | None:
     )
 
 
-def difference_of(now: tuple[Rate, Tally], before: tuple[Rate, Tally], both: Both | None = None) -> Difference:
-    """Return how a rate differs, from its tallies; `both` is what these have in the same matches."""
-    found, interval = difference(now[1], before[1], both)
-    return Difference(before=before[0], now=now[0], difference=round(found, _DIGITS), difference_95=_rounded(interval))
+def difference_of(now: tuple[Rate, Tally], before: tuple[Rate, Tally], both: Both | None, compared: int) -> Difference:
+    """Return how a rate differs, from its tallies; `both` is what these have in the same matches.
+
+    It is one of so many rates that are `compared`.
+    """
+    value, interval = difference(now[1], before[1], both)
+    _, wide = difference(now[1], before[1], both, 1 - (1 - LEVEL) / compared)
+    return Difference(
+        before=before[0],
+        now=now[0],
+        difference=round(value, _DIGITS),
+        difference_95=_rounded(interval),
+        clear=wide is not None and (wide[0] > 0 or wide[1] < 0),
+    )
 
 
 def _rounded(interval: Interval | None) -> Interval | None:

@@ -1,12 +1,13 @@
 """Two bots beside one another, or two versions of one: each rate that both have, and the interval of the difference."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from arena.stats.answer import Answer, Compared, Comparison, Difference, Profile, difference_of, rates_of
+from arena.stats.answer import Answer, Compared, Comparison, Difference, Profile, Rate, difference_of, rates_of
 from arena.stats.fold import Fold
-from arena.stats.tally import Both
+from arena.stats.tally import Tally
 
 Counts = tuple[Answer, Fold]
+Counted = tuple[Rate, Tally]
 
 
 def with_comparison(now: Counts, before: Counts, pairs: Sequence[tuple[Profile, Profile]]) -> Answer:
@@ -14,20 +15,27 @@ def with_comparison(now: Counts, before: Counts, pairs: Sequence[tuple[Profile, 
 
     Where both are of one fold, their rates are tied: the fold has to have been told of the pair.
     """
-    found = [_compared(*pair, now[1], before[1]) for pair in pairs]
-    comparison = Comparison(records=before[0].records, bots=found)
+    rates = [list(_rates(*pair, now[1], before[1])) for pair in pairs]
+    compared = sum(min(one[1].matches, other[1].matches) > 1 for of_pair in rates for _, one, other in of_pair)
+    bots = []
+    for (bot, earlier), of_pair in zip(pairs, rates, strict=True):
+        ties = now[1].ties(bot.bot, earlier.bot) if now[1] is before[1] else {}
+        differences: dict[str, dict[str, Difference]] = {}
+        for (section, name), one, other in of_pair:
+            difference = difference_of(one, other, ties.get((section, name)), max(1, compared))
+            differences.setdefault(section, {})[name] = difference
+        bots.append(Compared(bot=bot.bot, before=earlier, differences=differences))
+    comparison = Comparison(records=before[0].records, bots=bots)
     return now[0].model_copy(update={"bots": [bot for bot, _ in pairs], "comparison": comparison})
 
 
-def _compared(now: Profile, before: Profile, fold: Fold, fold_before: Fold) -> Compared:
-    """Return how a bot differs from what it was, or from another."""
+def _rates(
+    now: Profile, before: Profile, fold: Fold, fold_before: Fold
+) -> Iterator[tuple[tuple[str, str], Counted, Counted]]:
+    """Yield the rates that both have, with their tallies, each by its section and its name."""
     earlier = {(section, name): rate for section, name, rate in rates_of(before)}
-    tied: Mapping[tuple[str, str], Both] = fold.ties(now.bot, before.bot) if fold is fold_before else {}
     tallies, tallies_before = fold.bots[now.bot].tallies, fold_before.bots[before.bot].tallies
-    differences: dict[str, dict[str, Difference]] = {}
     for section, name, rate in rates_of(now):
         key = section, name
         if key in earlier:
-            found = difference_of((rate, tallies[key]), (earlier[key], tallies_before[key]), tied.get(key))
-            differences.setdefault(section, {})[name] = found
-    return Compared(bot=now.bot, before=before, differences=differences)
+            yield key, (rate, tallies[key]), (earlier[key], tallies_before[key])

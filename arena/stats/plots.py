@@ -69,7 +69,7 @@ def _head(told: Answer) -> str:
         clear = sum(each.clear for each in every)
         lines.append(
             f"Compared with {before.games} games from {', '.join(before.paths)}: {clear} of {len(every)} rates differ "
-            "clearly *: the interval of the difference leaves out 0. Of equal rates, about 1 in 20 does so, too."
+            "clearly *: beyond chance, with so many rates compared. Where nothing differs, 1 page in 20 has a star."
         )
         legend = f"<p class='legend'>{_sign('now')}{_sign('before')}</p>\n"
     return "".join(f"<p class='muted'>{_safe(line)}</p>\n" for line in lines) + legend

@@ -8,23 +8,20 @@ independent cases. One match says nothing of how matches vary: it has no interva
 
 from dataclasses import dataclass
 from math import sqrt
+from statistics import NormalDist
 
 from ladder.rating import Z, wilson
 
 Interval = tuple[float, float]
 
-_T = (12.706205, 4.302653, 3.182446, 2.776445, 2.570582, 2.446912, 2.364624, 2.306004, 2.262157)  # of Student's t
+LEVEL = 0.95  # of an interval
 
 
-def quantile(freedom: float) -> float:
-    """Return what 95 % of Student's t lie within; degrees of freedom are rounded down, to 1 at least."""
-    whole = max(1, int(freedom + 1e-9))
-    if whole <= len(_T):
-        return _T[whole - 1]
-    first = (Z**3 + Z) / 4  # Cornish and Fisher's expansion: right to 3 digits from here on
-    second = (5 * Z**5 + 16 * Z**3 + 3 * Z) / 96
-    third = (3 * Z**7 + 19 * Z**5 + 17 * Z**3 - 15 * Z) / 384
-    return Z + first / whole + second / whole**2 + third / whole**3
+def quantile(freedom: float, level: float = LEVEL) -> float:
+    """Return what so much of Student's t lies within; degrees of freedom are rounded down, to 1 at least."""
+    from scipy.special import stdtrit  # takes longer to import than the rest of the command, which may refuse
+
+    return float(stdtrit(max(1, int(freedom + 1e-9)), (1 + level) / 2))
 
 
 @dataclass(slots=True)
@@ -57,9 +54,12 @@ class Tally:
         """Return the 95 % interval of the share; None where fewer than two matches have a case."""
         return None if self.matches < 2 else self.within(quantile(self.matches - 1))
 
-    def within(self, times: float) -> Interval:
-        """Return the interval of so many standard errors about the share of two matches or more."""
-        return wilson(self.count / self.of, max(Z * Z, times * times * self._design_effect()) / self.of)
+    def within(self, times: float, least: float = Z) -> Interval:
+        """Return the interval of so many standard errors about the share of two matches or more.
+
+        It is no narrower than that of `least` errors of independent cases.
+        """
+        return wilson(self.count / self.of, max(least * least, times * times * self._design_effect()) / self.of)
 
     @property
     def squares(self) -> float:
@@ -106,8 +106,10 @@ class Both:
         return min(1.0, max(-1.0, product / root))
 
 
-def difference(now: Tally, before: Tally, both: Both | None = None) -> tuple[float, Interval | None]:
-    """Return the difference of two shares, and its 95 % interval where each is from two matches or more.
+def difference(
+    now: Tally, before: Tally, both: Both | None = None, level: float = LEVEL
+) -> tuple[float, Interval | None]:
+    """Return the difference of two shares, and its interval of that level where each is from two matches or more.
 
     The interval is Newcombe's (1998, method 10), which takes what each interval leaves open; degrees of freedom are
     Welch's. `both` is what the two have in the same matches, None where they are of other matches.
@@ -119,8 +121,8 @@ def difference(now: Tally, before: Tally, both: Both | None = None) -> tuple[flo
     if both is not None and both.matches:
         freedom = min(freedom, now.matches + before.matches - both.matches - 1)
         tied = both.correlation(now, before)
-    times = quantile(freedom)
-    (low, high), (low_before, high_before) = now.within(times), before.within(times)
+    times, independent = quantile(freedom, level), NormalDist().inv_cdf((1 + level) / 2)
+    (low, high), (low_before, high_before) = now.within(times, independent), before.within(times, independent)
     least = 0.0 if not tied else times * _tied(sqrt(now.variance), sqrt(before.variance), tied)
     below = max(least, _tied(first - low, high_before - second, tied))
     above = max(least, _tied(high - first, second - low_before, tied))

@@ -64,7 +64,8 @@ def test_a_comparison_says_what_differs_clearly() -> None:
     (pair,) = found.comparison.bots
     first = pair.differences["won"]["all"]
     for low, stars in ((0.01, 1), (-0.01, 0)):
-        changed = first.model_copy(update={"difference": 0.1, "difference_95": (low, 0.3)})
+        update = {"difference": 0.1, "difference_95": (low, 0.3), "clear": low > 0}
+        changed = first.model_copy(update=update)
         only = pair.model_copy(update={"differences": {"won": {"all": changed}}})
         comparison = found.comparison.model_copy(update={"bots": [only]})
         text = page(found.model_copy(update={"comparison": comparison}), "title")

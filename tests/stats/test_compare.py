@@ -1,0 +1,41 @@
+"""What differs between two bots: of what is compared, little is clear by chance alone."""
+
+from random import Random
+
+from arena.stats import Answer, Fold, answer, with_comparison
+
+PLACES = [(section, str(name)) for section in ("done", "bluffs", "called", "caught") for name in range(12)]
+MATCHES, CASES = 20, 12
+
+
+def played(random: Random, more: float = 0.0) -> tuple[Answer, Fold]:
+    """Return the counts of one bot, whose rates are a half, alike by .1 in a match; the first one is higher."""
+    fold = Fold()
+    for place in PLACES:
+        for _ in range(MATCHES):
+            share = random.betavariate(4.5, 4.5) + (more if place == PLACES[0] else 0.0)
+            fold.bots["bot"].tallies[place].add(sum(random.random() < share for _ in range(CASES)), CASES)
+    return answer(fold, [], []), fold
+
+
+def clear(random: Random, more: float = 0.0) -> list[tuple[str, str]]:
+    """Return the sections and names of what differs clearly."""
+    now, before = played(random, more), played(random)
+    comparison = with_comparison(now, before, [(now[0].bots[0], before[0].bots[0])]).comparison
+    assert comparison is not None
+    (bot,) = comparison.bots
+    found = [(section, name, each.clear) for section, names in bot.differences.items() for name, each in names.items()]
+    assert len(found) == len(PLACES)
+    return [(section, name) for section, name, is_clear in found if is_clear]
+
+
+def test_where_nothing_differs_few_pages_have_a_star() -> None:
+    """Expected 5 % or less; each rate at 95 % alone gives one to 9 pages of 10."""
+    random = Random(1)
+    assert sum(bool(clear(random)) for _ in range(60)) <= 5
+
+
+def test_what_differs_much_has_a_star() -> None:
+    """By .4 of a share in 240 cases."""
+    random = Random(2)
+    assert sum(PLACES[0] in clear(random, 0.4) for _ in range(10)) >= 9
