@@ -77,6 +77,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "arena.env": ("arena.coup",),
     "arena.play": ("arena.referee", "arena.sandbox", "ladder.store", "protocol.kits.coup_kit", "protocol.words"),
     "arena.local": (
+        "arena.bots",
         "arena.coup",
         "arena.referee",
         "arena.run",
@@ -85,6 +86,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "ladder.schedule",
         "ladder.store",
         "protocol",
+        "protocol.kits.coup_kit",
     ),
     "ladder.proof": ("arena.coup", "arena.referee", "arena.run", "ladder.schedule"),
     "ladder.work": (
@@ -358,8 +360,9 @@ def test_the_protocol_needs_the_standard_library_alone() -> None:
 
 @each("path", sorted((ROOT / "sample_bots").glob("*.py")))
 def test_sample_bots_stand_alone(path: Path) -> None:
-    """They are what a newcomer copies: one file, the standard library."""
-    assert [name for name in modules_of(path) if name.split(".")[0] not in sys.stdlib_module_names] == []
+    """They are what a newcomer copies: one file, with the standard library, and at most the kit."""
+    own = {*sys.stdlib_module_names, "coup_kit"}
+    assert [name for name in modules_of(path) if name.split(".")[0] not in own] == []
 
 
 def test_only_the_wire_knows_both_the_engine_and_the_protocols_payloads() -> None:

@@ -51,17 +51,17 @@ def _version(kit: Path) -> int:
     return 1 if found is None else int(found[1])
 
 
-def lacks_kit(bot: Bot) -> bool:
-    """Tell whether a bot asks for a kit that no box would show it: what lies beside a bare file isn't its own."""
-    return bot.kit is not None and not (bot.path / KITS[bot.kit]).is_file()
+def lacks_kit(bot: Bot, boxed: bool) -> bool:
+    """Tell whether a bot asks for a kit that it wouldn't find; a bare file is alone in a box."""
+    return bot.kit is not None and not ((bot.path if boxed else bot.cwd) / KITS[bot.kit]).is_file()
 
 
-def completed(bot: Bot, place: Path) -> Bot:
+def completed(bot: Bot, boxed: bool, place: Path) -> Bot:
     """Return a bot as it plays: one that lacks its kit from a copy at `place`, which isn't there yet; else as it is.
 
-    Raises OSError; BotError for files that can't be copied.
+    boxed: whether it plays in a box. Raises OSError; BotError for files that can't be copied.
     """
-    if bot.kit is None or not lacks_kit(bot):
+    if bot.kit is None or not lacks_kit(bot, boxed):
         return bot
     place.mkdir(parents=True)
     with tempfile.TemporaryFile(dir=place.parent) as archive:

@@ -47,7 +47,7 @@ def load(arguments: Sequence[str], programs: Programs | None = None) -> tuple[li
     for argument in arguments:
         name, path = _split(argument)
         with reading(path):
-            bot = _bot(_sample(path) or path, programs or Programs())
+            bot = _bot(path if os.path.lexists(path) else sample_file(str(path)) or path, programs or Programs())
             if bot.path.is_file() and (bot.path.parent / MANIFEST).is_file():
                 notes.append(f"{shown(path)} runs by itself; to run it by its {MANIFEST}, give the folder")
         try:
@@ -115,11 +115,11 @@ def _split(argument: str) -> tuple[str | None, Path]:
 # --- sample bots ------------------------------------------------------------------------------------------------------
 
 
-def _sample(given: Path) -> Path | None:
-    """Return the file or folder of `sample:NAME`, None for a path. Raises BotError if there is no such sample."""
-    if not str(given).startswith(_SAMPLE) or os.path.lexists(given):
+def sample_file(given: str) -> Path | None:
+    """Return the file or folder of `sample:NAME`, None for what isn't so called. Raises BotError for no such sample."""
+    if not given.startswith(_SAMPLE):
         return None
-    name = str(given).removeprefix(_SAMPLE)
+    name = given.removeprefix(_SAMPLE)
     found = {
         path.name: path for path in sorted(sample_folder().iterdir()) if path.is_file() or (path / MANIFEST).is_file()
     }

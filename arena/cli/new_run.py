@@ -214,7 +214,7 @@ def built(config: "RunConfig", box: "Sandbox", building: "Building") -> "RunConf
     from arena.sandbox import FULL
 
     names = [bot.name for bot in config.bots if bot.build is not None]
-    if not names and not any(map(lacks_kit, config.bots)):
+    if not names and not any(lacks_kit(bot, config.sandbox.isolates) for bot in config.bots):
         return config
     if names and config.sandbox.isolates:
         note(f"building {', '.join(names)} in the sandbox")

@@ -167,7 +167,7 @@ class Examination:
         except BotError as problem:
             raise _FailedError(_of_error(self.step, problem)) from None
         bot = bots[0]
-        self.bot = completed(bot, self.exam.scratch / "kit")
+        self.bot = completed(bot, self.exam.choice.isolates, self.exam.scratch / "kit")
         self.beside = _beside(self.bot)
         command = "; ".join([" ".join(bot.argv), *remarks])
         if is_older(bot):

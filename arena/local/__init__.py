@@ -2,7 +2,7 @@
 
 from arena.local import play
 
-results = play([MyBot, Rival, Rival, Rival], games=1000, seed=1)
+results = play([MyBot, Rival, "sample:honest", "sample:counter"], games=1000, seed=1)
 print(results)
 
 A bot gets the same messages as over pipes, as dicts. There is no isolation and no clock: a bot can do whatever this
@@ -13,6 +13,7 @@ from arena.local.match import play_match
 from arena.local.messages import Feed, game_over, game_start, request
 from arena.local.players import Player, Replies, WrongReplyError
 from arena.local.results import Results, Share
+from arena.local.sample import sample
 from arena.local.session import play
 
 __all__ = [
@@ -27,4 +28,5 @@ __all__ = [
     "play",
     "play_match",
     "request",
+    "sample",
 ]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from arena.coup import Move
+from arena.local.sample import sample
 from arena.referee import wire
 from protocol import Malformed, parse_hello, parse_reply
 
@@ -22,23 +23,24 @@ class Replies(Protocol):
 
 
 Maker = Callable[[], Replies]
-Given = Replies | Maker  # what a caller names as a bot: an object, or a class or function that makes one for each match
+# What a caller names as a bot: an object, a class or function that makes one for each match, or "sample:honest".
+Given = Replies | Maker | str
 
 
 class WrongReplyError(Exception):
     """A bot gave a reply that the protocol doesn't allow. Says which bot, at which request, and what it replied."""
 
 
-def entrants(bots: Sequence[Given] | Mapping[str, Given]) -> dict[str, Given]:
+def entrants(bots: Sequence[Given] | Mapping[str, Given]) -> dict[str, Replies | Maker]:
     """Return the bots by name: the given one, or that of the class; of equal ones the later get a number.
 
     Raises ValueError or TypeError for what can't play.
     """
     if isinstance(bots, Mapping):
-        named = dict(bots)
+        named = {name: _known(bot) for name, bot in bots.items()}
     else:
         named = {}
-        for bot in bots:
+        for bot in map(_known, bots):
             name = _name(bot)
             count = 2
             while name in named:
@@ -53,12 +55,20 @@ def entrants(bots: Sequence[Given] | Mapping[str, Given]) -> dict[str, Given]:
     return named
 
 
-def _makes(bot: Given) -> bool:
+def _known(bot: Given) -> Replies | Maker:
+    if not isinstance(bot, str):
+        return bot
+    if not bot.startswith("sample:"):
+        raise TypeError(f"{bot!r} is no bot: give a class, an object with the method reply(message), or sample:honest")
+    return sample(bot)
+
+
+def _makes(bot: Replies | Maker) -> bool:
     """Tell whether a bot has yet to be made: a class has the method `reply` too, but no object that it is of."""
     return isinstance(bot, type) or not hasattr(bot, "reply")
 
 
-def _name(bot: Given) -> str:
+def _name(bot: Replies | Maker) -> str:
     named = bot if hasattr(bot, "__name__") else type(bot)
     return str(getattr(named, "__name__", "bot"))
 
@@ -68,7 +78,7 @@ class Player:
 
     __slots__ = ("_reply", "name", "number")
 
-    def __init__(self, name: str, bot: Given) -> None:
+    def __init__(self, name: str, bot: Replies | Maker) -> None:
         self.name = name
         made: Any = bot() if _makes(bot) else bot  # type: ignore[operator]
         if not callable(getattr(made, "reply", None)):

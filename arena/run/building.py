@@ -39,7 +39,7 @@ class Building:
         """
         try:
             self._take()
-            given = self._with_kits(config.bots)
+            given = self._with_kits(config.bots, config.sandbox.isolates)
             if config.sandbox.isolates:
                 bots = build_in_box(given, box, programs_of(config.sandbox.name), self._bots, self._logs, BUILD_S)
             else:
@@ -52,12 +52,12 @@ class Building:
             raise
         return replace(config, bots=tuple(bots))
 
-    def _with_kits(self, bots: Sequence[Bot]) -> list[Bot]:
+    def _with_kits(self, bots: Sequence[Bot], boxed: bool) -> list[Bot]:
         """Return the bots as they are built and played; a bot that plays under several names is copied once."""
         copies: dict[Path, Bot] = {}
         for number, bot in enumerate(bots):
             if bot.path not in copies:
-                copies[bot.path] = completed(bot, self._bots / f"kit-{number:02d}")
+                copies[bot.path] = completed(bot, boxed, self._bots / f"kit-{number:02d}")
         return [replace(copies[bot.path], name=bot.name) for bot in bots]
 
     def settle(self, config: RunConfig, folder: RunFolder) -> RunConfig:

@@ -23,6 +23,7 @@ from tests.bench.figures import played, spec
 
 HERE = Path(__file__).parent
 SAMPLES = HERE.parents[1] / "sample_bots"
+KITS = HERE.parents[1] / "protocol" / "kits"
 ENVIRONMENT = {"PATH": os.environ["PATH"]}  # as bare as a box's: a developer's settings would slow the bots
 PYTHON_BOTS = ("honest", "opportunist", "bluffer", "counter", "turtle", "challenger")
 
@@ -46,7 +47,7 @@ def c_bot(folder: Path) -> Program:
 def python_bots(seats: int) -> list[Program]:
     """Return sample bots in Python, one a seat."""
     return [
-        Program((sys.executable, str(SAMPLES / f"{PYTHON_BOTS[i % len(PYTHON_BOTS)]}.py")), SAMPLES)
+        Program(("env", f"PYTHONPATH={KITS}", sys.executable, f"{PYTHON_BOTS[i % len(PYTHON_BOTS)]}.py"), SAMPLES)
         for i in range(seats)
     ]
 

@@ -11,8 +11,7 @@ from arena.referee import hello
 from arena.sandbox import Choice, Sandbox, SandboxError, make, programs_of
 from tests.bench.figures import SEATS, cpu_s, spec, start_match
 
-SAMPLES = Path(__file__).parents[2] / "sample_bots"
-PLAIN = "honest.py"  # a bot without a kit, as a plain file
+PLAIN = "honest.py"  # of tests/plain: a bot without a kit, as a plain file
 NAMES = ("c", "cpp", "rust", "go", "java", "javascript", "python", PLAIN)
 BUILD_S = 300
 
@@ -57,7 +56,7 @@ def _start(name: str, language: str, matches: int) -> Start:
 def _built(folder: Path, sandbox: Sandbox, language: str) -> Bot:
     """Return a bot in a folder of its own, built."""
     programs = programs_of(sandbox.name)
-    path = SAMPLES / language
+    path = Path(__file__).parents[1] / "plain" / language
     if language in LANGUAGES:
         path = folder / language
         new_bot(path, language)

@@ -46,13 +46,13 @@ def test_a_bot_gets_the_kit_in_a_copy_and_its_folder_stays_as_it_is(
     """The digest covers the kit."""
     ((bot,), _) = load([str(make(tmp_path / "mine"))])
     before = digest_of(tmp_path / "mine")
-    assert lacks_kit(bot)
-    copy = completed(bot, tmp_path / "copy")
+    assert lacks_kit(bot, True)
+    copy = completed(bot, True, tmp_path / "copy")
     assert digest_of(tmp_path / "mine") == before
     assert (tmp_path / "copy" / "coup_kit.py").read_bytes() == KITS[0].file.read_bytes()
     assert (copy.path, copy.cwd, copy.name) == (tmp_path / "copy", tmp_path / "copy", bot.name)
     assert copy.digest == digest_of(tmp_path / "copy") != bot.digest
-    assert not lacks_kit(copy)
+    assert not lacks_kit(copy, True)
     (tmp_path / "copy" / "coup_kit.py").write_bytes(b"")
     assert digest_of(tmp_path / "copy") != copy.digest
 
@@ -63,9 +63,10 @@ def test_a_kit_beside_the_bot_is_the_one_that_it_gets(make: Callable[[Path], Pat
     path = make(tmp_path / "mine")
     (tmp_path / "mine" / "coup_kit.py").write_bytes(b"# mine\n")
     ((bot,), _) = load([str(path)])
-    copy = completed(bot, tmp_path / "copy")
+    copy = completed(bot, True, tmp_path / "copy")
     assert (copy.cwd / "coup_kit.py").read_bytes() == b"# mine\n"
     assert (copy is bot) == (make is whole)
+    assert completed(bot, False, tmp_path / "other") is bot, "as a plain process it finds what lies beside it"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ def test_a_bare_file_asks_for_a_kit_by_importing_it(name: str, text: bytes, asks
     """Whatever its name; other languages are built, which takes a folder."""
     (tmp_path / name).write_bytes(text)
     ((bot,), _) = load([f"mine={tmp_path / name}"]) if name != "bot" else load([str(tmp_path / name)])
-    assert (bot.kit is not None) == asks == lacks_kit(bot)
+    assert (bot.kit is not None) == asks == lacks_kit(bot, True)
 
 
 def test_a_kit_that_is_not_there_is_refused(tmp_path: Path) -> None:

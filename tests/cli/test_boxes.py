@@ -183,7 +183,7 @@ def test_a_limit_that_the_sandbox_cannot_enforce_is_refused(place: Place) -> Non
 def test_who_imports_a_file_that_is_not_in_its_box_is_told(place: Place, bubblewrap: None) -> None:
     """A file given alone is alone; as a plain process it still finds what lies beside it."""
     (place.folder / "brain.py").write_text("")
-    honest = (Path(__file__).parents[2] / "sample_bots" / "honest.py").read_text()
+    honest = (Path(__file__).parents[1] / "plain" / "honest.py").read_text()
     bot = place.bot("thinking.py", honest.replace("import json", "import brain, json", 1))
     assert place.run("run", bot, *place.bots(1), *TINY, "--sandbox", "process").code == 0
     ran = place.run("run", bot, *place.bots(1), *TINY, "--sandbox", "bubblewrap")

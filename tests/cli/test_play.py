@@ -172,7 +172,7 @@ def test_a_polite_kill_leaves_no_process_and_a_whole_record(tmp_path: Path) -> N
 def test_who_leaves_leaves_no_log_of_a_build_that_did_well(tmp_path: Path) -> None:
     """Leaving a table is no failed build."""
     (tmp_path / "good").mkdir()
-    (tmp_path / "good" / "bot.py").write_text((SAMPLES / "honest.py").read_text())
+    (tmp_path / "good" / "bot.py").write_text((ROOT / "tests" / "plain" / "honest.py").read_text())
     (tmp_path / "good" / "bot.toml").write_text('run = "python3 bot.py"\nbuild = "echo hi"\n')
     with Command(
         [*COMMAND, "good"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path, text=False

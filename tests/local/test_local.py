@@ -4,8 +4,11 @@ Source: docs/local.md, and protocol/SPEC.md for the messages.
 """
 
 import json
+import os
 import random
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -357,7 +360,7 @@ def one_in_two_seats() -> Results:
 
 REFUSED: dict[str, tuple[Callable[[], Results], type[Exception], str]] = {
     "one object in two seats": (one_in_two_seats, ValueError, "two seats"),
-    "a name": (lambda: play(["honest", Dice]), TypeError, "'str' is no bot"),  # type: ignore[list-item]
+    "a name": (lambda: play(["honest", Dice]), TypeError, "'honest' is no bot"),
     "one bot": (lambda: play([Dice]), ValueError, "at least 2"),
     "no bots": (lambda: play([]), ValueError, "at least 2"),
     "a game without name": (lambda: play([Dice, Dice], rules="chess"), RulesetError, "chess"),
@@ -428,3 +431,20 @@ def test_a_bot_of_the_kit_that_chooses_what_is_not_legal_raises(capsys: pytest.C
     with pytest.raises(ValueError, match=r"neither in game\.legal nor an index"):
         play([Cheats, Bot], games=2, seed=1)
     assert "Cheats.turn failed" in capsys.readouterr().err
+
+
+def test_sample_bots_play_by_name_beside_bots_of_ones_own() -> None:
+    """As programs they choose the same: tests/sample_bots. Those that can't play here are refused by name."""
+    results = play(["sample:honest", "sample:turtle", "sample:honest.py", "sample:python"], games=8, seed=1)
+    assert sorted(results.shares) == ["Honest", "Honest-2", "MyBot", "Turtle"]
+    for name in ("sample:random_bot", "sample:shell.sh", "sample:honest.js", "sample:c"):
+        with pytest.raises(ValueError, match=f"{name}' is no sample bot that plays in this process"):
+            play([name, "sample:honest"], games=2)
+
+
+def test_the_arenas_kit_is_no_ones_own(tmp_path: Path) -> None:
+    """A program's `import coup_kit` means what it meant before, whether a sample was named before it or not."""
+    (tmp_path / "coup_kit.py").write_text("MINE = True\n")
+    script = "from arena.local import sample; sample('sample:turtle'); import coup_kit; assert coup_kit.MINE"
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{Path(__file__).parents[2]}"}
+    subprocess.run([sys.executable, "-c", script], env=environment, check=True, timeout=60)

@@ -21,7 +21,7 @@ from arena.sandbox import ISOLATING, Box, Choice, Limits, ProcessSandbox, Progra
 
 ROOT = Path(__file__).parents[2]
 BAD_BOTS = ROOT / "tests" / "bad_bots"
-HONEST = ROOT / "sample_bots" / "honest.py"
+HONEST = ROOT / "tests" / "plain" / "honest.py"
 
 STARTS = {"process": 1, "bubblewrap": 1, "docker": 6}  # of two boxes; then all connections to the engine are open
 CONNECTIONS = 4  # to the engine, that may be open or not between two matches; one for each container would be more

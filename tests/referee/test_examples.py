@@ -112,7 +112,7 @@ def _from_bot(bot: Path, heard: str) -> str:
         text=True,
         timeout=60,
         check=False,
-        env={"PATH": os.environ["PATH"]},
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "protocol" / "kits")},
     )
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
@@ -167,7 +167,7 @@ def test_the_two_files_of_bare_lines_are_a_first_try_for_every_bot() -> None:
     heard = (EXAMPLES / "to_bot.jsonl").read_text()
     assert heard == _to_bot("two_seats.jsonl")
     said = (EXAMPLES / "from_bot.jsonl").read_text()
-    assert said == _from_bot(ROOT / "sample_bots" / "honest.py", heard)
+    assert said == _from_bot(ROOT / "tests" / "plain" / "honest.py", heard)
     told = list(map(json.loads, heard.splitlines()))
     assert [reply.get("id") for reply in map(json.loads, said.splitlines())] == [
         message.get("id") for message in told if message["type"] in ("hello", "request")
@@ -199,5 +199,5 @@ if __name__ == "__main__":
         (EXAMPLES / example).write_text(_text(make()))
     told = _to_bot("two_seats.jsonl")
     (EXAMPLES / "to_bot.jsonl").write_text(told)
-    (EXAMPLES / "from_bot.jsonl").write_text(_from_bot(ROOT / "sample_bots" / "honest.py", told))
+    (EXAMPLES / "from_bot.jsonl").write_text(_from_bot(ROOT / "tests" / "plain" / "honest.py", told))
     SPEC.write_text(_quoted(SPEC.read_text()))

@@ -22,7 +22,7 @@ from tests.sandbox.talk import descriptors, groups_of, until
 
 ROOT = Path(__file__).parents[2]
 BAD_BOTS = ROOT / "tests" / "bad_bots"
-HONEST = ROOT / "sample_bots" / "honest.py"
+HONEST = ROOT / "tests" / "plain" / "honest.py"
 MATCHES = int(os.environ.get("ARENA_SOAK_MATCHES", "0"))
 FEW = {"process": 16, "bubblewrap": 16, "docker": 6}
 WAIT_S = 60

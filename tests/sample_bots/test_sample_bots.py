@@ -1,6 +1,6 @@
 """The sample bots, run as the arena runs them: lines in, lines out. No referee, so nothing but a bot can fail."""
 
-import importlib.util
+import hashlib
 import json
 import os
 import shutil
@@ -8,11 +8,16 @@ import subprocess
 import sys
 from itertools import combinations_with_replacement
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+from arena.local import sample
+from protocol.kits import coup_kit
+from tests.kits.recorded import match
+
+ROOT = Path(__file__).parents[2]
+KIT = ROOT / "protocol" / "kits" / "coup_kit.py"
 FOLDER = Path(__file__).parents[2] / "sample_bots"
 BOTS = sorted(path.name for path in FOLDER.iterdir() if path.suffix in (".py", ".js"))
 ROLES = ["ambassador", "assassin", "captain", "contessa", "duke"]
@@ -101,7 +106,7 @@ def converse(bot: str, messages: list[Message], **environment: str) -> list[Mess
         text=True,
         timeout=60,
         check=False,
-        env={**os.environ, **environment},
+        env={**os.environ, "PYTHONPATH": str(KIT.parent), **environment},
     )
     assert (done.returncode, done.stderr) == (0, "")
     hello, *answers = [json.loads(line) for line in done.stdout.splitlines()]
@@ -121,13 +126,20 @@ def moves(bot: str, messages: list[Message]) -> list[tuple[Message, Message]]:
     return pairs
 
 
-def load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"sample_bot_{name}", FOLDER / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def replies(name: str, *messages: Message) -> list[Message]:
+    """Return what a sample bot in this process replies, the hello and the beginning of a game left out."""
+    bot = sample(f"sample:{name}")()
+    start = {"type": "game_start", "game": 0, "seat": 0, "players": ["A", "B", "C"], "you": {"seat": 0, "cards": []}}
+    bot.reply(HELLO)
+    bot.reply(start)
+    return [reply for message in messages if (reply := bot.reply(message)) is not None]
+
+
+def chosen(name: str, ask: Message, *events: Message) -> Message:
+    """Return the move that a sample bot chooses after some events."""
+    (reply,) = replies(name, {**ask, "events": list(events)})
+    move: Message = ask["legal"][reply["choice"]]
+    return move
 
 
 @pytest.mark.parametrize("bot", BOTS)
@@ -165,7 +177,7 @@ def test_the_same_lines_bring_the_same_answers_whatever_the_hash_seed(bot: str) 
 @pytest.mark.needs("node", None if shutil.which("node") else "it isn't installed")
 def test_honest_js_plays_as_honest_py_does() -> None:
     """Both files promise it."""
-    assert converse("honest.js", conversation()) == converse("honest.py", conversation())
+    assert moves("honest.js", conversation()) == moves("honest.py", conversation())
 
 
 @pytest.mark.parametrize("bot", ["honest.py", "counter.py", "challenger.py", "turtle.py"])
@@ -178,14 +190,16 @@ def test_a_bot_that_says_it_does_not_bluff_claims_only_what_it_holds(bot: str) -
 
 def test_honest_does_not_run_against_the_same_block_twice() -> None:
     """Without this memory one game in eleven among the sample bots ended at the turn limit (600 simulated games)."""
-    honest = load("honest")
-    blocks = honest.Blocks()
-    blocks.see({"event": "action", "seat": 0, "action": "steal", "target": 1})
-    blocks.see({"event": "block", "seat": 1, "role": "captain"})
     ask = request("turn", ["captain", "contessa"], turn_moves(2))
-    assert honest.choose(ask, blocks) == {"action": "steal", "target": 2}
-    blocks.see({"event": "lost", "seat": 1, "role": "captain"})
-    assert honest.choose(ask, blocks) == {"action": "steal", "target": 1}
+    wall: list[Message] = [
+        {"event": "action", "seat": 0, "action": "steal", "target": 1},
+        {"event": "block", "seat": 1, "role": "captain"},
+    ]
+    assert chosen("honest", ask, *wall) == {"action": "steal", "target": 2}
+    assert chosen("honest", ask, *wall, {"event": "lost", "seat": 1, "role": "captain"}) == {
+        "action": "steal",
+        "target": 1,
+    }
 
 
 @pytest.mark.parametrize(
@@ -201,9 +215,11 @@ def test_counter_reckons_as_the_rulebook_does(
     hand: list[str], revealed: tuple[str, ...], influence: int, chance: float
 ) -> None:
     """Source: the odds at the end of rule document 003, and the same sum with other cards."""
-    counter = load("counter")
-    ask = request("challenge", hand, [], players=[seat(2), seat(2, influence, revealed), seat(2)])
-    assert counter.chance_of_role("duke", 1, ask, HELLO["ruleset"]["deck"]) == pytest.approx(chance)
+    game = coup_kit.Game(HELLO)
+    game.request = request("challenge", hand, [], players=[seat(2), seat(2, influence, revealed), seat(2)])
+    game.players = [coup_kit.Player(game, place, handle, coup_kit.History()) for place, handle in enumerate("ABC")]
+    module = sys.modules[sample("sample:counter").__module__]
+    assert module.chance_of_role(game, 1, "duke") == pytest.approx(chance)
 
 
 LEGAL_CHALLENGES: list[Message] = [{"pass": True}, {"challenge": True}]
@@ -256,7 +272,24 @@ def test_opportunist_lies_and_challenges_only_where_it_is_cheap(
     why: str, events: list[Message], ask: Message, move: int
 ) -> None:
     """Source: the strategy in its docstring."""
-    bot = load("opportunist").Opportunist(HELLO["ruleset"]["deck"], 0)
-    for event in events:
-        bot.see(event)
-    assert bot.choose(ask) == ask["legal"][move], why
+    assert chosen("opportunist", ask, *events) == ask["legal"][move], why
+
+
+# Bot -> the beginning of the SHA-256 of its choices at the requests of `conversation` and of six recorded matches.
+CHOICES = {
+    "honest": "693a2f4ca0c3c1f4",
+    "opportunist": "4afd6b95d66fbd12",
+    "bluffer": "ac62d2ef6dc5b05a",
+    "counter": "ef73d737c8e72c35",
+    "challenger": "26cad607f9962bdc",
+    "turtle": "7be708cd13761c6a",
+}
+
+
+@pytest.mark.parametrize("bot", CHOICES)
+def test_a_bots_choices_stay(bot: str) -> None:
+    """Ratings that were published are of these bots. Whoever wants others writes another bot."""
+    tables = [("coup", 2), ("coup", 3), ("coup", 4), ("coup", 6), ("reformation", 5), ("inquisitor", 4)]
+    messages = [message for table in tables for message in match(*table)[:-1]] + [HELLO, *conversation()]
+    made = [reply["choice"] for reply in replies(bot, *messages) if "choice" in reply]
+    assert hashlib.sha256(bytes(made)).hexdigest()[:16] == CHOICES[bot]
