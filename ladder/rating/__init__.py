@@ -8,7 +8,7 @@ when there are matches enough for intervals.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ladder.rating.estimate import Estimate, Field, Outcome, Strength, Z, least_matches, wilson
+from ladder.rating.estimate import Estimate, Field, Strength, Z, least_matches, wilson
 from ladder.rating.findings import Decision, Favour
 
 if TYPE_CHECKING:
@@ -25,21 +25,12 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def fit(outcomes: Sequence[Outcome], bots: int) -> tuple[Strength, ...]:
-    """Return how strong each of the bots 0 to `bots` - 1 is. Pure: the same games, in any order, give the same numbers.
-
-    A bot without a game has a newcomer's rating and no interval. Raises ValueError where the games of a match have
-    different bots, or tables different numbers of seats.
-    """
-    from ladder.rating.strengths import strengths
-
-    return strengths(outcomes, bots)
-
-
 def fit_rows(rows: Sequence[int], win: int, bots: int) -> tuple[Strength, ...]:
-    """Do what `fit` does with games that were counted: match, bot, wins and games of each bot of each match, flat.
+    """Return how strong each of the bots 0 to `bots` - 1 is, from match, bot, wins and games of each bot of each match.
 
-    `win` is what a whole win counts. Raises ValueError as `ladder.rating.matches.matches_of_rows` does.
+    The rows are flat, and `win` is what a whole win counts. Pure: the same rows, in any order, give the same numbers. A
+    bot without a game has a newcomer's rating and no interval. Raises ValueError as
+    `ladder.rating.matches.matches_of_rows` does.
     """
     from ladder.rating.strengths import counted_strengths
 
@@ -47,7 +38,7 @@ def fit_rows(rows: Sequence[int], win: int, bots: int) -> tuple[Strength, ...]:
 
 
 def rate(matches: "Matches", field: Field, start: "Start | None" = None) -> "Fit":
-    """Return how strong each version of a ladder's field is. `fit` does the same for a run, where nothing is linked.
+    """Return how strong each version of a ladder's field is. `fit_rows` does it for a run.
 
     Pure: the same matches, in any order, give the same numbers, and so does any `start`: that of an earlier fit, in
     which matches and versions may have been fewer, saves time. A version without a game has its predecessor's rating.

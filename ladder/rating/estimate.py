@@ -9,18 +9,6 @@ LEAST_RESULTS = 30  # for intervals; simulated: with 17 they hold the truth in 8
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """Say who won a game and who was eliminated, as bot indices. A bot stands in it at most once.
-
-    The survivors of a draw are its winners. A game that all forfeited has none, and says nothing of strength.
-    """
-
-    match: int
-    winners: tuple[int, ...]
-    losers: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Field:
     """Say who is rated: the bots 0 to `bots` - 1. In a ladder, each version is a bot of its own."""
 

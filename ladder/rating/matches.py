@@ -1,12 +1,9 @@
 """Matches as arrays: what all estimates are made from. The order of the games leaves no trace in them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from ladder.rating.estimate import Outcome
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -64,46 +61,3 @@ def matches_of_rows(match: Ints, bot: Ints, wins: Floats, games: Floats, bots: i
             "games, and no more wins than games"
         )
     return Matches(tables, won, played[:, 0])
-
-
-def matches_of(outcomes: Sequence[Outcome], bots: int) -> Matches:
-    """Gather games into matches, in order of match.
-
-    Raises ValueError where the games of a match have different bots, tables have different numbers of seats, a bot
-    stands in a game twice or alone, or a bot is none of 0 to `bots` - 1.
-    """
-    tables: dict[int, tuple[int, ...]] = {}
-    wins: dict[int, dict[int, float]] = {}
-    games: dict[int, int] = {}
-    for outcome in outcomes:
-        match, winners = outcome.match, outcome.winners
-        table = tuple(sorted(winners + outcome.losers))
-        if match not in tables:
-            _check(table, bots)
-            tables[match], wins[match], games[match] = table, dict.fromkeys(table, 0.0), 0
-        elif table != tables[match]:
-            raise ValueError(
-                f"match {match} has games of the bots {tables[match]} and of {table}: one table is allowed"
-            )
-        games[match] += 1
-        for bot in winners:
-            wins[match][bot] += 1 / len(winners)
-    seats = {len(table) for table in tables.values()}
-    if len(seats) > 1:
-        raise ValueError(f"tables of {sorted(seats)} seats: rate games of one number of seats")
-    order = sorted(tables)
-    shape = (len(order), max(seats, default=0))
-    return Matches(
-        np.array([tables[match] for match in order], dtype=np.int64).reshape(shape),
-        np.array([list(wins[match].values()) for match in order], dtype=np.float64).reshape(shape),
-        np.array([games[match] for match in order], dtype=np.float64),
-    )
-
-
-def _check(table: tuple[int, ...], bots: int) -> None:
-    if len(set(table)) < len(table):
-        raise ValueError(f"a bot is in one game twice: {table}")
-    if len(table) < 2:
-        raise ValueError(f"a table of {len(table)}: at least 2 bots are needed")
-    if not all(0 <= bot < bots for bot in table):
-        raise ValueError(f"bots {table}: only 0 to {bots - 1} are rated")

@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ladder.rating.dispersion import Dispersion, dispersion
-from ladder.rating.estimate import Estimate, Field, Outcome, Strength, least_matches
-from ladder.rating.matches import Floats, Ints, Matches, matches_of, matches_of_rows
+from ladder.rating.estimate import Estimate, Field, Strength, least_matches
+from ladder.rating.matches import Floats, Ints, Matches, matches_of_rows
 from ladder.rating.plackett_luce import field_chances, plackett_luce
 from ladder.rating.posterior import Posterior, Prior, posterior
 from ladder.rating.star import MODEL, NOISE, star
@@ -84,16 +84,8 @@ class Fit:
     shares: Shares
 
 
-def strengths(outcomes: Sequence[Outcome], bots: int) -> tuple[Strength, ...]:
-    """Return how strong each of the bots 0 to `bots` - 1 is; the games may come in any order.
-
-    A bot without a game has a newcomer's rating and no interval. Raises ValueError as `matches_of` does.
-    """
-    return rate(matches_of(outcomes, bots), Field(bots)).strengths
-
-
 def counted_strengths(rows: Sequence[int], win: int, bots: int) -> tuple[Strength, ...]:
-    """Return what `strengths` does, from flat rows: match, bot, wins in parts of which `win` are one, games."""
+    """Return how strong each bot is, from flat rows: match, bot, wins in parts of which `win` are one, games."""
     match, bot, wins, games = np.asarray(rows, dtype=np.int64).reshape(-1, 4).T
     counted = matches_of_rows(match, bot, wins / win, games.astype(np.float64), bots)
     return rate(counted, Field(bots)).strengths

@@ -55,13 +55,6 @@ class Plan:
         """Count the games of all matches."""
         return self.matches * self.match_games
 
-    @property
-    def matches_per_bot(self) -> int:
-        """Count the matches each bot plays; the same for all bots."""
-        places = sum(len(table.bots) for table in self.tables)
-        bots = len({bot for table in self.tables for bot in table.bots})
-        return places // bots
-
 
 def plan(
     bots: int, seats: int, games: int, match_games: int, shuffle: Shuffle, owners: Sequence[int] | None = None

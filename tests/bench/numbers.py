@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arena.run import keyed_shuffle
-from ladder.rating import Estimate, Field, Outcome, Start, Strength, decided, favours, fit, rate
+from ladder.rating import Estimate, Field, Start, Strength, decided, favours, rate
 from ladder.rating.matches import Matches, matches_of_rows
 from ladder.schedule import plan
+from tests.ladder.rating.outcomes import Outcome, fit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ladder.rating import Outcome, fit
 from ladder.results import GameResult
 from tests.bench.numbers import GAMES, Deal, Tally, Truth, at_random, balanced, truth_of
+from tests.ladder.rating.outcomes import Outcome, fit
 
 ROOT = Path(__file__).parents[2]
 BOTS = ("honest=honest.py", "twin=honest.js", "bluffer.py", "challenger.py", "counter.py", "opportunist.py")

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ladder.rating import Estimate, Outcome, Strength, fit, least_matches
+from ladder.rating import Estimate, Strength, least_matches
+from tests.ladder.rating.outcomes import Outcome, fit
 
 ROOT = Path(__file__).parents[3]
 WEIGHTS = (1.0, 2.0, 3.0, 5.0, 8.0, 13.0)
@@ -232,31 +233,18 @@ def test_two_newcomers_after_one_game_stand_where_the_model_says() -> None:
     assert rating / sigma**2 == pytest.approx(slope / (math.sqrt(2) * beta), rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("played", "what"),
-    [
-        ([Outcome(0, (0,), (1,)), Outcome(0, (0,), (2,))], "one table is allowed"),
-        ([Outcome(0, (0,), (1,)), Outcome(1, (0,), (1, 2))], "rate games of one number of seats"),
-        ([Outcome(0, (0,), (1, 1))], "in one game twice"),
-        ([Outcome(0, (0,), ())], "at least 2 bots are needed"),
-        ([Outcome(0, (0,), (3,))], "only 0 to 2 are rated"),
-    ],
-)
-def test_games_that_cannot_be_rated_are_refused(played: list[Outcome], what: str) -> None:
-    """The message says what is allowed."""
-    with pytest.raises(ValueError, match=what):
-        fit(played, 3)
-
-
 def test_packages_of_mathematics_are_imported_when_something_is_rated() -> None:
     """`arena --help`, and a run before its table, do without them; one too short for intervals does without scipy."""
     script = (
         "import sys, ladder.board, ladder.rating as found\n"
         "print({'numpy', 'scipy'} & set(sys.modules))\n"
         "for matches in (3, found.least_matches(3, 2)):\n"
-        "    from ladder.rating.matches import matches_of\n"
-        "    cycle = [found.Outcome(match, (match % 3,), ((match + 1) % 3,)) for match in range(matches)]\n"
-        "    fitted = found.rate(matches_of(cycle, 3), found.Field(3))\n"
+        "    import numpy as np\n"
+        "    from ladder.rating.matches import matches_of_rows\n"
+        "    row = np.arange(2 * matches)\n"
+        "    bots, wins = (row // 2 + row % 2) % 3, 1.0 - row % 2\n"
+        "    counted = matches_of_rows(row // 2, bots, wins, np.ones(len(row)), 3)\n"
+        "    fitted = found.rate(counted, found.Field(3))\n"
         "    found.decided(fitted)\n"
         "    found.favours(fitted)\n"
         "    print(sorted({'numpy', 'scipy'} & set(sys.modules)))\n"

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from ladder.rating import Estimate, Field, Outcome, Strength, fit, rate
+from ladder.rating import Estimate, Field, Strength, rate
 from ladder.rating.matches import Matches, matches_of_rows
+from tests.ladder.rating.outcomes import Outcome, fit
 
 GAMES = 12
 STRENGTHS = (0.0, 0.3, 0.6, -0.5, 1.0, -0.2, 0.5, -1.0)

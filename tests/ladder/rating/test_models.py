@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import trueskill
 
-from ladder.rating import Outcome, fit
 from ladder.rating.matches import Floats, Matches
 from ladder.rating.plackett_luce import chances, field_chances, plackett_luce
 from ladder.rating.star import MODEL, star
+from tests.ladder.rating.outcomes import Outcome, fit
 
 BOTS = 6
 STEP = 1e-5

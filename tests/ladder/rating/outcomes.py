@@ -1,0 +1,30 @@
+"""Games one by one, as tests and simulations make them; what is shipped rates matches that were counted."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ladder.board import WIN
+from ladder.rating import Strength, fit_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Who won a game and who was eliminated. The survivors of a draw are its winners; none where all forfeited."""
+
+    match: int
+    winners: tuple[int, ...]
+    losers: tuple[int, ...]
+
+
+def fit(outcomes: Sequence[Outcome], bots: int) -> tuple[Strength, ...]:
+    """Return how strong each of the bots 0 to `bots` - 1 is."""
+    wins: defaultdict[tuple[int, int], int] = defaultdict(int)
+    games: defaultdict[tuple[int, int], int] = defaultdict(int)
+    for outcome in outcomes:
+        for bot in outcome.winners:
+            wins[outcome.match, bot] += WIN // len(outcome.winners)
+        for bot in outcome.winners + outcome.losers:
+            games[outcome.match, bot] += 1
+    rows = [value for (match, bot), count in games.items() for value in (match, bot, wins[match, bot], count)]
+    return fit_rows(rows, WIN, bots)
