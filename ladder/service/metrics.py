@@ -24,75 +24,54 @@ class Metrics:
     """The numbers of one runner. Hand it all events of its service."""
 
     def __init__(self, service: Service) -> None:
-        self._service = service
-        self._since = time.time()
+        from prometheus_client import CollectorRegistry, Counter, Gauge, Summary, disable_created_metrics
+
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # as the library has it
+        self._ladder = service.ladder
         self._last = time.monotonic()
-        self._commits: tuple[int, float] = (0, 0.0)  # how many, and their seconds in all
-        self._folds: tuple[int, float] = (0, 0.0)
-        self._exams = {"fit": 0, "unfit": 0}
-        self._events = {"void": 0, "refused": 0, "benched": 0, "excluded": 0}
-        self._rated = 0
+        self.registry = registry = CollectorRegistry(auto_describe=False)
+        registry.register(self)
+        self._commits = Summary("coup_commit_seconds", "To keep a match in the database.", registry=registry)
+        self._folds = Summary("coup_fold_seconds", "To compute the table.", registry=registry)
+        self._exams = Counter("coup_runner_exams", "Examinations of this runner.", ["outcome"], registry=registry)
+        self._events = Counter("coup_runner_events", "What else this runner met.", ["event"], registry=registry)
+        for outcome in ("fit", "unfit"):
+            self._exams.labels(outcome)
+        for kind in (Void, Refused, Benched, Excluded):
+            self._events.labels(kind.__name__.lower())
+        self._rated = Gauge("coup_rated_games", "Games that the table is of.", registry=registry)
+        doing = Gauge("coup_runner_doing", "What this runner is doing now.", ["task"], registry=registry)
+        doing.labels("exam").set_function(lambda: sum(task.exam for task in service.queue.doing))
+        doing.labels("match").set_function(lambda: sum(not task.exam for task in service.queue.doing))
+        width = Gauge("coup_runner_width", "Tasks that this runner may do at a time.", registry=registry)
+        width.set_function(lambda: service.width)
+        since = Gauge(
+            "coup_runner_start_time_seconds", "When this runner began, in seconds since 1970.", registry=registry
+        )
+        since.set_to_current_time()
+        silent = Gauge("coup_runner_silent_seconds", "Since this runner's last turn: some seconds.", registry=registry)
+        silent.set_function(lambda: time.monotonic() - self._last)
 
     def hear(self, event: "Event") -> None:
         """Count what happened."""
         self._last = time.monotonic()
         match event:
             case Match(seconds=seconds):
-                self._commits = (self._commits[0] + 1, self._commits[1] + seconds)
+                self._commits.observe(seconds)
             case Rated(games, seconds):
-                self._rated = games
-                self._folds = (self._folds[0] + 1, self._folds[1] + seconds)
+                self._rated.set(games)
+                self._folds.observe(seconds)
             case Exam(reason=reason):
-                self._exams["fit" if reason is None else "unfit"] += 1
-            case Void():
-                self._events["void"] += 1
-            case Refused():
-                self._events["refused"] += 1
-            case Benched():
-                self._events["benched"] += 1
-            case Excluded():
-                self._events["excluded"] += 1
+                self._exams.labels("fit" if reason is None else "unfit").inc()
+            case Void() | Refused() | Benched() | Excluded():
+                self._events.labels(type(event).__name__.lower()).inc()
 
     def collect(self) -> "Iterator[Metric]":
-        """Yield all numbers; prometheus_client calls this. Where the database is away, its numbers are missing."""
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, SummaryMetricFamily
-
-        yield from self._of_ladder()
-        for name, about, (count, seconds) in (
-            ("coup_commit_seconds", "To keep a match in the database.", self._commits),
-            ("coup_fold_seconds", "To compute the table.", self._folds),
-        ):
-            yield SummaryMetricFamily(name, about, count, seconds)
-        exams = CounterMetricFamily("coup_runner_exams", "Examinations of this runner.", labels=["outcome"])
-        for outcome, count in self._exams.items():
-            exams.add_metric([outcome], count)
-        yield exams
-        events = CounterMetricFamily("coup_runner_events", "What else this runner met.", labels=["event"])
-        for name, count in self._events.items():
-            events.add_metric([name], count)
-        yield events
-        doing = self._service.queue.doing
-        busy = GaugeMetricFamily("coup_runner_doing", "What this runner is doing now.", labels=["task"])
-        busy.add_metric(["exam"], sum(task.exam for task in doing))
-        busy.add_metric(["match"], sum(not task.exam for task in doing))
-        yield busy
-        for name, about, value in (
-            ("coup_rated_games", "Games that the table is of.", self._rated),
-            ("coup_runner_width", "Tasks that this runner may do at a time.", self._service.width),
-            ("coup_runner_start_time_seconds", "When this runner began, in seconds since 1970.", self._since),
-            (
-                "coup_runner_silent_seconds",
-                "Since this runner's last turn: some seconds.",
-                time.monotonic() - self._last,
-            ),
-        ):
-            yield GaugeMetricFamily(name, about, value=value)
-
-    def _of_ladder(self) -> "Iterator[Metric]":
+        """Yield the ladder's numbers; prometheus_client calls this. Where the database is away, they are missing."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         try:
-            counts = self._service.ladder.database.look(count_all)
+            counts = self._ladder.database.look(count_all)
         except (DatabaseError, LadderError):
             return
         ended = CounterMetricFamily("coup_matches", "Matches that have ended.", labels=["kind", "cause"])
@@ -109,7 +88,7 @@ class Metrics:
             versions.add_metric([state], counts.versions.get(state, 0))
         yield versions
         played = sum(count for (_, end), count in counts.matches.items() if end == "played")
-        games = played * self._service.ladder.play.match_games
+        games = played * self._ladder.play.match_games
         yield CounterMetricFamily("coup_games", "Games of the matches that were played.", value=games)
         yield CounterMetricFamily("coup_voids", "Attempts at matches that hosts failed.", value=counts.voids)
 
@@ -125,13 +104,11 @@ def address_of(text: str) -> tuple[str, int]:
 @contextmanager
 def serving(metrics: Metrics, text: str) -> Iterator[str]:
     """Serve the numbers over HTTP meanwhile; give the URL. Raises LadderError."""
-    from prometheus_client import CollectorRegistry, start_http_server
+    from prometheus_client import start_http_server
 
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(metrics)
     host, port = address_of(text)
     try:
-        server, thread = start_http_server(port, host, registry)
+        server, thread = start_http_server(port, host, metrics.registry)
     except OSError as problem:
         raise LadderError(
             f"metrics can't be served at {host}:{port}: {problem.strerror}.\nName another port."
