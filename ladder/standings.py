@@ -4,9 +4,8 @@ Ratings are of versions. A row is a version that plays; those that don't play an
 them. Nothing here depends on the order of the matches.
 """
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -143,7 +142,7 @@ class Standings:
 
     def to_json(self) -> str:
         """Return the table as JSON."""
-        return json.dumps(asdict(self), separators=(",", ":"))
+        return _adapter().dump_json(self).decode()
 
     @property
     def shares(self) -> dict[str, float]:

@@ -28,7 +28,7 @@ from ladder.store.database import (
 from ladder.views.decision import Decision, decisions
 from ladder.views.match import MatchLine, match_list, unsealed
 from ladder.views.reader import Reader
-from ladder.views.standings import shown_table, trend
+from ladder.views.standings import trend
 
 faults, match_bots, matches = (TABLES.tables[name] for name in ("faults", "match_bots", "matches"))
 
@@ -126,7 +126,7 @@ def bot(reader: Reader, name: str, number: int | None = None, last: int = 10) ->
     rated, played = _sums(reader, ids, matches.c.rates), _sums(reader, ids)
     kinds = _faults(reader, ids)
     text = last_board(connection)
-    table = None if text is None else shown_table(reader, Standings.from_json(text))
+    table = None if text is None else Standings.from_json(text)
     row = None if table is None else next((row for row in table.rows if row.version == known.active), None)
     shares = {} if row is None or row.adjusted is None else {name: row.adjusted.value}
     steps = [Step.from_text(step) for step in get_steps(connection, asked.id)]
@@ -135,7 +135,7 @@ def bot(reader: Reader, name: str, number: int | None = None, last: int = 10) ->
         pseudonym=known.pseudonym,
         owner=known.login,
         reference=known.reference,
-        row=row,
+        row=None if row is None else visible(row, viewer, known.login),
         of=0 if table is None else len(table.rows),
         fair=None if table is None else table.fair,
         trend=(trend(connection, shares, reader.now) if shares else {}).get(name, Trend()),
