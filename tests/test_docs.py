@@ -35,6 +35,8 @@ def commands() -> Iterator[tuple[str, click.Command]]:
     waiting: list[tuple[str, click.Command]] = [("arena", cli)]
     while waiting:
         words, command = waiting.pop()
+        if hasattr(command, "load"):
+            command = command.load()
         if isinstance(command, click.Group):
             waiting += [(f"{words} {name}", below) for name, below in command.commands.items()]
         else:

@@ -1,7 +1,4 @@
-"""The command `arena check`: examines bots, and prints each step with what to do.
-
-As in arena/cli/run.py, packages are imported inside the functions.
-"""
+"""The command `arena check`: examines bots, and prints each step with what to do."""
 
 import json
 import os
@@ -12,16 +9,17 @@ from dataclasses import asdict, replace
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from arena.bots import Bot, shown
 from arena.cli import options
+from arena.cli.findings import failed, log_has_more, step_lines
 from arena.cli.out import counted, fail, note, reason, refuse, write
-
-if TYPE_CHECKING:
-    from arena.bots import Bot
-    from arena.examine import Exam, Step
+from arena.examine import BUILD_S, Exam, Patience, Step, examine_all
+from arena.run import RulesetError, load
+from arena.sandbox import FULL, SandboxError, make, scratch_folder
 
 
 @click.command()
@@ -48,11 +46,6 @@ def check(
 
     Exit code 1 if a step failed.
     """
-    from arena.cli.findings import failed
-    from arena.examine import Exam, Patience
-    from arena.run import RulesetError, load
-    from arena.sandbox import FULL, SandboxError, make, scratch_folder
-
     if not bots:
         refuse("no bot is given: arena check mybot.py")
     choice, reasons = options.chosen(sandbox, docker_runtime, docker_image)
@@ -81,12 +74,8 @@ def check(
     sys.exit(1 if any(failed(steps) for steps in found) else 0)
 
 
-def _examined(bots: tuple[str, ...], exam: "Exam", quiet: bool) -> "list[list[Step]]":
+def _examined(bots: tuple[str, ...], exam: Exam, quiet: bool) -> list[list[Step]]:
     """Examine the bots, and print the steps of each as they come, bot after bot."""
-    from arena.bots import shown
-    from arena.cli.findings import step_lines
-    from arena.examine import examine_all
-
     steps: list[list[Step]] = []
     with closing(examine_all(bots, exam)) as found:
         for place, each in groupby(found, lambda pair: pair[0]):
@@ -105,19 +94,15 @@ def _examined(bots: tuple[str, ...], exam: "Exam", quiet: bool) -> "list[list[St
     return steps
 
 
-def _say_that_it_builds(bot: "Bot") -> None:
-    from arena.examine import BUILD_S
-
+def _say_that_it_builds(bot: Bot) -> None:
     note(f"building {bot.name}, for at most {BUILD_S} s")
 
 
-def _with_log_kept(step: "Step", bot: str) -> "Step":
+def _with_log_kept(step: Step, bot: str) -> Step:
     """Write what a failed build printed into a file where not all of it is shown, and say where.
 
     It takes the place of the one that the bot's last failed build left.
     """
-    from arena.cli.findings import log_has_more
-
     if step.level != "fail" or not log_has_more(step):
         return step
     which = sha256(os.fsencode(os.path.abspath(bot))).hexdigest()[:12]
@@ -137,11 +122,8 @@ def _with_log_kept(step: "Step", bot: str) -> "Step":
     return replace(step, do="\n".join(filter(None, [step.do, f"The whole log: {place}"])))
 
 
-def _json(bot: str, steps: "list[Step]") -> dict[str, Any]:
+def _json(bot: str, steps: list[Step]) -> dict[str, Any]:
     """Return a bot's steps as an object."""
-    from arena.bots import shown
-    from arena.cli.findings import failed
-
     return {
         "bot": shown(bot),
         "ok": not failed(steps),

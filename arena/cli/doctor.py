@@ -1,22 +1,18 @@
-"""The command `arena doctor`: what this host can do for strangers' bots.
-
-As in arena/cli/run.py, packages are imported inside the command.
-"""
+"""The command `arena doctor`: what this host can do for strangers' bots."""
 
 import json
 import sys
 import textwrap
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import click
 
+from arena.cli.findings import finding_json, finding_lines
 from arena.cli.out import Column, error, show, table, write
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from arena.sandbox import Seen
+from arena.examine import boxes, findings
+from arena.sandbox import ISOLATING, ProgramError, SandboxError, Seen, let_through, probe
 
 
 @click.command()
@@ -30,10 +26,6 @@ def doctor(probed: bool, as_json: bool) -> None:
 
     Exit code 0 if a sandbox that isolates works, else 1; with --probe also 1 if one let something through.
     """
-    from arena.cli.findings import finding_json, finding_lines
-    from arena.examine import boxes, findings
-    from arena.sandbox import ISOLATING
-
     tried = boxes()
     if probed:
         _probe([name for name, trouble in tried.items() if trouble is None], as_json)
@@ -48,10 +40,8 @@ def doctor(probed: bool, as_json: bool) -> None:
     sys.exit(0 if works else 1)
 
 
-def _probe(names: "Sequence[str]", as_json: bool) -> NoReturn:
+def _probe(names: Sequence[str], as_json: bool) -> NoReturn:
     """Look around in these boxes, print what was reached as a table, and exit."""
-    from arena.sandbox import ISOLATING, ProgramError, SandboxError, Seen, let_through, probe
-
     found: list[Seen] = []
     good = any(name in ISOLATING for name in names)
     for name in names:
@@ -71,7 +61,7 @@ def _probe(names: "Sequence[str]", as_json: bool) -> NoReturn:
     sys.exit(0 if good else 1)
 
 
-def _cell(seen: "Seen") -> str:
+def _cell(seen: Seen) -> str:
     if seen.reached:
         return "REACHED: " + textwrap.shorten(seen.reached, 60, placeholder=" ...")
     return f"nothing ({seen.refused})" if seen.refused else "nothing"

@@ -2,16 +2,14 @@
 
 import textwrap
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from arena.bots import shown
 from arena.cli.out import NARROW, WIDE, asked_first, width
+from arena.examine import Finding, Step, StepView
 from protocol import show
-
-if TYPE_CHECKING:
-    from arena.examine import Finding, Step, StepView
 
 _COLOURS = {"ok": "green", "note": "cyan", "warn": "yellow", "fail": "red"}
 _SHOWN = 400  # characters of what was sent, and of what came
@@ -20,7 +18,7 @@ _LINE = 160  # characters of a line of standard error
 
 
 def finding_lines(
-    finding: "Finding", widest: int = 16, before: str = "", between: Iterable[str] = (), columns: int = WIDE
+    finding: Finding, widest: int = 16, before: str = "", between: Iterable[str] = (), columns: int = WIDE
 ) -> Iterator[str]:
     """Yield a finding: level, subject and text; below it the command that mends it, whole, and what else to do.
 
@@ -44,7 +42,7 @@ def finding_lines(
         yield from (f"{indent}   {line}" for line in rest)
 
 
-def step_lines(step: "StepView") -> Iterator[str]:
+def step_lines(step: StepView) -> Iterator[str]:
     """Yield a step of an examination: its finding, with what crossed the pipe."""
     yield from finding_lines(step, before=f"{step.number:2}  ", between=_exchange(step), columns=_COLUMNS)
     if step.rows:
@@ -57,7 +55,7 @@ def step_lines(step: "StepView") -> Iterator[str]:
         )
 
 
-def _exchange(step: "StepView") -> Iterator[str]:
+def _exchange(step: StepView) -> Iterator[str]:
     """Yield what was sent and what came, and what the bot wrote to standard error, each below its step."""
     narrow = width() < NARROW
     indent = " " * (4 if narrow else 12)
@@ -79,17 +77,17 @@ def _folded(text: str, taken: int, columns: int = _COLUMNS) -> list[str]:
     return textwrap.wrap(text, max(20, min(width(), columns) - taken), break_on_hyphens=False, break_long_words=True)
 
 
-def log_has_more(step: "Step") -> bool:
+def log_has_more(step: Step) -> bool:
     """Tell whether a build printed more than `step_lines` shows."""
     return step.partial or any(show(line, _LINE) != show(line, len(step.log)) for line in step.stderr if step.log)
 
 
-def failed(findings: "Iterable[Finding]") -> bool:
+def failed(findings: Iterable[Finding]) -> bool:
     """Tell whether one of them needs a hand."""
     return any(finding.level == "fail" for finding in findings)
 
 
-def finding_json(finding: "Finding") -> dict[str, Any]:
+def finding_json(finding: Finding) -> dict[str, Any]:
     """Return a finding as an object."""
     texts = {name: "\n".join(map(shown, getattr(finding, name).split("\n"))) for name in ("what", "text", "mend", "do")}
     return {"level": finding.level, **texts}

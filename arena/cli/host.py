@@ -1,18 +1,15 @@
 """The host of a person at the table: says what happens, asks what the person does, and hands the answers on."""
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arena.cli.out import note, reason
 from arena.cli.person import Screen
 from arena.cli.seated import where_kept
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from arena.play import Happening, Kept, Option, Row, Sitting
-    from arena.referee import GameRecord
+from arena.play import NUMBERS, Ended, GameOver, Happening, Kept, Line, Option, Row, Sight, Sitting, Waiting
+from arena.referee import FAULTS, GameRecord
 
 HELP = """\
 Choose by the number or the letter before a move; where it asks for a player, likewise, or Esc for another move.
@@ -29,9 +26,7 @@ _PATIENCE_S = 1.0  # until it is said whom the table waits for
 class Host:
     """Tells a person what happens, and the match what the person answers; keeps each game as it ends."""
 
-    def __init__(self, screen: Screen, sitting: "Sitting", kept: "Kept") -> None:
-        from arena.play import Sight
-
+    def __init__(self, screen: Screen, sitting: Sitting, kept: Kept) -> None:
         self._screen = screen
         self._sitting = sitting
         self._kept = kept
@@ -48,8 +43,6 @@ class Host:
 
     def play(self) -> None:
         """Play to the end of the match, or until the person leaves."""
-        from arena.play import Ended
-
         while True:
             happened = self._sitting.next(_PATIENCE_S if self._waiting and not self._said_waiting else None)
             if happened is None:
@@ -70,8 +63,6 @@ class Host:
 
     def _give_up(self) -> None:
         """End without the game that is being played; if that takes long, say for whom and what ends it at once."""
-        from arena.play import Ended, Waiting
-
         self._sitting.give_up()
         self._screen.say("The game isn't kept." if self._playing else "")
         happened = self._sitting.next(_PATIENCE_S)
@@ -82,10 +73,8 @@ class Host:
         if happened is None:
             self._screen.say(f"… waiting for {self._asked()}; Ctrl-C again leaves at once", dim=True)
 
-    def _take(self, happened: "Happening") -> None:
+    def _take(self, happened: Happening) -> None:
         """Act on what happened."""
-        from arena.play import GameOver, Line, Waiting
-
         match happened:
             case Waiting(bots):
                 self._waiting = tuple(bot for bot in bots if bot != self._sitting.person)
@@ -136,10 +125,8 @@ class Host:
             return "the bots to end"
         return handles[0] if len(handles) == 1 else f"the table: {', '.join(handles)} are asked"
 
-    def _say_faults(self, game: "GameRecord") -> None:
+    def _say_faults(self, game: GameRecord) -> None:
         """Say what bots did wrong in a game that is over: before, it would tell what they hold."""
-        from arena.referee import FAULTS
-
         counts: Counter[tuple[int, str]] = Counter()
         for fault in game.faults:
             if fault.bot != self._sitting.person and not FAULTS[fault.code].follows:
@@ -158,7 +145,7 @@ class Host:
             self._screen.say(line)
         return bool(news)
 
-    def _say_request(self) -> "list[Option]":
+    def _say_request(self) -> list[Option]:
         screen, sight = self._screen, self._sight
         news = self._say_news()
         table = sight.table(screen.columns)
@@ -194,7 +181,7 @@ class Host:
             if self._left:
                 return
 
-    def _chosen(self, options: "list[Option]") -> "Option | None":
+    def _chosen(self, options: list[Option]) -> Option | None:
         """Return what the person chooses; None if it leaves."""
         while True:
             self._screen.prompt("> ")
@@ -210,10 +197,8 @@ class Host:
             if not self._asked_else(token, f"{_numbers(options)}, or a letter"):
                 return None
 
-    def _targeted(self, option: "Option") -> int | None:
+    def _targeted(self, option: Option) -> int | None:
         """Return the move at the player whom the person chooses; None if it takes the move back, or leaves."""
-        from arena.play import NUMBERS
-
         names = self._sight.names
         known: dict[str, int] = {}
         for number, (index, seat) in zip(NUMBERS, option.choices, strict=False):
@@ -314,6 +299,6 @@ class Host:
         screen.say(where_kept(folder, "all cards", sitting.games, sitting.person))
 
 
-def _numbers(lines: "Sequence[object]") -> str:
+def _numbers(lines: Sequence[object]) -> str:
     """Return the numbers of a list's lines: "1 to 7", or "1 to 9, 0" of ten."""
     return f"1 to {len(lines)}" if len(lines) < 10 else "1 to 9, 0"

@@ -9,15 +9,9 @@ import time
 import click
 
 from arena.cli.out import Column, error, note, refuse, show, table, write
-
-_LANGUAGES = (
-    "python",
-    "node",
-    "java",
-    "rust",
-    "go",
-    "native",
-)  # as arena.sandbox.docker has them; `arena --help` imports nothing
+from arena.sandbox import SandboxError
+from arena.sandbox.docker import LANGUAGES, engine
+from arena.sandbox.docker import image as images
 
 
 @click.group()
@@ -35,7 +29,7 @@ def image() -> None:
 
 
 @image.command()
-@click.argument("languages", nargs=-1, metavar="[LANGUAGE]...", type=click.Choice(_LANGUAGES))
+@click.argument("languages", nargs=-1, metavar="[LANGUAGE]...", type=click.Choice(LANGUAGES))
 @click.option(
     "--base", metavar="IMAGE", help="Image to start from; what it has isn't installed.  [debian:bookworm-slim]"
 )
@@ -43,9 +37,6 @@ def image() -> None:
 @click.option("--verbose", "-v", is_flag=True, help="Show all that the builds say.")
 def build(languages: tuple[str, ...], base: str | None, network: str | None, verbose: bool) -> None:
     """Build the images."""
-    from arena.sandbox import SandboxError
-    from arena.sandbox.docker import image as images
-
     _need_engine()
 
     def say(line: str) -> None:
@@ -53,7 +44,7 @@ def build(languages: tuple[str, ...], base: str | None, network: str | None, ver
             note(f"  {line}")
 
     failed = False
-    for language in languages or _LANGUAGES:
+    for language in languages or LANGUAGES:
         note(f"building {images.tag(language)}")
         try:
             made = images.build(language, base, network, say)
@@ -68,8 +59,6 @@ def build(languages: tuple[str, ...], base: str | None, network: str | None, ver
 @image.command("list")
 def list_() -> None:
     """Print which images there are."""
-    from arena.sandbox.docker import image as images
-
     _need_engine()
     rows, missing = [], []
     for found in images.listing():
@@ -86,9 +75,6 @@ def list_() -> None:
 
 def _need_engine() -> None:
     """Exit with 2 where no engine answers."""
-    from arena.sandbox import SandboxError
-    from arena.sandbox.docker import engine
-
     try:
         here = engine()
         here.call(here.api.ping)

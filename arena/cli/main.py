@@ -6,20 +6,24 @@ from typing import Any
 import click
 
 from arena import __version__
-from arena.cli.check import check
-from arena.cli.doctor import doctor
-from arena.cli.images import sandbox
-from arena.cli.ladder import ladder
-from arena.cli.new import new
-from arena.cli.odds import odds
+from arena.cli.lazy import lazy_commands
 from arena.cli.out import fail, note, reason
-from arena.cli.play import play
-from arena.cli.replay import replay
-from arena.cli.rules import rules
-from arena.cli.run import run
-from arena.cli.stats import stats
-from arena.cli.verify import verify
-from arena.cli.watch import watch
+
+COMMANDS = {
+    "arena.cli.check": {"check": "Examine bots: do they start, and answer every kind of request?"},
+    "arena.cli.doctor": {"doctor": "Check this host: sandboxes, languages, what makes times vary."},
+    "arena.cli.images": {"sandbox": "Prepare what keeps bots apart."},
+    "arena.cli.ladder": {"ladder": "Keep a ladder: bots are submitted, examined, played and rated."},
+    "arena.cli.new": {"new": "Make a new bot: a folder with a bot that plays already."},
+    "arena.cli.odds": {"odds": "Print how likely opponents hold each role."},
+    "arena.cli.play": {"play": "Sit down at the table with bots, in the terminal."},
+    "arena.cli.replay": {"replay": "Show recorded games in words, step by step or as a page."},
+    "arena.cli.rules": {"rules": "List the rulesets, or print the rules of one game as a sheet."},
+    "arena.cli.run": {"run": "Play bots against each other and print who is best."},
+    "arena.cli.stats": {"stats": "Tell how often bots win, bluff, challenge and are at fault."},
+    "arena.cli.verify": {"verify": "Replay records through the engine, and demand the same events."},
+    "arena.cli.watch": {"watch": "Watch bots play, step by step."},
+}
 
 
 def main() -> None:
@@ -36,7 +40,7 @@ def main() -> None:
 def show_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     """Print the arena's version and the protocol's, and exit."""
     if wanted and not context.resilient_parsing:
-        from protocol import PROTOCOL
+        from protocol import PROTOCOL  # to print the help, nothing is imported
 
         click.echo(f"arena {__version__}, protocol {PROTOCOL}")
         context.exit()
@@ -71,5 +75,5 @@ def cli() -> None:
     """Play bot programs against each other at the card game Coup."""
 
 
-for command in (new, check, run, play, watch, replay, stats, ladder, verify, rules, odds, doctor, sandbox):
+for command in lazy_commands(COMMANDS):
     cli.add_command(command)

@@ -5,10 +5,8 @@ from pathlib import Path
 
 import click
 
+from arena.bots import LANGUAGES, BotError, new_bot, shown
 from arena.cli.out import fail, note, reason, refuse, write
-
-# Listed here as well as in arena.bots, which takes longer to import than --help may take; a test compares them.
-LANGUAGES = ("python", "javascript", "java", "c", "cpp", "rust", "go")
 
 
 @click.command()
@@ -21,16 +19,13 @@ def new(path: Path, language: str) -> None:
 
     NAME is the folder; its last part is the bot's name.
     """
-    from arena.bots import LANGUAGES as STARTERS
-    from arena.bots import BotError, new_bot, shown
-
     try:
         name = new_bot(path, language)
     except BotError as problem:
         refuse(str(problem))
     except OSError as problem:
         fail(f"the folder of {shown(path)} can't be made: {reason(problem)}")
-    starter = STARTERS[language]
+    starter = LANGUAGES[language]
     folder, run = shown(shlex.quote(str(path))), shlex.quote(f"{name}-run")
     write(
         f"{shown(name)} plays already; {shown(path / starter.file)} is where your ideas go. Next:\n"

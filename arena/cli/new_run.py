@@ -1,27 +1,34 @@
-"""A new run: what was asked for becomes a config, its bots are built and greeted, its folder is made.
-
-As in arena/cli/run.py, packages are imported inside the functions.
-"""
+"""A new run: what was asked for becomes a config, its bots are built and greeted, its folder is made."""
 
 import itertools
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from arena.bots import Bot, BotError, lacks_kit, load, shown
 from arena.cli import options
 from arena.cli.out import counted, fail, note, reason, refuse, stop
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from arena.bots import Bot
-    from arena.coup import Ruleset
-    from arena.referee import Terms, Timing
-    from arena.run import Building, RunConfig, Unfit
-    from arena.sandbox import Choice, Sandbox
-    from ladder.store import RunFolder
+from arena.coup import Ruleset
+from arena.referee import Terms, Timing
+from arena.run import Building, RulesetError, RunConfig, Unfit, clean_up, look_at_all, record_results, seed_key
+from arena.run import load as load_rules
+from arena.sandbox import (
+    FULL,
+    NOT_GIVEN,
+    Choice,
+    Sandbox,
+    SandboxError,
+    full,
+    make,
+    no_room,
+    programs_of,
+    scratch_folder,
+)
+from ladder.store import FolderError, RunFolder
+from protocol import show
 
 _GAMES = 480
 _SEATS = 4
@@ -51,7 +58,7 @@ class Asked:
     limits: dict[str, float | None]
 
     @classmethod
-    def of(cls, bots: tuple[str, ...], given: "Mapping[str, Any]") -> "Asked":
+    def of(cls, bots: tuple[str, ...], given: Mapping[str, Any]) -> "Asked":
         """Take the values of all options: those that have a field by it, all others as limits."""
         named = {name: value for name, value in given.items() if name in cls.__dataclass_fields__}
         limits = {name: value for name, value in given.items() if name not in named}
@@ -59,13 +66,8 @@ class Asked:
 
 
 @contextmanager
-def refusals() -> "Iterator[None]":
+def refusals() -> Iterator[None]:
     """Turn why something can't be played into a message and an exit code: 2 for the input, 1 for this machine."""
-    from arena.bots import BotError
-    from arena.run import RulesetError
-    from arena.sandbox import SandboxError
-    from ladder.store import FolderError
-
     try:
         yield
     except (BotError, FolderError, RulesetError) as problem:
@@ -76,12 +78,8 @@ def refusals() -> "Iterator[None]":
         stop(problem)
 
 
-def begin(asked: Asked) -> "tuple[RunConfig, RunFolder]":
+def begin(asked: Asked) -> tuple[RunConfig, RunFolder]:
     """Prepare a run, and return its config and its folder, locked. Exits with 2 if it can't be played as asked."""
-    from arena.run import Building, clean_up, record_results
-    from arena.sandbox import make, scratch_folder
-    from ladder.store import RunFolder
-
     folder = RunFolder(asked.out or new_folder("arena-runs"), record_results)
     folder.refuse_existing()  # now, not after minutes of building
     if asked.seed is not None:
@@ -115,11 +113,8 @@ def new_folder(parent: str) -> Path:
     return next(path for path in itertools.chain([named], numbered) if not path.exists())
 
 
-def refuse_inside(folder: Path, bots: "tuple[Bot, ...]") -> None:
+def refuse_inside(folder: Path, bots: tuple[Bot, ...]) -> None:
     """Exit with 2 if what is written to a folder would change a bot, which must stay as it is."""
-    from arena.bots import shown
-    from arena.sandbox import NOT_GIVEN
-
     place = folder.resolve()
     for bot in bots:
         own = bot.path.resolve()
@@ -127,12 +122,8 @@ def refuse_inside(folder: Path, bots: "tuple[Bot, ...]") -> None:
             refuse(f"{shown(folder)} lies in the folder of {shown(bot.name)}; name an --out beside it")
 
 
-def _config(asked: Asked, choice: "Choice") -> "RunConfig":
+def _config(asked: Asked, choice: Choice) -> RunConfig:
     """Return the config but for its clocks, which depend on the sandbox, and say what will be played."""
-    from arena.bots import load
-    from arena.run import load as load_rules
-    from arena.sandbox import programs_of
-
     ruleset = load_rules(asked.rules or "coup")
     bots, remarks = load(asked.bots, programs_of(choice.name))
     for remark in remarks:
@@ -142,10 +133,8 @@ def _config(asked: Asked, choice: "Choice") -> "RunConfig":
     return _of_bots(asked, tuple(bots), terms_of(asked, ruleset), choice)
 
 
-def _of_bots(asked: Asked, bots: "tuple[Bot, ...]", terms: "Terms", choice: "Choice") -> "RunConfig":
+def _of_bots(asked: Asked, bots: tuple[Bot, ...], terms: Terms, choice: Choice) -> RunConfig:
     """Return the config of a run of these bots, and say what will be played. Exits with 2 if there is no such plan."""
-    from arena.run import RunConfig, seed_key
-
     seats = _seats(asked, len(bots), terms.rules)
     config = RunConfig(
         bots=bots,
@@ -167,16 +156,14 @@ def match_games_of(sandbox: str, seats: int) -> int:
     return -(-match_games // seats) * seats
 
 
-def terms_of(asked: Asked, ruleset: "Ruleset") -> "Terms":
+def terms_of(asked: Asked, ruleset: Ruleset) -> Terms:
     """Return the terms, but for what the clock charges. --strict is one life: the first fault forfeits."""
-    from arena.referee import Terms
-
     timing, limits = options.limits_of(asked.limits, asked.rules or "coup")
     terms = Terms(rules=ruleset, timing=timing, limits=limits, open_names=asked.open_names)
     return replace(terms, lives=1) if asked.strict else terms
 
 
-def _seats(asked: Asked, bots: int, ruleset: "Ruleset") -> int:
+def _seats(asked: Asked, bots: int, ruleset: Ruleset) -> int:
     """Return the seats of a table. Exits with 2 for a number that the rules don't allow."""
     seats = asked.seats or min(_SEATS, bots, ruleset.max_seats)
     problem = ruleset.problem(seats)
@@ -185,7 +172,7 @@ def _seats(asked: Asked, bots: int, ruleset: "Ruleset") -> int:
     return seats
 
 
-def _announce_plan(config: "RunConfig") -> None:
+def _announce_plan(config: RunConfig) -> None:
     """Say how many games will be played, and how. Exits with 2 if there is no such plan."""
     try:
         plan = config.plan()
@@ -196,7 +183,7 @@ def _announce_plan(config: "RunConfig") -> None:
     note(f"{games}: {rounds}, {plan.match_games} games each, at {config.seats} seats")
 
 
-def timing_of(asked: Asked, times: "Timing", box: "Sandbox") -> "Timing":
+def timing_of(asked: Asked, times: Timing, box: Sandbox) -> Timing:
     """Return the clocks, and say what they charge. Exits with 2 if own time is asked for and can't be told."""
     timing = replace(
         times,
@@ -208,11 +195,8 @@ def timing_of(asked: Asked, times: "Timing", box: "Sandbox") -> "Timing":
     return timing
 
 
-def built(config: "RunConfig", box: "Sandbox", building: "Building") -> "RunConfig":
+def built(config: RunConfig, box: Sandbox, building: Building) -> RunConfig:
     """Build what has to be built, and say where. Exits with 1 if a disk is full."""
-    from arena.bots import lacks_kit
-    from arena.sandbox import FULL
-
     names = [bot.name for bot in config.bots if bot.build is not None]
     if not names and not any(lacks_kit(bot, config.sandbox.isolates) for bot in config.bots):
         return config
@@ -228,15 +212,13 @@ def built(config: "RunConfig", box: "Sandbox", building: "Building") -> "RunConf
         fail(f"bots can't be built: {reason(problem)}")
 
 
-def fit(asked: Asked, config: "RunConfig", box: "Sandbox", scratch: Path) -> "RunConfig":
+def fit(asked: Asked, config: RunConfig, box: Sandbox, scratch: Path) -> RunConfig:
     """Look at every bot before anything is played.
 
     Returns the config of those that can play. Exits with 2 if one can't; with --leave-out, if fewer than two can.
     """
-    from arena.run import look_at_all
-    from arena.sandbox import SandboxError, full, no_room
 
-    def mute(bot: "Bot") -> None:
+    def mute(bot: Bot) -> None:
         note(f"{bot.name} has said nothing for 2 s after its hello; it is waited for")
 
     try:
@@ -259,18 +241,13 @@ def fit(asked: Asked, config: "RunConfig", box: "Sandbox", scratch: Path) -> "Ru
     return replace(_of_bots(asked, bots, config.terms, config.sandbox), left_out=left_out)
 
 
-def _reason(unfit: "Unfit") -> str:
+def _reason(unfit: Unfit) -> str:
     """Return in one line why a bot can't play."""
-    from arena.bots import shown
-
     return shown(unfit.step.text)
 
 
-def _why_unfit(unfit: "Unfit") -> "Iterator[str]":
+def _why_unfit(unfit: Unfit) -> Iterator[str]:
     """Yield why a bot can't play: the exchange, the end of its standard error, and what to do."""
-    from arena.bots import shown
-    from protocol import show
-
     step = unfit.step
     yield f"{unfit.bot.name} can't play: {_reason(unfit)}"
     if step.got is not None:

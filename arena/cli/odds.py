@@ -1,20 +1,17 @@
 """The command `arena odds`: what opponents may hold."""
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from fractions import Fraction
 
 import click
+from rich.console import Group, RenderableType
+from rich.text import Text
 
 from arena.cli.out import EASY, Column, counted, refuse, show, table, write
 from arena.cli.rules import load_or_refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from fractions import Fraction
-
-    from rich.console import RenderableType
-
-    from arena.coup import Odds, Role, Ruleset
+from arena.coup import Odds, Role, Ruleset
+from arena.coup import odds as calculate
 
 
 @click.command()
@@ -29,8 +26,6 @@ def odds(own: str, players: int, revealed: str, influences: str | None, name: st
 
     The odds of a uniform deal, before you learn from what anybody does: arena odds --own captain,contessa --players 2
     """
-    from arena.coup import odds as calculate
-
     ruleset = load_or_refuse(name)
     mine = _roles("--own", own, ruleset)
     up = _roles("--revealed", revealed, ruleset)
@@ -44,7 +39,7 @@ def odds(own: str, players: int, revealed: str, influences: str | None, name: st
         show(_odds_table(ruleset, players, mine, up, found), widest=EASY)
 
 
-def _roles(option: str, text: str, ruleset: "Ruleset") -> "list[Role]":
+def _roles(option: str, text: str, ruleset: Ruleset) -> list[Role]:
     words = [word.strip() for word in text.split(",")] if text.strip() else []
     known = {role.value: role for role in ruleset.roles}
     for word in words:
@@ -61,9 +56,9 @@ def _numbers(text: str) -> list[int]:
 
 
 def _odds_json(
-    ruleset: "Ruleset", players: int, own: "Sequence[Role]", revealed: "Sequence[Role]", found: "Odds"
+    ruleset: Ruleset, players: int, own: Sequence[Role], revealed: Sequence[Role], found: Odds
 ) -> dict[str, object]:
-    def numbers(chances: "dict[Role, Fraction]") -> dict[str, float]:
+    def numbers(chances: dict[Role, Fraction]) -> dict[str, float]:
         return {role.value: float(chance) for role, chance in chances.items()}
 
     return {
@@ -81,11 +76,8 @@ def _odds_json(
 
 
 def _odds_table(
-    ruleset: "Ruleset", players: int, own: "Sequence[Role]", revealed: "Sequence[Role]", found: "Odds"
-) -> "RenderableType":
-    from rich.console import Group
-    from rich.text import Text
-
+    ruleset: Ruleset, players: int, own: Sequence[Role], revealed: Sequence[Role], found: Odds
+) -> RenderableType:
     up = f", face up {', '.join(revealed)}" if revealed else ""
     counts = sorted({cards for cards in found.influences or found.by_influence if cards}, reverse=True)
     numbers = ["unseen", *(f"with {counted(cards, 'card')}" for cards in counts)]

@@ -1,79 +1,27 @@
-"""Options that several commands have; above all those of a sandbox: the one that is chosen, and what is said of it.
-
-As in arena/cli/run.py, packages are imported inside the functions.
-"""
+"""Options that several commands have; above all those of a sandbox: the one that is chosen, and what is said of it."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from arena.cli.out import note, refuse, write
-
-if TYPE_CHECKING:
-    from arena.referee import Timing
-    from arena.sandbox import Choice, Limits, Sandbox, Trouble
-
-_LIMITS_AFTER = "docker_image"  # the parameter that --help lists before the limits
+from arena.referee import SETTABLE, TIMES, Timing
+from arena.run import load_limits
+from arena.sandbox import LIMITS, NAMES, Choice, Limits, Sandbox, Trouble, strongest, takers, why_not
 
 
-class RunCommand(click.Command):
-    """A command with one option for each time and each limit, made from their tables when they are first needed."""
-
-    _given: list[click.Parameter]
-    _complete = False
-
-    @property
-    def params(self) -> list[click.Parameter]:
-        """Return all parameters, the limits in their place; always the same list, which click changes for a moment."""
-        if not self._complete:
-            self._complete = True
-            place = [parameter.name for parameter in self._given].index(_LIMITS_AFTER) + 1
-            self._given[place:place] = limit_options()
-        return self._given
-
-    @params.setter
-    def params(self, given: list[click.Parameter]) -> None:
-        self._given = given
-
-
-class SandboxName(click.Choice[str]):
-    """An option type: the name of a sandbox, or another word. Names are read when first needed."""
-
-    def __init__(self, *words: str) -> None:
-        super().__init__(words)
-        self._words = words
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """Return the words and the names."""
-        from arena.sandbox import NAMES
-
-        return (*self._words, *NAMES)
-
-    @choices.setter
-    def choices(self, given: object) -> None:
-        pass
-
-
-def limit_options() -> list[click.Parameter]:
-    """Return one option for each time and each limit: its name, what it takes, its default."""
-    from arena.referee import SETTABLE
-
-    options: list[click.Parameter] = []
-    for row in SETTABLE.values():
+def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add one option for each time and each limit to a command, from their tables."""
+    for row in reversed(SETTABLE.values()):
         kind: Any = click.FloatRange if isinstance(row.default, float) else click.IntRange
         text = f"{row.about}  [{row.default:g}]"
-        options.append(click.Option([row.flag], type=kind(row.least, row.most), metavar="N", help=text))
-    return options
+        function = click.option(row.flag, type=kind(row.least, row.most), metavar="N", help=text)(function)
+    return function
 
 
-def limits_of(flags: dict[str, float | None], rules: str) -> "tuple[Timing, Limits]":
+def limits_of(flags: dict[str, float | None], rules: str) -> tuple[Timing, Limits]:
     """Return a run's times and limits: the defaults, then the ruleset's, then the flags. Raises RulesetError."""
-    from arena.referee import SETTABLE, TIMES, Timing
-    from arena.run import load_limits
-    from arena.sandbox import LIMITS, Limits
-
     values: dict[str, Any] = dict(load_limits(rules))
     for name, value in flags.items():
         if value is None:
@@ -85,13 +33,11 @@ def limits_of(flags: dict[str, float | None], rules: str) -> "tuple[Timing, Limi
     return times, Limits(**{name: value for name, value in values.items() if name in LIMITS})
 
 
-def chosen(sandbox: str | None, runtime: str | None, image: str | None) -> "tuple[Choice, dict[str, Trouble]]":
+def chosen(sandbox: str | None, runtime: str | None, image: str | None) -> tuple[Choice, dict[str, Trouble]]:
     """Return the sandbox that was asked for, or for `auto` the strongest that works, with why stronger ones don't.
 
     Exits with 2 where one asked for by name can't be had.
     """
-    from arena.sandbox import Choice, strongest, takers
-
     for field, option, given in (("runtime", "--docker-runtime", runtime), ("image", "--docker-image", image)):
         if given and sandbox not in takers(field):
             refuse(f"{option} is for --sandbox {', '.join(takers(field))}; add that, or leave it out")
@@ -103,16 +49,14 @@ def chosen(sandbox: str | None, runtime: str | None, image: str | None) -> "tupl
     return Choice(name), reasons
 
 
-def demand(choice: "Choice") -> None:
+def demand(choice: Choice) -> None:
     """Exit with 2, saying how to get it, if a sandbox doesn't work here. Nothing else is taken in its place."""
-    from arena.sandbox import why_not
-
     reason = why_not(choice.name, choice)
     if reason is not None:
         refuse(f"the sandbox {choice.name} doesn't work here: {reason}\nSee arena doctor. No other was taken instead.")
 
 
-def announce(choice: "Choice", reasons: "dict[str, Trouble]", sandbox: "Sandbox", how: str) -> None:
+def announce(choice: Choice, reasons: dict[str, Trouble], sandbox: Sandbox, how: str) -> None:
     """Say in one line which sandbox plays and what it blocks, and in a line each why no stronger one does."""
     note(f"sandbox{how}: {sandbox.note}")
     for name, reason in reasons.items():
@@ -121,7 +65,7 @@ def announce(choice: "Choice", reasons: "dict[str, Trouble]", sandbox: "Sandbox"
         note("  WARNING: bots can read your files, each other and the network. arena doctor says how to mend it.")
 
 
-def announce_clock(timing: "Timing", sandbox: "Sandbox") -> None:
+def announce_clock(timing: Timing, sandbox: Sandbox) -> None:
     """Say in one line what the bots are charged, and whether they can compute while others think."""
     if timing.own:
         charged = "a bot's own time (the host's load isn't charged)"
@@ -136,17 +80,15 @@ def announce_clock(timing: "Timing", sandbox: "Sandbox") -> None:
     note(f"clock: {charged}; {others}")
 
 
-def demand_limits(flags: dict[str, float | None], sandbox: "Sandbox") -> None:
+def demand_limits(flags: dict[str, float | None], sandbox: Sandbox) -> None:
     """Exit with 2 if a limit was given by its flag that the sandbox doesn't enforce here."""
-    from arena.sandbox import LIMITS
-
     for field, value in flags.items():
         if value is not None and field in sandbox.unenforced:
             flag = LIMITS[field].flag
             refuse(f"{flag} isn't enforced by the sandbox {sandbox.name} here: leave it out; see arena doctor")
 
 
-def demand_clock(timing: "Timing", sandbox: "Sandbox") -> None:
+def demand_clock(timing: Timing, sandbox: Sandbox) -> None:
     """Exit with 2 if own time is to be charged and the sandbox can't tell it."""
     if timing.own and not sandbox.tells_waits:
         refuse(f"the sandbox {sandbox.name} can't tell a bot's own time here; see arena doctor, or use --clock wall")
@@ -177,7 +119,7 @@ def sandbox_options(function: Callable[..., Any]) -> Callable[..., Any]:
         [
             click.option(
                 "--sandbox",
-                type=SandboxName("auto"),
+                type=click.Choice(("auto", *NAMES)),
                 help="How bots are kept apart; auto: the strongest that works.  [auto]",
             ),
             click.option(

@@ -7,14 +7,12 @@ word of a line. "eof" is the end of input, and the terminal that was closed; "ag
 import os
 import sys
 from collections import deque
-from typing import TYPE_CHECKING
 
 import click
 
+from arena.bots import shown
+from arena.cli.keys import Keys
 from arena.cli.out import folded, width
-
-if TYPE_CHECKING:
-    from arena.cli.keys import Keys
 
 EASY = 80  # columns; longer lines are hard to read
 
@@ -22,7 +20,7 @@ EASY = 80  # columns; longer lines are hard to read
 class Screen:
     """What a person sees, and gives. `read` is None where standard input is no terminal."""
 
-    def __init__(self, read: "Keys | None") -> None:
+    def __init__(self, read: Keys | None) -> None:
         self._read = read
         self._words: deque[str] = deque()
         self._styled = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
@@ -37,8 +35,6 @@ class Screen:
 
     def say(self, text: str = "", bold: bool = False, dim: bool = False, indent: int = 0) -> None:
         """Print lines, folded at blanks."""
-        from arena.bots import shown
-
         for line in text.split("\n"):
             line = " " * indent + shown(line)
             if self._plain:

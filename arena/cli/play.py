@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from arena.bots import checked_name
 from arena.cli import options
 from arena.cli.ending import end_like_ctrl_c
 from arena.cli.host import Host
@@ -14,9 +15,11 @@ from arena.cli.keys import keys
 from arena.cli.out import fail, reason, refuse
 from arena.cli.person import Screen
 from arena.cli.seated import CLOCK, PLACE, seated
+from arena.play import Kept, Sitting
+from arena.referee import UNTIMED_MS, Timing
 
 
-@click.command(cls=options.RunCommand)
+@click.command()
 @click.argument("bots", nargs=-1, metavar="[BOT...]")
 @click.option("--games", type=click.IntRange(1, 1000), default=1, metavar="N", help="Play so many games.  [1]")
 @click.option(
@@ -30,6 +33,7 @@ from arena.cli.seated import CLOCK, PLACE, seated
 @click.option("--open-names", is_flag=True, help="All play under their names instead of letters.")
 @click.option("--seed", type=int, metavar="N", help="Have the same cards as in another match with this seed.")
 @options.sandbox_options
+@options.limit_options
 @CLOCK
 @PLACE
 def play(bots: tuple[str, ...], name: str, **given: Any) -> None:
@@ -54,8 +58,6 @@ def play(bots: tuple[str, ...], name: str, **given: Any) -> None:
 
 
 def _checked(name: str) -> str:
-    from arena.bots import checked_name
-
     try:
         return checked_name(name)
     except ValueError as problem:
@@ -64,9 +66,6 @@ def _checked(name: str) -> str:
 
 def _sit(screen: Screen, table: Any, names: list[str], given: dict[str, Any]) -> str | None:
     """Play, keep what was played, and tell about it; return what this machine failed at, None if it didn't."""
-    from arena.play import Kept, Sitting
-    from arena.referee import UNTIMED_MS, Timing
-
     timings = (*[table.terms.timing] * len(table.bots), Timing(limit_ms=UNTIMED_MS, bank_ms=0))
     spec = table.spec(given["games"], names, timings, given["open_names"])
     interrupted = False

@@ -6,16 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from arena.cli.out import counted, fail, folded, note, reason, refuse, width, write
 from arena.cli.stepping import can_step, step_through
-
-if TYPE_CHECKING:
-    from arena.cli.unfold import Telling
-    from arena.referee import GameRecord, Record
+from arena.cli.unfold import Telling
+from arena.page import page
+from arena.referee import GameRecord, Record, RecordError
+from arena.run import KeptError, logs_of, record_at, records_at
+from arena.tell import told
 
 _MOST_NAMES = 6  # of a page's title
 _MOST_GAMES = 240  # of a page: about 5 MB, which a browser still opens in seconds
@@ -37,9 +38,6 @@ def replay(path: Path, html: Path | None, plain: bool, since: int | None, **chos
     RECORD is a file of a run's folder records/, DIR the run's folder. The page of --html is one file that needs nothing
     else: the table, each seat's knowledge, odds, times and standard error; open it in a browser.
     """
-    from arena.cli.unfold import Telling
-    from arena.referee import RecordError
-
     found = list(_chosen(path, **chosen))
     if not found:
         wanted = [f"{chosen['lost']} lost"] * bool(chosen["lost"]) + ["has a fault of a bot"] * chosen["faults"]
@@ -66,10 +64,8 @@ def replay(path: Path, html: Path | None, plain: bool, since: int | None, **chos
 
 def _chosen(
     path: Path, match: int | None, game: int | None, lost: str | None, faults: bool, seat: str | None
-) -> "Iterator[tuple[Record, GameRecord, Path]]":
+) -> Iterator[tuple[Record, GameRecord, Path]]:
     """Yield the games that are asked for, with their records and files. Exits with 2 where that can't be."""
-    from arena.run import KeptError, record_at, records_at
-
     seen: set[str] = set()
     try:
         for file in records_at(path):
@@ -100,7 +96,7 @@ def _chosen(
             refuse(f"no bot of {path} is called {name!r}; there are {', '.join(sorted(seen))}")
 
 
-def place_of(record: "Record", game: "GameRecord", seat: str | None) -> int | None:
+def place_of(record: Record, game: GameRecord, seat: str | None) -> int | None:
     """Return the seat that was asked for by number or name, None for all. Exits with 2 where there is none."""
     if seat is None:
         return None
@@ -112,7 +108,7 @@ def place_of(record: "Record", game: "GameRecord", seat: str | None) -> int | No
     return int(seat)
 
 
-def tell(telling: "Telling", since: int) -> None:
+def tell(telling: Telling, since: int) -> None:
     """Write one game in words."""
     columns = width()
     write(telling.title)
@@ -132,15 +128,11 @@ def _styled() -> bool:
     return "NO_COLOR" not in os.environ and os.environ.get("TERM", "dumb") != "dumb"
 
 
-def _write_page(file: Path, source: Path, found: "Sequence[tuple[Record, GameRecord, Path]]", bot: str | None) -> None:
+def _write_page(file: Path, source: Path, found: Sequence[tuple[Record, GameRecord, Path]], bot: str | None) -> None:
     """Write the games as a page, and name the link to what a bot knew in the first.
 
     Exits with 2 for too many games, with 1 where the file can't be written.
     """
-    from arena.page import page
-    from arena.run import logs_of
-    from arena.tell import told
-
     if len(found) > _MOST_GAMES:
         refuse(
             f"{len(found)} games are too many for a page, {_MOST_GAMES} are not: choose by --match, --game or --lost"

@@ -1,13 +1,11 @@
 """The command `arena rules`: the presets, a game's rules as a sheet, the fields of a ruleset."""
 
-from typing import TYPE_CHECKING
-
 import click
 
+from arena.cli import sheet
 from arena.cli.out import EASY, refuse, show
-
-if TYPE_CHECKING:
-    from arena.coup import Ruleset
+from arena.coup import Ruleset
+from arena.run import RulesetError, load, load_limits
 
 
 @click.command()
@@ -15,9 +13,6 @@ if TYPE_CHECKING:
 @click.option("--fields", "show_fields", is_flag=True, help="Print every field of a ruleset with its allowed values.")
 def rules(name: str | None, show_fields: bool) -> None:
     """List the rulesets, or print the rules of one game as a sheet."""
-    from arena.cli import sheet
-    from arena.run import load_limits
-
     if show_fields:
         if name is not None:
             refuse("--fields is the same for all rulesets: it takes no name")
@@ -32,10 +27,8 @@ def rules(name: str | None, show_fields: bool) -> None:
             show("\nLimits of each bot: " + ", ".join(f"{field} = {value:g}" for field, value in limits.items()))
 
 
-def load_or_refuse(name: str) -> "Ruleset":
+def load_or_refuse(name: str) -> Ruleset:
     """Return a ruleset by its name or its file; exit with 2 if it can't be read."""
-    from arena.run import RulesetError, load
-
     try:
         return load(name)
     except RulesetError as problem:

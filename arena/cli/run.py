@@ -7,21 +7,22 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from arena.cli import options
+from arena.bots import BotError, check_commands, check_unchanged, shown
+from arena.cli import options, report
 from arena.cli.ending import end_like_ctrl_c
 from arena.cli.new_run import Asked, begin, refusals
 from arena.cli.out import Ended, error, note, progress, reason, refuse, show, write
+from arena.run import HostError, Run, RunConfig, clean_up, record_results
+from arena.sandbox import make, programs_of, scratch_folder
+from ladder.pool import Voided
+from ladder.store import FolderError, RunFolder
 
-if TYPE_CHECKING:
-    from arena.run import Run, RunConfig
-    from ladder.store import RunFolder
 
-
-@click.command(cls=options.RunCommand)
+@click.command()
 @click.argument("bots", nargs=-1, metavar="BOT...")
 @click.option(
     "--games",
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 )
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play side by side.  [number of cores]")
 @options.sandbox_options
+@options.limit_options
 @click.option(
     "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the results.  [arena-runs/<time>]"
 )
@@ -75,8 +77,6 @@ def run(
 
     --sandbox process keeps nothing from a bot: it is for bots that you trust.
     """
-    from arena.run import Run
-
     if as_json and as_csv:
         refuse("--json and --csv are two forms of one answer: give one of them")
     end_like_ctrl_c()
@@ -94,11 +94,8 @@ def run(
     sys.exit(status)
 
 
-def _resumed(resume: Path) -> "tuple[RunConfig, RunFolder]":
+def _resumed(resume: Path) -> tuple[RunConfig, RunFolder]:
     """Return the config of the run that was begun in a folder, and the folder, locked."""
-    from arena.run import RunConfig, clean_up, record_results
-    from ladder.store import RunFolder
-
     _refuse_options()
     folder = RunFolder(resume, record_results)
     config = RunConfig.from_json(folder.config())
@@ -123,11 +120,8 @@ def _refuse_options() -> None:
         refuse(f"--resume goes on with the run as it was begun: it takes no {what} (only --jobs, --json and --csv)")
 
 
-def _check_before_resume(config: "RunConfig") -> None:
+def _check_before_resume(config: RunConfig) -> None:
     """Refuse to go on with other files or commands, in another sandbox or by another clock than the run began with."""
-    from arena.bots import check_commands, check_unchanged, shown
-    from arena.sandbox import make, programs_of, scratch_folder
-
     check_unchanged(config.bots)
     check_commands(config.bots, programs_of(config.sandbox.name))
     for bot in config.bots:
@@ -139,12 +133,8 @@ def _check_before_resume(config: "RunConfig") -> None:
         options.announce_clock(config.terms.timing, box)
 
 
-def _play(this: "Run", folder: "RunFolder", jobs: int) -> tuple[int, str | None]:
+def _play(this: Run, folder: RunFolder, jobs: int) -> tuple[int, str | None]:
     """Play to the end; return the exit code, and what stopped the run before, which is said on stderr."""
-    from arena.bots import BotError
-    from arena.run import HostError
-    from ladder.store import FolderError
-
     state = this.progress
     try:
         if state.resumed:
@@ -166,11 +156,8 @@ def _play(this: "Run", folder: "RunFolder", jobs: int) -> tuple[int, str | None]
     return 1, text
 
 
-def _show_play(this: "Run", jobs: int) -> None:
+def _show_play(this: Run, jobs: int) -> None:
     """Play to the end; show the progress, and say which matches are void."""
-    from arena.cli import report
-    from ladder.pool import Voided
-
     live, line = report.Live(this.progress), partial(report.progress_line, this.progress)
     with progress(lambda: live, line) as tell, closing(this.play(jobs)) as events:
         for event in events:
@@ -179,12 +166,12 @@ def _show_play(this: "Run", jobs: int) -> None:
                 note(f"match {event.job.spec.match} is void: {event.reason}")
 
 
-def _again(folder: "RunFolder") -> str:
+def _again(folder: RunFolder) -> str:
     """Return the command that goes on with a run."""
     return f"arena run --resume {shlex.quote(str(folder.path))}"
 
 
-def _report(this: "Run", folder: "RunFolder", as_json: bool, as_csv: bool, problem: str | None) -> None:
+def _report(this: Run, folder: RunFolder, as_json: bool, as_csv: bool, problem: str | None) -> None:
     """Print the standings and what else there is to tell."""
     board = this.progress.board()
     if as_json or as_csv:
@@ -193,8 +180,6 @@ def _report(this: "Run", folder: "RunFolder", as_json: bool, as_csv: bool, probl
         told = answer(this, folder, board, problem)
         write(to_line(told) if as_json else to_csv(told), folder.path)
     else:
-        from arena.cli import report
-
         show(*report.parts(this, folder, board), kept=folder.path)
     for name, why in this.config.left_out:
         note(f"left out: {name}: {why}")

@@ -1,7 +1,4 @@
-"""The bots of one match that is played for somebody who looks on: loaded, built, and looked at, as for a run.
-
-As in arena/cli/run.py, packages are imported inside the functions.
-"""
+"""The bots of one match that is played for somebody who looks on: loaded, built, and looked at, as for a run."""
 
 import itertools
 import shlex
@@ -9,19 +6,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from arena.bots import Bot, Bytecode
+from arena.bots import load as load_bots
 from arena.cli import options
 from arena.cli.new_run import Asked, built, fit, new_folder, refusals, refuse_inside, terms_of, timing_of
 from arena.cli.out import note, refuse
-
-if TYPE_CHECKING:
-    from arena.bots import Bot
-    from arena.referee import GameRecord, MatchSpec, Terms, Timing
-    from arena.run import RunConfig
-    from arena.sandbox import Box
+from arena.coup import derived
+from arena.referee import GameRecord, MatchSpec, Terms, Timing
+from arena.run import Building, RunConfig, clean_up, keyed_shuffle, load, seed_key
+from arena.sandbox import Box, make, programs_of, scratch_folder
+from ladder.schedule import seatings
+from ladder.store import FolderError
 
 SAMPLES = ("opportunist", "honest", "bluffer", "counter", "challenger", "turtle", "random_bot")
 _USUAL = 4  # seats
@@ -36,7 +35,7 @@ CLOCK = click.option(
 )
 
 
-def where_kept(folder: Path, replay: str, games: "Sequence[GameRecord]", person: int | None = None) -> str:
+def where_kept(folder: Path, replay: str, games: Sequence[GameRecord], person: int | None = None) -> str:
     """Say where games are kept, and, if a bot was at fault, where it may have said why."""
     told = f"kept in {folder}; {replay}: arena replay {shlex.quote(str(folder))}"
     faulty = any(fault.bot != person for game in games for fault in game.faults)
@@ -47,21 +46,16 @@ def where_kept(folder: Path, replay: str, games: "Sequence[GameRecord]", person:
 class Seated:
     """A table: what plays, and how a bot of it is started. `seed_key` is what everything random comes from."""
 
-    bots: "tuple[Bot, ...]"
-    terms: "Terms"
+    bots: tuple[Bot, ...]
+    terms: Terms
     folder: Path
     seed_key: bytes
-    start: "Callable[[int], Box]"
+    start: Callable[[int], Box]
 
     def spec(
-        self, games: int, names: Sequence[str], timings: "tuple[Timing, ...]" = (), open_names: bool = False
-    ) -> "MatchSpec":
+        self, games: int, names: Sequence[str], timings: tuple[Timing, ...] = (), open_names: bool = False
+    ) -> MatchSpec:
         """Return a match of so many games of these players."""
-        from arena.coup import derived
-        from arena.referee import MatchSpec
-        from arena.run import keyed_shuffle
-        from ladder.schedule import seatings
-
         key = derived(self.seed_key, "match|0")
         rows = seatings(len(names), -(-games // len(names)) * len(names), keyed_shuffle(key, "seats"))
         terms = replace(self.terms, open_names=open_names)
@@ -69,7 +63,7 @@ class Seated:
 
 
 @contextmanager
-def seated(given: "Mapping[str, Any]", bots: Sequence[str], persons: int) -> Iterator[Seated]:
+def seated(given: Mapping[str, Any], bots: Sequence[str], persons: int) -> Iterator[Seated]:
     """Give the table that was asked for, with so many persons at it besides.
 
     Without bots they are three samples, or as many as --seats wants; samples also fill up what --seats wants more than
@@ -80,12 +74,7 @@ def seated(given: "Mapping[str, Any]", bots: Sequence[str], persons: int) -> Ite
 
 
 @contextmanager
-def _table(given: "Mapping[str, Any]", named: Sequence[str], persons: int) -> Iterator[Seated]:
-    from arena.bots import Bytecode
-    from arena.run import Building, clean_up, load, seed_key
-    from arena.sandbox import make, scratch_folder
-    from ladder.store import FolderError
-
+def _table(given: Mapping[str, Any], named: Sequence[str], persons: int) -> Iterator[Seated]:
     asked = Asked.of(
         tuple(named),
         {"match_games": None, "ponder": False, "strict": False, "leave_out": None, "open_names": False, **given},
@@ -115,7 +104,7 @@ def _table(given: "Mapping[str, Any]", named: Sequence[str], persons: int) -> It
 
             bytecode = Bytecode()
 
-            def start(bot: int) -> "Box":
+            def start(bot: int) -> Box:
                 return box.start(bytecode.program(config.bots[bot], choice, box), config.terms.limits)
 
             yield Seated(config.bots, config.terms, folder, seed_key(asked.seed), start)
@@ -123,18 +112,13 @@ def _table(given: "Mapping[str, Any]", named: Sequence[str], persons: int) -> It
             building.discard()
 
 
-def _config(asked: Asked, bots: "tuple[Bot, ...]", seats: int, terms: "Terms", choice: Any) -> "RunConfig":
+def _config(asked: Asked, bots: tuple[Bot, ...], seats: int, terms: Terms, choice: Any) -> RunConfig:
     """Return the bots, the terms and the sandbox as a run has them; nothing else of it counts."""
-    from arena.run import RunConfig
-
     return RunConfig(bots=bots, seats=seats, games=1, match_games=1, key=b"", terms=terms, sandbox=choice)
 
 
-def _loaded(named: Sequence[str], sandbox: str) -> "tuple[Bot, ...]":
-    from arena.bots import load
-    from arena.sandbox import programs_of
-
-    bots, remarks = load(named, programs_of(sandbox))
+def _loaded(named: Sequence[str], sandbox: str) -> tuple[Bot, ...]:
+    bots, remarks = load_bots(named, programs_of(sandbox))
     for remark in remarks:
         note(remark)
     return tuple(bots)

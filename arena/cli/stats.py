@@ -3,17 +3,16 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli import options
+from arena.cli import options, stats_tables
 from arena.cli.out import counted, fail, note, progress, reason, refuse, show, write
+from arena.referee import RecordError
+from arena.run import KeptError, record_at, records_at
+from arena.stats import Answer, Fold, Profile, answer, page, schema_text, to_csv, to_line, with_comparison
 
-if TYPE_CHECKING:
-    from arena.stats import Answer, Fold, Profile
-
-    Counts = tuple[Answer, Fold]
+Counts = tuple[Answer, Fold]
 
 
 @click.command()
@@ -64,29 +63,20 @@ def stats(
     if html is not None:
         _write_page(html, told)
     elif as_json:
-        from arena.stats import to_line
-
         write(to_line(told))
     elif as_csv:
-        from arena.stats import to_csv
-
         write(to_csv(told))
     else:
-        from arena.cli import stats_tables
-
         show(*stats_tables.parts(told, full=bot is not None), widest=stats_tables.WIDEST)
     left_out = len(now[0].records.left_out) + (0 if before is None else len(before[0].records.left_out))
     sys.exit(1 if left_out else 0)
 
 
-def _counted(paths: Sequence[Path], pair: tuple[str, str] | None = None) -> "Counts":
+def _counted(paths: Sequence[Path], pair: tuple[str, str] | None = None) -> Counts:
     """Return what the records hold, and of a pair of bots what ties them; say which can't be read.
 
     Exits with 2 where none can.
     """
-    from arena.run import KeptError, records_at
-    from arena.stats import Fold, answer
-
     try:
         files = list({file.resolve(): file for path in paths for file in records_at(path)}.values())
     except KeptError as problem:
@@ -111,11 +101,8 @@ def _counted(paths: Sequence[Path], pair: tuple[str, str] | None = None) -> "Cou
     return answer(fold, [str(path) for path in paths], left_out), fold
 
 
-def _add(fold: "Fold", file: Path) -> str | None:
+def _add(fold: Fold, file: Path) -> str | None:
     """Count the record in a file, or return why it can't be."""
-    from arena.referee import RecordError
-    from arena.run import KeptError, record_at
-
     try:
         fold.add(record_at(file))
     except KeptError as problem:
@@ -125,10 +112,8 @@ def _add(fold: "Fold", file: Path) -> str | None:
     return None
 
 
-def _told(counts: "Counts", counts_before: "Counts | None", bot: str | None, other: str | None) -> "Answer":
+def _told(counts: Counts, counts_before: Counts | None, bot: str | None, other: str | None) -> Answer:
     """Return the answer with the bots that were asked for. Exits with 2 for one that isn't there."""
-    from arena.stats import with_comparison
-
     now = counts[0]
     bots = now.bots if bot is None else [_named(now, bot)]
     if counts_before is None:
@@ -141,9 +126,7 @@ def _told(counts: "Counts", counts_before: "Counts | None", bot: str | None, oth
     return with_comparison(counts, counts_before, pairs)
 
 
-def _write_page(file: Path, told: "Answer") -> None:
-    from arena.stats import page
-
+def _write_page(file: Path, told: Answer) -> None:
     whose = told.bots[0].bot if len(told.bots) == 1 else "all bots"
     try:
         file.write_text(page(told, f"{whose} in {_where(told)}"), encoding="utf-8", errors="replace")
@@ -152,7 +135,7 @@ def _write_page(file: Path, told: "Answer") -> None:
     note(f"{counted(len(told.bots), 'bot')} in {file}: open it in a browser")
 
 
-def _named(told: "Answer", name: str) -> "Profile":
+def _named(told: Answer, name: str) -> Profile:
     found = {each.bot: each for each in told.bots}
     if name not in found:
         known = ", ".join(found)
@@ -160,11 +143,9 @@ def _named(told: "Answer", name: str) -> "Profile":
     return found[name]
 
 
-def _where(told: "Answer") -> str:
+def _where(told: Answer) -> str:
     return ", ".join(told.records.paths)
 
 
 def _schema() -> str:
-    from arena.stats import schema_text
-
     return schema_text()

@@ -8,16 +8,12 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from arena.cli.keys import keys
+from rich.text import Text
+
+from arena.cli.keys import Keys, keys
 from arena.cli.out import console, folded
 from arena.cli.unfold import Moment, Telling
-
-if TYPE_CHECKING:
-    from rich.text import Text
-
-    from arena.cli.keys import Keys
 
 FASTEST_S, SLOWEST_S = 0.05, 30.0
 _LEAST_TOLD = 6  # rows for what is told, and for the line of keys; else the table above gets a line a seat
@@ -45,8 +41,6 @@ def can_step() -> bool:
 
 def step_through(games: Sequence[Telling], since: int = 1, seconds: float | None = None) -> None:
     """Show games until the user leaves. `seconds` a step; None: paused at first. Raises RecordError."""
-    from rich.text import Text
-
     with keys() as read, console().screen(hide_cursor=True) as screen:
         assert read is not None
         shown = _Shown(games, since, seconds)
@@ -85,7 +79,7 @@ class _Shown:
 
     # --- keys
 
-    def take(self, read: "Keys") -> None:
+    def take(self, read: Keys) -> None:
         """Wait for a key, or for the next step of what plays, and act."""
         _, moments = self._now
         last = self._place >= len(moments) - 1
@@ -162,10 +156,8 @@ class _Shown:
 
     # --- drawing
 
-    def lines(self, columns: int, rows: int) -> "list[Text]":
+    def lines(self, columns: int, rows: int) -> list[Text]:
         """Return what fits on so many rows: title, table, the latest turns, a line of keys."""
-        from rich.text import Text
-
         if self._help:
             wide = max(len(key) for key, _ in HELP)
             return [line for key, what in HELP for line in _lines(f"  {key.ljust(wide)}  {what}", columns)][:rows]
@@ -201,7 +193,7 @@ class _Shown:
             rows.append((f"  {'reserve'.ljust(wide)}  {now.state.board.reserve}", ""))
         return rows
 
-    def _told(self, telling: Telling, moments: list[Moment], columns: int) -> "list[Text]":
+    def _told(self, telling: Telling, moments: list[Moment], columns: int) -> list[Text]:
         """Return the turns up to now in lines."""
         lines: list[Text] = []
         for place, each in enumerate(moments[: self._place + 1]):
@@ -220,8 +212,6 @@ class _Shown:
         return next((text for text in (whole, f"{where} · {plays} · ?", f"{where} · ?") if len(text) <= columns), where)
 
 
-def _lines(text: str, columns: int, style: str = "") -> "list[Text]":
+def _lines(text: str, columns: int, style: str = "") -> list[Text]:
     """Return a text as lines that are folded at blanks."""
-    from rich.text import Text
-
     return [Text(line, style=style) for line in folded(text, columns).split("\n")]

@@ -6,14 +6,15 @@ has that seat's cards alone, and the events as that seat got them.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from arena.bots import shown
 from arena.cli.out import counted
-
-if TYPE_CHECKING:
-    from arena.coup import State
-    from arena.referee import GameRecord, Record
-    from arena.tell import Moment as Step
+from arena.coup import Forfeit, State
+from arena.referee import FAULTS, GameRecord, Record, wire
+from arena.tell import Moment as Step
+from arena.tell import moments
+from protocol.words import joined, tell, tell_end, tell_move
 
 HIDDEN = "??"
 BLUFF = " (bluff)"
@@ -35,16 +36,14 @@ class Moment:
     actor: int
     words: str
     faults: tuple[Fault, ...]
-    state: "State"
+    state: State
     ends: bool  # the last moment of its turn
 
 
 class Telling:
     """One game of a record, told with all cards, or with those of one seat."""
 
-    def __init__(self, record: "Record", game: "GameRecord", seat: int | None = None) -> None:
-        from arena.bots import shown
-
+    def __init__(self, record: Record, game: GameRecord, seat: int | None = None) -> None:
         self.record = record
         self.game = game
         self.seat = seat
@@ -61,8 +60,6 @@ class Telling:
     @property
     def ending(self) -> str:
         """Say how the game ended."""
-        from protocol.words import tell_end
-
         game, names = self.game, self.names
         turns = f"after {counted(game.turns, 'turn')}"
         if game.winner is not None:
@@ -84,8 +81,6 @@ class Telling:
 
     def moments(self) -> Iterator[Moment]:
         """Yield each moment at which something happened that is told, and the end of each turn."""
-        from arena.tell import moments
-
         told: list[tuple[dict[str, Any], bool]] = []
         faults: list[Fault] = []
         for step in moments(self.record.header, self.game):
@@ -99,11 +94,7 @@ class Telling:
             if ends:
                 told, faults = [], []
 
-    def _faults(self, step: "Step") -> Iterator[Fault]:
-        from arena.coup import Forfeit
-        from arena.referee import FAULTS, wire
-        from protocol.words import tell_move
-
+    def _faults(self, step: Step) -> Iterator[Fault]:
         for given in step.given:
             if given.fault is not None and self.seat in (None, given.seat):
                 words = f"{given.fault} ({FAULTS[given.fault].message})"
@@ -111,12 +102,12 @@ class Telling:
                     words += f"; played instead: {tell_move(wire.move_payload(given.answer), self.names)}"
                 yield Fault(given.seat, words)
 
-    def _events(self, step: "Step") -> Iterator[tuple[dict[str, Any], bool]]:
+    def _events(self, step: Step) -> Iterator[tuple[dict[str, Any], bool]]:
         """Yield the events of a step as they are told, and whether each is a false claim."""
         for payload in step.payloads(self.seat):
             yield payload, self._is_bluff(payload, step)
 
-    def _is_bluff(self, event: dict[str, Any], step: "Step") -> bool:
+    def _is_bluff(self, event: dict[str, Any], step: Step) -> bool:
         claim = event["role"] if event["event"] == "block" else event.get("claim")
         if claim is None or self.seat not in (None, event["seat"]):
             return False
@@ -125,18 +116,16 @@ class Telling:
         return claim not in hand if claim == denied else denied in hand
 
     def _joined(self, told: Sequence[tuple[dict[str, Any], bool]]) -> str:
-        from protocol.words import joined, tell
-
         said = ((event, bluff) for event, bluff in told if event["event"] != "coins")
         return joined((event["event"], tell(event, self.names) + BLUFF * bluff) for event, bluff in said)
 
-    def table(self, state: "State") -> str:
+    def table(self, state: State) -> str:
         """Return who has what in one line."""
         seats = [f"{name} {self.has(state, seat)}" for seat, name in enumerate(self.names)]
         reserve = [f"reserve {state.board.reserve}"] if state.board.rules.reformation else []
         return " | ".join([*seats, *reserve])
 
-    def has(self, state: "State", seat: int) -> str:
+    def has(self, state: State, seat: int) -> str:
         """Return what a seat has: coins, cards, what is face up in brackets, and its side."""
         board = state.board
         cards = [role.value if self.seat in (None, seat) else HIDDEN for role in state.hands[seat]]

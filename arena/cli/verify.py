@@ -6,7 +6,12 @@ from pathlib import Path
 
 import click
 
+from arena.bots import shown
 from arena.cli.out import counted, fail, reason, refuse, write
+from arena.referee import RecordError
+from arena.referee import verify as replay
+from arena.run import KeptError, game_results, record_at, records_at
+from ladder.proof import ProofError, is_proof, verify_proof
 
 
 @click.command()
@@ -27,10 +32,6 @@ def verify(path: Path, published: Path | None) -> None:
         return
     if published is not None:
         refuse(f"--published is for a final's file, which {path} isn't")
-    from arena.referee import RecordError
-    from arena.referee import verify as replay
-    from arena.run import KeptError, game_results, record_at, records_at
-
     try:
         files = records_at(path)
     except KeptError as problem:
@@ -59,8 +60,6 @@ def verify(path: Path, published: Path | None) -> None:
 
 
 def _is_final(path: Path) -> bool:
-    from ladder.proof import is_proof
-
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             return is_proof(file.read(20))
@@ -69,9 +68,6 @@ def _is_final(path: Path) -> bool:
 
 
 def _verify_final(path: Path, before: Path | None) -> None:
-    from arena.bots import shown
-    from ladder.proof import ProofError, verify_proof
-
     try:
         with path.open(encoding="utf-8") as file:
             found = verify_proof(file)

@@ -4,7 +4,7 @@ The games are played first, in the boxes and by the clocks of a run, then shown:
 and one may step back.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,15 +12,14 @@ from arena.cli import options
 from arena.cli.ending import end_like_ctrl_c
 from arena.cli.out import counted, fail, note, reason, refuse
 from arena.cli.replay import place_of, tell
-from arena.cli.seated import CLOCK, PLACE, seated, where_kept
+from arena.cli.seated import CLOCK, PLACE, Seated, seated, where_kept
 from arena.cli.stepping import USUAL_S, can_step, step_through
+from arena.cli.unfold import Telling
+from arena.play import Kept
+from arena.referee import ArenaError, Record, RecordError, play_match
 
-if TYPE_CHECKING:
-    from arena.cli.seated import Seated
-    from arena.referee import Record
 
-
-@click.command(cls=options.RunCommand)
+@click.command()
 @click.argument("bots", nargs=-1, metavar="[BOT...]")
 @click.option("--games", type=click.IntRange(1, 1000), default=1, metavar="N", help="Watch so many games.  [1]")
 @click.option(
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 @click.option("--open-names", is_flag=True, help="Tell bots the others' names instead of letters.")
 @click.option("--seed", type=int, metavar="N", help="Have the same cards as in another match with this seed.")
 @options.sandbox_options
+@options.limit_options
 @CLOCK
 @PLACE
 def watch(bots: tuple[str, ...], speed: float, seat: str | None, **given: Any) -> None:
@@ -45,9 +45,6 @@ def watch(bots: tuple[str, ...], speed: float, seat: str | None, **given: Any) -
     BOT is as for arena run. The games are played first, then shown, and kept: arena replay shows them again. Where
     standard output is no terminal, all is written at once, a line for each turn.
     """
-    from arena.cli.unfold import Telling
-    from arena.referee import RecordError
-
     end_like_ctrl_c()
     with seated(given, bots, persons=0) as table:
         _check_seat(seat, [bot.name for bot in table.bots])
@@ -72,11 +69,8 @@ def _check_seat(seat: str | None, names: list[str]) -> None:
         refuse(f"--seat {seat}: the seats are 0 to {len(names) - 1}, or a bot's name: {', '.join(names)}")
 
 
-def _played(table: "Seated", given: dict[str, Any]) -> "Record":
+def _played(table: Seated, given: dict[str, Any]) -> Record:
     """Play the games, and keep them."""
-    from arena.play import Kept
-    from arena.referee import ArenaError, play_match
-
     spec = table.spec(given["games"], [bot.name for bot in table.bots], open_names=given["open_names"])
     try:
         kept = Kept(table.folder)  # first: what can't be kept isn't played

@@ -1,28 +1,38 @@
-"""The commands `arena ladder ...`, a module each. As elsewhere, packages are imported inside the functions."""
+"""The commands `arena ladder ...`, a module each."""
 
 import click
 
-from arena.cli.ladder.backup import backup, restore
-from arena.cli.ladder.bot import bot
-from arena.cli.ladder.challenge import challenge
-from arena.cli.ladder.decide import activate, disable, freeze, void
-from arena.cli.ladder.doctor import doctor
-from arena.cli.ladder.export import export
-from arena.cli.ladder.final import final
-from arena.cli.ladder.grades import grades
-from arena.cli.ladder.init import init
-from arena.cli.ladder.log import log
-from arena.cli.ladder.match import match
-from arena.cli.ladder.matches import matches
-from arena.cli.ladder.owners import owners
-from arena.cli.ladder.queue import queue
-from arena.cli.ladder.recheck import recheck
-from arena.cli.ladder.rerate import rerate
-from arena.cli.ladder.run import run
-from arena.cli.ladder.standings import standings
-from arena.cli.ladder.submit import submit
+from arena.cli.lazy import lazy_commands
 
-__all__ = ["ladder"]
+COMMANDS = {
+    "arena.cli.ladder.init": {"init": "Make a ladder in a new folder."},
+    "arena.cli.ladder.owners": {"owners": "List the owners of bots, and import a roster."},
+    "arena.cli.ladder.submit": {"submit": "Submit a version of a bot: a file, a folder, a zip or a tar."},
+    "arena.cli.ladder.run": {"run": "Examine what is submitted, play, and rate."},
+    "arena.cli.ladder.standings": {"standings": "Print the table: ranks and shares with 95 % intervals."},
+    "arena.cli.ladder.doctor": {"doctor": "Check a ladder, which may be running: disks, clock, sandbox."},
+    "arena.cli.ladder.bot": {"bot": "Print all about a bot: its versions, and why one doesn't play."},
+    "arena.cli.ladder.match": {"match": "Print what is known of a match: its table, each game."},
+    "arena.cli.ladder.matches": {"matches": "List the last matches that ended, the newest first."},
+    "arena.cli.ladder.queue": {"queue": "List what waits, and what is under way."},
+    "arena.cli.ladder.log": {"log": "Print what a bot wrote to standard error in a match."},
+    "arena.cli.ladder.decide": {
+        "activate": "Let another fit version of a bot play.",
+        "disable": "Let no version of a bot play.",
+        "freeze": "Let no rated match begin.",
+        "void": "Take a match out of the ratings.",
+    },
+    "arena.cli.ladder.challenge": {"challenge": "Ask for a match that doesn't rate."},
+    "arena.cli.ladder.rerate": {"rerate": "Rebuild the table from all results, and compare."},
+    "arena.cli.ladder.recheck": {"recheck": "Examine again the versions that play."},
+    "arena.cli.ladder.export": {"export": "Write all results, matches, versions and decisions as CSV."},
+    "arena.cli.ladder.backup": {
+        "backup": "Write the whole ladder to one new FILE, a tar.",
+        "restore": "Make a ladder in a new folder from a backup.",
+    },
+    "arena.cli.ladder.final": {"final": "Hold a final, or see one; without a NAME, list all."},
+    "arena.cli.ladder.grades": {"grades": "Print grades as CSV: points for the baselines."},
+}
 
 
 @click.group()
@@ -30,29 +40,5 @@ def ladder() -> None:
     """Keep a ladder: bots are submitted, examined, played and rated for as long as a term lasts."""
 
 
-for command in (
-    init,
-    owners,
-    submit,
-    run,
-    standings,
-    doctor,
-    bot,
-    match,
-    matches,
-    queue,
-    log,
-    activate,
-    disable,
-    freeze,
-    void,
-    challenge,
-    rerate,
-    recheck,
-    export,
-    backup,
-    restore,
-    final,
-    grades,
-):
+for command in lazy_commands(COMMANDS):
     ladder.add_command(command)

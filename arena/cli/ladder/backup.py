@@ -8,6 +8,9 @@ import click
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opened import FOLDER, opened, plain_errors
 from arena.cli.out import note
+from ladder.service import Backup, Created
+from ladder.service import backup as write_backup
+from ladder.service import restore as read_backup
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -23,9 +26,6 @@ def backup(folder: Path, file: Path, as_json: bool) -> None:
     it where nobody else reads.
     """
     with opened(folder) as ladder:
-        from ladder.service import Backup
-        from ladder.service import backup as write_backup
-
         size = write_backup(ladder, file)
     if as_json:
         print_json(Backup(str(file), size))
@@ -44,12 +44,8 @@ def restore(file: Path, folder: Path, database: str | None, as_json: bool) -> No
     What was being played when it was written is played again. It is also the way from SQLite to PostgreSQL and back.
     Let only one of the two ladders run on: both would play the same matches.
     """
-    with plain_errors():
-        from ladder.service import Created
-        from ladder.service import restore as read_backup
-
-        with closing(read_backup(file, folder, database)) as ladder:
-            commitment = ladder.commitment
+    with plain_errors(), closing(read_backup(file, folder, database)) as ladder:
+        commitment = ladder.commitment
     if as_json:
         print_json(Created(str(folder), commitment))
     else:

@@ -3,21 +3,24 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from rich.console import RenderableType
+from rich.text import Text
 
+from arena.bots import shown
 from arena.cli.answers import answers, print_json
+from arena.cli.findings import step_lines
 from arena.cli.ladder.log import write_log
 from arena.cli.ladder.matches import matches_table
 from arena.cli.ladder.opened import FOLDER, complete_bots, opened
 from arena.cli.ladder.words import day, interval, megabytes, ranks, signed, took, when
 from arena.cli.out import Column, counted, note, refuse, show, table
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from ladder.views import Bot, BotVersion, Decision
+from arena.cli.report import counts, example_lines
+from ladder import views
+from ladder.access import STAFF, Viewer
+from ladder.service import known_bot
+from ladder.views import Bot, BotVersion, Decision
 
 
 @click.command()
@@ -32,15 +35,10 @@ def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool,
 
     It is what the bot's owner may see.
     """
-    with opened(folder) as ladder:
-        from ladder import views
-        from ladder.access import STAFF, Viewer
-        from ladder.service import known_bot
-
-        with ladder.reading(STAFF) as reader:
-            owner = Viewer(known_bot(reader.connection, name).login)
-            as_owner = replace(reader, viewer=owner)
-            found = views.build_log(as_owner, name, number) if build_log else views.bot(as_owner, name, number, last)
+    with opened(folder) as ladder, ladder.reading(STAFF) as reader:
+        owner = Viewer(known_bot(reader.connection, name).login)
+        as_owner = replace(reader, viewer=owner)
+        found = views.build_log(as_owner, name, number) if build_log else views.bot(as_owner, name, number, last)
     if found is None:
         refuse(f"{name} has no version {number}; leave --version out to see which it has")
     if as_json:
@@ -53,13 +51,8 @@ def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool,
         note(f"version {found.version} has no log of a build: it needs none, printed nothing, or waits for it")
 
 
-def _parts(found: "Bot") -> "Iterator[RenderableType]":
+def _parts(found: Bot) -> Iterator[RenderableType]:
     """Yield what is printed: what plays, where it stands, versions, examination, faults, matches, decisions."""
-    from rich.text import Text
-
-    from arena.bots import shown
-    from arena.cli.findings import step_lines
-
     row = found.row
     playing = next((version for version in found.versions if version.active), None)
     whose = "a reference bot" if found.reference else f"owner {shown(found.pseudonym)}"
@@ -96,10 +89,8 @@ def _parts(found: "Bot") -> "Iterator[RenderableType]":
         yield _acts(found.acts)
 
 
-def _why_none(found: "Bot") -> str:
+def _why_none(found: Bot) -> str:
     """Return why no version plays: what was decided last, or what examinations said."""
-    from arena.bots import shown
-
     decided = [act for act in found.acts or () if act.what in ("activate", "bench", "disable")]
     last = decided[-1] if decided else None
     if last is not None and last.what in ("bench", "disable"):
@@ -111,7 +102,7 @@ def _why_none(found: "Bot") -> str:
     return f"no version plays yet; version {newest.number} waits for its examination"
 
 
-def _versions(found: "Bot") -> "RenderableType":
+def _versions(found: Bot) -> RenderableType:
     names = ("games", "wins", "faults", "forfeits", "ms, mean/\nslowest", "MB")
     columns = [
         Column("#"),
@@ -122,9 +113,7 @@ def _versions(found: "Bot") -> "RenderableType":
     return table(columns, list(map(_version, found.versions)))
 
 
-def _version(version: "BotVersion") -> tuple[str, ...]:
-    from arena.bots import shown
-
+def _version(version: BotVersion) -> tuple[str, ...]:
     sums, rated = version.all, version.rated
     state = "plays" if version.active else version.state
     if version.reason:
@@ -142,10 +131,8 @@ def _version(version: "BotVersion") -> tuple[str, ...]:
     )
 
 
-def _faults(found: "Bot") -> "Iterator[RenderableType]":
+def _faults(found: Bot) -> Iterator[RenderableType]:
     """Yield how many faults of each kind each version committed, and an example of each kind."""
-    from arena.cli.report import counts, example_lines
-
     faulty = [version for version in found.versions if version.faults]
     if faulty:
         yield ""
@@ -158,9 +145,7 @@ def _faults(found: "Bot") -> "Iterator[RenderableType]":
             yield from example_lines(example)
 
 
-def _acts(acts: "Sequence[Decision]") -> "RenderableType":
-    from arena.bots import shown
-
+def _acts(acts: Sequence[Decision]) -> RenderableType:
     rows = [
         (when(act.at), act.what, "" if act.version is None else str(act.version), shown(act.by or ""), shown(act.why))
         for act in acts

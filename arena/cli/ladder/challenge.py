@@ -4,9 +4,11 @@ from pathlib import Path
 
 import click
 
+from arena.bots import shown
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opened import FOLDER, complete_bots, opened
 from arena.cli.out import note
+from ladder.service import challenge as ask
 
 
 @click.command()
@@ -23,9 +25,6 @@ def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, co
     the next that the ladder's runner plays.
     """
     with opened(folder) as ladder:
-        from arena.bots import shown
-        from ladder.service import challenge as ask
-
         asked = ask(ladder, bot, opponents, login, count)
     if as_json:
         print_json(asked)

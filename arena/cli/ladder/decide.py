@@ -7,6 +7,7 @@ import click
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opened import FOLDER, acting, complete_bots, opened
 from arena.cli.out import note
+from ladder.service import Decided, activate_version, disable_bot, set_frozen, set_void
 
 
 @click.command()
@@ -21,8 +22,6 @@ def activate(folder: Path, bot: str, version: int, who: str, why: str, as_json: 
     Rated matches of the version that played, which haven't begun, are cancelled.
     """
     with opened(folder) as ladder:
-        from ladder.service import activate_version
-
         new = activate_version(ladder, bot, version, who, why)
     _told(new, f"{bot}@{version} plays", as_json)
 
@@ -38,8 +37,6 @@ def disable(folder: Path, bot: str, who: str, why: str, as_json: bool) -> None:
     Its rated matches that haven't begun are cancelled. What was played stays.
     """
     with opened(folder) as ladder:
-        from ladder.service import disable_bot
-
         new = disable_bot(ladder, bot, who, why)
     _told(new, f"{bot} doesn't play", as_json)
 
@@ -52,8 +49,6 @@ def disable(folder: Path, bot: str, who: str, why: str, as_json: bool) -> None:
 def freeze(folder: Path, undo: bool, who: str, why: str, as_json: bool) -> None:
     """Let no rated match begin. Examinations, challenges and finals go on."""
     with opened(folder) as ladder:
-        from ladder.service import set_frozen
-
         new = set_frozen(ladder, not undo, who, why)
     _told(new, "the ladder is not frozen" if undo else "the ladder is frozen", as_json)
 
@@ -67,16 +62,12 @@ def freeze(folder: Path, undo: bool, who: str, why: str, as_json: bool) -> None:
 def void(folder: Path, match: int, undo: bool, who: str, why: str, as_json: bool) -> None:
     """Take a match out of the ratings. Its results are kept, and shown as void."""
     with opened(folder) as ladder:
-        from ladder.service import set_void
-
         new = set_void(ladder, match, not undo, who, why)
     _told(new, f"match {match} {'rates' if undo else 'is void'}", as_json)
 
 
 def _told(new: bool, now: str, as_json: bool) -> None:
     """Say what is so now, and whether it was so before."""
-    from ladder.service import Decided
-
     if as_json:
         print_json(Decided(new))
     else:

@@ -2,16 +2,15 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from arena.cli.answers import answers, print_json
+from arena.cli.findings import failed, finding_lines
 from arena.cli.ladder.opened import FOLDER, opened, plain_errors
 from arena.cli.out import note, write
-
-if TYPE_CHECKING:
-    from arena.examine import Finding
+from arena.examine import Finding
+from ladder.service import Checkup, check_up, prune_now
 
 
 @click.command()
@@ -24,17 +23,11 @@ def doctor(folder: Path, deep: bool, prune: bool, as_json: bool) -> None:
 
     Exit code 1 if something needs a hand (fail), else 0.
     """
-    from arena.cli.findings import failed, finding_lines
-
     if prune:
         with opened(folder) as ladder:
-            from ladder.service import prune_now
-
             pruned = prune_now(ladder)
         note(f"removed records of {pruned.records} matches and logs of {pruned.logs}")
     with plain_errors():
-        from ladder.service import Checkup, check_up
-
         found: list[Finding] = []
         for finding in check_up(folder, deep):
             found.append(finding)

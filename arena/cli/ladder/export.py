@@ -7,6 +7,8 @@ import click
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.out import note
+from ladder.service import Exported
+from ladder.service import export as write
 
 
 @click.command()
@@ -22,9 +24,6 @@ def export(folder: Path, out: Path, names: bool, as_json: bool) -> None:
     results.jsonl holds a game a line, as arena run writes it; the rest is CSV.
     """
     with opened(folder) as ladder:
-        from ladder.service import Exported
-        from ladder.service import export as write
-
         files = write(ladder, out, names)
     if as_json:
         print_json(Exported(tuple(map(str, files))))

@@ -2,18 +2,17 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from arena.bots import shown
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opened import BY, FOLDER, opened
 from arena.cli.ladder.standings import TRUSTED, standings_table
 from arena.cli.out import counted, note, reason, refuse, show, table
-
-if TYPE_CHECKING:
-    from ladder.access import Viewer
-    from ladder.service import Ladder
+from ladder.access import PUBLIC, STAFF, Viewer
+from ladder.service import Ladder, commitment_file, final_proof, hold_again, hold_final, reveal, see_final
+from ladder.views import final_list
 
 GAMES = 240  # of a version: a share's interval is then about 6 points to each side
 
@@ -46,8 +45,6 @@ def final(
     and the key is revealed: then anyone can verify the deals.
     """
     with opened(folder) as ladder:
-        from ladder.access import PUBLIC, STAFF
-
         viewer = STAFF if names else PUBLIC
         if name is None:
             if games is not None or deadline is not None or again or export is not None:
@@ -65,9 +62,7 @@ def final(
             _see(ladder, name, who, viewer, as_json)
 
 
-def _list(ladder: "Ladder", viewer: "Viewer", as_json: bool) -> None:
-    from ladder.views import final_list
-
+def _list(ladder: Ladder, viewer: Viewer, as_json: bool) -> None:
     with ladder.reading(viewer) as reader:
         finals = final_list(reader)
     if as_json:
@@ -81,10 +76,8 @@ def _list(ladder: "Ladder", viewer: "Viewer", as_json: bool) -> None:
 
 
 def _hold(
-    ladder: "Ladder", name: str, deadline: str | None, games: int | None, again: bool, who: str, as_json: bool
+    ladder: Ladder, name: str, deadline: str | None, games: int | None, again: bool, who: str, as_json: bool
 ) -> None:
-    from ladder.service import commitment_file, hold_again, hold_final
-
     state = hold_again(ladder, name, who) if again else hold_final(ladder, name, deadline, games or GAMES, who)
     if as_json:
         print_json(state)
@@ -98,10 +91,7 @@ def _hold(
     note(f"play: arena ladder run {ladder.path}; then: arena ladder final {ladder.path} {held}")
 
 
-def _see(ladder: "Ladder", name: str, who: str, viewer: "Viewer", as_json: bool) -> None:
-    from arena.bots import shown
-    from ladder.service import reveal, see_final
-
+def _see(ladder: Ladder, name: str, who: str, viewer: Viewer, as_json: bool) -> None:
     state = see_final(ladder, name, viewer)
     if not state.missing and state.key is None:
         reveal(ladder, name, who)
@@ -127,10 +117,8 @@ def _see(ladder: "Ladder", name: str, who: str, viewer: "Viewer", as_json: bool)
         note(f"for whoever wants to verify: arena ladder final {ladder.path} {name} --export FILE; arena verify FILE")
 
 
-def _export(ladder: "Ladder", name: str, export: Path, who: str) -> None:
+def _export(ladder: Ladder, name: str, export: Path, who: str) -> None:
     """Reveal the key; write the proof beside its place, and then there: a file of that name is whole."""
-    from ladder.service import final_proof, reveal
-
     reveal(ladder, name, who)
     beside = export.with_name(f".{export.name}.{os.getpid()}")
     try:

@@ -1,17 +1,18 @@
 """The command `arena ladder grades`: what each owner's bot reached."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from arena.bots import shown
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opened import BY, FOLDER, opened
 from arena.cli.ladder.standings import TRUSTED
 from arena.cli.out import Column, counted, note, refuse, show, table, write
-
-if TYPE_CHECKING:
-    from ladder.views import Grade, Grades
+from ladder.access import STAFF, Viewer
+from ladder.service import gradebook
+from ladder.service import grades as all_grades
+from ladder.views import Grade, Grades
 
 FORMS = ("plain", "canvas", "moodle")
 
@@ -33,10 +34,6 @@ def grades(
     yet.
     """
     with opened(folder) as ladder:
-        from ladder.access import STAFF, Viewer
-        from ladder.service import gradebook
-        from ladder.service import grades as all_grades
-
         if final is not None and deadline is not None:
             refuse("a final has its versions; leave --deadline away")
         viewer = STAFF if login is None else Viewer(login)
@@ -59,9 +56,7 @@ def grades(
         write(gradebook(found, form))
 
 
-def _show(found: "Grades", grade: "Grade") -> None:
-    from arena.bots import shown
-
+def _show(found: Grades, grade: Grade) -> None:
     show(f"{shown(grade.owner.login or '')}, {found.of}: {grade.points:g} of {found.possible:g} points")
     if grade.version is None:
         show(grade.reason)

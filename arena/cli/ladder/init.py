@@ -2,23 +2,27 @@
 
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from sqlalchemy import Connection
 
 from arena.cli import options
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opened import plain_errors
+from arena.cli.new_run import match_games_of
 from arena.cli.out import note, refuse
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
+from arena.referee import SETTABLE, Terms
+from arena.run import load
+from arena.sandbox import make, scratch_folder, why_no_strangers
+from ladder.service import Created, Play, create, put_reference, read_reference
 
 REFERENCES = ("sample:random_bot", "sample:turtle", "sample:honest", "sample:opportunist")
 
 
-@click.command(cls=options.RunCommand)
+@click.command()
 @click.argument("folder", metavar="LADDER", type=click.Path(path_type=Path))
 @click.option("--rules", metavar="NAME|FILE", default="coup", help="Preset, or a ruleset in TOML.  [coup]")
 @click.option("--seats", type=click.IntRange(2, 10), metavar="N", default=4, help="Bots at a table.  [4]")
@@ -32,6 +36,7 @@ REFERENCES = ("sample:random_bot", "sample:turtle", "sample:honest", "sample:opp
 )
 @click.option("--database", metavar="URL", help="postgresql+psycopg://USER@HOST/NAME.  [a file in the folder]")
 @options.sandbox_options
+@options.limit_options
 @click.option("--clock", type=click.Choice(["auto", "own", "wall"]), help="The time that is charged.  [auto]")
 @click.option("--ponder", is_flag=True, help="Let bots compute while it isn't their turn.")
 @click.option("--strict", is_flag=True, help="The first fault forfeits the game.")
@@ -43,9 +48,6 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
     Strangers' bots play only in an isolating sandbox with control groups. --sandbox process is for authors you trust.
     """
     with plain_errors():
-        from arena.sandbox import make, scratch_folder, why_no_strangers
-        from ladder.service import Created, create, put_reference, read_reference
-
         read = [read_reference(reference) for reference in references or REFERENCES]
         choice, reasons = options.chosen(given["sandbox"], given["docker_runtime"], given["docker_image"])
         if not choice.isolates and given["sandbox"] in (None, "auto"):
@@ -60,7 +62,7 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
         with scratch_folder() as scratch, closing(make(choice, scratch)) as box:
             play = _play(given, choice, box)
 
-        def fill(connection: "Connection") -> None:
+        def fill(connection: Connection) -> None:
             for reference in read:
                 put_reference(connection, reference, time.time())
 
@@ -75,13 +77,6 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
 
 def _play(given: dict[str, Any], choice: Any, box: Any) -> Any:
     """Return what will be played. Exits with 2 if that can't be."""
-    from dataclasses import replace
-
-    from arena.cli.new_run import match_games_of
-    from arena.referee import SETTABLE, Terms
-    from arena.run import load
-    from ladder.service import Play
-
     flags = {name: given[name] for name in SETTABLE}
     rules = load(given["rules"])
     problem = rules.problem(given["seats"])

@@ -4,9 +4,13 @@ from pathlib import Path
 
 import click
 
+from arena.bots import shown
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opened import FOLDER, complete_bots, opened
 from arena.cli.out import note, refuse, write
+from ladder import views
+from ladder.access import STAFF
+from protocol import show as printable
 
 LINE = 2000  # characters of a line that are printed
 
@@ -22,10 +26,6 @@ def log(folder: Path, match: int, bot: str, as_json: bool) -> None:
     What could act on a terminal is printed as an escape.
     """
     with opened(folder) as ladder:
-        from arena.bots import shown
-        from ladder import views
-        from ladder.access import STAFF
-
         with ladder.reading(STAFF) as reader:
             line = views.find_match(reader.connection, match)
             if line is None:
@@ -46,6 +46,4 @@ def log(folder: Path, match: int, bot: str, as_json: bool) -> None:
 
 def write_log(data: bytes) -> None:
     """Print what a program wrote, what could act on a terminal as escapes."""
-    from protocol import show as printable
-
     write("\n".join(printable(part, LINE) for part in data.rstrip(b"\n").split(b"\n")))

@@ -2,20 +2,20 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from rich.console import RenderableType
 
+from arena.bots import shown
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.ladder.words import became, megabytes, took, when
 from arena.cli.out import Column, refuse, show, table, write
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from ladder.results import GameResult
-    from ladder.views import Match
+from ladder import views
+from ladder.access import STAFF
+from ladder.results import GameResult
+from ladder.store.database import get_record
+from ladder.views import Match
 
 
 @click.command()
@@ -25,14 +25,9 @@ if TYPE_CHECKING:
 @answers("ladder.views:Match")
 def match(folder: Path, match: int, record: bool, as_json: bool) -> None:
     """Print what is known of a match: its table, each game, faults, times, and why it ended."""
-    with opened(folder) as ladder:
-        from ladder import views
-        from ladder.access import STAFF
-        from ladder.store.database import get_record
-
-        with ladder.reading(STAFF) as reader:
-            found = views.match(reader, match)
-            text = get_record(reader.connection, match) if record else None
+    with opened(folder) as ladder, ladder.reading(STAFF) as reader:
+        found = views.match(reader, match)
+        text = get_record(reader.connection, match) if record else None
     if found is None:
         refuse(f"there is no match {match}; see arena ladder matches {folder}")
     if record:
@@ -45,16 +40,14 @@ def match(folder: Path, match: int, record: bool, as_json: bool) -> None:
         show(*_parts(found, folder, reader.limit_ms))
 
 
-def _why_no_record(found: "Match") -> str:
+def _why_no_record(found: Match) -> str:
     if found.cause == "played":
         return "was played too long ago (ladder.toml, retention)"
     return f"wasn't played ({became(found)})"
 
 
-def _parts(found: "Match", folder: Path, limit_ms: int) -> "Iterator[RenderableType]":
+def _parts(found: Match, folder: Path, limit_ms: int) -> Iterator[RenderableType]:
     """Yield what is printed, from the head to where to look further."""
-    from arena.bots import shown
-
     head = f"match {found.id}: {found.kind}"
     if found.final is not None:
         head += f" of the final {shown(found.final)}"
@@ -109,15 +102,11 @@ def _parts(found: "Match", folder: Path, limit_ms: int) -> "Iterator[RenderableT
         yield f"standard error: arena ladder log {folder} {found.id} {shown(label)}"
 
 
-def _seats(game: "GameResult") -> str:
-    from arena.bots import shown
-
+def _seats(game: GameResult) -> str:
     return ", ".join(f"{shown(label)}{'*' if seat == game.winner else ''}" for seat, label in enumerate(game.seats))
 
 
-def _faults(game: "GameResult") -> str:
-    from arena.bots import shown
-
+def _faults(game: GameResult) -> str:
     told = [f"{shown(game.seats[seat])}: {code} {count}" for seat, code, count in game.faults]
     told += [f"{shown(game.seats[seat])} forfeits" for seat in game.forfeits]
     return "; ".join(told)

@@ -1,21 +1,19 @@
 """The command `arena ladder matches`: lists of matches."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from rich.table import Table
 
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opened import FOLDER, complete_bots, opened
 from arena.cli.ladder.words import became, day, seat_words
 from arena.cli.out import Column, note, show, table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.table import Table
-
-    from ladder.views import MatchLine
+from ladder import views
+from ladder.access import STAFF
+from ladder.service import known_bot
+from ladder.views import MatchLine
 
 KINDS = ("rated", "qualifying", "challenge", "final")
 
@@ -32,14 +30,9 @@ def matches(
     folder: Path, name: str | None, kind: str | None, last: int, todo: bool, after: int | None, as_json: bool
 ) -> None:
     """List the last matches that ended, the newest first, with each version's wins."""
-    with opened(folder) as ladder:
-        from ladder import views
-        from ladder.access import STAFF
-        from ladder.service import known_bot
-
-        with ladder.reading(STAFF) as reader:
-            bot = None if name is None else known_bot(reader.connection, name).id
-            found = views.match_list(reader, bot, kind, todo, after, last)
+    with opened(folder) as ladder, ladder.reading(STAFF) as reader:
+        bot = None if name is None else known_bot(reader.connection, name).id
+        found = views.match_list(reader, bot, kind, todo, after, last)
     if as_json:
         print_json(found)
     elif not found.rows:
@@ -48,7 +41,7 @@ def matches(
         show(matches_table(found.rows))
 
 
-def matches_table(found: "Sequence[MatchLine]") -> "Table":
+def matches_table(found: Sequence[MatchLine]) -> Table:
     """Return matches as a table: a line each."""
     rows = [
         (

@@ -1,17 +1,22 @@
 """What all commands of a ladder begin with: the ladder is opened, and what goes wrong is said in one or two lines."""
 
+import getpass
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
+from arena.bots import BotError
+from arena.cli.lazy import needs_extras
 from arena.cli.out import fail, reason, refuse
-
-if TYPE_CHECKING:
-    from ladder.service import Ladder
+from arena.run import RulesetError
+from arena.sandbox import SandboxError
+from ladder.pool import ExecutorLostError
+from ladder.service import Ladder, LadderError, open_ladder
+from ladder.store.database import DatabaseError, all_bots
 
 _COMPLETION_S = 0.5  # that a shell may wait for names
 
@@ -36,9 +41,6 @@ def complete_bots(context: click.Context, _parameter: click.Parameter, typed: st
     if folder is None:
         return []
     try:
-        from ladder.service import open_ladder
-        from ladder.store.database import all_bots
-
         with closing(open_ladder(Path(folder), patience_s=_COMPLETION_S)) as ladder, ladder.database.read() as reading:
             names = [bot.name for bot in all_bots(reading)]
     except Exception:
@@ -49,7 +51,6 @@ def complete_bots(context: click.Context, _parameter: click.Parameter, typed: st
 FOLDER = click.argument(
     "folder", metavar="LADDER", type=click.Path(path_type=Path, file_okay=False), shell_complete=_folders
 )
-EXTRAS = {"sqlalchemy": "ladder", "alembic": "ladder", "prometheus_client": "ladder", "distributed": "cluster"}
 
 
 BY = click.option(
@@ -65,15 +66,8 @@ BY = click.option(
 @contextmanager
 def plain_errors() -> Iterator[None]:
     """Exit with 2 for what the user asked wrongly, and with 1 for what the machine lacks."""
-    with _extras():
-        from arena.bots import BotError
-        from arena.run import RulesetError
-        from arena.sandbox import SandboxError
-        from ladder.pool import ExecutorLostError
-        from ladder.service import LadderError
-        from ladder.store.database import DatabaseError
     try:
-        with _extras():
+        with needs_extras():
             yield
     except (BotError, LadderError, RulesetError) as problem:
         refuse(str(problem))
@@ -86,25 +80,10 @@ def plain_errors() -> Iterator[None]:
 
 
 @contextmanager
-def _extras() -> Iterator[None]:
-    """Exit with 2, saying how to install it, where a package of an extra is missing."""
-    try:
-        yield
-    except ModuleNotFoundError as problem:
-        extra = EXTRAS.get(problem.name or "")
-        if extra is None:
-            raise
-        refuse(f"this needs the package {problem.name}: pip install 'coup-arena[{extra}]'")
-
-
-@contextmanager
-def opened(folder: Path, patience_s: float = 10.0) -> "Iterator[Ladder]":
+def opened(folder: Path, patience_s: float = 10.0) -> Iterator[Ladder]:
     """Give the ladder of a folder; see `plain_errors`. A database that is away is waited for as long as patience is."""
-    with plain_errors():
-        from ladder.service import open_ladder
-
-        with closing(open_ladder(folder, patience_s)) as ladder:
-            yield ladder
+    with plain_errors(), closing(open_ladder(folder, patience_s)) as ladder:
+        yield ladder
 
 
 def acting(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -130,8 +109,6 @@ def _person(context: click.Context, parameter: click.Parameter, who: str) -> str
 
 
 def _user() -> str:
-    import getpass
-
     try:
         return getpass.getuser()
     except (KeyError, OSError):

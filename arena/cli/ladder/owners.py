@@ -1,16 +1,16 @@
 """The command `arena ladder owners`: who owns bots."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from arena.bots import shown
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.out import counted, note, refuse, show, table
-
-if TYPE_CHECKING:
-    from ladder.service import TakenIn
+from ladder import views
+from ladder.access import STAFF
+from ladder.service import TakenIn, one_person, parse_roster, take_in_people
 
 
 @click.group()
@@ -23,13 +23,8 @@ def owners() -> None:
 @answers("ladder.views:OwnerList")
 def list_owners(folder: Path, as_json: bool) -> None:
     """List all owners, with their pseudonyms: for the teacher."""
-    with opened(folder) as ladder:
-        from arena.bots import shown
-        from ladder import views
-        from ladder.access import STAFF
-
-        with ladder.reading(STAFF) as reader:
-            found = views.owner_list(reader)
+    with opened(folder) as ladder, ladder.reading(STAFF) as reader:
+        found = views.owner_list(reader)
     if as_json:
         print_json(found)
         return
@@ -67,8 +62,6 @@ def add_owner(
 ) -> None:
     """Add one owner, or bring one up to date."""
     with opened(folder) as ladder:
-        from ladder.service import one_person, take_in_people
-
         taken = take_in_people(ladder, [one_person(login, name, email, section, pseudonym)])
     if as_json:
         print_json(taken)
@@ -87,8 +80,6 @@ def import_roster(folder: Path, roster: Path, as_json: bool) -> None:
     pseudonym, staff. What Canvas and Moodle export is read as it is. Pseudonyms that aren't told are drawn, and stay.
     """
     with opened(folder) as ladder:
-        from ladder.service import parse_roster, take_in_people
-
         try:
             data = roster.read_bytes()
         except OSError as problem:
@@ -102,5 +93,5 @@ def import_roster(folder: Path, roster: Path, as_json: bool) -> None:
         note(f"{counted(taken.absent, 'owner')} not in {roster.name} stay as they were")
 
 
-def _tell(taken: "TakenIn") -> None:
+def _tell(taken: TakenIn) -> None:
     note(f"{counted(taken.added, 'owner')} added, {taken.changed} changed")

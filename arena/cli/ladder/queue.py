@@ -4,11 +4,14 @@ from pathlib import Path
 
 import click
 
+from arena.bots import shown
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.matches import matches_table
 from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.ladder.words import when
 from arena.cli.out import note, show, table
+from ladder import views
+from ladder.access import STAFF
 
 
 @click.command()
@@ -18,13 +21,8 @@ from arena.cli.out import note, show, table
 @answers("ladder.views:Queue")
 def queue(folder: Path, last: int, after: int | None, as_json: bool) -> None:
     """Print what waits: versions for their examination, and matches for their turn."""
-    with opened(folder) as ladder:
-        from arena.bots import shown
-        from ladder import views
-        from ladder.access import STAFF
-
-        with ladder.reading(STAFF) as reader:
-            waiting = views.queue(reader, after, last)
+    with opened(folder) as ladder, ladder.reading(STAFF) as reader:
+        waiting = views.queue(reader, after, last)
     if as_json:
         print_json(waiting)
         return

@@ -2,17 +2,18 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from arena.bots import shown
 from arena.cli.answers import answers, print_json
+from arena.cli.findings import step_lines
 from arena.cli.ladder.opened import FOLDER, acting, complete_bots, opened
 from arena.cli.out import write
 from arena.cli.run import cores
-
-if TYPE_CHECKING:
-    from ladder.service import Rechecked
+from arena.run import open_executor
+from ladder.service import Rechecked, Rechecks, demand_boxes
+from ladder.service import recheck as again
 
 
 @click.command()
@@ -28,10 +29,6 @@ def recheck(folder: Path, bots: tuple[str, ...], jobs: int | None, who: str, why
     version that fails: arena ladder disable. Exit code 1 if one would be unfit now, or couldn't be examined.
     """
     with opened(folder) as ladder:
-        from arena.run import open_executor
-        from ladder.service import Rechecks, demand_boxes
-        from ladder.service import recheck as again
-
         demand_boxes(ladder)
         found = []
         with open_executor(ladder.play.sandbox, jobs or cores()) as pool:
@@ -44,10 +41,7 @@ def recheck(folder: Path, bots: tuple[str, ...], jobs: int | None, who: str, why
     sys.exit(1 if any(each.reason is not None or each.trouble is not None for each in found) else 0)
 
 
-def _print(each: "Rechecked") -> None:
-    from arena.bots import shown
-    from arena.cli.findings import step_lines
-
+def _print(each: Rechecked) -> None:
     if each.trouble is not None:
         write(f"{shown(each.version)}: could not be examined: {shown(each.trouble)}")
         return

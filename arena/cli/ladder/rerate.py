@@ -2,7 +2,6 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -10,10 +9,9 @@ from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.ladder.words import interval, ranks
 from arena.cli.out import Column, counted, note, show, table
-
-if TYPE_CHECKING:
-    from ladder.service import Rerated
-    from ladder.standings import Row
+from ladder.service import Rerated
+from ladder.service import rerate as rebuild
+from ladder.standings import Row
 
 
 @click.command()
@@ -25,8 +23,6 @@ def rerate(folder: Path, as_json: bool) -> None:
     The rebuilt one is kept. Exit code 1 if it is another, though it is of the same matches and versions.
     """
     with opened(folder) as ladder:
-        from ladder.service import rerate as rebuild
-
         found = rebuild(ladder)
     if as_json:
         print_json(found)
@@ -44,7 +40,7 @@ _COLUMNS = (
 )
 
 
-def _told(found: "Rerated") -> str:
+def _told(found: Rerated) -> str:
     of = f"{found.games} games in {counted(found.matches, 'match', 'es')}"
     if found.first:
         return f"the table is of {of}; there was none before"
@@ -57,7 +53,7 @@ def _told(found: "Rerated") -> str:
     return f"rebuilt from {of}: other versions play than in the one that was kept"
 
 
-def _cells(row: "Row | None") -> tuple[str, str, str]:
+def _cells(row: Row | None) -> tuple[str, str, str]:
     if row is None:
         return "-", "-", "-"
     return ranks(*row.ranks), interval(row.rating, 1, 2), interval(row.adjusted, 100, 2)

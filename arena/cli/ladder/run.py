@@ -6,21 +6,35 @@ import sys
 from collections.abc import Callable
 from contextlib import closing, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from rich.console import RenderableType
+from rich.text import Text
 
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.journal import Journal
 from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.out import counted, progress, refuse
 from arena.cli.run import cores
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from ladder.pool.cluster import Tls
-    from ladder.service import Event, Metrics, Service
+from arena.run import open_executor
+from ladder.pool import Idle
+from ladder.pool.cluster import Tls
+from ladder.service import (
+    Benched,
+    Event,
+    Exam,
+    Excluded,
+    Happening,
+    Match,
+    Metrics,
+    Misread,
+    Pruned,
+    Refused,
+    Service,
+    Void,
+    demand_boxes,
+    serving,
+)
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 STATUS_S = 60.0  # between two lines on how it goes, where there is no terminal
@@ -77,9 +91,6 @@ def run(
     if (executor == "dask") != (scheduler is not None) and executor is not None:
         refuse("--executor dask needs --scheduler ADDRESS, which --executor local doesn't take")
     with opened(folder, patience_s=120.0) as ladder:
-        from arena.run import open_executor
-        from ladder.service import Metrics, Service, demand_boxes, serving
-
         log = Journal(plain=sys.stderr.isatty())
         tls = _tls(scheduler, tls_ca, tls_cert, tls_key)
         if scheduler is None:
@@ -100,10 +111,8 @@ def run(
     sys.exit(status)
 
 
-def _tls(scheduler: str | None, ca: Path | None, cert: Path | None, key: Path | None) -> "Tls | None":
+def _tls(scheduler: str | None, ca: Path | None, cert: Path | None, key: Path | None) -> Tls | None:
     """Return the files of a cluster's certificates. Exits with 2 if some are missing."""
-    from ladder.pool.cluster import Tls
-
     given = (ca, cert, key)
     if any(given) and scheduler is None:
         refuse("--tls-ca, --tls-cert and --tls-key are for --scheduler; add that, or leave them out")
@@ -112,7 +121,7 @@ def _tls(scheduler: str | None, ca: Path | None, cert: Path | None, key: Path | 
     return Tls(ca, cert, key)
 
 
-def _stop_politely(service: "Service") -> Callable[[], bool]:
+def _stop_politely(service: Service) -> Callable[[], bool]:
     """Let Ctrl-C and SIGTERM stop the service; return a function that tells whether one of them came."""
     came = False
 
@@ -129,8 +138,8 @@ def _stop_politely(service: "Service") -> Callable[[], bool]:
 
 
 def _serve(
-    service: "Service",
-    metrics: "Metrics",
+    service: Service,
+    metrics: Metrics,
     log: Journal,
     verbose: bool,
     as_json: bool,
@@ -138,18 +147,13 @@ def _serve(
     alone: bool,
 ) -> int:
     """Serve until there is an end; return the exit code. `alone`: who refuses is this machine, and no other helps."""
-    from ladder.pool import Idle
-    from ladder.service import Exam, Happening, Match, Refused, Void
-
     played, in_vain, failed, said = 0, 0, False, False
 
     def line() -> str:
         games = played * service.ladder.play.match_games
         return f"{counted(played, 'match', 'es')}, {games} games; {service.told()}"
 
-    def live() -> "RenderableType":
-        from rich.text import Text
-
+    def live() -> RenderableType:
         return Text(line())
 
     with progress(live, line, say=log.info, say_s=STATUS_S) as tell, closing(service.events()) as events:
@@ -179,9 +183,7 @@ def _serve(
     return 1 if failed else 0
 
 
-def _say(event: "Event", log: Journal, verbose: bool) -> None:
-    from ladder.service import Benched, Exam, Excluded, Match, Misread, Pruned, Refused, Void
-
+def _say(event: Event, log: Journal, verbose: bool) -> None:
     match event:
         case Match(id, new) if verbose:
             log.info("played" if new else "had ended before", match=id)

@@ -4,20 +4,21 @@ import io
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from rich.table import Table
 
+from arena.bots import shown
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.ladder.words import ranks, signed
 from arena.cli.out import Column, counted, note, show, table, write
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from ladder.rating import Estimate
-    from ladder.standings import Favoured, Standings
+from ladder import views
+from ladder.access import PUBLIC, STAFF
+from ladder.rating import Estimate
+from ladder.service import write_csv
+from ladder.standings import Favoured, Standings
+from ladder.views import STANDINGS_COLUMNS, standings_cells
 
 TRUSTED = "Bots play as plain processes, kept apart by nothing: this ladder trusts its authors."
 SORTS = ("rank", "share", "games", "faults", "name", "age", "trend")
@@ -36,12 +37,8 @@ def standings(folder: Path, sort: str, at: datetime | None, names: bool, as_json
 
     Owners are shown by their pseudonyms.
     """
-    with opened(folder) as ladder:
-        from ladder import views
-        from ladder.access import PUBLIC, STAFF
-
-        with ladder.reading(STAFF if names else PUBLIC) as reader:
-            table = views.standings(reader, sort, None if at is None else at.strftime("%Y-%m-%d"))
+    with opened(folder) as ladder, ladder.reading(STAFF if names else PUBLIC) as reader:
+        table = views.standings(reader, sort, None if at is None else at.strftime("%Y-%m-%d"))
     if not table.matches and not table.rows:
         note("nothing was rated by then" if at else f"nothing was rated yet; play: arena ladder run {folder}")
     if as_json:
@@ -55,10 +52,8 @@ def standings(folder: Path, sort: str, at: datetime | None, names: bool, as_json
             show(TRUSTED)
 
 
-def standings_table(found: "Standings", now: float | None = None) -> "Table":
+def standings_table(found: Standings, now: float | None = None) -> Table:
     """Return a table of standings. now: for trends and the versions' ages; without it these columns are left out."""
-    from arena.bots import shown
-
     columns = [
         Column("ranks"),
         Column("bot", least=9),
@@ -90,20 +85,18 @@ def standings_table(found: "Standings", now: float | None = None) -> "Table":
     return table(columns, rows)
 
 
-def _rated(rating: "Estimate") -> str:
+def _rated(rating: Estimate) -> str:
     return f"{rating.value:.1f}" + ("" if rating.high is None else f" ±{rating.high - rating.value:.1f}")
 
 
-def _ends(share: "Estimate | None") -> str:
+def _ends(share: Estimate | None) -> str:
     if share is None or share.low is None or share.high is None:
         return "-"
     return f"{100 * share.low:.0f}-{100 * share.high:.0f}"
 
 
-def _lines(found: "Standings") -> Iterator[str]:
+def _lines(found: Standings) -> Iterator[str]:
     """Yield what is said below the table."""
-    from arena.bots import shown
-
     yield (
         f"{found.games} games in {counted(found.matches, 'match', 'es')}; shares in %, fair: {100 * found.fair:.0f}; "
         "* fixes the scale"
@@ -116,10 +109,8 @@ def _lines(found: "Standings") -> Iterator[str]:
         yield from map(favoured, found.findings.favours or ())
 
 
-def favoured(found: "Favoured") -> str:
+def favoured(found: Favoured) -> str:
     """Return in one line whose bots favour whose, with the evidence."""
-    from arena.bots import shown
-
     one, other = map(shown, found.owners)
     what = f"{one} gives to {other}" if found.gives else f"{one} and {other} play together"
     wins = " and ".join(f"{won:g} ({fair:.1f} expected)" for won, fair in zip(found.wins, found.expected, strict=True))
@@ -129,10 +120,7 @@ def favoured(found: "Favoured") -> str:
     )
 
 
-def _csv(found: "Standings") -> str:
-    from ladder.service import write_csv
-    from ladder.views import STANDINGS_COLUMNS, standings_cells
-
+def _csv(found: Standings) -> str:
     out = io.StringIO()
     write_csv(out, STANDINGS_COLUMNS, map(standings_cells, found.rows))
     return out.getvalue().rstrip("\n")

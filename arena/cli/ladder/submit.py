@@ -4,9 +4,11 @@ from pathlib import Path
 
 import click
 
+from arena.bots import shown
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.out import note
+from ladder.service import submit as take_in
 
 
 @click.command()
@@ -21,9 +23,6 @@ def submit(folder: Path, bot: Path, login: str, name: str | None, as_json: bool)
     The ladder's runner examines it; if it is fit, it plays in place of the version before.
     """
     with opened(folder) as ladder:
-        from arena.bots import shown
-        from ladder.service import submit as take_in
-
         taken = take_in(ladder, bot, login, name)
     if as_json:
         print_json(taken)

@@ -1,11 +1,10 @@
 """How commands of a ladder write values for people: times, shares, intervals, names."""
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ladder.rating import Estimate
-    from ladder.views import MatchLine, SeatLine
+from arena.bots import shown
+from ladder.rating import Estimate
+from ladder.views import MatchLine, SeatLine
 
 
 def when(at: float | None) -> str:
@@ -33,7 +32,7 @@ def ranks(best: int, worst: int) -> str:
     return str(best) if best == worst else f"{best}-{worst}"
 
 
-def interval(value: "Estimate | None", times: float, digits: int) -> str:
+def interval(value: Estimate | None, times: float, digits: int) -> str:
     """Return an estimate with its interval, if it has one: 24.1 (20.9-27.7)."""
     if value is None:
         return "-"
@@ -48,17 +47,15 @@ def signed(value: float | None, times: float = 100, digits: int = 1) -> str:
     return "-" if value is None else f"{times * value:+.{digits}f}"
 
 
-def seat_words(seat: "SeatLine") -> str:
+def seat_words(seat: SeatLine) -> str:
     """Return a seat of a match, with the games won if any were played: honest@3 4."""
-    from arena.bots import shown
-
     if not seat.games:
         return shown(seat.label)
     lost = f", {seat.forfeits} forfeited" if seat.forfeits else ""
     return f"{shown(seat.label)} {seat.wins:g}{lost}"
 
 
-def became(line: "MatchLine") -> str:
+def became(line: MatchLine) -> str:
     """Return what became of a match in a word or two."""
     if line.cause is None:
         return "waits" if line.state == "queued" else "is played now"
