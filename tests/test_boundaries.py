@@ -409,8 +409,18 @@ def test_nobody_imports_the_command() -> None:
 
 def test_the_command_imports_lazily() -> None:
     """`arena --help` answers in 0.1 s: each command imports what it needs when it is called."""
-    script = "import sys, arena.cli; print(*sorted(sys.modules))"
-    loaded = set(run_python(script).split())
+    asked = "--help", "ladder --help", "rul"  # the last one is completed
+    script = f"""
+import sys
+from click.shell_completion import BashComplete
+from arena.cli import cli
+for words in {asked[:-1]}: cli(words.split(), standalone_mode=False)
+print(*[item.value for item in BashComplete(cli, {{}}, "arena", "").get_completions([], {asked[-1]!r})])
+print(*sorted(sys.modules))
+"""
+    *_, completed, modules = run_python(script).splitlines()
+    assert completed == "rules"
+    loaded = set(modules.split())
     assert loaded & HEAVY == set()
     ours = {name for name in loaded if name.split(".")[0] in PACKAGES}
     assert {name for name in ours if name != "arena" and not covers("arena.cli", name)} == set()

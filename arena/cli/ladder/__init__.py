@@ -14,7 +14,7 @@ COMMANDS = {
     "arena.cli.ladder.bot": {"bot": "Print all about a bot: its versions, and why one doesn't play."},
     "arena.cli.ladder.match": {"match": "Print what is known of a match: its table, each game."},
     "arena.cli.ladder.matches": {"matches": "List the last matches that ended, the newest first."},
-    "arena.cli.ladder.queue": {"queue": "List what waits, and what is under way."},
+    "arena.cli.ladder.queue": {"queue": "Print what waits: versions for their examination, and matches."},
     "arena.cli.ladder.log": {"log": "Print what a bot wrote to standard error in a match."},
     "arena.cli.ladder.decide": {
         "activate": "Let another fit version of a bot play.",
