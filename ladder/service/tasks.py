@@ -216,7 +216,9 @@ def portable_of(version: Version) -> PortableBot:
     """Return a fit version as it travels to a worker."""
     assert version.state == FIT
     assert version.words is not None
-    return PortableBot(version.label, version.built or version.digest, version.words, version.file)
+    if version.built is not None:  # a folder, also where a bare file got its kit
+        return PortableBot(version.label, version.built, version.words, None)
+    return PortableBot(version.label, version.digest, version.words, version.file)
 
 
 def references_for(connection: Connection, version: Version, seats: int) -> list[Version]:
@@ -239,9 +241,7 @@ def exam_job(
         choice=play.sandbox,
         seats=play.seats,
         match_games=play.seats,
-        references=tuple(
-            (portable_of(each), get_file(connection, each.built or each.digest, each.file)) for each in references
-        ),
+        references=tuple((bot, get_file(connection, bot.digest, bot.file)) for bot in map(portable_of, references)),
         key=ladder.match_key(match),
         match=match,
         build_s=ladder.last_settings.examinations.build_seconds,
