@@ -4,14 +4,14 @@ Ratings are of versions. A row is a version that plays; those that don't play an
 them. Nothing here depends on the order of the matches.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from ladder.rating import Estimate, Field, decided, favours, rate
+from ladder.rating import Field, Strength, decided, favours, rate
 
 if TYPE_CHECKING:
     from ladder.rating import Fit, Start
@@ -37,14 +37,6 @@ class Contestant:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """What a version's matches counted up to."""
-
-    forfeits: int = 0
-    faults: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Trend:
     """How much a bot's adjusted share grew since the table of yesterday, and of 7 days ago; None where it had none."""
 
@@ -52,13 +44,11 @@ class Trend:
     week: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One version's row. Shares are of 1; intervals hold the truth in 95 % of cases, and are None with few games.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row(Strength):
+    """One version's row: how strong it is, and what its matches counted up to.
 
-    ranks: the best and the worst that the games allow. share: of its games that it won. adjusted: what it would win
-    against all others that play. since: when it was submitted, in seconds since 1970. owner: the login. trend: not in
-    a table that is kept.
+    since: when it was submitted, in seconds since 1970. owner: the login. trend: not in a table that is kept.
     """
 
     place: int
@@ -68,12 +58,6 @@ class Row:
     owner: str | None
     pseudonym: str
     reference: bool
-    ranks: tuple[int, int]
-    rating: Estimate
-    share: float | None
-    adjusted: Estimate | None
-    games: int
-    matches: int
     forfeits: int
     faults: int
     since: float
@@ -162,13 +146,17 @@ def _adapter() -> TypeAdapter[Standings]:
 
 def standings(
     contestants: Sequence[Contestant],
-    counts: Sequence[Counts],
+    forfeits: Mapping[int, int],
+    faults: Mapping[int, int],
     matches: "Matches",
     seats: int,
     at: float,
     start: "Start | None" = None,
 ) -> "tuple[Standings, Fit]":
-    """Return the table, and the fit that it comes from. The bots of `matches` are places among the contestants."""
+    """Return the table, and the fit that it comes from. The bots of `matches` are places among the contestants.
+
+    forfeits, faults: by version, of those that have a match.
+    """
     place = {each.version: number for number, each in enumerate(contestants)}
     active = [number for number, each in enumerate(contestants) if each.active]
     field = Field(
@@ -190,6 +178,7 @@ def standings(
         each, strength = contestants[bot], fit.strengths[bot]
         rows.append(
             Row(
+                **{field.name: getattr(strength, field.name) for field in fields(strength)},
                 place=number,
                 version=each.version,
                 bot=each.name,
@@ -197,14 +186,8 @@ def standings(
                 owner=each.owner,
                 pseudonym=each.pseudonym,
                 reference=each.reference,
-                ranks=strength.ranks,
-                rating=strength.rating,
-                share=strength.share,
-                adjusted=strength.adjusted,
-                games=strength.games,
-                matches=strength.matches,
-                forfeits=counts[bot].forfeits,
-                faults=counts[bot].faults,
+                forfeits=forfeits[each.version],
+                faults=faults[each.version],
                 since=each.since,
             )
         )

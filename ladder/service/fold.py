@@ -69,9 +69,9 @@ class Fold:
         return self.table.games
 
     def _compute(self, contestants: list[Contestant], now: float) -> None:
-        counts, matches = self._seats.counts(contestants), self._seats.matches(contestants)
+        known, matches = self._seats, self._seats.matches(contestants)
         seats = self._ladder.play.seats
-        table, self.fit = standings(contestants, counts, matches, seats, now, self._start)
+        table, self.fit = standings(contestants, known.forfeits, known.faults, matches, seats, now, self._start)
         if self._findings is None or not 1 <= table.games / max(1, self._findings.games) < GROWN:
             self._findings = findings(contestants, self.fit)
         self.table = replace(table, findings=self._findings)

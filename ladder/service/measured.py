@@ -54,7 +54,7 @@ def measure(ladder: Ladder, connection: Connection, chosen: Sequence[Version], f
     kind = RATED if final is None else FINAL
     seats = Seats(rated_seats(connection, kind=kind, final=final))
     table, fit = standings(
-        contestants, seats.counts(contestants), seats.matches(contestants), ladder.play.seats, ladder.clock()
+        contestants, seats.forfeits, seats.faults, seats.matches(contestants), ladder.play.seats, ladder.clock()
     )
     places = {each.version: place for place, each in enumerate(contestants)}
     return Measured(table, fit, faulty_games(connection, kind, final), places)

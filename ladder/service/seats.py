@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ladder.standings import Contestant, Counts
+from ladder.standings import Contestant
 from ladder.store.database import Seat
 
 if TYPE_CHECKING:
@@ -13,14 +13,17 @@ if TYPE_CHECKING:
 
 
 class Seats:
-    """Seats that were added, in any order. `ended`: the highest number of a match's end among them."""
+    """Seats that were added, in any order. `ended`: the highest number of a match's end among them.
+
+    forfeits, faults: by version.
+    """
 
     def __init__(self, seats: Iterable[Seat] = ()) -> None:
         self.ended = 0
         self._match, self._version = array("q"), array("q")
         self._wins, self._games = array("d"), array("d")
-        self._forfeits: Counter[int] = Counter()
-        self._faults: Counter[int] = Counter()
+        self.forfeits: Counter[int] = Counter()
+        self.faults: Counter[int] = Counter()
         for seat in seats:
             self.add(seat)
 
@@ -31,12 +34,8 @@ class Seats:
         self._version.append(seat.version)
         self._wins.append(seat.wins)
         self._games.append(seat.games)
-        self._forfeits[seat.version] += seat.forfeits
-        self._faults[seat.version] += seat.faults
-
-    def counts(self, contestants: Sequence[Contestant]) -> list[Counts]:
-        """Return each contestant's forfeits and faults."""
-        return [Counts(self._forfeits[each.version], self._faults[each.version]) for each in contestants]
+        self.forfeits[seat.version] += seat.forfeits
+        self.faults[seat.version] += seat.faults
 
     def matches(self, contestants: Sequence[Contestant]) -> "Matches":
         """Return the matches, whose bots are places among the contestants; all that played must be among them."""
