@@ -74,7 +74,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "protocol.words",
     ),
     "arena.run.answer": ("arena.bots", "arena.referee", "ladder.board", "ladder.rating", "ladder.store"),
-    "arena.env": ("arena.coup",),
+    "arena.env": ("arena.coup", "arena.local", "arena.referee"),
     "arena.play": ("arena.referee", "arena.sandbox", "ladder.store", "protocol.kits.coup_kit", "protocol.words"),
     "arena.local": (
         "arena.bots",

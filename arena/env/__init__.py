@@ -9,7 +9,8 @@ for agent in game.agent_iter():
     over = terminated or truncated
     game.step(None if over else game.action_space(agent).sample(observation["action_mask"]))
 
-Observations come from `arena.coup.view` alone. Must not know bots, processes or the wire.
+Observations come from `arena.coup.view` alone. Only `rival` knows bots, those of `arena.local`. Must not know processes
+or the wire.
 """
 
 try:
@@ -20,5 +21,6 @@ except ImportError as missing:
 from arena.env.aec import env, raw_env
 from arena.env.observation import Watcher
 from arena.env.parallel import parallel_env
+from arena.env.rival import Rival
 
-__all__ = ["Watcher", "env", "parallel_env", "raw_env"]
+__all__ = ["Rival", "Watcher", "env", "parallel_env", "raw_env"]

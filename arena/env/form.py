@@ -9,6 +9,8 @@ from gymnasium.spaces import Box, Dict, Discrete
 from arena.coup import Ruleset
 from arena.env.game import Game
 from arena.env.observation import fields, size
+from arena.env.rival import Rival
+from arena.local import Given
 
 Space = gymnasium.Space[Any]
 
@@ -53,6 +55,10 @@ class Form:
     def action_space(self, agent: str) -> Space:
         """Return the space of an agent's actions."""
         return self.action_spaces[agent]
+
+    def rival(self, agent: str, bot: Given) -> Rival:
+        """Return what chooses the actions of an agent as a bot does: `arena.local`'s, such as "sample:honest"."""
+        return Rival(self._game, self._seat[agent], bot)
 
     def render(self) -> str | None:
         """Return what everybody sees as text, in the mode `ansi`; else None."""

@@ -6,12 +6,14 @@ observes changes.
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from arena.coup import (
     PRESETS,
     Chance,
     Ending,
+    Event,
     Move,
     Over,
     Ruleset,
@@ -40,6 +42,17 @@ class _MissingBeforeReset:
         raise AttributeError("there is no game: call reset() first")
 
 
+@dataclass(slots=True)
+class Course:
+    """One game from its deal on, for a bot that follows it."""
+
+    key: bytes  # one object for all games of a seed; the same seed again has one of its own
+    number: int
+    start: State
+    events: list[Event] = field(default_factory=list)
+    over: Over | None = None
+
+
 class Game:
     """The games of one environment, one at a time."""
 
@@ -58,6 +71,7 @@ class Game:
         self.state: State = _MissingBeforeReset()  # type: ignore[assignment]
         # who is asked now, in the order in which their answers count
         self.asked: tuple[int, ...] = _MissingBeforeReset()  # type: ignore[assignment]
+        self.course: Course = _MissingBeforeReset()  # type: ignore[assignment]
         self._own: OwnCards = {}
         self._key: bytes | None = None
         self._number = 0
@@ -74,6 +88,7 @@ class Game:
             self._number += 1
         self._chance = Chance(self._key, self._number)
         self.state = deal(self.rules, self.seats, self._chance, self._starter)
+        self.course = Course(self._key, self._number, self.state)
         self._watcher = Watcher(self.rules, self.seats, self._own)
         self._answers: dict[int, Move] = {}
         self._menus: dict[int, Menu] = {}
@@ -91,6 +106,10 @@ class Game:
         menu = self._menus.get(seat) or self._menu(sight)
         return {"observation": self._watcher.observe(sight), "action_mask": menu.mask.copy()}
 
+    def menu(self, seat: int) -> Menu:
+        """Return what a seat may do now."""
+        return self._menus.get(seat) or self._menu(view(self.state, seat))
+
     def _menu(self, sight: View) -> Menu:
         seat = sight.seat
         menu = self.actions.menu(legal(sight), seat) if seat in self.asked else self.actions.waiting
@@ -99,7 +118,7 @@ class Game:
 
     def move(self, seat: int, action: Any) -> Move:
         """Return the move that an action of a seat is. Raises ValueError for one that the mask forbids."""
-        menu = self._menus.get(seat) or self._menu(view(self.state, seat))
+        menu = self.menu(seat)
         try:
             return menu.by_action[int(action)]
         except (KeyError, TypeError, ValueError):
@@ -133,7 +152,9 @@ class Game:
         if not events:
             return ()
         self._watcher.add(events)
+        self.course.events += events
         if isinstance(board.phase, Over):
+            self.course.over = board.phase
             self._starter = first_seat(range(self.seats), board.phase.winner)
         was, now = state.board.influence, board.influence
         if 0 not in now or was == now:

@@ -34,7 +34,7 @@ class WrongReplyError(Exception):
 def entrants(bots: Sequence[Given] | Mapping[str, Given]) -> dict[str, Replies | Maker]:
     """Return the bots by name: the given one, or that of the class; of equal ones the later get a number.
 
-    Raises ValueError or TypeError for what can't play.
+    Raises ValueError or TypeError for what can't play, BotError for the name of no sample bot.
     """
     if isinstance(bots, Mapping):
         named = {name: _known(bot) for name, bot in bots.items()}

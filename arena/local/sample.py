@@ -12,7 +12,7 @@ from protocol.kits import coup_kit
 def sample(name: str) -> type[coup_kit.Bot]:
     """Return the class of the sample bot `name`, such as "sample:honest".
 
-    Raises ValueError for a name that is none, and for a sample that isn't written in Python with the kit.
+    Raises BotError for a name that is none, ValueError for a sample that isn't written in Python with the kit.
     """
     path = sample_file(name)
     if path is not None and path.is_dir():

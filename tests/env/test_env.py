@@ -37,12 +37,15 @@ from arena.coup import (
     apply,
     changed,
     deal,
+    derived,
     legal,
     notation,
     seat_counts,
     view,
 )
 from arena.env import Watcher, env, parallel_env, raw_env
+from arena.local import Player, play_match
+from arena.referee import MatchSpec, Terms
 from tests.each import each
 from tests.unseen import disguised, redealt
 
@@ -509,6 +512,82 @@ def test_the_table_is_rendered_as_text() -> None:
     plain.reset()
     assert plain.render() is None
     plain.close()
+
+
+# --- rivals -----------------------------------------------------------------------------------------------------------
+
+
+class Dice:
+    """A bot that chooses at random, and keeps all that it hears but the hello and the handles, which a match draws."""
+
+    def __init__(self, seat: int) -> None:
+        self.rng = random.Random(seat)
+        self.heard: list[dict[str, Any]] = []
+
+    def reply(self, message: dict[str, Any]) -> dict[str, Any] | None:
+        if message["type"] == "hello":
+            return {"type": "hello"}
+        self.heard.append({**message, "players": None})
+        if message["type"] != "request":
+            return None
+        return {"id": message["id"], "choice": self.rng.randrange(len(message["legal"]))}
+
+
+@each("form", [env, parallel_env])
+@each("rules, seats", [("coup", 2), ("coup", 5), ("reformation", 4), ("inquisitor", 3)])
+def test_a_rival_hears_what_it_would_hear_in_a_match(form: Any, rules: str, seats: int) -> None:
+    """The same cards dealt to the same bots in `arena.local`. Of the last game's end a rival hears in the next one."""
+    spec = MatchSpec(
+        match=0,
+        key=derived(b"arena.env", "seed|3"),
+        bots=tuple(map(str, range(seats))),
+        seatings=(tuple(range(seats)),) * 4,
+        terms=Terms(rules=PRESETS[rules]),
+    )
+    there = [Dice(seat) for seat in range(seats)]
+    play_match(spec, [Player(str(seat), dice) for seat, dice in enumerate(there)], keep_moves=False)
+    here = [Dice(seat) for seat in range(seats)]
+    game = form(rules=rules, seats=seats)
+    rivals = {agent: game.rival(agent, dice) for agent, dice in zip(game.possible_agents, here, strict=True)}
+    for number in range(4):
+        game.reset(seed=None if number else 3)
+        while game.agents:
+            if form is parallel_env:
+                game.step({agent: rivals[agent].action() for agent in game.agents})
+                continue
+            agent = game.agent_selection
+            over = game.terminations[agent] or game.truncations[agent]
+            game.step(None if over else rivals[agent].action())
+    for rival, bot in zip(here, there, strict=True):
+        assert rival.heard == bot.heard[:-2]
+        assert sum(message["type"] == "request" for message in rival.heard) > 3
+
+
+def test_sample_bots_are_rivals_by_name_and_a_seed_begins_their_match_anew() -> None:
+    """Asked twice at one request they answer once; who isn't asked waits; a name that is none is refused."""
+    game = env(seats=3)
+    names = ("sample:honest", "sample:opportunist", "sample:python")
+    rivals = {agent: game.rival(agent, name) for agent, name in zip(game.possible_agents, names, strict=True)}
+
+    def actions(seed: int) -> list[int]:
+        chosen = []
+        for reset in (seed, None, None):
+            game.reset(seed=reset)
+            for agent in game.agent_iter():
+                over = game.terminations[agent] or game.truncations[agent]
+                if not over:
+                    chosen.append(rivals[agent].action())
+                    assert chosen[-1] == rivals[agent].action()
+                game.step(None if over else chosen[-1])
+        return chosen
+
+    assert actions(1) == actions(1) != actions(2)
+    game.reset(seed=1)
+    assert rivals["player_1"].action() == 0
+    with pytest.raises(ValueError, match="no sample bot that plays in this process"):
+        game.rival("player_0", "sample:shell.sh")
+    with pytest.raises(AttributeError, match=r"call reset\(\) first"):
+        env().rival("player_0", "sample:turtle").action()
 
 
 def test_without_the_extra_the_error_says_what_to_install() -> None:

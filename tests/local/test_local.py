@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from arena import local
+from arena.bots import BotError
 from arena.coup import (
     COUP,
     FORFEIT,
@@ -440,6 +441,8 @@ def test_sample_bots_play_by_name_beside_bots_of_ones_own() -> None:
     for name in ("sample:random_bot", "sample:shell.sh", "sample:honest.js", "sample:c"):
         with pytest.raises(ValueError, match=f"{name}' is no sample bot that plays in this process"):
             play([name, "sample:honest"], games=2)
+    with pytest.raises(BotError, match="honest"):
+        play(["sample:honset", "sample:honest"], games=2)
 
 
 def test_the_arenas_kit_is_no_ones_own(tmp_path: Path) -> None:
