@@ -3,27 +3,31 @@
 import json
 from collections.abc import Callable
 from functools import reduce
-from importlib import import_module
 from operator import or_
 from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import TypeAdapter
 
 from arena.cli.out import write
 
 
-def answers(*shapes: str, about: str = "Print JSON on stdout.") -> Callable[..., Any]:
+def answers(*shapes: type, about: str = "Print JSON on stdout.") -> Callable[..., Any]:
     """Add `--json` and `--json-schema` to a command; the former gives it `as_json`.
 
-    shapes: the types of what is printed, each as "ladder.views:Standings", imported when the schema is asked for.
+    shapes: the types of what is printed.
     """
 
     def print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
         """Print the schema, and exit."""
         if wanted and not context.resilient_parsing:
             title = f"arena {context.command_path.partition(' ')[2]} --json"
-            write(json.dumps(_adapter(shapes).json_schema(mode="serialization") | {"title": title}, indent=2))
+            write(
+                json.dumps(
+                    TypeAdapter(reduce(or_, shapes)).json_schema(mode="serialization") | {"title": title}, indent=2
+                )
+            )
             context.exit()
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -40,21 +44,11 @@ def answers(*shapes: str, about: str = "Print JSON on stdout.") -> Callable[...,
     return add
 
 
-def _adapter(shapes: tuple[str, ...]) -> Any:
-    """Return pydantic's adapter of the types that are named."""
-    from pydantic import TypeAdapter
-
-    names = [shape.partition(":")[::2] for shape in shapes]
-    return TypeAdapter(reduce(or_, (getattr(import_module(module), name) for module, name in names)))
-
-
 def print_json(value: Any, kept: Path | None = None) -> None:
     """Print a value of a typed answer as one line of JSON in ASCII, which any terminal shows.
 
     Bytes that programs wrote are text, what is no UTF-8 as escapes. `kept` is as for `write`.
     """
-    from pydantic import TypeAdapter
-
     write(json.dumps(TypeAdapter(type(value)).dump_python(value), default=_text), kept)
 
 

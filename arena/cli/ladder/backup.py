@@ -18,7 +18,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.command()
 @FOLDER
 @click.argument("file", metavar="FILE", type=FILE)
-@answers("ladder.service:Backup")
+@answers(Backup)
 def backup(folder: Path, file: Path, as_json: bool) -> None:
     """Write the whole ladder to one new FILE, a tar; the ladder may be running.
 
@@ -37,7 +37,7 @@ def backup(folder: Path, file: Path, as_json: bool) -> None:
 @click.argument("file", metavar="FILE", type=FILE)
 @FOLDER
 @click.option("--database", metavar="URL", help="An empty database to fill.  [a file in the folder]")
-@answers("ladder.service:Created")
+@answers(Created)
 def restore(file: Path, folder: Path, database: str | None, as_json: bool) -> None:
     """Make a ladder in a new folder from a FILE that `arena ladder backup` wrote.
 

@@ -29,7 +29,7 @@ from ladder.views import Bot, BotVersion, Decision
 @click.option("--version", "number", type=click.IntRange(1), metavar="N", help="The version to look at.  [the newest]")
 @click.option("--last", type=click.IntRange(0, 1000), metavar="N", default=10, help="How many matches.  [10]")
 @click.option("--build-log", is_flag=True, help="Print what the version's build printed, and nothing else.")
-@answers("ladder.views:Bot", "ladder.views:BuildLog")
+@answers(views.Bot, views.BuildLog)
 def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool, as_json: bool) -> None:
     """Print all about a bot: its versions, why one doesn't play, where it stands, its faults, times and matches.
 

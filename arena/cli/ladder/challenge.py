@@ -8,6 +8,7 @@ from arena.bots import shown
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opened import FOLDER, complete_bots, opened
 from arena.cli.out import note
+from ladder.service import Challenge
 from ladder.service import challenge as ask
 
 
@@ -17,7 +18,7 @@ from ladder.service import challenge as ask
 @click.argument("opponents", metavar="OPPONENT...", nargs=-1, required=True, shell_complete=complete_bots)
 @click.option("--owner", "login", metavar="LOGIN", required=True, help="Who asks; it is the owner of BOT, or staff.")
 @click.option("--matches", "count", type=click.IntRange(1, 1000), metavar="N", default=1, help="How many.  [1]")
-@answers("ladder.service:Challenge")
+@answers(Challenge)
 def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, count: int, as_json: bool) -> None:
     """Ask for a match that doesn't rate, against bots of your choice; also while the ladder is frozen.
 

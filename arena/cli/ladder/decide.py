@@ -15,7 +15,7 @@ from ladder.service import Decided, activate_version, disable_bot, set_frozen, s
 @click.argument("bot", metavar="BOT", shell_complete=complete_bots)
 @click.argument("version", metavar="VERSION", type=click.IntRange(1, 2**31 - 1))
 @acting
-@answers("ladder.service:Decided")
+@answers(Decided)
 def activate(folder: Path, bot: str, version: int, who: str, why: str, as_json: bool) -> None:
     """Let another fit version of a bot play: an earlier one, or one that was disabled or benched.
 
@@ -30,7 +30,7 @@ def activate(folder: Path, bot: str, version: int, who: str, why: str, as_json: 
 @FOLDER
 @click.argument("bot", metavar="BOT", shell_complete=complete_bots)
 @acting
-@answers("ladder.service:Decided")
+@answers(Decided)
 def disable(folder: Path, bot: str, who: str, why: str, as_json: bool) -> None:
     """Let no version of a bot play, nor what its owner submits, until one is activated.
 
@@ -45,7 +45,7 @@ def disable(folder: Path, bot: str, who: str, why: str, as_json: bool) -> None:
 @FOLDER
 @click.option("--undo", is_flag=True, help="Let rated matches begin again.")
 @acting
-@answers("ladder.service:Decided")
+@answers(Decided)
 def freeze(folder: Path, undo: bool, who: str, why: str, as_json: bool) -> None:
     """Let no rated match begin. Examinations, challenges and finals go on."""
     with opened(folder) as ladder:
@@ -58,7 +58,7 @@ def freeze(folder: Path, undo: bool, who: str, why: str, as_json: bool) -> None:
 @click.argument("match", metavar="MATCH", type=click.IntRange(1))
 @click.option("--undo", is_flag=True, help="Let the match rate again.")
 @acting
-@answers("ladder.service:Decided")
+@answers(Decided)
 def void(folder: Path, match: int, undo: bool, who: str, why: str, as_json: bool) -> None:
     """Take a match out of the ratings. Its results are kept, and shown as void."""
     with opened(folder) as ladder:

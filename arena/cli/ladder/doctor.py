@@ -17,7 +17,7 @@ from ladder.service import Checkup, check_up, prune_now
 @FOLDER
 @click.option("--deep", is_flag=True, help="Read all results, too: sums and table must be theirs.")
 @click.option("--prune", is_flag=True, help="First remove records and logs that ladder.toml keeps no longer.")
-@answers("ladder.service:Checkup")
+@answers(Checkup)
 def doctor(folder: Path, deep: bool, prune: bool, as_json: bool) -> None:
     """Check a ladder, which may be running: disks, clock, sandbox, runners, queue, database.
 

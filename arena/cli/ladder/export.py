@@ -17,7 +17,7 @@ from ladder.service import export as write
     "--out", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), required=True, help="A new folder."
 )
 @click.option("--names", is_flag=True, help="Owners' logins in place of their pseudonyms, and owners.csv.")
-@answers("ladder.service:Exported")
+@answers(Exported)
 def export(folder: Path, out: Path, names: bool, as_json: bool) -> None:
     """Write all results, matches, versions, decisions and the table as files, also while the ladder runs.
 

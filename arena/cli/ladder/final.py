@@ -10,6 +10,7 @@ from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opened import BY, FOLDER, opened
 from arena.cli.ladder.standings import TRUSTED, standings_table
 from arena.cli.out import counted, note, reason, refuse, show, table
+from ladder import views
 from ladder.access import PUBLIC, STAFF, Viewer
 from ladder.service import Ladder, commitment_file, final_proof, hold_again, hold_final, reveal, see_final
 from ladder.views import final_list
@@ -26,7 +27,7 @@ GAMES = 240  # of a version: a share's interval is then about 6 points to each s
 @click.option("--export", type=click.Path(path_type=Path), help="Write a file for arena verify, with key and records.")
 @click.option("--names", is_flag=True, help="Owners' logins in place of their pseudonyms: for the teacher.")
 @BY
-@answers("ladder.views:FinalState", "ladder.views:FinalList")
+@answers(views.FinalState, views.FinalList)
 def final(
     folder: Path,
     name: str | None,

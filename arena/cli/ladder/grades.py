@@ -9,6 +9,7 @@ from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opened import BY, FOLDER, opened
 from arena.cli.ladder.standings import TRUSTED
 from arena.cli.out import Column, counted, note, refuse, show, table, write
+from ladder import views
 from ladder.access import STAFF, Viewer
 from ladder.service import gradebook
 from ladder.service import grades as all_grades
@@ -24,7 +25,7 @@ FORMS = ("plain", "canvas", "moodle")
 @click.option("--owner", "login", metavar="LOGIN", help="Show one owner's, baseline by baseline.")
 @click.option("--format", "form", type=click.Choice(FORMS), default="plain", help="Whose CSV it is.  [plain]")
 @BY
-@answers("ladder.views:Grades", "ladder.views:Grade")
+@answers(views.Grades, views.Grade)
 def grades(
     folder: Path, final: str | None, deadline: str | None, login: str | None, form: str, who: str, as_json: bool
 ) -> None:

@@ -40,7 +40,7 @@ REFERENCES = ("sample:random_bot", "sample:turtle", "sample:honest", "sample:opp
 @click.option("--clock", type=click.Choice(["auto", "own", "wall"]), help="The time that is charged.  [auto]")
 @click.option("--ponder", is_flag=True, help="Let bots compute while it isn't their turn.")
 @click.option("--strict", is_flag=True, help="The first fault forfeits the game.")
-@answers("ladder.service:Created")
+@answers(Created)
 def init(folder: Path, references: tuple[str, ...], database: str | None, as_json: bool, **given: Any) -> None:
     """Make a ladder in a new folder.
 

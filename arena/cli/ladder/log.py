@@ -19,21 +19,20 @@ LINE = 2000  # characters of a line that are printed
 @FOLDER
 @click.argument("match", metavar="MATCH", type=click.IntRange(1, 2**31 - 1))
 @click.argument("bot", metavar="BOT", shell_complete=complete_bots)
-@answers("ladder.views:Logs")
+@answers(views.Logs)
 def log(folder: Path, match: int, bot: str, as_json: bool) -> None:
     """Print what a bot wrote to standard error in a match, a process after the other.
 
     What could act on a terminal is printed as an escape.
     """
-    with opened(folder) as ladder:
-        with ladder.reading(STAFF) as reader:
-            line = views.find_match(reader.connection, match)
-            if line is None:
-                refuse(f"there is no match {match}; see arena ladder matches {folder}")
-            logs = views.logs(reader, line, bot)
-        if logs is None:
-            there = ", ".join(seat.label for seat in line.seats)
-            refuse(f"{shown(bot)} did not play in match {match}; there were {there}")
+    with opened(folder) as ladder, ladder.reading(STAFF) as reader:
+        line = views.find_match(reader.connection, match)
+        if line is None:
+            refuse(f"there is no match {match}; see arena ladder matches {folder}")
+        logs = views.logs(reader, line, bot)
+    if logs is None:
+        there = ", ".join(seat.label for seat in line.seats)
+        refuse(f"{shown(bot)} did not play in match {match}; there were {there}")
     if as_json:
         print_json(logs)
         return

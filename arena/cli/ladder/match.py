@@ -22,7 +22,7 @@ from ladder.views import Match
 @FOLDER
 @click.argument("match", metavar="MATCH", type=click.IntRange(1, 2**31 - 1))
 @click.option("--record", is_flag=True, help="Print the record, which arena verify replays.")
-@answers("ladder.views:Match")
+@answers(views.Match)
 def match(folder: Path, match: int, record: bool, as_json: bool) -> None:
     """Print what is known of a match: its table, each game, faults, times, and why it ended."""
     with opened(folder) as ladder, ladder.reading(STAFF) as reader:

@@ -25,7 +25,7 @@ KINDS = ("rated", "qualifying", "challenge", "final")
 @click.option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="How many.  [20]")
 @click.option("--todo", is_flag=True, help="Those that are played now or wait, in place of those that ended.")
 @click.option("--after", type=click.IntRange(1), metavar="MATCH", help="Those that follow this match in the list.")
-@answers("ladder.views:MatchList")
+@answers(views.MatchList)
 def matches(
     folder: Path, name: str | None, kind: str | None, last: int, todo: bool, after: int | None, as_json: bool
 ) -> None:

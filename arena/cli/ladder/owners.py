@@ -20,7 +20,7 @@ def owners() -> None:
 
 @owners.command("list")
 @FOLDER
-@answers("ladder.views:OwnerList")
+@answers(views.OwnerList)
 def list_owners(folder: Path, as_json: bool) -> None:
     """List all owners, with their pseudonyms: for the teacher."""
     with opened(folder) as ladder, ladder.reading(STAFF) as reader:
@@ -50,7 +50,7 @@ def list_owners(folder: Path, as_json: bool) -> None:
 @click.option("--email", metavar="EMAIL", help="The person's email.")
 @click.option("--section", metavar="NAME", help="The person's section of the class.")
 @click.option("--pseudonym", metavar="NAME", help="What tables call the person.  [two words, drawn]")
-@answers("ladder.service:TakenIn")
+@answers(TakenIn)
 def add_owner(
     folder: Path,
     login: str,
@@ -72,7 +72,7 @@ def add_owner(
 @owners.command("import")
 @FOLDER
 @click.argument("roster", metavar="ROSTER", type=click.Path(path_type=Path))
-@answers("ladder.service:TakenIn")
+@answers(TakenIn)
 def import_roster(folder: Path, roster: Path, as_json: bool) -> None:
     """Import a class's roster, in CSV; those who are known are brought up to date.
 

@@ -18,7 +18,7 @@ from ladder.access import STAFF
 @FOLDER
 @click.option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="How many matches.  [20]")
 @click.option("--after", type=click.IntRange(1), metavar="MATCH", help="Those that follow this match in the list.")
-@answers("ladder.views:Queue")
+@answers(views.Queue)
 def queue(folder: Path, last: int, after: int | None, as_json: bool) -> None:
     """Print what waits: versions for their examination, and matches for their turn."""
     with opened(folder) as ladder, ladder.reading(STAFF) as reader:
@@ -29,16 +29,11 @@ def queue(folder: Path, last: int, after: int | None, as_json: bool) -> None:
     if not waiting.examinations and not waiting.matches:
         note("nothing waits")
     if waiting.examinations:
-        columns = ["to be examined", "owner", "", "sent in"]
         words = {"queued": "waits", "examined": "is examined now"}
-        show(
-            table(
-                columns,
-                [
-                    (shown(version.label), shown(version.pseudonym), words[version.state], when(version.submitted))
-                    for version in waiting.examinations
-                ],
-            )
-        )
+        rows = [
+            (shown(version.label), shown(version.pseudonym), words[version.state], when(version.submitted))
+            for version in waiting.examinations
+        ]
+        show(table(["to be examined", "owner", "", "sent in"], rows))
     if waiting.matches:
         show(matches_table(waiting.matches))

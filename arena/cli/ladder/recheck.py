@@ -21,7 +21,7 @@ from ladder.service import recheck as again
 @click.argument("bots", metavar="[BOT]...", nargs=-1, shell_complete=complete_bots)
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Examinations side by side.  [number of cores]")
 @acting
-@answers("ladder.service:Rechecks")
+@answers(Rechecks)
 def recheck(folder: Path, bots: tuple[str, ...], jobs: int | None, who: str, why: str, as_json: bool) -> None:
     """Examine the versions that play again, after an update of the arena, say: all, or those of these bots.
 

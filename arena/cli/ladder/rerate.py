@@ -16,7 +16,7 @@ from ladder.standings import Row
 
 @click.command()
 @FOLDER
-@answers("ladder.service:Rerated")
+@answers(Rerated)
 def rerate(folder: Path, as_json: bool) -> None:
     """Rebuild the table from all results, and compare it with the one that was kept.
 

@@ -66,7 +66,7 @@ IN_VAIN = 20  # attempts that failed, with nothing done between them: it's this 
     help="Serve numbers to Prometheus; without an ADDRESS on 127.0.0.1.",
 )
 @click.option("--verbose", is_flag=True, help="Say what becomes of each match.")
-@answers("ladder.service:Happening", about="Print JSON on stdout, a line for each thing that happens.")
+@answers(Happening, about="Print JSON on stdout, a line for each thing that happens.")
 def run(
     folder: Path,
     jobs: int | None,

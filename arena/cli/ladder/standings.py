@@ -21,16 +21,17 @@ from ladder.standings import Favoured, Standings
 from ladder.views import STANDINGS_COLUMNS, standings_cells
 
 TRUSTED = "Bots play as plain processes, kept apart by nothing: this ladder trusts its authors."
-SORTS = ("rank", "share", "games", "faults", "name", "age", "trend")
 DAY_S = 86_400
 
 
 @click.command()
 @FOLDER
-@click.option("--sort", type=click.Choice(SORTS), default="rank", help="What the rows are ordered by.  [rank]")
+@click.option(
+    "--sort", type=click.Choice(list(views.SORTS)), default="rank", help="What the rows are ordered by.  [rank]"
+)
 @click.option("--at", type=click.DateTime(["%Y-%m-%d"]), help="The last table of that day (UTC), or of one before.")
 @click.option("--names", is_flag=True, help="Owners' logins, and whose bots favour whose: for the teacher.")
-@answers("ladder.standings:Standings")
+@answers(Standings)
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV on stdout.")
 def standings(folder: Path, sort: str, at: datetime | None, names: bool, as_json: bool, as_csv: bool) -> None:
     """Print the table: ranks and shares with 95 % intervals, trend, games, faults, age.
@@ -66,22 +67,21 @@ def standings_table(found: Standings, now: float | None = None) -> Table:
         Column("faults", number=True),
         *([Column("age\nd", number=True)] if now is not None else []),
     ]
-    rows = []
-    for row in found.rows:
-        rows.append(
-            (
-                ranks(*row.ranks),
-                f"{shown(row.label)}{'*' if row.reference else ''}",
-                shown(row.owner or row.pseudonym),
-                _rated(row.rating),
-                "-" if row.adjusted is None else f"{100 * row.adjusted.value:.1f}",
-                _ends(row.adjusted),
-                *([] if now is None else [signed(row.trend.day), signed(row.trend.week)]),
-                str(row.games),
-                str(row.faults),
-                *([f"{max(0.0, now - row.since) / DAY_S:.0f}"] if now is not None else []),
-            )
+    rows = [
+        (
+            ranks(*row.ranks),
+            f"{shown(row.label)}{'*' if row.reference else ''}",
+            shown(row.owner or row.pseudonym),
+            _rated(row.rating),
+            "-" if row.adjusted is None else f"{100 * row.adjusted.value:.1f}",
+            _ends(row.adjusted),
+            *([] if now is None else [signed(row.trend.day), signed(row.trend.week)]),
+            str(row.games),
+            str(row.faults),
+            *([f"{max(0.0, now - row.since) / DAY_S:.0f}"] if now is not None else []),
         )
+        for row in found.rows
+    ]
     return table(columns, rows)
 
 

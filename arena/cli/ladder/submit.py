@@ -8,6 +8,7 @@ from arena.bots import shown
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.out import note
+from ladder.service import Taken
 from ladder.service import submit as take_in
 
 
@@ -16,7 +17,7 @@ from ladder.service import submit as take_in
 @click.argument("bot", metavar="BOT", type=click.Path(path_type=Path))
 @click.option("--owner", "login", metavar="LOGIN", required=True, help="Whose bot it is.")
 @click.option("--name", metavar="NAME", help="The bot's name.  [what its bot.toml or its file says]")
-@answers("ladder.service:Taken")
+@answers(Taken)
 def submit(folder: Path, bot: Path, login: str, name: str | None, as_json: bool) -> None:
     """Submit a version of a bot: a file, a folder, a zip or a tar.
 
