@@ -10,7 +10,7 @@ for line in sys.stdin:  # one JSON message a line; the loop ends when the arena 
     message = json.loads(line)
     if message["type"] == "hello":
         rng = random.Random(message["bot_seed"])  # the arena's seed, so that a run can be repeated
-        answer: dict = {"type": "hello", "name": "random", "version": "1.0"}
+        answer: dict[str, object] = {"type": "hello", "name": "random", "version": "1.0"}
     elif message["type"] == "request":
         answer = {"id": message["id"], "choice": rng.randrange(len(message["legal"]))}
     else:  # only those two want an answer
