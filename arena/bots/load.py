@@ -120,14 +120,22 @@ def sample_file(given: str) -> Path | None:
     if not given.startswith(_SAMPLE):
         return None
     name = given.removeprefix(_SAMPLE)
-    found = {
-        path.name: path for path in sorted(sample_folder().iterdir()) if path.is_file() or (path / MANIFEST).is_file()
-    }
+    found = _samples()
     sample = found.get(name) or found.get(f"{name}.py")
     if sample is None:
-        known = ", ".join(_SAMPLE + each.removesuffix(".py") for each in found)
-        raise BotError(f"{shown(given)} is no sample bot.\nThere are {known}.")
+        raise BotError(f"{shown(given)} is no sample bot.\nThere are {', '.join(sample_names())}.")
     return sample
+
+
+def sample_names() -> list[str]:
+    """Return how each sample bot is named: `sample:honest`."""
+    return [_SAMPLE + name.removesuffix(".py") for name in _samples()]
+
+
+def _samples() -> dict[str, Path]:
+    """Return the sample bots: the names of their files and folders, and where they are."""
+    paths = sorted(sample_folder().iterdir())
+    return {path.name: path for path in paths if path.is_file() or (path / MANIFEST).is_file()}
 
 
 def sample_folder() -> Path:

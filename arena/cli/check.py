@@ -15,6 +15,7 @@ import click
 
 from arena.bots import Bot, shown
 from arena.cli import options
+from arena.cli.completion import complete_bot, complete_rules
 from arena.cli.findings import failed, log_has_more, step_lines
 from arena.cli.out import counted, fail, note, reason, refuse, write
 from arena.examine import BUILD_S, Exam, Patience, Step, examine_all
@@ -23,8 +24,13 @@ from arena.sandbox import FULL, SandboxError, make, scratch_folder
 
 
 @click.command()
-@click.argument("bots", nargs=-1, metavar="BOT...")
-@click.option("--rules", metavar="NAME|FILE", help="Ask the requests of this game alone.  [all presets]")
+@click.argument("bots", nargs=-1, metavar="BOT...", shell_complete=complete_bot)
+@click.option(
+    "--rules",
+    metavar="NAME|FILE",
+    shell_complete=complete_rules,
+    help="Ask the requests of this game alone.  [all presets]",
+)
 @click.option("--start-ms", type=click.IntRange(1), metavar="N", help="Time to start and say hello, in ms.  [3000]")
 @click.option("--limit-ms", type=click.IntRange(1), metavar="N", help="Free time for each request, in ms.  [500]")
 @options.sandbox_options

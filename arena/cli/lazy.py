@@ -41,6 +41,8 @@ class LazyCommand(click.Command):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Return a context of the command itself: click goes on with that."""
+        if extra.get("resilient_parsing") and args and args[-1].startswith("-"):
+            args = args[:-1]  # its value is being completed: for the lack of it click would read no other word
         return self.load().make_context(info_name, args, parent, **extra)
 
 

@@ -1,6 +1,8 @@
 """The command `arena` itself: its entry point, and the group that holds all commands."""
 
+import os
 import sys
+from importlib import import_module
 from typing import Any
 
 import click
@@ -34,6 +36,8 @@ def main() -> None:
     if hasattr(sys.stdout, "reconfigure"):
         # A bot's name or a path may be more than the terminal can show.
         sys.stdout.reconfigure(errors="backslashreplace")
+    if "_ARENA_COMPLETE" in os.environ:
+        import_module("arena.cli.bash")  # for what else, it would be loaded in vain
     cli(prog_name="arena")
 
 

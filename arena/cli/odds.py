@@ -8,6 +8,7 @@ import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from arena.cli.completion import complete_rules
 from arena.cli.out import EASY, Column, counted, refuse, show, table, write
 from arena.cli.rules import load_or_refuse
 from arena.coup import Odds, Role, Ruleset
@@ -19,7 +20,14 @@ from arena.coup import odds as calculate
 @click.option("--players", required=True, type=click.IntRange(2, 10), help="Players at the start, you among them.")
 @click.option("--revealed", default="", metavar="ROLE,...", help="All cards that are face up, yours too.  [none]")
 @click.option("--influences", metavar="N,N,...", help="Cards that each opponent has left, 0 for the exiled.")
-@click.option("--rules", "name", default="coup", metavar="NAME", help="Ruleset, or a file .toml.  [coup]")
+@click.option(
+    "--rules",
+    "name",
+    default="coup",
+    metavar="NAME",
+    shell_complete=complete_rules,
+    help="Ruleset, or a file .toml.  [coup]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 def odds(own: str, players: int, revealed: str, influences: str | None, name: str, as_json: bool) -> None:
     """Print how likely opponents hold each role, from the cards you see.

@@ -5,10 +5,41 @@ from typing import Any
 
 import click
 
+from arena.cli.completion import complete_rules
 from arena.cli.out import note, refuse, write
 from arena.referee import SETTABLE, TIMES, Timing
 from arena.run import load_limits
 from arena.sandbox import LIMITS, NAMES, Choice, Limits, Sandbox, Trouble, strongest, takers, why_not
+
+RULES = click.option(
+    "--rules",
+    metavar="NAME|FILE",
+    shell_complete=complete_rules,
+    help="Preset, or a ruleset in TOML; see arena rules.  [coup]",
+)
+_GROUPS = {
+    "Games": "games seats match_games rules seed strict open_names leave_out jobs resume",
+    "Sandbox": "sandbox docker_runtime docker_image",
+    "Limits": " ".join(LIMITS),
+    "Clock": " ".join(["clock", "ponder", *TIMES]),
+    "Output": "out as_json json_schema as_csv",
+}
+
+
+class GroupedCommand(click.Command):
+    """A command whose help lists its options in groups."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options of each group in the group's order; what is in none stands last."""
+        options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
+        left = {option.name: row for option in options if (row := option.get_help_record(ctx))}
+        for title, names in _GROUPS.items():
+            rows = [left.pop(name) for name in names.split() if name in left]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+        with formatter.section("Options"):
+            formatter.write_dl(list(left.values()))
 
 
 def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,6 +9,7 @@ import click
 
 from arena.bots import checked_name
 from arena.cli import options
+from arena.cli.completion import complete_bot
 from arena.cli.ending import end_like_ctrl_c
 from arena.cli.host import Host
 from arena.cli.keys import keys
@@ -19,8 +20,8 @@ from arena.play import Kept, Sitting
 from arena.referee import UNTIMED_MS, Timing
 
 
-@click.command()
-@click.argument("bots", nargs=-1, metavar="[BOT...]")
+@click.command(cls=options.GroupedCommand)
+@click.argument("bots", nargs=-1, metavar="[BOT...]", shell_complete=complete_bot)
 @click.option("--games", type=click.IntRange(1, 1000), default=1, metavar="N", help="Play so many games.  [1]")
 @click.option(
     "--seats",
@@ -28,7 +29,7 @@ from arena.referee import UNTIMED_MS, Timing
     metavar="N",
     help="Players at the table, you among them; sample bots fill it up.  [you and the BOTs; without BOTs 4]",
 )
-@click.option("--rules", metavar="NAME|FILE", help="Preset, or a ruleset in TOML; see arena rules.  [coup]")
+@options.RULES
 @click.option("--name", default="person", metavar="NAME", help="Your name in the record.  [person]")
 @click.option("--open-names", is_flag=True, help="All play under their names instead of letters.")
 @click.option("--seed", type=int, metavar="N", help="Have the same cards as in another match with this seed.")

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from arena.cli.completion import complete_name
 from arena.cli.out import counted, fail, folded, note, reason, refuse, width, write
 from arena.cli.stepping import can_step, step_through
 from arena.cli.unfold import Telling
@@ -26,9 +27,14 @@ _MOST_GAMES = 240  # of a page: about 5 MB, which a browser still opens in secon
 @click.argument("path", metavar="RECORD|DIR", type=click.Path(path_type=Path))
 @click.option("--match", type=click.IntRange(0), metavar="N", help="Of a run's folder: this match alone.")
 @click.option("--game", type=click.IntRange(0), metavar="N", help="This game of each match alone.")
-@click.option("--lost", metavar="BOT", help="Only games that this bot lost.")
+@click.option("--lost", metavar="BOT", shell_complete=complete_name, help="Only games that this bot lost.")
 @click.option("--faults", is_flag=True, help="Only games in which a bot was at fault.")
-@click.option("--seat", metavar="N|BOT", help="What this seat, or this bot, could know.  [all cards]")
+@click.option(
+    "--seat",
+    metavar="N|BOT",
+    shell_complete=complete_name,
+    help="What this seat, or this bot, could know.  [all cards]",
+)
 @click.option("--from", "since", type=click.IntRange(1), metavar="TURN", help="Begin at this turn.  [1]")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page instead.")
 @click.option("--plain", is_flag=True, help="On a terminal, too: all at once, in lines.")

@@ -3,13 +3,14 @@
 import click
 
 from arena.cli import sheet
+from arena.cli.completion import complete_rules
 from arena.cli.out import EASY, refuse, show
 from arena.coup import Ruleset
 from arena.run import RulesetError, load, load_limits
 
 
 @click.command()
-@click.argument("name", required=False, metavar="[NAME|FILE.toml]")
+@click.argument("name", required=False, metavar="[NAME|FILE.toml]", shell_complete=complete_rules)
 @click.option("--fields", "show_fields", is_flag=True, help="Print every field of a ruleset with its allowed values.")
 def rules(name: str | None, show_fields: bool) -> None:
     """List the rulesets, or print the rules of one game as a sheet."""

@@ -13,6 +13,7 @@ import click
 
 from arena.bots import BotError, check_commands, check_unchanged, shown
 from arena.cli import options, report
+from arena.cli.completion import complete_bot
 from arena.cli.ending import end_like_ctrl_c
 from arena.cli.new_run import Asked, begin, refusals
 from arena.cli.out import Ended, error, note, progress, reason, refuse, show, write
@@ -22,8 +23,8 @@ from ladder.pool import Voided
 from ladder.store import FolderError, RunFolder
 
 
-@click.command()
-@click.argument("bots", nargs=-1, metavar="BOT...")
+@click.command(cls=options.GroupedCommand)
+@click.argument("bots", nargs=-1, metavar="BOT...", shell_complete=complete_bot)
 @click.option(
     "--games",
     type=click.IntRange(1),
@@ -41,7 +42,7 @@ from ladder.store import FolderError, RunFolder
     "ones let bots meet more different opponents, so that fewer games tell as much.  "
     "[12, in Docker 24, or the next multiple]",
 )
-@click.option("--rules", metavar="NAME|FILE", help="Preset, or a ruleset in TOML; see arena rules.  [coup]")
+@options.RULES
 @click.option(
     "--seed",
     type=int,
@@ -73,7 +74,8 @@ def run(
     """Play bots against each other and print who is best.
 
     BOT is a program that speaks the protocol: a file (run by its #! line, or by its ending: .py, .js, .sh, or an
-    executable), or a folder with a bot.toml (name, run, build). name=BOT names it.
+    executable), or a folder with a bot.toml (name, run, build). name=BOT names it. sample:NAME is a sample bot, such as
+    sample:honest.
 
     --sandbox process keeps nothing from a bot: it is for bots that you trust.
     """

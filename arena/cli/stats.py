@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from arena.cli import options, stats_tables
+from arena.cli.completion import complete_name
 from arena.cli.out import counted, fail, note, progress, reason, refuse, show, write
 from arena.referee import RecordError
 from arena.run import KeptError, record_at, records_at
@@ -17,7 +18,9 @@ Counts = tuple[Answer, Fold]
 
 @click.command()
 @click.argument("paths", metavar="DIR|RECORD...", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--bot", metavar="NAME", help="Tell all about this bot.  [all bots in short]")
+@click.option(
+    "--bot", metavar="NAME", shell_complete=complete_name, help="Tell all about this bot.  [all bots in short]"
+)
 @click.option(
     "--compare",
     metavar="DIR|RECORD",
@@ -25,7 +28,11 @@ Counts = tuple[Answer, Fold]
     help="Tell what differs from the records before, such as those of the version before.",
 )
 @click.option(
-    "--with", "other", metavar="NAME", help="The bot to compare with, of the same records, or of those of --compare."
+    "--with",
+    "other",
+    metavar="NAME",
+    shell_complete=complete_name,
+    help="The bot to compare with, of the same records, or of those of --compare.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 @options.json_schema(lambda: _schema())

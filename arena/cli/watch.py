@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from arena.cli import options
+from arena.cli.completion import complete_bot
 from arena.cli.ending import end_like_ctrl_c
 from arena.cli.out import counted, fail, note, reason, refuse
 from arena.cli.replay import place_of, tell
@@ -19,8 +20,8 @@ from arena.play import Kept
 from arena.referee import ArenaError, Record, RecordError, play_match
 
 
-@click.command()
-@click.argument("bots", nargs=-1, metavar="[BOT...]")
+@click.command(cls=options.GroupedCommand)
+@click.argument("bots", nargs=-1, metavar="[BOT...]", shell_complete=complete_bot)
 @click.option("--games", type=click.IntRange(1, 1000), default=1, metavar="N", help="Watch so many games.  [1]")
 @click.option(
     "--seats",
@@ -28,7 +29,7 @@ from arena.referee import ArenaError, Record, RecordError, play_match
     metavar="N",
     help="Players at the table; sample bots fill it up.  [the BOTs; for one or none 4]",
 )
-@click.option("--rules", metavar="NAME|FILE", help="Preset, or a ruleset in TOML; see arena rules.  [coup]")
+@options.RULES
 @click.option(
     "--speed", type=click.FloatRange(0.05, 30), default=USUAL_S, metavar="S", help=f"Seconds a step.  [{USUAL_S:g}]"
 )

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from arena.cli import options
 from arena.cli.answers import answers, print_json
+from arena.cli.completion import complete_bot, complete_rules
 from arena.cli.ladder.opened import plain_errors
 from arena.cli.new_run import match_games_of
 from arena.cli.out import note, refuse
@@ -22,9 +23,15 @@ from ladder.service import Created, Play, create, put_reference, read_reference
 REFERENCES = ("sample:random_bot", "sample:turtle", "sample:honest", "sample:opportunist")
 
 
-@click.command()
+@click.command(cls=options.GroupedCommand)
 @click.argument("folder", metavar="LADDER", type=click.Path(path_type=Path))
-@click.option("--rules", metavar="NAME|FILE", default="coup", help="Preset, or a ruleset in TOML.  [coup]")
+@click.option(
+    "--rules",
+    metavar="NAME|FILE",
+    shell_complete=complete_rules,
+    default="coup",
+    help="Preset, or a ruleset in TOML.  [coup]",
+)
 @click.option("--seats", type=click.IntRange(2, 10), metavar="N", default=4, help="Bots at a table.  [4]")
 @click.option("--match-games", type=click.IntRange(1), metavar="N", help="Games in a match.  [12, in Docker 24]")
 @click.option(
@@ -32,6 +39,7 @@ REFERENCES = ("sample:random_bot", "sample:turtle", "sample:honest", "sample:opp
     "references",
     multiple=True,
     metavar="BOT",
+    shell_complete=complete_bot,
     help=f"A bot to compare with, which fixes the scale; may be given again.  [{' '.join(REFERENCES)}]",
 )
 @click.option("--database", metavar="URL", help="postgresql+psycopg://USER@HOST/NAME.  [a file in the folder]")

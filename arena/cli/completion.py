@@ -1,0 +1,42 @@
+"""What a shell completes: bots and samples, rules, the bots of a run."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from arena.bots import sample_names
+from arena.coup import PRESETS
+from arena.run import RunConfig, record_results
+from ladder.store import RunFolder
+
+
+def complete_bot(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete what `arena run` takes: a file, a folder, `sample:NAME`, each also behind `name=`."""
+    name, sign, path = typed.rpartition("=")
+    return _completed(sample_names(), path, "*", name + sign)
+
+
+def complete_rules(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete a preset, or a ruleset's file."""
+    return _completed(PRESETS, typed, "*.toml")
+
+
+def complete_name(context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete the name of a bot of the run whose folder the command has."""
+    path = context.params.get("path") or next(iter(context.params.get("paths") or ()), ".")
+    try:
+        config = RunConfig.from_json(RunFolder(Path(path), record_results).config())
+    except Exception:  # a shell that completes shows no error
+        return []
+    return [CompletionItem(bot.name) for bot in config.bots if bot.name.startswith(typed)]
+
+
+def _completed(names: Iterable[str], typed: str, pattern: str, before: str = "") -> list[CompletionItem]:
+    """Return the names that begin so, and files beside them; without such a name the shell completes files itself."""
+    named = [CompletionItem(before + name) for name in names if name.startswith(typed)]
+    if not named:
+        return [CompletionItem(typed, type="file")]
+    files = sorted(path for path in Path().glob(pattern) if path.name.startswith(typed or path.name.lstrip(".")))
+    return [*named, *(CompletionItem(f"{before}{path}{'/' * path.is_dir()}") for path in files)]
