@@ -1,4 +1,7 @@
-"""The command `arena run`: a run is begun or taken up again, played, and reported."""
+"""The command `arena run`: a run is begun or taken up again, played, and reported.
+
+What `--json` and `--csv` print needs pydantic, which takes 40 ms to import: so it is imported where they are printed.
+"""
 
 import os
 import shlex
