@@ -1,24 +1,23 @@
 """The command `arena check`: examines bots, and prints each step with what to do."""
 
-import json
 import os
 import sys
 import tempfile
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import replace
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import click
 
 from arena.bots import Bot, shown
 from arena.cli import options
+from arena.cli.answers import answers, print_json
 from arena.cli.completion import complete_bot, complete_rules
 from arena.cli.findings import failed, log_has_more, step_lines
 from arena.cli.out import counted, fail, note, reason, refuse, write
-from arena.examine import BUILD_S, Exam, Patience, Step, examine_all
+from arena.examine import BUILD_S, Exam, Examinations, Examined, Patience, Step, examine_all
 from arena.run import RulesetError, load
 from arena.sandbox import FULL, SandboxError, make, scratch_folder
 
@@ -34,7 +33,7 @@ from arena.sandbox import FULL, SandboxError, make, scratch_folder
 @click.option("--start-ms", type=click.IntRange(1), metavar="N", help="Time to start and say hello, in ms.  [3000]")
 @click.option("--limit-ms", type=click.IntRange(1), metavar="N", help="Free time for each request, in ms.  [500]")
 @options.sandbox_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+@answers(Examinations)
 def check(
     bots: tuple[str, ...],
     rules: str | None,
@@ -75,8 +74,7 @@ def check(
             raise
         fail(f"bots can't be examined: {reason(problem)}")
     if as_json:
-        told = [_json(bot, steps) for bot, steps in zip(bots, found, strict=True)]
-        write(json.dumps({"check": 2, "bots": told}))
+        print_json(Examinations(2, tuple(map(_examination, bots, found))))
     sys.exit(1 if any(failed(steps) for steps in found) else 0)
 
 
@@ -128,10 +126,5 @@ def _with_log_kept(step: Step, bot: str) -> Step:
     return replace(step, do="\n".join(filter(None, [step.do, f"The whole log: {place}"])))
 
 
-def _json(bot: str, steps: list[Step]) -> dict[str, Any]:
-    """Return a bot's steps as an object."""
-    return {
-        "bot": shown(bot),
-        "ok": not failed(steps),
-        "steps": [asdict(step.view()) for step in steps],
-    }
+def _examination(bot: str, steps: list[Step]) -> Examined:
+    return Examined(shown(bot), not failed(steps), tuple(step.view() for step in steps))

@@ -1,23 +1,22 @@
 """The command `arena doctor`: what this host can do for strangers' bots."""
 
-import json
 import sys
 import textwrap
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import NoReturn
 
 import click
 
-from arena.cli.findings import finding_json, finding_lines
+from arena.cli.answers import answers, print_json
+from arena.cli.findings import finding_lines
 from arena.cli.out import Column, error, show, table, write
-from arena.examine import boxes, findings
-from arena.sandbox import ISOLATING, ProgramError, SandboxError, Seen, let_through, probe
+from arena.examine import Host, boxes, findings
+from arena.sandbox import ISOLATING, Probed, ProgramError, SandboxError, Seen, let_through, probe
 
 
 @click.command()
 @click.option("--probe", "probed", is_flag=True, help="Look around in each box, and print what a bot could reach.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+@answers(Host, Probed)
 def doctor(probed: bool, as_json: bool) -> None:
     """Check this host: sandboxes, languages, and what makes times vary.
 
@@ -32,8 +31,8 @@ def doctor(probed: bool, as_json: bool) -> None:
     found = findings(tried)
     works = any(tried[name] is None for name in ISOLATING)
     if as_json:
-        told = {name: None if trouble is None else str(trouble) for name, trouble in tried.items()}
-        write(json.dumps({"isolates": works, "boxes": told, "findings": [finding_json(finding) for finding in found]}))
+        reasons = {name: None if trouble is None else str(trouble) for name, trouble in tried.items()}
+        print_json(Host(works, reasons, tuple(found)))
     else:
         widest = max(len(finding.what) for finding in found)
         write("\n".join(line for finding in found for line in finding_lines(finding, widest)))
@@ -52,7 +51,7 @@ def _probe(names: Sequence[str], as_json: bool) -> NoReturn:
             good = False
     good = good and not let_through(found)
     if as_json:
-        write(json.dumps({"good": good, "looks": [asdict(seen) for seen in found]}))
+        print_json(Probed(good, tuple(found)))
     else:
         cells = {(seen.look, seen.box): _cell(seen) for seen in found}
         looks = dict.fromkeys(seen.look for seen in found)

@@ -2,7 +2,6 @@
 
 import textwrap
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import click
 
@@ -85,9 +84,3 @@ def log_has_more(step: Step) -> bool:
 def failed(findings: Iterable[Finding]) -> bool:
     """Tell whether one of them needs a hand."""
     return any(finding.level == "fail" for finding in findings)
-
-
-def finding_json(finding: Finding) -> dict[str, Any]:
-    """Return a finding as an object."""
-    texts = {name: "\n".join(map(shown, getattr(finding, name).split("\n"))) for name in ("what", "text", "mend", "do")}
-    return {"level": finding.level, **texts}

@@ -1,18 +1,35 @@
 """The command `arena odds`: what opponents may hold."""
 
-import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from arena.cli.answers import answers, print_json
 from arena.cli.completion import complete_rules
-from arena.cli.out import EASY, Column, counted, refuse, show, table, write
+from arena.cli.out import EASY, Column, counted, refuse, show, table
 from arena.cli.rules import load_or_refuse
 from arena.coup import Odds, Role, Ruleset
 from arena.coup import odds as calculate
+
+
+@dataclass(frozen=True, slots=True)
+class OddsAnswer:
+    """The odds as a program is told them, by role; `held_by_influence` is for an opponent with so many cards."""
+
+    rules: str
+    players: int
+    own: tuple[str, ...]
+    revealed: tuple[str, ...]
+    unseen: int
+    copies_unseen: dict[str, int]
+    held_by_influence: dict[int, dict[str, float]]
+    influences: tuple[int, ...] | None
+    held_by_opponent: tuple[dict[str, float], ...] | None
+    nobody_holds: dict[str, float] | None
 
 
 @click.command()
@@ -28,7 +45,7 @@ from arena.coup import odds as calculate
     shell_complete=complete_rules,
     help="Ruleset, or a file .toml.  [coup]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+@answers(OddsAnswer)
 def odds(own: str, players: int, revealed: str, influences: str | None, name: str, as_json: bool) -> None:
     """Print how likely opponents hold each role, from the cards you see.
 
@@ -42,7 +59,7 @@ def odds(own: str, players: int, revealed: str, influences: str | None, name: st
     except ValueError as problem:
         refuse(str(problem))
     if as_json:
-        write(json.dumps(_odds_json(ruleset, players, mine, up, found)))
+        print_json(_odds_answer(ruleset, players, mine, up, found))
     else:
         show(_odds_table(ruleset, players, mine, up, found), widest=EASY)
 
@@ -63,24 +80,24 @@ def _numbers(text: str) -> list[int]:
     return [int(word) for word in words]
 
 
-def _odds_json(
+def _odds_answer(
     ruleset: Ruleset, players: int, own: Sequence[Role], revealed: Sequence[Role], found: Odds
-) -> dict[str, object]:
+) -> OddsAnswer:
     def numbers(chances: dict[Role, Fraction]) -> dict[str, float]:
         return {role.value: float(chance) for role, chance in chances.items()}
 
-    return {
-        "rules": ruleset.name,
-        "players": players,
-        "own": [role.value for role in own],
-        "revealed": [role.value for role in revealed],
-        "unseen": found.unseen,
-        "copies_unseen": {role.value: number for role, number in found.copies.items()},
-        "held_by_influence": {str(cards): numbers(chances) for cards, chances in found.by_influence.items()},
-        "influences": found.influences,
-        "held_by_opponent": None if found.opponents is None else [numbers(chances) for chances in found.opponents],
-        "nobody_holds": None if found.nobody is None else numbers(found.nobody),
-    }
+    return OddsAnswer(
+        rules=ruleset.name,
+        players=players,
+        own=tuple(role.value for role in own),
+        revealed=tuple(role.value for role in revealed),
+        unseen=found.unseen,
+        copies_unseen={role.value: number for role, number in found.copies.items()},
+        held_by_influence={cards: numbers(chances) for cards, chances in found.by_influence.items()},
+        influences=found.influences,
+        held_by_opponent=None if found.opponents is None else tuple(map(numbers, found.opponents)),
+        nobody_holds=None if found.nobody is None else numbers(found.nobody),
+    )
 
 
 def _odds_table(

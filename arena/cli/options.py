@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from arena.cli.completion import complete_rules
-from arena.cli.out import note, refuse, write
+from arena.cli.out import note, refuse
 from arena.referee import SETTABLE, TIMES, Timing
 from arena.run import load_limits
 from arena.sandbox import LIMITS, NAMES, Choice, Limits, Sandbox, Trouble, strongest, takers, why_not
@@ -123,25 +123,6 @@ def demand_clock(timing: Timing, sandbox: Sandbox) -> None:
     """Exit with 2 if own time is to be charged and the sandbox can't tell it."""
     if timing.own and not sandbox.tells_waits:
         refuse(f"the sandbox {sandbox.name} can't tell a bot's own time here; see arena doctor, or use --clock wall")
-
-
-def json_schema(text: Callable[[], str]) -> Callable[..., Any]:
-    """Return the option `--json-schema` of a command; `text` gives the schema of what its `--json` prints."""
-
-    def show(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
-        """Print the schema, and exit."""
-        if wanted and not context.resilient_parsing:
-            write(text())
-            context.exit()
-
-    return click.option(
-        "--json-schema",
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        callback=show,
-        help="Print the JSON schema of that object.",
-    )
 
 
 def sandbox_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -3,8 +3,6 @@
 Data goes to stdout, by `write` (a text) or `show` (tables and other things of rich). All else goes to stderr: `note`
 says something, `error` says that something went wrong, `refuse`, `fail` and `stop` say so and exit. `progress` shows
 how far a long command is. Everything is printed as it is: no markup, no emoji codes.
-
-`arena --help` imports this file: so rich, and our rooms, are imported in the functions that need them.
 """
 
 import errno

@@ -1,7 +1,4 @@
-"""The command `arena run`: a run is begun or taken up again, played, and reported.
-
-What `--json` and `--csv` print needs pydantic, which takes 40 ms to import: so it is imported where they are printed.
-"""
+"""The command `arena run`: a run is begun or taken up again, played, and reported."""
 
 import os
 import shlex
@@ -16,11 +13,13 @@ import click
 
 from arena.bots import BotError, check_commands, check_unchanged, shown
 from arena.cli import options, report
+from arena.cli.answers import answers, print_json
 from arena.cli.completion import complete_bot
 from arena.cli.ending import end_like_ctrl_c
 from arena.cli.new_run import Asked, begin, refusals
 from arena.cli.out import Ended, error, note, progress, reason, refuse, show, write
 from arena.run import HostError, Run, RunConfig, clean_up, record_results
+from arena.run.answer import Answer, Refused, answer, to_csv
 from arena.sandbox import make, programs_of, scratch_folder
 from ladder.pool import Voided
 from ladder.store import FolderError, RunFolder
@@ -68,8 +67,7 @@ from ladder.store import FolderError, RunFolder
 @click.option("--open-names", is_flag=True, help="Tell bots the others' names instead of letters.")
 @click.option("--leave-out", is_flag=True, help="Play without the bots that can't play, and say which.")
 @click.option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Go on with the run in DIR.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
-@options.json_schema(lambda: _schema())
+@answers(Answer, Refused)
 @click.option("--csv", "as_csv", is_flag=True, help="Print the standings, and who beats whom, as CSV on stdout.")
 def run(
     bots: tuple[str, ...], resume: Path | None, jobs: int | None, as_json: bool, as_csv: bool, **given: Any
@@ -180,10 +178,11 @@ def _report(this: Run, folder: RunFolder, as_json: bool, as_csv: bool, problem: 
     """Print the standings and what else there is to tell."""
     board = this.progress.board()
     if as_json or as_csv:
-        from arena.run.answer import answer, to_csv, to_line
-
         told = answer(this, folder, board, problem)
-        write(to_line(told) if as_json else to_csv(told), folder.path)
+        if as_json:
+            print_json(told, folder.path)
+        else:
+            write(to_csv(told), folder.path)
     else:
         show(*report.parts(this, folder, board), kept=folder.path)
     for name, why in this.config.left_out:
@@ -196,16 +195,8 @@ def _told_in_json() -> Iterator[None]:
     try:
         yield
     except Ended as ended:
-        from arena.run.answer import Refused, to_line
-
-        write(to_line(Refused(error=ended.text)))
+        print_json(Refused(error=ended.text))
         raise
-
-
-def _schema() -> str:
-    from arena.run.answer import schema_text
-
-    return schema_text()
 
 
 def cores() -> int:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
-from arena.cli import options, stats_tables
+from arena.cli import stats_tables
+from arena.cli.answers import answers, print_json
 from arena.cli.completion import complete_name
 from arena.cli.out import counted, fail, note, progress, reason, refuse, show, write
 from arena.referee import RecordError
 from arena.run import KeptError, record_at, records_at
-from arena.stats import Answer, Fold, Profile, answer, page, schema_text, to_csv, to_line, with_comparison
+from arena.stats import Answer, Fold, Profile, answer, page, to_csv, with_comparison
 
 Counts = tuple[Answer, Fold]
 
@@ -34,8 +35,7 @@ Counts = tuple[Answer, Fold]
     shell_complete=complete_name,
     help="The bot to compare with, of the same records, or of those of --compare.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
-@options.json_schema(lambda: _schema())
+@answers(Answer)
 @click.option("--csv", "as_csv", is_flag=True, help="Print all rates as CSV on stdout, one a line.")
 @click.option(
     "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page with plots."
@@ -70,7 +70,7 @@ def stats(
     if html is not None:
         _write_page(html, told)
     elif as_json:
-        write(to_line(told))
+        print_json(told)
     elif as_csv:
         write(to_csv(told))
     else:
@@ -152,7 +152,3 @@ def _named(told: Answer, name: str) -> Profile:
 
 def _where(told: Answer) -> str:
     return ", ".join(told.records.paths)
-
-
-def _schema() -> str:
-    return schema_text()

@@ -98,6 +98,15 @@ _SETTINGS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What this host can do. isolates: a box that keeps bots apart works. boxes: why each doesn't, None: it does."""
+
+    isolates: bool
+    boxes: dict[str, str | None]
+    findings: tuple[Finding, ...]
+
+
 def boxes() -> dict[str, Trouble | None]:
     """Try each sandbox; return by name why it doesn't work here, None for one that does."""
     return {name: why_not(name) for name in NAMES}

@@ -77,6 +77,23 @@ class StepView(Finding):
     rows: tuple[tuple[str, ...], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What an examination of a bot came to. ok: no step failed."""
+
+    bot: str
+    ok: bool
+    steps: tuple[StepView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Examinations:
+    """What `arena check` answers to programs; `check` is the version of this form."""
+
+    check: int
+    bots: tuple[Examined, ...]
+
+
 def _printable(text: str) -> str:
     return "\n".join(show(line.encode(errors="surrogateescape"), _LINE) for line in text.split("\n"))
 

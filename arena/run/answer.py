@@ -6,10 +6,9 @@ A field that is added leaves VERSION as it is; one that goes or changes its mean
 
 import csv
 import io
-import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field
 
 from arena.bots import cell
 from arena.referee import FAULTS
@@ -114,12 +113,6 @@ class Refused(_Part):
     error: str
 
 
-def schema_text() -> str:
-    """Return the JSON schema of what is printed."""
-    schema: dict[str, Any] = TypeAdapter(Answer | Refused).json_schema(mode="serialization")
-    return json.dumps(schema | {"title": "arena run --json"}, indent=2)
-
-
 def answer(run: Run, folder: RunFolder, board: Board, error: str | None) -> Answer:
     """Return what is known of a run. error: why it stopped before its end, None if nothing did."""
     config, progress = run.config, run.progress
@@ -188,11 +181,6 @@ def _meetings(duel: Duel) -> Meetings:
 def _request_ms(times: Times) -> RequestTimes | None:
     median, p99 = (times.quantile_ms(share) for share in (0.5, 0.99))
     return None if median is None or p99 is None else RequestTimes(median=round(median, 3), p99=round(p99, 3))
-
-
-def to_line(told: Answer | Refused) -> str:
-    """Return the object as one line in ASCII, which any terminal shows."""
-    return json.dumps(told.model_dump())
 
 
 # ---------------------------------------------------------------- rows and columns

@@ -27,6 +27,7 @@ class Building:
     """The builds of the run that will lie in the folder `run`."""
 
     def __init__(self, run: Path) -> None:
+        self._run = run
         self.path = run.absolute().with_name(f"{run.name}.building")
         self._bots = self.path / "bots"
         self._logs = self.path / "logs"
@@ -110,7 +111,10 @@ class Building:
         """Make the folder and lock it, without what an earlier build left. Raises FolderError if it isn't ours now."""
         if os.path.lexists(self.path) and not _of_builds(self.path):
             raise FolderError(f"{self.path} exists, where bots would be built; remove it, or name another --out")
-        self.path.mkdir(parents=True, exist_ok=True)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except (FileNotFoundError, NotADirectoryError, PermissionError) as problem:
+            raise FolderError(f"{self._run} can't be made: {problem.strerror}; name another --out") from None
         self._lock = locked(self.path)
         if self._lock is None:
             raise FolderError(f"another arena builds into {self.path} now; wait for it, or name another --out")

@@ -38,6 +38,14 @@ class Seen:
     refused: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What all looks came to. good: a sandbox isolates, and none let something through."""
+
+    good: bool
+    looks: tuple[Seen, ...]
+
+
 def probe(name: str) -> Iterator[Seen]:
     """Look around in boxes of a sandbox that works here. Raises SandboxError, ProgramError."""
     with ExitStack() as closing_all:

@@ -38,6 +38,8 @@ class Programs:
         """Return the absolute program that a command's first word means in that folder, None if it can't be run."""
         if "/" not in word:
             return self.named(word)
+        if word == sys.executable and not self.image:
+            return self.python  # by the one path that it has here
         path = os.path.join(folder, word)
         if self.image and not Path(os.path.normpath(path)).is_relative_to(folder):
             return word

@@ -17,9 +17,7 @@ from arena.stats.answer import (
     answer,
     rate_of,
     rates_of,
-    schema_text,
     to_csv,
-    to_line,
 )
 from arena.stats.compare import with_comparison
 from arena.stats.fold import ALL, Fold

@@ -5,10 +5,9 @@ A field that is added leaves VERSION as it is; one that goes or changes its mean
 
 import csv
 import io
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -186,12 +185,6 @@ class Answer(_Part):
         return (rate for bot in (*self.bots, *before) for _, _, rate in rates_of(bot))
 
 
-def schema_text() -> str:
-    """Return the JSON schema of what is printed."""
-    schema: dict[str, Any] = Answer.model_json_schema(mode="serialization")
-    return json.dumps(schema | {"title": "arena stats --json"}, indent=2)
-
-
 # ---------------------------------------------------------------- from what was counted
 
 
@@ -317,11 +310,6 @@ def _took(times: Mapping[str, Times]) -> dict[str, Took]:
         if median is not None and most is not None:
             found[kind] = Took(requests=each.count, median_ms=round(median, 3), p99_ms=round(most, 3))
     return found
-
-
-def to_line(told: Answer) -> str:
-    """Return the object as one line in ASCII, which any terminal shows."""
-    return json.dumps(told.model_dump())
 
 
 # ---------------------------------------------------------------- rows and columns

@@ -104,8 +104,8 @@ def test_what_cannot_be_watched_is_refused(tmp_path: Path, more: list[str], said
 def test_nothing_is_played_that_cannot_be_kept(tmp_path: Path) -> None:
     """The folder of the record is made first. Source: arena play does so."""
     done = piped(tmp_path, "sample:turtle", "sample:honest", "--out", "/proc/none/game")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.splitlines()[-1].startswith("arena: the record can't be written: /proc/none")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-1].startswith("arena: /proc/none/game can't be made: No such file")
     assert "playing" not in done.stderr
 
 

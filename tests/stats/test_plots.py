@@ -1,6 +1,5 @@
 """The page of statistics: one file, whose plots say the same as its tables, to whoever reads it and however."""
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 
 from arena.coup import COUP, PRESETS
-from arena.stats import SECTIONS, Answer, Fold, answer, page, rates_of, schema_text, with_comparison
+from arena.stats import SECTIONS, Answer, Fold, answer, page, rates_of, with_comparison
 from tests.chromium import Reader
 from tests.tell.games import random_game
 
@@ -138,5 +137,7 @@ def test_what_a_rate_is_of_has_the_names_that_stand_beside_it() -> None:
     """People see blanks, and whoever reads the JSON its keys."""
     assert "_" not in "".join(about for _, about in SECTIONS.values())
     for name, keys in (("challenges", ("of_lies", "of_truths")), ("blocks", ("as_target",))):
-        described = json.loads(schema_text())["$defs"]["Profile"]["properties"][name]["description"]
+        described = Answer.model_json_schema(mode="serialization")["$defs"]["Profile"]["properties"][name][
+            "description"
+        ]
         assert all(key in described and key.replace("_", " ") in SECTIONS[name][1] for key in keys)

@@ -5,12 +5,13 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from arena.bots import BotCache, intake, load, pack, portable
+from arena.bots import BotCache, completed, intake, load, pack, portable
 from arena.examine import Level, Step
 from arena.referee import ArenaError, Terms, Timing
 from arena.sandbox import Choice, Limits, programs_of
@@ -69,7 +70,9 @@ def job_of(submitted: Path, choice: Choice = PLAIN, references: tuple[str, ...] 
     for name in references:
         (bot,), _ = load([f"sample:{name}"], programs)
         archive = io.BytesIO()
-        pack(bot.path, archive)
+        with tempfile.TemporaryDirectory() as place:
+            bot = completed(bot, True, Path(place, name))
+            pack(bot.path, archive)
         others.append((portable(replace(bot, name=f"{name}@1"), programs), archive.getvalue()))
     taken = intake(submitted)
     name = f"{taken.name}@3"
