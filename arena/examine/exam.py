@@ -133,6 +133,7 @@ class Examination:
         self.beside: frozenset[str] = frozenset()  # what was in the bot's folder before it ran
         self.shares = False  # other bots run in the same folder meanwhile
         self.peak_bytes = 0  # of any process; 0 where it isn't told
+        self.uncalled: dict[bytes, None] = {}  # lines in which the bot's kit names a method that it never calls
         self.refused: tuple[bytes, ...] = ()  # lines of standard error about a write that was refused
 
     def before(self, argument: str) -> Iterator[Step]:
@@ -219,6 +220,7 @@ class Examination:
             finally:
                 self.times += talk.times
                 self.peak_bytes = max(self.peak_bytes, box.peak_bytes() or 0)
+                self.uncalled |= dict.fromkeys(line for line in talk.stderr(_ALL) if line.startswith(_UNCALLED))
                 lines = [line for line in talk.stderr(200) if any(words in line for words in _REFUSED)]
                 self.refused = (*self.refused, *lines)[-4:]
         finally:
@@ -243,6 +245,8 @@ class Examination:
             yield from self.unknown(table)
             self.step = "end of input"
             yield self.leaving(table.talk)
+        if self.uncalled:
+            yield self.methods()
         self.step = "standard output"
         yield self.strays(table.talk)
         self.step = "same bot_seed"
@@ -282,6 +286,14 @@ class Examination:
                 Level.FAIL, f"it still runs {self.exam.leave_s * 1000:.0f} ms after its input ended", help, talk
             )
         return self.ok("it leaves")
+
+    def methods(self) -> Step:
+        """Tell of methods that look like a request's, by lines of the bot's kit."""
+        self.step = "methods"
+        help = "spell them as the kit does, else the first legal move is played for them"
+        return replace(
+            self.found(Level.WARN, "the kit never calls a method", help), stderr=tuple(self.uncalled)[:_SHOWN]
+        )
 
     def strays(self, talk: Talk) -> Step:
         """Tell whether anything but answers came."""
@@ -400,8 +412,10 @@ def _telling(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
 
 
 _KIT = b"coup_kit: "
+_UNCALLED = b"coup_kit: the kit never calls "
 _PYTHON = b"Traceback (most recent call last):"
 _SHOWN = 8  # lines of standard error beside a step
+_ALL = 100_000  # lines: the first that a bot wrote are kept, too
 
 
 def _spec(rules: Ruleset, terms: Terms, seats: int | None) -> MatchSpec:

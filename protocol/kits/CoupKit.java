@@ -4,6 +4,8 @@ import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -15,7 +17,7 @@ import java.util.Random;
 
 /**
  * A kit for bots of the Coup arena: it reads and writes the lines, follows the game, and asks you for moves. One file,
- * for Java 11 and newer, without packages of others, kit version 2. A whole bot:
+ * for Java 11 and newer, without packages of others, kit version 3. A whole bot:
  *
  * <pre>
  * public class MyBot extends CoupKit.Bot {
@@ -51,6 +53,7 @@ public class CoupKit {
     public static void run(Bot bot) {
         OutputStream wire = new FileOutputStream(FileDescriptor.out);
         System.setOut(System.err); // for what the bot or a library prints
+        reportUncalled(bot);
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         try {
             String line;
@@ -66,6 +69,26 @@ public class CoupKit {
             System.exit(1); // threads of the bot would keep it running
         }
         System.exit(0);
+    }
+
+    /** Names the public methods that look like a request's, which the kit doesn't know: @Override would refuse them. */
+    private static void reportUncalled(Bot bot) {
+        for (Class<?> type = bot.getClass(); type != Bot.class; type = type.getSuperclass()) {
+            for (Method method : type.getDeclaredMethods()) {
+                Class<?>[] given = method.getParameterTypes();
+                boolean chooses = method.getReturnType() == Move.class || method.getReturnType() == void.class;
+                boolean open = Modifier.isPublic(method.getModifiers()) && !Modifier.isStatic(method.getModifiers());
+                if (!open || !chooses || given.length == 0 || given[0] != Game.class) {
+                    continue;
+                }
+                try {
+                    Bot.class.getDeclaredMethod(method.getName(), given);
+                } catch (NoSuchMethodException unknown) {
+                    log("coup_kit: the kit never calls " + type.getSimpleName() + "." + method.getName()
+                            + "; write @Override above each method that it is to call, and a helper of yours as private");
+                }
+            }
+        }
     }
 
     // ---- The bot ----------------------------------------------------------------------------------------------------

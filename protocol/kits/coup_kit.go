@@ -1,5 +1,5 @@
 // The Coup arena's kit for bots in Go 1.19 or newer, with the standard library alone. Copy this one file beside your bot
-// (kit version 2):
+// (kit version 3):
 //
 //	package main
 //
@@ -31,6 +31,7 @@ import (
 	"io"
 	"math/rand"
 	"os"
+	"reflect"
 	"runtime/debug"
 	"strings"
 )
@@ -571,6 +572,7 @@ func Run(bot Bot) {
 	wire := os.Stdout
 	os.Stdout = os.Stderr // for what the bot or a library prints
 	talk := NewTalk(bot)
+	reportUncalled(talk)
 	input := bufio.NewReaderSize(os.Stdin, 1<<16)
 	for !talk.Ended {
 		line, err := input.ReadBytes('\n')
@@ -585,6 +587,21 @@ func Run(bot Bot) {
 	}
 	if talk.Failed {
 		os.Exit(1)
+	}
+}
+
+// reportUncalled names the exported methods that look like a request's, which the kit doesn't know.
+func reportUncalled(talk *Talk) {
+	bot := talk.Bot
+	mine, known := reflect.TypeOf(bot), reflect.TypeOf((*Bot)(nil)).Elem()
+	turn, _ := known.MethodByName("Turn")
+	start, _ := known.MethodByName("GameStart")
+	for index := 0; index < mine.NumMethod(); index++ {
+		name, shape := mine.Method(index).Name, reflect.ValueOf(bot).Method(index).Type()
+		if _, called := known.MethodByName(name); !called && (shape == turn.Type || shape == start.Type) {
+			Log("coup_kit: the kit never calls %s.%s; it calls the methods of Bot (a helper of yours begins with a small letter)",
+				talk.name(), name)
+		}
 	}
 }
 

@@ -1,6 +1,6 @@
 // A kit for bots of the Coup arena: it reads and writes the lines, follows the game, and asks you for moves.
 //
-// Copy this one file beside your bot; it needs Node.js 18 or newer and nothing else. This is kit version 2.
+// Copy this one file beside your bot; it needs Node.js 18 or newer and nothing else. This is kit version 3.
 //
 //     const { Bot, run } = require("./coup_kit.js");
 //
@@ -575,10 +575,26 @@ function* lines() {
   if (pieces.length) yield Buffer.concat(pieces).toString();
 }
 
+// Names the methods that look like a request's, with `game` first, and that neither the kit nor the bot calls.
+function reportUncalled(bot) {
+  const known = Object.getOwnPropertyNames(Bot.prototype).filter((name) => !["constructor", "reply"].includes(name));
+  for (let type = bot.constructor; type !== Bot && type?.prototype instanceof Bot; type = Object.getPrototypeOf(type)) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(type.prototype))) {
+      if (typeof value !== "function" || name in Bot.prototype || name.startsWith("_")) continue;
+      const takesGame = /^[^(]*\(\s*game\b/.test(Function.prototype.toString.call(value));
+      const source = [bot.constructor, type].join("\n");
+      const calls = new RegExp(`[.\\]"'\`]\\s*${name.replaceAll("$", "\\$")}\\b`);
+      if (!takesGame || calls.test(source)) continue;
+      process.stderr.write(`coup_kit: the kit never calls ${bot.constructor.name}.${name}; it calls ${known.join(", ")}\n`);
+    }
+  }
+}
+
 // Plays: reads the referee's lines from standard input and answers them, until the match is over. Whatever the program
 // prints with `console` from now on goes to standard error.
 function run(bot) {
   globalThis.console = new console.Console(process.stderr);
+  reportUncalled(bot);
   for (const line of lines()) {
     const message = JSON.parse(line);
     const answer = bot.reply(message);

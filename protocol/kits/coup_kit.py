@@ -1,6 +1,6 @@
 """A kit for bots of the Coup arena: it reads and writes the lines, follows the game, and asks you for moves.
 
-Copy this one file beside your bot; it needs Python 3.9 or newer and nothing else. This is kit version 2.
+Copy this one file beside your bot; it needs Python 3.9 or newer and nothing else. This is kit version 3.
 
     from coup_kit import Bot, run
 
@@ -677,6 +677,42 @@ def _codec() -> tuple[Callable[[str], Message], Callable[[str], str]]:
     return read, _json.encode_basestring_ascii
 
 
+def _mentioned(code: Any) -> set[str]:
+    """Return the names and the texts that a function's code has, also those of functions in it."""
+    words = {*code.co_names, *(value for value in code.co_consts if isinstance(value, str))}
+    return words.union(*(_mentioned(value) for value in code.co_consts if hasattr(value, "co_names")))
+
+
+def _report_uncalled(bot: Bot) -> None:
+    """Name the methods that look like a request's, and that neither the kit nor the bot calls.
+
+    They have their first parameter's name in common with the methods of requests: `game`, or the author's word for it.
+    """
+    function = type(_mentioned)
+    classes = type(bot).__mro__[: type(bot).__mro__.index(Bot)]
+    codes = {name: value.__code__ for of in classes for name, value in vars(of).items() if isinstance(value, function)}
+    games = {"game", *(code.co_varnames[1] for name, code in codes.items() if name in _KINDS and code.co_argcount > 1)}
+    suspects = [
+        name
+        for name, code in codes.items()
+        if name[0] != "_" and not hasattr(Bot, name) and code.co_argcount > 1 and code.co_varnames[1] in games
+    ]
+    if not suspects:
+        return
+    module = vars(sys.modules[type(bot).__module__]).values()
+    functions = [*codes.values(), *(value.__code__ for value in module if isinstance(value, function))]
+    mentioned: set[str] = set().union(*map(_mentioned, functions))
+    for name in suspects:
+        if name not in mentioned:
+            from difflib import get_close_matches
+
+            called = sorted(known for known in vars(Bot) if known[0] != "_" and callable(getattr(Bot, known)))
+            called.remove("reply")
+            near = get_close_matches(name, called, 1, 0.6)
+            hint = f"did you mean {near[0]}?" if near else f"it calls {', '.join(called)}"
+            print(f"coup_kit: the kit never calls {type(bot).__name__}.{name}; {hint}", file=sys.stderr, flush=True)
+
+
 def _leave() -> None:
     """End the program without tidying up, which takes a tenth of what its start takes, if nothing waits for that."""
     waiting = {"atexit", "threading", "_lsprof"} & sys.modules.keys()  # _lsprof is cProfile, hidden since Python 3.12
@@ -701,6 +737,7 @@ def run(bot: Bot) -> None:
     wire = os.dup(1)
     os.dup2(2, 1)  # for libraries and programs that print
     sys.stdout = sys.stderr
+    _report_uncalled(bot)
     read, quoted = _codec()
     for line in sys.stdin.buffer:
         message = read(line.decode())

@@ -15,13 +15,13 @@ BARE = b"from coup_kit import Bot, run\n\nrun(Bot())\n"
 TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 # Kit -> its version, and the beginning of its SHA-256.
 VERSIONS: dict[str, tuple[int, str]] = {
-    "coup_kit.py": (2, "22f77c517636"),
-    "coup_kit.js": (2, "c877ec558889"),
-    "CoupKit.java": (2, "86cb6fe6c60b"),
+    "coup_kit.py": (3, "ee1cd57348b0"),
+    "coup_kit.js": (3, "6b59698f371c"),
+    "CoupKit.java": (3, "f554d7327699"),
     "coup_kit.h": (2, "890713dd8605"),
     "coup_kit.hpp": (2, "6fe651b9675a"),
     "coup_kit.rs": (2, "b6d9c5b1d325"),
-    "coup_kit.go": (2, "9e2205fc673b"),
+    "coup_kit.go": (3, "91b3f4f0236b"),
 }
 
 

@@ -1,0 +1,175 @@
+"""A method that has a request's look and another name: each language says so as it can. Source: the kits' README."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from arena.bots import BuildError, build_all, load
+from tests.kits.conftest import Made, Ran
+from tests.kits.table import KITS, Kit, each_kit
+from tests.kits.test_kits import example
+from tests.place import Place
+
+# A bot that misspells `challenge`, and has a helper that it calls itself; where the kit names a method, its line.
+SOURCES = {
+    "python": (
+        "bot.py",
+        """from coup_kit import Bot, run
+
+class MyBot(Bot):
+    def turn(self, g):
+        return self.my_odds(g) or self.best(g)
+    def challange(self, g):
+        return g.find("challenge")
+    def lose_card(self, game):
+        return 1
+    def my_odds(self, g):
+        return None
+    def best(self, game):
+        return game.find("tax")
+    def load(self, path):
+        return path
+    def _later(self, game):
+        return None
+
+bot = MyBot()
+bot.load("weights")
+run(bot)
+""",
+        ["MyBot.challange; did you mean challenge?", "MyBot.lose_card; did you mean lose?"],
+    ),
+    "javascript": (
+        "bot.js",
+        """const { Bot, run } = require("./coup_kit.js");
+class MyBot extends Bot {
+  turn(game) { return this.best(game); }
+  challange(game) { return game.find("challenge"); }
+  lose_card(game) { return 1; }
+  best(game) { return game.find("tax"); }
+  load(path) { return path; }
+}
+run(new MyBot());
+""",
+        ["MyBot.challange; it calls turn, ", "MyBot.lose_card; it calls turn, "],
+    ),
+    "java": (
+        "MyBot.java",
+        """public class MyBot extends CoupKit.Bot {
+    public Move challange(Game game) { return game.find("challenge"); }
+    public void gameEnd(Game game) {}
+    public Move turn(Game game) { return best(game); }
+    private Move best(Game game) { return game.find("tax"); }
+    Move worst(Game game) { return null; }
+    public double myOdds(Game game) { return 0; }
+    public static void main(String[] words) { CoupKit.run(new MyBot()); }
+}
+""",
+        ["MyBot.challange; write @Override ", "MyBot.gameEnd; write @Override "],
+    ),
+    "go": (
+        "bot.go",
+        """package main
+
+type MyBot struct{ Base }
+
+func (bot *MyBot) Challange(game *Game) *Move { return game.Find("challenge") }
+func (bot *MyBot) GameEnd(game *Game) {}
+func (bot *MyBot) Turn(game *Game) *Move { return bot.best(game) }
+func (bot *MyBot) best(game *Game) *Move { return game.Find("tax") }
+func (bot *MyBot) MyOdds(game *Game) float64 { return 0 }
+func main() { Run(&MyBot{}) }
+""",
+        ["MyBot.Challange; it calls the methods of Bot", "MyBot.GameEnd; it calls the methods of Bot"],
+    ),
+    "c": (
+        "bot.c",
+        """#define COUP_KIT_IMPLEMENTATION
+#include "coup_kit.h"
+static int doubt(coup_game *game) { return coup_find(game, "challenge"); }
+int main(void) {
+    coup_bot bot = {.challange = doubt};
+    return coup_run(&bot);
+}
+""",
+        [],
+    ),
+    "cpp": (
+        "bot.cpp",
+        """#include "coup_kit.hpp"
+struct MyBot : coup::Bot {
+    coup::Answer challange(coup::Game& game) override { return game.find("challenge"); }
+};
+int main() { return coup::run(MyBot{}); }
+""",
+        [],
+    ),
+    "rust": (
+        "bot.rs",
+        """mod coup_kit;
+use coup_kit::*;
+struct MyBot;
+impl Bot for MyBot {
+    fn challange(&mut self, game: &Game) -> usize { game.find("challenge").unwrap_or(0) }
+}
+fn main() { run(MyBot) }
+""",
+        [],
+    ),
+}
+
+
+def spelled(kit: Kit, folder: Path, wrong: bool) -> Path:
+    """Write a bot that misspells `challenge`, or doesn't, with all else that its language's starter has."""
+    shutil.copytree(kit.starter, folder)
+    shutil.copy(kit.file, folder)
+    for path in folder.glob("*test*"):
+        path.unlink()
+    name, source, _ = SOURCES[kit.language]
+    right = source.replace("challange", "challenge").replace("Challange", "Challenge")
+    (folder / name).write_text(source if wrong else right)
+    for path in folder.glob("Test*"):
+        path.unlink()
+    return folder
+
+
+def heard(folder: Path, logs: Path) -> Ran:
+    (bot,), _ = load([str(folder)])
+    build_all([bot], logs, 240)
+    return Made(bot.argv, bot.cwd).hears(example())
+
+
+@each_kit
+def test_a_misspelt_method_is_named_at_the_start_or_refused_by_the_compiler(kit: Kit, tmp_path: Path) -> None:
+    """Helpers of the bot's own aren't: those that it calls, and those that don't look like a request's method."""
+    folder = spelled(kit, tmp_path / "bot", True)
+    named = SOURCES[kit.language][2]
+    if not named:
+        with pytest.raises(BuildError) as failed:
+            heard(folder, tmp_path / "logs")
+        assert any(b"challange" in line for line in failed.value.told.lines)
+        return
+    ran = heard(folder, tmp_path / "logs")
+    lines = [line for line in ran.err.splitlines() if "never calls" in line]
+    assert len(lines) == len(named), ran.err
+    for line, words in zip(sorted(lines), named, strict=True):
+        assert line.startswith(f"coup_kit: the kit never calls {words}"), line
+    assert ran.code == 0
+
+
+@each_kit
+def test_a_method_that_is_spelled_right_is_called(kit: Kit, tmp_path: Path) -> None:
+    """Else the test above might be about something else than the spelling."""
+    ran = heard(spelled(kit, tmp_path / "bot", False), tmp_path / "logs")
+    assert ran.code == 0, ran.err
+    assert "challenge;" not in ran.err.lower()
+
+
+def test_check_says_that_the_kit_never_calls_a_method(place: Place) -> None:
+    """It warns, and the bot passes: the method may be a helper that nothing calls yet."""
+    folder = spelled(KITS[0], place.folder / "mine", True)
+    checked = place.call("check", str(folder), "--rules", "coup", "--sandbox", "process")
+    assert checked.code == 0, checked.out
+    told = " ".join(checked.out.split())
+    assert "warn methods the kit never calls a method" in told
+    assert "MyBot.challange; did you mean challenge?" in told
