@@ -10,7 +10,6 @@ from arena.cli.ladder.opened import BY, FOLDER, opened
 from arena.cli.ladder.standings import TRUSTED
 from arena.cli.out import Column, counted, note, refuse, show, table, write
 from ladder import views
-from ladder.access import STAFF, Viewer
 from ladder.service import gradebook
 from ladder.service import grades as all_grades
 from ladder.views import Grade, Grades
@@ -37,14 +36,13 @@ def grades(
     with opened(folder) as ladder:
         if final is not None and deadline is not None:
             refuse("a final has its versions; leave --deadline away")
-        viewer = STAFF if login is None else Viewer(login)
-        found = all_grades(ladder, who, final, deadline, viewer)
+        found = all_grades(ladder, who, final, deadline)
     for label in found.waiting:
         note(f"{label} waits for its examination: arena ladder run {folder} --until examined")
     if login is not None:
-        if not found.grades:
+        grade = next((grade for grade in found.grades if grade.owner.login == login), None)
+        if grade is None:
             refuse(f'there is no owner "{login}"; see arena ladder owners list {folder}')
-        [grade] = found.grades
         if as_json:
             print_json(grade)
         else:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
+from ladder.access import PUBLIC, STAFF, Viewer
 from ladder.results import GameResult
 from ladder.service import (
     Ladder,
@@ -200,6 +201,12 @@ def test_a_disabled_version_counts_in_no_grade_until_staff_activates_it(ladder: 
     assert grade_of(ladder, "bob", "first").version is None
     activate_version(ladder, "b", 1, "teacher", "a copied from it")
     assert grade_of(ladder, "bob", "first").version == "b@1"
+
+
+def test_an_owner_sees_the_own_grade_alone(ladder: Ladder) -> None:
+    """The public none; staff all."""
+    for viewer, logins in ((Viewer("ada"), ["ada"]), (PUBLIC, []), (STAFF, ["ada", "bob", "cleo", "dan"])):
+        assert [grade.owner.login for grade in grades(ladder, "t", viewer=viewer).grades] == logins
 
 
 def test_the_best_of_an_owners_bots_is_the_grade(ladder: Ladder) -> None:
