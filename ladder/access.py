@@ -94,10 +94,11 @@ _ROWS: dict[str, dict[Who, str]] = {
     "Logs": {_ANYBODY: "rows"},
     "Log": {_OWNER: "version process text"},
     "Match": {
-        _ANYBODY: "id kind state cause reason rates at ended_at by final place attempts seats results voids acts record"
-        " logs change"
+        _ANYBODY: "id kind state cause rates at ended_at by final place attempts seats results voids acts record logs"
+        " change",
+        _STAFF: "reason",  # it may be what a host said
     },
-    "MatchLine": {_ANYBODY: "id kind state cause reason rates at ended_at by final place attempts seats"},
+    "MatchLine": {_ANYBODY: "id kind state cause rates at ended_at by final place attempts seats", _STAFF: "reason"},
     "MatchList": {_ANYBODY: "rows next change"},
     "SeatLine": {
         _ANYBODY: "label version games wins forfeits faults requests time_us slowest_us peak_bytes",
