@@ -11,7 +11,7 @@ from typing import Any
 from arena.bots import shown
 from arena.cli.out import counted
 from arena.coup import Forfeit, State
-from arena.referee import FAULTS, GameRecord, Record, wire
+from arena.referee import FAULTS, GameRecord, Record, menus
 from arena.tell import Moment as Step
 from arena.tell import moments
 from protocol.words import joined, tell, tell_end, tell_move
@@ -99,7 +99,7 @@ class Telling:
             if given.fault is not None and self.seat in (None, given.seat):
                 words = f"{given.fault} ({FAULTS[given.fault].message})"
                 if not isinstance(given.answer, Forfeit):  # the turn tells who forfeits
-                    words += f"; played instead: {tell_move(wire.move_payload(given.answer), self.names)}"
+                    words += f"; played instead: {tell_move(menus.move_payload(given.answer), self.names)}"
                 yield Fault(given.seat, words)
 
     def _events(self, step: Step) -> Iterator[tuple[dict[str, Any], bool]]:

@@ -1,13 +1,17 @@
 """What happened in a game: one frozen class for each kind, with its public and private parts.
 
 The order of a game's events is the order of the rules; an event's number is its place in the game and is the same for
-all seats. Private are `cards`, which belong to the event's own seat, and in `Examination` to the target, whose `role`
-both see; `view.seen` takes them out of every other copy. No event names a card's slot, who passed, or who else wanted
-to challenge.
+all seats. No event names a card's slot, who passed, or who else wanted to challenge.
+
+These classes are the one table of events. `word` is what messages call the event, and its fields have the names and
+the order of the message's. A field that is None or has its default is left out. `denies` makes `not_duke` of the role.
+The metadata of a private field say who sees it; `view.seen` takes it out of every other copy. The messages follow from
+the table, and tests hold the models, the words and SPEC.md against it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from typing import ClassVar, get_args
 
 from arena.coup.rules import Action, Allegiance, Role
 
@@ -46,9 +50,17 @@ class How(StrEnum):
     ACTOR_GONE = "actor_gone"  # the actor forfeited before the action had ended
 
 
+# Who sees a private field: the fields that name the seats.
+_ACTOR = {"seen_by": ("seat",)}
+_TARGET = {"seen_by": ("target",)}
+_BOTH = {"seen_by": ("seat", "target")}
+
+
 @dataclass(frozen=True, slots=True)
 class Acted:
     """A seat declared its action, claiming a role, or none, or (`denies`) that it doesn't have the role."""
+
+    word: ClassVar = "action"
 
     seat: int
     action: Action
@@ -61,6 +73,8 @@ class Acted:
 class Coins:
     """A seat's coins changed by `delta`, which may be negative, or 0 when there was nothing to steal."""
 
+    word: ClassVar = "coins"
+
     seat: int
     delta: int
     reason: CoinReason
@@ -69,6 +83,8 @@ class Coins:
 @dataclass(frozen=True, slots=True)
 class Challenged:
     """A seat challenged the claim of another: the one challenge that counts."""
+
+    word: ClassVar = "challenge"
 
     seat: int
     claimant: int
@@ -83,15 +99,19 @@ class Shown:
     Where a shown card may be kept and is, `replaced` is false and `cards` None.
     """
 
+    word: ClassVar = "shown"
+
     seat: int
     role: Role
-    cards: tuple[Role, ...] | None
+    cards: tuple[Role, ...] | None = field(metadata=_ACTOR)
     replaced: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Unproven:
     """A seat could not or did not wish to prove its claim."""
+
+    word: ClassVar = "unproven"
 
     seat: int
     role: Role
@@ -102,6 +122,8 @@ class Unproven:
 class Lost:
     """A seat turned a card face up."""
 
+    word: ClassVar = "lost"
+
     seat: int
     role: Role
     reason: LossReason
@@ -111,12 +133,16 @@ class Lost:
 class Exiled:
     """A seat has no influence left and is out."""
 
+    word: ClassVar = "exiled"
+
     seat: int
 
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
     """A seat counteracts the pending action, claiming a role."""
+
+    word: ClassVar = "block"
 
     seat: int
     role: Role
@@ -126,14 +152,18 @@ class Blocked:
 class Exchanged:
     """A seat drew `count` cards and returned as many. `cards`: its hand now."""
 
+    word: ClassVar = "exchanged"
+
     seat: int
     count: int
-    cards: tuple[Role, ...] | None
+    cards: tuple[Role, ...] | None = field(metadata=_ACTOR)
 
 
 @dataclass(frozen=True, slots=True)
 class Forfeited:
     """A seat left the game; its cards are face up."""
+
+    word: ClassVar = "forfeit"
 
     seat: int
     roles: tuple[Role, ...]
@@ -143,22 +173,28 @@ class Forfeited:
 class HandShown:
     """A seat showed all its cards to prove that it lacks a role; all were replaced. `cards`: its hand now."""
 
+    word: ClassVar = "shown_hand"
+
     seat: int
     roles: tuple[Role, ...]
-    cards: tuple[Role, ...] | None
+    cards: tuple[Role, ...] | None = field(metadata=_ACTOR)
 
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
     """A seat has its cards: one picked, one dealt. `cards`: its hand."""
 
+    word: ClassVar = "drafted"
+
     seat: int
-    cards: tuple[Role, ...] | None
+    cards: tuple[Role, ...] | None = field(metadata=_ACTOR)
 
 
 @dataclass(frozen=True, slots=True)
 class Sided:
     """The starter chose an allegiance, and so settled everybody's: `sides` has one entry a seat."""
+
+    word: ClassVar = "allegiances"
 
     seat: int
     sides: tuple[Allegiance, ...]
@@ -167,6 +203,8 @@ class Sided:
 @dataclass(frozen=True, slots=True)
 class Converted:
     """A seat turned the allegiance of `target`, who may be itself; `allegiance` is the side now."""
+
+    word: ClassVar = "converted"
 
     seat: int
     target: int
@@ -177,16 +215,20 @@ class Converted:
 class Examination:
     """A seat has looked at a card of the target (`role`), which was handed back or replaced (`cards`: the hand now)."""
 
+    word: ClassVar = "examined"
+
     seat: int
     target: int
     replaced: bool
-    role: Role | None
-    cards: tuple[Role, ...] | None
+    role: Role | None = field(metadata=_BOTH)
+    cards: tuple[Role, ...] | None = field(metadata=_TARGET)
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
     """The action of a seat has ended: the last event of its turn."""
+
+    word: ClassVar = "resolved"
 
     seat: int
     action: Action
@@ -212,3 +254,10 @@ Event = (
     | Examination
     | Resolved
 )
+
+# The private fields of the events that have some, each with the fields that name who sees it.
+PRIVATE: dict[type[Event], dict[str, tuple[str, ...]]] = {
+    kind: seen_by
+    for kind in get_args(Event)
+    if (seen_by := {part.name: part.metadata["seen_by"] for part in fields(kind) if part.metadata})
+}

@@ -1,9 +1,9 @@
 """What one seat may see. Only this file redacts; all that a bot learns passes through it."""
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from arena.coup.events import Drafted, Event, Examination, Exchanged, HandShown, Shown
+from arena.coup.events import PRIVATE, Event
 from arena.coup.rules import Role
 from arena.coup.state import Board, State
 
@@ -30,22 +30,21 @@ def view(state: State, seat: int) -> View:
     return View(board, seat, state.hands[seat], state.drawn, state.discards[seat] if state.discards else (), state.seen)
 
 
-_OWN = (Shown, Exchanged, HandShown, Drafted)  # `cards` are their seat's; a tuple: isinstance is slower for a union
-
-
 def seen(event: Event, seat: int | None) -> Event:
     """Return the event as the seat sees it; None is a spectator, who sees no private part."""
-    if isinstance(event, _OWN):
-        return event if event.seat == seat else replace(event, cards=None)
-    if isinstance(event, Examination) and event.target != seat:
-        return replace(event, cards=None, role=event.role if event.seat == seat else None)
-    return event
+    private = PRIVATE.get(type(event))
+    if private is None:
+        return event
+    hidden: dict[str, Any] = {
+        name: None for name, owners in private.items() if seat not in [getattr(event, owner) for owner in owners]
+    }
+    return replace(event, **hidden) if hidden else event
 
 
 def private_to(event: Event) -> tuple[int, ...]:
     """Return the seats whose copy of the event holds more than the public one."""
-    if isinstance(event, _OWN):
-        return () if event.cards is None else (event.seat,)
-    if isinstance(event, Examination):
-        return (event.seat, event.target)
-    return ()
+    private = PRIVATE.get(type(event))
+    if private is None:
+        return ()
+    owners = (owner for name, seats in private.items() if getattr(event, name) is not None for owner in seats)
+    return tuple(dict.fromkeys(getattr(event, owner) for owner in owners))

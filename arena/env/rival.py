@@ -6,8 +6,8 @@ from typing import Any
 from arena.coup import derived, view
 from arena.env.actions import WAIT
 from arena.env.game import Course, Game
-from arena.local import Given, Player, entrants, event, game_over, game_start, request
-from arena.referee import MatchSpec, Terms, hello
+from arena.local import Given, Player, entrants
+from arena.referee import MatchSpec, Terms, hello, menus, messages
 
 
 class Rival:
@@ -40,10 +40,9 @@ class Rival:
         menu, times = game.menu(seat), self._spec.timing(seat)
         player.number += 1
         sight, number = view(game.state, seat), game.course.number
-        message = request(
-            sight, number, player.number, self._events(game.course), menu.moves, times.limit_ms, times.bank_ms
-        )
-        return [*menu.by_action][player.choice(message, menu.moves)]
+        legal, events = menus.menu(menu.moves), self._events(game.course)
+        message = messages.request(sight, number, player.number, events, legal, times.limit_ms, times.bank_ms)
+        return [*menu.by_action][player.choice(message, legal)]
 
     def _followed(self, course: Course) -> Player:
         """Return the player, who knows that this game has begun."""
@@ -51,11 +50,11 @@ class Rival:
         if past is course:
             return self._player
         if past is not None and past.over is not None:
-            self._player.tell(game_over(past.number, past.over, self._events(past)))
+            self._player.tell(messages.game_over(past.number, past.over, self._events(past)))
         if past is None or past.key is not course.key:
             self._begin_match(course.key)
         self._course, self._sent = course, 0
-        self._player.tell(game_start(view(course.start, self._seat), course.number, self._spec.handles))
+        self._player.tell(messages.game_start(view(course.start, self._seat), course.number, self._spec.handles))
         return self._player
 
     def _begin_match(self, key: bytes) -> None:
@@ -69,4 +68,4 @@ class Rival:
     def _events(self, course: Course) -> list[dict[str, Any]]:
         """Return the events that the bot hasn't been told, as its seat sees them."""
         sent, self._sent = self._sent, len(course.events)
-        return [event(number, course.events[number], self._seat) for number in range(sent, self._sent)]
+        return [messages.event(number, course.events[number], self._seat) for number in range(sent, self._sent)]

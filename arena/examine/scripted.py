@@ -28,7 +28,7 @@ from arena.coup import (
     view,
 )
 from arena.examine.talk import BrokenError, Talk
-from arena.referee import FAULTS, MatchSpec, hello, wire
+from arena.referee import FAULTS, MatchSpec, hello, menus, messages, wire
 from protocol import encode
 
 _AHEAD = 60  # games that are played ahead to find a way
@@ -94,9 +94,9 @@ class Table:
         """Play the next game. It is ended after `enough` requests, and once no kind is wanted any more if one was."""
         _Game(self, wanted, override, enough).play()
 
-    def ask(self, kind: str, question: wire.Question, sight: View, events: Sequence[str]) -> tuple[wire.Menu, int]:
+    def ask(self, kind: str, question: wire.Question, sight: View, events: Sequence[str]) -> tuple[menus.Menu, int]:
         """Send a request, and return its legal moves and the index of the bot's answer."""
-        menu = wire.menu(legal(sight))
+        menu = menus.menu(legal(sight))
         self._number += 1
         timing = self.spec.terms.timing
         line = self.change(question.line(sight, self._number, events, menu, timing.limit_ms, timing.bank_ms))
@@ -128,7 +128,7 @@ class Table:
     def instead(self, move: Move, lives: int) -> None:
         """Tell the bot that another move is played in its place."""
         message = "the examiner plays another move in this one's place, as after a timeout"
-        self.talk.send(encode(_error(self._number, "timeout", message, wire.move_payload(move), lives)))
+        self.talk.send(encode(_error(self._number, "timeout", message, menus.move_payload(move), lives)))
 
 
 def _error(number: int | None, code: str, message: str, used: dict[str, Any] | None, lives: int) -> dict[str, Any]:
@@ -167,7 +167,7 @@ class _Game:
         """Return the answers of all that are asked in the present phase."""
         board = state.board
         mine = self.seat in board.phase.asked
-        kind = wire.KINDS[type(board.phase)]
+        kind = messages.KINDS[type(board.phase)]
         if mine:
             self.wanted -= {kind}
             self.enough -= 1
@@ -223,7 +223,7 @@ class _Game:
             way: list[tuple[Answer, ...]] = []
             ahead = state
             while len(way) < least and (phase := ahead.board.phase).asked:
-                if way and self.seat in phase.asked and wire.KINDS[type(phase)] in self.wanted:
+                if way and self.seat in phase.asked and messages.KINDS[type(phase)] in self.wanted:
                     best, least = way, len(way)
                     break
                 answers = tuple(self.random.choice(legal(view(ahead, number))) for number in phase.asked)

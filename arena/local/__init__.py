@@ -10,14 +10,12 @@ process can, and one that never returns is waited for. Must not know sandboxes' 
 """
 
 from arena.local.match import play_match
-from arena.local.messages import Feed, event, game_over, game_start, request
 from arena.local.players import Given, Player, Replies, WrongReplyError, entrants
 from arena.local.results import Results, Share
 from arena.local.sample import sample
 from arena.local.session import play
 
 __all__ = [
-    "Feed",
     "Given",
     "Player",
     "Replies",
@@ -25,11 +23,7 @@ __all__ = [
     "Share",
     "WrongReplyError",
     "entrants",
-    "event",
-    "game_over",
-    "game_start",
     "play",
     "play_match",
-    "request",
     "sample",
 ]

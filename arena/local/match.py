@@ -7,9 +7,8 @@ import json
 from collections.abc import Sequence
 
 from arena.coup import Chance, Exiled, Move, Over, State, apply, deal, first_seat, legal, view
-from arena.local.messages import Feed, game_over, game_start, request
 from arena.local.players import Player
-from arena.referee import GameRecord, MatchSpec, Record, hello, wire
+from arena.referee import GameRecord, MatchSpec, Notes, Record, hello, menus, messages
 
 
 def play_match(spec: MatchSpec, players: Sequence[Player], keep_moves: bool) -> Record:
@@ -19,8 +18,8 @@ def play_match(spec: MatchSpec, players: Sequence[Player], keep_moves: bool) -> 
     last_winner: int | None = None
     games = []
     for number, seating in enumerate(spec.seatings):
-        game = _Game(spec, number, [players[bot] for bot in seating], keep_moves)
-        record = game.play(GameRecord(number, seating, starter=first_seat(seating, last_winner)))
+        notes = Notes(number, seating, first_seat(seating, last_winner))
+        record = _Game(spec, notes, [players[bot] for bot in seating], keep_moves).play()
         last_winner = None if record.winner is None else seating[record.winner]
         games.append(record)
     for player in players:
@@ -31,41 +30,51 @@ def play_match(spec: MatchSpec, players: Sequence[Player], keep_moves: bool) -> 
 class _Game:
     """One game: who sits where, what they were told, what is kept of it."""
 
-    def __init__(self, spec: MatchSpec, number: int, players: Sequence[Player], keep_moves: bool) -> None:
+    def __init__(self, spec: MatchSpec, notes: Notes, players: Sequence[Player], keep_moves: bool) -> None:
         self.spec = spec
-        self.number = number
+        self.notes = notes
         self.players = players
-        self.handles = [spec.handles[spec.seatings[number][seat]] for seat in range(spec.seats)]
-        self.times = [spec.timing(bot) for bot in spec.seatings[number]]
-        self.feed = Feed(spec.seats)
-        self.kept = wire.Feed(spec.seats) if keep_moves else None
+        self.keep_moves = keep_moves
+        self.handles = [spec.handles[bot] for bot in notes.seating]
+        self.times = [spec.timing(bot) for bot in notes.seating]
+        self.feed = messages.Feed(spec.seats)
 
-    def play(self, record: GameRecord) -> GameRecord:
+    def play(self) -> GameRecord:
         """Play to the end of the game, and return its record."""
-        chance = Chance(self.spec.key, self.number)
-        state = deal(self.spec.terms.rules, self.spec.seats, chance, record.starter)
-        if self.kept:
-            record.open(state)
+        notes = self.notes
+        chance = Chance(self.spec.key, notes.game)
+        state = deal(self.spec.terms.rules, self.spec.seats, chance, notes.starter)
         for seat, player in enumerate(self.players):
-            player.tell(game_start(view(state, seat), self.number, self.handles))
+            player.tell(messages.game_start(view(state, seat), notes.game, self.handles))
+        eliminated: list[tuple[int, int]] = []
         while state.board.phase.asked:
-            answers = self.answers(state, record)
+            answers = self.answers(state)
             after, events = apply(state, answers, chance)
             self.feed.add(events)
-            if self.kept:
-                self.kept.add(events)
-                record.step(state, answers, after, events)
+            if self.keep_moves:
+                notes.step(state, answers, after, events)
             else:
-                record.eliminated += [(event.seat, state.board.turn) for event in events if isinstance(event, Exiled)]
+                eliminated += [(event.seat, state.board.turn) for event in events if isinstance(event, Exiled)]
             state = after
         over = state.board.phase
         assert isinstance(over, Over)
-        record.end(over, state.board.turn, self.kept.digest() if self.kept else "", self.feed.count)
         for seat, player in enumerate(self.players):
-            player.tell(game_over(self.number, over, self.feed.take(seat)))
-        return record
+            player.tell(messages.game_over(notes.game, over, self.feed.take(seat)))
+        if self.keep_moves:
+            return notes.record(state)
+        return GameRecord(
+            notes.game,
+            notes.seating,
+            eliminated=tuple(eliminated),
+            winner=over.winner,
+            reason=over.ending.value,
+            survivors=over.survivors,
+            starter=notes.starter,
+            turns=state.board.turn,
+            events=self.feed.count,
+        )
 
-    def answers(self, state: State, record: GameRecord) -> list[Move]:
+    def answers(self, state: State) -> list[Move]:
         """Ask all seats of the present phase; return their answers in the phase's order."""
         answers = []
         for seat in state.board.phase.asked:
@@ -74,10 +83,13 @@ class _Game:
             moves = legal(sight)
             player.number += 1
             events = self.feed.take(seat)
-            message = request(sight, self.number, player.number, events, moves, times.limit_ms, times.bank_ms)
-            choice = player.choice(message, moves)
+            menu = menus.menu(moves)
+            message = messages.request(
+                sight, self.notes.game, player.number, events, menu, times.limit_ms, times.bank_ms
+            )
+            choice = player.choice(message, menu)
             answers.append(moves[choice])
-            if self.kept:
-                record.words.append(wire.menu(moves).words[choice])
-                record.times.append(0)
+            if self.keep_moves:
+                self.notes.words.append(menu.words[choice])
+                self.notes.times.append(0)
         return answers

@@ -7,9 +7,8 @@ protocol as those of a process are, but what is wrong isn't a fault that costs a
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from arena.coup import Move
 from arena.local.sample import sample
-from arena.referee import wire
+from arena.referee import menus
 from protocol import Malformed, parse_hello, parse_reply
 
 Message = dict[str, Any]
@@ -102,7 +101,7 @@ class Player:
                 f"bot {self.name!r} replied {answer!r} to {message['type']}, which asks for nothing: return None"
             )
 
-    def choice(self, message: Message, moves: tuple[Move, ...]) -> int:
+    def choice(self, message: Message, menu: menus.Menu) -> int:
         """Return the index of the move that the bot chooses at a request."""
         reply = self._said(message)
         answer = parse_reply(reply) if isinstance(reply, dict) else None
@@ -112,8 +111,8 @@ class Player:
             raise self._wrong(message, reply, answer.message)
         if answer.id != self.number:
             raise self._wrong(message, reply, f"the request's id is {self.number}")
-        index = wire.menu(moves).find(answer.move) if answer.move is not None else answer.choice
-        if index is None or not 0 <= index < len(moves):
+        index = menu.find(answer.move) if answer.move is not None else answer.choice
+        if index is None or not 0 <= index < len(menu.moves):
             raise self._wrong(message, reply, "the move is not in the list of legal moves")
         return index
 

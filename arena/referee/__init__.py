@@ -3,23 +3,15 @@
 Imports the engine, the protocol and the Box type. Must not know files, ladders, ratings or how a sandbox isolates.
 """
 
-from arena.referee import wire
+from arena.referee import menus, messages, wire
 from arena.referee.capture import Capture
 from arena.referee.exchange import Exchange
 from arena.referee.faults import FAULTS, FREE_STRAYS, ArenaError, Consequence, Fault, ending
+from arena.referee.game_record import GameRecord, Notes
 from arena.referee.judge import Account, Allowance, Instead, Wrong, allowance, how_spent, new_account, verdict
 from arena.referee.marks import by_game, by_turn, own_lines
 from arena.referee.match import MatchResult, MatchSpec, hello, play_match
-from arena.referee.record import (
-    GameRecord,
-    Header,
-    Record,
-    RecordError,
-    read,
-    replay,
-    verify,
-    write,
-)
+from arena.referee.record import Header, Record, RecordError, read, replay, verify, write
 from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
 from arena.referee.seat import Seat
 from arena.referee.table import Ask, Table

@@ -30,12 +30,13 @@ from arena.coup import (
     permuted,
     view,
 )
-from arena.referee import wire
+from arena.referee import menus, messages, wire
 from arena.referee.exchange import Exchange
 from arena.referee.faults import FAULTS, ArenaError, Consequence, Fault, ending
+from arena.referee.game_record import GameRecord, Notes
 from arena.referee.judge import Instead, Wrong, allowance, new_account, verdict
 from arena.referee.marks import game_mark, turn_mark
-from arena.referee.record import GameRecord, Header, Record
+from arena.referee.record import Header, Record
 from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
 from arena.referee.seat import Seat
 from arena.referee.table import Ask, Table
@@ -140,7 +141,7 @@ def hello(spec: MatchSpec, bot: int) -> bytes:
         {
             "type": "hello",
             "protocol": framing.PROTOCOL,
-            "ruleset": wire.ruleset_payload(spec.terms.rules, spec.seats),
+            "ruleset": messages.ruleset(spec.terms.rules, spec.seats),
             "limits": {
                 "limit_ms": timing.limit_ms,
                 "bank_ms": timing.bank_ms,
@@ -332,41 +333,38 @@ class _Match:
         starter = first_seat(seating, self.last_winner)
         state = deal(self.terms.rules, spec.seats, chance, starter)
         self.start_processes()
-        game = _Game(self, GameRecord(number, seating, starter=starter), chance)
-        over = game.play(state)
-        self.last_winner = None if over.winner is None else seating[over.winner]
-        return game.record
+        record = _Game(self, Notes(number, seating, starter), chance).play(state)
+        self.last_winner = None if record.winner is None else seating[record.winner]
+        return record
 
 
 class _Game:
     """One game of a match: who sits where, what was sent, what is recorded."""
 
-    def __init__(self, match: _Match, record: GameRecord, chance: Chance) -> None:
+    def __init__(self, match: _Match, notes: Notes, chance: Chance) -> None:
         self.match = match
-        self.record = record
+        self.notes = notes
         self.chance = chance
-        self.players = [match.players[bot] for bot in record.seating]
+        self.players = [match.players[bot] for bot in notes.seating]
         self.feed = wire.Feed(match.spec.seats)
 
-    def play(self, state: State) -> Over:
-        """Play to the end of the game."""
+    def play(self, state: State) -> GameRecord:
+        """Play to the end of the game, and return its record."""
         self.open(state)
         while state.board.phase.asked:
             answers = self.answers(state)
             after, events = apply(state, answers, self.chance)
             self.feed.add(events)
-            self.record.step(state, answers, after, events)
+            self.notes.step(state, answers, after, events)
             state = after
         over = state.board.phase
         assert isinstance(over, Over)
-        self.record.end(over, state.board.turn, self.feed.digest(), self.feed.count)
         self.close(over)
-        return over
+        return self.notes.record(state)
 
     def open(self, state: State) -> None:
         """Give every bot a new account, and tell who plays."""
-        number = self.record.game
-        self.record.open(state)
+        number = self.notes.game
         handles = [self.match.spec.handles[player.bot] for player in self.players]
         for seat, player in enumerate(self.players):
             player.account = new_account(self.match.terms.lives, player.timing, player.drained)
@@ -378,19 +376,19 @@ class _Game:
         """Tell every bot how the game ended."""
         for seat, player in enumerate(self.players):
             if player.seat is not None:
-                player.seat.send(wire.game_over(self.record.game, over, self.feed.take(seat)))
+                player.seat.send(wire.game_over(self.notes.game, over, self.feed.take(seat)))
                 self.report_strays(player, player.seat)
 
     def answers(self, state: State) -> list[Answer]:
         """Ask all seats of the present phase at once; return their answers in the phase's order."""
         board = state.board
-        question = wire.Question(board, self.record.game)
+        question = wire.Question(board, self.notes.game)
         asked = []
         asks = []
         for number in board.phase.asked:
             player = self.players[number]
             sight = view(state, number)
-            menu = wire.menu(legal(sight))
+            menu = menus.menu(legal(sight))
             asked.append((player, sight, menu))
             if player.seat is not None:
                 asks.append(self.request(player, player.seat, question, sight, menu))
@@ -402,7 +400,7 @@ class _Game:
             for player, sight, menu in asked
         ]
 
-    def request(self, player: _Player, seat: Seat, question: wire.Question, sight: View, menu: wire.Menu) -> Ask:
+    def request(self, player: _Player, seat: Seat, question: wire.Question, sight: View, menu: menus.Menu) -> Ask:
         """Return the request to a bot, which is told first what was wrong with lines that it sent unasked."""
         if seat.stray_count > player.warned and seat.gone is None:
             self.warn(player, seat)
@@ -417,16 +415,16 @@ class _Game:
         """Return the reply of a bot that has no process."""
         return Gone("retired") if player.forfeits >= self.match.terms.forfeits else player.absent
 
-    def judge(self, reply: Reply, player: _Player, sight: View, menu: wire.Menu) -> Answer:
+    def judge(self, reply: Reply, player: _Player, sight: View, menu: menus.Menu) -> Answer:
         """Return the answer that counts for a seat, and record what it took and what was wrong."""
-        record = self.record
+        notes = self.notes
         choice, wrong, player.account = verdict(reply, len(menu.moves), menu.find, player.account, player.allowed)
-        record.times.append(round(reply.own_s * 1_000_000))
+        notes.times.append(round(reply.own_s * 1_000_000))
         if not isinstance(reply, Gone):
-            self.match.times[player.bot].append(record.times[-1])
+            self.match.times[player.bot].append(notes.times[-1])
         if wrong is None:
             assert not isinstance(choice, Instead)
-            record.words.append(menu.words[choice])
+            notes.words.append(menu.words[choice])
             return menu.moves[choice]
         player.drained = player.drained or wrong.code == "timeout"
         if choice is Instead.DEFAULT:
@@ -438,7 +436,7 @@ class _Game:
         # The stream's label is the game's moment: a fault of one bot never shifts another draw.
         move = default(sight, lambda below: self.chance.number(f"default {sight.seat}", self.feed.count, below))
         self.note(player, wrong, notation(move))
-        self.record.words.append(notation(move))
+        self.notes.words.append(notation(move))
         rule = FAULTS[wrong.code]
         message = rule.message if wrong.detail is None else f"{rule.message}: {wrong.detail}"
         assert player.seat is not None
@@ -450,7 +448,7 @@ class _Game:
                     "code": wrong.code,
                     "message": f"{message}; {rule.help}",
                     "got": None if wrong.line is None else show(wrong.line, _ECHO_SHOWN),
-                    "used": wire.move_payload(move),
+                    "used": menus.move_payload(move),
                     "lives": player.account.lives,
                 }
             )
@@ -467,19 +465,19 @@ class _Game:
             self.report_strays(player, player.seat)
             self.match.end_process(player)
         self.note(player, wrong, notation(FORFEIT))
-        self.record.words.append(notation(FORFEIT))
+        self.notes.words.append(notation(FORFEIT))
         player.forfeits += 1
         return FORFEIT
 
     def note(self, player: _Player, wrong: Wrong, used: str | None) -> None:
         """Record a fault at the present decision; `used` is the move that was played instead."""
         got = None if wrong.line is None else show(wrong.line, _GOT_SHOWN)
-        step = len(self.record.words)
-        self.record.faults.append(Fault(player.bot, wrong.code, step, got, used, wrong.detail))
+        step = len(self.notes.words)
+        self.notes.faults.append(Fault(player.bot, wrong.code, step, got, used, wrong.detail))
         if wrong.code == "start_failed":
             self.match.keep(player, wrong.code, player.refused)
         else:
-            self.match.keep(player, wrong.code, wrong.line, self.record.game, step)
+            self.match.keep(player, wrong.code, wrong.line, self.notes.game, step)
 
     def warn(self, player: _Player, seat: Seat) -> None:
         """Tell a bot, once a request at most, that lines of it were dropped."""
@@ -504,5 +502,5 @@ class _Game:
         count, example = seat.take_strays()
         player.warned = 0
         if count:
-            self.match.keep(player, "stray_line", example, self.record.game)
-            self.record.faults.append(Fault(player.bot, "stray_line", got=show(example, _GOT_SHOWN), count=count))
+            self.match.keep(player, "stray_line", example, self.notes.game)
+            self.notes.faults.append(Fault(player.bot, "stray_line", got=show(example, _GOT_SHOWN), count=count))

@@ -13,7 +13,7 @@ Version 3 lacks `by`, `start` and `draws`; `read` has the engine add them.
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from arena.coup import (
@@ -23,10 +23,7 @@ from arena.coup import (
     Chance,
     Ending,
     Event,
-    Exiled,
-    Forfeited,
     IllegalMoveError,
-    Over,
     Role,
     State,
     apply,
@@ -35,9 +32,8 @@ from arena.coup import (
     parse,
     view,
 )
-from arena.referee import wire
-from arena.referee.draws import draws
 from arena.referee.faults import FAULTS, Fault
+from arena.referee.game_record import GameRecord, Notes
 from arena.referee.terms import Terms, Timing
 
 VERSION = 4
@@ -63,77 +59,12 @@ class Header:
     timings: tuple[Timing, ...] = ()
 
 
-@dataclass(slots=True)
-class GameRecord:
-    """One game while it is played, and afterwards. `seating`: the bot of each seat; `eliminated`: (seat, turn).
-
-    `words` has the moves in notation, `by` the seat of each, `times` what each took by the match's clock, in us.
-    `starter` is the last winner's seat, which matters to rulesets in which the winner starts. `start` is how the game
-    began, `draws` which cards were drawn after that.
-    """
-
-    game: int
-    seating: tuple[int, ...]
-    words: list[str] = field(default_factory=list)
-    by: list[int] = field(default_factory=list)
-    times: list[int] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
-    eliminated: list[tuple[int, int]] = field(default_factory=list)
-    winner: int | None = None
-    reason: str = ""
-    survivors: tuple[int, ...] = ()
-    starter: int = 0
-    start: dict[str, Any] = field(default_factory=dict)
-    draws: list[str] = field(default_factory=list)
-    turns: int = 0
-    events: int = 0
-    digest: str = ""
-
-    def open(self, state: State) -> None:
-        """Note how the game begins."""
-        self.start = _start(state)
-
-    def step(self, before: State, answers: Sequence[Answer], after: State, events: Sequence[Event]) -> None:
-        """Note what one step of the engine led to. Its moves are noted one by one."""
-        self.by += before.board.phase.asked
-        for event in events:
-            if isinstance(event, _OUT):
-                self.eliminated.append((event.seat, before.board.turn))
-        self.draws += draws(before, answers, after, events)
-
-    def end(self, over: Over, turns: int, digest: str, events: int) -> None:
-        """Note how the game ended."""
-        self.winner = over.winner
-        self.reason = over.ending.value
-        self.survivors = over.survivors
-        self.turns = turns
-        self.digest = digest
-        self.events = events
-
-
 @dataclass(frozen=True, slots=True)
 class Record:
     """A whole match, as it was played or read."""
 
     header: Header
     games: tuple[GameRecord, ...]
-
-
-_OUT = (Exiled, Forfeited)  # a tuple: isinstance takes three times as long for a union
-
-
-def _start(state: State) -> dict[str, Any]:
-    """Return how a game begins: who has the first turn, coins, hands (empty before a draft), and sides, if settled."""
-    board = state.board
-    start: dict[str, Any] = {
-        "actor": board.actor,
-        "coins": list(board.coins),
-        "deck": board.deck,
-        "hands": [[role.value for role in hand] for hand in state.hands],
-    }
-    if board.sides:
-        start["sides"] = [side.value for side in board.sides]
-    return start
 
 
 # ---------------------------------------------------------------- write and read
@@ -226,15 +157,9 @@ def read(text: str) -> Record:
     if found is None or lines[-1].get("sha256") != found:
         raise RecordError("the record was changed: its checksum doesn't fit")
     try:
-        record = Record(_header(lines[0]), tuple(_game(line, version) for line in lines[1:-1]))
-        _check_names(record.header)
-        for game in record.games:
-            _check(record.header, game)
-            if version == VERSION:
-                _check_start(record.header, game)
-            else:
-                _complete(record.header, game)
-        return record
+        header = _header(lines[0])
+        _check_names(header)
+        return Record(header, tuple(_checked(header, _game(line, version), version) for line in lines[1:-1]))
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
         raise RecordError(f"the record lacks something: {problem!r}") from problem
 
@@ -255,21 +180,31 @@ def _game(payload: dict[str, Any], version: int) -> GameRecord:
     return GameRecord(
         game=payload["game"],
         seating=tuple(payload["seats"]),
-        words=payload["moves"].split(),
-        by=[int(digit) for digit in told["by"]],
-        times=payload["times_us"],
-        faults=[_fault(fault) for fault in payload["faults"]],
-        eliminated=[(seat, turn) for seat, turn in payload["eliminated"]],
+        words=tuple(payload["moves"].split()),
+        by=tuple(map(int, told["by"])),
+        times=tuple(payload["times_us"]),
+        faults=tuple(map(_fault, payload["faults"])),
+        eliminated=tuple((seat, turn) for seat, turn in payload["eliminated"]),
         winner=payload["winner"],
         reason=payload["reason"],
         survivors=tuple(payload["survivors"]),
         starter=payload["starter"],
         start=dict(told["start"]),
-        draws=told["draws"].split(),
+        draws=tuple(told["draws"].split()),
         turns=payload["turns"],
         events=payload["events"],
         digest=payload["events_sha256"],
     )
+
+
+def _checked(header: Header, game: GameRecord, version: int) -> GameRecord:
+    """Return the game with what records of version 3 lack. Raises ValueError for what no match has."""
+    _check(header, game)
+    if version == VERSION:
+        _check_start(header, game)
+        return game
+    again = _played_again(header, game)
+    return replace(game, start=again.start, by=again.by, draws=again.draws)
 
 
 def _check_names(header: Header) -> None:
@@ -282,8 +217,8 @@ def _check_names(header: Header) -> None:
 
 def _check(header: Header, game: GameRecord) -> None:
     """Raise ValueError for what the checksum doesn't hold, or holds though no match has it."""
-    times: object = game.times  # no part of the checksum
-    if not isinstance(times, list) or len(times) != len(game.words) or any(type(time) is not int for time in times):
+    times = game.times  # no part of the checksum
+    if len(times) != len(game.words) or any(type(time) is not int for time in times):
         raise ValueError(f"game {game.game} has not one time for each of its {len(game.words)} moves")
     if sorted(game.seating) != list(range(len(header.bots))):
         raise ValueError(f"the seats of game {game.game} aren't those of {len(header.bots)} bots")
@@ -322,12 +257,6 @@ def _are_counts(*values: Any) -> bool:
 
 def _are_texts(*values: object) -> bool:
     return {*map(type, values)} <= {str}
-
-
-def _complete(header: Header, game: GameRecord) -> None:
-    """Have the engine add what records of version 3 lack."""
-    again, _, _ = _replayed(header, game)
-    game.start, game.by, game.draws = again.start, again.by, again.draws
 
 
 def _fault(payload: dict[str, Any]) -> Fault:
@@ -383,52 +312,34 @@ def replay(header: Header, game: GameRecord) -> Iterator[Step]:
         raise RecordError(f"game {game.game}: {len(game.words) - place} moves come after its end")
 
 
+# What the engine says again, and what messages call it.
+_VERIFIED = {
+    "start": "start",
+    "by": "seats of the moves",
+    "draws": "draws",
+    "winner": "result",
+    "reason": "result",
+    "survivors": "result",
+    "eliminated": "eliminations",
+    "turns": "number of turns",
+    "events": "number of events",
+    "digest": "events",
+}
+
+
 def verify(record: Record) -> None:
     """Replay every game and demand the same events and result. Raises RecordError at the first difference."""
     for game in record.games:
-        again, state, feed = _replayed(record.header, game)
-        over = state.board.phase
-        assert isinstance(over, Over)
-        found = (
-            again.start,
-            again.by,
-            again.draws,
-            (over.winner, over.ending.value, over.survivors),
-            again.eliminated,
-            state.board.turn,
-            feed.count,
-            feed.digest(),
-        )
-        result = (game.winner, game.reason, game.survivors)
-        stored = (
-            *(game.start, game.by, game.draws),
-            *(result, game.eliminated, game.turns, game.events, game.digest),
-        )
-        names = (
-            "start",
-            "seats of the moves",
-            "draws",
-            "result",
-            "eliminations",
-            "number of turns",
-            "number of events",
-            "events",
-        )
-        for name, was, now in zip(names, stored, found, strict=True):
+        again = _played_again(record.header, game)
+        for field_name, name in _VERIFIED.items():
+            was, now = getattr(game, field_name), getattr(again, field_name)
             if was != now:
                 raise RecordError(f"game {game.game}: the {name} differ: the record has {was}, the engine {now}")
 
 
-def _replayed(header: Header, game: GameRecord) -> tuple[GameRecord, State, wire.Feed]:
-    """Play a recorded game again: what it notes, its last state, its events. Raises RecordError as `replay` does."""
-    again = GameRecord(game.game, game.seating)
-    feed = wire.Feed(len(game.seating))
-    state: State | None = None
+def _played_again(header: Header, game: GameRecord) -> GameRecord:
+    """Return what the engine says of a game with these moves. Raises RecordError as `replay` does."""
+    notes = Notes(game.game, game.seating, game.starter)
     for step in replay(header, game):
-        if state is None:
-            again.open(step.before)
-        again.step(step.before, step.answers, step.after, step.events)
-        feed.add(step.events)
-        state = step.after
-    assert state is not None
-    return again, state, feed
+        notes.step(step.before, step.answers, step.after, step.events)
+    return notes.record(step.after)

@@ -5,7 +5,7 @@ What is told here is no seat's: nothing of it may reach a bot.
 
 from collections.abc import Sequence
 
-from arena.referee.record import GameRecord
+from arena.referee.game_record import GameRecord
 
 
 class Watch:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from arena.coup import Forfeit, parse
 from arena.examine import Evidence, advice
-from arena.referee import FAULTS, Consequence, Fault, GameRecord, Record, by_game, read, wire
+from arena.referee import FAULTS, Consequence, Fault, GameRecord, Record, by_game, menus, read
 from ladder.store import KeptExchange
 from protocol.words import tell_move
 
@@ -57,7 +57,7 @@ def example(
 def _told(used: str | None, names: Sequence[str]) -> str | None:
     """Return a move in words; `names` are the players' by seat."""
     move = parse(used) if used else Forfeit()
-    return None if isinstance(move, Forfeit) else tell_move(wire.move_payload(move), names)
+    return None if isinstance(move, Forfeit) else tell_move(menus.move_payload(move), names)
 
 
 def _fault(found: Record, kept: KeptExchange) -> tuple[GameRecord, Fault]:

@@ -4,13 +4,12 @@ A moment ends when the engine has taken the answers: `events` are what they led 
 seat may know of them follows by `view.seen`, as in the match.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from arena.coup import Answer, Event, State, Unproven
-from arena.referee import GameRecord, Header, replay, wire
+from arena.referee import GameRecord, Header, messages, replay
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +48,9 @@ class Moment:
         """
         for number, event in enumerate(self.events, start=self.first):
             if seat is not None:
-                yield json.loads(wire.event(number, event, seat))
+                yield messages.event(number, event, seat)
                 continue
-            payload = json.loads(wire.whole_event(number, event))
+            payload = messages.whole_event(number, event)
             if isinstance(event, Unproven):
                 payload["held"] = (event.role in self.before.hands[event.seat]) is not event.denies
             yield payload
@@ -74,7 +73,7 @@ def moments(header: Header, game: GameRecord) -> Iterator[Moment]:
         for offset, (seat, answer) in enumerate(zip(step.before.board.phase.asked, step.answers, strict=True)):
             at = place + offset
             given.append(Given(seat, answer, game.words[at], game.times[at], faults.get((at, seat))))
-        kind = wire.KINDS[type(step.before.board.phase)]
+        kind = messages.KINDS[type(step.before.board.phase)]
         yield Moment(place, kind, step.before, tuple(given), step.after, number, step.events)
         place += len(given)
         number += len(step.events)

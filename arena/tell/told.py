@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from arena import __version__
-from arena.referee import GameRecord, Record, by_game, by_turn, wire
+from arena.referee import GameRecord, Record, by_game, by_turn, messages
 from arena.tell.moments import Moment, moments
 
 Logs = Mapping[str, Sequence[bytes]]  # a bot's name -> the standard error of its processes, in order
@@ -25,7 +25,7 @@ def told(record: Record, logs: Logs | None = None) -> dict[str, Any]:
         "match": header.match,
         "bots": list(header.bots),
         "handles": list(header.handles),
-        "ruleset": wire.ruleset_payload(header.terms.rules, len(header.bots)),
+        "ruleset": messages.ruleset(header.terms.rules, len(header.bots)),
         "games": [_game(record, game, written) for game in record.games],
     }
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arena.coup import legal, view
-from arena.referee import MatchResult, MatchSpec, Record, hello, replay, wire
+from arena.referee import MatchResult, MatchSpec, Record, hello, menus, replay, wire
 from arena.sandbox import Program
 from tests.bench.figures import played, spec
 
@@ -91,7 +91,7 @@ def script(match: MatchSpec, record: Record) -> Iterator[tuple[list[tuple[int, s
                 bot = game.seating[seat]
                 numbers[bot] += 1
                 sight = view(state, seat)
-                line = question.line(sight, numbers[bot], feed.take(seat), wire.menu(legal(sight)), 500, 10_000)
+                line = question.line(sight, numbers[bot], feed.take(seat), menus.menu(legal(sight)), 500, 10_000)
                 sends.append((bot, line.decode()))
             yield sends, [bot for bot, _ in sends]
             feed.add(step.events)

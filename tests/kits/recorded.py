@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from arena.coup import FORFEIT, PRESETS, Answer, Chance, Over, Pass, apply, deal, derived, legal, view
-from arena.referee import MatchSpec, Terms, hello, wire
+from arena.referee import MatchSpec, Terms, hello, menus, wire
 
 Message = dict[str, Any]
 
@@ -41,7 +41,7 @@ def match(preset: str, seats: int) -> list[Message]:
                 moves = legal(view(state, seat))
                 if seat == me:
                     asked += 1
-                    lines.append(question.line(view(state, me), asked, feed.take(me), wire.menu(moves), 500, 10_000))
+                    lines.append(question.line(view(state, me), asked, feed.take(me), menus.menu(moves), 500, 10_000))
                 answers.append(_answer(rng, moves, seat == me))
             state, events = apply(state, answers, chance)
             feed.add(events)

@@ -13,7 +13,7 @@ import pytest
 import arena.page
 from arena.coup import FORFEIT, PRESETS, Ending, Ruleset, held, notation, odds, parse, view
 from arena.page import packed
-from arena.referee import Record, wire
+from arena.referee import Record, menus, wire
 from arena.tell import moments, told
 from protocol.kits.coup_kit import Bot
 from protocol.kits.coup_kit import Game as Followed
@@ -271,7 +271,7 @@ def test_both_read_the_same_moves(game: Game) -> None:
         for (_, word, _), move, text in zip(step["given"], moves, told_, strict=True):
             answer = parse(word)
             assert answer != FORFEIT
-            payload = wire.move_payload(answer)
+            payload = menus.move_payload(answer)
             assert move == payload, notation(answer)
             assert text == tell_move(payload, game.names)
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from arena.coup import PRESETS, Ending, legal, view
-from arena.referee import wire
+from arena.referee import menus
 from arena.tell import moments, told
 from protocol.words import WORDS, story, tell, tell_end, tell_move
 from tests.tell.games import random_game
@@ -29,7 +29,7 @@ def test_every_event_and_move_of_a_game_has_words(name: str) -> None:
         for moment in moments(record.header, record.games[0]):
             for seat in moment.before.board.phase.asked:
                 for move in legal(view(moment.before, seat)):
-                    assert tell_move(wire.move_payload(move), NAMES)
+                    assert tell_move(menus.move_payload(move), NAMES)
 
 
 def test_a_turn_reads_as_a_sentence() -> None:

@@ -389,7 +389,7 @@ def test_one_slow_seat_does_not_charge_the_others() -> None:
         clock=clock,
     )
     assert [banks(lines)[1] for lines in seen] == [10_000, 10_000, 9_000, 7_500]
-    assert record.games[0].times[:4] == [0, 0, 1_500_000, 3_000_000]
+    assert record.games[0].times[:4] == (0, 0, 1_500_000, 3_000_000)
     assert codes(record) == []
 
 
@@ -477,7 +477,7 @@ def test_the_order_of_arrival_never_decides(kind: str, order: tuple[int, ...]) -
 
     record = play(bot(actor), bot(in_order(1)), bot(in_order(2)), bot(in_order(3)), clock=clock)
     word = {"challenge": "!", "block": "block:duke"}[kind]
-    assert record.games[0].words[1:4] == ["-", word, word]
+    assert record.games[0].words[1:4] == ("-", word, word)
     assert next(event["seat"] for event in events if event["event"] == kind) == 2
 
 
@@ -711,7 +711,7 @@ def test_each_seat_of_a_window_has_its_own_time() -> None:
         freezes=True,
     )
     assert [banks(lines)[1] for lines in seen] == [10_000, 10_000, 9_000, 7_500]
-    assert record.games[0].times[:4] == [0, 0, 1_500_000, 3_000_000]
+    assert record.games[0].times[:4] == (0, 0, 1_500_000, 3_000_000)
     assert codes(record) == []
 
 

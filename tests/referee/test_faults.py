@@ -700,7 +700,7 @@ def test_forfeits_in_a_window_come_clockwise_and_the_other_answers_stand() -> No
     played = play(bot(follow(TAX)), bot(dies), bot(follow(CHALLENGE)), bot(dies))
     assert played.words()[:4] == ["tax", "#", "!", "#"]
     assert played.words()[4] in ("show:duke", "decline")  # the challenge stands
-    assert played.record.games[0].eliminated[:2] == [(1, 1), (3, 1)]
+    assert played.record.games[0].eliminated[:2] == ((1, 1), (3, 1))
 
 
 # --- what is free -----------------------------------------------------------------------------------------------------

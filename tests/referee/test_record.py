@@ -401,7 +401,7 @@ def words(place: int, *instead: str) -> Forgery:
     def edit(game: GameRecord) -> dict[str, Any]:
         at = place % len(game.words)
         changed = [*game.words[:at], *instead, *game.words[at + 1 :]]
-        return {"words": changed, "times": [1] * len(changed)}
+        return {"words": tuple(changed), "times": (1,) * len(changed)}
 
     return edit
 
@@ -420,7 +420,7 @@ FORGERIES: dict[str, Forgery] = {
     "a target that is no number": words(0, "steal:x"),
     "a move too few": words(-1),
     "a move too many": words(-1, "-", "-"),
-    "no moves": lambda game: {"words": [], "times": []},
+    "no moves": lambda game: {"words": (), "times": ()},
     "another winner": lambda game: {"winner": ((game.winner or 0) + 1) % 4},
     "a draw": lambda game: {"winner": None},
     "another reason": lambda game: {"reason": "turn_limit"},

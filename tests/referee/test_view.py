@@ -25,7 +25,6 @@ from typing import Any
 
 import pytest
 
-from arena import local
 from arena.coup import (
     CHALLENGE,
     COUP,
@@ -84,7 +83,19 @@ from arena.coup import (
     seat_counts,
     view,
 )
-from arena.referee import UNTIMED_MS, GameRecord, MatchSpec, Record, Terms, Timing, Watch, play_match, wire
+from arena.referee import (
+    UNTIMED_MS,
+    GameRecord,
+    MatchSpec,
+    Record,
+    Terms,
+    Timing,
+    Watch,
+    menus,
+    messages,
+    play_match,
+    wire,
+)
 from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script
 from tests.each import each
 from tests.unseen import disguised, known, redealt, target_of
@@ -177,8 +188,8 @@ Line = Callable[[State, int, Sequence[str]], bytes]
 def line(state: State, seat: int, events: Sequence[str]) -> bytes:
     """Build the request to a seat as the match does, and the move that an error line would name."""
     sight = view(state, seat)
-    request = wire.Question(state.board, GAME).line(sight, 41, events, wire.menu(legal(sight)), 500, 8123)
-    used = [wire.move_payload(default(sight, lambda below, n=n: n % below)) for n in range(2)]
+    request = wire.Question(state.board, GAME).line(sight, 41, events, menus.menu(legal(sight)), 500, 8123)
+    used = [menus.move_payload(default(sight, lambda below, n=n: n % below)) for n in range(2)]
     return request + json.dumps(used).encode()
 
 
@@ -222,13 +233,13 @@ def test_every_line_to_a_seat_is_the_same_whatever_the_seat_does_not_know(rulese
 def in_process(state: State, seat: int, events: list[dict[str, Any]]) -> object:
     """Build the request to a seat as a match in this process does."""
     sight = view(state, seat)
-    return local.request(sight, GAME, 41, events, legal(sight), 500, 8123)
+    return messages.request(sight, GAME, 41, events, menus.menu(legal(sight)), 500, 8123)
 
 
 @each("game", SOME)
 def test_no_message_to_a_bot_in_process_depends_on_what_its_seat_does_not_know(ruleset: RulesOf, game: Game) -> None:
     """arena.local builds its messages without the wire's lines."""
-    assert leaks(play(ruleset, game), game[2], in_process, local.Feed, local.game_over) == []
+    assert leaks(play(ruleset, game), game[2], in_process, messages.Feed, messages.game_over) == []
 
 
 @each("name", PRESETS)
@@ -241,7 +252,7 @@ def test_the_first_line_of_a_game_shows_ones_own_cards_only(ruleset: RulesOf, na
         for seat in range(seats):
             other = redealt(state, seat, rng)
             assert other != state
-            for start in (wire.game_start, local.game_start):
+            for start in (wire.game_start, messages.game_start):
                 assert start(view(other, seat), 0, handles) == start(view(state, seat), 0, handles)
 
 
@@ -750,7 +761,7 @@ def rebuilt(played: Played) -> list[list[bytes]]:
                 bot = seating[seat]
                 number[bot] += 1
                 sight = view(state, seat)
-                menu = wire.menu(legal(sight))
+                menu = menus.menu(legal(sight))
                 lines[bot].append(question.line(sight, number[bot], feed.take(seat), menu, 500, 10_000))
             answers = [parse(next(words)) for _ in asked]
             state, events = apply(state, answers, Chance(spec.key, game.game))

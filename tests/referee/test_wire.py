@@ -68,7 +68,7 @@ from arena.coup import (
     seat_counts,
     view,
 )
-from arena.referee import UNTIMED_MS, MatchSpec, Terms, Timing, hello, wire
+from arena.referee import UNTIMED_MS, MatchSpec, Notes, Terms, Timing, hello, menus, messages, wire
 from protocol.coup import Ruleset as WireRuleset
 from protocol.messages import Hello, parse_to_bot
 from tests.each import each
@@ -145,7 +145,7 @@ def written(steps: Steps) -> Lines:
         for seat in state.board.phase.asked:
             number += 1
             sight = view(state, seat)
-            line = question.line(sight, number, feed.take(seat), wire.menu(legal(sight)), 500, 8123)
+            line = question.line(sight, number, feed.take(seat), menus.menu(legal(sight)), 500, 8123)
             made.append((seat, line, state))
         feed.add(events)
     over = last.board.phase
@@ -164,7 +164,7 @@ def lines(ruleset: RulesOf, game: Game) -> Lines:
     return _lines(ruleset(name, seats), seats, seed, forfeit)
 
 
-def messages(ruleset: RulesOf, games: Sequence[Game] = GAMES) -> Iterator[dict[str, Any]]:
+def payloads(ruleset: RulesOf, games: Sequence[Game] = GAMES) -> Iterator[dict[str, Any]]:
     for game in games:
         for _, line, _ in lines(ruleset, game):
             yield json.loads(line)
@@ -232,8 +232,8 @@ def test_a_line_shows_the_state_the_hand_and_every_legal_move(ruleset: RulesOf, 
             assert message["you"] == expected_you(state, seat, message.get("kind"))
         if "legal" in message:
             moves = legal(view(state, seat))
-            menu = wire.menu(moves)
-            assert message["legal"] == [wire.move_payload(move) for move in moves]
+            menu = menus.menu(moves)
+            assert message["legal"] == [menus.move_payload(move) for move in moves]
             assert [menu.find(payload) for payload in message["legal"]] == list(range(len(moves)))
             assert menu.words == tuple(notation(move) for move in moves)
             assert len(set(menu.words)) == len(moves)
@@ -294,7 +294,7 @@ def test_the_fields_of_a_request_stand_in_the_agreed_order(ruleset: RulesOf) -> 
         "examine_decide": ["pending"],
     }
     kinds: Counter[str] = Counter()
-    for message in messages(ruleset):
+    for message in payloads(ruleset):
         if message["type"] == "request":
             kinds[message["kind"]] += 1
             assert list(message) == [*common[0], *own[message["kind"]], *common[1]]
@@ -328,7 +328,7 @@ QUIET: dict[str, list[dict[str, Any]]] = {  # the first element of `legal`, by t
 
 def test_the_first_legal_move_is_the_quiet_one(ruleset: RulesOf) -> None:
     """The contract: a bot that always answers with choice 0 harms nobody: income, pass, show if held, hand it back."""
-    for message in messages(ruleset):
+    for message in payloads(ruleset):
         if message["type"] != "request":
             continue
         first = message["legal"][0]
@@ -345,7 +345,7 @@ def test_these_games_have_every_event_action_and_move(ruleset: RulesOf) -> None:
     events: Counter[str] = Counter()
     actions = set()
     moves = set()
-    for message in messages(ruleset):
+    for message in payloads(ruleset):
         events.update(event["event"] for event in message.get("events", ()))
         actions |= {
             (event["action"], "target" in event) for event in message.get("events", ()) if event["event"] == "action"
@@ -431,7 +431,7 @@ def test_the_wire_has_every_field_of_a_ruleset_and_no_other() -> None:
 
 def test_the_fields_of_the_rules_keep_their_order_on_the_wire() -> None:
     """The model's, and so schema.json's: the same rules make the same line."""
-    assert [*wire.ruleset_payload(COUP, 4)] == [*WireRuleset.model_fields]
+    assert [*messages.ruleset(COUP, 4)] == [*WireRuleset.model_fields]
 
 
 # --- feeds ------------------------------------------------------------------------------------------------------------
@@ -491,16 +491,21 @@ def test_what_is_private_in_an_event_stands_in_its_owners_copy_only(
     assert [feed.take(seat) for seat in range(3)] == [[], [], []]
 
 
-def test_a_feeds_digest_covers_the_private_parts() -> None:
-    """wire.Feed.digest: a record proves the whole game, so two hands that look alike to all others differ."""
-    digests = set()
-    for hand in ((Role.CAPTAIN, Role.DUKE), (Role.DUKE, Role.DUKE)):
-        feed = wire.Feed(3)
-        feed.add([Exchanged(1, 2, hand)])
-        for seat in (0, 2):
-            feed.take(seat)
-        digests.add(feed.digest())
-    assert len(digests) == 2
+def test_a_games_digest_covers_the_private_parts(ruleset: RulesOf) -> None:
+    """GameRecord.digest: a record proves the whole game, so two hands that look alike to all others differ."""
+    steps = played(ruleset("coup", 4), 4, 1, 0.0)
+
+    def digest(hand: tuple[Role, ...] | None) -> str:
+        notes = Notes(0, (0, 1, 2, 3), 0)
+        for before, answers, after, events in steps:
+            forged = [
+                replace(event, cards=hand) if hand and isinstance(event, Exchanged) else event for event in events
+            ]
+            notes.step(before, answers, after, forged)
+        return notes.record(steps[-1][2]).digest
+
+    hands = (None, (Role.CAPTAIN, Role.DUKE), (Role.DUKE, Role.DUKE))
+    assert len({digest(hand) for hand in hands}) == 3
 
 
 # --- menus ------------------------------------------------------------------------------------------------------------
@@ -619,7 +624,7 @@ def test_a_replys_move_is_one_of_the_menu_or_none(
     moves: tuple[Move, ...], payload: dict[str, Any], index: int | None
 ) -> None:
     """SPEC.md, "Lines from the bot": an element of `legal`, types and all; lists are unordered."""
-    assert wire.menu(moves).find(payload) == index
+    assert menus.menu(moves).find(payload) == index
 
 
 def test_a_nested_move_is_refused_and_not_followed() -> None:
@@ -627,20 +632,20 @@ def test_a_nested_move_is_refused_and_not_followed() -> None:
     nested: Any = "duke"
     for _ in range(30):
         nested = [nested]
-    assert wire.menu(KEEPS).find({"keep": nested}) is None
+    assert menus.menu(KEEPS).find({"keep": nested}) is None
 
 
 def test_a_menu_is_made_once_for_the_same_list_and_never_taken_for_anothers() -> None:
-    """wire.menu: by identity; the menu holds its list, so that no other list gets the same identity."""
-    assert wire.menu(STEAL) is wire.menu(STEAL)
+    """menus.menu: by identity; the menu holds its list, so that no other list gets the same identity."""
+    assert menus.menu(STEAL) is menus.menu(STEAL)
     for number in range(1000):  # short-lived lists: the next one often stands where the last one stood
         moves: Sequence[Move] = tuple(Act(Action.COUP, seat) for seat in range(number % 7 + 1))
-        assert wire.menu(tuple(moves)).moves == moves
+        assert menus.menu(tuple(moves)).moves == moves
 
 
 def test_every_move_has_its_payload() -> None:
     """The contract's moves."""
-    assert [wire.move_payload(move) for move in (*STEAL[:2], PASS, CHALLENGE, Block(Role.DUKE), Show(Role.DUKE))] == [
+    assert [menus.move_payload(move) for move in (*STEAL[:2], PASS, CHALLENGE, Block(Role.DUKE), Show(Role.DUKE))] == [
         {"action": "income"},
         {"action": "steal", "target": 0},
         {"pass": True},
@@ -648,19 +653,19 @@ def test_every_move_has_its_payload() -> None:
         {"block": "duke"},
         {"show": "duke"},
     ]
-    assert [wire.move_payload(move) for move in (DECLINE, Lose(Role.DUKE), KEEPS[0])] == [
+    assert [menus.move_payload(move) for move in (DECLINE, Lose(Role.DUKE), KEEPS[0])] == [
         {"decline": True},
         {"lose": "duke"},
         {"keep": ["captain", "duke"]},
     ]
-    assert [wire.move_payload(move) for move in (SHOW_HAND, *SHOWN, CONVERTS[0], CONVERTS[2])] == [
+    assert [menus.move_payload(move) for move in (SHOW_HAND, *SHOWN, CONVERTS[0], CONVERTS[2])] == [
         {"show": "all"},
         {"keep_shown": False},
         {"keep_shown": True},
         {"action": "convert"},
         {"action": "convert", "target": 1},
     ]
-    assert [wire.move_payload(move) for move in (PICKS[4], SIDES[0], REVEALS[1], *DECISIONS)] == [
+    assert [menus.move_payload(move) for move in (PICKS[4], SIDES[0], REVEALS[1], *DECISIONS)] == [
         {"pick": "duke"},
         {"side": "loyalist"},
         {"reveal": "duke"},

@@ -18,8 +18,8 @@ def game(number: int, seating: tuple[int, ...], faults: list[Fault], winner: int
     return GameRecord(
         game=number,
         seating=seating,
-        faults=faults,
-        eliminated=[(0, 4), (1, 7)],
+        faults=tuple(faults),
+        eliminated=((0, 4), (1, 7)),
         winner=winner,
         reason="last_standing",
         survivors=(2,),

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from arena.coup import CHALLENGE, COUP, FORFEIT, PASS, PRESETS, Act, Action, Block, Move, View
-from arena.referee import Fault
+from arena.referee import Fault, Record
 from arena.stats import ALL, Answer, Fold, Profile, answer, rates_of, with_comparison
 from arena.tell import told
 from tests.tell.games import played, random_game
@@ -136,8 +136,8 @@ def test_a_draw_is_a_part_of_a_win_for_each_survivor() -> None:
 def test_a_forfeit_is_no_answer_and_costs_the_cards_that_were_left() -> None:
     """A seat that leaves at its first turn has made no request's answer, and its faults are told."""
     record = played(COUP, 2, 1, lambda seen, legal: FORFEIT if seen.seat == 0 else legal[0])
-    record.games[0].faults.append(Fault(0, "exited", step=0))
-    loser = bot(of(record), "bot0")
+    game = replace(record.games[0], faults=(Fault(0, "exited", step=0),))
+    loser = bot(of(Record(record.header, (game,))), "bot0")
     assert (loser.losses["forfeit"].count, loser.losses["forfeit"].of) == (2, 2)
     assert loser.took == {}
     assert loser.faults == {"exited": 1}

@@ -3,8 +3,8 @@
 import random
 from collections.abc import Callable, Sequence
 
-from arena.coup import Answer, Chance, Move, Over, Ruleset, View, apply, deal, legal, notation, view
-from arena.referee import GameRecord, Header, Record, Terms, wire
+from arena.coup import Answer, Chance, Move, Ruleset, View, apply, deal, legal, notation, view
+from arena.referee import Header, Notes, Record, Terms
 
 
 def random_game(rules: Ruleset, seats: int, seed: int) -> Record:
@@ -17,19 +17,16 @@ def played(rules: Ruleset, seats: int, seed: int, choose: Callable[[View, Sequen
     """Play a game in which `choose` chooses among the legal moves of every seat, and return its record."""
     chance = Chance(bytes([seed] * 32), 0)
     state = deal(rules, seats, chance)
-    game = GameRecord(0, tuple(range(seats)))
-    feed = wire.Feed(seats)
-    game.open(state)
+    notes = Notes(0, tuple(range(seats)), 0)
     while state.board.phase.asked:
         views = [view(state, seat) for seat in state.board.phase.asked]
         answers = [choose(seen, legal(seen)) for seen in views]
-        game.words += map(notation, answers)
-        game.times += [1] * len(answers)
+        notes.words += map(notation, answers)
+        notes.times += [1] * len(answers)
         after, events = apply(state, answers, chance)
-        feed.add(events)
-        game.step(state, answers, after, events)
+        notes.step(state, answers, after, events)
         state = after
-    assert isinstance(state.board.phase, Over)
-    game.end(state.board.phase, state.board.turn, feed.digest(), feed.count)
     names = tuple(f"bot{seat}" for seat in range(seats))
-    return Record(Header(0, bytes([seed] * 32), names, tuple("ABCDEFGHIJ"[:seats]), Terms(rules)), (game,))
+    return Record(
+        Header(0, bytes([seed] * 32), names, tuple("ABCDEFGHIJ"[:seats]), Terms(rules)), (notes.record(state),)
+    )
