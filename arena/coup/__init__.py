@@ -8,6 +8,7 @@ while state.board.phase.asked:
 
 from arena.coup.chance import Chance, derived, draw, permuted
 from arena.coup.events import (
+    PRIVATE,
     Acted,
     Blocked,
     Challenged,

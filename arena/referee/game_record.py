@@ -1,6 +1,5 @@
 """What is kept of one game: the notes that are taken while it is played, and the value that they make at its end."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,15 +38,18 @@ class GameRecord:
 
 
 class Notes:
-    """What was noted of a game so far. Who asks the seats adds `words` and `times`; the referee adds `faults`."""
+    """What was noted of a game so far; `feed` has its events.
+
+    Who asks the seats adds `words` and `times`; the referee adds `faults`.
+    """
 
     __slots__ = (
         "_by",
         "_draws",
         "_eliminated",
-        "_events",
         "_start",
         "faults",
+        "feed",
         "game",
         "seating",
         "starter",
@@ -59,6 +61,7 @@ class Notes:
         self.game = game
         self.seating = seating
         self.starter = starter
+        self.feed = wire.Feed(len(seating))
         self.words: list[str] = []
         self.times: list[int] = []
         self.faults: list[Fault] = []
@@ -66,7 +69,6 @@ class Notes:
         self._by: list[int] = []
         self._draws: list[str] = []
         self._eliminated: list[tuple[int, int]] = []
-        self._events: list[Event] = []
 
     def step(self, before: State, answers: Sequence[Answer], after: State, events: Sequence[Event]) -> None:
         """Note what one step of the engine led to."""
@@ -77,13 +79,12 @@ class Notes:
             if isinstance(event, _OUT):
                 self._eliminated.append((event.seat, before.board.turn))
         self._draws += draws(before, answers, after, events)
-        self._events += events
+        self.feed.add(events)
 
     def record(self, state: State) -> GameRecord:
         """Return the record of the game, which has ended in the state."""
         over = state.board.phase
         assert isinstance(over, Over)
-        lines = "\n".join([wire.whole_event(number, event) for number, event in enumerate(self._events)])
         return GameRecord(
             game=self.game,
             seating=self.seating,
@@ -99,8 +100,8 @@ class Notes:
             start=self._start,
             draws=tuple(self._draws),
             turns=state.board.turn,
-            events=len(self._events),
-            digest=hashlib.sha256(lines.encode()).hexdigest(),
+            events=self.feed.count,
+            digest=self.feed.digest(),
         )
 
 

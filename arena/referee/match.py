@@ -346,7 +346,6 @@ class _Game:
         self.notes = notes
         self.chance = chance
         self.players = [match.players[bot] for bot in notes.seating]
-        self.feed = wire.Feed(match.spec.seats)
 
     def play(self, state: State) -> GameRecord:
         """Play to the end of the game, and return its record."""
@@ -354,7 +353,6 @@ class _Game:
         while state.board.phase.asked:
             answers = self.answers(state)
             after, events = apply(state, answers, self.chance)
-            self.feed.add(events)
             self.notes.step(state, answers, after, events)
             state = after
         over = state.board.phase
@@ -376,7 +374,7 @@ class _Game:
         """Tell every bot how the game ended."""
         for seat, player in enumerate(self.players):
             if player.seat is not None:
-                player.seat.send(wire.game_over(self.notes.game, over, self.feed.take(seat)))
+                player.seat.send(wire.game_over(self.notes.game, over, self.notes.feed.take(seat)))
                 self.report_strays(player, player.seat)
 
     def answers(self, state: State) -> list[Answer]:
@@ -406,7 +404,7 @@ class _Game:
             self.warn(player, seat)
         bank_s = player.account.bank_s
         number = seat.number + 1
-        events = self.feed.take(sight.seat)
+        events = self.notes.feed.take(sight.seat)
         seat.moment(turn_mark(sight.board.turn))
         player.sent = line = question.line(sight, number, events, menu, player.timing.limit_ms, _ms(bank_s))
         return Ask(seat, number, line, player.allowed.free_s + bank_s)
@@ -434,7 +432,7 @@ class _Game:
     def default(self, player: _Player, sight: View, wrong: Wrong) -> Answer:
         """Play a move for a bot, and tell it why."""
         # The stream's label is the game's moment: a fault of one bot never shifts another draw.
-        move = default(sight, lambda below: self.chance.number(f"default {sight.seat}", self.feed.count, below))
+        move = default(sight, lambda below: self.chance.number(f"default {sight.seat}", self.notes.feed.count, below))
         self.note(player, wrong, notation(move))
         self.notes.words.append(notation(move))
         rule = FAULTS[wrong.code]

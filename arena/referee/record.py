@@ -182,7 +182,7 @@ def _game(payload: dict[str, Any], version: int) -> GameRecord:
         seating=tuple(payload["seats"]),
         words=tuple(payload["moves"].split()),
         by=tuple(map(int, told["by"])),
-        times=tuple(payload["times_us"]),
+        times=_times(payload),
         faults=tuple(map(_fault, payload["faults"])),
         eliminated=tuple((seat, turn) for seat, turn in payload["eliminated"]),
         winner=payload["winner"],
@@ -195,6 +195,14 @@ def _game(payload: dict[str, Any], version: int) -> GameRecord:
         events=payload["events"],
         digest=payload["events_sha256"],
     )
+
+
+def _times(payload: dict[str, Any]) -> tuple[int, ...]:
+    """Return the times of a game, which are no part of the checksum. Raises ValueError for what no match has."""
+    times, moves = payload[_TIMES], len(payload["moves"].split())
+    if not isinstance(times, list) or len(times) != moves or any(type(time) is not int for time in times):
+        raise ValueError(f"game {payload['game']} has not one time for each of its {moves} moves")
+    return tuple(times)
 
 
 def _checked(header: Header, game: GameRecord, version: int) -> GameRecord:
@@ -217,9 +225,6 @@ def _check_names(header: Header) -> None:
 
 def _check(header: Header, game: GameRecord) -> None:
     """Raise ValueError for what the checksum doesn't hold, or holds though no match has it."""
-    times = game.times  # no part of the checksum
-    if len(times) != len(game.words) or any(type(time) is not int for time in times):
-        raise ValueError(f"game {game.game} has not one time for each of its {len(game.words)} moves")
     if sorted(game.seating) != list(range(len(header.bots))):
         raise ValueError(f"the seats of game {game.game} aren't those of {len(header.bots)} bots")
     if any(fault.bot not in game.seating for fault in game.faults):

@@ -5,11 +5,12 @@ and hands that come again and again: encoded each time, they were two thirds of 
 line against its message.
 """
 
+import hashlib
 import json
 from collections.abc import Sequence
 from functools import lru_cache
 
-from arena.coup import Allegiance, Board, Event, Over, Role, View, seen
+from arena.coup import PRIVATE, Allegiance, Board, Event, Over, Phase, Role, View, seen
 from arena.referee import feed, messages
 from arena.referee.menus import Menu
 from protocol import encode
@@ -20,7 +21,8 @@ _text = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 def game_start(view: View, game: int, players: Sequence[str]) -> bytes:
     """Return the line that opens a game for one seat."""
-    return f"{_text(messages.game_start(view, game, players))}\n".encode()
+    head = _text(messages.opening(view.seat, game, players))[:-1]
+    return f'{head},"you":{_you(*view[1:])},"state":{_state(view.board)}}}\n'.encode()
 
 
 def game_over(game: int, over: Over, events: Sequence[str]) -> bytes:
@@ -36,9 +38,8 @@ class Question:
 
     def __init__(self, board: Board, game: int) -> None:
         self._head = f',"kind":"{messages.KINDS[type(board.phase)]}","game":{game},"events":['
-        players = _players(board.coins, board.influence, board.revealed, board.sides)
-        self._before = f'],"state":{_text(messages.public(board))[:-1]},"players":{players}}},"you":'
-        self._after = f'{_own_fields(board)},"legal":'
+        self._before = f'],"state":{_state(board)},"you":'
+        self._after = f'{_own_fields(board.actor, board.phase)},"legal":'
 
     def line(self, view: View, number: int, events: Sequence[str], menu: Menu, limit_ms: int, bank_ms: int) -> bytes:
         """Return the request line of one seat; `number` is the request's id, times are in milliseconds."""
@@ -48,9 +49,20 @@ class Question:
         ).encode()
 
 
-def _own_fields(board: Board) -> str:
-    text = _text(messages.own_fields(board))[1:-1]
+@lru_cache(maxsize=10_000)
+def _own_fields(actor: int, phase: Phase) -> str:
+    text = _text(messages.own_fields(actor, phase))[1:-1]
     return f",{text}" if text else ""
+
+
+def _state(board: Board) -> str:
+    middle = _middle(board.turn, board.actor, board.deck, board.reserve if board.rules.reformation else None)
+    return f'{middle},"players":{_players(board.coins, board.influence, board.revealed, board.sides)}}}'
+
+
+@lru_cache(maxsize=1000)
+def _middle(turn: int, actor: int, deck: int, reserve: int | None) -> str:
+    return _text(messages.middle(turn, actor, deck, reserve))[:-1]
 
 
 @lru_cache(maxsize=1000)  # half of all steps move neither coins nor cards
@@ -88,7 +100,18 @@ def _unnumbered(happened: Event) -> str:
 class Feed(feed.Feed[str]):
     """The events of one game as texts."""
 
-    __slots__ = ()
+    __slots__ = ("_whole",)
 
     def __init__(self, seats: int) -> None:
         super().__init__(seats, event)
+        self._whole: list[str] = []
+
+    def add(self, events: Sequence[Event]) -> None:
+        """Take in what happened."""
+        super().add(events)
+        for number, happened in enumerate(events, start=len(self._whole)):
+            self._whole.append(whole_event(number, happened) if type(happened) in PRIVATE else self._public[number])
+
+    def digest(self) -> str:
+        """Return the SHA-256 of all events with their private parts, one a line."""
+        return hashlib.sha256("\n".join(self._whole).encode()).hexdigest()

@@ -476,4 +476,4 @@ def test_a_game_at_the_turn_limit_is_a_draw_of_its_survivors() -> None:
     verify(record)
     (game,) = record.games
     assert (game.winner, game.reason, game.survivors) == (None, "turn_limit", (0, 1))
-    assert (game.eliminated, game.turns) == ([], COUP.limit(2))
+    assert (game.eliminated, game.turns) == ((), COUP.limit(2))
