@@ -233,14 +233,11 @@ def _claimed(role: str, denies: bool) -> str:
 
 def state(board: Board) -> Message:
     """Return the public state of a game."""
-    table = middle(board.turn, board.actor, board.deck, board.reserve if board.rules.reformation else None)
-    return {**table, "players": players(board.coins, board.influence, board.revealed, board.sides)}
-
-
-def middle(turn: int, actor: int, deck: int, reserve: int | None) -> Message:
-    """Return the public state but for the players'."""
-    message = {"turn": turn, "actor": actor, "deck": deck}
-    return message if reserve is None else {**message, "reserve": reserve}
+    message: Message = {"turn": board.turn, "actor": board.actor, "deck": board.deck}
+    if board.rules.reformation:
+        message["reserve"] = board.reserve
+    message["players"] = players(board.coins, board.influence, board.revealed, board.sides)
+    return message
 
 
 def players(

@@ -56,13 +56,9 @@ def _own_fields(actor: int, phase: Phase) -> str:
 
 
 def _state(board: Board) -> str:
-    middle = _middle(board.turn, board.actor, board.deck, board.reserve if board.rules.reformation else None)
-    return f'{middle},"players":{_players(board.coins, board.influence, board.revealed, board.sides)}}}'
-
-
-@lru_cache(maxsize=1000)
-def _middle(turn: int, actor: int, deck: int, reserve: int | None) -> str:
-    return _text(messages.middle(turn, actor, deck, reserve))[:-1]
+    reserve = f',"reserve":{board.reserve}' if board.rules.reformation else ""
+    players = _players(board.coins, board.influence, board.revealed, board.sides)
+    return f'{{"turn":{board.turn},"actor":{board.actor},"deck":{board.deck}{reserve},"players":{players}}}'
 
 
 @lru_cache(maxsize=1000)  # half of all steps move neither coins nor cards

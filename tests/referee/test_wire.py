@@ -8,10 +8,10 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -27,6 +27,7 @@ from arena.coup import (
     KEEP_SHOWN,
     PASS,
     PRESETS,
+    PRIVATE,
     REPLACE_SHOWN,
     SHOW_HAND,
     Act,
@@ -70,12 +71,14 @@ from arena.coup import (
 )
 from arena.referee import UNTIMED_MS, MatchSpec, Notes, Terms, Timing, hello, menus, messages, wire
 from protocol.coup import Ruleset as WireRuleset
-from protocol.messages import Hello, parse_to_bot
+from protocol.messages import Hello, parse_to_bot, schema
+from protocol.words import WORDS
 from tests.each import each
 
 RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by its name and the seats
 Game = tuple[str, int, int, float]  # the ruleset's name, seats, seed, probability of a forfeit at each answer
 
+ROOT = Path(__file__).parents[2]
 GAME = 5
 HANDLES = "ABCDEFGHIJ"
 GAMES: list[Game] = [
@@ -441,7 +444,7 @@ HAND = ',"cards":["captain","duke"]'
 CARD = ',"role":"duke"'
 
 # The event, its text, and what stands at %s in the copies of seats 0, 1 and 2.
-PRIVATE: list[tuple[Event, str, tuple[str, str, str]]] = [
+COPIES: list[tuple[Event, str, tuple[str, str, str]]] = [
     (Shown(1, Role.DUKE, PAIR), '{"n":0,"event":"shown","seat":1,"role":"duke"%s}', ("", HAND, "")),
     (
         Shown(1, Role.DUKE, None, replaced=False),
@@ -478,7 +481,7 @@ PRIVATE: list[tuple[Event, str, tuple[str, str, str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("event", "text", "private"), PRIVATE)
+@pytest.mark.parametrize(("event", "text", "private"), COPIES)
 def test_what_is_private_in_an_event_stands_in_its_owners_copy_only(
     event: Event, text: str, private: tuple[str, str, str]
 ) -> None:
@@ -506,6 +509,18 @@ def test_a_games_digest_covers_the_private_parts(ruleset: RulesOf) -> None:
 
     hands = (None, (Role.CAPTAIN, Role.DUKE), (Role.DUKE, Role.DUKE))
     assert len({digest(hand) for hand in hands}) == 3
+
+
+@pytest.mark.parametrize("kind", get_args(Event), ids=lambda kind: str(kind.word))
+def test_the_models_the_words_and_the_specification_have_every_event_of_the_table(kind: type[Event]) -> None:
+    """A new event's class is in arena/coup/events.py; a place that lacks it is named here."""
+    models = [model.get("properties", {}) for name, model in schema()["$defs"].items() if name.endswith("Event")]
+    parts = [part for model in models if model.get("event", {}).get("const") == kind.word for part in model.items()]
+    assert {name for name, _ in parts} == {part.name for part in fields(kind)} - {"denies"} | {"n", "event"}
+    private = {name for name, part in parts if part.get("description", "").startswith("Only in the cop")}
+    assert private == set(PRIVATE.get(kind, ()))
+    assert kind.word in {name.split(".")[0] for name in WORDS["events"]}
+    assert f"\n| `{kind.word}`" in (ROOT / "protocol" / "SPEC.md").read_text()
 
 
 # --- menus ------------------------------------------------------------------------------------------------------------
