@@ -144,7 +144,7 @@ class Played:
         return [fault.code for fault in self.faults(game)]
 
     def words(self, game: int = 0) -> list[str]:
-        return self.record.games[game].words
+        return list(self.record.games[game].words)
 
 
 def play(
