@@ -138,7 +138,7 @@ class Played:
     sandbox: InsideSandbox
 
     def faults(self, game: int = 0) -> list[Fault]:
-        return self.record.games[game].faults
+        return list(self.record.games[game].faults)
 
     def codes(self, game: int = 0) -> list[str]:
         return [fault.code for fault in self.faults(game)]
