@@ -215,6 +215,7 @@ _MODULE = re.compile(
     r"|(?:ClassNotFoundException|NoClassDefFoundError): (\S+)"
     r"|error while loading shared libraries: ([^:\s]+)"
 )
+_KIT_MODULE = re.compile(r"(?:No module named|Cannot find module) '(?:\./)?(coup_kit(?:\.js)?)'")
 _PROGRAM = re.compile(
     r"^(?:[\w./-]*(?:sh|env|make)): (?:\d+: |line \d+: )?(?:exec: )?[\u2018'\"]?([^\s:\u2018\u2019'\"]+)[\u2019'\"]?: "
     r"(?:command )?(?:not found|No such file or directory)",
@@ -426,6 +427,12 @@ CAUSES = (
         _computed(lambda share: share <= _NEARLY_NONE),
         "no reply came in time: {detail}",
         "it sleeps, waits for something else than the line that it was sent, or doesn't flush its answer: {how}",
+    ),
+    Cause(
+        "kit not there",
+        _names(_KIT_MODULE),
+        "the kit {name} isn't beside the bot",
+        "write kit = \"python\", or the bot's language, into bot.toml, and it plays with the arena's; or copy it there",
     ),
     Cause(
         "lone file",

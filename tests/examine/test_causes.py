@@ -93,6 +93,10 @@ SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
         (Evidence("timeout", "in 500 ms it computed for 3 ms"), "in 500 ms it computed for 3 ms", "it sleeps"),
         (Evidence("timeout", "in 0 ms it computed for 0 ms", argv=("b.py",)), "no reply", "flush=True"),
     ],
+    "kit not there": [
+        (died(NO_MODULE.replace("torch", "coup_kit")), "the kit coup_kit isn't beside", 'kit = "python"'),
+        (died("Error: Cannot find module './coup_kit.js'\nRequire", "process"), "the kit coup_kit.js", "bot.toml"),
+    ],
     "lone file": [(died(NO_MODULE, alone=True), "torch isn't in the box: a file is alone", "give the bot's folder")],
     "module not in the box": [
         (died(NO_MODULE), "the module torch isn't in the box", sys.prefix),
