@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -283,8 +284,9 @@ def other_rules(lines: list[dict[str, Any]]) -> None:
 def other_winner(lines: list[dict[str, Any]]) -> None:
     """Write a record whose checksum fits: only the replay tells."""
     record = read(lines[1]["record"])
-    record.games[0].survivors = tuple(1 - seat for seat in record.games[0].survivors)
-    lines[1]["record"] = write(record)
+    first, *others = record.games
+    first = replace(first, survivors=tuple(1 - seat for seat in first.survivors))
+    lines[1]["record"] = write(replace(record, games=(first, *others)))
 
 
 CHANGES: list[tuple[Change, str]] = [
