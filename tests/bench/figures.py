@@ -5,12 +5,14 @@ those of the tree. Numbers are CPU time of this process and of the children that
 both trees.
 """
 
+import atexit
 import hashlib
 import hmac
 import json
 import os
 import resource
 import select
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -63,6 +65,11 @@ def programs(tree: Path, kind: str, bot: Path, sandbox: str) -> list[Program]:
         "python": [samples / f"{name}.py" for name in PYTHON_BOTS],
     }[kind]
     bots, _ = load([f"{number}={path}" for number, path in enumerate(named)], programs_of(sandbox))
+    complete = getattr(arena.bots, "completed", None)
+    if complete is not None:  # in an older tree kits lie beside the bots
+        copies = Path(tempfile.mkdtemp(prefix="bench-"))
+        atexit.register(shutil.rmtree, copies)
+        bots = [complete(bot, sandbox != "process", copies / bot.name) for bot in bots]
     with tempfile.TemporaryDirectory() as folder, closing(make(Choice(sandbox), Path(folder))) as made:
         return with_bytecode(bots, Choice(sandbox), made)
 

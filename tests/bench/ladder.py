@@ -21,6 +21,7 @@ from typing import TypeVar
 from sqlalchemy import Connection, Table, insert
 
 from arena.coup import PRESETS
+from arena.examine import Level, Step
 from arena.referee import Terms
 from arena.run import open_executor
 from arena.sandbox import Choice
@@ -86,7 +87,9 @@ def new_ladder(folder: Path, bots: int) -> Iterator[Ladder]:
                 assert owner is not None
                 bot = put_bot(connection, f"bot{number}", owner.id, 1.0)
                 version = add_version(connection, bot, "0" * 64, "bot.py", 1.0)
-                end_exam(connection, version, ["{}"], None, ["python3", "bot.py"], None, 2.0)
+                end_exam(
+                    connection, version, [Step("plays", Level.OK, "").to_text()], None, ["python3", "bot.py"], None, 2.0
+                )
                 activate(connection, find_version(connection, version), "ladder", "it passed", 2.0)
 
         made.database.write(act)

@@ -1,6 +1,5 @@
 """An environment for learning, and bots in process: what they cost beside the engine, and beside pipes."""
 
-import importlib
 import json
 import random
 import resource
@@ -13,8 +12,8 @@ from pathlib import Path
 
 from arena.env import env, parallel_env
 from arena.local import play
-from arena.sandbox import Program
 from tests.bench import engine, pipes
+from tests.bench.figures import programs
 
 ROOT = Path(__file__).parents[2]
 
@@ -123,14 +122,9 @@ def games_per_second(games: int) -> GamesRate:
         )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     piped = json.loads(done.stdout)["games"] / (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    cost, _, match = pipes.referee([Program((sys.executable, "bot.py"), folder)] * 4, games)
+    cost, _, match = pipes.referee(programs(ROOT, "kit", Path(), "process"), games)
     one_match = 1e6 / (cost.referee + cost.bots) / (cost.requests / len(match.seatings))
-    sys.path.insert(0, str(folder))
-    try:
-        bot = importlib.import_module("bot").MyBot
-    finally:
-        sys.path.remove(str(folder))
-        sys.modules.pop("bot", None)
+    bot = "sample:python"
     play([bot] * 4, games=24, seed=1)  # what is computed once isn't a game's
     start = time.process_time()
     results = play([bot] * 4, games=games, seed=1)

@@ -2,20 +2,19 @@
 
 import hmac
 import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from arena.bots import completed, load
 from arena.coup import PRESETS
 from arena.referee import MatchSpec, Terms, play_match, verify
 from arena.sandbox import Box, Limits, ProcessSandbox, Program
 from ladder.schedule import seatings
 
 SAMPLES = Path(__file__).parent.parent.parent / "sample_bots"
-STARTS = {".py": sys.executable, ".js": "node", ".sh": "sh"}
-BOTS = sorted(path for path in SAMPLES.iterdir() if path.suffix in STARTS)
+BOTS = sorted(path for path in SAMPLES.iterdir() if path.suffix in (".py", ".js", ".sh"))
 
 
 def shuffle(items: Sequence[int], label: str) -> tuple[int, ...]:
@@ -28,12 +27,15 @@ def test_every_sample_bot_plays_every_preset_without_a_fault(preset: str, tmp_pa
     """Bots keep working under every preset. As many bots at a table as the rules allow, until each has sat at one."""
     rules = PRESETS[preset]
     seats = min(rules.max_seats, len(BOTS))
-    sandbox = ProcessSandbox(tmp_path)
+    (tmp_path / "boxes").mkdir()
+    sandbox = ProcessSandbox(tmp_path / "boxes")
+    loaded, _ = load([str(path) for path in BOTS])
+    bots = {path: completed(bot, False, tmp_path / path.name) for path, bot in zip(BOTS, loaded, strict=True)}
     for first in range(0, len(BOTS), seats):
         table = [BOTS[(first + place) % len(BOTS)] for place in range(seats)]
 
         def launch(bot: int, table: list[Path] = table) -> Box:
-            return sandbox.start(Program((STARTS[table[bot].suffix], str(table[bot])), SAMPLES), Limits())
+            return sandbox.start(Program(bots[table[bot]].argv, bots[table[bot]].cwd), Limits())
 
         names = tuple(path.name for path in table)
         key = hmac.digest(b"presets", preset.encode(), "sha256")  # other hands for each
