@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import repeat
 
 from arena.coup import PRIVATE, Allegiance, Board, Event, Over, Phase, Role, View, seen
 from arena.referee import feed, messages
@@ -68,7 +69,14 @@ def _players(
     revealed: tuple[tuple[Role, ...], ...],
     sides: tuple[Allegiance, ...],
 ) -> str:
-    return _text(messages.players(coins, influence, revealed, sides))
+    rows = map(_player, coins, influence, revealed, sides or repeat(None))
+    return f"[{','.join(rows)}]"
+
+
+@lru_cache(maxsize=10_000)
+def _player(coins: int, influence: int, revealed: tuple[Role, ...], side: Allegiance | None) -> str:
+    sides = () if side is None else (side,)
+    return _text(messages.players((coins,), (influence,), (revealed,), sides)[0])
 
 
 @lru_cache(maxsize=10_000)
