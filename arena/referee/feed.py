@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-from arena.coup import Event, private_to
+from arena.coup import PRIVATE, Event, private_to
 
 Form = TypeVar("Form")  # a text for the wire, a dict for bots in this process
 
@@ -26,11 +26,12 @@ class Feed(Generic[Form]):
 
     def add(self, events: Sequence[Event]) -> None:
         """Take in what happened."""
-        for event in events:
-            number = len(self._public)
-            self._public.append(self._form(number, event, None))
-            for seat in private_to(event):
-                self._own[seat][number] = self._form(number, event, seat)
+        form, public = self._form, self._public
+        for number, event in enumerate(events, start=len(public)):
+            public.append(form(number, event, None))
+            if type(event) in PRIVATE:
+                for seat in private_to(event):
+                    self._own[seat][number] = form(number, event, seat)
 
     def take(self, seat: int) -> list[Form]:
         """Return what the seat hasn't had, and count it as sent."""

@@ -15,6 +15,7 @@ from typing import Any, get_args
 
 from arena.coup import (
     FIELDS,
+    PRIVATE,
     Act,
     Action,
     Allegiance,
@@ -167,7 +168,7 @@ def _plain(value: Any) -> Any:
 
 
 def _shared(number: int, happened: Event, seat: int | None) -> Message:
-    return {"n": number, **unnumbered(seen(happened, seat))}
+    return {"n": number, **unnumbered(seen(happened, seat) if type(happened) in PRIVATE else happened)}
 
 
 def _own(message: Message) -> Message:
