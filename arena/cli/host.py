@@ -253,9 +253,9 @@ class Host:
         return token in ("y", "q", "eof")
 
     def _leave(self) -> None:
+        self._sitting.leave()  # each time: an interrupt may have come before an earlier leave was complete
         if not self._left:
             self._left = True
-            self._sitting.leave()
             self._screen.say()
             self._screen.say("You leave. The others play the game to its end." if self._playing else "You leave.")
 

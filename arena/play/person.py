@@ -4,9 +4,9 @@ The box waits for the answer to each line that wants one; a person that leaves e
 """
 
 import json
-import os
-import threading
+import socket
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from arena.sandbox import InsideBox, Peer
@@ -21,9 +21,7 @@ class Person:
 
     def __init__(self, tell: Callable[[Message], None]) -> None:
         self._tell = tell
-        self._answers, self._answer = os.pipe()
-        self._lock = threading.Lock()
-        self._left = False
+        self._answers, self._answer = socket.socketpair()
 
     def start(self) -> InsideBox:
         """Start the box."""
@@ -31,29 +29,25 @@ class Person:
 
     def answer(self, message: Message) -> None:
         """Send the answer to the last message that wants one; nothing if the person has left."""
-        with self._lock:
-            if not self._left:
-                os.write(self._answer, json.dumps(message).encode() + b"\n")
+        with suppress(BrokenPipeError):
+            self._answer.sendall(json.dumps(message).encode() + b"\n")
 
     def leave(self) -> None:
-        """Have the box end instead of giving the next answer."""
-        with self._lock:
-            if not self._left:
-                self._left = True
-                os.close(self._answer)
+        """Have the box end instead of giving the next answer. To leave again completes a leave that was interrupted."""
+        self._answer.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
         """Free what the person holds, after its boxes were closed."""
-        self.leave()
-        os.close(self._answers)
+        self._answers.close()
+        self._answer.close()
 
     def _script(self, peer: Peer) -> None:
         for line in peer.lines():
             message = json.loads(line)
             self._tell(message)
             if message["type"] in _WANT_ANSWERS:
-                peer.wait_for(self._answers)
-                answer = os.read(self._answers, 4096)  # a short write to a pipe is read whole
+                peer.wait_for(self._answers.fileno())
+                answer = self._answers.recv(4096)  # a short message is read whole
                 if not answer:
                     return
                 peer.send(answer)

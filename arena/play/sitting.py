@@ -74,6 +74,7 @@ class Sitting(Watch):
         self._boxes: list[Box] = []  # of the bots
         self._abandoned = False
         self._happened: SimpleQueue[Happening] = SimpleQueue()
+        self._ended: Ended | None = None
         self._wants: SimpleQueue[bool] = SimpleQueue()
         self._given_up = False
         self._left = False
@@ -100,7 +101,9 @@ class Sitting(Watch):
     # --- the person's thread
 
     def next(self, timeout_s: float | None = None) -> Happening | None:
-        """Return what happened next; None if nothing did in time. After `Ended` there is nothing more."""
+        """Return what happened next; None if nothing did in time. After `Ended` there is nothing but `Ended`."""
+        if self._ended is not None and self._happened.empty():  # an interrupt may lose what was just taken
+            return self._ended
         try:
             return self._happened.get(timeout=timeout_s)
         except Empty:
@@ -177,7 +180,8 @@ class Sitting(Watch):
             if not self._abandoned:  # else its boxes were closed while it used them
                 raise
         finally:
-            self._happened.put(Ended(problem))
+            self._ended = Ended(problem)
+            self._happened.put(self._ended)
 
     def _start(self, bot: int) -> Box:
         if bot == self.person:

@@ -1,9 +1,13 @@
 """A person's seat: what is seen there, what may be answered, and leaving, over real pipes with scripted bots."""
 
+import itertools
 import json
 import random
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -201,6 +205,31 @@ def test_a_person_may_leave_at_any_question_and_the_game_is_played_to_its_end(ki
     assert game.seating.index(2) not in game.survivors
     assert len(table.record.games) < 6
     verify(table.record)
+
+
+@pytest.mark.parametrize("line", range(8))
+def test_a_leave_that_is_interrupted_at_any_line_can_be_completed(line: int) -> None:
+    """A terminal that is closed is the end of input and, at any moment of what follows from that, a signal."""
+    lines = itertools.count()
+
+    def interrupt(frame: FrameType, event: str, arg: object) -> Any:
+        if frame.f_code.co_name == "leave" and event == "line" and next(lines) == line:
+            raise KeyboardInterrupt
+        return interrupt
+
+    class Interrupted(Table):
+        def take(self, happening: Happening, choose: Chooses) -> None:
+            sys.settrace(interrupt)
+            try:
+                super().take(happening, choose)
+            except KeyboardInterrupt:
+                self.sitting.leave()
+            finally:
+                sys.settrace(None)
+
+    found = Interrupted(PRESETS["coup"], 3, lambda sight: None)
+    assert [(fault.bot, fault.code) for fault in found.record.games[0].faults] == [(2, "exited")]
+    verify(found.record)
 
 
 def test_who_gives_up_does_not_wait_and_keeps_the_games_before() -> None:
