@@ -26,6 +26,7 @@ class Viewer:
 
     login: str | None = None
     staff: bool = False
+    changes: bool = True  # False for who came with a token that is for reading
 
     def towards(self, owner: str | None) -> Who:
         """Return what the viewer is to a thing of an owner's, by login; None: it is nobody's."""
@@ -41,7 +42,7 @@ class Viewer:
 
     def may(self, act: str, owner: str | None = None) -> bool:
         """Tell whether the viewer may do one of ACTS to a thing of an owner's."""
-        return self.towards(owner) >= ACTS[act]
+        return self.towards(owner) >= ACTS[act] and (self.changes or act in _READS)
 
 
 PUBLIC = Viewer()
@@ -62,7 +63,11 @@ ACTS = {
     "freeze": Who.STAFF,
     "void": Who.STAFF,
     "hold a final": Who.STAFF,
+    "suspend": Who.STAFF,
+    "let in": Who.STAFF,
+    "hear of people": Who.STAFF,
 }
+_READS = {act for act in ACTS if act.startswith(("see ", "read ", "hear "))}
 
 # Type of a value -> who may see which of its fields. A type that isn't here is shown to nobody.
 _ROWS: dict[str, dict[Who, str]] = {
@@ -73,7 +78,11 @@ _ROWS: dict[str, dict[Who, str]] = {
     },
     "BotVersion": {_ANYBODY: "number state active submitted rated all", _OWNER: "faults digest reason examined"},
     "BuildLog": {_OWNER: "version text"},
+    "Credentials": {_ANYBODY: "rows"},
+    "CredentialLine": {_OWNER: "id login kind scope by at ends holds"},
     "Decision": {_ANYBODY: "at what version why", _OWNER: "by"},
+    "EventList": {_ANYBODY: "rows next"},
+    "EventLine": {_ANYBODY: "id at what version match", _OWNER: "decision"},
     "Examination": {_OWNER: "version steps build_log"},
     "StepView": {_OWNER: "what level text mend do number sent got stderr rows"},
     "Example": {_OWNER: "match game code what do sent got used log stderr"},
@@ -83,12 +92,12 @@ _ROWS: dict[str, dict[Who, str]] = {
         _ANYBODY: "name commitment key versions games matches played missing lost table repeats isolated change"
     },
     "Repeated": {_ANYBODY: "name games otherwise"},
-    "Grades": {_ANYBODY: "title of possible baselines grades waiting isolated change"},
+    "Grades": {_ANYBODY: "title of possible baselines grades waiting isolated"},
     "Grade": {_OWNER: "owner version submitted late_hours points share share_low share_high games marks reason"},
     "Mark": {_OWNER: "baseline passed points possible threshold value low high doubtful words"},
-    "OwnerLine": {_ANYBODY: "pseudonym staff", _OWNER: "login name email number section"},
+    "OwnerLine": {_ANYBODY: "pseudonym staff", _OWNER: "login name email number section suspended"},
     "OwnerList": {_ANYBODY: "rows next change"},
-    "Queue": {_ANYBODY: "examinations matches next change"},
+    "Queue": {_ANYBODY: "examinations matches next"},
     "Submission": {_ANYBODY: "label pseudonym state submitted"},
     "GameResult": {_ANYBODY: "match game seats winner reason survivors eliminated turns forfeits faults"},
     "Logs": {_ANYBODY: "rows"},

@@ -1,10 +1,19 @@
 """What `arena ladder` is, without the command line. Must not know click, and prints nothing."""
 
+from ladder.service.accounts import (
+    SCOPES,
+    Issued,
+    NotLetInError,
+    issue,
+    revoke_credential,
+    sign_in,
+    viewer_of,
+)
 from ladder.service.backup import Backup, backup, restore
 from ladder.service.boxes import demand_boxes
 from ladder.service.challenge import Challenge, challenge
 from ladder.service.checkup import Checkup, check_up
-from ladder.service.decisions import Decided, activate_version, disable_bot, set_frozen, set_void
+from ladder.service.decisions import Decided, activate_version, disable_bot, set_frozen, set_suspended, set_void
 from ladder.service.export import Exported, export, write_csv
 from ladder.service.finals import commitment_file, final_proof, hold_again, hold_final, reveal, see_final
 from ladder.service.fold import Fold

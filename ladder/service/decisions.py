@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from arena.bots import shown
-from ladder.service.known import known_bot
-from ladder.service.ladder import Ladder
+from ladder.service.known import known_bot, known_owner
+from ladder.service.ladder import STAFF, Ladder
 from ladder.service.settings import LadderError
 from ladder.store.database import (
+    CHALLENGE,
     FIT,
     PLAYED,
     RATED,
@@ -19,10 +20,12 @@ from ladder.store.database import (
     Act,
     activate,
     acts_of,
+    all_bots,
     cancel,
     find_version,
     is_frozen,
     note_act,
+    put_suspended,
     rest,
     set_rates,
     versions_of,
@@ -110,6 +113,32 @@ def set_void(ladder: Ladder, match: int, void: bool, who: str, why: str) -> bool
             return False
         note_act(connection, Act(who, "void" if void else "unvoid", why, ladder.clock(), match=match))
         set_rates(connection, match, not void)
+        return True
+
+    return ladder.database.write(act)
+
+
+def set_suspended(ladder: Ladder, login: str, suspended: bool, who: str, why: str) -> bool:
+    """Let nothing of a person play, be submitted or count, or let it again; return False if it is so already.
+
+    Matches with the person's bots that wait are cancelled, but for those of finals: others' results hang on them.
+    Raises LadderError for an unknown login, and for the staff's own.
+    """
+
+    def act(connection: Connection) -> bool:
+        owner = known_owner(connection, login)
+        if owner.login == STAFF.login:
+            raise LadderError(
+                "the staff owns the reference bots, which fix the scale.\nDisable one: arena ladder disable"
+            )
+        if owner.suspended == suspended:
+            return False
+        now = ladder.clock()
+        note_act(connection, Act(who, "suspend" if suspended else "unsuspend", why, now, owner=owner.id))
+        put_suspended(connection, owner.id, suspended)
+        for bot in all_bots(connection) if suspended else ():
+            for version in versions_of(connection, bot.id) if bot.owner == owner.id else ():
+                cancel(connection, "its owner is suspended", now, version.id, (RATED, CHALLENGE))
         return True
 
     return ladder.database.write(act)

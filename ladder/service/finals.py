@@ -93,7 +93,7 @@ def see_final(ladder: Ladder, name: str, viewer: Viewer = STAFF) -> FinalState:
     """Return a final as a viewer may see it: with its table, once it is revealed. Raises LadderError for none."""
     with ladder.reading(viewer) as reader:
         final = _demand(reader.connection, name)
-        state = replace(state_of(reader.connection, final), isolated=reader.isolated)
+        state = replace(state_of(reader.connection, final), isolated=reader.isolated, change=reader.change)
         if not final.revealed:
             return state
         measured = measure(ladder, reader.connection, _versions(reader.connection, final), final.id)

@@ -26,6 +26,7 @@ from ladder.store.database import (
     find_version,
     unexamined,
     versions_of,
+    why_suspended,
 )
 from ladder.views import Grade, Grades, Mark, OwnerLine, told_owner
 
@@ -59,15 +60,16 @@ def grades(
         people = [
             owner for owner in all_owners(connection) if not owner.staff and viewer.may("see grades", owner.login)
         ]
+        suspended = {owner.id for owner in all_owners(connection) if owner.suspended}
         standing = defaultdict(list)
         for version in chosen:
-            if not version.reference:
+            if not version.reference and version.owner not in suspended:
                 standing[version.owner].append(version)
         waiting = tuple(version.label for version in unexamined(connection, until))
         found = tuple(
-            _grade(told_owner(owner, viewer), standing[owner.id], baselines, measured, _others(chosen), due)
+            _grade(told_owner(connection, owner, viewer), standing[owner.id], baselines, measured, _others(chosen), due)
             if standing[owner.id]
-            else _nothing(told_owner(owner, viewer), _why_nothing(connection, owner, until), baselines)
+            else _nothing(told_owner(connection, owner, viewer), _why_nothing(connection, owner, until), baselines)
             for owner in people
         )
     possible = sum(baseline.points for baseline in baselines)
@@ -143,6 +145,9 @@ def _why_nothing(connection: Connection, owner: Owner, until: float) -> str:
     if not in_time:
         return f"nothing was submitted in time: {shown(versions[0].label)} came after"
     last = in_time[-1]
+    suspended = why_suspended(connection, owner)
+    if suspended is not None:
+        return f"suspended: {shown(suspended)}"
     if last.id in disabled:
         return f"{shown(last.name)} is disabled: {shown(disabled[last.id])}"
     if last.reason is not None:

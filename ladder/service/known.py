@@ -6,7 +6,18 @@ from sqlalchemy import Connection
 
 from arena.bots import shown
 from ladder.service.settings import LadderError
-from ladder.store.database import FIT, KnownBot, Owner, Version, all_bots, all_owners, find_bot, find_owner, versions_of
+from ladder.store.database import (
+    FIT,
+    KnownBot,
+    Owner,
+    Version,
+    all_bots,
+    all_owners,
+    find_bot,
+    find_owner,
+    versions_of,
+    why_suspended,
+)
 
 
 def known_owner(connection: Connection, login: str) -> Owner:
@@ -16,6 +27,15 @@ def known_owner(connection: Connection, login: str) -> Owner:
         near = get_close_matches(login, [each.login for each in all_owners(connection)], 1)
         hint = f"Did you mean {shown(near[0])}?" if near else "Import the roster: arena ladder owners import"
         raise LadderError(f'there is no owner "{shown(login)}".\n{hint}')
+    return owner
+
+
+def acting_owner(connection: Connection, login: str) -> Owner:
+    """Return the owner of a login, who wants something done. Raises LadderError, also for one who is suspended."""
+    owner = known_owner(connection, login)
+    why = why_suspended(connection, owner)
+    if why is not None:
+        raise LadderError(f"{shown(login)} is suspended: {shown(why)}.\nAsk the staff, who can lift it.")
     return owner
 
 
@@ -49,10 +69,14 @@ def playing_version(connection: Connection, text: str) -> Version:
     """
     if "@" in text:
         found = known_version(connection, text)
-        if found.state != FIT:
+        if found.state != FIT or found.suspended:
             raise LadderError(f"{shown(found.label)} isn't fit to play.\nSee arena ladder bot.")
         return found
-    fit = [each for each in versions_of(connection, known_bot(connection, text).id) if each.state == FIT]
+    fit = [
+        each
+        for each in versions_of(connection, known_bot(connection, text).id)
+        if each.state == FIT and not each.suspended
+    ]
     if not fit:
         raise LadderError(f"{shown(text)} has no version that is fit to play.\nSee arena ladder bot.")
     return next((each for each in fit if each.active), fit[-1])

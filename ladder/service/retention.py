@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ladder.service.ladder import Ladder
-from ladder.store.database import overdue, prune
+from ladder.store.database import overdue, prune, prune_events
 
 _DAY_S = 86_400.0
 
@@ -18,6 +18,7 @@ class Pruned:
 
 def prune_now(ladder: Ladder) -> Pruned:
     """Remove what is older than ladder.toml says. Raises DatabaseError."""
+    prune_events(ladder.database, ladder.clock() - ladder.last_settings.retention.events_days * _DAY_S)
     return Pruned(*prune(ladder.database, *_times(ladder)))
 
 

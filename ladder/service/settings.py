@@ -31,6 +31,7 @@ build_seconds = 120         # that a build may take
 [retention]                 # what rates is kept for ever
 records_days = 400
 logs_days = 60
+events_days = 30
 
 # [[deadlines]]
 # name = "first"
@@ -93,6 +94,7 @@ class Retention(_Table):
 
     records_days: Annotated[int, Field(ge=1)] = 400
     logs_days: Annotated[int, Field(ge=1)] = 60
+    events_days: Annotated[int, Field(ge=1)] = 30
 
 
 class Deadline(_Table):

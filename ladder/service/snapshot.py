@@ -1,6 +1,6 @@
 """Which versions stand for their bots at a deadline, whatever happened later.
 
-A bot's is the newest of those that were submitted in time, are fit, and aren't disabled.
+A bot's is the newest of those that were submitted in time, are fit, and aren't disabled; a suspended owner has none.
 Reference bots are there with the version that plays.
 """
 
@@ -20,7 +20,10 @@ def snapshot(connection: Connection, deadline: Deadline | None) -> list[Version]
     newest = {
         version.bot: version
         for version in fit_versions(connection)
-        if not version.reference and version.at <= deadline.closes and version.id not in disabled
+        if not version.reference
+        and version.at <= deadline.closes
+        and version.id not in disabled
+        and not version.suspended
     }
     found = [*newest.values(), *(version for version in playing if version.reference)]
     return sorted(found, key=lambda version: version.label)

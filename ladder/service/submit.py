@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from arena.bots import Bundle, cell, checked_name, intake, load, shown
-from ladder.service.known import known_owner
+from ladder.service.known import acting_owner
 from ladder.service.ladder import STAFF, Ladder
 from ladder.service.settings import LadderError, Settings
 from ladder.store.database import (
@@ -50,14 +50,14 @@ def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> T
     """
     settings = ladder.settings
     with ladder.database.read() as connection:
-        known_owner(connection, login)
+        acting_owner(connection, login)
     bundle = intake(path, most_upload=settings.quotas.upload_mb << 20)
     wanted = _checked(name or bundle.name)
     now = ladder.clock()
     mine: list[Taken] = []  # what an earlier call of `act` took in, whose commit's answer was lost
 
     def act(connection: Connection) -> Taken:
-        owner = known_owner(connection, login).id
+        owner = acting_owner(connection, login).id
         known = _bot(connection, wanted)
         if known is not None and known.owner != owner:
             raise LadderError(f'the bot "{shown(wanted)}" is another\'s.\nName yours otherwise: --name NAME')

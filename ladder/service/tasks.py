@@ -120,7 +120,9 @@ class Queue:
 
         def act(connection: Connection) -> bool:
             if task.exam:
-                given_up = release_exam(connection, task.id, self._runner, reason if counts else None)
+                given_up = release_exam(
+                    connection, task.id, self._runner, reason if counts else None, self._ladder.clock()
+                )
                 if given_up:
                     cancel(connection, "its examination was given up", self._ladder.clock(), task.id, (QUALIFYING,))
                 return given_up
@@ -192,7 +194,7 @@ class Queue:
         ladder = self._ladder
 
         def act(connection: Connection) -> Task | None:
-            version = claim_exam(connection, self._runner, holding)
+            version = claim_exam(connection, self._runner, holding, ladder.clock())
             if version is None:
                 return None
             references = references_for(connection, version, ladder.play.seats)

@@ -1,12 +1,14 @@
 """What anybody is told of a ladder: each is one value, read from one state of the database, for one viewer.
 
 What a viewer may not see isn't in it: `ladder.access` says what that is. Terminal, JSON, CSV and pages print the same
-values. Reading one takes the same time after a million games as after a thousand. Lists go on from a cursor; `change`
-has room for the number of the ladder's last change.
+values. Reading one takes the same time after a million games as after a thousand. Lists go on from a cursor. `change`
+is the number of the ladder's last event: the value is the same as long as that is; None where it changes without one.
 """
 
 from ladder.views.bot import Bot, BotVersion, BuildLog, Examination, Sums, bot, build_log
+from ladder.views.credential import CredentialLine, Credentials, credential_list
 from ladder.views.decision import Decision
+from ladder.views.event import EventLine, EventList, event_list
 from ladder.views.final import FinalList, FinalState, Repeated, final_list, state_of
 from ladder.views.grade import Grade, Grades, Mark
 from ladder.views.lists import lists

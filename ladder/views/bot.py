@@ -129,6 +129,7 @@ def bot(reader: Reader, name: str, number: int | None = None, last: int = 10) ->
     table = None if text is None else Standings.from_json(text)
     row = None if table is None else next((row for row in table.rows if row.version == known.active), None)
     shares = {} if row is None or row.adjusted is None else {name: row.adjusted.value}
+    acts = [*acts_of(connection, bot=known.id), *acts_of(connection, owner=known.owner)]
     steps = [Step.from_text(step) for step in get_steps(connection, asked.id)]
     whole = Bot(
         bot=known.name,
@@ -166,10 +167,11 @@ def bot(reader: Reader, name: str, number: int | None = None, last: int = 10) ->
         last=match_list(reader, bot=known.id, limit=last).rows if last else (),
         acts=decisions(
             reader,
-            acts_of(connection, bot=known.id),
+            sorted(acts, key=lambda act: act.id),
             {version.id: version.number for version in versions},
             known.login,
         ),
+        change=reader.change,
     )
     return visible(whole, viewer, known.login)
 

@@ -55,7 +55,7 @@ class FinalList:
 def final_list(reader: Reader, after: str | None = None, limit: int | None = None) -> FinalList:
     """Return how far all finals are."""
     part, more = cut(all_finals(reader.connection), lambda final: final.name, after, limit)
-    return FinalList(tuple(state_of(reader.connection, final) for final in part), more)
+    return FinalList(tuple(state_of(reader.connection, final) for final in part), more, reader.change)
 
 
 def state_of(connection: Connection, final: Final) -> FinalState:

@@ -55,4 +55,3 @@ class Grades:
     grades: tuple[Grade, ...]
     waiting: tuple[str, ...]
     isolated: bool
-    change: int | None = None

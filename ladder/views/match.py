@@ -170,7 +170,7 @@ def match_list(
         part = connection.execute(_LINE.where(matches.c.id.in_(ids[start : start + MANY]))).all()
         lines |= {line.id: line for line in _lines(connection, part)}
     rows = tuple(visible(lines[id], reader.viewer) for id in ids[:limit])
-    return MatchList(rows, rows[-1].id if len(ids) > limit else None)
+    return MatchList(rows, rows[-1].id if len(ids) > limit else None, None if todo else reader.change)
 
 
 def unsealed(sealed: Sequence[int]) -> Any:
@@ -196,6 +196,7 @@ def match(reader: Reader, id: int) -> Match | None:
             for place, seat in enumerate(line.seats)
             if place in kept and viewer.may("read a log", find_version(connection, seat.version).login)
         ),
+        change=reader.change if line.state == ENDED else None,
     )
     return visible(whole, viewer)
 

@@ -2,15 +2,20 @@
 
 from dataclasses import dataclass
 
+from sqlalchemy import Connection
+
 from ladder.access import Viewer, visible
-from ladder.store.database import Owner, all_owners
+from ladder.store.database import Owner, all_owners, why_suspended
 from ladder.views.cursor import cut
 from ladder.views.reader import Reader
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerLine:
-    """A person; all but staff, and the person, know the pseudonym alone. number: the school's."""
+    """A person; all but staff, and the person, know the pseudonym alone. number: the school's.
+
+    suspended: why nothing of the person's plays, is submitted or counts, None if it does.
+    """
 
     login: str | None
     name: str | None
@@ -19,6 +24,7 @@ class OwnerLine:
     email: str | None
     number: str | None
     section: str | None
+    suspended: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +39,14 @@ class OwnerList:
 def owner_list(reader: Reader, after: str | None = None, limit: int | None = None) -> OwnerList:
     """Return the owners, as the reader may know them."""
     part, more = cut(all_owners(reader.connection), lambda owner: owner.pseudonym, after, limit)
-    return OwnerList(tuple(told_owner(owner, reader.viewer) for owner in part), more)
+    rows = tuple(told_owner(reader.connection, owner, reader.viewer) for owner in part)
+    return OwnerList(rows, more, reader.change)
 
 
-def told_owner(owner: Owner, viewer: Viewer) -> OwnerLine:
+def told_owner(connection: Connection, owner: Owner, viewer: Viewer) -> OwnerLine:
     """Return an owner as a viewer may know the person."""
-    told = OwnerLine(
-        owner.login, owner.name, owner.pseudonym, owner.staff, owner.email, owner.number, owner.section
+    line = OwnerLine(
+        owner.login, owner.name, owner.pseudonym, owner.staff, owner.email, owner.number, owner.section,
+        why_suspended(connection, owner),
     )  # fmt: skip
-    return visible(told, viewer, owner.login)
+    return visible(line, viewer, owner.login)

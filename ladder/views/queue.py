@@ -27,7 +27,6 @@ class Queue:
     examinations: tuple[Submission, ...]
     matches: tuple[MatchLine, ...]
     next: int | None = None
-    change: int | None = None
 
 
 def queue(reader: Reader, after: int | None = None, limit: int = 20) -> Queue:

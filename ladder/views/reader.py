@@ -7,7 +7,7 @@ from functools import cached_property
 from sqlalchemy import Connection
 
 from ladder.access import Viewer
-from ladder.store.database import all_finals
+from ladder.store.database import all_finals, last_event
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,11 @@ class Reader:
     limit_ms: int
     sandbox: str
     isolated: bool
+
+    @cached_property
+    def change(self) -> int:
+        """The number of the ladder's last event. A match has one when it ends, none when it is queued or leased."""
+        return last_event(self.connection)
 
     @cached_property
     def sealed(self) -> Sequence[int]:

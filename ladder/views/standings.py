@@ -39,7 +39,7 @@ def standings(reader: Reader, sort: str = "rank", day: str | None = None) -> Sta
     connection = reader.connection
     text = last_board(connection) if day is None else get_board(connection, day)
     if text is None:
-        return Standings((), 1 / reader.seats, 0, 0, reader.now, isolated=reader.isolated)
+        return Standings((), 1 / reader.seats, 0, 0, reader.now, isolated=reader.isolated, change=reader.change)
     table = Standings.from_json(text)
     moved = trend(connection, table.shares, reader.now if day is None else table.at)
     return shown_table(reader, table, sort, moved)
@@ -55,6 +55,7 @@ def shown_table(
         rows=tuple(visible(row, reader.viewer, row.owner) for row in sorted(rows, key=SORTS[sort])),
         findings=None if table.findings is None else visible(table.findings, reader.viewer),
         isolated=reader.isolated,
+        change=reader.change,
     )
 
 

@@ -16,10 +16,13 @@ COMMANDS = {
     "arena.cli.ladder.matches": {"matches": "List the last matches that ended, the newest first."},
     "arena.cli.ladder.queue": {"queue": "Print what waits: versions for their examination, and matches."},
     "arena.cli.ladder.log": {"log": "Print what a bot wrote to standard error in a match."},
+    "arena.cli.ladder.events": {"events": "Print what happened, from an event on; --follow goes on."},
+    "arena.cli.ladder.access": {"access": "Let people in who haven't the ladder's file: links and tokens."},
     "arena.cli.ladder.decide": {
         "activate": "Let another fit version of a bot play.",
         "disable": "Let no version of a bot play.",
         "freeze": "Let no rated match begin.",
+        "suspend": "Let nothing of a person play, be submitted or count.",
         "void": "Take a match out of the ratings.",
     },
     "arena.cli.ladder.challenge": {"challenge": "Ask for a match that doesn't rate."},

@@ -91,6 +91,9 @@ def _parts(found: Bot) -> Iterator[RenderableType]:
 
 def _why_none(found: Bot) -> str:
     """Return why no version plays: what was decided last, or what examinations said."""
+    suspended = [act for act in found.acts or () if act.what in ("suspend", "unsuspend")]
+    if suspended and suspended[-1].what == "suspend":
+        return f"its owner is suspended: {shown(suspended[-1].why)}"
     decided = [act for act in found.acts or () if act.what in ("activate", "bench", "disable")]
     last = decided[-1] if decided else None
     if last is not None and last.what in ("bench", "disable"):

@@ -1,4 +1,5 @@
-"""The commands by which people decide, with a reason: `arena ladder activate`, `disable`, `freeze` and `void`."""
+"""The commands by which people decide, with a reason: `arena ladder activate`, `disable`, `freeze`, `suspend`
+and `void`."""
 
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import click
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opened import FOLDER, acting, complete_bots, opened
 from arena.cli.out import note
-from ladder.service import Decided, activate_version, disable_bot, set_frozen, set_void
+from ladder.service import Decided, activate_version, disable_bot, set_frozen, set_suspended, set_void
 
 
 @click.command()
@@ -23,7 +24,7 @@ def activate(folder: Path, bot: str, version: int, who: str, why: str, as_json: 
     """
     with opened(folder) as ladder:
         new = activate_version(ladder, bot, version, who, why)
-    _told(new, f"{bot}@{version} plays", as_json)
+    told_decision(new, f"{bot}@{version} plays", as_json)
 
 
 @click.command()
@@ -38,7 +39,7 @@ def disable(folder: Path, bot: str, who: str, why: str, as_json: bool) -> None:
     """
     with opened(folder) as ladder:
         new = disable_bot(ladder, bot, who, why)
-    _told(new, f"{bot} doesn't play", as_json)
+    told_decision(new, f"{bot} doesn't play", as_json)
 
 
 @click.command()
@@ -50,7 +51,23 @@ def freeze(folder: Path, undo: bool, who: str, why: str, as_json: bool) -> None:
     """Let no rated match begin. Examinations, challenges and finals go on."""
     with opened(folder) as ladder:
         new = set_frozen(ladder, not undo, who, why)
-    _told(new, "the ladder is not frozen" if undo else "the ladder is frozen", as_json)
+    told_decision(new, "the ladder is not frozen" if undo else "the ladder is frozen", as_json)
+
+
+@click.command()
+@FOLDER
+@click.argument("login", metavar="LOGIN")
+@click.option("--undo", is_flag=True, help="Lift it: what played before plays again.")
+@acting
+@answers(Decided)
+def suspend(folder: Path, login: str, undo: bool, who: str, why: str, as_json: bool) -> None:
+    """Let nothing of a person play, be submitted or count. The person is told why.
+
+    Matches with the person's bots that haven't begun are cancelled, but for those of a final. What was played stays.
+    """
+    with opened(folder) as ladder:
+        new = set_suspended(ladder, login, not undo, who, why)
+    told_decision(new, f"{login} is {'not ' if undo else ''}suspended", as_json)
 
 
 @click.command()
@@ -63,10 +80,10 @@ def void(folder: Path, match: int, undo: bool, who: str, why: str, as_json: bool
     """Take a match out of the ratings. Its results are kept, and shown as void."""
     with opened(folder) as ladder:
         new = set_void(ladder, match, not undo, who, why)
-    _told(new, f"match {match} {'rates' if undo else 'is void'}", as_json)
+    told_decision(new, f"match {match} {'rates' if undo else 'is void'}", as_json)
 
 
-def _told(new: bool, now: str, as_json: bool) -> None:
+def told_decision(new: bool, now: str, as_json: bool) -> None:
     """Say what is so now, and whether it was so before."""
     if as_json:
         print_json(Decided(new))

@@ -36,7 +36,7 @@ def list_owners(folder: Path, as_json: bool) -> None:
             shown(owner.section or ""),
             shown(owner.email or ""),
             shown(owner.number or ""),
-            "staff" if owner.staff else "",
+            "staff" if owner.staff else "suspended" if owner.suspended is not None else "",
         )
         for owner in found.rows
     ]

@@ -4,11 +4,23 @@
 second: who doesn't need it, doesn't.
 """
 
-from ladder.store.database.acts import Act, acts_of, is_frozen, last_act, note_act
+from ladder.store.database.acts import Act, acts_of, find_act, is_frozen, last_act, note_act, why_suspended
 from ladder.store.database.boards import get_board, last_board, put_board
 from ladder.store.database.connection import Database, DatabaseError
 from ladder.store.database.copies import copy_from, copy_to, end_runners
 from ladder.store.database.counts import Counts, count_all
+from ladder.store.database.credentials import (
+    LINK,
+    SESSION,
+    TOKEN,
+    Credential,
+    credentials_of,
+    find_credential,
+    put_credential,
+    revoke,
+    set_session,
+)
+from ladder.store.database.events import PEOPLE, Event, events_after, forget_events, last_event
 from ladder.store.database.finals import (
     Final,
     FinalMatch,
@@ -30,7 +42,7 @@ from ladder.store.database.health import (
     size_of,
     waiting,
 )
-from ladder.store.database.owners import Owner, all_owners, find_owner, put_owners
+from ladder.store.database.owners import Owner, all_owners, find_owner, put_owners, put_suspended
 from ladder.store.database.queue import (
     ATTEMPTS,
     CANCELLED,
@@ -71,7 +83,7 @@ from ladder.store.database.results import (
     set_rates,
     void_attempts,
 )
-from ladder.store.database.retention import overdue, prune
+from ladder.store.database.retention import overdue, prune, prune_events
 from ladder.store.database.runners import SILENT_S, Runner, Watch, beat, join, leave, living, release_ended
 from ladder.store.database.schema import NEWEST, prepare
 from ladder.store.database.settings import get_settings, put_settings

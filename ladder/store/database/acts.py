@@ -1,10 +1,12 @@
 """What people, and the ladder itself, decided: facts with who, when and why. None is ever changed or removed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from sqlalchemy import Connection, func, insert, select
 
+from ladder.store.database.events import DECIDED, note_event
+from ladder.store.database.owners import Owner
 from ladder.store.database.tables import acts
 
 
@@ -12,7 +14,8 @@ from ladder.store.database.tables import acts
 class Act:
     """One decision.
 
-    what: activate, disable (by a person), bench (by the ladder), void, unvoid, freeze, unfreeze, final, reveal.
+    what: activate, disable (by a person), bench (by the ladder), void, unvoid, freeze, unfreeze, final, reveal,
+    recheck, suspend, unsuspend.
     """
 
     who: str
@@ -22,33 +25,50 @@ class Act:
     bot: int | None = None
     version: int | None = None
     match: int | None = None
+    owner: int | None = None
     id: int = 0
 
 
-_COLUMNS = (acts.c.who, acts.c.what, acts.c.why, acts.c.at, acts.c.bot, acts.c.version, acts.c.match, acts.c.id)
+_COLUMNS = (
+    acts.c.who, acts.c.what, acts.c.why, acts.c.at, acts.c.bot, acts.c.version, acts.c.match, acts.c.owner, acts.c.id,
+)  # fmt: skip
 
 
 def note_act(connection: Connection, act: Act) -> None:
-    """Write an act."""
-    connection.execute(
-        insert(acts).values(
-            who=act.who, what=act.what, why=act.why, at=act.at, bot=act.bot, version=act.version, match=act.match
-        )
-    )
+    """Write an act, and the event that it is."""
+    values = {field.name: getattr(act, field.name) for field in fields(act) if field.name != "id"}
+    id = connection.execute(insert(acts).values(values).returning(acts.c.id)).scalar_one()
+    note_event(connection, DECIDED, act.at, act.version, act.match, id)
+
+
+def find_act(connection: Connection, id: int) -> Act:
+    """Return an act."""
+    return Act(*connection.execute(select(*_COLUMNS).where(acts.c.id == id)).one())
 
 
 def acts_of(
-    connection: Connection, bot: int | None = None, match: int | None = None, what: tuple[str, ...] = ()
+    connection: Connection,
+    bot: int | None = None,
+    match: int | None = None,
+    what: tuple[str, ...] = (),
+    owner: int | None = None,
 ) -> list[Act]:
-    """Return acts in order of time: of a bot, of a match, of these kinds, or all."""
+    """Return acts in order of time: of a bot, of a match, of these kinds, of an owner, or all."""
     query = select(*_COLUMNS).order_by(acts.c.id)
     if bot is not None:
         query = query.where(acts.c.bot == bot)
     if match is not None:
         query = query.where(acts.c.match == match)
+    if owner is not None:
+        query = query.where(acts.c.owner == owner)
     if what:
         query = query.where(acts.c.what.in_(what))
     return [Act(*row) for row in connection.execute(query)]
+
+
+def why_suspended(connection: Connection, owner: Owner) -> str | None:
+    """Return why an owner is suspended, None if the owner isn't."""
+    return acts_of(connection, owner=owner.id, what=("suspend",))[-1].why if owner.suspended else None
 
 
 def last_act(connection: Connection, what: Sequence[str]) -> int:

@@ -2,6 +2,7 @@
 
 from sqlalchemy import Connection, delete, insert, select
 
+from ladder.store.database.events import TABLE, note_event
 from ladder.store.database.tables import boards
 
 
@@ -18,6 +19,7 @@ def put_board(connection: Connection, day: str, at: float, ended: int, data: str
         return
     connection.execute(delete(boards).where(boards.c.day == day))
     connection.execute(insert(boards).values(day=day, number=last + 1, at=at, ended=ended, data=data))
+    note_event(connection, TABLE, at)
 
 
 def get_board(connection: Connection, day: str) -> str | None:

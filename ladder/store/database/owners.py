@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, insert, select, update
 
+from ladder.store.database.events import PEOPLE, note_event
 from ladder.store.database.tables import owners
 
 
@@ -12,7 +13,7 @@ from ladder.store.database.tables import owners
 class Owner:
     """A person: `login` is what the teacher and the commands call them, `pseudonym` what tables for everybody show.
 
-    `number` is the school's own of the person.
+    `number` is the school's own of the person. suspended: nothing of the person's plays, is submitted or counts.
     """
 
     login: str
@@ -22,12 +23,13 @@ class Owner:
     section: str | None = None
     staff: bool = False
     number: str | None = None
+    suspended: bool = False
     id: int = 0
 
 
 _COLUMNS = (
     owners.c.login, owners.c.name, owners.c.pseudonym, owners.c.email, owners.c.section, owners.c.staff,
-    owners.c.number, owners.c.id,
+    owners.c.number, owners.c.suspended, owners.c.id,
 )  # fmt: skip
 
 
@@ -49,7 +51,14 @@ def put_owners(connection: Connection, people: Iterable[Owner], at: float) -> tu
         elif any(getattr(known, name) != value for name, value in values.items()):
             connection.execute(update(owners).where(owners.c.id == known.id).values(**values))
             changed += 1
+    if added or changed:
+        note_event(connection, PEOPLE, at)
     return added, changed
+
+
+def put_suspended(connection: Connection, owner: int, suspended: bool) -> None:
+    """Let nothing of an owner play, or let it play again. The act that says so is the caller's to note."""
+    connection.execute(update(owners).where(owners.c.id == owner).values(suspended=suspended))
 
 
 def find_owner(connection: Connection, login: str) -> Owner | None:

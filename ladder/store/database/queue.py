@@ -10,7 +10,8 @@ from itertools import groupby
 
 from sqlalchemy import Connection, Select, and_, func, insert, or_, select, update
 
-from ladder.store.database.tables import bots, match_bots, matches, versions, voids
+from ladder.store.database.events import MATCH, note_event
+from ladder.store.database.tables import bots, match_bots, matches, owners, versions, voids
 
 ATTEMPTS = 3
 RATED, QUALIFYING, CHALLENGE, FINAL = "rated", "qualifying", "challenge", "final"
@@ -114,7 +115,11 @@ def _all_play(connection: Connection, match: int) -> bool:
         select(match_bots.c.version)
         .join(versions, versions.c.id == match_bots.c.version)
         .join(bots, bots.c.id == versions.c.bot)
-        .where(match_bots.c.match == match, or_(bots.c.active.is_(None), bots.c.active != versions.c.id))
+        .join(owners, owners.c.id == bots.c.owner)
+        .where(
+            match_bots.c.match == match,
+            or_(bots.c.active.is_(None), bots.c.active != versions.c.id, owners.c.suspended),
+        )
     )
     return connection.execute(query).first() is None
 
@@ -140,6 +145,7 @@ def fail(connection: Connection, match: int, runner: str, reason: str, at: float
     values = {"attempts": attempts, "state": WAITING, "runner": None}
     if given_up:
         values |= {"state": ENDED, "cause": GIVEN_UP, "reason": reason, "ended_at": at}
+        note_event(connection, MATCH, at, match=match)
     connection.execute(update(matches).where(matches.c.id == match).values(**values))
     return bool(given_up)
 

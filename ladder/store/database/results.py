@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Table, and_, delete, func, insert, select, update
 
 from ladder.results import FOLLOWING, GameResult
+from ladder.store.database.events import MATCH, note_event
 from ladder.store.database.queue import ENDED, FINAL, PLAYED, RATED
 from ladder.store.database.tables import (
     bots,
@@ -94,6 +95,7 @@ def keep_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
         .where(matches.c.id == match)
         .values(state=ENDED, cause=PLAYED, rates=kind in _RATING, runner=None, ended=last + 1, ended_at=at)
     )
+    note_event(connection, MATCH, at, match=match)
     return True
 
 

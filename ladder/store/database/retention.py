@@ -1,4 +1,4 @@
-"""What is kept for a while only: records and logs of matches. Results, and all else that rates, stay for ever.
+"""What is kept for a while only: events, and records and logs of matches. Results, and all that rates, stay for ever.
 
 The records of finals stay, too: with them anybody can verify the deals once the key was revealed.
 """
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, Delete, Table, delete, select
 
 from ladder.store.database.connection import Database
+from ladder.store.database.events import forget_events
 from ladder.store.database.queue import FINAL
 from ladder.store.database.tables import logs, matches, records
 
@@ -29,6 +30,11 @@ def prune(database: Database, records_before: float, logs_before: float) -> tupl
     if (with_records or with_logs) and database.sqlite is not None:
         _give_back(database)
     return len(with_records), len(with_logs)
+
+
+def prune_events(database: Database, before: float) -> None:
+    """Remove events that happened before a time: who follows them has read them by then."""
+    database.write(lambda connection: forget_events(connection, before))
 
 
 def _old(connection: Connection, table: Table, before: float) -> list[int]:

@@ -1,8 +1,9 @@
 """The tables of a ladder's database.
 
 Results are facts: rows of them are written once, when a match ends, and never changed. What people decide is a fact,
-too: a row of `acts`. Four columns repeat what facts say, because each page asks for them: `bots.active`,
-`versions.state`, `matches.rates` and `match_bots`' sums. Whoever writes the fact writes them in the same transaction.
+too: a row of `acts`. Five columns repeat what facts say, because each page asks for them: `bots.active`,
+`owners.suspended`, `versions.state`, `matches.rates` and `match_bots`' sums. Whoever writes the fact writes them in the
+same transaction, and a row of `events`, which says that there is something new and nothing that no fact says.
 
 Times are seconds since 1970, UTC. Nothing is ordered by them: clocks are set back. Ids only grow.
 """
@@ -21,6 +22,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 
 TABLES = MetaData(
@@ -51,7 +53,24 @@ owners = Table(
     Column("section", Text),
     Column("pseudonym", String(100), nullable=False, unique=True),
     Column("staff", Boolean, nullable=False),
+    Column("suspended", Boolean, nullable=False, server_default=false()),
     Column("at", Float, nullable=False),
+)
+
+# What lets a person in without the ladder's file. Of the secret itself only the SHA-256 is known.
+credentials = Table(
+    "credentials",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("owner", ForeignKey("owners.id"), nullable=False, index=True),
+    Column("kind", String(10), nullable=False),  # link, session, token
+    Column("digest", String(64), nullable=False, unique=True),
+    Column("scope", String(10), nullable=False),  # read, submit
+    Column("by", Text, nullable=False),  # who made it
+    Column("at", Float, nullable=False),
+    Column("ends", Float, nullable=False),
+    Column("revoked", Boolean, nullable=False),
+    Column("session", ForeignKey("credentials.id")),  # that a link was changed into
 )
 
 bots = Table(
@@ -113,8 +132,22 @@ acts = Table(
     Column("bot", ForeignKey("bots.id"), index=True),
     Column("version", ForeignKey("versions.id")),
     Column("match", ForeignKey("matches.id")),
+    Column("owner", ForeignKey("owners.id"), index=True),
     Column("why", Text, nullable=False),
     Index("ix_acts_what", "what", "id"),
+)
+
+# What happened, for whoever follows it, for a while. An id never comes twice, also where all rows were removed.
+events = Table(
+    "events",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("at", Float, nullable=False),
+    Column("what", String(20), nullable=False),
+    Column("version", ForeignKey("versions.id")),
+    Column("match", ForeignKey("matches.id")),
+    Column("act", ForeignKey("acts.id")),
+    sqlite_autoincrement=True,
 )
 
 # A process that plays. `beat` grows while it lives; others take its matches when it doesn't for a while.

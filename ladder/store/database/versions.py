@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, ScalarSelect, Select, and_, func, insert, or_, select, update
 
 from ladder.store.database.acts import Act, note_act
+from ladder.store.database.events import BEGUN, EXAMINATION, SUBMITTED, note_event
 from ladder.store.database.tables import acts, bots, files, owners, steps, versions
 
 QUEUED, EXAMINED, FIT, UNFIT = "queued", "examined", "fit", "unfit"
@@ -50,6 +51,7 @@ class Version:
     active: bool
     login: str
     pseudonym: str
+    suspended: bool  # its owner is
 
     @property
     def label(self) -> str:
@@ -66,11 +68,13 @@ _BOT = select(
     bots.c.id, bots.c.name, bots.c.owner, owners.c.login, owners.c.pseudonym, bots.c.reference, bots.c.active
 ).join(owners, owners.c.id == bots.c.owner)
 
+_PLAYS = and_(bots.c.active == versions.c.id, owners.c.suspended.is_(False))
+
 _VERSION = select(
     versions.c.id, versions.c.bot, bots.c.name, versions.c.number, bots.c.owner, bots.c.reference, versions.c.digest,
     versions.c.file, versions.c.built, versions.c.words, versions.c.state, versions.c.attempts, versions.c.reason,
-    versions.c.at, versions.c.examined_at, func.coalesce(bots.c.active == versions.c.id, False).label("active"),
-    owners.c.login, owners.c.pseudonym,
+    versions.c.at, versions.c.examined_at, func.coalesce(_PLAYS, False).label("active"),
+    owners.c.login, owners.c.pseudonym, owners.c.suspended,
 ).join(bots, bots.c.id == versions.c.bot).join(owners, owners.c.id == bots.c.owner)  # fmt: skip
 
 
@@ -125,7 +129,9 @@ def add_version(connection: Connection, bot: int, digest: str, file: str | None,
         "at": at,
         "act": connection.scalar(select(func.max(acts.c.id))) or 0,
     }
-    return int(connection.execute(insert(versions).values(values).returning(versions.c.id)).scalar_one())
+    id = int(connection.execute(insert(versions).values(values).returning(versions.c.id)).scalar_one())
+    note_event(connection, SUBMITTED, at, id)
+    return id
 
 
 def find_version(connection: Connection, id: int) -> Version:
@@ -148,12 +154,15 @@ def versions_of(connection: Connection, bot: int) -> list[Version]:
 
 def active_versions(connection: Connection) -> list[Version]:
     """Return the versions that play, in order of id."""
-    return _versions(connection, _VERSION.where(bots.c.active == versions.c.id).order_by(versions.c.id))
+    return _versions(connection, _VERSION.where(_PLAYS).order_by(versions.c.id))
 
 
 def unexamined(connection: Connection, at: float) -> list[Version]:
-    """Return the versions submitted by a time whose examination hasn't ended, in order of id."""
-    waits = and_(versions.c.state.in_((QUEUED, EXAMINED)), versions.c.at <= at)
+    """Return the versions submitted by a time whose examination is waited for, in order of id.
+
+    Those of suspended owners aren't.
+    """
+    waits = and_(versions.c.state.in_((QUEUED, EXAMINED)), versions.c.at <= at, owners.c.suspended.is_(False))
     return _versions(connection, _VERSION.where(waits).order_by(versions.c.id))
 
 
@@ -209,10 +218,11 @@ def get_file(connection: Connection, digest: str, file: str | None) -> bytes:
 # --- examinations -----------------------------------------------------------------------------------------------------
 
 
-def claim_exam(connection: Connection, runner: str, holding: Sequence[int]) -> Version | None:
+def claim_exam(connection: Connection, runner: str, holding: Sequence[int], at: float) -> Version | None:
     """Give a runner the version that is next to be examined, None if there is none.
 
-    Reference bots come first. Owners take turns, each with the oldest of theirs; what hosts failed to examine is last.
+    Reference bots come first. Owners take turns, each with the oldest of theirs; those of suspended owners wait. What
+    hosts failed to examine is last.
     `holding` are those that it examines now. One that is its own and isn't among them was given in a transaction whose
     answer was lost. One that it examines although others were let examine it isn't begun anew.
     """
@@ -220,12 +230,13 @@ def claim_exam(connection: Connection, runner: str, holding: Sequence[int]) -> V
     lost = and_(versions.c.state == EXAMINED, versions.c.runner == runner)
     for which in (lost, versions.c.state == QUEUED):
         order = (versions.c.attempts, bots.c.reference.desc(), _turn(), versions.c.id)
-        query = _VERSION.where(which, new).order_by(*order).limit(1)
+        query = _VERSION.where(which, new, owners.c.suspended.is_(False)).order_by(*order).limit(1)
         found = _versions(connection, query)
         if found:
             connection.execute(
                 update(versions).where(versions.c.id == found[0].id).values(state=EXAMINED, runner=runner)
             )
+            note_event(connection, BEGUN, at, found[0].id)
             return found[0]
     return None
 
@@ -243,7 +254,7 @@ def _turn() -> ScalarSelect[int]:
     )
 
 
-def release_exam(connection: Connection, version: int, runner: str, failed: str | None) -> bool:
+def release_exam(connection: Connection, version: int, runner: str, failed: str | None, at: float) -> bool:
     """Let a version be examined again; return whether it is given up as unfit, for `failed`: how the host failed.
 
     Nothing happens to a version that the runner doesn't examine any more.
@@ -258,6 +269,7 @@ def release_exam(connection: Connection, version: int, runner: str, failed: str 
     values = {"state": UNFIT if given_up else QUEUED, "runner": None, "attempts": attempts}
     if given_up:
         values["reason"] = f"it could not be examined: {failed}"
+        note_event(connection, EXAMINATION, at, version)
     connection.execute(update(versions).where(versions.c.id == version).values(**values))
     return bool(given_up)
 
@@ -293,6 +305,7 @@ def end_exam(
             examined_at=at,
         )
     )
+    note_event(connection, EXAMINATION, at, version)
     return True
 
 

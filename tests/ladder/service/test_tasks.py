@@ -117,7 +117,7 @@ def test_a_version_that_no_machine_could_examine_is_told_so(ladder: Ladder, begu
     other, now = ladder.database.write(lambda connection: join(connection, 9, 1.0)), []
     queue = queue_of(ladder, 2)
     assert place.wait(queue.take).work.name == "owner0@1"
-    while (found := ladder.database.write(lambda connection: claim_exam(connection, other, now))) is not None:
+    while (found := ladder.database.write(lambda connection: claim_exam(connection, other, now, 1.0))) is not None:
         now.append(found.id)
     [task] = queue.doing
     assert not queue.failed(task, ArenaError("the disk burns"))

@@ -87,11 +87,11 @@ def test_what_a_runner_leased_after_it_was_taken_for_dead_is_queued_again(connec
     mine, other = join(connection, 2, 1.0), join(connection, 2, 1.0)
     leave(connection, mine)
     assert claim(connection, mine, [], 1.0).id == match
-    assert claim_exam(connection, mine, []).id == version
+    assert claim_exam(connection, mine, [], 1.0).id == version
     assert claim(connection, other, [], 1.0) is None
     release_ended(connection)
     assert claim(connection, other, [], 1.0).id == match
-    assert claim_exam(connection, other, []).id == version
+    assert claim_exam(connection, other, [], 1.0).id == version
     release_ended(connection)
     assert state_of(connection, match) == ("leased", other)
 
@@ -102,10 +102,10 @@ def test_a_runner_does_not_begin_anew_what_it_plays(connection: Connection) -> N
     version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
     mine = join(connection, 2, 1.0)
     assert claim(connection, mine, [], 1.0).id == first
-    assert claim_exam(connection, mine, []).id == version
+    assert claim_exam(connection, mine, [], 1.0).id == version
     leave(connection, mine)
     assert claim(connection, mine, [first], 1.0).id == second
-    assert claim_exam(connection, mine, [version]) is None
+    assert claim_exam(connection, mine, [version], 1.0) is None
 
 
 def test_a_runner_that_wakes_up_gives_nothing_back_that_another_does(connection: Connection) -> None:
@@ -114,12 +114,12 @@ def test_a_runner_that_wakes_up_gives_nothing_back_that_another_does(connection:
     version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
     slept, other = join(connection, 2, 1.0), join(connection, 2, 1.0)
     claim(connection, slept, [], 1.0)
-    claim_exam(connection, slept, [])
+    claim_exam(connection, slept, [], 1.0)
     leave(connection, slept)
     claim(connection, other, [], 1.0)
-    claim_exam(connection, other, [])
+    claim_exam(connection, other, [], 1.0)
     assert not fail(connection, match, slept, "its worker died", 2.0)
-    assert not release_exam(connection, version, slept, "its worker died")
+    assert not release_exam(connection, version, slept, "its worker died", 1.0)
     assert state_of(connection, match) == ("leased", other)
     assert (find_version(connection, version).state, find_version(connection, version).attempts) == ("examined", 0)
 

@@ -63,7 +63,7 @@ def test_owners_take_turns_at_examinations(connection: Connection) -> None:
     other = submitted(connection, 2)
     runner = join(connection, 1, NOW)
     order = []
-    while (version := claim_exam(connection, runner, order)) is not None:
+    while (version := claim_exam(connection, runner, order, 1.0)) is not None:
         order.append(version.id)
     assert order == [first, other, second, third]
 
@@ -72,9 +72,9 @@ def test_a_version_that_a_machine_failed_to_examine_comes_after_the_others(conne
     """What stops one runner after another doesn't keep everybody waiting."""
     first, other = submitted(connection, 1), submitted(connection, 2)
     runner = join(connection, 1, NOW)
-    assert claim_exam(connection, runner, []).id == first
-    assert not release_exam(connection, first, runner, "no memory")
-    assert claim_exam(connection, runner, []).id == other
+    assert claim_exam(connection, runner, [], 1.0).id == first
+    assert not release_exam(connection, first, runner, "no memory", 1.0)
+    assert claim_exam(connection, runner, [], 1.0).id == other
 
 
 def test_a_match_that_a_machine_failed_to_play_comes_after_the_others(connection: Connection) -> None:

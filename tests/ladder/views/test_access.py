@@ -22,6 +22,8 @@ ANSWERS = (
     Standings,
     views.Bot,
     views.BuildLog,
+    views.Credentials,
+    views.EventList,
     views.FinalList,
     views.FinalState,
     views.Grades,
@@ -77,6 +79,7 @@ def made(term: Term, viewer: Viewer) -> list[Any]:
         bots = [views.bot(reader, name) for name in ("late", "broken", "one")]
         logs = [views.logs(reader, line, "late") for line in listed.rows]
         lists = [listed, views.owner_list(reader), views.queue(reader), views.final_list(reader)]
+        lists += [*views.event_list(reader).rows, views.credential_list(reader)]
         return [views.standings(reader), *lists, *matches, *bots, *logs, views.build_log(reader, "late")]
 
 
@@ -86,7 +89,8 @@ def test_no_viewer_gets_what_is_not_for_him(term: Term, name: str) -> None:
     viewer = VIEWERS[name]
     for view in made(term, viewer):
         late = isinstance(view, views.BuildLog | views.Logs)
-        mine = viewer.login == ("ada" if late else OWNERS.get(view.bot, "") if isinstance(view, views.Bot) else "")
+        about = view.bot if isinstance(view, views.Bot) else view.version if isinstance(view, views.EventLine) else None
+        mine = viewer.login == ("ada" if late else OWNERS.get((about or "").partition("@")[0], ""))
         who = Who.STAFF if viewer.staff else Who.OWNER if mine else Who.PERSON if viewer.login else Who.ANYBODY
         for value in values_in(view):
             if isinstance(value, views.OwnerLine) and value.pseudonym == f"pseudonym of {name}":

@@ -1,0 +1,71 @@
+"""The commands `arena ladder access ...`: how people are let in who haven't the ladder's file."""
+
+from pathlib import Path
+
+import click
+
+from arena.bots import shown
+from arena.cli.answers import answers, print_json
+from arena.cli.ladder.decide import told_decision
+from arena.cli.ladder.opened import BY, FOLDER, opened
+from arena.cli.ladder.words import when
+from arena.cli.out import note, show, table, write
+from ladder import views
+from ladder.access import STAFF
+from ladder.service import SCOPES, Decided, Issued, issue, revoke_credential
+
+_DAY_S = 86_400.0
+
+
+@click.group()
+def access() -> None:
+    """Let people in who haven't the ladder's file: by links for one sign-in, and by tokens for programs."""
+
+
+@access.command("list")
+@FOLDER
+@click.option("--owner", "login", metavar="LOGIN", help="Those of one person.")
+@answers(views.Credentials)
+def list_access(folder: Path, login: str | None, as_json: bool) -> None:
+    """List links, sessions and tokens; what they say is known to nobody."""
+    with opened(folder) as ladder, ladder.reading(STAFF) as reader:
+        listed = views.credential_list(reader, login)
+    if as_json:
+        print_json(listed)
+        return
+    rows = [
+        (str(row.id), shown(row.login), row.kind, row.scope, shown(row.by), when(row.at), when(row.ends),
+         "" if row.holds else "ended")
+        for row in listed.rows
+    ]  # fmt: skip
+    show(table(["id", "login", "kind", "for", "made by", "on", "until", ""], rows))
+
+
+@access.command("add")
+@FOLDER
+@click.argument("login", metavar="LOGIN")
+@click.option("--kind", type=click.Choice(["link", "token"]), default="link", help="What to make.  [link]")
+@click.option("--scope", type=click.Choice(SCOPES), default="submit", help="What for: submit may read, too.  [submit]")
+@click.option("--days", type=click.FloatRange(0.01, 3650), metavar="N", help="For how long.  [a link 1, a token 180]")
+@BY
+@answers(Issued)
+def add_access(folder: Path, login: str, kind: str, scope: str, days: float | None, who: str, as_json: bool) -> None:
+    """Make a link for one sign-in, or a token for a program. Its secret is printed this once."""
+    with opened(folder) as ladder:
+        made = issue(ladder, login, kind, who, scope, None if days is None else days * _DAY_S)
+    if as_json:
+        print_json(made)
+        return
+    write(made.secret)
+    note(f"a {kind} of {shown(login)}, number {made.id}, until {when(made.ends)}; it isn't shown again")
+
+
+@access.command("revoke")
+@FOLDER
+@click.argument("id", metavar="NUMBER", type=click.IntRange(1))
+@answers(Decided)
+def revoke_access(folder: Path, id: int, as_json: bool) -> None:
+    """Let a link, a session or a token let nobody in any more."""
+    with opened(folder) as ladder:
+        new = revoke_credential(ladder, id)
+    told_decision(new, f"{id} lets nobody in", as_json)

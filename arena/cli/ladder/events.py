@@ -1,0 +1,62 @@
+"""The command `arena ladder events`: what happened, one line each, and what happens from now on."""
+
+import time
+from pathlib import Path
+
+import click
+
+from arena.bots import shown
+from arena.cli.answers import answers, print_json
+from arena.cli.ladder.opened import FOLDER, opened
+from arena.cli.ladder.words import when
+from arena.cli.out import note, write
+from ladder import views
+from ladder.access import STAFF
+from ladder.views import EventLine
+
+_PAUSE_S = 1.0
+_WORDS = {
+    "submitted": "was submitted",
+    "begun": "is being examined",
+    "examined": "was examined",
+    "match": "has ended",
+    "rated": "the table is new",
+    "people": "owners came, or changed",
+}
+
+
+@click.command()
+@FOLDER
+@click.option("--after", type=click.IntRange(0), metavar="N", default=0, help="Those after the event of this number.")
+@click.option("--limit", type=click.IntRange(1, 100_000), metavar="N", default=1000, help="How many.  [1000]")
+@click.option("--follow", is_flag=True, help="Go on until Ctrl-C with what happens then.")
+@answers(views.EventList)
+def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) -> None:
+    """Print what happened, each with its number, the oldest first.
+
+    With --json and --follow a list is printed, on one line, whenever there is something new.
+    """
+    with opened(folder) as ladder:
+        while True:
+            with ladder.reading(STAFF) as reader:
+                happened = views.event_list(reader, after, limit)
+            if as_json and (happened.rows or not follow):
+                print_json(happened)
+            for line in () if as_json else happened.rows:
+                write(_told(line))
+            if not follow:
+                break
+            if happened.next == after:
+                time.sleep(_PAUSE_S)
+            after = happened.next
+    if not as_json and len(happened.rows) == limit:
+        note(f"there are more: --after {happened.next}")
+
+
+def _told(line: EventLine) -> str:
+    words = [str(line.id), when(line.at)]
+    words += [f"match {line.match}"] if line.match is not None else []
+    words += [shown(line.version)] if line.version is not None else []
+    if line.decision is None:
+        return " ".join([*words, _WORDS[line.what]])
+    return f"{' '.join(words)} {line.decision.what} by {shown(line.decision.by or '?')}: {shown(line.decision.why)}"

@@ -1,0 +1,118 @@
+"""How a person is let in who hasn't the ladder's file, and as whom: by a link, a session, or a token.
+
+Whoever has the file is staff.
+
+A link is for one sign-in: it is changed into a session, once. Secrets are 256 random bits.
+"""
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from ladder.access import Viewer
+from ladder.service.known import known_owner
+from ladder.service.ladder import Ladder
+from ladder.service.settings import LadderError
+from ladder.store.database import (
+    LINK,
+    SESSION,
+    Credential,
+    Owner,
+    credentials_of,
+    find_credential,
+    find_owner,
+    put_credential,
+    revoke,
+    set_session,
+)
+
+DAY_S = 86_400.0
+LASTS_S = {"link": DAY_S, "session": 30 * DAY_S, "token": 180 * DAY_S}
+SCOPES = ("read", "submit")
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """What lets a person in. secret: it is told this once, and isn't kept. ends: in seconds since 1970."""
+
+    id: int
+    login: str
+    kind: str
+    scope: str
+    secret: str
+    ends: float
+
+
+class NotLetInError(Exception):
+    """Say in one line why a secret lets nobody in; which of the reasons it is tells nobody anything of others."""
+
+
+def issue(
+    ladder: Ladder, login: str, kind: str, who: str, scope: str = "submit", lasts_s: float | None = None
+) -> Issued:
+    """Make a link, a session or a token for a person. Raises LadderError for an unknown login."""
+    secret, now = secrets.token_urlsafe(32), ladder.clock()
+    ends = now + (LASTS_S[kind] if lasts_s is None else lasts_s)
+
+    def act(connection: Connection) -> Issued:
+        owner = known_owner(connection, login)
+        made = Credential(owner.id, owner.login, kind, _digest(secret), scope, who, now, ends)
+        return Issued(put_credential(connection, made), owner.login, kind, scope, secret, ends)
+
+    return ladder.database.write(act)
+
+
+def sign_in(ladder: Ladder, link: str) -> Issued:
+    """Change a link into a session. Raises NotLetInError for one that was changed, revoked, or whose time is over."""
+    secret, now = secrets.token_urlsafe(32), ladder.clock()
+
+    def act(connection: Connection) -> Issued:
+        found = find_credential(connection, _digest(link))
+        known = find_credential(connection, _digest(secret))  # of an earlier call, whose commit had no answer
+        if found is None or found.kind != LINK or not (found.holds(now) or (known and found.session == known.id)):
+            raise NotLetInError("this link is used up or too old: ask for another one")
+        ends = now + LASTS_S[SESSION]
+        by = f"link {found.id}"
+        made = Credential(found.owner, found.login, SESSION, _digest(secret), found.scope, by, now, ends)
+        session = put_credential(connection, made)
+        set_session(connection, found.id, session)
+        return Issued(session, found.login, SESSION, found.scope, secret, ends)
+
+    return ladder.database.write(act)
+
+
+def viewer_of(ladder: Ladder, secret: str, kind: str) -> Viewer:
+    """Return as whom a session or a token lets somebody look, and act. Raises NotLetInError."""
+
+    def look(connection: Connection) -> tuple[Credential | None, Owner | None]:
+        found = find_credential(connection, _digest(secret))
+        return found, None if found is None else find_owner(connection, found.login)
+
+    found, owner = ladder.database.look(look)
+    if found is None or owner is None or found.kind != kind or kind == LINK or not found.holds(ladder.clock()):
+        raise NotLetInError(f"this {kind} is not known, was revoked, or its time is over")
+    return Viewer(owner.login, owner.staff, changes=found.scope == "submit")
+
+
+def revoke_credential(ladder: Ladder, id: int) -> bool:
+    """Let a credential let nobody in any more, nor the session that a link became; return False if it is so already.
+
+    Raises LadderError if there is none.
+    """
+
+    def act(connection: Connection) -> bool:
+        found = next((each for each in credentials_of(connection) if each.id == id), None)
+        if found is None:
+            raise LadderError(f"there is no credential {id}.\nSee arena ladder access list {ladder.path}")
+        for each in (found.id, found.session):
+            if each is not None:
+                revoke(connection, each)
+        return not found.revoked
+
+    return ladder.database.write(act)
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,0 +1,78 @@
+"""What lets in a person who hasn't the ladder's file: a link for one sign-in, a browser's session, a program's token.
+
+Each is a secret that is shown once. Only its SHA-256 is kept, so that a copy of the ladder lets nobody in.
+"""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, insert, select, update
+
+from ladder.store.database.tables import credentials, owners
+
+LINK, SESSION, TOKEN = "link", "session", "token"
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """One of them. scope: read, or submit, which may read too. by: who made it. session: what a link was changed into.
+
+    Times are seconds since 1970.
+    """
+
+    owner: int
+    login: str
+    kind: str
+    digest: str
+    scope: str
+    by: str
+    at: float
+    ends: float
+    revoked: bool = False
+    session: int | None = None
+    id: int = 0
+
+    def holds(self, now: float) -> bool:
+        """Tell whether it still lets somebody in; a link does so once."""
+        return not self.revoked and now < self.ends and self.session is None
+
+
+_ALL = select(
+    credentials.c.owner, owners.c.login, credentials.c.kind, credentials.c.digest, credentials.c.scope,
+    credentials.c.by, credentials.c.at, credentials.c.ends, credentials.c.revoked, credentials.c.session,
+    credentials.c.id,
+).join(owners, owners.c.id == credentials.c.owner)  # fmt: skip
+
+
+def put_credential(connection: Connection, made: Credential) -> int:
+    """Write a credential once, and return its id: of the same digest it is the same."""
+    known = find_credential(connection, made.digest)
+    if known is not None:
+        return known.id
+    values = {
+        "owner": made.owner, "kind": made.kind, "digest": made.digest, "scope": made.scope, "by": made.by,
+        "at": made.at, "ends": made.ends, "revoked": False,
+    }  # fmt: skip
+    return int(connection.execute(insert(credentials).values(values).returning(credentials.c.id)).scalar_one())
+
+
+def find_credential(connection: Connection, digest: str) -> Credential | None:
+    """Return the credential of a digest, None if there is none."""
+    row = connection.execute(_ALL.where(credentials.c.digest == digest)).one_or_none()
+    return None if row is None else Credential(*row)
+
+
+def credentials_of(connection: Connection, login: str | None = None) -> list[Credential]:
+    """Return the credentials of an owner, or all, in order of id."""
+    query = _ALL.order_by(credentials.c.id)
+    rows = connection.execute(query if login is None else query.where(owners.c.login == login))
+    return [Credential(*row) for row in rows]
+
+
+def set_session(connection: Connection, link: int, session: int) -> None:
+    """Let a link be used up: it was changed into a session."""
+    connection.execute(update(credentials).where(credentials.c.id == link).values(session=session))
+
+
+def revoke(connection: Connection, id: int) -> None:
+    """Let a credential let nobody in any more."""
+    connection.execute(update(credentials).where(credentials.c.id == id).values(revoked=True))

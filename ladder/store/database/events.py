@@ -1,0 +1,61 @@
+"""What happened in a ladder, with a number that grows: for whoever follows it, and to tell that there is something new.
+
+An event is written in the transaction that made it true, by the function of the store that did so.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, delete, func, insert, select
+
+from ladder.store.database.tables import events
+
+SUBMITTED, BEGUN, EXAMINATION, MATCH = "submitted", "begun", "examined", "match"
+DECIDED, TABLE, PEOPLE = "decided", "rated", "people"
+WHAT = (SUBMITTED, BEGUN, EXAMINATION, MATCH, DECIDED, TABLE, PEOPLE)
+"""Kinds of events: a version was submitted, its examination has begun and has ended; a match was played or given up;
+somebody, or the ladder, decided something; the table is new; owners came or changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event. version, match, act: the ids of what it is about; an act says more of what was decided."""
+
+    id: int
+    at: float
+    what: str
+    version: int | None
+    match: int | None
+    act: int | None
+
+
+_COLUMNS = (events.c.id, events.c.at, events.c.what, events.c.version, events.c.match, events.c.act)
+
+
+def note_event(
+    connection: Connection,
+    what: str,
+    at: float,
+    version: int | None = None,
+    match: int | None = None,
+    act: int | None = None,
+) -> None:
+    """Write an event, of one of the kinds WHAT."""
+    connection.execute(insert(events).values(at=at, what=what, version=version, match=match, act=act))
+
+
+def events_after(connection: Connection, after: int, limit: int) -> Sequence[Event]:
+    """Return the events that followed the one of this id, the first `limit` of them, in order."""
+    query = select(*_COLUMNS).where(events.c.id > after).order_by(events.c.id).limit(limit)
+    return [Event(*row) for row in connection.execute(query)]
+
+
+def last_event(connection: Connection) -> int:
+    """Return the id of the newest event, 0 if there is none."""
+    return connection.scalar(select(func.max(events.c.id))) or 0
+
+
+def forget_events(connection: Connection, before: float) -> None:
+    """Remove events that happened before a time, but for the newest of all: what it changed still has its number."""
+    newest = last_event(connection)
+    connection.execute(delete(events).where(events.c.at < before, events.c.id < newest))

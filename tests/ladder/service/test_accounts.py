@@ -1,0 +1,176 @@
+"""People who haven't the ladder's file: let in by links, sessions and tokens; suspended; and told what happens."""
+
+from contextlib import closing
+
+import pytest
+
+from ladder import views
+from ladder.access import PUBLIC, STAFF, Viewer
+from ladder.service import (
+    Ladder,
+    LadderError,
+    NotLetInError,
+    issue,
+    open_ladder,
+    prune_now,
+    revoke_credential,
+    sign_in,
+    viewer_of,
+)
+from tests.ladder.service.term import Term, hand_in, write
+from tests.place import QUICK_BOT
+
+DAY_S = 86_400.0
+
+
+class Clock:
+    """Seconds since 1970, as a test says."""
+
+    def __init__(self, ladder: Ladder) -> None:
+        self.now = ladder.clock()
+        ladder.clock = lambda: self.now
+
+
+def test_a_link_is_changed_into_a_session_once(own: Term) -> None:
+    with closing(open_ladder(own.path)) as ladder:
+        clock = Clock(ladder)
+        link = issue(ladder, "ada", "link", "teacher")
+        session = sign_in(ladder, link.secret)
+        assert viewer_of(ladder, session.secret, "session") == Viewer("ada")
+        for secret, kind in ((link.secret, "session"), (link.secret, "link"), (session.secret, "token"), ("", "token")):
+            with pytest.raises(NotLetInError):
+                viewer_of(ladder, secret, kind)
+        with pytest.raises(NotLetInError):
+            sign_in(ladder, link.secret)
+        with pytest.raises(NotLetInError):
+            sign_in(ladder, session.secret)
+        late = issue(ladder, "bob", "link", "teacher")
+        clock.now += 1.1 * DAY_S
+        with pytest.raises(NotLetInError):
+            sign_in(ladder, late.secret)
+        clock.now += 30 * DAY_S
+        with pytest.raises(NotLetInError):
+            viewer_of(ladder, session.secret, "session")
+
+
+def test_who_revokes_a_link_revokes_the_session_that_it_became(own: Term) -> None:
+    with closing(open_ladder(own.path)) as ladder:
+        link = issue(ladder, "ada", "link", "teacher")
+        session = sign_in(ladder, link.secret)
+        other = sign_in(ladder, issue(ladder, "ada", "link", "teacher").secret)
+        assert revoke_credential(ladder, link.id)
+        assert not revoke_credential(ladder, link.id)
+        with pytest.raises(NotLetInError):
+            viewer_of(ladder, session.secret, "session")
+        assert viewer_of(ladder, other.secret, "session").login == "ada"
+        with pytest.raises(LadderError):
+            revoke_credential(ladder, 99)
+
+
+def test_a_token_for_reading_changes_nothing(own: Term) -> None:
+    with closing(open_ladder(own.path)) as ladder:
+        reads = viewer_of(ladder, issue(ladder, "ada", "token", "ada", "read").secret, "token")
+        submits = viewer_of(ladder, issue(ladder, "ada", "token", "ada").secret, "token")
+        staff = viewer_of(ladder, issue(ladder, "staff", "token", "staff", "read").secret, "token")
+    assert (reads.may("read a log", "ada"), reads.may("submit", "ada"), reads.may("challenge", "ada")) == (
+        True,
+        False,
+        False,
+    )
+    assert (submits.may("submit", "ada"), submits.may("submit", "bob"), submits.may("disable", "ada")) == (
+        True,
+        False,
+        False,
+    )
+    assert (staff.may("read a record"), staff.may("disable"), staff.may("suspend")) == (True, False, False)
+
+
+def test_the_commands_tell_a_secret_once_and_the_file_never_holds_it(own: Term) -> None:
+    made = own.json("access add", "ada", "--kind", "token", "--scope", "read", "--by", "teacher")
+    own.arena("access add", "bob")
+    listed = own.json("access list", "--owner", "ada")["rows"]
+    assert [(row["id"], row["login"], row["kind"], row["scope"], row["by"], row["holds"]) for row in listed] == [
+        (made["id"], "ada", "token", "read", "teacher", True)
+    ]
+    written = b"".join(file.read_bytes() for file in own.path.glob("ladder.db*"))
+    assert made["secret"].encode() not in written
+    own.arena("access revoke", made["id"])
+    assert "ended" in own.arena("access list").out
+    with closing(open_ladder(own.path)) as ladder, pytest.raises(NotLetInError):
+        viewer_of(ladder, made["secret"], "token")
+    with closing(open_ladder(own.path)) as ladder, ladder.reading(Viewer("bob")) as reader:
+        assert [row.login for row in views.credential_list(reader).rows] == ["bob"]
+
+
+def test_nothing_of_a_suspended_person_plays_is_submitted_or_counts(own: Term) -> None:
+    """Until that is lifted: then all is as it was. The person is told why, and nobody else."""
+    own.json("challenge", "late", "one", "--owner", "ada")
+    before = own.json("standings")
+    own.arena("suspend", "ada", "--why", "copied from bob")
+    assert "suspended already" in own.arena("suspend", "ada", "--why", "again").err
+    assert [line["cause"] for line in own.json("matches", "--kind", "challenge")["rows"]] == ["cancelled"]
+    assert (
+        "ada is suspended: copied from bob"
+        in own.arena("submit", own.path / "ladder.toml", "--owner", "ada", code=2).err
+    )
+    for owner, words in (("ada", ("late", "one")), ("bob", ("one", "late")), ("staff", ("one", "late"))):
+        own.arena("challenge", *words, "--owner", owner, code=2)
+    assert "its owner is suspended: copied from bob" in own.arena("bot", "late").out
+    own.run(2)
+    assert "late" not in [row["bot"] for row in own.json("standings")["rows"]]
+    assert own.json("bot", "late")["versions"][0]["active"] is False
+    with closing(open_ladder(own.path)) as ladder:
+        for viewer, sees in ((Viewer("ada"), True), (STAFF, True), (Viewer("bob"), False), (PUBLIC, False)):
+            with ladder.reading(viewer) as reader:
+                assert ("copied" in repr((views.owner_list(reader), views.bot(reader, "late")))) is sees
+                assert ("copied" in repr(views.event_list(reader))) is sees
+    own.arena("suspend", "ada", "--undo", "--why", "it was bob")
+    own.run(2)
+    assert {row["bot"] for row in before["rows"]} == {row["bot"] for row in own.json("standings")["rows"]}
+    assert "the staff owns" in own.arena("suspend", "staff", "--why", "no", code=2).err
+
+
+def test_a_suspended_persons_submission_waits_and_no_deadline_waits_for_it(own: Term) -> None:
+    hand_in(own, write(own.path.parent / "late.py", f"{QUICK_BOT}# better\n"), "ada", "late")
+    own.arena("suspend", "ada", "--why", "asked to")
+    own.run()
+    assert own.json("bot", "late")["versions"][1]["state"] == "queued"
+    own.arena("final", "last", "--games", 2)
+    assert not any("late" in version for version in own.json("final", "last")["versions"])
+    own.arena("suspend", "ada", "--undo", "--why", "done")
+    own.run()
+    assert own.json("bot", "late")["versions"][1]["active"]
+
+
+def test_events_say_what_happened_and_go_on_from_a_number(own: Term) -> None:
+    start = own.json("events")["next"]
+    assert start == own.json("standings")["change"]
+    hand_in(own, write(own.path.parent / "late.py", f"{QUICK_BOT}# better\n"), "ada", "late")
+    own.run()
+    own.arena("void", 1, "--why", "a test", code=2)
+    own.arena("freeze", "--why", "deadline", "--by", "teacher")
+    happened = own.json("events", "--after", start)
+    told = [(row["what"], row["version"], row["match"]) for row in happened["rows"]]
+    match = next(number for what, _, number in told if what == "match")
+    assert [each for each in told if each[0] != "rated"] == [
+        ("submitted", "late@2", None), ("begun", "late@2", None), ("examined", "late@2", None),
+        ("match", None, match), ("decided", "late@2", None), ("decided", None, None),
+    ]  # fmt: skip
+    assert happened["rows"][-1]["decision"]["by"] == "teacher"
+    assert [row["id"] for row in happened["rows"]] == list(range(start + 1, happened["next"] + 1))
+    part = own.json("events", "--after", start, "--limit", 2)
+    rest = own.json("events", "--after", part["next"])
+    assert part["rows"] + rest["rows"] == happened["rows"]
+    assert own.json("events", "--after", happened["next"]) == {"rows": [], "next": happened["next"]}
+    assert own.arena("events", "--after", start).out.splitlines()[-1].endswith("freeze by teacher: deadline")
+
+
+def test_events_are_kept_for_a_while_and_their_numbers_go_on(own: Term) -> None:
+    newest = own.json("events")["next"]
+    with closing(open_ladder(own.path)) as ladder:
+        clock = Clock(ladder)
+        clock.now += 31 * DAY_S
+        prune_now(ladder)
+    assert [row["id"] for row in own.json("events")["rows"]] == [newest]
+    own.arena("freeze", "--why", "deadline")
+    assert own.json("events")["next"] == newest + 1
