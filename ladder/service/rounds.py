@@ -2,17 +2,27 @@
 
 Who has met whom is counted once over all matches, and from then on over new ones. So a round costs the same after a
 million games as after a thousand.
+
+A version that takes far longer than others, such as one that hangs until it is stopped, would make all others wait: it
+is left out of rounds as long as matches with such versions have had their part of the time, a tenth.
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Collection
 from itertools import permutations
+from statistics import median
 
 from sqlalchemy import Connection
 
 from arena.run import keyed_shuffle
 from ladder.schedule import Entrant, next_round, why_no_round
 from ladder.service.ladder import Ladder
-from ladder.store.database import RATED, active_versions, last_round, put_matches, tables_after
+from ladder.store.database import RATED, active_versions, last_round, put_matches, spent_after, spent_of, tables_after
+
+_COSTLY_US, _COSTLY_TIMES = 1_000_000, 10  # of its own in a match: at least, and times as much as most versions take
+_PART = 0.1  # of the time, for matches with costly versions
+_SAVED_US = 60_000_000  # how much of that part is kept for later, at most
+_CHARGED = 5000  # matches before a runner's start that it still charges
 
 
 class Rounds:
@@ -23,11 +33,19 @@ class Rounds:
         self._met: defaultdict[int, Counter[int]] = defaultdict(Counter)  # matches of two versions
         self._played: Counter[int] = Counter()  # matches of a version
         self._seen = 0  # the last match that is counted
+        self._ended = 0  # the last one whose times are, in the order of their ends
+        self._timed: Counter[int] = Counter()  # those matches of a version
+        self._took_us: Counter[int] = Counter()  # what it took of its own in them
+        self._left_us = 0.0  # what is left of the part of costly versions
 
     def queue(self, connection: Connection) -> int:
         """Queue the next round; return how many matches it has: none where too few owners have bots that play."""
         self._count(connection)
         field, seats = self._field(connection), self._ladder.play.seats
+        costly = self._costly(connection, [entrant.version for entrant in field if not entrant.reference])
+        cheap = [entrant for entrant in field if entrant.version not in costly]
+        if self._left_us < 0 and why_no_round(cheap, seats) is None:
+            field = cheap
         number = last_round(connection) + 1
         shuffle = keyed_shuffle(self._ladder.round_key(), "rounds")
         tables = next_round(field, seats, self._met, shuffle, f"round/{number}")
@@ -51,3 +69,19 @@ class Rounds:
             self._played.update(table)
             for one, other in permutations(table, 2):
                 self._met[one][other] += 1
+
+    def _costly(self, connection: Connection, versions: Collection[int]) -> set[int]:
+        """Return which of these versions take far longer for a match than most do, and charge what has ended since."""
+        last, spent = spent_of(connection, self._ended)
+        for version, (count, took_us) in spent.items():
+            self._timed[version] += count
+            self._took_us[version] += took_us
+        means = {version: self._took_us[version] / self._timed[version] for version in versions if self._timed[version]}
+        most = max(_COSTLY_US, _COSTLY_TIMES * median(means.values())) if means else 0
+        costly = {version for version, mean in means.items() if mean > most}
+        for _, seats in spent_after(connection, max(self._ended, last - _CHARGED)):
+            took_us = sum(own_us for _, own_us in seats)
+            charged = any(version in costly for version, _ in seats)
+            self._left_us = min(_SAVED_US, self._left_us + took_us * (_PART - charged))
+        self._ended = last
+        return costly

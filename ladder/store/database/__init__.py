@@ -81,6 +81,8 @@ from ladder.store.database.results import (
     match_results,
     rated_seats,
     set_rates,
+    spent_after,
+    spent_of,
     void_attempts,
 )
 from ladder.store.database.retention import overdue, prune, prune_events

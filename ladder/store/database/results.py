@@ -267,6 +267,33 @@ def rated_seats(connection: Connection, after: int = 0, kind: str = RATED, final
         yield Seat(*row)
 
 
+def spent_after(connection: Connection, after: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+    """Yield the rated matches that were played, in the order of their ends, from the one after `after`.
+
+    Each is its number in that order, and (version, microseconds that it took of its own) of each seat.
+    """
+    query = (
+        select(matches.c.ended, match_bots.c.version, match_bots.c.time_us)
+        .join(matches, matches.c.id == match_bots.c.match)
+        .where(matches.c.kind == RATED, matches.c.ended > after)
+        .order_by(matches.c.ended, match_bots.c.place)
+    )
+    for ended, rows in groupby(connection.execute(query), key=lambda row: int(row[0])):
+        yield ended, [(version, time_us) for _, version, time_us in rows]
+
+
+def spent_of(connection: Connection, after: int) -> tuple[int, dict[int, tuple[int, int]]]:
+    """Return, over the same matches, the number of the last, and (matches, microseconds of its own) of each version."""
+    last = connection.scalar(select(func.max(matches.c.ended))) or 0
+    query = (
+        select(match_bots.c.version, func.count(), func.sum(match_bots.c.time_us))
+        .join(matches, matches.c.id == match_bots.c.match)
+        .where(matches.c.kind == RATED, matches.c.ended > after)
+        .group_by(match_bots.c.version)
+    )
+    return last, {version: (count, int(time_us)) for version, count, time_us in connection.execute(query)}
+
+
 def faulty_games(connection: Connection, kind: str = RATED, final: int | None = None) -> dict[int, int]:
     """Count the games in which a version committed a fault, by version: of all matches of a kind that rate."""
     once = (
