@@ -15,5 +15,5 @@ from arena.bots.kit import completed, is_older, lacks_kit
 from arena.bots.load import check_commands, load, sample_file, sample_names
 from arena.bots.names import checked_name
 from arena.bots.portable import NotHereError, PortableBot, portable
-from arena.bots.starter import LANGUAGES, new_bot
+from arena.bots.starter import LANGUAGES, NewBot, new_bot
 from arena.bots.toml_file import read_toml

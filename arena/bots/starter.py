@@ -37,8 +37,19 @@ LANGUAGES = {
 _MADE = {"build"}  # where builds and tests put what they make
 
 
-def new_bot(path: Path, language: str) -> str:
-    """Make the folder of a new bot, whole or not at all, and return the bot's name. Raises BotError, OSError."""
+@dataclass(frozen=True, slots=True)
+class NewBot:
+    """A bot that was made. file: the one that its author changes. missing: the programs that this machine lacks."""
+
+    name: str
+    folder: Path
+    language: str
+    file: Path
+    missing: tuple[str, ...]
+
+
+def new_bot(path: Path, language: str) -> NewBot:
+    """Make the folder of a new bot, whole or not at all. Raises BotError, OSError."""
     name = _name(path)
     if path.is_symlink():  # nothing can be moved onto one
         raise BotError(f"{shown(path)} is a link.\nName another one, or the folder that it leads to.")
@@ -52,7 +63,8 @@ def new_bot(path: Path, language: str) -> str:
         _copy(sample_folder() / language, made)
         shutil.copyfile(kit_file(language), made / kit_file(language).name)
         made.rename(path)
-    return name
+    starter = LANGUAGES[language]
+    return NewBot(name, path, language, path / starter.file, tuple(starter.missing))
 
 
 def _name(path: Path) -> str:

@@ -8,6 +8,7 @@ import time
 
 import click
 
+from arena.cli.answers import answers, print_json
 from arena.cli.out import Column, error, note, refuse, show, table, write
 from arena.sandbox import SandboxError
 from arena.sandbox.docker import LANGUAGES, engine
@@ -35,7 +36,8 @@ def image() -> None:
 )
 @click.option("--network", metavar="MODE", help="Network of the build, such as none or host.  [the engine's default]")
 @click.option("--verbose", "-v", is_flag=True, help="Show all that the builds say.")
-def build(languages: tuple[str, ...], base: str | None, network: str | None, verbose: bool) -> None:
+@answers(images.Images)
+def build(languages: tuple[str, ...], base: str | None, network: str | None, verbose: bool, as_json: bool) -> None:
     """Build the images."""
     _need_engine()
 
@@ -43,25 +45,34 @@ def build(languages: tuple[str, ...], base: str | None, network: str | None, ver
         if verbose:
             note(f"  {line}")
 
-    failed = False
+    failed, made = False, []
     for language in languages or LANGUAGES:
         note(f"building {images.tag(language)}")
         try:
-            made = images.build(language, base, network, say)
+            id = images.build(language, base, network, say)
         except SandboxError as problem:
             error(str(problem))
             failed = True
         else:
-            write(f"{images.tag(language)} {_short(made)}")
+            made.append(images.Image(language, images.tag(language), id))
+            if not as_json:
+                write(f"{images.tag(language)} {_short(id)}")
+    if as_json:
+        print_json(images.Images(tuple(made)))
     sys.exit(1 if failed else 0)
 
 
 @image.command("list")
-def list_() -> None:
+@answers(images.Images)
+def list_(as_json: bool) -> None:
     """Print which images there are."""
     _need_engine()
+    listed = images.listing()
+    if as_json:
+        print_json(images.Images(tuple(listed)))
+        return
     rows, missing = [], []
-    for found in images.listing():
+    for found in listed:
         if found.id is None or found.size is None or found.built is None:
             missing.append(found.language)
             rows.append([found.language, found.tag, "missing", "", ""])

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from arena.bots import LANGUAGES, BotError, new_bot, shown
+from arena.bots import LANGUAGES, BotError, NewBot, new_bot, shown
+from arena.cli.answers import answers, print_json
 from arena.cli.out import fail, note, reason, refuse, write
 
 
@@ -14,25 +15,28 @@ from arena.cli.out import fail, note, reason, refuse, write
 @click.option(
     "--lang", "language", type=click.Choice(LANGUAGES), default="python", help="What the bot is written in.  [python]"
 )
-def new(path: Path, language: str) -> None:
+@answers(NewBot)
+def new(path: Path, language: str, as_json: bool) -> None:
     """Make a new bot: a folder with a bot that plays already, its kit, bot.toml, a README and a test.
 
     NAME is the folder; its last part is the bot's name.
     """
     try:
-        name = new_bot(path, language)
+        made = new_bot(path, language)
     except BotError as problem:
         refuse(str(problem))
     except OSError as problem:
         fail(f"the folder of {shown(path)} can't be made: {reason(problem)}")
-    starter = LANGUAGES[language]
-    folder, run = shown(shlex.quote(str(path))), shlex.quote(f"{name}-run")
+    if as_json:
+        print_json(made)
+        return
+    name, folder, run = made.name, shown(shlex.quote(str(path))), shlex.quote(f"{made.name}-run")
     write(
-        f"{shown(name)} plays already; {shown(path / starter.file)} is where your ideas go. Next:\n"
+        f"{shown(name)} plays already; {shown(made.file)} is where your ideas go. Next:\n"
         f"  arena check {folder}\n"
         f"  arena run {folder} sample:honest sample:counter sample:bluffer --games 240 --out {run}\n"
         f"  arena replay {run} --lost {shlex.quote(name)} --html lost.html"
     )
-    if starter.missing:
-        missing = " and ".join(starter.missing)
+    if made.missing:
+        missing = " and ".join(made.missing)
         note(f"this machine has no {missing}, which it needs: arena doctor says what to install")

@@ -10,10 +10,11 @@ from typing import Any
 
 import click
 
+from arena.cli.answers import answers, print_json
 from arena.cli.completion import complete_name
 from arena.cli.out import counted, fail, folded, note, reason, refuse, width, write
 from arena.cli.stepping import can_step, step_through
-from arena.cli.unfold import Telling
+from arena.cli.unfold import Telling, ToldGames
 from arena.page import page
 from arena.referee import GameRecord, Record, RecordError
 from arena.run import KeptError, logs_of, record_at, records_at
@@ -38,7 +39,8 @@ _MOST_GAMES = 240  # of a page: about 5 MB, which a browser still opens in secon
 @click.option("--from", "since", type=click.IntRange(1), metavar="TURN", help="Begin at this turn.  [1]")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page instead.")
 @click.option("--plain", is_flag=True, help="On a terminal, too: all at once, in lines.")
-def replay(path: Path, html: Path | None, plain: bool, since: int | None, **chosen: Any) -> None:
+@answers(ToldGames)
+def replay(path: Path, html: Path | None, plain: bool, since: int | None, as_json: bool, **chosen: Any) -> None:
     """Show recorded games in words: on a terminal step by step, else a line for each turn.
 
     RECORD is a file of a run's folder records/, DIR the run's folder. The page of --html is one file that needs nothing
@@ -59,6 +61,9 @@ def replay(path: Path, html: Path | None, plain: bool, since: int | None, **chos
             _write_page(html, path, found, chosen["lost"])
             return
         tellings = [Telling(record, game, place_of(record, game, chosen["seat"])) for record, game, _ in found]
+        if as_json:
+            print_json(ToldGames(tuple(telling.told(since or 1) for telling in tellings)))
+            return
         if not plain and can_step():
             step_through(tellings, since or 1)
             return
@@ -118,15 +123,15 @@ def tell(telling: Telling, since: int) -> None:
     """Write one game in words."""
     columns = width()
     write(telling.title)
-    for turn in telling.turns():
-        if turn.turn >= since:
-            write(folded(f"{turn.turn:>4}  {turn.words}", columns))
-            for fault in turn.faults:
-                write(folded(f"      ! {telling.names[fault.seat]}: {fault.words}", columns))
-            write(click.style(folded(f"      {telling.table(turn.state)}", columns), dim=_styled() or None))
-    for stray in telling.strays:
+    game = telling.told(since)
+    for turn in game.turns:
+        write(folded(f"{turn.turn:>4}  {turn.words}", columns))
+        for fault in turn.faults:
+            write(folded(f"      ! {game.names[fault.seat]}: {fault.words}", columns))
+        write(click.style(folded(f"      {turn.table}", columns), dim=_styled() or None))
+    for stray in game.strays:
         write(folded(f"      ! {stray}", columns))
-    write(f"{telling.ending}\n")
+    write(f"{game.ending}\n")
 
 
 def _styled() -> bool:

@@ -40,6 +40,37 @@ class Moment:
     ends: bool  # the last moment of its turn
 
 
+@dataclass(frozen=True, slots=True)
+class ToldTurn:
+    """A whole turn in words. actor: a seat. table: who has what after it."""
+
+    turn: int
+    actor: int
+    words: str
+    faults: tuple[Fault, ...]
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToldGame:
+    """A game in words. names: by seat. seat: whose knowledge is told, None for all cards. strays: faults at no move."""
+
+    match: int
+    game: int
+    names: tuple[str, ...]
+    seat: int | None
+    turns: tuple[ToldTurn, ...]
+    strays: tuple[str, ...]
+    ending: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToldGames:
+    """Games in words, in the order of their records."""
+
+    rows: tuple[ToldGame, ...]
+
+
 class Telling:
     """One game of a record, told with all cards, or with those of one seat."""
 
@@ -74,6 +105,16 @@ class Telling:
             for fault in self.game.faults
             if fault.step is None and self.seat in (None, self.game.seating.index(fault.bot))
         ]
+
+    def told(self, since: int = 1) -> ToldGame:
+        """Return the game in words, from a turn on. Raises RecordError where the engine doesn't play it so."""
+        turns = tuple(
+            ToldTurn(each.turn, each.actor, each.words, each.faults, self.table(each.state))
+            for each in self.turns()
+            if each.turn >= since
+        )
+        header, strays = self.record.header, tuple(self.strays)
+        return ToldGame(header.match, self.game.game, tuple(self.names), self.seat, turns, strays, self.ending)
 
     def turns(self) -> Iterator[Moment]:
         """Yield each turn at its end. Raises RecordError where the engine doesn't play it so."""

@@ -3,9 +3,12 @@
 A path is a record's file, or a folder: a run's, or one that holds records.
 """
 
+import shlex
+from dataclasses import dataclass
 from pathlib import Path
 
-from arena.referee import Record, RecordError, read
+from arena.referee import Record, RecordError, read, verify
+from arena.run.results import game_results
 from ladder.store import Logs
 
 
@@ -26,6 +29,42 @@ def records_at(path: Path) -> list[Path]:
     except OSError as problem:  # another user's folder, a name that is too long
         raise KeptError(f"{path}: {problem.strerror}; name a run's folder or a record file") from None
     raise KeptError(f"{path} doesn't exist; name a run's folder or a record file")
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What was replayed: every move was legal, every event and result the same. faults: which no replay can show."""
+
+    records: int
+    games: int
+    faults: int
+
+
+def replay_all(path: Path) -> Replayed:
+    """Replay the records at a path, and hold the folder's results.jsonl against them.
+
+    Raises KeptError where there is no whole record, RecordError where the engine plays it otherwise.
+    """
+    files = records_at(path)
+    games = faults = 0
+    lines = []
+    for file in files:
+        try:
+            record = record_at(file)
+        except KeptError as problem:
+            raise KeptError(f"{problem}; only a whole record can be verified") from None
+        try:
+            verify(record)
+        except RecordError as problem:
+            raise RecordError(f"{file}: {problem}") from None
+        games += len(record.games)
+        faults += sum(len(game.faults) for game in record.games)
+        lines += [result.to_line().rstrip("\n") for result in game_results(record)]
+    listed = path / "results.jsonl"
+    if path.is_dir() and listed.is_file() and listed.read_bytes().decode(errors="replace").splitlines() != lines:
+        again = f"arena run --resume {shlex.quote(str(path))}"
+        raise RecordError(f"{listed} is not what the records say; {again} writes it anew")
+    return Replayed(len(files), games, faults)
 
 
 def record_at(file: Path) -> Record:

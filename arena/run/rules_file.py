@@ -17,12 +17,28 @@ games have equal rulesets.
 """
 
 import errno
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from arena.bots import read_toml, shown
-from arena.coup import COUP, FIELD, FIELDS, PRESETS, Ruleset, changed, toml, unknown_field, why_idle, why_unplayable
+from arena.coup import (
+    COUP,
+    FIELD,
+    FIELDS,
+    PRESETS,
+    Ruleset,
+    changed,
+    plain,
+    seat_counts,
+    to_dict,
+    toml,
+    unknown_field,
+    why_idle,
+    why_unplayable,
+)
 from arena.referee import SETTABLE
 
 ENDING = ".toml"
@@ -30,6 +46,53 @@ ENDING = ".toml"
 
 class RulesetError(Exception):
     """A ruleset that can't be had. One or two lines for the user: what is wrong, and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """A ruleset: for how many players, its fields as plain values, and what [limits] of its file sets."""
+
+    name: str
+    players: tuple[int, ...]
+    fields: Mapping[str, Any]
+    limits: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class RulesList:
+    """All presets."""
+
+    rows: tuple[Rules, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldLine:
+    """A field of rulesets: its value in the base game, and what is allowed, as they are written in TOML."""
+
+    name: str
+    about: str
+    section: str
+    default: Any
+    allowed: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldList:
+    """All fields of rulesets."""
+
+    rows: tuple[FieldLine, ...]
+
+
+def rules_of(rules: Ruleset, limits: Mapping[str, float] | None = None) -> Rules:
+    """Return a ruleset as programs read it."""
+    return Rules(rules.name, tuple(seat_counts(rules)), to_dict(rules), limits or {})
+
+
+def field_list() -> FieldList:
+    """Return the fields of rulesets as programs read them."""
+    return FieldList(
+        tuple(FieldLine(rule.name, rule.about, rule.section, plain(rule.default), rule.allowed) for rule in FIELDS)
+    )
 
 
 def load(name_or_path: str) -> Ruleset:

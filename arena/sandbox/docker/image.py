@@ -31,6 +31,13 @@ class Image:
     built: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Images:
+    """The images of all languages, built or not."""
+
+    rows: tuple[Image, ...]
+
+
 def tag(language: str) -> str:
     """Return the name of a language's image."""
     return f"coup-arena/{language}"

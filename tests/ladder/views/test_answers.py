@@ -1,9 +1,7 @@
 """`--json` and `--json-schema` of the ladder's commands: what is printed is what the schema says, and nothing else."""
 
 import json
-from collections.abc import Iterator
 
-import click
 import pytest
 from click.testing import CliRunner
 from pydantic import TypeAdapter
@@ -12,7 +10,6 @@ from arena.cli import cli
 from ladder import views
 from ladder.service import Checkup, Happening, Match, Rated, Rerated
 from ladder.standings import Standings
-from tests.each import each
 from tests.ladder.service.ladders import cache, ladder_in
 from tests.ladder.service.term import Term
 from tests.place import Place
@@ -30,30 +27,6 @@ LOOKS: dict[str, tuple[object, list[list[str]]]] = {
     "doctor": (Checkup, [[]]),
     "rerate": (Rerated, [[]]),
 }
-
-
-def commands(command: click.Command, words: str = "") -> Iterator[tuple[str, click.Command]]:
-    """Yield the ladder's commands, with their words."""
-    command = command.load() if hasattr(command, "load") else command
-    if isinstance(command, click.Group):
-        for name, inner in command.commands.items():
-            yield from commands(inner, f"{words} {name}".strip())
-    else:
-        yield words, command
-
-
-LADDER = dict(commands(cli.commands["ladder"]))
-
-
-@each("name", LADDER)
-def test_every_command_answers_in_json_and_prints_the_schema_of_that(name: str) -> None:
-    """Without a ladder, and without the words that it needs otherwise."""
-    assert "as_json" in {parameter.name for parameter in LADDER[name].params}
-    ran = CliRunner().invoke(cli, ["ladder", *name.split(), "--json-schema"], prog_name="arena")
-    assert ran.exit_code == 0, ran.exception
-    schema = json.loads(ran.stdout)
-    assert schema["title"] == f"arena ladder {name} --json"
-    assert schema.get("properties") or schema["anyOf"]
 
 
 @pytest.mark.parametrize("name", LOOKS)
