@@ -7,6 +7,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from arena.bots import Bundle, cell, checked_name, intake, load, shown
+from ladder.access import Viewer
 from ladder.service.known import acting_owner
 from ladder.service.ladder import STAFF, Ladder
 from ladder.service.settings import LadderError, Settings
@@ -59,7 +60,7 @@ def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> T
     def act(connection: Connection) -> Taken:
         owner = acting_owner(connection, login).id
         known = _bot(connection, wanted)
-        if known is not None and known.owner != owner:
+        if known is not None and not Viewer(login).may("submit", known.login):  # staff, too, names the owner
             raise LadderError(f'the bot "{shown(wanted)}" is another\'s.\nName yours otherwise: --name NAME')
         if known is None:
             _check_bots(connection, owner, settings)
