@@ -179,7 +179,7 @@ def _announce_plan(config: RunConfig) -> None:
     except ValueError as problem:
         refuse(str(problem))
     rounds = f"{counted(plan.rounds, 'round')} of {counted(plan.matches_per_round, 'match', 'es')}"
-    games = f"{plan.games} games of {config.terms.rules.name}"
+    games = f"{counted(plan.games, 'game')} of {config.terms.rules.name}"
     note(f"{games}: {rounds}, {plan.match_games} games each, at {config.seats} seats")
 
 

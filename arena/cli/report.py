@@ -63,7 +63,7 @@ def _cut(name: str, width: int) -> str:
 def progress_line(progress: Progress) -> str:
     """Return how far the run is, and how long the rest will take."""
     played = progress.done - progress.resumed
-    text = f"{progress.done} of {progress.plan.matches} matches"
+    text = f"{progress.done} of {counted(progress.plan.matches, 'match', 'es')}"
     if played and progress.seconds > 0:
         left = (progress.plan.matches - progress.done) * progress.seconds / played
         text += f", {progress.fresh_games / progress.seconds:.0f} games/s, {_duration(left)} left"
@@ -110,7 +110,7 @@ def head(run: Run, board: Board) -> str:
     config, progress = run.config, run.progress
     drawn = f", {board.draws} drawn" if board.draws else ""
     matches = counted(board.matches, "match", "es")
-    text = f"{board.games} games of {config.terms.rules.name} at {config.seats} seats in {matches}{drawn}"
+    text = f"{counted(board.games, 'game')} of {config.terms.rules.name} at {config.seats} seats in {matches}{drawn}"
     if progress.seconds > 0 and progress.fresh_games:
         text += f"; {progress.fresh_games / progress.seconds:.0f} games/s"
     return text

@@ -57,7 +57,7 @@ def parts(told: Answer, full: bool) -> Iterator[RenderableType]:
 
 def head(records: Records) -> str:
     """Return in one line what was counted."""
-    text = f"{records.games} games of {', '.join(map(shown, records.rules))} at {span(records.seats)} seats"
+    text = f"{counted(records.games, 'game')} of {', '.join(map(shown, records.rules))} at {span(records.seats)} seats"
     if records.turns is not None:
         text += f"; {records.turns.median} turns (80 %: {records.turns.p10}-{records.turns.p90})"
     return f"{text}, {records.draws} drawn" if records.draws else text

@@ -68,12 +68,12 @@ def _verify_final(path: Path, before: Path | None, as_json: bool) -> None:
     if as_json:
         print_json(found, path)
         return
-    write(f"final {shown(found.name)}: its key seats all {found.matches} matches", path)
+    write(f"final {shown(found.name)}: its key seats all of {counted(found.matches, 'match', 'es')}", path)
     if before is None:
         write(f"the key's SHA-256 is {found.commitment}: compare it with what was published before", path)
     else:
         write(f"key, versions and terms are those of {before}", path)
     if found.games:
-        write(f"{found.games} games are dealt by it: every move legal, every event and result the same", path)
+        write(f"it deals {counted(found.games, 'game')}: every move legal, every event and result the same", path)
     if found.without:
-        write(f"{counted(found.without, 'match', 'es')} have no record: only who played them could be verified", path)
+        write(f"{counted(found.without, 'match', 'es')} without a record: only who played them could be verified", path)

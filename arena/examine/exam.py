@@ -334,7 +334,7 @@ class Examination:
                 row[1] += tally.answered.get(kind, 0)
         self.game = ""
         never = sorted(frozenset().union(*(kinds(rules) for rules in self.exam.rules)) - rows.keys())
-        told = f"{len(rows)} kinds of request in {len(names)} games" + (
+        told = f"{len(rows)} kinds of request in {len(names)} {'game' if len(names) == 1 else 'games'}" + (
             f"; never asked: {', '.join(never)}" if never else ""
         )
         table_rows = [("kind", "asked", "answered"), *((kind, str(a), str(b)) for kind, (a, b) in sorted(rows.items()))]

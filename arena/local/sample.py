@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import module_from_spec, spec_from_file_location
 
-from arena.bots import sample_file
+from arena.bots import kit_of_file, sample_file
 from protocol.kits import coup_kit
 
 
@@ -17,7 +17,7 @@ def sample(name: str) -> type[coup_kit.Bot]:
     path = sample_file(name)
     if path is not None and path.is_dir():
         path /= "bot.py"
-    if path is None or not path.is_file() or path.suffix != ".py" or "coup_kit" not in path.read_text(encoding="utf-8"):
+    if path is None or not path.is_file() or kit_of_file(path) != "python":
         raise ValueError(f"{name!r} is no sample bot that plays in this process, as sample:honest does")
     title = f"sample_bot_{path.stem}"
     if title not in sys.modules:

@@ -66,7 +66,7 @@ FORMATS = {"plain": _plain, "canvas": _canvas, "moodle": _moodle}
 
 def _feedback(grade: Grade) -> str:
     version = "" if grade.version is None else f"{grade.version}: "
-    late = f"; {grade.late_hours:.1f} hours late" if grade.late_hours else ""
+    late = f"; {grade.late}" if grade.late else ""
     return f"{version}{grade.reason}{late}"
 
 

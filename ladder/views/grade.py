@@ -1,5 +1,6 @@
 """Grades: what each owner's bot reached, for thresholds and not for its rank, with the reason in words."""
 
+import math
 from dataclasses import dataclass
 
 from ladder.views.owner import OwnerLine
@@ -39,6 +40,15 @@ class Grade:
     games: int
     marks: tuple[Mark, ...]
     reason: str
+
+    @property
+    def late(self) -> str | None:
+        """How late it is, in words, up to the next minute or tenth of an hour; None if it isn't."""
+        if not self.late_hours:
+            return None
+        minutes, hours = math.ceil(60 * self.late_hours), math.ceil(10 * self.late_hours) / 10
+        number, unit = (minutes, "minute") if minutes < 60 else (hours, "hour")
+        return f"{number:g} {unit}{'' if number == 1 else 's'} late"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import click
 from arena.cli.answers import answers, print_json
 from arena.cli.findings import failed, finding_lines
 from arena.cli.ladder.opened import FOLDER, opened, plain_errors
-from arena.cli.out import note, write
+from arena.cli.out import counted, note, write
 from arena.examine import Finding
 from ladder.service import Checkup, check_up, prune_now
 
@@ -26,7 +26,7 @@ def doctor(folder: Path, deep: bool, prune: bool, as_json: bool) -> None:
     if prune:
         with opened(folder) as ladder:
             pruned = prune_now(ladder)
-        note(f"removed records of {pruned.records} matches and logs of {pruned.logs}")
+        note(f"removed records of {counted(pruned.records, 'match', 'es')} and logs of {pruned.logs}")
     with plain_errors():
         found: list[Finding] = []
         for finding in check_up(folder, deep):

@@ -101,7 +101,8 @@ def _see(ladder: Ladder, name: str, who: str, viewer: Viewer, as_json: bool) -> 
     if as_json:
         print_json(state)
     elif found is None:
-        note(f"the final {name}: {state.played} of {state.matches} matches are played, {state.missing} are missing")
+        planned = counted(state.matches, "match", "es")
+        note(f"the final {name}: {state.played} of {planned} are played, {state.missing} are missing")
         note(f"play them: arena ladder run {ladder.path}")
     else:
         show(standings_table(found))

@@ -60,7 +60,7 @@ def _show(found: Grades, grade: Grade) -> None:
     if grade.version is None:
         show(grade.reason)
         return
-    late = f", {grade.late_hours:.1f} hours after the deadline" if grade.late_hours else ""
+    late = f", {grade.late}" if grade.late else ""
     show(f"{shown(grade.version)}{late}, {counted(grade.games, 'game')}\n")
     columns = [Column("baseline", least=12), Column("points", number=True), Column(""), Column("measured", least=20)]
     rows = [

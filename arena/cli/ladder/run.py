@@ -148,10 +148,11 @@ def _serve(
 ) -> int:
     """Serve until there is an end; return the exit code. `alone`: who refuses is this machine, and no other helps."""
     played, in_vain, failed, said = 0, 0, False, False
+    why: str | None = None  # no match is played
 
     def line() -> str:
-        games = played * service.ladder.play.match_games
-        return f"{counted(played, 'match', 'es')}, {games} games; {service.told()}"
+        games = counted(played * service.ladder.play.match_games, "game")
+        return f"{counted(played, 'match', 'es')}, {games}; {service.told()}"
 
     def live() -> RenderableType:
         return Text(line())
@@ -175,6 +176,10 @@ def _serve(
                     service.stop()
                 case Void() | Refused():
                     in_vain += 1
+                case Idle() if not service.queue.doing and service.queue.empty:
+                    before, why = why, service.queue.why_no_match()
+                    if why not in (None, before):
+                        log.warn(f"no match can be played: {why}")
             tell()
             if in_vain >= IN_VAIN and not failed:
                 failed = True

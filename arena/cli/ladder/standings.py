@@ -97,10 +97,8 @@ def _ends(share: Estimate | None) -> str:
 
 def _lines(found: Standings) -> Iterator[str]:
     """Yield what is said below the table."""
-    yield (
-        f"{found.games} games in {counted(found.matches, 'match', 'es')}; shares in %, fair: {100 * found.fair:.0f}; "
-        "* fixes the scale"
-    )
+    games, matches = counted(found.games, "game"), counted(found.matches, "match", "es")
+    yield f"{games} in {matches}; shares in %, fair: {100 * found.fair:.0f}; * fixes the scale"
     verdict = found.verdict
     if verdict is not None and verdict.leader is not None:
         sure = f"surely ({verdict.probability:.0%})" if verdict.decided else "not yet surely"

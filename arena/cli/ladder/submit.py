@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from arena.bots import shown
+from arena.bots import sample_file, shown
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.out import note
@@ -19,12 +19,12 @@ from ladder.service import submit as take_in
 @click.option("--name", metavar="NAME", help="The bot's name.  [what its bot.toml or its file says]")
 @answers(Taken)
 def submit(folder: Path, bot: Path, login: str, name: str | None, as_json: bool) -> None:
-    """Submit a version of a bot: a file, a folder, a zip or a tar.
+    """Submit a version of a bot: a file, a folder, a zip or a tar; or sample:NAME.
 
     The ladder's runner examines it; if it is fit, it plays in place of the version before.
     """
     with opened(folder) as ladder:
-        taken = take_in(ladder, bot, login, name)
+        taken = take_in(ladder, sample_file(str(bot)) or bot, login, name)
     if as_json:
         print_json(taken)
         return

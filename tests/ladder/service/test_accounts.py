@@ -174,3 +174,9 @@ def test_events_are_kept_for_a_while_and_their_numbers_go_on(own: Term) -> None:
     assert [row["id"] for row in own.json("events")["rows"]] == [newest]
     own.arena("freeze", "--why", "deadline")
     assert own.json("events")["next"] == newest + 1
+
+
+def test_a_sample_bot_can_be_submitted_by_its_name(own: Term) -> None:
+    """As it can be named in a run."""
+    assert own.json("submit", "sample:honest", "--owner", "eve")["label"] == "honest@1"
+    assert "is no sample bot" in own.arena("submit", "sample:nobody", "--owner", "eve", code=2).err

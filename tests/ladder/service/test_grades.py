@@ -354,3 +354,16 @@ def test_the_command_prints_grades_and_one_owners(place: Place) -> None:
     assert place.call("ladder", "grades", "spring", "--deadline", "x").code == 2
     assert place.call("ladder", "grades", "spring", "--json").json["possible"] == 100
     assert rows(place.call("ladder", "grades", "spring", "--format", "canvas").out)[1][5] == "100"
+
+
+@pytest.mark.parametrize(
+    ("hours", "told"),
+    [
+        (None, None), (0.0, None), (0.001, "1 minute late"), (2 / 60, "2 minutes late"), (1.0, "1 hour late"),
+        (25.21, "25.3 hours late"),
+    ],
+)  # fmt: skip
+def test_what_is_late_is_never_0_hours_late(hours: float | None, told: str | None) -> None:
+    """Two minutes were told as "0.0 hours late"."""
+    [grade] = made(late_hours=hours).grades
+    assert grade.late == told
