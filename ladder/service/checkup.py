@@ -100,7 +100,7 @@ def _disks(ladder: Ladder) -> Iterator[Finding]:
     places = {"ladder": ladder.path, "cache of bots": cache, "temporary files": Path(tempfile.gettempdir())}
     for what, place in places.items():
         free = shutil.disk_usage(place).free
-        told = f"{free / 1e9:.1f} GB free below {place}"
+        told = f"{free / 1e9:.1f} GB free below {place}" if free else f"full: nothing is free below {place}"
         if free < _LEAST_BYTES:
             do = "set TMPDIR or ARENA_CACHE to a larger disk" if what != "ladder" else "remove old backups, or move it"
             yield Finding(f"disk: {what}", Level.FAIL, told, f"make room: {do}")

@@ -30,7 +30,16 @@ from ladder.access import Viewer
 from ladder.proof import place_key
 from ladder.schedule import seatings
 from ladder.service.settings import FILE, TEMPLATE, LadderError, Settings, read_settings
-from ladder.store.database import Database, DatabaseError, Owner, get_settings, prepare, put_owners, put_settings
+from ladder.store.database import (
+    AwayError,
+    Database,
+    DatabaseError,
+    Owner,
+    get_settings,
+    prepare,
+    put_owners,
+    put_settings,
+)
 from ladder.views import Reader
 
 STAFF = Owner("staff", "Staff", "staff", staff=True)  # owns the reference bots
@@ -183,7 +192,7 @@ def create(
 
 
 def open_ladder(path: Path, patience_s: float | None = None) -> Ladder:
-    """Open the ladder in a folder; a database that is away is waited for. Raises LadderError."""
+    """Open the ladder in a folder; a database that is away is waited for. Raises LadderError, AwayError."""
     settings = read_settings(path)
     try:
         url = resolved(settings.database, path)
@@ -194,6 +203,8 @@ def open_ladder(path: Path, patience_s: float | None = None) -> Ladder:
         with database.read() as connection:
             found = get_settings(connection)
         return Ladder(path, database, Play.from_json(found["play"]), bytes.fromhex(found["key"]))
+    except AwayError:
+        raise
     except DatabaseError as problem:
         raise LadderError(str(problem)) from problem
     except (KeyError, TypeError, ValueError) as problem:

@@ -9,11 +9,15 @@ to a commit was lost, the function is called although it took effect; so each is
 the same for a function that reads; `read` waits only for the connection.
 """
 
+import os
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
@@ -44,6 +48,10 @@ class DatabaseError(Exception):
     """Say in one line why the database can't be used, and what to do."""
 
 
+class AwayError(DatabaseError):
+    """The same where the database, or its disk, doesn't do as it should: whoever asked, asked rightly."""
+
+
 class Database:
     """A ladder's database. Its URL is SQLAlchemy's, such as sqlite:////home/ada/spring/ladder.db."""
 
@@ -72,7 +80,7 @@ class Database:
             with self._patiently(self.engine.connect) as connection, self._one_state(connection) as reading:
                 yield reading
         except DBAPIError as problem:
-            raise DatabaseError(_told(problem)) from problem
+            raise AwayError(_told(problem)) from problem
 
     def look(self, act: Callable[[Connection], T]) -> T:
         """Call a function with a connection as `read` gives it; again if the database went away meanwhile."""
@@ -119,7 +127,7 @@ class Database:
                 if isinstance(problem, (DataError, IntegrityError)):
                     raise  # a defect of ours
                 if not away or time.monotonic() > deadline:
-                    raise DatabaseError(_told(problem)) from problem
+                    raise AwayError(_told(problem)) from problem
                 time.sleep(_PAUSE_S)
 
     def close(self) -> None:
@@ -130,20 +138,18 @@ class Database:
 def _engine(url: URL) -> Engine:
     if url.get_backend_name() != "sqlite":
         return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 10})
-    engine = create_engine(url)
+    engine = create_engine(url, creator=partial(_opened, url.database)) if url.database else create_engine(url)
 
     @event.listens_for(engine, "connect")
     def connected(connection: Any, _: object) -> None:
         connection.isolation_level = None  # the driver begins no transactions: `began` does
         cursor = connection.cursor()
-        for pragma in (
-            f"busy_timeout = {_BUSY_MS}",  # first: the next one may have to wait
-            "auto_vacuum = INCREMENTAL",  # counts before there is a table: what retention removes is given back
-            "journal_mode = WAL",
-            "synchronous = FULL",  # a commit is on the disk when it returns
-            "foreign_keys = ON",
-            "cache_size = -65536",
-        ):
+        # None of these writes, or waits for who does: whoever reads has to read from a disk that is full, too.
+        pragmas = [f"busy_timeout = {_BUSY_MS}", "foreign_keys = ON", "cache_size = -65536", "temp_store = MEMORY"]
+        pragmas += ["synchronous = FULL"]  # a commit is on the disk when it returns
+        if cursor.execute("PRAGMA page_count").fetchone() == (0,):  # a new one: both stay with the file
+            pragmas += ["auto_vacuum = INCREMENTAL", "journal_mode = WAL"]  # what retention removes is given back
+        for pragma in pragmas:
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
 
@@ -153,6 +159,25 @@ def _engine(url: URL) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
+
+
+def _opened(path: str) -> sqlite3.Connection:
+    """Return a connection to an SQLite file. One beside which SQLite can make no file is opened for reading alone.
+
+    That is where the disk is full, or nobody may write to the folder. A file with nothing in a log beside it is whole;
+    else somebody has it open, or was killed, and SQLite reads both.
+    """
+    connection = sqlite3.connect(path, check_same_thread=False)
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").close()
+    except sqlite3.OperationalError:
+        connection.close()
+        log = f"{path}-wal"
+        if not os.path.isfile(path) or (os.path.exists(log) and os.path.getsize(log)):
+            raise
+        file = f"file:{quote(path)}?mode=ro&immutable=1"
+        connection = sqlite3.connect(file, uri=True, check_same_thread=False)
+    return connection
 
 
 def _may_return(problem: DBAPIError) -> bool:
@@ -167,6 +192,8 @@ def _may_return(problem: DBAPIError) -> bool:
 
 def _told(problem: DBAPIError) -> str:
     said = str(problem.orig).strip().splitlines()[0] if str(problem.orig).strip() else type(problem.orig).__name__
+    if "readonly" in said:
+        return "the database can't be written: its disk is full, or nobody may write there; see arena ladder doctor"
     if "full" in said or "No space left" in said:
         return f"the database can't be written: {said}; make room on its disk, and start again"
     if "permission denied for schema" in said:

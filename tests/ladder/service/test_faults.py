@@ -5,11 +5,14 @@ import itertools
 import os
 import random
 import shutil
+import sqlite3
+import subprocess
+import sys
 import tarfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,12 +21,13 @@ import pytest
 from arena.bots import BotError
 from arena.referee import Terms, Timing
 from arena.run import open_executor
-from ladder.service import Benched, Exam, Ladder, Service, open_ladder, submit
+from ladder.service import Benched, Exam, Ladder, Service, open_ladder, restore, submit
 from ladder.store.database import active_versions, acts_of, find_bot, get_file, last_board, versions_of
 from tests.disk import fill, fill_until_it_ends
 from tests.ladder.service.invariants import demand_sound
 from tests.ladder.service.ladders import PLAY, ladder_in, more, owners, pass_all, played, run_on, start_runner
 from tests.ladder.service.pool import workers
+from tests.ladder.service.term import Term
 from tests.place import BOT, QUICK_BOT, Place
 
 Needs = Callable[[str, str | None], None]
@@ -48,6 +52,67 @@ def test_a_full_disk_under_the_database_ends_the_runner_and_loses_nothing(place:
         assert played(ladder) >= kept + 2
         demand_sound(ladder)
     place.demand_nothing_left()
+
+
+@contextmanager
+def full(disk: Path, folder: Path) -> Iterator[None]:
+    fill(disk / "filler")
+    yield
+
+
+@contextmanager
+def read_only(disk: Path, folder: Path) -> Iterator[None]:
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True, timeout=60)
+    yield
+    subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True, timeout=60)
+
+
+@contextmanager
+def being_written(disk: Path, folder: Path) -> Iterator[None]:
+    with closing(sqlite3.connect(folder / "ladder.db", isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        writer.execute("UPDATE bots SET at = at + 1")
+        yield
+        writer.execute("ROLLBACK")
+
+
+@contextmanager
+def full_and_left_by_a_killed_writer(disk: Path, folder: Path) -> Iterator[None]:
+    code = (
+        "import os, sqlite3, sys\n"
+        "writer = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+        "writer.execute('UPDATE bots SET at = at + 1')\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(folder / "ladder.db")], check=False, timeout=60)
+    assert (folder / "ladder.db-wal").stat().st_size
+    with full(disk, folder):
+        yield
+
+
+@pytest.mark.parametrize("trouble", [full, read_only, being_written, full_and_left_by_a_killed_writer])
+def test_who_reads_and_makes_a_backup_needs_nothing_of_the_disk(
+    own: Term, tmp_path: Path, small_disk: Path, trouble: Callable[[Path, Path], AbstractContextManager[None]]
+) -> None:
+    """All commands failed with "disk I/O error", as if they had been used wrongly, or waited a minute for a writer."""
+    term = Term(small_disk / "spring")
+    shutil.copytree(own.path, term.path)
+    commands = ("standings", "bot late", "matches", "queue", "owners list", "events", "final", "access list")
+    with trouble(small_disk, term.path):
+        for command in commands:
+            group = command.split()[0] in ("owners", "access")
+            name, *words = [command] if group else command.split()
+            assert term.json(name, *words) == own.json(name, *words), command
+        term.arena("backup", tmp_path / "spring.tar")
+        free = shutil.disk_usage(small_disk).free
+        assert ("full: nothing is free" in term.arena("doctor", code=1).out) is (free == 0)
+        if trouble is not being_written:
+            refused = term.arena("freeze", "--why", "it can't be written", code=1).err
+            assert "the database can't be written" in refused
+    if trouble in (read_only, being_written):
+        term.arena("freeze", "--why", "it can be written again")
+    with closing(restore(tmp_path / "spring.tar", tmp_path / "again")) as again:
+        demand_sound(again)
 
 
 def test_a_full_disk_under_temporary_files_ends_the_runner(place: Place, small_disk: Path) -> None:
