@@ -1,8 +1,8 @@
 """Help by cause: what a fault's traces tell of the mistake behind it, and what its author is to do. One table, CAUSES.
 
-The first row whose sign is seen counts; where none is, the row of FAULTS helps. Signs are looked for in the line that
-came, in the fault's detail, and in the last lines of standard error. All of that is a bot's, so what is quoted of it is
-escaped, and no command that it names is advised.
+The first row whose sign is seen counts; where none is, the row of FAULTS helps. Signs are looked for in the fault's
+facts, in the line that came, and in the last lines of standard error. The last two are a bot's, so what is quoted of
+them is escaped, and no command that they name is advised. A fault's detail is told, and never read.
 """
 
 import json
@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from arena.examine.doctor import languages
-from arena.referee import FAULTS, own_lines
+from arena.referee import FAULTS, Facts, own_lines
 from arena.sandbox import ISOLATING, programs_of
 from protocol import Malformed, decode, show
 
 _QUOTED = 120  # characters of a name or of an exception
 _LINES = 60  # of standard error that are looked at, from the end
 _LINE = 400  # characters of each
+_NOTHING = Facts()
 
 
 class Advice(NamedTuple):
@@ -45,6 +46,7 @@ class Evidence:
     sandbox: str = "process"
     argv: tuple[str, ...] = ()
     alone: bool = False
+    facts: Facts = _NOTHING
 
     @property
     def boxed(self) -> bool:
@@ -173,15 +175,11 @@ def _no_id(seen: Evidence) -> Words | None:
     return {"asked": _asked(seen)} if there else None
 
 
-_STALE = re.compile(r"\ba line came for request (\d+),")  # the judge's words
-
-
 def _wrong_id(seen: Evidence) -> Words | None:
     if seen.code not in ("wrong_id", "stray_line", "timeout"):
         return None
-    stale = _STALE.search(seen.detail or "")
-    if seen.code == "timeout" and stale is not None:
-        return {"sent": stale[1], "asked": _asked(seen)}
+    if seen.facts.stale is not None:
+        return {"sent": str(seen.facts.stale), "asked": _asked(seen)}
     id, asked = (seen.reply or {}).get("id"), seen.asked.get("id")
     if type(id) is not int or asked is None or id == asked:
         return None
@@ -298,12 +296,12 @@ def _exception(seen: Evidence) -> Words | None:
 
 
 def _error_code(seen: Evidence) -> Words | None:
-    failed = seen.ended and re.search(r"exited with code [1-9]", seen.detail or "") and seen.last_words
+    failed = seen.ended and seen.facts.exit_code and seen.last_words
     return {"detail": _quoted(seen.detail)} if failed else None
 
 
 def _silent_end(seen: Evidence) -> Words | None:
-    return {} if seen.ended and "exited with code 0" in (seen.detail or "") else None
+    return {} if seen.ended and seen.facts.exit_code == 0 else None
 
 
 # What flushes each line, by the name of the program that runs a bot or by the ending of its file.
@@ -322,8 +320,7 @@ _FLUSH_ANY = "fflush(stdout) in C, std::flush in C++, System.out.flush() in Java
 
 
 def _unflushed(seen: Evidence) -> Words | None:
-    """The referee or the examiner saw it: what was missing came when the bot's input was closed."""
-    return {"how": _flush(seen.argv)} if "flush" in (seen.detail or "") else None
+    return {"how": _flush(seen.argv)} if seen.facts.unflushed else None
 
 
 def _flush(argv: tuple[str, ...]) -> str:
@@ -335,7 +332,6 @@ def _flush(argv: tuple[str, ...]) -> str:
     return _FLUSH_ANY
 
 
-_COMPUTED = re.compile(r"\bin (\d+) ms it computed for (\d+) ms")  # the judge's words
 _MOST, _NEARLY_NONE = 0.6, 0.1  # of its time; on a busy machine it waits for a core meanwhile
 
 
@@ -343,8 +339,8 @@ def _computed(share: Callable[[float], bool]) -> Sign:
     """Return a sign: the share of its time in which a bot computed that gave no answer."""
 
     def sign(seen: Evidence) -> Words | None:
-        found = _COMPUTED.search(seen.detail or "") if seen.code == "timeout" else None
-        if found is None or not share(int(found[2]) / max(1, int(found[1]))):
+        own_ms, cpu_ms, *_ = seen.facts
+        if seen.code != "timeout" or own_ms is None or cpu_ms is None or not share(cpu_ms / max(1, own_ms)):
             return None
         return {"detail": _quoted(seen.detail), "how": _flush(seen.argv)}
 
@@ -352,7 +348,7 @@ def _computed(share: Callable[[float], bool]) -> Sign:
 
 
 def _mute(seen: Evidence) -> Words | None:
-    silent = seen.code == "start_failed" and seen.got is None and (seen.detail or "").startswith("no hello")
+    silent = seen.code == "start_failed" and seen.got is None and seen.facts.own_ms is not None
     return {"detail": seen.detail or "", "how": _flush(seen.argv)} if silent else None
 
 

@@ -393,6 +393,7 @@ class Examination:
             self.exam.choice.name,
             bot.argv,
             bot.path.is_file(),
+            broken.facts,
         )
         found = advice(seen)
         text, sent = self.game + found.what, broken.sent or None

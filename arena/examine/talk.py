@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from arena.referee import FREE_STRAYS, Capture, TimedOut, ending, how_spent
+from arena.referee import FREE_STRAYS, Capture, Facts, TimedOut, ending, facts_of, how_spent
 from arena.sandbox import Box, Exit, Limits, Spent, readable
 from protocol import LINE_LIMIT, Answer, Greeting, LineBuffer, Malformed, decode, parse_hello, parse_reply
 
@@ -25,14 +25,17 @@ _Spent = tuple[int, dict[int, Spent]]  # CPU time in ns, and the tasks
 
 
 class BrokenError(Exception):
-    """Say what ended the conversation: a fault's code, what happened, the exchange."""
+    """Say what ended the conversation: a fault's code, what happened, the exchange, and the fault's facts."""
 
-    def __init__(self, code: str, detail: str | None, sent: bytes, got: bytes | None = None) -> None:
+    def __init__(
+        self, code: str, detail: str | None, sent: bytes, got: bytes | None = None, facts: Facts | None = None
+    ) -> None:
         super().__init__(code)
         self.code = code
         self.detail = detail
         self.sent = sent
         self.got = got
+        self.facts = facts or Facts()
 
 
 class _Wait:
@@ -91,7 +94,8 @@ class Talk:
         sent = line.rstrip(b"\n")
         got = self._line(waited, within_s, sent)
         if got is None:
-            raise self._silent("start_failed", f"no hello within {within_s * 1000:.0f} ms", sent)
+            waited_ms = round(within_s * 1000)
+            raise self._silent("start_failed", f"no hello within {waited_ms} ms", sent, Facts(waited_ms))
         message = decode(got)
         problem = message if isinstance(message, Malformed) else parse_hello(message)
         if not isinstance(problem, Greeting):
@@ -121,11 +125,11 @@ class Talk:
             else:
                 got = self._line(waited, within_s, sent)
             if got is None:
-                how = self._how(self._clock() - began, before)
-                detail = "; ".join(filter(None, (f"none within {within_s * 1000:.0f} ms", how)))
+                facts = self._facts(self._clock() - began, before)
+                detail = "; ".join(filter(None, (f"none within {within_s * 1000:.0f} ms", how_spent(facts))))
                 if self._stale is not None:
-                    raise BrokenError("timeout", detail, sent, self._stale[1])
-                raise self._silent("timeout", detail, sent)
+                    raise BrokenError("timeout", detail, sent, self._stale[1], facts)
+                raise self._silent("timeout", detail, sent, facts)
             answer = self._answer(number, got, sent)
             if answer is not None:
                 self.times.append(waited())
@@ -174,17 +178,17 @@ class Talk:
         cpu_ns, tasks = self.box.cpu_ns(), self.box.spent()
         return None if cpu_ns is None or tasks is None else (cpu_ns, tasks)
 
-    def _how(self, wall_s: float, before: _Spent | None) -> str | None:
-        """Return what the bot did with its time, in the referee's words, as far as it is known."""
+    def _facts(self, wall_s: float, before: _Spent | None) -> Facts:
+        """Return what the bot did with its time, as far as it is known."""
         after, own_s, cpu_s = self._spent(), wall_s, None
         if before is not None and after is not None:
             nothing = Spent(0, 0)
             waits = (spent.waited_ns - before[1].get(task, nothing).waited_ns for task, spent in after[1].items())
             own_s -= max(waits, default=0) / 1e9
             cpu_s = (after[0] - before[0]) / 1e9
-        return how_spent(TimedOut(own_s, cpu_s, None if self._stale is None else self._stale[0]))
+        return facts_of(TimedOut(own_s, cpu_s, None if self._stale is None else self._stale[0]))
 
-    def _silent(self, code: str, detail: str, sent: bytes) -> BrokenError:
+    def _silent(self, code: str, detail: str, sent: bytes, facts: Facts) -> BrokenError:
         """Return what a silence is: at the end of its input a program that doesn't flush says what it had to say."""
         self.box.close_stdin()
         got = None
@@ -192,7 +196,8 @@ class Talk:
             got = self._line(_Wait(self._clock), _LAST_WORDS_S, sent)
         if got is not None:
             detail += "; one came as soon as its input ended: it doesn't flush, or reads all its input first"
-        return BrokenError(code, detail, sent, got)
+            facts = facts._replace(unflushed=True)
+        return BrokenError(code, detail, sent, got, facts)
 
     def _line(self, waited: _Wait, within_s: float, sent: bytes) -> bytes | None:
         """Return the next line, None if none comes in time. Raises BrokenError if nobody is there to write one."""
@@ -218,7 +223,7 @@ class Talk:
         unfinished = self._lines.pending
         if unfinished:
             detail = f"{detail or 'no more output'}; its last line has no end ({unfinished} bytes)"
-        raise BrokenError(code, detail, sent)
+        raise BrokenError(code, detail, sent, facts=Facts(exit_code=None if ended is None else ended.code))
 
     def _look(self, timeout_ms: int) -> bool:
         """Read what is there; whether anything was."""

@@ -6,9 +6,9 @@ Imports the engine, the protocol and the Box type. Must not know files, ladders,
 from arena.referee import menus, messages, wire
 from arena.referee.capture import Capture
 from arena.referee.exchange import Exchange
-from arena.referee.faults import FAULTS, FREE_STRAYS, ArenaError, Consequence, Fault, ending
+from arena.referee.faults import FAULTS, FREE_STRAYS, ArenaError, Consequence, Facts, Fault, ending
 from arena.referee.game_record import GameRecord, Notes
-from arena.referee.judge import Account, Allowance, Instead, Wrong, allowance, how_spent, new_account, verdict
+from arena.referee.judge import Account, Allowance, Instead, Wrong, allowance, facts_of, how_spent, new_account, verdict
 from arena.referee.marks import by_game, by_turn, own_lines
 from arena.referee.match import MatchResult, MatchSpec, hello, play_match
 from arena.referee.record import Header, Record, RecordError, read, replay, verify, write

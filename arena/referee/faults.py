@@ -9,6 +9,7 @@ whole match, and is never rated.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from arena.sandbox import LIMITS, Exit, Limits
 
@@ -136,6 +137,25 @@ def ending(code: str, ended: Exit | None, limits: Limits) -> tuple[str, str | No
         return code, ended.describe(limits)
     limit = LIMITS[ended.limit]
     return limit.code, f"{limit.told(limits)}; {ended.describe(limits)}"
+
+
+class Facts(NamedTuple):
+    """What is known of how a fault came about, None where it isn't: what help by cause goes by. No record holds it.
+
+    own_ms, cpu_ms: the time in which no answer came, and how much of it the bot computed. stale: the earlier request
+    that a line answered meanwhile. exit_code: what the process ended with. unflushed: what was missing came as soon as
+    the bot's input ended.
+    """
+
+    own_ms: int | None = None
+    cpu_ms: int | None = None
+    stale: int | None = None
+    exit_code: int | None = None
+    unflushed: bool | None = None
+
+    def known(self) -> tuple[tuple[str, int], ...]:
+        """Return the names and values of those that are known."""
+        return tuple((name, value) for name, value in self._asdict().items() if value is not None)
 
 
 @dataclass(frozen=True, slots=True)

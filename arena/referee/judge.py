@@ -8,8 +8,8 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, NamedTuple
 
-from arena.referee.faults import ending
-from arena.referee.replies import Answered, Reply, TimedOut, Unreadable
+from arena.referee.faults import Facts, ending
+from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
 from arena.referee.terms import UNTIMED_MS, Timing
 from arena.sandbox import Limits
 from protocol import Answer, show
@@ -37,11 +37,12 @@ class Allowance(NamedTuple):
 
 
 class Wrong(NamedTuple):
-    """A fault of a reply: its code, what more is known, and the line that came (None: none did)."""
+    """A fault of a reply: its code, what more is known, in words and as facts, and the line that came (None: none)."""
 
     code: str
     detail: str | None
     line: bytes | None
+    facts: Facts = Facts()
 
 
 class Verdict(NamedTuple):
@@ -81,18 +82,31 @@ def verdict(reply: Reply, legal: int, find: Find, account: Account, allowed: All
         account = _paid(account, reply.own_s, allowed)
         return _charged(Wrong(reply.problem.code, reply.problem.message, reply.line), account)
     if isinstance(reply, TimedOut):
-        return _charged(Wrong("timeout", how_spent(reply), None), Account(account.lives, 0.0))
+        facts = facts_of(reply)
+        return _charged(Wrong("timeout", how_spent(facts), None, facts), Account(account.lives, 0.0))
     code, detail = ending(reply.code, reply.ended, allowed.limits)
-    return Verdict(Instead.FORFEIT, Wrong(code, reply.detail or detail, None), account)
+    return Verdict(Instead.FORFEIT, Wrong(code, reply.detail or detail, None, facts_of(reply)), account)
 
 
-def how_spent(reply: TimedOut) -> str | None:
+def facts_of(reply: Reply) -> Facts:
+    """Return what a reply that is none tells of its cause."""
+    match reply:
+        case TimedOut(own_s, cpu_s, stale):
+            return Facts(round(own_s * 1000), None if cpu_s is None else round(cpu_s * 1000), stale)
+        case Gone(hello=hello) if hello is not None:
+            return facts_of(hello)
+        case Gone(ended=ended) if ended is not None:
+            return Facts(exit_code=ended.code)
+    return Facts()
+
+
+def how_spent(facts: Facts) -> str | None:
     """Return what the bot did with its time, as far as it is known."""
     known = []
-    if reply.stale is not None:
-        known.append(f"a line came for request {reply.stale}, which had been answered or had timed out")
-    if reply.cpu_s is not None:
-        known.append(f"in {reply.own_s * 1000:.0f} ms it computed for {reply.cpu_s * 1000:.0f} ms")
+    if facts.stale is not None:
+        known.append(f"a line came for request {facts.stale}, which had been answered or had timed out")
+    if facts.cpu_ms is not None:
+        known.append(f"in {facts.own_ms} ms it computed for {facts.cpu_ms} ms")
     return "; ".join(known) or None
 
 

@@ -276,7 +276,7 @@ class _Match:
             if why is not None:
                 player.refused = reply.line if isinstance(reply, Unreadable) else None
                 self.end_process(player)
-                player.absent = Gone("start_failed", detail=why)
+                player.absent = Gone("start_failed", detail=why, hello=reply)
         self.startup += self.clock() - began
 
     def start(self, player: _Player) -> Seat | None:
@@ -306,13 +306,12 @@ class _Match:
                 return detail or FAULTS[code].message
         raise AssertionError(reply)  # the hello is number 0, and only a greeting answers that
 
-    def keep(
-        self, player: _Player, code: str, got: bytes | None, game: int | None = None, step: int | None = None
-    ) -> None:
+    def keep(self, player: _Player, wrong: Wrong, game: int | None = None, step: int | None = None) -> None:
         """Keep a faulty exchange, if it is the first of its bot and kind."""
+        code, _, got, facts = wrong
         if (player.bot, code) not in self.exchanges:
             sent = player.sent.removesuffix(b"\n")
-            self.exchanges[player.bot, code] = Exchange(player.bot, code, game, step, sent, got)
+            self.exchanges[player.bot, code] = Exchange(player.bot, code, game, step, sent, got, facts)
 
     def end_process(self, player: _Player) -> None:
         seat = player.seat
@@ -473,9 +472,9 @@ class _Game:
         step = len(self.notes.words)
         self.notes.faults.append(Fault(player.bot, wrong.code, step, got, used, wrong.detail))
         if wrong.code == "start_failed":
-            self.match.keep(player, wrong.code, player.refused)
+            self.match.keep(player, wrong._replace(line=player.refused))
         else:
-            self.match.keep(player, wrong.code, wrong.line, self.notes.game, step)
+            self.match.keep(player, wrong, self.notes.game, step)
 
     def warn(self, player: _Player, seat: Seat) -> None:
         """Tell a bot, once a request at most, that lines of it were dropped."""
@@ -500,5 +499,5 @@ class _Game:
         count, example = seat.take_strays()
         player.warned = 0
         if count:
-            self.match.keep(player, "stray_line", example, self.notes.game)
+            self.match.keep(player, Wrong("stray_line", None, example), self.notes.game)
             self.notes.faults.append(Fault(player.bot, "stray_line", got=show(example, _GOT_SHOWN), count=count))

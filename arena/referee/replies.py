@@ -44,12 +44,16 @@ class TimedOut(NamedTuple):
 
 
 class Gone(NamedTuple):
-    """Nobody is there to answer: the fault's code, how the process ended if it has, and what else is known."""
+    """Nobody is there to answer: the fault's code, how the process ended if it has, and what else is known.
+
+    `hello` is the reply to the hello that the process failed by.
+    """
 
     code: str
     ended: Exit | None = None
     detail: str | None = None
     own_s: float = 0.0
+    hello: "Reply | None" = None
 
 
 Reply = Answered | Unreadable | TimedOut | Gone

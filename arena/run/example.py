@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from arena.coup import Forfeit, parse
 from arena.examine import Evidence, advice
-from arena.referee import FAULTS, Consequence, Fault, GameRecord, Record, by_game, menus, read
+from arena.referee import FAULTS, Consequence, Facts, Fault, GameRecord, Record, by_game, menus, read
 from ladder.store import KeptExchange
 from protocol.words import tell_move
 
@@ -50,7 +50,9 @@ def example(
         if FAULTS[kept.code].consequence is Consequence.LIFE:
             used = _told(fault.used, [found.header.bots[number] for number in played.seating])
     log, stderr = _stderr(logs, kept, game)
-    what, do = advice(Evidence(kept.code, detail, kept.sent, kept.got, stderr, sandbox, argv, alone))
+    what, do = advice(
+        Evidence(kept.code, detail, kept.sent, kept.got, stderr, sandbox, argv, alone, Facts(**dict(kept.facts)))
+    )
     return Example(kept.match, game, kept.code, what, do, kept.sent, kept.got, used, log, stderr)
 
 

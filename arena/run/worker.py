@@ -109,7 +109,16 @@ def _played(job: Job, programs: list[Program], sandbox: Sandbox) -> Played:
     ended = play_match(job.spec, launch)
     logs = tuple((job.spec.bots[bot], number, data) for bot, number, data in ended.logs)
     exchanges = tuple(
-        KeptExchange(job.spec.match, job.spec.bots[each.bot], each.code, each.game, each.step, each.sent, each.got)
+        KeptExchange(
+            match=job.spec.match,
+            bot=job.spec.bots[each.bot],
+            code=each.code,
+            game=each.game,
+            step=each.step,
+            sent=each.sent,
+            got=each.got,
+            facts=each.facts.known(),
+        )
         for each in ended.exchanges
         if not FAULTS[each.code].follows
     )

@@ -4,6 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 FEW = 3  # exchanges that are kept of each kind of fault of a bot: one to show, two to compare it with
 
@@ -13,6 +14,7 @@ class KeptExchange:
     """What a bot was sent and what it answered, as it crossed the pipe, without the newline.
 
     code: the kind of fault. game, step: None if the fault belongs to none. got: None if nothing came.
+    facts: names and values of what is known of its cause; older exchanges have none.
     """
 
     match: int
@@ -22,11 +24,13 @@ class KeptExchange:
     step: int | None
     sent: bytes
     got: bytes | None
+    facts: tuple[tuple[str, Any], ...] = ()
 
     def to_line(self) -> str:
         """Return the exchange as a line of JSON in ASCII; bytes that aren't UTF-8 are half surrogates in it."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         fields |= {name: None if fields[name] is None else _text(fields[name]) for name in ("sent", "got")}
+        fields["facts"] = dict(self.facts)
         return json.dumps(fields, separators=(",", ":")) + "\n"
 
     @classmethod
@@ -35,6 +39,7 @@ class KeptExchange:
         try:
             fields = json.loads(line)
             sent, got = fields.pop("sent"), fields.pop("got")
+            fields["facts"] = tuple(fields.get("facts", {}).items())
             return cls(**fields, sent=_bytes(sent), got=None if got is None else _bytes(got))
         except (AttributeError, KeyError, TypeError, RecursionError) as problem:
             raise ValueError(f"no exchange: {problem!r}") from None

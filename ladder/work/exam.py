@@ -37,7 +37,19 @@ from arena.bots import (
     unpack,
 )
 from arena.examine import Evidence, Exam, Examination, Level, Patience, Step, advice
-from arena.referee import FAULTS, ArenaError, Capture, Consequence, Fault, MatchSpec, Record, Terms, own_lines, read
+from arena.referee import (
+    FAULTS,
+    ArenaError,
+    Capture,
+    Consequence,
+    Facts,
+    Fault,
+    MatchSpec,
+    Record,
+    Terms,
+    own_lines,
+    read,
+)
 from arena.run import Job, NoRoomError, Worker, check_machine, keyed_shuffle
 from arena.sandbox import (
     Choice,
@@ -251,6 +263,7 @@ class _Version:
                 self.job.choice.name,
                 checked.argv,
                 checked.path.is_file(),
+                Facts() if exchange is None else Facts(**dict(exchange.facts)),
             )
         )
         count = sum(fault.count for of in faults.values() for fault in of if not FAULTS[fault.code].follows)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from arena.examine import CAUSES, Advice, Evidence, advice
-from arena.referee import FAULTS
+from arena.referee import FAULTS, Facts
 
 REQUEST = b'{"type":"request","id":41,"kind":"turn","legal":[{"type":"action"},{"type":"action"}]}'
 HELLO = b'{"type":"hello","protocol":1}'
@@ -25,8 +25,19 @@ def died(stderr: str, sandbox: str = "bubblewrap", alone: bool = False, code: st
     """Return the end of a bot that wrote this to standard error."""
     text = f"--- game 3 ---\n{stderr}\n--- turn 12 ---\n".encode(errors="surrogateescape")
     return Evidence(
-        code, "exited with code 1", stderr=text, sandbox=sandbox, argv=("/usr/bin/python3", "b"), alone=alone
+        code,
+        "exited with code 1",
+        stderr=text,
+        sandbox=sandbox,
+        argv=("/usr/bin/python3", "b"),
+        alone=alone,
+        facts=Facts(exit_code=1),
     )
+
+
+def silent(facts: Facts, argv: tuple[str, ...] = (), code: str = "timeout") -> Evidence:
+    """Return a silence of a bot that lives."""
+    return Evidence(code, "what was seen", argv=argv, facts=facts)
 
 
 TRACEBACK = 'Traceback (most recent call last):\n  File "/bot/b.py", line 7, in <module>\n    main()\n'
@@ -36,7 +47,6 @@ STARTED = (
     f'{TRACEBACK}  File "/usr/lib/python3.11/subprocess.py", line 1917, in _execute_child\n'
     "FileNotFoundError: [Errno 2] No such file or directory: 'cargo'"
 )
-STALE = "a line came for request 40, which had been answered or had timed out; in 9 ms it computed for 0 ms"
 BOXES_LANGUAGES = "arena doctor says of languages: "
 
 SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
@@ -66,7 +76,11 @@ SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
         (line(b'{"id":0,"choice":0}', "wrong_id"), "the id 0, the request had 41", 'message["id"]'),
         (line(b'{"id":40,"choice":0}', "stray_line"), "the id 40, the request had 41", 'message["id"]'),
         (line(b'{"id":40,"choice":0}', "timeout"), "the id 40, the request had 41", 'message["id"]'),
-        (Evidence("timeout", STALE, REQUEST), "the id 40, the request had 41", 'message["id"]'),
+        (
+            Evidence("timeout", sent=REQUEST, facts=Facts(9, 0, stale=40)),
+            "the id 40, the request had 41",
+            'message["id"]',
+        ),
     ],
     "second answer": [(line(b'{"id":41,"choice":0}', "stray_line"), "second reply to the request 41", "once")],
     "choice out of range": [
@@ -78,20 +92,20 @@ SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
     ],
     "no flush": [
         (
-            Evidence("start_failed", "it doesn't flush its output", argv=("/usr/bin/java", "Bot")),
+            silent(Facts(unflushed=True), ("/usr/bin/java", "Bot"), "start_failed"),
             "stay in a buffer",
             "System.out.flush()",
         ),
-        (Evidence("timeout", "it doesn't flush", argv=("/bot/b.py",)), "doesn't flush", "print(..., flush=True)"),
-        (Evidence("timeout", "it doesn't flush", argv=("/bot/bot",)), "doesn't flush", "fflush(stdout) in C"),
+        (silent(Facts(unflushed=True), ("/bot/b.py",)), "doesn't flush", "print(..., flush=True)"),
+        (silent(Facts(unflushed=True), ("/bot/bot",)), "doesn't flush", "fflush(stdout) in C"),
     ],
     "endless loop": [
-        (Evidence("timeout", "in 500 ms it computed for 498 ms"), "in 500 ms it computed for 498 ms", "endless loop"),
-        (Evidence("timeout", "none within 9 ms; in 9 ms it computed for 18 ms"), "none within 9 ms", "endless loop"),
+        (silent(Facts(500, 498)), "what was seen", "endless loop"),
+        (silent(Facts(9, 18)), "what was seen", "endless loop"),
     ],
     "sleep": [
-        (Evidence("timeout", "in 500 ms it computed for 3 ms"), "in 500 ms it computed for 3 ms", "it sleeps"),
-        (Evidence("timeout", "in 0 ms it computed for 0 ms", argv=("b.py",)), "no reply", "flush=True"),
+        (silent(Facts(500, 3)), "no reply came in time: what was seen", "it sleeps"),
+        (silent(Facts(0, 0), ("b.py",)), "no reply", "flush=True"),
     ],
     "kit not there": [
         (died(NO_MODULE.replace("torch", "coup_kit")), "the kit coup_kit isn't beside", 'kit = "python"'),
@@ -152,10 +166,8 @@ SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
             "mend what standard error tells",
         )
     ],
-    "end without error": [(Evidence("exited", "exited with code 0"), "ended by itself", "for line in sys.stdin")],
-    "silence at start": [
-        (Evidence("start_failed", "no hello within 300 ms", argv=("b.js",)), "no hello within 300 ms", "process.stdout")
-    ],
+    "end without error": [(Evidence("exited", facts=Facts(exit_code=0)), "ended by itself", "for line in sys.stdin")],
+    "silence at start": [(silent(Facts(300), ("b.js",), "start_failed"), "what was seen", "process.stdout")],
 }
 
 
@@ -187,7 +199,17 @@ def test_what_has_no_known_cause_has_the_help_of_its_fault(code: str) -> None:
 @pytest.mark.parametrize(
     ("seen", "what"),
     [
-        (Evidence("exited", "exited with code 3"), "the process has ended: exited with code 3"),
+        (
+            Evidence("exited", "exited with code 3", facts=Facts(exit_code=3)),
+            "the process has ended: exited with code 3",
+        ),
+        (Evidence("exited", "exited with code 0"), "the process has ended: exited with code 0"),
+        (Evidence("timeout", "it doesn't flush"), f"{FAULTS['timeout'].message}: it doesn't flush"),
+        (
+            Evidence("timeout", "in 9 ms it computed for 9 ms"),
+            f"{FAULTS['timeout'].message}: in 9 ms it computed for 9 ms",
+        ),
+        (Evidence("start_failed", "no hello within 3 ms"), f"{FAULTS['start_failed'].message}: no hello within 3 ms"),
         (Evidence("exited", "no \x1b[2J"), r"the process has ended: no \x1b[2J"),
         (Evidence("out_of_memory", "out of memory: 256 MB"), "out of memory: 256 MB"),
         (line(b'{"id":41,"choice":0}', "illegal_move"), FAULTS["illegal_move"].message),
@@ -195,14 +217,14 @@ def test_what_has_no_known_cause_has_the_help_of_its_fault(code: str) -> None:
         (line(b"", "stray_line"), FAULTS["stray_line"].message),
         (Evidence("timeout", stderr=NO_MODULE.encode()), FAULTS["timeout"].message),
         (
-            Evidence("timeout", "in 9 ms it computed for 5 ms"),
+            Evidence("timeout", "in 9 ms it computed for 5 ms", facts=Facts(9, 5)),
             f"{FAULTS['timeout'].message}: in 9 ms it computed for 5 ms",
         ),
         (Evidence("timeout", sent=REQUEST, got=b'{"id":41}'), FAULTS["timeout"].message),
     ],
 )
 def test_a_detail_is_told_and_no_cause_is_guessed(seen: Evidence, what: str) -> None:
-    """A bot that lives may have logged anything; how one ended is told as it is."""
+    """A bot that lives may have logged anything; how one ended is told as it is. No cause is read from the words."""
     assert advice(seen) == Advice(what, FAULTS[seen.code].help)
 
 

@@ -7,6 +7,7 @@ from arena.referee import (
     Account,
     Allowance,
     Answered,
+    Facts,
     Gone,
     Instead,
     Reply,
@@ -76,26 +77,32 @@ def test_a_fault_takes_one_life_and_the_last_one_forfeits(reply: Reply, lives: i
 
 
 @pytest.mark.parametrize(
-    ("reply", "detail"),
+    ("reply", "detail", "facts"),
     [
-        (TimedOut(10.5), None),
-        (TimedOut(10.5, 0.25), "in 10500 ms it computed for 250 ms"),
-        (TimedOut(10.5, stale=40), "a line came for request 40, which had been answered or had timed out"),
+        (TimedOut(10.5), None, Facts(10500)),
+        (TimedOut(10.5, 0.25), "in 10500 ms it computed for 250 ms", Facts(10500, 250)),
+        (
+            TimedOut(10.5, stale=40),
+            "a line came for request 40, which had been answered or had timed out",
+            Facts(10500, stale=40),
+        ),
     ],
 )
-def test_a_timeout_empties_the_bank_and_tells_what_is_known(reply: Reply, detail: str | None) -> None:
+def test_a_timeout_empties_the_bank_and_tells_what_is_known(reply: Reply, detail: str | None, facts: Facts) -> None:
     """SPEC.md, "The clock"."""
     found = verdict(reply, 5, lambda _: None, FULL, ALLOWED)
     assert found.account == Account(2, 0.0)
-    assert found.wrong == Wrong("timeout", detail, None)
+    assert found.wrong == Wrong("timeout", detail, None, facts)
 
 
 def test_who_is_gone_forfeits_at_once_and_pays_no_life() -> None:
     """The detail is how the process ended, or what the table knew."""
     found = verdict(Gone("exited", Exit(3, None)), 5, lambda _: None, FULL, ALLOWED)
     assert (found.choice, found.account) == (Instead.FORFEIT, FULL)
-    assert found.wrong is not None
-    assert (found.wrong.code, found.wrong.detail) == ("exited", "exited with code 3")
+    assert found.wrong == Wrong("exited", "exited with code 3", None, Facts(exit_code=3))
     found = verdict(Gone("start_failed", detail="no such file"), 5, lambda _: None, FULL, ALLOWED)
-    assert found.wrong is not None
-    assert found.wrong.detail == "no such file"
+    assert found.wrong == Wrong("start_failed", "no such file", None)
+    silent = Gone("start_failed", detail="no hello within 300 ms", hello=TimedOut(0.3, 0.01))
+    assert verdict(silent, 5, lambda _: None, FULL, ALLOWED).wrong == Wrong(
+        "start_failed", "no hello within 300 ms", None, Facts(300, 10)
+    )

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
 import pytest
 
-from ladder.store import FEW, RunFolder, Store, VoidMatch
+from ladder.store import FEW, KeptExchange, RunFolder, Store, VoidMatch
 from tests.ladder.store.databases import ladder, numbered
 from tests.ladder.store.matches import exchange_of, match_of, results_of
 from tests.ladder.store.memory import MemoryStore
@@ -128,6 +129,13 @@ def test_a_match_that_comes_twice_has_its_faulty_exchanges_once(store: Store) ->
 @every_store
 @pytest.mark.parametrize("got", [None, b"", bytes(range(256)), b"\xed\xa0\x80", "\u2028 Zo\u00eb".encode()], ids=repr)
 def test_an_exchange_is_kept_as_it_crossed_the_pipe(store: Store, got: bytes | None) -> None:
-    """Byte for byte, whatever a bot sent."""
-    store.keep(match_of(0, exchanges=(exchange_of(0, got=got),)))
-    assert list(store.exchanges("a@1")) == [exchange_of(0, got=got)]
+    """Byte for byte, whatever a bot sent; with what is known of its cause."""
+    exchange = replace(exchange_of(0, got=got), facts=(("own_ms", 500), ("unflushed", True)))
+    store.keep(match_of(0, exchanges=(exchange,)))
+    assert list(store.exchanges("a@1")) == [exchange]
+
+
+def test_an_older_exchange_has_no_facts() -> None:
+    """It was kept before there were any."""
+    line = exchange_of(0).to_line()
+    assert KeptExchange.from_line(line.replace(',"facts":{}', "")) == exchange_of(0)
