@@ -14,7 +14,6 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -34,7 +33,7 @@ from sqlalchemy.exc import (
 T = TypeVar("T")
 
 _LOCK = 0x636F7570  # of PostgreSQL's advisory locks: any number that others don't take
-_BUSY_MS = 60_000  # how long SQLite waits for another writer; the longest transaction is a second
+_BUSY_MS = 5_000  # how long SQLite waits for another writer at a time; patience is the deadline
 _PATIENCE_S = 120.0  # how long a database may be away: a restart of PostgreSQL takes some seconds
 _PAUSE_S = 0.5
 _ONE_WRITES = text(
@@ -42,6 +41,10 @@ _ONE_WRITES = text(
 )
 _ONE_STATE = text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
 _IDLE_S = 30.0  # a writer that says nothing for so long is stopped or cut off; PostgreSQL then lets the others write
+_READ_ONLY = "coup_read_only"  # of a connection that can't write: why
+_UNWRITABLE = (
+    "the database can't be written: {}; make room on its disk, or make its file and folder writable, and start again"
+)
 
 
 class DatabaseError(Exception):
@@ -49,7 +52,7 @@ class DatabaseError(Exception):
 
 
 class AwayError(DatabaseError):
-    """The same where the database, or its disk, doesn't do as it should: whoever asked, asked rightly."""
+    """The database doesn't answer, or can't be written: an outage, and no wrong use."""
 
 
 class Database:
@@ -138,46 +141,53 @@ class Database:
 def _engine(url: URL) -> Engine:
     if url.get_backend_name() != "sqlite":
         return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 10})
-    engine = create_engine(url, creator=partial(_opened, url.database)) if url.database else create_engine(url)
+    engine = create_engine(url)
 
-    @event.listens_for(engine, "connect")
-    def connected(connection: Any, _: object) -> None:
-        connection.isolation_level = None  # the driver begins no transactions: `began` does
-        cursor = connection.cursor()
-        # None of these writes, or waits for who does: whoever reads has to read from a disk that is full, too.
-        pragmas = [f"busy_timeout = {_BUSY_MS}", "foreign_keys = ON", "cache_size = -65536", "temp_store = MEMORY"]
-        pragmas += ["synchronous = FULL"]  # a commit is on the disk when it returns
-        if cursor.execute("PRAGMA page_count").fetchone() == (0,):  # a new one: both stay with the file
-            pragmas += ["auto_vacuum = INCREMENTAL", "journal_mode = WAL"]  # what retention removes is given back
-        for pragma in pragmas:
-            cursor.execute(f"PRAGMA {pragma}")
-        cursor.close()
+    @event.listens_for(engine, "do_connect")
+    def connect(_dialect: object, record: Any, arguments: list[Any], options: dict[str, Any]) -> sqlite3.Connection:
+        path = arguments[0]
+        try:
+            return _opened(sqlite3.connect(path, **options))
+        except sqlite3.OperationalError as problem:
+            if path == ":memory:" or "locked" in str(problem):
+                raise
+            # Nothing can be written beside the file: on a full disk, or where all is read-only.
+            log_there = os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
+            way = "readonly_shm=1" if log_there else "immutable=1"
+            reading = sqlite3.connect(f"file:{quote(os.path.abspath(path))}?mode=ro&{way}", uri=True, **options)
+            record.info[_READ_ONLY] = str(problem)
+            return _opened(reading, writes=False)
 
     @event.listens_for(engine, "begin")
     def began(connection: Connection) -> None:
         writes = connection.get_execution_options().get("coup_writes", False)
+        if writes and _READ_ONLY in connection.info:
+            why = connection.info[_READ_ONLY]
+            connection.invalidate()
+            raise AwayError(_UNWRITABLE.format(why))
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
 
 
-def _opened(path: str) -> sqlite3.Connection:
-    """Return a connection to an SQLite file. One beside which SQLite can make no file is opened for reading alone.
-
-    That is where the disk is full, or nobody may write to the folder. A file with nothing in a log beside it is whole;
-    else somebody has it open, or was killed, and SQLite reads both.
-    """
-    connection = sqlite3.connect(path, check_same_thread=False)
+def _opened(connection: sqlite3.Connection, writes: bool = True) -> sqlite3.Connection:
+    """Prepare a connection, and read with it: nothing is written but to a file that is new, or a copy."""
     try:
-        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").close()
-    except sqlite3.OperationalError:
+        connection.isolation_level = None  # the driver begins no transactions: `began` does
+        connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")  # first: the next one may have to wait
+        if not connection.execute("PRAGMA page_count").fetchone()[0]:
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # what retention removes is given back
+        if writes and connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete":
+            connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")  # a commit is on the disk when it returns
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA cache_size = -65536")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        return connection
+    except BaseException:
         connection.close()
-        log = f"{path}-wal"
-        if not os.path.isfile(path) or (os.path.exists(log) and os.path.getsize(log)):
-            raise
-        file = f"file:{quote(path)}?mode=ro&immutable=1"
-        connection = sqlite3.connect(file, uri=True, check_same_thread=False)
-    return connection
+        raise
 
 
 def _may_return(problem: DBAPIError) -> bool:
@@ -192,10 +202,8 @@ def _may_return(problem: DBAPIError) -> bool:
 
 def _told(problem: DBAPIError) -> str:
     said = str(problem.orig).strip().splitlines()[0] if str(problem.orig).strip() else type(problem.orig).__name__
-    if "readonly" in said:
-        return "the database can't be written: its disk is full, or nobody may write there; see arena ladder doctor"
-    if "full" in said or "No space left" in said:
-        return f"the database can't be written: {said}; make room on its disk, and start again"
+    if any(word in said for word in ("full", "No space left", "readonly", "disk I/O")):
+        return _UNWRITABLE.format(said)
     if "permission denied for schema" in said:
         return f"the database can't be used: {said}; its owner says: GRANT CREATE ON SCHEMA public TO the ladder's user"
     return f"the database can't be used: {said}"

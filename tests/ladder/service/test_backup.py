@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ladder.service import Fold, Ladder, LadderError, backup, restore
-from ladder.store.database import DatabaseError
+from ladder.store.database import Database, DatabaseError, count_all
 from tests.ladder.service.ladders import more
 from tests.ladder.service.played import play, rows, small
 from tests.place import Place
@@ -45,6 +45,19 @@ def test_a_restored_ladder_holds_the_same(ladder: Ladder, place: Place) -> None:
         assert shares(again) == shares(ladder)
         assert again.settings.database == "sqlite:///ladder.db"
         assert (again.path / "ladder.db").exists()
+
+
+@pytest.mark.parametrize("url", [None])
+def test_a_restored_ladder_is_written_while_it_is_read(ladder: Ladder, place: Place) -> None:
+    """As the one that it was copied from: SQLite keeps that with the file, and a copy hasn't it."""
+    backup(ladder, place.folder / "spring.tar")
+    with closing(restore(place.folder / "spring.tar", place.folder / "again")) as again:
+        database = Database(again.database.url, patience_s=0)
+        with closing(database), again.database.read() as reading:
+            before = count_all(reading)
+            play(Ladder(again.path, database, again.play, bytes(32)), 1)
+            assert count_all(reading) == before
+        assert again.database.look(count_all) != before
 
 
 def test_a_ladder_is_moved_to_postgresql_and_back(place: Place, ladder: Ladder, postgres_server: Any) -> None:

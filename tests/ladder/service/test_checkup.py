@@ -153,7 +153,7 @@ def test_the_command_prunes_and_prints_json(ladder: Ladder, place: Place) -> Non
     """With --prune what is too old goes first."""
     play(ladder, 1, at=5.0)
     assert any(row["what"] == "retention" and row["level"] == "note" for row in told(place))
-    assert "records of 1 matches" in place.call("ladder", "doctor", "spring", "--prune").err
+    assert "records of 1 match and logs of 1" in place.call("ladder", "doctor", "spring", "--prune").err
     assert any(row["what"] == "retention" and row["level"] == "ok" for row in told(place))
 
 
