@@ -156,11 +156,24 @@ class Workers(Pool):
             except Exception as problem:  # what can't be pickled: the caller's mistake, not the worker's
                 future.set_exception(problem)
                 continue
+            self._reap_adopted()
             if succeeded:
                 future.set_result(value)
             else:
                 future.set_exception(value)
         self._end(process, pipe)
+
+    def _reap_adopted(self) -> None:
+        """Reap what killed workers left, where this process adopts it: a box has a session of its own.
+
+        The kernel leaves orphans to the first thread; workers are the children of other threads.
+        """
+        with contextlib.suppress(OSError):
+            with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
+                adopted = {int(pid) for pid in file.read().split()} - set(self.pids)
+            for pid in adopted:
+                if os.getsid(pid) != os.getsid(0):
+                    os.waitpid(pid, os.WNOHANG)
 
     def _replace(
         self, number: int, process: subprocess.Popen[bytes] | None, pipe: Connection | None

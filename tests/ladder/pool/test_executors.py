@@ -296,6 +296,26 @@ time.sleep(60)
 
 
 @pytest.mark.needs("linux", None if sys.platform == "linux" else "elsewhere a worker ends when its call ends")
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody adopts orphans but process 1")
+def test_what_killed_workers_left_is_reaped() -> None:
+    """Where the owner adopts it: each worker killed in a match left the zombies of its boxes."""
+    script = """
+import ctypes, os, signal, sys, time
+from ladder.pool import WorkerDiedError, Workers
+
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+left = lambda: open(f"/proc/self/task/{os.getpid()}/children").read().split()
+with Workers(1) as pool:
+    for _ in range(3):
+        problem = pool.submit(os.system, "setsid sleep 0.01 & kill -9 $PPID").exception()
+        assert isinstance(problem, WorkerDiedError), problem
+    assert left()
+    while left():
+        pool.submit(os.getpid).result()
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=LIMIT_S)
+
+
 def test_workers_end_with_an_owner_that_is_killed() -> None:
     """kill -9 of the owner, both workers being in a call."""
     root = str(Path(__file__).parents[3])
