@@ -14,11 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.bots import Bot, shown
+from arena.cli.cells import ends_of, percent, rated, span
 from arena.cli.out import Column, asked_first, counted, table
 from arena.referee import FAULTS, own_lines
 from arena.run import Example, Progress, Run, example
 from ladder.board import MIN_MATCHES, Board, Standing
-from ladder.rating import Estimate, least_matches
+from ladder.rating import least_matches
 from ladder.store import FolderError, KeptExchange, RunFolder
 from protocol import show
 
@@ -129,10 +130,10 @@ def standings(run: Run, board: Board) -> Table:
             [
                 span(found.ranks),
                 row.bot,
-                _rated(found.rating),
-                _percent(found.adjusted.value if found.adjusted and found.adjusted.low is not None else None),
-                _interval(found.adjusted),
-                _percent(found.share),
+                rated(found.rating),
+                percent(found.adjusted.value if found.adjusted and found.adjusted.low is not None else None),
+                ends_of(found.adjusted),
+                percent(found.share),
                 f"{found.games}/{found.matches}",
                 Text(str(faults), style="red" if faults else ""),
             ]
@@ -159,28 +160,6 @@ def _ranked(names: Sequence[str], bot: int, rows: Sequence[Sequence[str | Text]]
         for place, name in enumerate(names)
     ]
     return table(columns, rows)
-
-
-def _rated(rating: Estimate) -> str:
-    return f"{rating.value:.1f}" + ("" if rating.high is None else f" ± {rating.high - rating.value:.1f}")
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.1%}"
-
-
-def _interval(share: Estimate | None) -> str:
-    if share is None or share.low is None or share.high is None:
-        return "-"
-    return f"{100 * share.low:.1f}-{100 * share.high:.1f}"
-
-
-def span(numbers: Sequence[int]) -> str:
-    """Return the least and the most of some numbers: "8-9"; "-" for none."""
-    if not numbers:
-        return "-"
-    least, most = min(numbers), max(numbers)
-    return str(least) if least == most else f"{least}-{most}"
 
 
 def notes(run: Run, board: Board) -> list[str]:

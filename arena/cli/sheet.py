@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from arena.cli.cells import span
 from arena.cli.out import Column, counted, table
 from arena.coup import (
     ABOUT,
@@ -47,7 +48,7 @@ _FILE = 'base = "classroom"\nforced_coup = "off"\nexchange_draw = 1'
 
 def presets() -> RenderableType:
     """Return the list of presets, one line each."""
-    rows = [[rules.name, _span(seat_counts(rules)), ABOUT[rules.name]] for rules in PRESETS.values()]
+    rows = [[rules.name, span(seat_counts(rules)), ABOUT[rules.name]] for rules in PRESETS.values()]
     return table(["rules", "players", Column("what they are", least=_WORDS)], rows)
 
 
@@ -58,7 +59,7 @@ def sheet(rules: Ruleset) -> RenderableType:
     others = differences(rules)
     return Group(
         Text(f"{rules.name}{about}", style="bold"),
-        Text(f"{_span(seats)} players. The last one alive wins. Roles: {', '.join(rules.roles)}."),
+        Text(f"{span(seats)} players. The last one alive wins. Roles: {', '.join(rules.roles)}."),
         *_silence(rules),
         Text(),
         _actions(rules),
@@ -150,7 +151,7 @@ def _deck(rules: Ruleset, seats: list[int]) -> Table:
     for (copies, limit), counts in groups.items():
         cards = copies * len(rules.roles)
         left = [len(rules.roles) - count if rules.draft else cards - rules.hand * count for count in counts]
-        rows.append([_span(counts), str(cards), str(copies), ", ".join(map(str, left)), counted(limit, "turn")])
+        rows.append([span(counts), str(cards), str(copies), ", ".join(map(str, left)), counted(limit, "turn")])
     return table(["players", "cards", "of each role", "court deck left", "ends after"], rows)
 
 
@@ -241,7 +242,3 @@ def _item(sentence: str) -> Table:
     item = Table.grid(padding=(0, 1, 0, 0))
     item.add_row("-", Text(sentence))
     return item
-
-
-def _span(numbers: list[int]) -> str:
-    return str(numbers[0]) if numbers[0] == numbers[-1] else f"{numbers[0]}-{numbers[-1]}"

@@ -6,14 +6,13 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from arena.bots import shown
+from arena.cli.cells import NONE, ends, percent, span
 from arena.cli.out import Column, counted, table
-from arena.cli.report import span
 from arena.stats import ALL, ONE_MATCH, SECTIONS, Answer, Compared, Difference, Profile, Rate, Records, Took
 
 WIDEST = 100  # columns; a line of prose is folded there, a table isn't
 _NAME_WIDTH = 10  # columns for a name in a narrow terminal; longer names wrap
 _ACTIONS = 7  # columns of actions in a table
-_NONE = "-"
 
 
 def parts(told: Answer, full: bool) -> Iterator[RenderableType]:
@@ -71,14 +70,14 @@ def _short(told: Answer) -> Iterator[RenderableType]:
     rows = []
     for bot in told.bots:
         won, two = bot.won.get(ALL), bot.won_by_left.get("2")
-        out = _NONE if bot.out is None else str(bot.out.median)
+        out = NONE if bot.out is None else str(bot.out.median)
         rows.append([bot.bot, str(bot.games), _percent(won), _interval(won), _of(two), _interval(two), out])
     yield _table(["bot", "games", "won", "95 %", "won of\nthe last two", "95 %", "out in\nturn"], rows)
     yield ""
     rows = []
     for bot in told.bots:
         bluffs, called, caught = (bot.bluffs.get(ALL), bot.called.get(ALL), bot.caught.get(ALL))
-        number = _NONE if bluffs is None else str(bluffs.of)
+        number = NONE if bluffs is None else str(bluffs.of)
         rows.append(
             [bot.bot, number, _percent(bluffs), _interval(bluffs), _percent(called), _interval(called), _of(caught)]
         )
@@ -105,8 +104,8 @@ def _short(told: Answer) -> Iterator[RenderableType]:
     rows = []
     for bot in told.bots:
         took = bot.took.get(ALL)
-        times = [_NONE] * 3 if took is None else [str(took.requests), _ms(took.median_ms), _ms(took.p99_ms)]
-        faults = ", ".join(f"{code} {count}" for code, count in bot.faults.items()) or _NONE
+        times = [NONE] * 3 if took is None else [str(took.requests), _ms(took.median_ms), _ms(took.p99_ms)]
+        faults = ", ".join(f"{code} {count}" for code, count in bot.faults.items()) or NONE
         rows.append([bot.bot, *times, faults])
     yield _table(
         ["bot", "requests", f"{_clock(told.records)} ms,\nmedian", "99 %\nwithin", "faults"], rows, texts=("faults",)
@@ -201,7 +200,7 @@ def _both(found: Difference) -> list[str]:
         _of(found.before),
         _of(found.now),
         f"{100 * found.difference:+.1f}",
-        _NONE
+        NONE
         if found.difference_95 is None
         else "{:+.1f} to {:+.1f}".format(*(100 * end for end in found.difference_95)),
         "*" if found.clear else "",
@@ -227,14 +226,11 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[
 
 
 def _percent(rate: Rate | None, digits: int = 1) -> str:
-    return _NONE if rate is None else f"{rate.share:.{digits}%}"
+    return percent(None if rate is None else rate.share, digits)
 
 
 def _interval(rate: Rate | None) -> str:
-    if rate is None or rate.share_95 is None:
-        return _NONE
-    low, high = rate.share_95
-    return f"{100 * low:.1f}-{100 * high:.1f}"
+    return ends(*((None, None) if rate is None or rate.share_95 is None else rate.share_95))
 
 
 def _before(told: Answer) -> list[Profile]:
@@ -253,7 +249,7 @@ def _without(*rates: Rate | None) -> bool:
 
 def _of(rate: Rate | None) -> str:
     """Return a rate with the number that it is of: "46% of 1096"."""
-    return _NONE if rate is None else f"{rate.share:.0%} of {rate.of}"
+    return NONE if rate is None else f"{rate.share:.0%} of {rate.of}"
 
 
 def _number(count: float) -> str:

@@ -10,11 +10,12 @@ from rich.text import Text
 
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
+from arena.cli.cells import span
 from arena.cli.findings import step_lines
 from arena.cli.ladder.log import write_log
 from arena.cli.ladder.matches import matches_table
 from arena.cli.ladder.opened import FOLDER, complete_bots, opened
-from arena.cli.ladder.words import day, interval, megabytes, ranks, signed, took, when
+from arena.cli.ladder.words import day, interval, megabytes, signed, took, when
 from arena.cli.out import Column, counted, note, refuse, show, table
 from arena.cli.report import counts, example_lines
 from ladder import views
@@ -59,7 +60,7 @@ def _parts(found: Bot) -> Iterator[RenderableType]:
     yield f"{shown(found.bot)}, {whose}: " + (f"version {playing.number} plays" if playing else _why_none(found))
     if row is not None and found.fair is not None:
         yield (
-            f"rank {ranks(*row.ranks)} of {found.of}, rating {interval(row.rating, 1, 1)}, "
+            f"rank {span(row.ranks)} of {found.of}, rating {interval(row.rating, 1, 1)}, "
             f"share of wins {interval(row.adjusted, 100, 1)} % (fair {100 * found.fair:.0f})"
         )
         yield (

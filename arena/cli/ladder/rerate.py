@@ -6,8 +6,9 @@ from pathlib import Path
 import click
 
 from arena.cli.answers import answers, print_json
+from arena.cli.cells import span
 from arena.cli.ladder.opened import FOLDER, opened
-from arena.cli.ladder.words import interval, ranks
+from arena.cli.ladder.words import interval
 from arena.cli.out import Column, counted, note, show, table
 from ladder.service import Rerated
 from ladder.service import rerate as rebuild
@@ -56,4 +57,4 @@ def _told(found: Rerated) -> str:
 def _cells(row: Row | None) -> tuple[str, str, str]:
     if row is None:
         return "-", "-", "-"
-    return ranks(*row.ranks), interval(row.rating, 1, 2), interval(row.adjusted, 100, 2)
+    return span(row.ranks), interval(row.rating, 1, 2), interval(row.adjusted, 100, 2)

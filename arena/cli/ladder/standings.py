@@ -10,12 +10,12 @@ from rich.table import Table
 
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
+from arena.cli.cells import ends_of, percent, rated, span
 from arena.cli.ladder.opened import FOLDER, opened
-from arena.cli.ladder.words import ranks, signed
+from arena.cli.ladder.words import signed
 from arena.cli.out import Column, counted, note, show, table, write
 from ladder import views
 from ladder.access import PUBLIC, STAFF
-from ladder.rating import Estimate
 from ladder.service import write_csv
 from ladder.standings import Favoured, Standings
 from ladder.views import STANDINGS_COLUMNS, standings_cells
@@ -69,12 +69,12 @@ def standings_table(found: Standings, now: float | None = None) -> Table:
     ]
     rows = [
         (
-            ranks(*row.ranks),
+            span(row.ranks),
             f"{shown(row.label)}{'*' if row.reference else ''}",
             shown(row.owner or row.pseudonym),
-            _rated(row.rating),
-            "-" if row.adjusted is None else f"{100 * row.adjusted.value:.1f}",
-            _ends(row.adjusted),
+            rated(row.rating),
+            percent(None if row.adjusted is None else row.adjusted.value),
+            ends_of(row.adjusted, 0),
             *([] if now is None else [signed(row.trend.day), signed(row.trend.week)]),
             str(row.games),
             str(row.faults),
@@ -83,16 +83,6 @@ def standings_table(found: Standings, now: float | None = None) -> Table:
         for row in found.rows
     ]
     return table(columns, rows)
-
-
-def _rated(rating: Estimate) -> str:
-    return f"{rating.value:.1f}" + ("" if rating.high is None else f" ±{rating.high - rating.value:.1f}")
-
-
-def _ends(share: Estimate | None) -> str:
-    if share is None or share.low is None or share.high is None:
-        return "-"
-    return f"{100 * share.low:.0f}-{100 * share.high:.0f}"
 
 
 def _lines(found: Standings) -> Iterator[str]:

@@ -27,11 +27,6 @@ def megabytes(size: int | None) -> str:
     return "-" if size is None else f"{size / 2**20:.0f}"
 
 
-def ranks(best: int, worst: int) -> str:
-    """Return an interval of ranks: 2-3."""
-    return str(best) if best == worst else f"{best}-{worst}"
-
-
 def interval(value: Estimate | None, times: float, digits: int) -> str:
     """Return an estimate with its interval, if it has one: 24.1 (20.9-27.7)."""
     if value is None:
