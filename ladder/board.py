@@ -3,7 +3,7 @@
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from ladder.rating import Strength, fit_rows
 from ladder.results import GameResult, committed
@@ -12,24 +12,25 @@ WIN = 2520  # parts of a win: a draw among any number up to 10 gives each a whol
 MIN_MATCHES = 10  # of a pair: with fewer, a duel says more of its few tables than of the bots
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """One bot's row. `place` counts the rows; the ranks that the games allow are in `strength`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing(Strength):
+    """One bot's row, in the table of a run and in that of a ladder. `place` counts the rows; `ranks` are what is known.
 
-    `wins` counts a draw as the bot's share of it.
+    faults: how many are the bot's, without those that follow from others.
     """
 
     place: int
     bot: str
-    strength: Strength
-    wins: float
-    faults: Mapping[str, int]
+    faults: int
     forfeits: int
 
-    @property
-    def faults_committed(self) -> int:
-        """How many faults are the bot's, without those that follow from others."""
-        return committed(self.faults.items())
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStanding(Standing):
+    """One bot's row in the table of a run. `wins` counts a draw as the bot's share of it; codes: all faults by code."""
+
+    wins: float
+    codes: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Duel:
 class Board:
     """The standings, best first; who beats whom: `duels[a][b]` is a against b; and the wins of each seat."""
 
-    standings: tuple[Standing, ...]
+    standings: tuple[RunStanding, ...]
     duels: Mapping[str, Mapping[str, Duel]]
     seats: tuple[float, ...]
     games: int
@@ -133,9 +134,17 @@ class Tally:
             draws=self._draws,
         )
 
-    def _standing(self, place: int, bot: int, strength: Strength) -> Standing:
-        faults = dict(sorted(self._faults[bot].items()))
-        return Standing(place, self._bots[bot], strength, self._wins[bot] / WIN, faults, self._forfeits[bot])
+    def _standing(self, place: int, bot: int, strength: Strength) -> RunStanding:
+        codes = dict(sorted(self._faults[bot].items()))
+        return RunStanding(
+            **{field.name: getattr(strength, field.name) for field in fields(strength)},
+            place=place,
+            bot=self._bots[bot],
+            faults=committed(codes.items()),
+            forfeits=self._forfeits[bot],
+            wins=self._wins[bot] / WIN,
+            codes=codes,
+        )
 
     def _duels(self, bot: int) -> dict[str, Duel]:
         return {

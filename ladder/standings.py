@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from ladder.rating import Field, Strength, decided, favours, rate
+from ladder.board import Standing
+from ladder.rating import Field, decided, favours, rate
 
 if TYPE_CHECKING:
     from ladder.rating import Fit, Start
@@ -45,21 +46,17 @@ class Trend:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row(Strength):
-    """One version's row: how strong it is, and what its matches counted up to.
+class Row(Standing):
+    """One version's row: its bot's standing, and whose it is.
 
     since: when it was submitted, in seconds since 1970. owner: the login. trend: not in a table that is kept.
     """
 
-    place: int
     version: int
-    bot: str
     number: int
     owner: str | None
     pseudonym: str
     reference: bool
-    forfeits: int
-    faults: int
     since: float
     trend: Trend = Trend()
 

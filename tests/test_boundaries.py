@@ -171,7 +171,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "ladder.rating.star": ("ladder.rating.matches",),
     "ladder.rating.style": ("ladder.rating.matches",),
     "ladder.board": ("ladder.rating", "ladder.results"),
-    "ladder.standings": ("ladder.rating", "ladder.rating.matches"),
+    "ladder.standings": ("ladder.board", "ladder.rating", "ladder.rating.matches"),
     "ladder.access": (),
     "ladder.views": (
         "arena.examine",

@@ -18,7 +18,7 @@ from arena.cli.cells import ends_of, percent, rated, span
 from arena.cli.out import Column, asked_first, counted, table
 from arena.referee import FAULTS, own_lines
 from arena.run import Example, Progress, Run, example
-from ladder.board import MIN_MATCHES, Board, Standing
+from ladder.board import MIN_MATCHES, Board, RunStanding
 from ladder.rating import least_matches
 from ladder.store import FolderError, KeptExchange, RunFolder
 from protocol import show
@@ -125,16 +125,16 @@ def standings(run: Run, board: Board) -> Table:
         names.append(f"{_clock(run)}\nms")
     rows: list[list[str | Text]] = []
     for row in board.standings:
-        found, faults = row.strength, row.faults_committed
+        faults = row.faults
         rows.append(
             [
-                span(found.ranks),
+                span(row.ranks),
                 row.bot,
-                rated(found.rating),
-                percent(found.adjusted.value if found.adjusted and found.adjusted.low is not None else None),
-                ends_of(found.adjusted),
-                percent(found.share),
-                f"{found.games}/{found.matches}",
+                rated(row.rating),
+                percent(row.adjusted.value if row.adjusted and row.adjusted.low is not None else None),
+                ends_of(row.adjusted),
+                percent(row.share),
+                f"{row.games}/{row.matches}",
                 Text(str(faults), style="red" if faults else ""),
             ]
         )
@@ -164,7 +164,7 @@ def _ranked(names: Sequence[str], bot: int, rows: Sequence[Sequence[str | Text]]
 
 def notes(run: Run, board: Board) -> list[str]:
     """Return what a reader of the standings has to know."""
-    known = any(row.strength.rating.low is not None for row in board.standings)  # a bot without a game never has one
+    known = any(row.rating.low is not None for row in board.standings)  # a bot without a game never has one
     fair = f"fair share {100 / run.config.seats:.3g} %"
     lines = [f"{fair}; win share: as if each bot met all others equally often" if known else fair]
     if known:
@@ -231,17 +231,17 @@ def trouble(run: Run, folder: RunFolder, board: Board) -> Iterator[RenderableTyp
     """Yield, for each faulty bot, its faults and an example of each kind; and the matches that were given up, why."""
     bots = {bot.name: bot for bot in run.config.bots}
     for row in board.standings:
-        if row.faults:
+        if row.codes:
             yield Group(*_faults(folder, row, bots[row.bot], run.config.sandbox.name))
     for void in run.progress.given_up:
         yield Text(f"match {void.match} was void too often and is not counted: {shown(void.reason)}")
 
 
-def _faults(folder: RunFolder, row: Standing, bot: Bot, sandbox: str) -> Iterator[RenderableType]:
+def _faults(folder: RunFolder, row: RunStanding, bot: Bot, sandbox: str) -> Iterator[RenderableType]:
     """Yield a bot's faults in a line, and the first example of each kind in the order of time."""
-    own = {code: count for code, count in row.faults.items() if not FAULTS[code].follows}
-    followed = {code: count for code, count in row.faults.items() if FAULTS[code].follows}
-    text = f"{row.bot}: {counted(row.faults_committed, 'fault')} ({counts(own)})"
+    own = {code: count for code, count in row.codes.items() if not FAULTS[code].follows}
+    followed = {code: count for code, count in row.codes.items() if FAULTS[code].follows}
+    text = f"{row.bot}: {counted(row.faults, 'fault')} ({counts(own)})"
     if row.forfeits:
         text += f", {counted(row.forfeits, 'game')} forfeited" + (f" ({counts(followed)})" if followed else "")
     yield Text(text)
@@ -255,7 +255,7 @@ def _faults(folder: RunFolder, row: Standing, bot: Bot, sandbox: str) -> Iterato
         yield from example_lines(seen[exchange])
     if kept:
         file = folder.exchanges_file(row.bot)
-        yield Text(f"  whole: {file} ({len(kept)} kept of {row.faults_committed})", no_wrap=True, overflow="ignore")
+        yield Text(f"  whole: {file} ({len(kept)} kept of {row.faults})", no_wrap=True, overflow="ignore")
 
 
 def counts(faults: Mapping[str, int]) -> str:

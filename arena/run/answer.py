@@ -14,7 +14,7 @@ from arena.bots import cell
 from arena.referee import FAULTS
 from arena.run.session import Run
 from arena.run.times import Times
-from ladder.board import Board, Duel, Standing
+from ladder.board import Board, Duel, RunStanding
 from ladder.rating import Estimate
 from ladder.store import RunFolder
 
@@ -144,22 +144,21 @@ def answer(run: Run, folder: RunFolder, board: Board, error: str | None) -> Answ
     )
 
 
-def _row(row: Standing) -> Row:
-    found = row.strength
+def _row(row: RunStanding) -> Row:
     return Row(
         place=row.place,
         bot=row.bot,
-        ranks_95=found.ranks,
-        rating=round(found.rating.value, 3),
-        rating_95=_interval(found.rating, 3),
-        win_share_adjusted=None if found.adjusted is None else round(found.adjusted.value, 4),
-        win_share_adjusted_95=None if found.adjusted is None else _interval(found.adjusted, 4),
-        win_share=None if found.share is None else round(found.share, 4),
+        ranks_95=row.ranks,
+        rating=round(row.rating.value, 3),
+        rating_95=_interval(row.rating, 3),
+        win_share_adjusted=None if row.adjusted is None else round(row.adjusted.value, 4),
+        win_share_adjusted_95=None if row.adjusted is None else _interval(row.adjusted, 4),
+        win_share=None if row.share is None else round(row.share, 4),
         wins=round(row.wins, 4),
-        games=found.games,
-        matches=found.matches,
-        faults={code: row.faults.get(code, 0) for code in FAULTS},
-        faults_committed=row.faults_committed,
+        games=row.games,
+        matches=row.matches,
+        faults={code: row.codes.get(code, 0) for code in FAULTS},
+        faults_committed=row.faults,
         forfeits=row.forfeits,
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ladder.board import Board, Duel, Standing, Tally, board
+from ladder.board import Board, Duel, RunStanding, Tally, board
 from ladder.results import GameResult
 
 
@@ -28,20 +28,18 @@ def boarded(bots: str, *results: GameResult) -> Board:
     return board(list(bots), results)
 
 
-def rows(found: Board) -> dict[str, Standing]:
+def rows(found: Board) -> dict[str, RunStanding]:
     return {row.bot: row for row in found.standings}
 
 
-def mu(row: Standing) -> float:
-    return row.strength.rating.value
+def mu(row: RunStanding) -> float:
+    return row.rating.value
 
 
 def test_the_winner_takes_all() -> None:
     """There is no second place."""
     found = boarded("abc", result(0, 0, "abc", [1]))
-    counts = {
-        row.bot: (row.wins, row.strength.share, row.strength.games, row.strength.matches) for row in found.standings
-    }
+    counts = {row.bot: (row.wins, row.share, row.games, row.matches) for row in found.standings}
     assert counts == {"a": (0, 0, 1, 1), "b": (1, 1, 1, 1), "c": (0, 0, 1, 1)}
     assert (found.games, found.matches, found.draws) == (1, 1, 0)
 
@@ -104,9 +102,9 @@ def test_standings_are_in_order_of_rating() -> None:
     assert list(map(mu, found.standings)) == sorted(map(mu, found.standings), reverse=True)
     assert found.standings[0].bot == "b"
     newcomer = rows(found)["d"]
-    assert newcomer.strength.games == newcomer.strength.matches == newcomer.wins == 0
-    assert newcomer.strength.ranks == (1, 4)
-    assert newcomer.strength.adjusted is newcomer.strength.share is None
+    assert newcomer.games == newcomer.matches == newcomer.wins == 0
+    assert newcomer.ranks == (1, 4)
+    assert newcomer.adjusted is newcomer.share is None
 
 
 def test_bots_of_one_rating_stand_by_name() -> None:
@@ -158,8 +156,8 @@ def test_faults_and_forfeits_belong_to_who_sat_there() -> None:
             result(0, 1, "ba", [1], faults=((0, "timeout", 1), (1, "stray_line", 4)), forfeits=(0,)),
         )
     )
-    assert found["a"].faults == {"stray_line": 4}
-    assert found["b"].faults == {"illegal_move": 1, "timeout": 3}
+    assert found["a"].codes == {"stray_line": 4}
+    assert found["b"].codes == {"illegal_move": 1, "timeout": 3}
     assert (found["a"].forfeits, found["b"].forfeits) == (0, 2)
 
 
