@@ -18,11 +18,13 @@ from ladder.service.settings import LadderError
 from ladder.store.database import (
     LINK,
     SESSION,
+    Act,
     Credential,
     Owner,
     credentials_of,
     find_credential,
     find_owner,
+    note_act,
     put_credential,
     revoke,
     set_session,
@@ -96,20 +98,24 @@ def viewer_of(ladder: Ladder, secret: str, kind: str) -> Viewer:
     return Viewer(owner.login, owner.staff, changes=found.scope == "submit")
 
 
-def revoke_credential(ladder: Ladder, id: int) -> bool:
+def revoke_credential(ladder: Ladder, id: int, who: str, why: str) -> bool:
     """Let a credential let nobody in any more, nor the session that a link became; return False if it is so already.
 
     Raises LadderError if there is none.
     """
+    now = ladder.clock()
 
     def act(connection: Connection) -> bool:
         found = next((each for each in credentials_of(connection) if each.id == id), None)
         if found is None:
             raise LadderError(f"there is no credential {id}.\nSee arena ladder access list {ladder.path}")
+        if found.revoked:
+            return False
         for each in (found.id, found.session):
             if each is not None:
                 revoke(connection, each)
-        return not found.revoked
+        note_act(connection, Act(who, "revoke", f"{found.kind} {id}: {why}", now, owner=found.owner))
+        return True
 
     return ladder.database.write(act)
 

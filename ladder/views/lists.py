@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, func, select, true
 
 from ladder.store.database import TABLES
 from ladder.views.owner import OwnerLine
@@ -21,6 +21,7 @@ def lists(reader: Reader) -> dict[str, Select[Any]]:
     """
     logins = reader.viewer.sees(OwnerLine, "login")
     owner = owners.c.login if logins else owners.c.pseudonym
+    of = owners.alias()  # whom a decision is about: decisions about people are told with logins alone
     tables: dict[str, Select[Any]] = {
         "matches": select(
             matches.c.id.label("match"), matches.c.kind, matches.c.round, matches.c.final, owner.label("by"),
@@ -36,11 +37,14 @@ def lists(reader: Reader) -> dict[str, Select[Any]]:
         .order_by(versions.c.id),
         "acts": select(
             acts.c.id.label("act"), acts.c.at, func.coalesce(owner, acts.c.who).label("who"), acts.c.what,
-            bots.c.name.label("bot"), versions.c.number.label("version"), acts.c.match, acts.c.why,
+            bots.c.name.label("bot"), versions.c.number.label("version"), acts.c.match, of.c.login.label("owner"),
+            acts.c.why,
         )
+        .outerjoin(of, of.c.id == acts.c.owner)
         .outerjoin(owners, (owners.c.login == acts.c.who) & owners.c.staff.is_(False))
         .outerjoin(bots, bots.c.id == acts.c.bot)
         .outerjoin(versions, versions.c.id == acts.c.version)
+        .where(true() if logins else acts.c.owner.is_(None))
         .order_by(acts.c.id),
     }  # fmt: skip
     if logins:

@@ -7,7 +7,7 @@ import click
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.decide import told_decision
-from arena.cli.ladder.opened import BY, FOLDER, opened
+from arena.cli.ladder.opened import BY, FOLDER, acting, opened
 from arena.cli.ladder.words import when
 from arena.cli.out import note, show, table, write
 from ladder import views
@@ -63,9 +63,10 @@ def add_access(folder: Path, login: str, kind: str, scope: str, days: float | No
 @access.command("revoke")
 @FOLDER
 @click.argument("id", metavar="NUMBER", type=click.IntRange(1))
+@acting
 @answers(Decided)
-def revoke_access(folder: Path, id: int, as_json: bool) -> None:
+def revoke_access(folder: Path, id: int, who: str, why: str, as_json: bool) -> None:
     """Let a link, a session or a token let nobody in any more."""
     with opened(folder) as ladder:
-        new = revoke_credential(ladder, id)
+        new = revoke_credential(ladder, id, who, why)
     told_decision(new, f"{id} lets nobody in", as_json)

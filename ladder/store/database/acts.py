@@ -15,7 +15,7 @@ class Act:
     """One decision.
 
     what: activate, disable (by a person), bench (by the ladder), void, unvoid, freeze, unfreeze, final, reveal,
-    recheck, suspend, unsuspend.
+    recheck, suspend, unsuspend, revoke.
     """
 
     who: str

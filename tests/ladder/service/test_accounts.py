@@ -58,13 +58,13 @@ def test_who_revokes_a_link_revokes_the_session_that_it_became(own: Term) -> Non
         link = issue(ladder, "ada", "link", "teacher")
         session = sign_in(ladder, link.secret)
         other = sign_in(ladder, issue(ladder, "ada", "link", "teacher").secret)
-        assert revoke_credential(ladder, link.id)
-        assert not revoke_credential(ladder, link.id)
+        assert revoke_credential(ladder, link.id, "teacher", "lost")
+        assert not revoke_credential(ladder, link.id, "teacher", "lost")
         with pytest.raises(NotLetInError):
             viewer_of(ladder, session.secret, "session")
         assert viewer_of(ladder, other.secret, "session").login == "ada"
         with pytest.raises(LadderError):
-            revoke_credential(ladder, 99)
+            revoke_credential(ladder, 99, "teacher", "lost")
 
 
 def test_a_token_for_reading_changes_nothing(own: Term) -> None:
@@ -94,7 +94,8 @@ def test_the_commands_tell_a_secret_once_and_the_file_never_holds_it(own: Term) 
     ]
     written = b"".join(file.read_bytes() for file in own.path.glob("ladder.db*"))
     assert made["secret"].encode() not in written
-    own.arena("access revoke", made["id"])
+    own.arena("access revoke", made["id"], "--why", "it was lost", "--by", "teacher")
+    assert own.json("events")["rows"][-1]["decision"]["why"] == f"token {made['id']}: it was lost"
     assert "ended" in own.arena("access list").out
     with closing(open_ladder(own.path)) as ladder, pytest.raises(NotLetInError):
         viewer_of(ladder, made["secret"], "token")
@@ -124,6 +125,9 @@ def test_nothing_of_a_suspended_person_plays_is_submitted_or_counts(own: Term) -
             with ladder.reading(viewer) as reader:
                 assert ("copied" in repr((views.owner_list(reader), views.bot(reader, "late")))) is sees
                 assert ("copied" in repr(views.event_list(reader))) is sees
+    for names in (False, True):
+        own.arena("export", "--out", own.path / f"out-{names}", *["--names"] * names)
+        assert ("copied from bob" in (own.path / f"out-{names}" / "acts.csv").read_text()) is names
     own.arena("suspend", "ada", "--undo", "--why", "it was bob")
     own.run(2)
     assert {row["bot"] for row in before["rows"]} == {row["bot"] for row in own.json("standings")["rows"]}
