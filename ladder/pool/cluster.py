@@ -21,6 +21,7 @@ What can happen to a call:
 import asyncio
 import logging
 import pickle
+import queue
 import threading
 import time
 import uuid
@@ -80,6 +81,8 @@ class DaskExecutor(Pool):
         self._refused: dict[str, tuple[str, float]] = {}
         self._width = 0
         self._workers = 0
+        self._known: set[str] = set()
+        self._changes: queue.SimpleQueue[tuple[str, bool]] = queue.SimpleQueue()
         self._lost_since: float | None = None
         self._closed = False
         self._closing = threading.Event()
@@ -97,6 +100,10 @@ class DaskExecutor(Pool):
     def refused(self) -> dict[str, str]:
         """Return the workers that get no calls, and why."""
         return {address: reason for address, (reason, _) in self._refused.copy().items()}
+
+    def changes(self) -> list[tuple[str, bool]]:
+        """Return which workers and schedulers were lost, or are there (True), since the last call."""
+        return [self._changes.get() for _ in range(self._changes.qsize())]
 
     def trouble(self) -> str | None:
         """Say in one line why the width is 0, None if it isn't."""
@@ -201,11 +208,15 @@ class DaskExecutor(Pool):
                 if self._client.status == "closed":
                     self._client = self._connected()
                 self._look()
+                if self._lost_since is not None:
+                    self._changes.put((f"the Dask scheduler at {self.address} answers again", True))
                 self._lost_since = None
             except Exception:  # of the many that Dask raises when a connection ends
                 self._width = self._workers = 0
                 self._asked.clear()
-                self._lost_since = self._lost_since or time.monotonic()
+                if self._lost_since is None:
+                    self._changes.put((self._no_scheduler(), False))
+                    self._lost_since = time.monotonic()
 
     def _look(self) -> None:
         if self._client.status != "running":
@@ -219,6 +230,10 @@ class DaskExecutor(Pool):
             if not offered and address not in self._asked and again:
                 data = pickle.dumps(_Call(_admit, (self._kind, self._admit)))
                 self._asked[address] = self._send(self._client, data, workers=[address])
+        for address in sorted(self._known ^ set(offers)):
+            joined = address in offers
+            self._changes.put((f"the worker {address} {'has joined' if joined else 'is gone'}", joined))
+        self._known = set(offers)
         self._workers, self._width = len(offers), sum(offers.values())
 
     def _read_answers(self, offers: dict[str, int]) -> None:

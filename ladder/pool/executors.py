@@ -59,6 +59,10 @@ class Pool(Executor):
         """Return the workers that get no calls, and why."""
         return {}
 
+    def changes(self) -> list[tuple[str, bool]]:
+        """Return in a line each what was lost, or is there (True), since the last call."""
+        return []
+
     def trouble(self) -> str | None:
         """Say in one line why the width is 0, None if it isn't."""
         return None

@@ -34,10 +34,12 @@ from ladder.service.service import (
     Exam,
     Excluded,
     Happening,
+    Lost,
     Match,
     Misread,
     Rated,
     Refused,
+    Returned,
     Service,
     Void,
 )

@@ -31,6 +31,7 @@ from ladder.proof import place_key
 from ladder.schedule import seatings
 from ladder.service.settings import FILE, TEMPLATE, LadderError, Settings, read_settings
 from ladder.store.database import (
+    PATIENCE_S,
     AwayError,
     Database,
     DatabaseError,
@@ -191,12 +192,17 @@ def create(
             remove_tree(path)
 
 
-def open_ladder(path: Path, patience_s: float | None = None) -> Ladder:
-    """Open the ladder in a folder; a database that is away is waited for. Raises LadderError, AwayError."""
+def open_ladder(
+    path: Path, patience_s: float = PATIENCE_S, hear: Callable[[str | None], None] = lambda why: None
+) -> Ladder:
+    """Open the ladder in a folder; a database that is away is waited for, and `hear` is told.
+
+    Raises LadderError, AwayError.
+    """
     settings = read_settings(path)
     try:
         url = resolved(settings.database, path)
-        database = Database(url) if patience_s is None else Database(url, patience_s)
+        database = Database(url, patience_s, hear=hear)
         if database.sqlite is not None and not database.sqlite.exists():
             raise LadderError(f"{database.sqlite} is gone: the ladder's database.\nRestore it: arena ladder restore")
         prepare(database)

@@ -108,6 +108,20 @@ class Excluded:
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """A scheduler or a worker of a cluster is gone; what it was doing is done again."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A scheduler answers again, or a worker has joined."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
 class Misread:
     """ladder.toml can't be read as it is now; what it said before goes on to hold."""
 
@@ -122,7 +136,7 @@ class Rated:
     seconds: float
 
 
-News = Match | Exam | Benched | Void | Refused | Excluded | Rated | Pruned | Misread
+News = Match | Exam | Benched | Void | Refused | Excluded | Lost | Returned | Rated | Pruned | Misread
 Event = News | Idle
 
 
@@ -300,6 +314,8 @@ class Service:
             release_ended(connection)
 
         self.ladder.database.write(act)
+        for what, back in self._pool.changes():
+            yield Returned(what) if back else Lost(what)
         excluded = self._pool.refused()
         for worker, reason in excluded.items():
             if self._excluded.get(worker) != reason:

@@ -80,9 +80,11 @@ def plain_errors() -> Iterator[None]:
 
 
 @contextmanager
-def opened(folder: Path, patience_s: float = 10.0) -> Iterator[Ladder]:
+def opened(
+    folder: Path, patience_s: float = 10.0, hear: Callable[[str | None], None] = lambda why: None
+) -> Iterator[Ladder]:
     """Give the ladder of a folder; see `plain_errors`. A database that is away is waited for as long as patience is."""
-    with plain_errors(), closing(open_ladder(folder, patience_s)) as ladder:
+    with plain_errors(), closing(open_ladder(folder, patience_s, hear)) as ladder:
         yield ladder
 
 

@@ -25,16 +25,19 @@ from ladder.service import (
     Exam,
     Excluded,
     Happening,
+    Lost,
     Match,
     Metrics,
     Misread,
     Pruned,
     Refused,
+    Returned,
     Service,
     Void,
     demand_boxes,
     serving,
 )
+from ladder.store.database import PATIENCE_S
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 STATUS_S = 60.0  # between two lines on how it goes, where there is no terminal
@@ -90,8 +93,12 @@ def run(
     """
     if (executor == "dask") != (scheduler is not None) and executor is not None:
         refuse("--executor dask needs --scheduler ADDRESS, which --executor local doesn't take")
-    with opened(folder, patience_s=120.0) as ladder:
-        log = Journal(plain=sys.stderr.isatty())
+    log = Journal(plain=sys.stderr.isatty())
+
+    def hear(why: str | None) -> None:
+        log.info("the database is back") if why is None else log.warn(why)
+
+    with opened(folder, PATIENCE_S, hear) as ladder:
         tls = _tls(scheduler, tls_ca, tls_cert, tls_key)
         if scheduler is None:
             demand_boxes(ladder)
@@ -208,6 +215,10 @@ def _say(event: Event, log: Journal, verbose: bool) -> None:
             log.warn(f"a worker refuses: {reason}")
         case Excluded(worker, reason):
             log.warn(f"gets nothing to do: {reason}", worker=worker)
+        case Lost(what):
+            log.warn(what)
+        case Returned(what):
+            log.info(what)
         case Misread(reason):
             log.warn(f"goes on with what ladder.toml said before: {reason}")
         case Pruned(records, logs):

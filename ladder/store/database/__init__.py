@@ -6,7 +6,7 @@ second: who doesn't need it, doesn't.
 
 from ladder.store.database.acts import Act, acts_of, find_act, is_frozen, last_act, note_act, why_suspended
 from ladder.store.database.boards import get_board, last_board, put_board
-from ladder.store.database.connection import AwayError, Database, DatabaseError
+from ladder.store.database.connection import PATIENCE_S, AwayError, Database, DatabaseError
 from ladder.store.database.copies import copy_from, copy_to, end_runners
 from ladder.store.database.counts import Counts, count_all
 from ladder.store.database.credentials import (

@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 _LOCK = 0x636F7570  # of PostgreSQL's advisory locks: any number that others don't take
 _BUSY_MS = 5_000  # how long SQLite waits for another writer at a time; patience is the deadline
-_PATIENCE_S = 120.0  # how long a database may be away: a restart of PostgreSQL takes some seconds
+PATIENCE_S = 120.0  # how long a database may be away: a restart of PostgreSQL takes some seconds
 _PAUSE_S = 0.5
 _ONE_WRITES = text(
     "SELECT set_config('idle_in_transaction_session_timeout', :idle, true), pg_advisory_xact_lock(:lock)"
@@ -56,10 +56,22 @@ class AwayError(DatabaseError):
 
 
 class Database:
-    """A ladder's database. Its URL is SQLAlchemy's, such as sqlite:////home/ada/spring/ladder.db."""
+    """A ladder's database. Its URL is SQLAlchemy's, such as sqlite:////home/ada/spring/ladder.db.
 
-    def __init__(self, url: str | URL, patience_s: float = _PATIENCE_S, idle_s: float = _IDLE_S) -> None:
+    hear: is told once why the database is away, and None when it is back. `losses` counts that.
+    """
+
+    def __init__(
+        self,
+        url: str | URL,
+        patience_s: float = PATIENCE_S,
+        idle_s: float = _IDLE_S,
+        hear: Callable[[str | None], None] = lambda why: None,
+    ) -> None:
         self._patience_s = patience_s
+        self._hear = hear
+        self._away_since: float | None = None
+        self.losses = 0
         self._idle_ms = str(round(1000 * idle_s))
         try:
             self.url = make_url(url)
@@ -120,18 +132,31 @@ class Database:
         return self._patiently(once)
 
     def _patiently(self, once: Callable[[], T]) -> T:
-        """Call a function until the database is there. Raises DatabaseError."""
-        deadline = time.monotonic() + self._patience_s
+        """Call a function until the database is there. Raises DatabaseError.
+
+        An outage has one deadline, however many calls meet it.
+        """
         while True:
             try:
-                return once()
+                done = once()
             except DBAPIError as problem:
-                away = problem.connection_invalidated or _may_return(problem)
                 if isinstance(problem, (DataError, IntegrityError)):
                     raise  # a defect of ours
-                if not away or time.monotonic() > deadline:
+                if not problem.connection_invalidated and not _may_return(problem):
+                    raise AwayError(_told(problem)) from problem
+                now = time.monotonic()
+                if self._away_since is None:
+                    self._away_since = now
+                    self.losses += 1
+                    self._hear(f"{_told(problem)}; waits for it, {self._patience_s:g} s at most")
+                if now - self._away_since >= self._patience_s:
                     raise AwayError(_told(problem)) from problem
                 time.sleep(_PAUSE_S)
+            else:
+                if self._away_since is not None:
+                    self._away_since = None
+                    self._hear(None)
+                return done
 
     def close(self) -> None:
         """Close all connections."""

@@ -220,6 +220,11 @@ def test_calls_end_with_their_scheduler_and_go_on_with_the_next(cluster: Cluster
         until(lambda: executor.width() == 1)
         assert executor.trouble() is None
         assert outcome(executor.submit(operator.add, 1, 1)) == 2
+        changes = executor.changes()
+        assert [there for _, there in changes[:2]] == [True, False]
+        assert changes[1][0] == f"no Dask scheduler answers at {cluster.address}"
+        assert sum(there for _, there in changes) == 3, "a scheduler and two workers"
+        assert executor.changes() == []
 
 
 def test_patience_with_a_scheduler_ends(cluster: Cluster) -> None:

@@ -176,11 +176,12 @@ def test_a_runner_that_slept_too_long_delivers_what_others_have_played(place: Pl
 def test_a_server_that_restarts_during_a_run_is_waited_for(
     place: Place, postgres_url: str, postgres_server: Postgres
 ) -> None:
-    """It is stopped as by a crash; the runner goes on where it was."""
+    """It is stopped as by a crash; the runner goes on where it was, and says so, once for each crash."""
     folder = ladder_in(place, postgres_url, fit=True)
     process = start_runner(place, folder)
     with opened(folder) as ladder:
-        for _ in range(min(kills(2), 5)):
+        crashes = min(kills(2), 5)
+        for _ in range(crashes):
             place.wait(more(ladder), process=process)
             postgres_server.stop()
             time.sleep(0.5)
@@ -188,6 +189,8 @@ def test_a_server_that_restarts_during_a_run_is_waited_for(
             postgres_server.start()
             place.wait(more(ladder, 2), process=process)
         process.terminate()
-        assert place.end(process).code == 0
+        ran = place.end(process)
+        assert ran.code == 0
+        assert ran.err.count("; waits for it, 120 s at most") == ran.err.count("the database is back") == crashes
         demand_sound(ladder)
     place.demand_nothing_left()

@@ -1,0 +1,45 @@
+"""A database that goes away: who waits for it hears it once, and waits once."""
+
+import time
+from contextlib import closing
+
+import pytest
+
+from ladder.store.database import AwayError, Database, all_bots, prepare
+from tests.ports import free_port
+from tests.postgres import Postgres
+
+
+def test_an_outage_is_told_once_and_so_is_its_end(postgres_server: Postgres) -> None:
+    """However often it is tried meanwhile; each outage counts."""
+    heard: list[str | None] = []
+
+    def hear(why: str | None) -> None:
+        heard.append(why)
+        if why is not None:
+            postgres_server.start()
+
+    with closing(Database(postgres_server.create("outages"), hear=hear)) as database:
+        prepare(database, new=True)
+        for count in (1, 2):
+            postgres_server.stop()
+            assert database.write(all_bots) == []
+            assert database.losses == count
+            why, back = heard[-2:]
+            assert "the database can't be used" in str(why)
+            assert back is None
+    assert len(heard) == 4
+
+
+def test_an_outage_has_one_deadline() -> None:
+    """Who goes on after it, as to say that it leaves, doesn't wait once more: a runner took 240 s, not 120."""
+    heard: list[str | None] = []
+    url = f"postgresql+psycopg://nobody@127.0.0.1:{free_port()}/nothing"
+    with closing(Database(url, patience_s=1.5, hear=heard.append)) as database:
+        began = time.monotonic()
+        for act in (database.write, database.look, database.write):
+            with pytest.raises(AwayError):
+                act(all_bots)
+        assert time.monotonic() - began < 3
+    assert len(heard) == database.losses == 1
+    assert "at most" in str(heard[0])
