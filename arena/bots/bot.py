@@ -23,6 +23,12 @@ class Bot:
     digest: str
     kit: str | None = None
 
+    @property
+    def command(self) -> str:
+        """The command in words, without a folder of this machine: what is the bot's own stands as in its folder."""
+        program, *rest = (os.path.relpath(w, self.cwd) if _is_below(w, self.cwd) else w for w in self.argv)
+        return " ".join([program if _is_below(self.argv[0], self.cwd) else os.path.basename(program), *rest])
+
 
 def relocated(bot: Bot, source: Path, target: Path) -> Bot:
     """Return the bot as it is after the folder `source` was moved to `target`; one that lies elsewhere as it was."""

@@ -91,7 +91,7 @@ def _command(bot: Bot, programs: Programs) -> list[str]:
     assert bot.build is not None
     program = programs.find(bot.build[0], bot.cwd)
     if program is None:
-        raise BotError(no_program(bot.cwd / MANIFEST, "build", bot.build[0], bot.cwd, programs))
+        raise BotError(no_program(Path(bot.cwd.name, MANIFEST), "build", bot.build[0], bot.cwd, programs))
     return [program, *bot.build[1:]]
 
 
@@ -99,8 +99,8 @@ def _check_built(bot: Bot, log: BinaryIO) -> None:
     """Raise BuildError if the build didn't make the program that is to run."""
     own = Path(bot.argv[0]).is_relative_to(bot.cwd)
     if own and not (os.path.isfile(bot.argv[0]) and os.access(bot.argv[0], os.X_OK)):
-        what = f'"{bot.name}": the build made no executable {shown(bot.argv[0])}.'
-        raise BuildError(what, f"Correct run or build in {shown(bot.cwd / MANIFEST)}", log)
+        what = f'"{bot.name}": the build made no executable {shown(os.path.relpath(bot.argv[0], bot.cwd))}.'
+        raise BuildError(what, f"Correct run or build in its {MANIFEST}.", log)
 
 
 def _file_name(bot: Bot) -> str:
@@ -207,7 +207,7 @@ def build_all(bots: Sequence[Bot], logs: Path, timeout_s: float) -> list[Bot]:
 
 def _build_as_user(bot: Bot, log: BinaryIO, timeout_s: float) -> None:
     command = _command(bot, Programs())
-    by_hand = f"Try it by hand in {shown(bot.cwd)}: {shown(shlex.join(bot.build or ()))}"
+    by_hand = f"Try it by hand in the bot's folder: {shown(shlex.join(bot.build or ()))}"
     try:
         why = _run_as_user(command, bot.cwd, log, timeout_s)
     except OSError as error:

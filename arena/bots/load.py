@@ -35,10 +35,13 @@ _SAMPLE = "sample:"
 # --- the command line -------------------------------------------------------------------------------------------------
 
 
-def load(arguments: Sequence[str], programs: Programs | None = None) -> tuple[list[Bot], list[str]]:
+def load(
+    arguments: Sequence[str], programs: Programs | None = None, root: Path = Path()
+) -> tuple[list[Bot], list[str]]:
     """Read the bots of a command line, without building or starting them.
 
-    programs: what runs them, None for the user's own. Returns the bots in the order given, and notes for stderr, a
+    programs: what runs them, None for the user's own. root: where relative paths count from; no message says where that
+    is. Returns the bots in the order given, and notes for stderr, a
     line each. Raises BotError at the first bot that can't play.
     """
     bots: list[Bot] = []
@@ -47,7 +50,8 @@ def load(arguments: Sequence[str], programs: Programs | None = None) -> tuple[li
     for argument in arguments:
         name, path = _split(argument)
         with reading(path):
-            bot = _bot(path if os.path.lexists(path) else sample_file(str(path)) or path, programs or Programs())
+            there = path if os.path.lexists(root / path) else sample_file(str(path)) or path
+            bot = _bot(there, programs or Programs(), root)
             if bot.path.is_file() and (bot.path.parent / MANIFEST).is_file():
                 notes.append(f"{shown(path)} runs by itself; to run it by its {MANIFEST}, give the folder")
         try:
@@ -147,9 +151,9 @@ def sample_folder() -> Path:
 # --- files and folders ------------------------------------------------------------------------------------------------
 
 
-def _bot(given: Path, programs: Programs) -> Bot:
+def _bot(given: Path, programs: Programs, root: Path = Path()) -> Bot:
     """Read one bot; its name is not yet checked."""
-    path = _absolute(given)
+    path = _absolute(root / given)
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):

@@ -133,8 +133,8 @@ def no_program(where: Path, field: str, word: str, folder: Path, programs: Progr
     own = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
     if "/" in word:
         if not path.is_file():
-            return f"{start}isn't a file in {shown(folder)}.\nCorrect the path, or add the build that makes it."
-        return f"{start}isn't executable.\n{allow('+x', path) if own else 'Name a program that is.'}"
+            return f"{start}isn't a file in {shown(where.parent)}.\nCorrect the path, or add the build that makes it."
+        return f"{start}isn't executable.\n{allow('+x', where.parent / word) if own else 'Name a program that is.'}"
     if own and path.is_file():
         return f"{start}isn't on PATH.\nFor the file in the bot's folder write \"./{shown(word)}\""
     if programs.path is None:

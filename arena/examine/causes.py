@@ -7,7 +7,6 @@ them is escaped, and no command that they name is advised. A fault's detail is t
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -263,13 +262,13 @@ def _names(pattern: re.Pattern[str], when: Callable[[Evidence], bool] = lambda s
         if not seen.ended or not when(seen):
             return None
         name = _last(pattern, seen.last_words)
-        return None if name is None else {"name": name, "python": sys.prefix, "program": _program(seen)}
+        return None if name is None else {"name": name, "program": _program(seen)}
 
     return sign
 
 
 def _program(seen: Evidence) -> str:
-    return _quoted(seen.argv[0]) if seen.argv else "its interpreter"
+    return _quoted(Path(seen.argv[0]).name) if seen.argv else "its interpreter"
 
 
 def _missing_program(seen: Evidence) -> Words | None:
@@ -440,7 +439,7 @@ CAUSES = (
         "module not in the box",
         _names(_MODULE, lambda seen: seen.boxed),
         "the module {name} isn't in the box",
-        "put it into the bot's folder; besides, a Python bot finds the standard library, and what {python} has",
+        "put it into the bot's folder; a Python bot finds the standard library, and what the arena's Python has",
     ),
     Cause(
         "module not installed",

@@ -7,6 +7,7 @@ match: whoever waits for the examiner wants to know now.
 
 import json
 import math
+import os
 import statistics
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -60,7 +61,8 @@ class Exam:
     returns seconds; if it raises, the examination ends. Boxes are started and closed under the `lock`. `silence_fails`:
     a match would wait no longer for a request's answer than the quick look does. `build_s`: how long a build may take.
     `leave_s`: how long a process may run on after its input ended. `enough_s`: of one process's answers, after which no
-    further game begins. `builds` is called before a bot is built. `bytecode` is what was compiled of the bots.
+    further game begins. `builds` is called before a bot is built. `bytecode` is what was compiled of the bots. `root`:
+    where relative paths of bots count from; if it is absolute, no step names it.
     """
 
     sandbox: Sandbox
@@ -75,10 +77,15 @@ class Exam:
     build_s: float = BUILD_S
     leave_s: float = LEAVE_S
     enough_s: float = math.inf
+    root: Path = Path()
     clock: Callable[[], float] = time.monotonic
     lock: AbstractContextManager[object] = field(default_factory=nullcontext)
     builds: Callable[[Bot], None] = lambda bot: None
     bytecode: Bytecode = field(default_factory=Bytecode)
+
+    def quoted(self, printed: bytes) -> bytes:
+        """Return what a program printed, paths below the root without it."""
+        return printed.replace(os.fsencode(self.root) + b"/", b"") if self.root.is_absolute() else printed
 
 
 def examine(argument: str, exam: Exam) -> Generator[Step, None, None]:
@@ -164,13 +171,13 @@ class Examination:
         """Find the bot's file and what runs it."""
         self.step = "file"
         try:
-            bots, remarks = load([argument], programs_of(self.exam.choice.name))
+            bots, remarks = load([argument], programs_of(self.exam.choice.name), self.exam.root)
         except BotError as problem:
             raise _FailedError(_of_error(self.step, problem)) from None
         bot = bots[0]
         self.bot = completed(bot, self.exam.choice.isolates, self.exam.scratch / "kit")
         self.beside = _beside(self.bot)
-        command = "; ".join([" ".join(bot.argv), *remarks])
+        command = "; ".join([bot.command, *remarks])
         if is_older(bot):
             help = "take the newer one: arena new makes a folder with it; without the file the bot plays with it, too"
             return self.found(Level.NOTE, f"{command}; its kit is older than the arena's", help)
@@ -191,14 +198,14 @@ class Examination:
                 self.bot = build_all([self.bot], logs, exam.build_s)[0]
         except BuildError as problem:
             failed = self.found(Level.FAIL, problem.what, problem.help)
-            raise _FailedError(_of_build(failed, problem.told, log)) from None
+            raise _FailedError(self.of_build(failed, problem.told, log)) from None
         except BotError as problem:
             raise _FailedError(_of_error(self.step, problem)) from None
         self.beside = _beside(self.bot)
         warned = warnings_in(log)
         build, seconds = " ".join(self.bot.build or ()), time.monotonic() - began
         told = f"{build} took {seconds:.1f} s{', with warnings' * bool(warned.lines)}"
-        return _of_build(self.ok(told), warned, log)
+        return self.of_build(self.ok(told), warned, log)
 
     # -- processes
 
@@ -212,7 +219,7 @@ class Examination:
         except ProgramError as problem:
             raise _FailedError(Step(self.step, Level.FAIL, str(problem))) from None
         try:
-            talk = Talk(box, exam.terms.limits, exam.clock)
+            talk = Talk(box, exam.terms.limits, exam.clock, exam.quoted)
             try:
                 yield Table(talk, _spec(rules, exam.terms, exam.seats), exam.patience)
             except BrokenError as broken:
@@ -399,6 +406,11 @@ class Examination:
         text, sent = self.game + found.what, broken.sent or None
         return Step(self.step, Level.FAIL, text, do=found.do, sent=sent, got=broken.got, stderr=_telling(stderr))
 
+    def of_build(self, step: Step, told: Telling, log: Path) -> Step:
+        """Return the step with what its build printed."""
+        quoted = self.exam.quoted
+        return replace(step, stderr=tuple(map(quoted, told.lines)), log=quoted(log.read_bytes()), partial=told.partial)
+
 
 def _telling(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
     """Return the few lines that are shown: from the last one on in which a kit says what failed, else the last.
@@ -425,11 +437,6 @@ def _spec(rules: Ruleset, terms: Terms, seats: int | None) -> MatchSpec:
     names = ("bot", *(f"examiner-{number}" for number in range(1, seats)))
     seatings = tuple(tuple((place - game) % seats for place in range(seats)) for game in range(seats))
     return MatchSpec(0, KEY, names, seatings, replace(terms, rules=rules))
-
-
-def _of_build(step: Step, told: Telling, log: Path) -> Step:
-    """Return the step with what its build printed."""
-    return replace(step, stderr=told.lines, log=log.read_bytes(), partial=told.partial)
 
 
 def _of_error(name: str, problem: BotError) -> Step:

@@ -55,9 +55,18 @@ class _Wait:
 
 
 class Talk:
-    """The conversation with one box, which the caller closes. `times` are the seconds of each answer."""
+    """The conversation with one box, which the caller closes. `times` are the seconds of each answer.
 
-    def __init__(self, box: Box, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+    `quoted` returns what the process printed as it may be told.
+    """
+
+    def __init__(
+        self,
+        box: Box,
+        limits: Limits,
+        clock: Callable[[], float] = time.monotonic,
+        quoted: Callable[[bytes], bytes] = lambda printed: printed,
+    ) -> None:
         self.box = box
         self.capture = Capture()
         self.strays: list[bytes] = []
@@ -66,6 +75,7 @@ class Talk:
         self.last = b""  # the line of the last answer
         self._limits = limits
         self._clock = clock
+        self._quoted = quoted
         self._lines = LineBuffer()
         self._ready: list[bytes] = []
         self._stale: tuple[int, bytes] | None = None  # the last reply to an earlier request, since the open one
@@ -150,7 +160,7 @@ class Talk:
         for _ in range(_READS):
             if self.box.stderr < 0 or not readable(self.box.stderr) or not self.capture.read_from(self.box.stderr):
                 break
-        return tuple(line for line in self.capture.render().split(b"\n") if line.strip())[-lines:]
+        return tuple(line for line in self._quoted(self.capture.render()).split(b"\n") if line.strip())[-lines:]
 
     # -- reading
 

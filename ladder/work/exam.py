@@ -12,7 +12,6 @@ a scratch folder, which is locked as long as the examination lasts: the next one
 """
 
 import io
-import os
 import time
 from collections.abc import Iterable
 from contextlib import closing
@@ -53,7 +52,6 @@ from arena.referee import (
 from arena.run import Job, NoRoomError, Worker, check_machine, keyed_shuffle
 from arena.sandbox import (
     Choice,
-    Programs,
     SandboxError,
     full,
     make,
@@ -159,7 +157,7 @@ class _Version:
             if archive is not None:
                 built = None if archive is self.job.archive else archive
                 played = self.qualify(bot, archive, checked)
-        steps = tuple(replace(self.without_paths(step), number=number) for number, step in enumerate(self.steps, 1))
+        steps = tuple(replace(step, number=number, log=_bounded(step.log)) for number, step in enumerate(self.steps, 1))
         return Examined(steps, self.passed, bot, built, played, 0.0)
 
     @property
@@ -169,9 +167,8 @@ class _Version:
     def unpacked(self) -> Path:
         """Write the version's files, and return its file or folder."""
         job = self.job
-        inside = self.scratch / "bot"
-        place = inside if job.file is not None else inside / job.name.partition("@")[0]
-        place.mkdir(parents=True)
+        place = self.scratch / job.name.partition("@")[0]
+        place.mkdir()
         unpack(io.BytesIO(job.archive), place, MAX_BYTES, MAX_FILES)
         given = place if job.file is None else place / job.file
         if changed(Bot(job.name, given, (), place, None, job.digest), frozenset()):
@@ -181,7 +178,7 @@ class _Version:
     def check(self, given: Path) -> Bot | None:
         """Do what `arena check` does; return the bot as it was built, None if there is none."""
         terms, timing = self.job.terms, self.job.terms.timing
-        work, boxes = self.scratch / "exam", self.scratch / "boxes"
+        work, boxes = self.scratch / "@exam", self.scratch / "@boxes"  # no bot is called so
         work.mkdir()
         boxes.mkdir()
         with closing(make(self.job.choice, boxes)) as sandbox:
@@ -197,9 +194,11 @@ class _Version:
                 build_s=self.job.build_s,
                 leave_s=_LEAVE_S,
                 enough_s=_ENOUGH_S,
+                root=self.scratch,
             )
             examination = Examination(exam)
-            self.steps += examination.before(str(given))
+            self.quoted = exam.quoted
+            self.steps += examination.before(f"./{given.relative_to(self.scratch)}")
             self.steps += examination.running()
         return getattr(examination, "bot", None)
 
@@ -228,7 +227,7 @@ class _Version:
         for place, (other, _) in enumerate(others, 1):
             again = any(other.name == each.name for each in table)
             table.append(replace(other, name=f"{other.name} ({place})") if again else other)
-        folder = self.scratch / "cache"
+        folder = self.scratch / "@cache"
         folder.mkdir()
         cache = BotCache(folder)
         for held, files in ((bot, archive), *others):
@@ -252,7 +251,7 @@ class _Version:
         lost = sum(any(FAULTS[fault.code].consequence is Consequence.FORFEIT for fault in of) for of in faults.values())
         first = next(fault for of in faults.values() for fault in of)
         exchange = next((each for each in played.exchanges if (each.bot, each.code) == (names[0], first.code)), None)
-        stderr = _last_lines(data for bot, _, data in played.logs if bot == names[0])
+        stderr = _last_lines(self.quoted(data) for bot, _, data in played.logs if bot == names[0])
         help = advice(
             Evidence(
                 first.code,
@@ -277,25 +276,6 @@ class _Version:
             got=None if exchange is None else exchange.got,
             stderr=stderr,
         )
-
-    # -- what goes out
-
-    def without_paths(self, step: Step) -> Step:
-        """Return a step whose texts name no folder of this machine: the owner's files are named from the bot's on."""
-        return replace(
-            step,
-            text=self._scrubbed(step.text),
-            do=self._scrubbed(step.do),
-            stderr=tuple(os.fsencode(self._scrubbed(os.fsdecode(line))) for line in step.stderr),
-            log=os.fsencode(self._scrubbed(os.fsdecode(_bounded(step.log)))),
-        )
-
-    def _scrubbed(self, text: str) -> str:
-        for below in ("bot", "exam/bots", "exam/kit", "cache"):
-            text = text.replace(f"{self.scratch / below}/", "")
-        python = Programs().python
-        text = text.replace(f"{python} ", "python3 ").replace(f"{os.path.dirname(python)}/", "")
-        return text.replace(str(self.scratch), "")
 
 
 def _bounded(log: bytes) -> bytes:

@@ -113,11 +113,11 @@ SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
     ],
     "lone file": [(died(NO_MODULE, alone=True), "torch isn't in the box: a file is alone", "give the bot's folder")],
     "module not in the box": [
-        (died(NO_MODULE), "the module torch isn't in the box", sys.prefix),
+        (died(NO_MODULE), "the module torch isn't in the box", "the arena's Python"),
         (died("Error: Cannot find module 'lodash'\nRequire stack:"), "the module lodash isn't", "bot's folder"),
         (died("b: error while loading shared libraries: libfoo.so.1: cannot open"), "libfoo.so.1", "bot's folder"),
     ],
-    "module not installed": [(died(NO_MODULE, "process"), "isn't installed for /usr/bin/python3", "bot's folder")],
+    "module not installed": [(died(NO_MODULE, "process"), "isn't installed for python3", "bot's folder")],
     "program not there": [
         (died(STARTED), "the program cargo isn't in the box", BOXES_LANGUAGES),
         (died("sh: 1: cargo: not found"), "the program cargo isn't in the box", BOXES_LANGUAGES),

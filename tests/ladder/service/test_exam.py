@@ -205,6 +205,37 @@ BUILDS: dict[str, tuple[str, str, bytes]] = {
 }
 
 
+SAID: dict[str, dict[str, str] | Path] = {
+    "a bot in Python": ROOT / "sample_bots" / "python",
+    "a bot in JavaScript": ROOT / "sample_bots" / "honest.js",
+    "a bot that is built": ROOT / "sample_bots" / "c",
+    "a traceback": {"bot.py": "import no_such_module\n"},
+    "a file that isn't there": {
+        "bot.toml": 'run = "python3 bot.py"',
+        "bot.py": "import os\nopen(os.getcwd() + '/x')\n",
+    },
+    "a #! line": {"bot.py": "#!/usr/bin/env no-such-program\n"},
+    "no such program": {"bot.toml": 'run = "./made"', "x": ""},
+    "no program": {"bot.toml": 'run = "./x"', "x": ""},
+    "no such builder": {"bot.toml": 'run = "./made"\nbuild = "no-such x"', "x": ""},
+    "a compiler's errors": {"bot.toml": 'run = "./made"\nbuild = "cc -o made m.c"', "m.c": "int main( { x }"},
+    "a build that tells where it is": {
+        "bot.toml": 'run = "./made"\nbuild = ["sh", "-c", "echo $PWD/x; exit 3"]',
+        "x": "",
+    },
+    "a build that makes nothing": {"bot.toml": 'run = "./made"\nbuild = ["sh", "-c", "echo said"]', "x": ""},
+}
+
+
+@pytest.mark.parametrize("files", SAID.values(), ids=SAID.keys())
+def test_no_step_names_a_folder_of_the_machine_that_examines(tmp_path: Path, files: dict[str, str] | Path) -> None:
+    """Also where the bot is a plain process, which sees them."""
+    found = examined(job_of(files if isinstance(files, Path) else written(tmp_path, files)))
+    assert found.steps
+    said = pickle.dumps(found.steps)
+    assert not [path for path in ("temporary", str(ROOT), sys.prefix, "arena-run-") if path.encode() in said]
+
+
 @pytest.mark.parametrize("box", ["process", "bubblewrap"])
 @pytest.mark.parametrize(("script", "words", "log"), BUILDS.values(), ids=BUILDS.keys())
 def test_a_build_that_fails_keeps_its_log(
