@@ -29,6 +29,7 @@ from ladder.service.retention import Pruned, overdue_now, prune_now
 from ladder.service.roster import Person, one_person, parse_roster
 from ladder.service.rounds import Rounds
 from ladder.service.service import (
+    Behind,
     Benched,
     Event,
     Exam,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ladder.service.service import Benched, Exam, Excluded, Lost, Match, Rated, Refused, Returned, Service, Void
+from ladder.service.service import Behind, Benched, Exam, Excluded, Lost, Match, Rated, Refused, Returned, Service, Void
 from ladder.service.settings import LadderError
 from ladder.store.database import DatabaseError, count_all
 
@@ -37,7 +37,7 @@ class Metrics:
         self._events = Counter("coup_runner_events", "What else this runner met.", ["event"], registry=registry)
         for outcome in ("fit", "unfit"):
             self._exams.labels(outcome)
-        for kind in (Void, Refused, Benched, Excluded, Lost, Returned):
+        for kind in (Void, Refused, Benched, Excluded, Lost, Returned, Behind):
             self._events.labels(kind.__name__.lower())
         self._rated = Gauge("coup_rated_games", "Games that the table is of.", registry=registry)
         doing = Gauge("coup_runner_doing", "What this runner is doing now.", ["task"], registry=registry)
@@ -63,7 +63,7 @@ class Metrics:
                 self._folds.observe(seconds)
             case Exam(reason=reason):
                 self._exams.labels("fit" if reason is None else "unfit").inc()
-            case Void() | Refused() | Benched() | Excluded() | Lost() | Returned():
+            case Void() | Refused() | Benched() | Excluded() | Lost() | Returned() | Behind():
                 self._events.labels(type(event).__name__.lower()).inc()
 
     def collect(self) -> "Iterator[Metric]":

@@ -40,6 +40,7 @@ from ladder.store.database import (
     keep_match,
     leave,
     living,
+    newest_time,
     put_file,
     release_ended,
     rest,
@@ -48,6 +49,8 @@ from ladder.store.database import (
 from ladder.work import Examined, Task, do
 
 FOLD_S = 10.0  # between two folds, and never more than a twentieth of the time
+FIRST_FOLD_S = 1.0  # to the first: one that dies again and again rates, too
+CLOCK_S = 60.0  # clocks of several machines differ by less
 _SHARE = 20
 PRUNE_S = 86_400.0
 SETTINGS_S = 2.0
@@ -122,6 +125,13 @@ class Returned:
 
 
 @dataclass(frozen=True, slots=True)
+class Behind:
+    """This machine's clock is so many seconds behind the newest entry: it was set back, or another is ahead."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Misread:
     """ladder.toml can't be read as it is now; what it said before goes on to hold."""
 
@@ -136,7 +146,7 @@ class Rated:
     seconds: float
 
 
-News = Match | Exam | Benched | Void | Refused | Excluded | Lost | Returned | Rated | Pruned | Misread
+News = Match | Exam | Benched | Void | Refused | Excluded | Lost | Returned | Behind | Rated | Pruned | Misread
 Event = News | Idle
 
 
@@ -173,7 +183,9 @@ class Service:
         self._watch = Watch(time.monotonic, silent_s)
         self._beat_s = silent_s / 12
         self._next_beat = 0.0
-        self._next_fold = time.monotonic() + FOLD_S
+        self._newest = ladder.database.look(newest_time)
+        self._clock_is_behind = False
+        self._next_fold = time.monotonic() + FIRST_FOLD_S
         self._next_prune = 0.0
         self._next_settings = 0.0
         self._rated = 0
@@ -314,6 +326,11 @@ class Service:
             release_ended(connection)
 
         self.ladder.database.write(act)
+        behind = self._newest - self.ladder.clock()
+        if behind > CLOCK_S and not self._clock_is_behind:
+            yield Behind(behind)
+        self._clock_is_behind = behind > CLOCK_S
+        self._newest = max(self._newest, self.ladder.clock())
         for what, back in self._pool.changes():
             yield Returned(what) if back else Lost(what)
         excluded = self._pool.refused()

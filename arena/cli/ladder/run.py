@@ -20,6 +20,7 @@ from arena.run import open_executor
 from ladder.pool import Idle
 from ladder.pool.cluster import Tls
 from ladder.service import (
+    Behind,
     Benched,
     Event,
     Exam,
@@ -219,6 +220,10 @@ def _say(event: Event, log: Journal, verbose: bool) -> None:
             log.warn(what)
         case Returned(what):
             log.info(what)
+        case Behind(seconds):
+            log.warn(
+                f"this machine's clock is {seconds:.0f} s behind the database's newest entry: see arena ladder doctor"
+            )
         case Misread(reason):
             log.warn(f"goes on with what ladder.toml said before: {reason}")
         case Pruned(records, logs):

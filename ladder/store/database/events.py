@@ -55,6 +55,11 @@ def last_event(connection: Connection) -> int:
     return connection.scalar(select(func.max(events.c.id))) or 0
 
 
+def last_event_at(connection: Connection) -> float:
+    """Return when the newest event was, by the clock of who wrote it, in seconds since 1970; 0 if there is none."""
+    return connection.scalar(select(events.c.at).order_by(events.c.id.desc()).limit(1)) or 0.0
+
+
 def forget_events(connection: Connection, before: float) -> None:
     """Remove events that happened before a time, but for the newest of all: what it changed still has its number."""
     newest = last_event(connection)

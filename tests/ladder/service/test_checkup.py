@@ -62,6 +62,15 @@ def test_a_clock_that_was_set_back_is_found(ladder: Ladder) -> None:
     assert bad(ladder) == ["clock"]
 
 
+def test_a_clock_that_was_ahead_and_was_set_right_needs_no_hand(ladder: Ladder) -> None:
+    """After a run a day ahead the clock that is right was told to be set, for a day."""
+    play(ladder, 1, at=ladder.clock() + DAY)
+    play(ladder, 1)
+    assert bad(ladder) == []
+    assert found(ladder)["clock"].level is Level.NOTE
+    assert "seconds ahead of it" in found(ladder)["clock"].text
+
+
 def test_leases_of_a_dead_runner_are_found(ladder: Ladder) -> None:
     """As long as no other runner lives."""
 

@@ -21,7 +21,7 @@ import pytest
 from arena.bots import BotError
 from arena.referee import Terms, Timing
 from arena.run import open_executor
-from ladder.service import Benched, Exam, Ladder, Service, open_ladder, restore, submit
+from ladder.service import Behind, Benched, Exam, Ladder, Match, Service, open_ladder, restore, submit
 from ladder.store.database import active_versions, acts_of, find_bot, get_file, last_board, versions_of
 from tests.disk import fill, fill_until_it_ends
 from tests.ladder.service.invariants import demand_sound
@@ -139,19 +139,22 @@ def serving(ladder: Ladder, jobs: int = 2, **how: object) -> Iterator[Service]:
 
 
 def test_a_clock_that_is_set_back_changes_nothing(place: Place) -> None:
-    """By two days, while it plays: what is submitted then is examined and plays, and the newest table is shown."""
+    """By two days: what is submitted then is examined and plays, and the newest table is shown. It is said, once."""
     folder = ladder_in(place, fit=True)
     pool = workers()
     with closing(open_ladder(folder)) as ladder:
         clock = itertools.count(1_800_000_000.0, 0.1)
         ladder.clock = lambda: next(clock)
-        list(Service(ladder, pool, matches=3).events())
+        events = list(Service(ladder, pool, matches=3).events())
+        assert [event for event in events if isinstance(event, Behind)] == []
         before = ladder.database.look(last_board)
         clock = itertools.count(1_800_000_000.0 - 2 * 86_400, 0.1)
         owners(ladder, "eve")
         submit(ladder, place.bot("eve.py"), "eve")
-        exams = [event for event in Service(ladder, pool, until="examined").events() if isinstance(event, Exam)]
-        assert [(event.label, event.reason) for event in exams] == [("eve@1", None)]
+        events = list(Service(ladder, pool, until="examined").events())
+        assert [(event.label, event.reason) for event in events if isinstance(event, Exam)] == [("eve@1", None)]
+        [behind] = [event for event in events if isinstance(event, Behind)]
+        assert behind.seconds == pytest.approx(2 * 86_400, abs=100)
         list(Service(ladder, pool, matches=3).events())
         assert ladder.database.look(last_board) != before
         assert played(ladder) >= 6
@@ -181,6 +184,33 @@ def test_settings_that_cannot_be_read_end_no_runner(place: Place) -> None:
         toml.write_text(toml.read_text().replace("matches = 5", "matches = "))
         list(service.events())
         assert played(ladder) >= 3
+
+
+def test_a_clock_that_is_set_back_while_it_plays_is_told(place: Place) -> None:
+    """At the next beat."""
+    folder = ladder_in(place, fit=True)
+    told = []
+    with closing(open_ladder(folder)) as ladder, serving(ladder, matches=30, silent_s=1.0) as service:
+        clock = ladder.clock
+        for event in service.events():
+            if isinstance(event, Match):
+                ladder.clock = lambda: clock() - 86_400
+            if isinstance(event, Behind):
+                told.append(event.seconds)
+                service.stop()
+    assert told == [pytest.approx(86_400, abs=100)]
+
+
+def test_a_runner_that_never_lives_long_rates(place: Place) -> None:
+    """One that was killed every ten seconds played, and its table stood still."""
+    folder = ladder_in(place, fit=True)
+    with closing(open_ladder(folder)) as ladder:
+        process = start_runner(place, folder)
+        began = time.monotonic()
+        place.wait(lambda: ladder.database.look(last_board) is not None, process=process)
+        assert time.monotonic() - began < 8
+        process.kill()
+        place.end(process)
 
 
 def test_bots_that_hang_hold_nobody_up(place: Place) -> None:
