@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection
 
 from ladder.service.seats import Seats
-from ladder.standings import Contestant, Findings, Standings, findings, standings
-from ladder.store.database import Version, fit_versions, last_act, put_board, rated_seats
+from ladder.standings import Contestant, Findings, Row, Standings, findings, standings
+from ladder.store.database import Point, Version, fit_versions, last_act, put_board, rated_seats
 
 if TYPE_CHECKING:
     from ladder.rating import Fit, Start
@@ -64,7 +64,8 @@ class Fold:
             assert self.table is not None
             day, told = time.strftime("%Y-%m-%d", time.gmtime(now)), self.table.to_json()
             ended = self._seats.ended
-            database.write(lambda connection: put_board(connection, day, now, ended, told))
+            points = [point_of(row) for row in self.table.rows]
+            database.write(lambda connection: put_board(connection, day, now, ended, told, points))
         assert self.table is not None
         return self.table.games
 
@@ -76,6 +77,18 @@ class Fold:
             self._findings = findings(contestants, self.fit)
         self.table = replace(table, findings=self._findings)
         self._start = self.fit.start
+
+
+def point_of(row: Row) -> Point:
+    """Return what a row says of its version for as long as the ladder lasts."""
+    rating, adjusted = row.rating, row.adjusted
+    share: tuple[float | None, float | None, float | None] = (None, None, None)
+    if adjusted is not None:
+        share = (adjusted.value, adjusted.low, adjusted.high)
+    return Point(
+        row.version, row.place, *row.ranks, rating.value, rating.low, rating.high, row.share, *share, row.games,
+        row.matches, row.forfeits, row.faults,
+    )  # fmt: skip
 
 
 def contestants_of(found: list[Version]) -> list[Contestant]:

@@ -8,8 +8,9 @@ from typing import Any
 from sqlalchemy import Connection
 
 from ladder.access import visible
+from ladder.rating import Estimate
 from ladder.standings import Row, Standings, Trend
-from ladder.store.database import get_board, last_board
+from ladder.store.database import NamedPoint, get_board, last_board, points_of_day, shares_before
 from ladder.views.reader import Reader
 
 DAY_S = 86_400
@@ -37,10 +38,15 @@ def standings(reader: Reader, sort: str = "rank", day: str | None = None) -> Sta
     It has no rows where nothing was rated.
     """
     connection = reader.connection
-    text = last_board(connection) if day is None else get_board(connection, day)
+    text = last_board(connection)
+    if day is not None:
+        kept = get_board(connection, day)
+        text = None if kept is None else kept[1]
     if text is None:
         return Standings((), 1 / reader.seats, 0, 0, reader.now, isolated=reader.isolated, change=reader.change)
     table = Standings.from_json(text)
+    if day is not None and kept is not None:
+        table = replace(table, rows=tuple(map(_row, points_of_day(connection, kept[0]))))
     moved = trend(connection, table.shares, reader.now if day is None else table.at)
     return shown_table(reader, table, sort, moved)
 
@@ -59,12 +65,37 @@ def shown_table(
     )
 
 
+def _row(named: NamedPoint) -> Row:
+    """Return the row that a day's table had of a version."""
+    point = named.point
+    adjusted = None
+    if point.adjusted is not None:
+        adjusted = Estimate(point.adjusted, point.adjusted_low, point.adjusted_high)
+    return Row(
+        rating=Estimate(point.rating, point.rating_low, point.rating_high),
+        ranks=(point.best_rank, point.worst_rank),
+        adjusted=adjusted,
+        share=point.share,
+        games=point.games,
+        matches=point.matches,
+        place=point.place,
+        bot=named.bot,
+        faults=point.faults,
+        forfeits=point.forfeits,
+        version=point.version,
+        number=named.number,
+        owner=named.owner,
+        pseudonym=named.pseudonym,
+        reference=named.reference,
+        since=named.since,
+    )
+
+
 def trend(connection: Connection, shares: Mapping[str, float], now: float) -> dict[str, Trend]:
     """Return the trends of bots with these shares. `now`: seconds since 1970; days are those of UTC."""
 
-    def before(days: int) -> dict[str, float]:
-        text = get_board(connection, time.strftime("%Y-%m-%d", time.gmtime(now - days * DAY_S)))
-        return {} if text is None else Standings.from_json(text).shares
+    def before(days: int) -> Mapping[str, float]:
+        return shares_before(connection, time.strftime("%Y-%m-%d", time.gmtime(now - days * DAY_S)))
 
     day, week = before(1), before(WEEK_DAYS)
     return {

@@ -88,6 +88,7 @@ from ladder.store.database.results import (
 from ladder.store.database.retention import overdue, prune, prune_events
 from ladder.store.database.runners import SILENT_S, Runner, Watch, beat, join, leave, living, release_ended
 from ladder.store.database.schema import NEWEST, prepare
+from ladder.store.database.series import NamedPoint, Point, points_of_day, shares_before
 from ladder.store.database.settings import get_settings, put_settings
 from ladder.store.database.tables import TABLES
 from ladder.store.database.versions import (

@@ -292,7 +292,31 @@ voids = Table(
     Column("given_up", Boolean, nullable=False),  # it was the last attempt
 )
 
-# What the newest fold over the results said, as JSON; and of each day the last, for trends.
+# What the last fold of a day over the results said of each version that played: for trends, curves, and old tables.
+series = Table(
+    "series",
+    TABLES,
+    Column("day", String(10), primary_key=True),
+    Column("version", ForeignKey("versions.id"), primary_key=True),
+    Column("place", Integer, nullable=False),
+    Column("best_rank", Integer, nullable=False),
+    Column("worst_rank", Integer, nullable=False),
+    Column("rating", Float, nullable=False),
+    Column("rating_low", Float),
+    Column("rating_high", Float),
+    Column("share", Float),  # of the games that were played
+    Column("adjusted", Float),  # as if all had met equally often
+    Column("adjusted_low", Float),
+    Column("adjusted_high", Float),
+    Column("games", Integer, nullable=False),
+    Column("matches", Integer, nullable=False),
+    Column("forfeits", Integer, nullable=False),
+    Column("faults", Integer, nullable=False),
+    Index("ix_series_version", "version", "day"),
+    sqlite_with_rowid=False,
+)
+
+# What the newest fold said, as JSON; of the days before, the last fold's without its rows, which `series` has.
 boards = Table(
     "boards",
     TABLES,

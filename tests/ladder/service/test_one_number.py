@@ -1,17 +1,14 @@
 """How many faults a bot committed is one number, wherever it is read: in a run, in statistics, and in a ladder."""
 
-import runpy
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, update
 
-import ladder.store.database as database
 from arena.referee import FAULTS
 from arena.run import record_results
 from ladder.results import FOLLOWING
@@ -20,12 +17,12 @@ from ladder.store import PlayedMatch
 from ladder.store.database import RATED, TABLES, ids_of_labels, keep_match, put_matches
 from tests.ladder.service.classes import hand_in, school, settle
 from tests.ladder.service.term import Term
+from tests.ladder.store.databases import revision
 from tests.place import BOT, LOOK_SEED, Place
 
 # Three faults lose each of three games, and the bot is out of the other nine.
 COMMITTED, FOLLOWED, FAULTY_PERCENT = 9, {"out_of_lives": 3, "retired": 9}, 25.0
 WRONG = BOT.replace("print(json.dumps", f"choice = choice if seed == '{LOOK_SEED}' else 99\n        print(json.dumps")
-REVISIONS = Path(database.__file__).parent / "migrations" / "versions"
 BASELINE = """
 [[baselines]]
 name = "plays"
@@ -94,12 +91,11 @@ def test_an_older_database_has_the_number_once_it_is_brought_up(place: Place, la
     play(place)
     match = keep(ladder, next((place.folder / "out" / "records").iterdir()).read_text())
     match_bots, old = TABLES.tables["match_bots"], COMMITTED + sum(FOLLOWED.values())
-    revision = runpy.run_path(str(REVISIONS / "0002_faults_are_those_committed.py"))
 
     def bring_up(connection: Connection) -> None:
         connection.execute(update(match_bots).where(match_bots.c.place == 0).values(faults=old))
         with Operations.context(MigrationContext.configure(connection)):
-            revision["upgrade"]()
+            revision("0002_faults_are_those_committed")["upgrade"]()
 
     ladder.database.write(bring_up)
     seats = Term(ladder.path).json("match", match)["seats"]

@@ -10,16 +10,19 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection
+from alembic.operations import Operations
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Connection, select, update
 
 from ladder.results import GameResult
 from ladder.service import Fold, Ladder, create, open_ladder
 from ladder.standings import Standings
 from ladder.store import PlayedMatch
-from ladder.store.database import ids_of_labels, keep_match, last_board, put_matches
+from ladder.store.database import TABLES, ids_of_labels, keep_match, last_board, put_matches
 from tests.ladder.service.term import PLAY, Term
-from tests.ladder.store.databases import add_bot
+from tests.ladder.store.databases import add_bot, revision
 
+BOARDS = (TABLES.tables["boards"].c.number, TABLES.tables["boards"].c.data)
 DAY_S = 86_400
 GAMES = 6
 
@@ -114,6 +117,45 @@ def test_a_table_shows_how_shares_changed_since_yesterday_and_in_a_week(ladder: 
     assert {row["bot"]: row["adjusted"]["value"] for row in old["rows"]} == pytest.approx(shares[0])
     assert {row["trend"]["day"] for row in old["rows"]} == {None}
     assert "nothing was rated by then" in term.arena("standings", "--at", "2024-10-03").err
+
+
+def test_the_table_of_a_day_is_the_same_when_it_is_old(ladder: Ladder) -> None:
+    """Its rows are numbers then, a row for each version, and no JSON of the whole."""
+    all_meet(ladder, 6, {"ab": 6})
+    folded(ladder)
+    term = Term(ladder.path)
+    new = term.json("standings", "--at", "2024-10-04", "--names")
+    assert new["rows"][0]["adjusted"]["low"] is not None
+    ladder.clock = lambda: 20_001.5 * DAY_S
+    all_meet(ladder, 6, {"ab": 1})
+    folded(ladder)
+    old = term.json("standings", "--at", "2024-10-04", "--names")
+    assert old == {**new, "change": old["change"]}
+    kept = ladder.database.look(lambda connection: [row[1] for row in connection.execute(select(*BOARDS))])
+    assert [len(Standings.from_json(text).rows) for text in kept] == [0, 4]
+
+
+def test_tables_that_an_older_arena_kept_are_points_once_they_are_brought_up(ladder: Ladder) -> None:
+    """It kept each day's whole table."""
+    texts = []
+    for days in (0, 1):
+        ladder.clock = lambda days=days: (20_000.5 + days) * DAY_S
+        all_meet(ladder, 6, {"ab": 6 - 4 * days})
+        folded(ladder)
+        texts.append(text_of(ladder))
+    term = Term(ladder.path)
+    first = term.json("standings", "--at", "2024-10-04")
+
+    def bring_up(connection: Connection) -> None:
+        boards = TABLES.tables["boards"]
+        connection.execute(update(boards).where(boards.c.day == "2024-10-04").values(data=texts[0]))
+        connection.exec_driver_sql("DROP TABLE series")
+        with Operations.context(MigrationContext.configure(connection)):
+            revision("0004_series")["upgrade"]()
+
+    ladder.database.write(bring_up)
+    assert term.json("standings", "--at", "2024-10-04") == first
+    assert text_of(ladder) == texts[1]
 
 
 def text_of(ladder: Ladder) -> str:

@@ -23,6 +23,7 @@ from ladder.store.database import (
     end_exam,
     fail,
     find_version,
+    get_board,
     join,
     last_board,
     leave,
@@ -160,11 +161,12 @@ def test_who_slept_itself_takes_nobody_for_dead(connection: Connection) -> None:
 
 def test_the_last_board_is_the_one_that_was_written_last(connection: Connection) -> None:
     """Also after the clock was set back."""
-    put_board(connection, "2026-11-23", 2.0, 1, "old")
-    put_board(connection, "2026-11-22", 1.0, 2, "new")
-    assert last_board(connection) == "new"
+    put_board(connection, "2026-11-23", 2.0, 1, '{"rows": [1]}')
+    put_board(connection, "2026-11-22", 1.0, 2, '{"rows": [2]}')
+    assert last_board(connection) == '{"rows": [2]}'
     put_board(connection, "2026-11-23", 3.0, 3, "newest")
     assert last_board(connection) == "newest"
+    assert get_board(connection, "2026-11-22") == ("2026-11-22", '{"rows": []}'), "its rows are its points"
 
 
 # --- with processes and servers ---------------------------------------------------------------------------------------
