@@ -177,6 +177,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "arena.examine",
         "arena.run",
         "ladder.access",
+        "ladder.rating",
         "ladder.results",
         "ladder.standings",
         "ladder.store",
