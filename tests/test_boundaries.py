@@ -393,6 +393,7 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
         "arena.bots.manifest",
         "arena.cli.answers",
         "ladder.standings",
+        "ladder.views.step",
         "arena.run.answer",
         "ladder.service.settings",
         "arena.stats.answer",

@@ -1,14 +1,11 @@
 """One step of a bot's examination: a finding, with what crossed the pipe."""
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
-from arena.examine.finding import Finding, Level
+from arena.examine.finding import Finding
 from protocol import show
 
-_OLDER = {"name": "what", "outcome": "level", "detail": "text", "help": "do"}  # what the oldest ladders call a field
 _LINE, _STDERR_LINE = 65_536, 1000  # characters of a line that a view has
-_OLDER_LEVELS = {"failed": "fail", "told": "note"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +40,6 @@ class Step(Finding):
             rows=self.rows,
         )
 
-    def to_text(self) -> str:
-        """Return the step as JSON in ASCII; bytes that aren't UTF-8 are half surrogates in it."""
-        fields = asdict(self)
-        fields |= {name: None if fields[name] is None else _text(fields[name]) for name in ("sent", "got")}
-        fields |= {"stderr": [_text(line) for line in self.stderr], "log": _text(self.log)}
-        return json.dumps(fields, separators=(",", ":"))
-
-    @classmethod
-    def from_text(cls, text: str) -> "Step":
-        """Return the step that `to_text` wrote. Raises ValueError for any other text."""
-        try:
-            fields = {_OLDER.get(name, name): value for name, value in json.loads(text).items()}
-            fields |= {name: None if fields[name] is None else _bytes(fields[name]) for name in ("sent", "got")}
-            fields["level"] = Level(_OLDER_LEVELS.get(fields["level"], fields["level"]))
-            fields["do"] = fields["do"] or ""
-            fields["stderr"] = tuple(_bytes(line) for line in fields["stderr"])
-            fields["log"] = _bytes(fields.get("log", ""))  # older ladders have none
-            fields["rows"] = tuple(tuple(row) for row in fields["rows"])
-            return cls(**fields)
-        except (AttributeError, KeyError, TypeError, RecursionError) as problem:
-            raise ValueError(f"no step: {problem!r}") from None
-
 
 @dataclass(frozen=True, slots=True)
 class StepView(Finding):
@@ -96,11 +71,3 @@ class Examinations:
 
 def _printable(text: str) -> str:
     return "\n".join(show(line.encode(errors="surrogateescape"), _LINE) for line in text.split("\n"))
-
-
-def _text(data: bytes) -> str:
-    return data.decode(errors="surrogateescape")
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode(errors="surrogateescape")

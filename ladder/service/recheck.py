@@ -17,7 +17,8 @@ from ladder.service.known import playing_version
 from ladder.service.ladder import Ladder
 from ladder.service.service import why_unfit
 from ladder.service.tasks import exam_job, references_for
-from ladder.store.database import Act, Version, active_versions, get_steps, note_act
+from ladder.store.database import Act, Version, active_versions, note_act
+from ladder.views import steps_of
 from ladder.work import Examined, examine_version
 
 NO_MATCH = 0  # the qualifying match of an examination that the ladder keeps no match of
@@ -58,9 +59,7 @@ def recheck(ladder: Ladder, pool: Pool, bots: Sequence[str], who: str, why: str)
             exam_job(ladder, connection, version, references_for(connection, version, ladder.play.seats), NO_MATCH)
             for version in found
         ]
-        before = {
-            version.id: tuple(Step.from_text(step) for step in get_steps(connection, version.id)) for version in found
-        }
+        before = {version.id: steps_of(connection, version.id) for version in found}
     running: dict[Future[Examined], Version] = {
         pool.submit(examine_version, job): version for job, version in zip(jobs, found, strict=True)
     }
@@ -69,15 +68,14 @@ def recheck(ladder: Ladder, pool: Pool, bots: Sequence[str], who: str, why: str)
         try:
             examined = future.result()
         except (ArenaError, ExecutorLostError, RefusedError, WorkerDiedError) as problem:
-            was = tuple(step.view() for step in before[version.id])
-            yield Rechecked(version.label, None, str(problem), (), was, ())
+            yield Rechecked(version.label, None, str(problem), (), before[version.id], ())
             continue
         reason = None if examined.passed else why_unfit(examined.steps)
         _note(ladder, version, who, f"{why}: {'it is fit' if reason is None else reason}")
         yield _compared(version, reason, before[version.id], examined.steps)
 
 
-def _compared(version: Version, reason: str | None, before: Sequence[Step], after: Sequence[Step]) -> Rechecked:
+def _compared(version: Version, reason: str | None, before: tuple[StepView, ...], after: Sequence[Step]) -> Rechecked:
     was, now = ({step.what: step.level.value for step in steps} for steps in (before, after))
     names = dict.fromkeys([*was, *now])
     return Rechecked(
@@ -87,7 +85,7 @@ def _compared(version: Version, reason: str | None, before: Sequence[Step], afte
         changed=tuple(
             (name, was.get(name, "-"), now.get(name, "-")) for name in names if was.get(name) != now.get(name)
         ),
-        before=tuple(step.view() for step in before),
+        before=before,
         after=tuple(step.view() for step in after),
     )
 

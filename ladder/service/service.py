@@ -46,6 +46,7 @@ from ladder.store.database import (
     rest,
     table_of,
 )
+from ladder.views import kept_step
 from ladder.work import Examined, Task, do
 
 FOLD_S = 10.0  # between two folds, and never more than a twentieth of the time
@@ -288,7 +289,7 @@ class Service:
         seats = self.ladder.play.seats
 
         def act(connection: Connection) -> Exam | None:
-            steps = [step.to_text() for step in found.steps]
+            steps = [kept_step(step) for step in found.steps]
             words = None if found.bot is None else found.bot.words
             built = None
             if found.built is not None and found.bot is not None:

@@ -18,3 +18,4 @@ from ladder.views.owner import OwnerLine, OwnerList, owner_list, told_owner
 from ladder.views.queue import Queue, Submission, queue
 from ladder.views.reader import Reader
 from ladder.views.standings import SORTS, STANDINGS_COLUMNS, shown_table, standings, standings_cells
+from ladder.views.step import kept_step, steps_of

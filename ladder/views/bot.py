@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from arena.examine import Step, StepView
+from arena.examine import StepView
 from arena.run import Example, example
 from ladder.access import visible
 from ladder.standings import Row, Standings, Trend
@@ -19,9 +19,9 @@ from ladder.store.database import (
     acts_of,
     exchanges_of,
     find_bot,
+    get_build_log,
     get_log,
     get_record,
-    get_steps,
     last_board,
     versions_of,
 )
@@ -29,6 +29,7 @@ from ladder.views.decision import Decision, decisions
 from ladder.views.match import MatchLine, match_list, unsealed
 from ladder.views.reader import Reader
 from ladder.views.standings import trend
+from ladder.views.step import steps_of
 
 faults, match_bots, matches = (TABLES.tables[name] for name in ("faults", "match_bots", "matches"))
 
@@ -130,7 +131,6 @@ def bot(reader: Reader, name: str, number: int | None = None, last: int = 10) ->
     row = None if table is None else next((row for row in table.rows if row.version == known.active), None)
     shares = {} if row is None or row.adjusted is None else {name: row.adjusted.value}
     acts = [*acts_of(connection, bot=known.id), *acts_of(connection, owner=known.owner)]
-    steps = [Step.from_text(step) for step in get_steps(connection, asked.id)]
     whole = Bot(
         bot=known.name,
         pseudonym=known.pseudonym,
@@ -160,7 +160,9 @@ def bot(reader: Reader, name: str, number: int | None = None, last: int = 10) ->
             )
             for version in versions
         ),
-        examination=Examination(asked.number, tuple(step.view() for step in steps), any(step.log for step in steps)),
+        examination=Examination(
+            asked.number, steps_of(connection, asked.id), get_build_log(connection, asked.id) != b""
+        ),
         examples=_examples(reader, [version for version in versions if version.active or version is asked])
         if viewer.sees(Bot, "examples", known.login)
         else None,
@@ -185,8 +187,7 @@ def build_log(reader: Reader, name: str, number: int | None = None) -> BuildLog 
     asked = next((version for version in reversed(versions) if number in (None, version.number)), None)
     if asked is None:
         return None
-    steps = get_steps(reader.connection, asked.id)
-    return BuildLog(asked.number, b"".join(Step.from_text(step).log for step in steps))
+    return BuildLog(asked.number, get_build_log(reader.connection, asked.id))
 
 
 def _examples(reader: Reader, versions: Sequence[Version]) -> tuple[Example, ...]:

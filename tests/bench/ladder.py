@@ -46,7 +46,7 @@ from ladder.store.database import (
     put_matches,
     put_owners,
 )
-from ladder.views import Bot, bot
+from ladder.views import Bot, bot, kept_step
 
 ROOT = Path(__file__).parents[2]
 SEATS, GAMES = 4, 12
@@ -88,7 +88,13 @@ def new_ladder(folder: Path, bots: int) -> Iterator[Ladder]:
                 bot = put_bot(connection, f"bot{number}", owner.id, 1.0)
                 version = add_version(connection, bot, "0" * 64, "bot.py", 1.0)
                 end_exam(
-                    connection, version, [Step("plays", Level.OK, "").to_text()], None, ["python3", "bot.py"], None, 2.0
+                    connection,
+                    version,
+                    [kept_step(Step("plays", Level.OK, ""))],
+                    None,
+                    ["python3", "bot.py"],
+                    None,
+                    2.0,
                 )
                 activate(connection, find_version(connection, version), "ladder", "it passed", 2.0)
 

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -330,35 +329,6 @@ def test_the_quick_look_tells_of_a_bot_that_says_nothing_after_its_hello(tmp_pat
         exam = Exam(InsideSandbox({found.argv[0]: script}), Choice("process"), tmp_path, patience=Patience(2.1, 0.0))
         assert quick_look(found, exam, partial(mute.append, True)).level is level
         assert len(mute) == told
-
-
-def test_a_step_comes_back_from_its_text() -> None:
-    """Whatever bytes a bot wrote, and half surrogates of a file's name; other texts are refused."""
-    for got in (None, b"", bytes(range(256)), "é\u2028".encode()):
-        step = Step(
-            "hello",
-            Level.NOTE,
-            "a\udcff\0",
-            do="do\nthis",
-            number=3,
-            sent=got,
-            got=got,
-            stderr=(b"\xff\xfe", b""),
-            rows=(("a", "b"), ("c",)),
-            log=b"\xff\n",
-        )
-        text = step.to_text()
-        assert text.isascii()
-        assert "\n" not in text
-        assert Step.from_text(text) == step
-        assert Step.from_text(text + "\n") == step
-        fields = json.loads(text) | {"level": "told"}
-        oldest = {"what": "name", "level": "outcome", "text": "detail", "do": "help"}
-        older = {oldest.get(name, name): value for name, value in fields.items() if name not in ("log", "mend")}
-        assert Step.from_text(json.dumps(older)) == replace(step, log=b"")
-    for wrong in ("", "[]", "{}", '{"number":1}', text.replace("note", "odd"), "[" * 100_000):
-        with pytest.raises(ValueError, match=r"no step|Expecting|is not a valid"):
-            Step.from_text(wrong)
 
 
 def test_a_bot_that_is_slow_to_answer_is_asked_less_where_the_examiner_says_so(tmp_path: Path) -> None:

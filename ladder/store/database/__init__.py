@@ -110,6 +110,7 @@ from ladder.store.database.versions import (
     find_bot,
     find_version,
     fit_versions,
+    get_build_log,
     get_file,
     get_steps,
     ids_of_labels,

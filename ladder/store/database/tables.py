@@ -119,7 +119,8 @@ steps = Table(
     TABLES,
     Column("version", ForeignKey("versions.id"), primary_key=True),
     Column("number", Integer, primary_key=True),
-    Column("data", Text, nullable=False),  # JSON
+    Column("data", Text, nullable=False),  # a StepView as JSON
+    Column("log", LargeBinary),  # all that a build printed
 )
 
 acts = Table(

@@ -277,20 +277,23 @@ def release_exam(connection: Connection, version: int, runner: str, failed: str 
 def end_exam(
     connection: Connection,
     version: int,
-    told: Sequence[str],
+    told: Sequence[tuple[str, bytes]],
     reason: str | None,
     words: Sequence[str] | None,
     built: str | None,
     at: float,
 ) -> bool:
-    """Write what an examination found, once: `told` are its steps. Without a `reason` the version is fit, and plays.
+    """Write what an examination found, once: `told` are its steps, each with what a build printed.
 
-    Returns whether this call wrote it.
+    Without a `reason` the version is fit, and plays. Returns whether this call wrote it.
     """
     found = find_version(connection, version)
     if found.state not in (QUEUED, EXAMINED):
         return False
-    rows = [{"version": version, "number": number, "data": data} for number, data in enumerate(told, 1)]
+    rows = [
+        {"version": version, "number": number, "data": data, "log": log or None}
+        for number, (data, log) in enumerate(told, 1)
+    ]
     if rows:
         connection.execute(insert(steps), rows)
     connection.execute(
@@ -312,6 +315,12 @@ def end_exam(
 def get_steps(connection: Connection, version: int) -> list[str]:
     """Return the steps of a version's examination, as they were written."""
     return list(connection.scalars(select(steps.c.data).where(steps.c.version == version).order_by(steps.c.number)))
+
+
+def get_build_log(connection: Connection, version: int) -> bytes:
+    """Return all that the version's build printed, b"" if it printed nothing."""
+    has_one = and_(steps.c.version == version, steps.c.log.is_not(None))
+    return b"".join(connection.scalars(select(steps.c.log).where(has_one).order_by(steps.c.number)))
 
 
 # --- who plays --------------------------------------------------------------------------------------------------------

@@ -15,9 +15,10 @@ from arena.referee import Terms
 from arena.sandbox import Choice
 from ladder.service import Ladder, Play, create, submit, submit_reference
 from ladder.store.database import TABLES, Owner, activate, end_exam, find_version, put_owners
+from ladder.views import kept_step
 from tests.place import ROOT, Place
 
-STEP = Step("file", Level.OK, "").to_text()
+STEP = kept_step(Step("file", Level.OK, ""))
 WORDS = (sys.executable, "-SI", "\0place")  # as the tests' bot travels
 PLAY = Play(Terms(rules=PRESETS["coup"]), Choice("process"), seats=2, match_games=2)
 

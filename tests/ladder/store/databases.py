@@ -53,7 +53,7 @@ def add_bot(database: Database, name: str, login: str) -> int:
         bot = put_bot(connection, name, owner.id, 1.0)
         put_file(connection, "0" * 64, f"{name}.py", b"print()")
         version = add_version(connection, bot, "0" * 64, f"{name}.py", 1.0)
-        end_exam(connection, version, ['{"name":"file"}'], None, ["python3", "bot.py"], None, 2.0)
+        end_exam(connection, version, [('{"what":"file"}', b"")], None, ["python3", "bot.py"], None, 2.0)
         activate(connection, find_version(connection, version), "ladder", "it passed", 2.0)
         return version
 

@@ -128,8 +128,8 @@ def test_a_runner_that_wakes_up_gives_nothing_back_that_another_does(connection:
 def test_an_examination_that_was_done_twice_counts_once(connection: Connection) -> None:
     """The first that comes to its end."""
     version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
-    assert end_exam(connection, version, ["{}"], None, ["python3"], None, 2.0)
-    assert not end_exam(connection, version, ["{}", "{}"], "it is broken", None, None, 3.0)
+    assert end_exam(connection, version, [("{}", b"")], None, ["python3"], None, 2.0)
+    assert not end_exam(connection, version, [("{}", b"")] * 2, "it is broken", None, None, 3.0)
     assert find_version(connection, version).state == "fit"
 
 

@@ -1,0 +1,97 @@
+"""Steps of examinations: how a ladder keeps them, and those that older arenas kept."""
+
+import json
+import runpy
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from alembic.operations import Operations
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Connection, select, text, update
+
+import ladder.store.database as store
+from arena.examine import Level, Step
+from ladder.store.database import TABLES, Database, get_build_log
+from ladder.views import kept_step, steps_of
+from tests.ladder.store.databases import ladder
+
+MIGRATION = Path(store.__file__).parent / "migrations" / "versions" / "0004_steps_as_they_are_told.py"
+LOG = bytes(range(256))
+STEP = Step(
+    "hello",
+    Level.NOTE,
+    "a\udcff\0",
+    do="do\nthis",
+    number=1,
+    sent=b"{}",
+    got=b"\xff\0",
+    stderr=(b"\xff\xfe", b"", "é\u2028".encode()),
+    rows=(("a", "b"), ("c",)),
+    log=LOG,
+)
+steps = TABLES.tables["steps"]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    postgres = request.param == "postgresql"
+    url = str(request.getfixturevalue("postgres_url")) if postgres else f"sqlite:///{tmp_path}/ladder.db"
+    with closing(ladder(url, bots="a")) as database:
+        yield database
+
+
+def demand_step(connection: Connection) -> None:
+    """Demand that the version has the step as it is told, and the log."""
+    (version,) = connection.scalars(select(steps.c.version)).all()
+    assert steps_of(connection, version) == (STEP.view(),)
+    assert get_build_log(connection, version) == LOG
+
+
+def test_a_step_comes_back_as_it_is_told_whatever_a_bot_wrote(database: Database) -> None:
+    """Bytes that aren't UTF-8, half surrogates of a file's name, and NUL, which PostgreSQL takes in no text."""
+
+    def act(connection: Connection) -> None:
+        data, log = kept_step(STEP)
+        connection.execute(update(steps).values(data=data, log=log))
+        demand_step(connection)
+
+    database.write(act)
+
+
+def text_of(data: bytes) -> str:
+    """Return bytes as older arenas wrote them."""
+    return data.decode(errors="surrogateescape")
+
+
+OLDER = {
+    "what": "hello",
+    "level": "note",
+    "text": STEP.text,
+    "mend": "",
+    "do": "do\nthis",
+    "number": 1,
+    "sent": "{}",
+    "got": text_of(b"\xff\0"),
+    "stderr": [text_of(line) for line in STEP.stderr],
+    "rows": [["a", "b"], ["c"]],
+    "log": text_of(LOG),
+    "partial": True,
+}
+CALLED = {"what": "name", "level": "outcome", "text": "detail", "do": "help"}
+OLDEST = {CALLED.get(name, name): value for name, value in OLDER.items() if name not in ("mend", "partial")}
+
+
+@pytest.mark.parametrize("older", [OLDER, OLDEST | {"outcome": "told"}], ids=["older", "oldest"])
+def test_steps_that_older_arenas_kept_are_told_as_before(database: Database, older: dict[str, object]) -> None:
+    """Their rows are written anew, once."""
+
+    def bring_up(connection: Connection) -> None:
+        connection.execute(text("ALTER TABLE steps DROP COLUMN log"))
+        connection.execute(update(steps).values(data=json.dumps(older)))
+        with Operations.context(MigrationContext.configure(connection)):
+            runpy.run_path(str(MIGRATION))["upgrade"]()
+        demand_step(connection)
+
+    database.write(bring_up)
