@@ -15,7 +15,7 @@ from ladder.service.challenge import Challenge, challenge
 from ladder.service.checkup import Checkup, check_up
 from ladder.service.decisions import Decided, activate_version, disable_bot, set_frozen, set_suspended, set_void
 from ladder.service.export import Exported, export, write_csv
-from ladder.service.finals import commitment_file, final_proof, hold_again, hold_final, reveal, see_final
+from ladder.service.finals import commitment_file, final_proof, hold_again, hold_final, replay, reveal, see_final
 from ladder.service.fold import Fold
 from ladder.service.gradebook import gradebook
 from ladder.service.grades import grades

@@ -38,6 +38,7 @@ from ladder.store.database import (
     note_act,
     put_final,
     put_matches,
+    replay_given_up,
     reveal_final,
     table_of,
 )
@@ -102,14 +103,38 @@ def see_final(ladder: Ladder, name: str, viewer: Viewer = STAFF) -> FinalState:
         )
 
 
-def reveal(ladder: Ladder, name: str, who: str, viewer: Viewer = STAFF) -> tuple[Final, Measured]:
-    """Return a final that has ended, measured; its key is public from now on. Raises LadderError before."""
+def replay(ladder: Ladder, name: str, who: str) -> FinalState:
+    """Let the matches of a final be played again that were given up, with the same deals. Raises LadderError."""
+
+    def act(connection: Connection) -> FinalState:
+        final = _demand(connection, name)
+        if final.revealed:
+            raise LadderError(f"the key of the final {name} is public: its deals are known.\nHold it anew: --again")
+        if count := replay_given_up(connection, final.id):
+            why = f"{name}: what was given up plays again, {count} of its matches"
+            note_act(connection, Act(who, "final", why, ladder.clock()))
+        return state_of(connection, final)
+
+    return ladder.database.write(act)
+
+
+def reveal(ladder: Ladder, name: str, who: str, viewer: Viewer = STAFF, as_is: bool = False) -> tuple[Final, Measured]:
+    """Return a final that has ended, measured; its key is public from now on. Raises LadderError before.
+
+    `as_is`: also where matches were given up.
+    """
 
     def act(connection: Connection) -> Final:
         final = _demand_ended(connection, name, ladder.path)
         if not final.revealed:
             if not viewer.may("hold a final"):
                 raise LadderError(f"the final {name} isn't revealed yet.")
+            lost = state_of(connection, final).lost
+            if lost and not as_is:
+                raise LadderError(
+                    f"{len(lost)} of the matches of the final {name} were given up, such as {lost[0][0]}.\n"
+                    f"Play them again: arena ladder final {ladder.path} {name} --replay; or reveal it so: --as-is"
+                )
             note_act(connection, Act(who, "reveal", f"the final {name} has ended", ladder.clock()))
             reveal_final(connection, final.id)
         return replace(final, revealed=True)

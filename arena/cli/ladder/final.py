@@ -12,7 +12,7 @@ from arena.cli.ladder.standings import TRUSTED, standings_table
 from arena.cli.out import counted, note, reason, refuse, show, table
 from ladder import views
 from ladder.access import PUBLIC, STAFF, Viewer
-from ladder.service import Ladder, commitment_file, final_proof, hold_again, hold_final, reveal, see_final
+from ladder.service import Ladder, commitment_file, final_proof, hold_again, hold_final, replay, reveal, see_final
 from ladder.views import final_list
 
 GAMES = 240  # of a version: a share's interval is then about 6 points to each side
@@ -24,6 +24,8 @@ GAMES = 240  # of a version: a share's interval is then about 6 points to each s
 @click.option("--games", type=click.IntRange(1), metavar="N", help=f"Hold it, with N games or more each.  [{GAMES}]")
 @click.option("--deadline", metavar="DEADLINE", help="Hold it with the versions that stand at a deadline.  [now]")
 @click.option("--again", is_flag=True, help="Hold one that has ended anew, as NAME-2: with its key, so the same deals.")
+@click.option("--replay", "replayed", is_flag=True, help="Play its matches again that were given up, the same deals.")
+@click.option("--as-is", is_flag=True, help="Reveal it although matches were given up.")
 @click.option("--export", type=click.Path(path_type=Path), help="Write a file for arena verify, with key and records.")
 @click.option("--names", is_flag=True, help="Owners' logins in place of their pseudonyms: for the teacher.")
 @BY
@@ -34,6 +36,8 @@ def final(
     games: int | None,
     deadline: str | None,
     again: bool,
+    replayed: bool,
+    as_is: bool,
     export: Path | None,
     names: bool,
     who: str,
@@ -58,9 +62,11 @@ def final(
                 refuse("--again takes games and versions from the final; leave --games and --deadline away")
             _hold(ladder, name, deadline, games, again, who, as_json)
         elif export is not None:
-            _export(ladder, name, export, who)
+            _export(ladder, name, export, who, as_is)
         else:
-            _see(ladder, name, who, viewer, as_json)
+            if replayed:
+                replay(ladder, name, who)
+            _see(ladder, name, who, viewer, as_json, as_is)
 
 
 def _list(ladder: Ladder, viewer: Viewer, as_json: bool) -> None:
@@ -92,10 +98,10 @@ def _hold(
     note(f"play: arena ladder run {ladder.path}; then: arena ladder final {ladder.path} {held}")
 
 
-def _see(ladder: Ladder, name: str, who: str, viewer: Viewer, as_json: bool) -> None:
+def _see(ladder: Ladder, name: str, who: str, viewer: Viewer, as_json: bool, as_is: bool) -> None:
     state = see_final(ladder, name, viewer)
     if not state.missing and state.key is None:
-        reveal(ladder, name, who)
+        reveal(ladder, name, who, as_is=as_is)
         state = see_final(ladder, name, viewer)
     found = state.table
     if as_json:
@@ -119,9 +125,9 @@ def _see(ladder: Ladder, name: str, who: str, viewer: Viewer, as_json: bool) -> 
         note(f"for whoever wants to verify: arena ladder final {ladder.path} {name} --export FILE; arena verify FILE")
 
 
-def _export(ladder: Ladder, name: str, export: Path, who: str) -> None:
+def _export(ladder: Ladder, name: str, export: Path, who: str, as_is: bool) -> None:
     """Reveal the key; write the proof beside its place, and then there: a file of that name is whole."""
-    reveal(ladder, name, who)
+    reveal(ladder, name, who, as_is=as_is)
     beside = export.with_name(f".{export.name}.{os.getpid()}")
     try:
         with beside.open("w", encoding="utf-8") as file:

@@ -29,6 +29,7 @@ from ladder.store.database.finals import (
     key_of_final,
     matches_of_final,
     put_final,
+    replay_given_up,
     reveal_final,
 )
 from ladder.store.database.health import (

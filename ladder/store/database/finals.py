@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, insert, select, update
 
-from ladder.store.database.tables import finals, matches
+from ladder.store.database.queue import GIVEN_UP, WAITING
+from ladder.store.database.tables import finals, matches, voids
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,17 @@ def key_of_final(connection: Connection, id: int) -> bytes:
 def reveal_final(connection: Connection, id: int) -> None:
     """Let everybody see a final's key."""
     connection.execute(update(finals).where(finals.c.id == id).values(revealed=True))
+
+
+def replay_given_up(connection: Connection, id: int) -> int:
+    """Queue a final's matches again that were given up, with their places, so their deals; return how many.
+
+    Their attempts stay: one that hosts fail once more is given up again.
+    """
+    lost = select(matches.c.id).where(matches.c.final == id, matches.c.cause == GIVEN_UP)
+    connection.execute(update(voids).where(voids.c.match.in_(lost)).values(given_up=False))
+    again = {"state": WAITING, "cause": None, "reason": None, "ended_at": None, "runner": None}
+    return connection.execute(update(matches).where(matches.c.id.in_(lost)).values(again)).rowcount
 
 
 def matches_of_final(connection: Connection, id: int) -> list[FinalMatch]:

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection, update
 
 from arena.referee import read, write
 from ladder.access import PUBLIC, Viewer
 from ladder.proof import ProofError, place_key, tables_of, verify_proof
 from ladder.service import (
+    Behind,
     Ladder,
     LadderError,
     Service,
@@ -24,13 +26,28 @@ from ladder.service import (
     grades,
     hold_again,
     hold_final,
+    replay,
     reveal,
     see_final,
     set_frozen,
     set_void,
     submit,
 )
-from ladder.store.database import Final, acts_of, find_bot, find_final, matches_of_final, rest, table_of
+from ladder.store.database import (
+    FINAL,
+    TABLES,
+    Final,
+    acts_of,
+    claim,
+    fail,
+    find_bot,
+    find_final,
+    join,
+    leave,
+    matches_of_final,
+    rest,
+    table_of,
+)
 from tests.ladder.service.classes import Clock, deadline, hand_in, school, serve, settle
 from tests.ladder.service.pool import workers
 from tests.place import BOT, Place
@@ -214,13 +231,57 @@ def test_a_version_that_is_benched_plays_its_final_to_the_end(ladder: Ladder) ->
     settings.write_text(settings.read_text().replace("matches = 5 ", "matches = 1 "))
     sign = commitment_file(ladder, "last")  # published when the final is held
     hand_in(ladder, "ada", "a", code=QUITTER.replace("SIGN", repr(str(sign))))
-    for _ in Service(ladder, workers(), matches=2).events():
-        if not sign.exists():
+    for event in Service(ladder, workers(), matches=2).events():
+        if not isinstance(event, Behind) and not sign.exists():
             hold_final(ladder, "last", None, 4, "teacher")
     with ladder.database.read() as connection:
         assert "bench" in [act.what for act in acts_of(connection)]
     state = see_final(ladder, "last")
     assert (state.missing, state.lost) == (state.matches, ())
+
+
+def test_a_match_that_was_given_up_is_played_again_with_its_deals_before_the_key_is_public(ladder: Ladder) -> None:
+    """Two of three were void, and the final closed without a word."""
+    hold_final(ladder, "last", None, 4, "teacher")
+    final = stored(ladder, "last")
+
+    def give_up(connection: Connection) -> int:
+        runner = join(connection, 1, 0.0)
+        while True:
+            match = claim(connection, runner, [], 0.0, (FINAL,))
+            assert match is not None
+            if fail(connection, match.id, runner, "no room", 0.0):
+                break
+        leave(connection, runner)
+        return match.id
+
+    given_up = ladder.database.write(give_up)
+    serve(ladder)
+    with pytest.raises(LadderError, match=f"1 of the matches of the final last were given up, such as {given_up}"):
+        reveal(ladder, "last", "teacher")
+    assert not stored(ladder, "last").revealed
+    assert replay(ladder, "last", "teacher").missing == 1
+    assert "plays again, 1 of its" in ladder.database.look(acts_of)[-1].why
+    serve(ladder)
+    reveal(ladder, "last", "teacher")
+    assert see_final(ladder, "last").lost == ()
+    verify_proof(final_proof(ladder, "last"))
+    assert stored(ladder, "last").key == final.key
+    with pytest.raises(LadderError, match="is public"):
+        replay(ladder, "last", "teacher")
+
+
+def test_a_final_is_revealed_without_what_was_given_up_where_staff_says_so(ladder: Ladder) -> None:
+    """And its table says what is missing."""
+    hold_final(ladder, "last", None, 4, "teacher")
+    matches = TABLES.tables["matches"]
+    ended = {"state": "ended", "cause": "given_up", "reason": "no room", "ended_at": 1.0}
+    ladder.database.write(lambda connection: connection.execute(update(matches).values(ended)))
+    with pytest.raises(LadderError, match="--as-is"):
+        reveal(ladder, "last", "teacher")
+    reveal(ladder, "last", "teacher", as_is=True)
+    assert stored(ladder, "last").revealed
+    assert len(see_final(ladder, "last").lost) > 0
 
 
 def test_a_void_match_counts_in_no_grade(tmp_path: Path) -> None:
