@@ -1,0 +1,100 @@
+"""What is said of one is said of no other: two finals, two owners, two machines, two days, two states of a match."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, select, update
+
+from ladder.results import GameResult
+from ladder.store import PlayedMatch
+from ladder.store.database import (
+    CHALLENGE,
+    RATED,
+    TABLES,
+    Final,
+    Watch,
+    all_finals,
+    cancel,
+    challenges_since,
+    claim,
+    find_owner,
+    forfeits_lately,
+    join,
+    keep_match,
+    living,
+    put_final,
+    put_matches,
+    reveal_final,
+    submitted_since,
+)
+from tests.ladder.store.databases import ladder
+
+NOW, DAY_S = 5.0, 86_400.0
+match_bots, matches = TABLES.tables["match_bots"], TABLES.tables["matches"]
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[Connection]:
+    """Give a ladder's database in one long transaction: the bots a, b, c and d have the versions 1 to 4."""
+    with closing(ladder(f"sqlite:///{tmp_path}/l.db")) as database, database.engine.connect() as made, made.begin():
+        yield made
+
+
+def test_the_key_of_one_final_is_revealed(connection: Connection) -> None:
+    for number, name in enumerate(("first", "second", "third")):
+        put_final(connection, Final(name, bytes([number]) * 32, (1, 2), 6, None, NOW, False, NOW))
+    second = all_finals(connection)[1]
+    reveal_final(connection, second.id)
+    assert [final.revealed for final in all_finals(connection)] == [False, True, False]
+
+
+def test_what_has_begun_is_not_cancelled(connection: Connection) -> None:
+    """Nor what is another's, or of another kind."""
+    mine, waits, others = put_matches(connection, RATED, [(1, 2), (1, 3), (3, 4)], NOW)
+    [asked] = put_matches(connection, CHALLENGE, [(1, 2)], NOW)
+    leased = claim(connection, join(connection, 1, NOW), [], NOW, [RATED])
+    assert leased is not None
+    assert leased.id == mine
+    assert cancel(connection, "it rests", NOW, version=1, kinds=(RATED,)) == 1
+    states = dict(connection.execute(select(matches.c.id, matches.c.state)).all())
+    assert states == {mine: "leased", waits: "ended", others: "queued", asked: "queued"}
+
+
+@pytest.mark.parametrize(("forfeited", "benched"), [("1111", True), ("0111", True), ("1110", False), ("1101", False)])
+def test_a_version_is_benched_by_its_last_matches(connection: Connection, forfeited: str, benched: bool) -> None:
+    """In three of them it forfeited; what it did before, and another did, doesn't count."""
+    for lost in forfeited:
+        [match] = put_matches(connection, RATED, [(1, 2)], NOW)
+        forfeits = (0,) if lost == "1" else ()
+        result = GameResult(match, 0, ("a@1", "b@1"), 1, "last_standing", (1,), ((0, 5),), 5, forfeits, ())
+        keep_match(connection, PlayedMatch(match, "", (result,)), NOW)
+    assert forfeits_lately(connection, 1, 3) is benched
+    assert not forfeits_lately(connection, 2, 3)
+
+
+def test_of_a_runner_on_another_machine_nothing_is_known(connection: Connection) -> None:
+    """Its process number is somebody else's here, or nobody's."""
+    join(connection, 1, NOW)
+    [here] = living(connection)
+    ended = replace(here, id="ended", started="another")
+    elsewhere = replace(ended, id="elsewhere", host=f"{here.host} elsewhere")
+    assert Watch(lambda: NOW).dead([here, ended, elsewhere]) == ["ended"]
+
+
+def test_quotas_count_what_the_owner_asked_for_from_a_time_on(connection: Connection) -> None:
+    one, two = (find_owner(connection, f"owner-of-{name}") for name in "ab")
+    assert one is not None
+    assert two is not None
+    [before] = put_matches(connection, CHALLENGE, [(1, 2)], DAY_S - 1, by=one.id)
+    [at_midnight] = put_matches(connection, CHALLENGE, [(1, 2)], DAY_S, by=one.id)
+    [others] = put_matches(connection, CHALLENGE, [(1, 2)], DAY_S + 1, by=two.id)
+    assert challenges_since(connection, one.id, DAY_S) == [(at_midnight, DAY_S)]
+    assert [id for id, _ in challenges_since(connection, one.id, 0)] == [before, at_midnight]
+    assert [id for id, _ in challenges_since(connection, two.id, 0)] == [others]
+    versions = TABLES.tables["versions"]
+    connection.execute(update(versions).where(versions.c.id == 1).values(at=DAY_S - 1))
+    connection.execute(update(versions).where(versions.c.id == 2).values(at=DAY_S))
+    assert [submitted_since(connection, owner.id, DAY_S) for owner in (one, two)] == [0, 1]
