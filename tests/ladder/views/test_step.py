@@ -17,7 +17,7 @@ from ladder.store.database import TABLES, Database, get_build_log
 from ladder.views import kept_step, steps_of
 from tests.ladder.store.databases import ladder
 
-MIGRATION = Path(store.__file__).parent / "migrations" / "versions" / "0004_steps_as_they_are_told.py"
+MIGRATION = Path(store.__file__).parent / "migrations" / "versions" / "0005_steps_as_they_are_told.py"
 LOG = bytes(range(256))
 STEP = Step(
     "hello",

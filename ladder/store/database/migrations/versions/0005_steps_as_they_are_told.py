@@ -6,8 +6,8 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0004"
-down_revision = "0003"
+revision = "0005"
+down_revision = "0004"
 
 _NAMES = {"name": "what", "outcome": "level", "detail": "text", "help": "do"}  # what the oldest ladders call a field
 _LEVELS = {"failed": "fail", "told": "note"}
