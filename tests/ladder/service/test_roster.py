@@ -15,7 +15,8 @@ from arena.coup import PRESETS
 from arena.referee import Terms
 from arena.sandbox import Choice
 from ladder.service import Ladder, LadderError, Play, create, open_ladder, parse_roster, take_in_people
-from ladder.store.database import Owner, all_owners
+from ladder.store.database import Owner, all_owners, find_owner
+from tests.ladder.service.classes import school
 from tests.place import Place
 
 CANVAS = """\
@@ -199,3 +200,18 @@ def test_the_command_imports_a_roster(place: Place) -> None:
 def owners(ladder: Ladder) -> dict[str, Owner]:
     with ladder.database.read() as connection:
         return {owner.login: owner for owner in all_owners(connection)}
+
+
+def test_what_a_later_roster_does_not_tell_stays(tmp_path: Path) -> None:
+    """Of a roster without emails, numbers or sections; and a name that a Mac decomposed is the same name."""
+    with closing(school(tmp_path / "spring", "ada")) as ladder:
+        for text in (
+            "login,name,email,number,section\nada,Zo\u00eb,ada@example.edu,U7,B\n",
+            "login\nada\n",
+            "login,name\nada,Zoe\u0308\n",
+        ):
+            take_in_people(ladder, parse_roster(text.encode(), "roster.csv"))
+        with ladder.database.read() as connection:
+            ada = find_owner(connection, "ada")
+    assert ada is not None
+    assert (ada.name, ada.email, ada.number, ada.section) == ("Zo\u00eb", "ada@example.edu", "U7", "B")
