@@ -83,6 +83,8 @@ def collect(names: Sequence[str], found: list[Result]) -> None:
         interruption.check()
         with closing(attack(names, scratch)) as results:
             for result in results:
+                if not result.ok:  # Ctrl-C also reaches a program that is being started, and has no session yet
+                    interruption.check()
                 found.append(result)
                 row = f"row {result.row}, " if result.row else ""
                 count = f"{len(found)} of {total} attacks, {failures(found)} not as expected"
