@@ -70,7 +70,7 @@ credentials = Table(
     Column("at", Float, nullable=False),
     Column("ends", Float, nullable=False),
     Column("revoked", Boolean, nullable=False),
-    Column("session", ForeignKey("credentials.id")),  # that a link was changed into
+    Column("session", Integer),  # that a link was changed into; no foreign key, which rows of copies would break
 )
 
 bots = Table(

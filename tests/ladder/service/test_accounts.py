@@ -1,6 +1,7 @@
 """People who haven't the ladder's file: let in by links, sessions and tokens; suspended; and told what happens."""
 
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from ladder.service import (
     issue,
     open_ladder,
     prune_now,
+    restore,
     revoke_credential,
     sign_in,
     viewer_of,
@@ -51,6 +53,15 @@ def test_a_link_is_changed_into_a_session_once(own: Term) -> None:
         clock.now += 30 * DAY_S
         with pytest.raises(NotLetInError):
             viewer_of(ladder, session.secret, "session")
+
+
+def test_a_restored_ladder_lets_in_who_was_let_in(own: Term, tmp_path: Path) -> None:
+    """Also by a session that a link before it was changed into."""
+    with closing(open_ladder(own.path)) as ladder:
+        session = sign_in(ladder, issue(ladder, "ada", "link", "teacher").secret)
+    own.arena("backup", tmp_path / "spring.tar")
+    with closing(restore(tmp_path / "spring.tar", tmp_path / "again")) as again:
+        assert viewer_of(again, session.secret, "session").login == "ada"
 
 
 def test_who_revokes_a_link_revokes_the_session_that_it_became(own: Term) -> None:

@@ -24,7 +24,6 @@ def upgrade() -> None:
         sa.Column("revoked", sa.Boolean(), nullable=False),
         sa.Column("session", sa.Integer(), nullable=True),
         sa.ForeignKeyConstraint(["owner"], ["owners.id"], name=op.f("fk_credentials_owner")),
-        sa.ForeignKeyConstraint(["session"], ["credentials.id"], name=op.f("fk_credentials_session")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_credentials")),
         sa.UniqueConstraint("digest", name=op.f("uq_credentials_digest")),
     )
