@@ -224,5 +224,10 @@ class Place:
         """Demand that no process and no temporary file is left, after a moment for the dead to go."""
         if sys.platform == "linux":
             self.wait(lambda: not self.processes(), SETTLE_S)
-        left = [str(path) for path in self.tmp.rglob("*")]
+        left = [str(path) for path in self.tmp.rglob("*") if not _is_a_try(path)]
         assert left == [], left  # this module is imported before pytest could show values
+
+
+def _is_a_try(path: Path) -> bool:
+    """Tell whether Python's tempfile made it to try if it may write there; a kill can come before it is removed."""
+    return len(path.name) == 8 and path.is_file() and path.read_bytes() in (b"", b"blat")
