@@ -22,13 +22,7 @@ from ladder.service.grades import grades
 from ladder.service.known import known_bot, known_owner, known_version, playing_version
 from ladder.service.ladder import STAFF, Created, Ladder, Play, create, open_ladder
 from ladder.service.metrics import Metrics, address_of, serving
-from ladder.service.owners import TakenIn, take_in_people
-from ladder.service.recheck import Rechecked, Rechecks, recheck
-from ladder.service.rerate import Change, Rerated, rerate
-from ladder.service.retention import Pruned, overdue_now, prune_now
-from ladder.service.roster import Person, one_person, parse_roster
-from ladder.service.rounds import Rounds
-from ladder.service.service import (
+from ladder.service.news import (
     Behind,
     Benched,
     Event,
@@ -41,9 +35,17 @@ from ladder.service.service import (
     Rated,
     Refused,
     Returned,
-    Service,
+    Suspected,
     Void,
 )
+from ladder.service.owners import TakenIn, take_in_people
+from ladder.service.recheck import Rechecked, Rechecks, recheck
+from ladder.service.rerate import Change, Rerated, rerate
+from ladder.service.retention import Pruned, overdue_now, prune_now
+from ladder.service.roster import Person, one_person, parse_roster
+from ladder.service.rounds import Rounds
+from ladder.service.service import Service
 from ladder.service.settings import Deadline, LadderError, Settings, read_settings
 from ladder.service.submit import Taken, put_reference, read_reference, submit, submit_reference
+from ladder.service.suspects import after_death
 from ladder.service.tasks import Queue

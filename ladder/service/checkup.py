@@ -18,13 +18,17 @@ from ladder.service.service import CLOCK_S
 from ladder.service.settings import LadderError, read_settings
 from ladder.store.database import (
     NEWEST,
+    SUSPECT,
     DatabaseError,
+    active_versions,
     damage,
+    deaths_of,
     given_up_since,
     holders,
     last_event_at,
     miscounted,
     newest_time,
+    on_trial,
     size_of,
     waiting,
 )
@@ -82,6 +86,7 @@ def _of_ladder(ladder: Ladder, deep: bool) -> Iterator[Finding]:
     yield from _runners(ladder)
     yield _queue(ladder)
     yield _given_up(ladder)
+    yield _deaths(ladder)
     yield _retention(ladder)
     if deep:
         sums = _sums(ladder)
@@ -182,6 +187,18 @@ def _given_up(ladder: Ladder) -> Finding:
     last = found[0]
     told = f"{len(found)} matches in the last 7 days; the last, {last.match}: {shown(last.reason)}"
     return Finding("given up", Level.FAIL, told, "see arena doctor on the machine that failed; they don't rate")
+
+
+def _deaths(ladder: Ladder) -> Finding:
+    with ladder.database.read() as connection:
+        deaths = deaths_of(connection, since=ladder.clock() - 7 * _DAY_S)
+        suspected = {version for version, count in deaths.items() if count >= SUSPECT} - on_trial(connection)
+        left = sorted((-deaths[each.id], each.label) for each in active_versions(connection) if each.id in suspected)
+    if not left:
+        return Finding("workers", Level.OK, f"no bot that plays is suspected of the death of {SUSPECT} in 7 days")
+    most = ", ".join(f"{shown(label)} ({-count})" for count, label in left[:5])
+    told = f"some died in matches of {most}, and none of these was benched for it"
+    return Finding("workers", Level.FAIL, told, "look at their matches; to stop one: arena ladder disable")
 
 
 def _retention(ladder: Ladder) -> Finding:

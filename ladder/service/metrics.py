@@ -8,14 +8,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ladder.service.service import Behind, Benched, Exam, Excluded, Lost, Match, Rated, Refused, Returned, Service, Void
+from ladder.service.news import (
+    Behind,
+    Benched,
+    Event,
+    Exam,
+    Excluded,
+    Lost,
+    Match,
+    Rated,
+    Refused,
+    Returned,
+    Suspected,
+    Void,
+)
+from ladder.service.service import Service
 from ladder.service.settings import LadderError
 from ladder.store.database import DatabaseError, count_all
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
-
-    from ladder.service.service import Event
 
 LOCAL = "127.0.0.1"
 
@@ -37,7 +49,7 @@ class Metrics:
         self._events = Counter("coup_runner_events", "What else this runner met.", ["event"], registry=registry)
         for outcome in ("fit", "unfit"):
             self._exams.labels(outcome)
-        for kind in (Void, Refused, Benched, Excluded, Lost, Returned, Behind):
+        for kind in (Void, Refused, Benched, Suspected, Excluded, Lost, Returned, Behind):
             self._events.labels(kind.__name__.lower())
         self._rated = Gauge("coup_rated_games", "Games that the table is of.", registry=registry)
         doing = Gauge("coup_runner_doing", "What this runner is doing now.", ["task"], registry=registry)
@@ -52,7 +64,7 @@ class Metrics:
         silent = Gauge("coup_runner_silent_seconds", "Since this runner's last turn: some seconds.", registry=registry)
         silent.set_function(lambda: time.monotonic() - self._last)
 
-    def hear(self, event: "Event") -> None:
+    def hear(self, event: Event) -> None:
         """Count what happened."""
         self._last = time.monotonic()
         match event:
@@ -63,7 +75,7 @@ class Metrics:
                 self._folds.observe(seconds)
             case Exam(reason=reason):
                 self._exams.labels("fit" if reason is None else "unfit").inc()
-            case Void() | Refused() | Benched() | Excluded() | Lost() | Returned() | Behind():
+            case Void() | Refused() | Benched() | Suspected() | Excluded() | Lost() | Returned() | Behind():
                 self._events.labels(type(event).__name__.lower()).inc()
 
     def collect(self) -> "Iterator[Metric]":

@@ -17,7 +17,16 @@ from sqlalchemy import Connection
 from arena.run import keyed_shuffle
 from ladder.schedule import Entrant, next_round, why_no_round
 from ladder.service.ladder import Ladder
-from ladder.store.database import RATED, active_versions, last_round, put_matches, spent_after, spent_of, tables_after
+from ladder.store.database import (
+    RATED,
+    active_versions,
+    last_round,
+    on_trial,
+    put_matches,
+    spent_after,
+    spent_of,
+    tables_after,
+)
 
 _COSTLY_US, _COSTLY_TIMES = 1_000_000, 10  # of its own in a match: at least, and times as much as most versions take
 _PART = 0.1  # of the time, for matches with costly versions
@@ -57,9 +66,11 @@ class Rounds:
 
     def _field(self, connection: Connection) -> list[Entrant]:
         games = self._ladder.play.match_games
+        suspected = on_trial(connection)
         return [
             Entrant(version.id, version.owner, self._played[version.id] * games, version.reference)
             for version in active_versions(connection)
+            if version.id not in suspected
         ]
 
     def _count(self, connection: Connection) -> None:

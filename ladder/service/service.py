@@ -7,24 +7,25 @@ what it had played is there. Several runners may serve one ladder.
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlalchemy import Connection
 
 from arena.bots import shown
 from arena.examine import Level, Step
-from arena.run import MissingError, Played
-from ladder.pool import Completed, ExecutorLostError, Idle, Pool, RefusedError, Voided, run
+from arena.run import Played
+from ladder.pool import Completed, Idle, Pool, Voided, run
 from ladder.service.fold import Fold
 from ladder.service.ladder import Ladder
-from ladder.service.retention import Pruned, prune_now
+from ladder.service.news import Behind, Benched, Event, Exam, Excluded, Lost, Match, Misread, Rated, Returned
+from ladder.service.retention import prune_now
 from ladder.service.settings import LadderError
-from ladder.service.tasks import Queue, told
+from ladder.service.suspects import put_on_bench
+from ladder.service.tasks import Queue
 from ladder.store import PlayedMatch, Spent
 from ladder.store.database import (
     LADDER,
     QUALIFYING,
-    RATED,
     SILENT_S,
     DatabaseError,
     Watch,
@@ -35,6 +36,7 @@ from ladder.store.database import (
     end_exam,
     find_version,
     forfeits_lately,
+    is_awaited,
     is_newest,
     join,
     keep_match,
@@ -43,7 +45,6 @@ from ladder.store.database import (
     newest_time,
     put_file,
     release_ended,
-    rest,
     table_of,
 )
 from ladder.views import kept_step
@@ -55,109 +56,6 @@ CLOCK_S = 60.0  # clocks of several machines differ by less
 _SHARE = 20
 PRUNE_S = 86_400.0
 SETTINGS_S = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A match was played; `new` is False if it had ended before. To keep it took so many seconds."""
-
-    id: int
-    new: bool
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Exam:
-    """A version was examined; `reason` says why it is unfit, None if it is fit.
-
-    plays: from now on. A fit one doesn't if a newer one is fit, or somebody has decided otherwise since.
-    """
-
-    label: str
-    reason: str | None
-    plays: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Benched:
-    """A version doesn't play on."""
-
-    label: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Void:
-    """An attempt failed through a machine; the match, or a version's examination, is done again unless `given_up`."""
-
-    id: int
-    exam: bool
-    reason: str
-    given_up: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A machine refused to work for this ladder."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Excluded:
-    """A worker of a cluster gets nothing to do, for as long as it refuses."""
-
-    worker: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """A scheduler or a worker of a cluster is gone; what it was doing is done again."""
-
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
-class Returned:
-    """A scheduler answers again, or a worker has joined."""
-
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
-class Behind:
-    """This machine's clock is so many seconds behind the newest entry: it was set back, or another is ahead."""
-
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Misread:
-    """ladder.toml can't be read as it is now; what it said before goes on to hold."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Rated:
-    """The table was computed anew, over so many games, in so many seconds."""
-
-    games: int
-    seconds: float
-
-
-News = Match | Exam | Benched | Void | Refused | Excluded | Lost | Returned | Behind | Rated | Pruned | Misread
-Event = News | Idle
-
-
-@dataclass(frozen=True, slots=True)
-class Happening:
-    """What happened as a ladder was served: its kind, when, in seconds since 1970, and what there is to say of it."""
-
-    what: str
-    at: float
-    about: News
 
 
 class Service:
@@ -243,18 +141,17 @@ class Service:
             case Completed(task, Examined() as examined):
                 yield from self._examined(task.id, examined)
                 self.queue.kept(task)
-            case Voided(_, MissingError() | ExecutorLostError(), _):
-                pass  # it goes again: with the bots, or when the cluster is back, of which `told` speaks
-            case Voided(_, RefusedError() as problem, _):
-                yield Refused(str(problem))
-            case Voided(task, problem, given_up):
-                yield Void(task.id, task.exam, told(problem), given_up)
+            case Voided():
+                yield from self.queue.news()
             case Idle():
                 yield event
 
     def _is_enough(self) -> bool:
         if self._until == "examined":
-            return not self.queue.doing and self.queue.empty
+            idle = not self.queue.doing and self.queue.empty
+            return idle and not self.ladder.database.look(
+                lambda connection: count_queued(connection) or is_awaited(connection)
+            )
         return self._until == "decided" and self.fold.decided
 
     # --- matches
@@ -268,12 +165,8 @@ class Service:
             new = keep_match(connection, match, now)
             benched = []
             for version in table_of(connection, match.match) if new else ():
-                found = find_version(connection, version)
-                if not found.reference and forfeits_lately(connection, version, bench):
-                    why = f"it forfeited games in its last {bench} matches"
-                    rest(connection, found.bot, "bench", LADDER, why, now)
-                    cancel(connection, f"{found.label} is benched", now, version, (RATED,))
-                    benched.append(Benched(found.label, why))
+                if forfeits_lately(connection, version, bench):
+                    benched += put_on_bench(connection, version, f"it forfeited games in its last {bench} matches", now)
             return new, benched
 
         began = time.monotonic()
@@ -323,7 +216,7 @@ class Service:
             if not beat(connection, self.runner, self._pool.width()):
                 join(connection, self._pool.width(), self.ladder.clock(), self.runner)
             for dead in self._watch.dead(living(connection), self.runner):
-                leave(connection, dead)
+                leave(connection, dead, self.ladder.clock())
             release_ended(connection)
 
         self.ladder.database.write(act)

@@ -8,7 +8,7 @@ submissions; and one place at least is free for them, so no submission waits for
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from sqlalchemy import Connection
@@ -18,13 +18,17 @@ from arena.referee import ArenaError
 from arena.run import Job, MissingError, Parcel
 from ladder.pool import ExecutorLostError, RefusedError, WorkerDiedError
 from ladder.service.ladder import Ladder
+from ladder.service.news import News, Refused, Void
 from ladder.service.rounds import Rounds
+from ladder.service.suspects import after_death
 from ladder.store.database import (
     CHALLENGE,
     FINAL,
     FIT,
     QUALIFYING,
     RATED,
+    TRIAL,
+    Cost,
     QueuedMatch,
     Version,
     active_versions,
@@ -38,7 +42,6 @@ from ladder.store.database import (
     key_of_final,
     put_matches,
     qualifying_match,
-    release,
     release_exam,
 )
 from ladder.work import ExamJob, Task
@@ -59,6 +62,7 @@ class Queue:
         self._doing: dict[Task, None] = {}
         self._unkept: Task | None = None  # was done, and its result is on its way to the database
         self._again: list[Task] = []  # with the bots that the worker's machine lacked
+        self._news: list[News] = []
         self._not_before = 0.0
         self._next = "exam"  # what gets the only place of a narrow runner
         self._empty = False
@@ -106,32 +110,44 @@ class Queue:
         return self._begin(task)
 
     def failed(self, task: Task, problem: BaseException) -> bool:
-        """Give a task back; return whether it is given up. What a machine refused, or lacked, was no attempt."""
+        """Give a task back; return whether it is given up. What a machine refused, or lacked, was no attempt.
+
+        What there is to say of it is in `news`: nothing where others have ended the task.
+        """
         self._doing.pop(task, None)
         self._empty = False
         if isinstance(problem, MissingError) and isinstance(task.work, Parcel):
             self._again.append(Task(task.id, replace(task.work, archives=self._archives(task.work, problem.digests))))
             return False
         self._not_before = time.monotonic() + _PAUSE_S
-        counts = not isinstance(problem, (RefusedError, ExecutorLostError))
-        reason = told(problem)
+        cost = Cost.ATTEMPT
+        if isinstance(problem, (RefusedError, ExecutorLostError)):  # of a cluster that is away, the status line speaks
+            cost = Cost.NOTHING if isinstance(problem, RefusedError) else Cost.LOSS
+        reason, died, now = told(problem), isinstance(problem, WorkerDiedError), self._ladder.clock()
         if not task.exam and self._left is not None:
             self._left += 1
 
-        def act(connection: Connection) -> bool:
+        def act(connection: Connection) -> tuple[bool | None, list[News]]:
             if task.exam:
-                given_up = release_exam(
-                    connection, task.id, self._runner, reason if counts else None, self._ladder.clock()
-                )
+                given_up = release_exam(connection, task.id, self._runner, reason, now, cost)
                 if given_up:
-                    cancel(connection, "its examination was given up", self._ladder.clock(), task.id, (QUALIFYING,))
-                return given_up
-            if counts:
-                return fail(connection, task.id, self._runner, reason, self._ladder.clock())
-            release(connection, task.id, self._runner)
-            return False
+                    cancel(connection, "its examination was given up", now, task.id, (QUALIFYING,))
+                return given_up, []
+            given_up = fail(connection, task.id, self._runner, reason, now, cost, died)
+            return given_up, [] if given_up is None or not died else after_death(connection, task.id, given_up, now)
 
-        return self._ladder.database.write(act)
+        given_up, blamed = self._ladder.database.write(act)
+        if cost is Cost.ATTEMPT and given_up is not None:
+            self._news.append(Void(task.id, task.exam, reason, given_up))
+        elif cost is Cost.NOTHING:
+            self._news.append(Refused(reason))
+        self._news += blamed
+        return bool(given_up)
+
+    def news(self) -> Iterator[News]:
+        """Return what there is to say of tasks that failed, once."""
+        while self._news:
+            yield self._news.pop(0)
 
     def why_no_match(self) -> str | None:
         """Say in one line why no rated match is to be played, None where nothing keeps one."""
@@ -162,7 +178,7 @@ class Queue:
 
         def act(connection: Connection) -> tuple[QueuedMatch, list[Version], bytes | None] | None:
             frozen = not self.rated or is_frozen(connection)
-            kinds = (CHALLENGE, FINAL) if frozen else (CHALLENGE, FINAL, RATED)
+            kinds = (CHALLENGE, TRIAL, FINAL) if frozen else (CHALLENGE, TRIAL, FINAL, RATED)
             found = claim(connection, self._runner, holding, ladder.clock(), kinds)
             if found is None and not frozen and self._rounds.queue(connection):
                 found = claim(connection, self._runner, holding, ladder.clock(), kinds)
@@ -177,8 +193,12 @@ class Queue:
         match, versions, key = claimed
         if self._left is not None:
             self._left -= 1
-        spec = ladder.spec(match.id, [version.label for version in versions], key, match.place)
-        job = Job(spec, tuple(portable_of(version) for version in versions), ladder.play.sandbox)
+        table = [portable_of(version) for version in versions]
+        if match.kind == TRIAL:
+            [bot] = table
+            table += [replace(bot, name=f"{bot.name} ({place})") for place in range(2, ladder.play.seats + 1)]
+        spec = ladder.spec(match.id, [bot.name for bot in table], key, match.place)
+        job = Job(spec, tuple(table), ladder.play.sandbox)
         return Task(match.id, Parcel(job))
 
     def _archives(self, parcel: Parcel, digests: tuple[str, ...]) -> tuple[tuple[PortableBot, bytes], ...]:

@@ -43,9 +43,9 @@ from ladder.store.database.health import (
     size_of,
     waiting,
 )
+from ladder.store.database.leases import ATTEMPTS, LOSSES, WAITING, Cost
 from ladder.store.database.owners import Owner, all_owners, find_owner, put_owners, put_suspended
 from ladder.store.database.queue import (
-    ATTEMPTS,
     CANCELLED,
     CHALLENGE,
     ENDED,
@@ -55,18 +55,18 @@ from ladder.store.database.queue import (
     PLAYED,
     QUALIFYING,
     RATED,
-    WAITING,
+    TRIAL,
     QueuedMatch,
     cancel,
     challenges_since,
     claim,
+    end,
     fail,
+    is_awaited,
     last_round,
     put_matches,
     put_table,
     qualifying_match,
-    release,
-    release_all,
     table_of,
     tables_after,
 )
@@ -91,6 +91,7 @@ from ladder.store.database.runners import SILENT_S, Runner, Watch, beat, join, l
 from ladder.store.database.schema import NEWEST, prepare
 from ladder.store.database.series import NamedPoint, Point, points_of_day, shares_before
 from ladder.store.database.settings import get_settings, put_settings
+from ladder.store.database.suspects import SUSPECT, convicts, deaths_of, on_trial, suspects_of
 from ladder.store.database.tables import TABLES
 from ladder.store.database.versions import (
     EXAMINED,

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, insert, select, update
 
-from ladder.store.database.queue import GIVEN_UP, WAITING
+from ladder.store.database.leases import WAITING
+from ladder.store.database.queue import GIVEN_UP
 from ladder.store.database.tables import finals, matches, voids
 
 
@@ -86,11 +87,11 @@ def reveal_final(connection: Connection, id: int) -> None:
 def replay_given_up(connection: Connection, id: int) -> int:
     """Queue a final's matches again that were given up, with their places, so their deals; return how many.
 
-    Their attempts stay: one that hosts fail once more is given up again.
+    Their attempts count anew.
     """
     lost = select(matches.c.id).where(matches.c.final == id, matches.c.cause == GIVEN_UP)
     connection.execute(update(voids).where(voids.c.match.in_(lost)).values(given_up=False))
-    again = {"state": WAITING, "cause": None, "reason": None, "ended_at": None, "runner": None}
+    again = {"state": WAITING, "cause": None, "reason": None, "ended_at": None, "attempts": 0, "losses": 0}
     return connection.execute(update(matches).where(matches.c.id.in_(lost)).values(again)).rowcount
 
 

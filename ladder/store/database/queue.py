@@ -1,23 +1,23 @@
 """The matches that are to be played: put in, leased to a runner, given back, ended. The database is the queue.
 
-A match ends once, by one cause: it was played, it was given up after ATTEMPTS attempts that hosts failed, or it was
-cancelled before it was played. A runner that dies, or leaves, costs no attempt.
+A match ends once, by one cause: it was played, it was given up (`leases`), or it was cancelled before it was played. A
+trial, in which a version plays against itself, has no result: it is cancelled once it was played.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from sqlalchemy import Connection, Select, and_, func, insert, or_, select, update
+from sqlalchemy import Connection, and_, func, insert, or_, select, update
 
 from ladder.store.database.events import MATCH, note_event
+from ladder.store.database.leases import WAITING, Cost, give_back, may_begin
 from ladder.store.database.tables import bots, match_bots, matches, owners, versions, voids
 
-ATTEMPTS = 3
-RATED, QUALIFYING, CHALLENGE, FINAL = "rated", "qualifying", "challenge", "final"
-WAITING, LEASED, ENDED = "queued", "leased", "ended"
+RATED, QUALIFYING, CHALLENGE, FINAL, TRIAL = "rated", "qualifying", "challenge", "final", "trial"
+LEASED, ENDED = "leased", "ended"
 PLAYED, GIVEN_UP, CANCELLED = "played", "given_up", "cancelled"
-_FIRST = {CHALLENGE: 0, FINAL: 1, RATED: 2, QUALIFYING: 3}  # who waits for a challenge waits in front of a screen
+_FIRST = {CHALLENGE: 0, TRIAL: 1, FINAL: 2, RATED: 3, QUALIFYING: 4}  # who waits for a challenge watches a screen
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,8 @@ def claim(
 ) -> QueuedMatch | None:
     """Lease the next match to a runner, None if there is none: challenges first, then in order of id.
 
-    What hosts failed comes after the rest of its kind. A rated match at whose table one no longer plays is cancelled.
+    What hosts failed comes after the rest of its kind, and waits for a while. A rated match at whose table one no
+    longer plays is cancelled.
 
     `holding` are the matches that it plays now. One that is leased to it and isn't among them was leased in a
     transaction whose answer was lost. One that it plays although others were let play it isn't begun anew.
@@ -95,14 +96,14 @@ def claim(
     in_order = sorted(kinds, key=_FIRST.__getitem__)
     wishes = [
         lost,
-        *(and_(matches.c.state == WAITING, matches.c.kind == kind) for kind in in_order),
+        *(and_(matches.c.state == WAITING, matches.c.kind == kind, may_begin(matches, at)) for kind in in_order),
     ]
     for wish in wishes:
         query = select(*columns).where(wish, new).order_by(matches.c.attempts, matches.c.id).limit(1)
         while (row := connection.execute(query).one_or_none()) is not None:
             id, kind, final, place, attempts = row
             if kind == RATED and not _all_play(connection, id):
-                _end(connection, id, "one of its table no longer plays", at)
+                end(connection, id, "one of its table no longer plays", at)
                 continue
             connection.execute(update(matches).where(matches.c.id == id).values(state=LEASED, runner=runner))
             return QueuedMatch(id, kind, table_of(connection, id), final, place, attempts)
@@ -124,50 +125,34 @@ def _all_play(connection: Connection, match: int) -> bool:
     return connection.execute(query).first() is None
 
 
-def _end(connection: Connection, match: int, reason: str, at: float) -> None:
-    """Cancel a match."""
+def end(connection: Connection, match: int, reason: str, at: float) -> None:
+    """Cancel a match that a runner holds, or that waits."""
     values = {"state": ENDED, "cause": CANCELLED, "reason": reason, "ended_at": at, "runner": None}
     connection.execute(update(matches).where(matches.c.id == match).values(**values))
 
 
-def fail(connection: Connection, match: int, runner: str, reason: str, at: float) -> bool:
-    """Note that an attempt failed through the host; return whether the match is given up, else it is queued again.
+def fail(
+    connection: Connection,
+    match: int,
+    runner: str,
+    reason: str,
+    at: float,
+    cost: Cost = Cost.ATTEMPT,
+    died: bool = False,
+) -> bool | None:
+    """Note that an attempt had no result; return whether the match is given up, else it is queued again.
 
-    Nothing happens to a match that isn't leased to the runner any more.
+    died: the worker did. Returns None where the runner doesn't hold the match any more: nothing happens then.
     """
-    row = connection.execute(select(matches.c.state, matches.c.runner, matches.c.attempts).where(matches.c.id == match))
-    state, holder, attempts = row.one()
-    if state != LEASED or holder != runner:
-        return False
-    attempts += 1
-    given_up = attempts >= ATTEMPTS
-    connection.execute(insert(voids).values(match=match, runner=runner, at=at, reason=reason, given_up=given_up))
-    values = {"attempts": attempts, "state": WAITING, "runner": None}
+    given_up = give_back(connection, matches, match, runner, cost, at)
+    if given_up or (given_up is not None and cost is Cost.ATTEMPT):
+        values = {"match": match, "runner": runner, "at": at, "reason": reason, "given_up": given_up, "died": died}
+        connection.execute(insert(voids).values(values))
     if given_up:
-        values |= {"state": ENDED, "cause": GIVEN_UP, "reason": reason, "ended_at": at}
+        ended = {"state": ENDED, "cause": GIVEN_UP, "reason": reason, "ended_at": at}
+        connection.execute(update(matches).where(matches.c.id == match).values(**ended))
         note_event(connection, MATCH, at, match=match)
-    connection.execute(update(matches).where(matches.c.id == match).values(**values))
-    return bool(given_up)
-
-
-def release(connection: Connection, match: int, runner: str) -> None:
-    """Queue a match again that is leased to the runner; that costs no attempt."""
-    mine = and_(matches.c.id == match, matches.c.state == LEASED, matches.c.runner == runner)
-    connection.execute(update(matches).where(mine).values(state=WAITING, runner=None))
-
-
-def release_all(connection: Connection, runners: Sequence[str] | Select[tuple[str]]) -> None:
-    """Queue all again that some runners have: matches and examinations."""
-    connection.execute(
-        update(matches)
-        .where(matches.c.state == LEASED, matches.c.runner.in_(runners))
-        .values(state=WAITING, runner=None)
-    )
-    connection.execute(
-        update(versions)
-        .where(versions.c.state == "examined", versions.c.runner.in_(runners))
-        .values(state="queued", runner=None)
-    )
+    return given_up
 
 
 def cancel(
@@ -190,6 +175,12 @@ def challenges_since(connection: Connection, owner: int, at: float) -> list[tupl
         (row[0], row[1])
         for row in connection.execute(select(matches.c.id, matches.c.at).where(mine).order_by(matches.c.id))
     ]
+
+
+def is_awaited(connection: Connection) -> bool:
+    """Tell whether a match waits that somebody has asked for, or a trial."""
+    asked = and_(matches.c.state == WAITING, matches.c.kind.in_((CHALLENGE, TRIAL, FINAL)))
+    return connection.execute(select(matches.c.id).where(asked).limit(1)).first() is not None
 
 
 def last_round(connection: Connection) -> int:

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Table, and_, delete, func
 
 from ladder.results import FOLLOWING, GameResult
 from ladder.store.database.events import MATCH, note_event
-from ladder.store.database.queue import ENDED, FINAL, PLAYED, RATED
+from ladder.store.database.queue import ENDED, FINAL, PLAYED, RATED, TRIAL, end
 from ladder.store.database.tables import (
     bots,
     exchanges,
@@ -58,6 +58,9 @@ def keep_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
     state, kind = connection.execute(select(matches.c.state, matches.c.kind).where(matches.c.id == match)).one()
     if state == ENDED:
         return False
+    if kind == TRIAL:
+        end(connection, match, "it was a trial, and no worker died", at)
+        return True
     spent = dict(played.spent)
     table = _labels(connection, match)
     place = {label: number for number, (label, _) in enumerate(table)}

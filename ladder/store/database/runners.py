@@ -6,14 +6,16 @@ it for dead; clocks that are set back don't matter. On the same machine the kern
 
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, Select, insert, select, update
 
-from ladder.store.database.queue import release_all
-from ladder.store.database.tables import runners
+from ladder.store.database.leases import Cost
+from ladder.store.database.queue import fail
+from ladder.store.database.tables import matches, runners, versions
+from ladder.store.database.versions import release_exam
 
 SILENT_S = 60.0  # without a beat; a database that restarts is away for less
 
@@ -58,15 +60,23 @@ def beat(connection: Connection, id: str, width: int) -> bool:
     return bool(done.rowcount)
 
 
-def leave(connection: Connection, id: str) -> None:
-    """End a runner, and let others play what it was playing."""
+def leave(connection: Connection, id: str, lost_at: float | None = None) -> None:
+    """End a runner, and let others do what it was doing. `lost_at`: when it was seen to be dead; None: it has left."""
     connection.execute(update(runners).where(runners.c.id == id).values(ended=True))
-    release_all(connection, [id])
+    _release(connection, [id], lost_at)
 
 
 def release_ended(connection: Connection) -> None:
-    """Let others play what runners have that ended: one that was taken for dead may lease before it hears of it."""
-    release_all(connection, select(runners.c.id).where(runners.c.ended))
+    """Let others do what runners have that ended: one that was taken for dead may lease before it hears of it."""
+    _release(connection, select(runners.c.id).where(runners.c.ended))
+
+
+def _release(connection: Connection, ids: Sequence[str] | Select[tuple[str]], lost_at: float | None = None) -> None:
+    cost = Cost.NOTHING if lost_at is None else Cost.LOSS
+    for table, give_back in ((matches, fail), (versions, release_exam)):
+        held = select(table.c.id, table.c.runner).where(table.c.runner.in_(ids))
+        for id, runner in connection.execute(held).all():
+            give_back(connection, id, runner, "each runner that began it was lost", lost_at or 0.0, cost)
 
 
 def living(connection: Connection) -> list[Runner]:

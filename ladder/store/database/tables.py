@@ -98,6 +98,8 @@ versions = Table(
     Column("state", String(10), nullable=False, index=True),  # queued, examined (at the moment), fit, unfit
     Column("runner", String(40)),  # that examines it
     Column("attempts", Integer, nullable=False),  # at an examination that failed through the host
+    Column("losses", Integer, nullable=False, server_default="0"),  # of runners and machines that examined it
+    Column("failed_at", Float),  # the last attempt
     Column("reason", Text),  # why it is unfit
     Column("at", Float, nullable=False),
     Column("examined_at", Float),
@@ -184,7 +186,7 @@ matches = Table(
     "matches",
     TABLES,
     Column("id", Integer, primary_key=True),
-    Column("kind", String(10), nullable=False),  # rated, qualifying, challenge, final
+    Column("kind", String(10), nullable=False),  # rated, qualifying, challenge, final, trial
     Column("round", Integer),
     Column("final", ForeignKey("finals.id")),
     Column("place", Integer),  # in the final's plan
@@ -192,6 +194,8 @@ matches = Table(
     Column("state", String(10), nullable=False),
     Column("runner", String(40)),
     Column("attempts", Integer, nullable=False),
+    Column("losses", Integer, nullable=False, server_default="0"),  # of runners and machines that played it
+    Column("failed_at", Float),  # the last attempt
     Column("cause", String(10)),
     Column("reason", Text),
     Column("rates", Boolean, nullable=False),  # it was played, its kind rates, and nobody voided it
@@ -291,6 +295,7 @@ voids = Table(
     Column("at", Float, nullable=False),
     Column("reason", Text, nullable=False),
     Column("given_up", Boolean, nullable=False),  # it was the last attempt
+    Column("died", Boolean, nullable=False, server_default=false()),  # the worker did, in the middle of the match
 )
 
 # What the last fold of a day over the results said of each version that played: for trends, curves, and old tables.

@@ -9,11 +9,11 @@ from sqlalchemy import Connection, ScalarSelect, Select, and_, func, insert, or_
 
 from ladder.store.database.acts import Act, note_act
 from ladder.store.database.events import BEGUN, EXAMINATION, SUBMITTED, note_event
+from ladder.store.database.leases import WAITING, Cost, give_back, may_begin
 from ladder.store.database.tables import acts, bots, files, owners, steps, versions
 
-QUEUED, EXAMINED, FIT, UNFIT = "queued", "examined", "fit", "unfit"
+QUEUED, EXAMINED, FIT, UNFIT = WAITING, "examined", "fit", "unfit"
 LADDER = "ladder"  # who decides, where no person does
-EXAM_ATTEMPTS = 3  # that this many hosts failed: the version is unfit then, and says so
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Version:
     @property
     def unexamined(self) -> bool:
         """Whether it is unfit through no fault of its own: its examination was given up."""
-        return self.state == UNFIT and self.attempts >= EXAM_ATTEMPTS
+        return self.state == UNFIT and self.examined_at is None
 
 
 _BOT = select(
@@ -222,13 +222,13 @@ def claim_exam(connection: Connection, runner: str, holding: Sequence[int], at: 
     """Give a runner the version that is next to be examined, None if there is none.
 
     Reference bots come first. Owners take turns, each with the oldest of theirs; those of suspended owners wait. What
-    hosts failed to examine is last.
+    hosts failed to examine is last, and waits for a while.
     `holding` are those that it examines now. One that is its own and isn't among them was given in a transaction whose
     answer was lost. One that it examines although others were let examine it isn't begun anew.
     """
     new = versions.c.id.not_in(holding)
     lost = and_(versions.c.state == EXAMINED, versions.c.runner == runner)
-    for which in (lost, versions.c.state == QUEUED):
+    for which in (lost, and_(versions.c.state == QUEUED, may_begin(versions, at))):
         order = (versions.c.attempts, bots.c.reference.desc(), _turn(), versions.c.id)
         query = _VERSION.where(which, new, owners.c.suspended.is_(False)).order_by(*order).limit(1)
         found = _versions(connection, query)
@@ -254,24 +254,19 @@ def _turn() -> ScalarSelect[int]:
     )
 
 
-def release_exam(connection: Connection, version: int, runner: str, failed: str | None, at: float) -> bool:
-    """Let a version be examined again; return whether it is given up as unfit, for `failed`: how the host failed.
+def release_exam(
+    connection: Connection, version: int, runner: str, reason: str, at: float, cost: Cost = Cost.ATTEMPT
+) -> bool | None:
+    """Let a version be examined again; return whether it is given up as unfit, for a reason: how hosts failed.
 
-    Nothing happens to a version that the runner doesn't examine any more.
+    Returns None where the runner doesn't examine the version any more: nothing happens then.
     """
-    state, holder, attempts = connection.execute(
-        select(versions.c.state, versions.c.runner, versions.c.attempts).where(versions.c.id == version)
-    ).one()
-    if state != EXAMINED or holder != runner:
-        return False
-    attempts += failed is not None
-    given_up = attempts >= EXAM_ATTEMPTS
-    values = {"state": UNFIT if given_up else QUEUED, "runner": None, "attempts": attempts}
+    given_up = give_back(connection, versions, version, runner, cost, at)
     if given_up:
-        values["reason"] = f"it could not be examined: {failed}"
+        values = {"state": UNFIT, "reason": f"it could not be examined: {reason}"}
+        connection.execute(update(versions).where(versions.c.id == version).values(**values))
         note_event(connection, EXAMINATION, at, version)
-    connection.execute(update(versions).where(versions.c.id == version).values(**values))
-    return bool(given_up)
+    return given_up
 
 
 def end_exam(
@@ -382,5 +377,6 @@ def rest(connection: Connection, bot: int, what: str, who: str, why: str, at: fl
 
 
 def count_queued(connection: Connection) -> int:
-    """Count the versions that wait for their examination."""
-    return connection.scalar(select(func.count()).where(versions.c.state == QUEUED)) or 0
+    """Count the versions that wait for their examination; those of suspended owners don't."""
+    waits = select(func.count()).select_from(versions.join(bots, bots.c.id == versions.c.bot).join(owners))
+    return connection.scalar(waits.where(versions.c.state == QUEUED, owners.c.suspended.is_(False))) or 0

@@ -10,7 +10,7 @@ from arena.run import game_results
 from ladder.service import Fold, Ladder
 from ladder.standings import Row, Standings
 from ladder.store import FEW
-from ladder.store.database import ATTEMPTS, TABLES, get_record, last_board, match_results
+from ladder.store.database import ATTEMPTS, LOSSES, TABLES, get_record, last_board, match_results
 
 ALIKE = 1e-9  # as `arena ladder rerate` demands of a table that a runner went on with and of a new one
 
@@ -86,9 +86,11 @@ def _ends(connection: Connection) -> Iterator[str]:
             "it has no known cause": row.cause in (None, "played", "given_up", "cancelled"),
             "it has a runner, or lacks one": (row.state == "leased") == (row.runner is not None),
             "it has a number among the played": played == (row.ended is not None),
-            "it has too many attempts": row.attempts <= ATTEMPTS,
-            "its attempts aren't its voids": failed[row.id] == row.attempts,
-            "it was given up for nothing": given_up == (row.attempts == ATTEMPTS) == bool(last[row.id]),
+            "it has too many attempts": row.attempts <= ATTEMPTS and row.losses <= LOSSES,
+            "its attempts aren't its voids": failed[row.id] >= row.attempts,  # a final's that plays again counts anew
+            "it was given up for nothing": given_up
+            == (row.attempts == ATTEMPTS or row.losses == LOSSES)
+            == bool(last[row.id]),
             "it rates wrongly": row.rates == rates,
         }
         yield from (f"match {row.id}: {what}" for what, holds in checks.items() if not holds)

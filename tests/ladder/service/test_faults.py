@@ -19,9 +19,22 @@ from pathlib import Path
 import pytest
 
 from arena.bots import BotError
+from arena.examine import Level
 from arena.referee import Terms, Timing
 from arena.run import open_executor
-from ladder.service import Behind, Benched, Exam, Ladder, Match, Service, open_ladder, restore, submit
+from ladder.service import (
+    Behind,
+    Benched,
+    Exam,
+    Ladder,
+    Match,
+    Service,
+    Suspected,
+    check_up,
+    open_ladder,
+    restore,
+    submit,
+)
 from ladder.store.database import active_versions, acts_of, find_bot, get_file, last_board, versions_of
 from tests.disk import fill, fill_until_it_ends
 from tests.ladder.service.invariants import demand_sound
@@ -328,3 +341,27 @@ def test_a_submission_that_is_killed_is_taken_in_whole_or_not_at_all(place: Plac
             assert [version.state for version in versions] == ["fit"] * len(versions)
         demand_sound(ladder)
     place.demand_nothing_left()
+
+
+def test_who_kills_workers_is_benched_and_nobody_else(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plain process can kill its worker: it played no game, had no fault, and ended the matches of the others."""
+    monkeypatch.setattr("ladder.store.database.leases._WAIT_S", 0.0)
+    monkeypatch.setattr("ladder.service.tasks._PAUSE_S", 0.0)
+    folder, sign = ladder_in(place), place.folder / "sign"
+    killer = IN_PLAY.replace("SIGN", repr(str(sign))).replace("WHAT", "os.kill(os.getppid(), 9)")
+    with closing(open_ladder(folder)) as ladder:
+        owners(ladder, "eve")
+        submit(ladder, place.bot("eve.py", killer), "eve")
+        pass_all(ladder)
+        sign.touch()
+        with serving(ladder, matches=40) as service:
+            told = [event for event in service.events() if isinstance(event, Benched | Suspected)]
+        assert Suspected("eve@1", 3) in told
+        assert [event for event in told if isinstance(event, Benched)] == [
+            Benched("eve@1", "its worker died whenever it played against itself")
+        ]
+        with ladder.database.read() as connection:
+            assert {version.name for version in active_versions(connection)} == {"one", "two", "ada", "bob"}
+        [row] = [row for row in check_up(folder) if row.what == "workers"]
+        assert row.level is Level.OK, "what the guilty did is no charge against who sat by"
+        demand_sound(ladder)

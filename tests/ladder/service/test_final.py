@@ -1,6 +1,7 @@
 """Finals: frozen versions, deals by a key that is committed to before and revealed after, which anyone can verify."""
 
 import hashlib
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -247,10 +248,10 @@ def test_a_match_that_was_given_up_is_played_again_with_its_deals_before_the_key
 
     def give_up(connection: Connection) -> int:
         runner = join(connection, 1, 0.0)
-        while True:
-            match = claim(connection, runner, [], 0.0, (FINAL,))
+        for hour in itertools.count():
+            match = claim(connection, runner, [], 3600.0 * hour, (FINAL,))
             assert match is not None
-            if fail(connection, match.id, runner, "no room", 0.0):
+            if fail(connection, match.id, runner, "no room", 3600.0 * hour):
                 break
         leave(connection, runner)
         return match.id

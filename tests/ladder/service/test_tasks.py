@@ -12,6 +12,7 @@ from arena.referee import ArenaError
 from ladder.service import Ladder, Queue, open_ladder, submit
 from ladder.store.database import CHALLENGE, active_versions, claim_exam, find_version, join, leave, put_matches
 from ladder.work import Task
+from tests.ladder.service.classes import Clock
 from tests.ladder.service.invariants import problems
 from tests.ladder.service.ladders import ladder_in, owners
 from tests.place import BOT, Place
@@ -116,12 +117,16 @@ def test_a_version_that_no_machine_could_examine_is_told_so(ladder: Ladder, begu
     """After three attempts; its qualifying match has ended, and the same files may be submitted again."""
     other, now = ladder.database.write(lambda connection: join(connection, 9, 1.0)), []
     queue = queue_of(ladder, 2)
+    clock = ladder.clock = Clock(1e6)
     assert place.wait(queue.take).work.name == "owner0@1"
     while (found := ladder.database.write(lambda connection: claim_exam(connection, other, now, 1.0))) is not None:
         now.append(found.id)
     [task] = queue.doing
     assert not queue.failed(task, ArenaError("the disk burns"))
     for attempt in (2, 3):
+        clock.now += 30.0 * (attempt - 1) - 1.0
+        assert taken(queue_of(ladder, 1), 2) == "mm"  # not so soon
+        clock.now += 1.0
         task = place.wait(queue.take)
         assert (task.exam, task.work.name) == (True, "owner0@1")
         assert queue.failed(task, ArenaError("the disk burns")) == (attempt == 3)
