@@ -22,8 +22,8 @@ def decided(found: Fit, within: float = 0.02, level: float = 0.98) -> Decision:
     from scipy.special import stdtr  # see `strengths`: it is slow to import, and not needed before there are intervals
 
     leader = int(np.argmax(shares.values))
-    variance = np.diag(shares.covariance)
-    error = np.sqrt((variance + variance[leader] - 2 * shares.covariance[leader]).clip(min=1e-300))
+    variance = shares.variances
+    error = np.sqrt((variance + variance[leader] - 2 * shares.covariances(leader)).clip(min=1e-300))
     behind = shares.values[leader] + within - shares.values
     beaten = stdtr(np.minimum(shares.freedom, shares.freedom[leader]), -behind / error)
     beaten[leader] = 0.0

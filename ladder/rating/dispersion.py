@@ -22,13 +22,13 @@ Source: the method of moments for variance components; Searle, Casella, McCulloc
 """
 
 from dataclasses import dataclass
-from itertools import combinations, permutations
+from itertools import combinations
 
 import numpy as np
 
 from ladder.rating.estimate import independent_results
 from ladder.rating.matches import Floats, Matches
-from ladder.rating.posterior import Posterior
+from ladder.rating.posterior import Posterior, parts
 
 PRIOR = 20.0  # matches: simulated, the intervals of bots with 4 matches then cover as well as of those with 200
 LEAST_GAMES = 0.3  # of w: balanced seats make the games of a match less unlike, but never so much
@@ -36,6 +36,9 @@ OWED = (
     0.15  # of v's part of a result's variance, its standard deviation before the games: small beside w, which is near 1
 )
 LEAST_LEFT = 0.05  # of a match's information: a match that alone says something of a bot fits itself, and says nothing
+
+
+BLOCK = 500  # bots: what each of them owes to all others is looked at together
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +75,13 @@ def dispersion(found: Posterior, matches: Matches, bots: int) -> Dispersion:
 
 def _residuals(found: Posterior, matches: Matches) -> Floats:
     """Return (M, k): r of each match and bot, made larger for what the match has pulled the fit to itself."""
-    tables, curvatures = matches.tables, found.curvatures
-    errors = found.inverse[tables[:, :, None], tables[:, None, :]]
-    pulled = ((curvatures @ errors) * curvatures).sum(2)
+    curvatures = found.curvatures
     variance = np.diagonal(curvatures, axis1=1, axis2=2)
+    pulled = np.empty(matches.tables.shape)
+    for some in parts(len(pulled)):
+        tables = matches.tables[some]
+        errors = found.inverse[tables[:, :, None], tables[:, None, :]]
+        pulled[some] = ((curvatures[some] @ errors) * curvatures[some]).sum(2)
     left = np.maximum(variance - pulled, LEAST_LEFT * variance)
     residuals: Floats = found.scores / np.sqrt(np.maximum(left, 1e-300))
     return residuals
@@ -88,27 +94,37 @@ def _moments(residuals: Floats, matches: Matches, bots: int) -> tuple[Floats, Fl
     """
     tables, seats = matches.tables, matches.tables.shape[1]
     played = np.bincount(tables.ravel(), minlength=bots).astype(np.float64)
-    pairs = list(permutations(range(seats), 2))
-    places = np.concatenate([tables[:, one] * bots + tables[:, other] for one, other in pairs])
-    owing = np.concatenate([residuals[:, one] for one, _ in pairs])
-    met = np.bincount(places, minlength=bots**2).reshape(bots, bots).astype(np.float64)  # n_j
-    owed = np.bincount(places, owing, bots**2).reshape(bots, bots)  # the sum of r where it met j
-    often: Floats = (met**2).sum(1)
-    together = often.copy()
+    least = np.maximum(played, 1)
+    of_all = matches.per_bot(residuals, bots)
+    often, owing = np.zeros(bots), np.zeros(bots)
+    at_table = np.zeros(tables.shape)  # n_j, summed over the opponents of a match
+    for first in range(0, bots, BLOCK):  # of bots: what they met and owed, to all others
+        size = min(BLOCK, bots - first)
+        match, seat = np.nonzero((tables >= first) & (tables < first + size))
+        own = (tables[match, seat] - first) * bots
+        places = own[:, None] + tables[match]
+        met = np.bincount(places.ravel(), minlength=size * bots).reshape(size, bots).astype(np.float64)  # n_j
+        shares = np.broadcast_to(residuals[match, seat][:, None], places.shape)
+        owed = np.bincount(places.ravel(), shares.ravel(), size * bots).reshape(size, bots)  # the sum of r where met
+        itself = np.arange(size)
+        met[itself, first + itself] = owed[itself, first + itself] = 0.0
+        often[first : first + size] = (met**2).sum(1)
+        at_table[match, seat] = met[own // bots, tables[match].T].sum(0)
+        of_bot = slice(first, first + size)
+        owing[of_bot] = ((owed - met * (of_all[of_bot] / least[of_bot])[:, None]) ** 2).sum(1)
     trios = np.concatenate([tables[:, list(trio)] for trio in combinations(range(seats), 3)] or [tables[:0, :1]])
     keys = (trios[:, 0] * bots + trios[:, trios.shape[1] // 2]) * bots + trios[:, -1]
-    _, first, count = np.unique(keys, return_index=True, return_counts=True)
-    for column in trios[first].T[:3]:
+    _, first_of, count = np.unique(keys, return_index=True, return_counts=True)
+    together = often.copy()
+    for column in trios[first_of].T[:3]:
         together += 2 * np.bincount(column, count.astype(np.float64) ** 2, bots)
-    at_table = met[tables[:, :, None], tables[:, None, :]].sum(2)  # n_j, summed over the opponents of a match
-    least = np.maximum(played, 1)
     sums = np.stack(
         [
             played,
             (seats - 1) * played - often / least,
             together - 2 * matches.per_bot(at_table**2, bots) / least + (often / least) ** 2,
             matches.per_bot(residuals**2, bots),
-            ((owed - met * (matches.per_bot(residuals, bots) / least)[:, None]) ** 2).sum(1),
+            owing,
         ],
         axis=1,
     )

@@ -25,6 +25,7 @@ the error of one that is no better, in log-strength.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ from ladder.rating.dispersion import Dispersion, dispersion
 from ladder.rating.estimate import Estimate, Field, Strength, least_matches
 from ladder.rating.matches import Floats, Ints, Matches, matches_of_rows
 from ladder.rating.plackett_luce import field_chances, plackett_luce
-from ladder.rating.posterior import Posterior, Prior, posterior
+from ladder.rating.posterior import ROWS, Errors, Posterior, Prior, parts, posterior
 from ladder.rating.star import MODEL, NOISE, star
 
 WIDE = 3.0  # the prior of log-strengths: wider than any field, so that it pulls a share only where games are few
@@ -52,7 +53,7 @@ class Start:
     """(n,), of `star`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Shares:
     """The shares of the active bots of which something is known, as Plackett-Luce expects them, and their errors."""
 
@@ -60,12 +61,38 @@ class Shares:
     """(a,): which bots they are."""
     values: Floats
     """(a,)"""
-    covariance: Floats
-    """(a, a)"""
     freedom: Floats
     """(a,), of Student's t."""
     known: bool
     """Whether the matches are enough for intervals."""
+    places: Ints
+    """(a,): where they are among the `errors`."""
+    slopes: Floats
+    """(a, a): each share's derivatives by the strengths."""
+    errors: Errors | None
+    """Of the strengths, where they are known."""
+
+    @cached_property
+    def variances(self) -> Floats:
+        """(a,), 0 where they aren't known."""
+        if self.errors is None:
+            return np.zeros(len(self.values))
+        some = parts(len(self.values), ROWS)
+        return np.concatenate([self.errors.squares(self._of_all(self.slopes[each])) for each in some])
+
+    def covariances(self, place: int) -> Floats:
+        """Return (a,) the covariance of one share with each; `place` is its place among the `bots`."""
+        if self.errors is None:
+            return np.zeros(len(self.values))
+        one = self._of_all(self.slopes[place : place + 1])[:, 0]
+        return np.asarray(self.slopes @ self.errors.times(one)[self.places])
+
+    def _of_all(self, slopes: Floats) -> Floats:
+        """Return (n, m) the slopes (m, a) by the strengths of all that the errors are of."""
+        assert self.errors is not None
+        found = np.zeros((len(self.errors.scale), len(slopes)))
+        found[self.places] = slopes.T
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +132,7 @@ def rate(matches: Matches, field: Field, start: Start | None = None) -> Fit:
     present, before = _present(matches, field)
     nowhere = np.full(bots, np.nan)
     if not len(present):
-        none = Shares(present, np.zeros(0), np.zeros((0, 0)), np.zeros(0), known=False)
+        none = _no_shares(present)
         return Fit(tuple(found), field, Start(nowhere, nowhere), present, matches, None, none)
     matches = replace(matches, tables=np.searchsorted(present, matches.tables))
     begin = Start(nowhere, nowhere) if start is None else start
@@ -116,23 +143,24 @@ def rate(matches: Matches, field: Field, start: Start | None = None) -> Fit:
     played = matches.per_bot(np.broadcast_to(matches.games[:, None], matches.tables.shape), len(present))
     weights = _scale(present, played > 0, active[present], field)
     rating, ranks = _ratings(ratings, spread, weights, known, active[present], among)
-    table = _shares(shares, spread, weights, known, np.flatnonzero(active[present]), seats)
-    adjusted = dict(zip(table.bots.tolist(), _intervals(table), strict=True))
+    peaks = _spread(ratings.strengths, present, bots)
+    del ratings  # and its inverse: of 5,000 bots 200 MB
+    table = _shares(shares, spread, weights, known, present, np.flatnonzero(active[present]), seats)
+    adjusted = dict(zip(table.places.tolist(), _intervals(table), strict=True))
     met = np.bincount(matches.tables.ravel(), minlength=len(present))
     wins = matches.per_bot(matches.wins, len(present))
     for place, bot in enumerate(present.tolist()):
         games = int(played[place])
         share = float(wins[place] / games) if games else None
         found[bot] = Strength(rating[place], ranks[place], adjusted.get(place), share, games, int(met[place]))
-    shown = replace(table, bots=present[table.bots])
     return Fit(
         tuple(found),
         field,
-        Start(_spread(shares.strengths, present, bots), _spread(ratings.strengths, present, bots)),
+        Start(_spread(shares.strengths, present, bots), peaks),
         present,
         matches,
         shares,
-        shown,
+        table,
     )
 
 
@@ -201,14 +229,17 @@ def _ratings(
         return [Estimate(float(value)) for value in mu], [(1, int(rank)) for rank in last]
     others = np.flatnonzero(active)
     quantile = _quantile(spread.freedom)
-    variance = NOISE**2 * found.variances(spread.values, weights).clip(min=0.0)
-    covariance = NOISE**2 * found.covariance(spread.values, weights, others)
-    error = np.sqrt((variance[:, None] + variance[others] - 2 * covariance).clip(min=0.0))
-    far = np.maximum.outer(quantile, quantile[others]) * error
-    ahead = mu[:, None] - mu[others]
-    width = quantile * np.sqrt(variance)
-    best = 1 + (-ahead > far).sum(1)
-    worst = last - (ahead > far).sum(1)
+    errors = found.errors(spread.values, weights)
+    variance = errors.variances().clip(min=0.0)
+    best, worst = np.ones_like(last), last.copy()
+    for some in parts(len(mu), ROWS):
+        together = errors.rows(some)[:, others]
+        error = NOISE * np.sqrt((variance[some, None] + variance[others] - 2 * together).clip(min=0.0))
+        far = np.maximum.outer(quantile[some], quantile[others]) * error
+        ahead = mu[some, None] - mu[others]
+        best[some] += (-ahead > far).sum(1)
+        worst[some] -= (ahead > far).sum(1)
+    width = quantile * NOISE * np.sqrt(variance)
     return (
         [Estimate(*map(float, (value, value - half, value + half))) for value, half in zip(mu, width, strict=True)],
         list(zip(best.tolist(), worst.tolist(), strict=True)),
@@ -222,16 +253,22 @@ def _quantile(freedom: Floats) -> Floats:
     return np.asarray(stdtrit(freedom, UPPER))
 
 
-def _shares(found: Posterior, spread: Dispersion, weights: Floats, known: bool, active: Ints, seats: int) -> Shares:
-    """Return the shares of the active bots, with their errors where they are known. No bot's without a full table."""
+def _no_shares(none: Ints) -> Shares:
+    return Shares(none, np.zeros(0), np.zeros(0), known=False, places=none, slopes=np.zeros((0, 0)), errors=None)
+
+
+def _shares(
+    found: Posterior, spread: Dispersion, weights: Floats, known: bool, present: Ints, active: Ints, seats: int
+) -> Shares:
+    """Return the shares of the active bots, with their errors where they are known. No bot's without a full table.
+
+    `active` are places in `present`.
+    """
     if len(active) < seats:
-        active = active[:0]
-        return Shares(active, np.zeros(0), np.zeros((0, 0)), np.zeros(0), known)
+        return _no_shares(active[:0])
     values, slopes = field_chances(found.strengths[active], seats)
-    if not known:
-        return Shares(active, values, np.zeros((len(active), len(active))), spread.freedom[active], known)
-    covariance = slopes @ found.covariance(spread.values, weights, active)[active] @ slopes.T
-    return Shares(active, values, covariance, spread.freedom[active], known)
+    errors = found.errors(spread.values, weights) if known else None
+    return Shares(present[active], values, spread.freedom[active], known, active, slopes, errors)
 
 
 def _intervals(shares: Shares) -> list[Estimate]:
@@ -239,7 +276,7 @@ def _intervals(shares: Shares) -> list[Estimate]:
     value = shares.values
     if not shares.known:
         return [Estimate(float(each)) for each in value]
-    ratio = _quantile(shares.freedom) ** 2 * np.diag(shares.covariance) / (value * (1 - value))
+    ratio = _quantile(shares.freedom) ** 2 * shares.variances / (value * (1 - value))
     centre = (value + ratio / 2) / (1 + ratio)
     half = np.sqrt(ratio * value * (1 - value) + ratio**2 / 4) / (1 + ratio)
     return [Estimate(*map(float, each)) for each in zip(value, centre - half, centre + half, strict=True)]

@@ -50,8 +50,8 @@ class Fold:
                 self._seats = Seats()
                 self._voids = voids
             self._torn = True
-            for seat in rated_seats(connection, self._seats.ended):
-                self._seats.add(seat)
+            for seats in rated_seats(connection, self._seats.ended):
+                self._seats.add(seats)
             contestants = contestants_of(fit_versions(connection))
             self._torn = False
             return contestants
@@ -72,6 +72,7 @@ class Fold:
     def _compute(self, contestants: list[Contestant], now: float) -> None:
         known, matches = self._seats, self._seats.matches(contestants)
         seats = self._ladder.play.seats
+        self.fit = None  # with its arrays: there is room for one
         table, self.fit = standings(contestants, known.forfeits, known.faults, matches, seats, now, self._start)
         if self._findings is None or not 1 <= table.games / max(1, self._findings.games) < GROWN:
             self._findings = findings(contestants, self.fit)

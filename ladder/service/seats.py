@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ladder.standings import Contestant
-from ladder.store.database import Seat
+from ladder.store.database import SeatRow
 
 if TYPE_CHECKING:
     from ladder.rating.matches import Matches
@@ -18,24 +18,27 @@ class Seats:
     forfeits, faults: by version.
     """
 
-    def __init__(self, seats: Iterable[Seat] = ()) -> None:
+    def __init__(self, chunks: Iterable[Sequence[SeatRow]] = ()) -> None:
         self.ended = 0
         self._match, self._version = array("q"), array("q")
         self._wins, self._games = array("d"), array("d")
         self.forfeits: Counter[int] = Counter()
         self.faults: Counter[int] = Counter()
-        for seat in seats:
-            self.add(seat)
+        for seats in chunks:
+            self.add(seats)
 
-    def add(self, seat: Seat) -> None:
-        """Add one, once."""
-        self.ended = max(self.ended, seat.ended)
-        self._match.append(seat.match)
-        self._version.append(seat.version)
-        self._wins.append(seat.wins)
-        self._games.append(seat.games)
-        self.forfeits[seat.version] += seat.forfeits
-        self.faults[seat.version] += seat.faults
+    def add(self, seats: Sequence[SeatRow]) -> None:
+        """Add some, once."""
+        ended, match, version, games, wins, forfeits, faults = zip(*seats, strict=True)
+        self._match.extend(match)
+        self._version.extend(version)
+        self._wins.extend(wins)
+        self._games.extend(games)
+        for of_all, counts in ((self.forfeits, forfeits), (self.faults, faults)):
+            for bot, count in zip(version, counts, strict=True):
+                if count:
+                    of_all[bot] += count
+        self.ended = max(self.ended, *ended)
 
     def matches(self, contestants: Sequence[Contestant]) -> "Matches":
         """Return the matches, whose bots are places among the contestants; all that played must be among them."""

@@ -440,6 +440,14 @@ def rating_rows() -> Iterator[Row]:
     )
     yield Row(f"{name}: favours, CPU-s", f"{cost.favours:.1f}", "goal 60", cost.favours / 60, "< 1")
     yield Row(f"{name}: memory, MB", f"{cost.memory_mb:.0f}", "goal 1,000", cost.memory_mb / 1000, "< 1")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.bench.many", "5000", "10000000"], check=True, capture_output=True, cwd=ROOT
+    )
+    many, name = json.loads(done.stdout), "10,000,000 games, 5,000 bots"
+    told = f"goal 20; {many['cold']:.1f} CPU-s"
+    yield Row(f"{name}: rated from nothing, s", f"{many['wall']:.1f}", told, many["wall"] / 20, "< 1")
+    yield Row(f"{name}: and a round more, CPU-s", f"{many['warm']:.1f}", "goal 1", many["warm"], "< 1")
+    yield Row(f"{name}: memory, MB", f"{many['memory_mb']:.0f}", "goal 1,000", many["memory_mb"] / 1000, "< 1")
     for jump in (0.0, 0.4, 0.8):
         for figure, held in zip(("ratings", "shares"), numbers.new_versions_held(jump, 60), strict=True):
             row = f"new version, {jump:+.1f}, 108 games: {figure} in their interval"

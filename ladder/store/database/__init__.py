@@ -71,7 +71,7 @@ from ladder.store.database.queue import (
     tables_after,
 )
 from ladder.store.database.results import (
-    Seat,
+    SeatRow,
     all_results,
     exchanges_of,
     faulty_games,

@@ -4,7 +4,6 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -31,22 +30,14 @@ from ladder.store.store import PlayedMatch, Spent
 
 _RATING = (RATED, FINAL)
 _AT_A_TIME = 1000  # rows of a stream in memory
+_SEATS_AT_A_TIME = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Seat:
-    """A version's part in a match that rates: how many games it won, a draw among j as 1/j.
+SeatRow = tuple[int, int, int, int, float, int, int]
+"""A version's part in a match that rates: (ended, match, version, games, wins, forfeits, faults).
 
-    ended: the number of the match among all that were played, by the order of their ends.
-    """
-
-    ended: int
-    match: int
-    version: int
-    games: int
-    wins: float
-    forfeits: int
-    faults: int
+ended: the number of the match among all that were played, by the order of their ends. wins: a draw among j is 1/j.
+"""
 
 
 def keep_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
@@ -248,8 +239,13 @@ def _ids_and_labels(connection: Connection, match: int) -> Iterator[tuple[int, s
     return ((id, label) for label, id in _labels(connection, match))
 
 
-def rated_seats(connection: Connection, after: int = 0, kind: str = RATED, final: int | None = None) -> Iterator[Seat]:
-    """Yield the seats of all matches of a kind that rate, in the order of their ends, from the one after `after`."""
+def rated_seats(
+    connection: Connection, after: int = 0, kind: str = RATED, final: int | None = None
+) -> Iterator[Sequence[SeatRow]]:
+    """Yield the seats of all matches of a kind that rate, in the order of their ends, from the one after `after`.
+
+    A chunk at a time: they are millions.
+    """
     query = (
         select(
             matches.c.ended,
@@ -266,8 +262,7 @@ def rated_seats(connection: Connection, after: int = 0, kind: str = RATED, final
     )
     if final is not None:
         query = query.where(matches.c.final == final)
-    for row in connection.execute(query):
-        yield Seat(*row)
+    yield from connection.execute(query, execution_options={"yield_per": _SEATS_AT_A_TIME}).partitions()
 
 
 def spent_after(connection: Connection, after: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
