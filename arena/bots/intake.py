@@ -223,7 +223,7 @@ class _Gunzip:
 
 
 def _zip(data: bytes, tar: IO[bytes]) -> None:
-    tar_of_zip(data, tar, MOST_UNPACKED)
+    tar_of_zip(data, tar, MOST_UNPACKED, MOST_ENTRIES)
 
 
 _KINDS: "dict[bytes, Callable[[bytes, IO[bytes]], None]]" = {

@@ -49,20 +49,22 @@ class _Entry:
     size: int
 
 
-def tar_of_zip(data: bytes, tar: IO[bytes], most_bytes: int) -> None:
-    """Write the entries of a zip to a tar. Raises ArchiveError for what is no whole zip, or holds more bytes."""
+def tar_of_zip(data: bytes, tar: IO[bytes], most_bytes: int, most_entries: int) -> None:
+    """Write the entries of a zip to a tar. Raises ArchiveError for what is no whole zip, or holds more."""
     left = most_bytes
     with tarfile.open(fileobj=tar, mode="w|", format=tarfile.GNU_FORMAT) as out:
-        for entry in _entries(data):
+        for entry in _entries(data, most_entries):
             left -= entry.size
             if left < 0:
                 raise ArchiveError(f"it holds more than {most_bytes >> 20} MB, unpacked")
             _add(entry, out)
 
 
-def _entries(data: bytes) -> Iterator[_Entry]:
+def _entries(data: bytes, most: int) -> Iterator[_Entry]:
     """Yield the entries in the order of the directory at the end."""
     count, start, end = _directory(data)
+    if count > most:
+        raise ArchiveError(f"it holds more than {most} files")
     at = start
     rows = []
     for _ in range(count):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from arena.bots import Bundle, cell, checked_name, intake, load, shown
+from arena.bots import Bundle, cell, checked_name, intake_apart, load, shown
 from ladder.access import Viewer
 from ladder.service.known import acting_owner
 from ladder.service.ladder import STAFF, Ladder
@@ -52,7 +52,7 @@ def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> T
     settings = ladder.settings
     with ladder.database.read() as connection:
         acting_owner(connection, login)
-    bundle = intake(path, most_upload=settings.quotas.upload_mb << 20)
+    bundle = intake_apart(path, most_upload=settings.quotas.upload_mb << 20)
     wanted = _checked(name or bundle.name)
     now = ladder.clock()
     mine: list[Taken] = []  # what an earlier call of `act` took in, whose commit's answer was lost
@@ -106,7 +106,7 @@ class Reference:
 def read_reference(argument: str) -> Reference:
     """Read what a user calls a bot. Raises BotError, LadderError."""
     bot = load([argument])[0][0]
-    return Reference(_checked(bot.name), intake(bot.path))
+    return Reference(_checked(bot.name), intake_apart(bot.path))
 
 
 def put_reference(connection: Connection, reference: Reference, at: float) -> Taken:

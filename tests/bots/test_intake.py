@@ -6,6 +6,7 @@ import gzip
 import io
 import lzma
 import os
+import random
 import shutil
 import stat
 import struct
@@ -18,12 +19,13 @@ import tracemalloc
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from arena.bots import MOST_UNPACKED, MOST_UPLOAD, BotCache, BotError, Bundle, PortableBot, intake
+from arena.bots import MOST_UNPACKED, MOST_UPLOAD, BotCache, BotError, Bundle, PortableBot, intake, intake_apart
 
 RUN = b'run = "python3 bot.py"\n'
 BOT = b"print('hello')\n"
@@ -480,3 +482,96 @@ except OSError as problem:
         (tmp_path / "bot" / name).write_bytes(content)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert (done.stdout, done.stderr) == (f"{errno.EFBIG}\n", "")
+
+
+@pytest.mark.parametrize("form", ["zip", "tar", "tar.gz", "folder"])
+def test_what_holds_sixty_thousand_folders_is_refused_at_once(tmp_path: Path, form: str) -> None:
+    """Before they are made: in under a second. A folder of the user's own is read file by file: it has 12,000."""
+    if form == "folder":
+        path = tmp_path / "bot"
+        for number in range(12_000):
+            (path / f"d{number % 100}" / f"e{number}").mkdir(parents=True)
+    elif form == "zip":
+        path = tmp_path / "bot.zip"
+        path.write_bytes(zipped({f"d{number}/": b"" for number in range(60_000)}))
+    else:
+        path = tmp_path / f"bot.{form}"
+        packed = tarred(("d", FOLDER, b""))[: tarfile.BLOCKSIZE] * 60_000 + bytes(2 * tarfile.BLOCKSIZE)
+        path.write_bytes(packed if form == "tar" else gzip.compress(packed))
+    began = time.process_time()
+    with pytest.raises(BotError):
+        intake(path)
+    assert time.process_time() - began < 1.0
+
+
+GOODS = [
+    zipped(GOOD),
+    zipped(GOOD, zipfile.ZIP_STORED),
+    good_tar(),
+    gzip.compress(good_tar()),
+    bz2.compress(good_tar()),
+]
+GOODS += [lzma.compress(good_tar()), tarred(*files(GOOD), format=tarfile.PAX_FORMAT), BOT]
+
+
+def damaged(draw: random.Random, good: Sequence[bytes]) -> bytes:
+    """Return an archive that something has befallen."""
+    data = bytearray(draw.choice(good))
+    for _ in range(draw.choice((1, 1, 1, 4))):
+        at = draw.randrange(len(data))
+        match draw.randrange(6):
+            case 0:
+                data[at] ^= 1 << draw.randrange(8)
+            case 1:
+                del data[at:]
+            case 2:
+                data[at:at] = data[: draw.randrange(len(data))]
+            case 3:
+                del data[at : at + draw.randrange(600)]
+            case 4:
+                data[at : at + 4] = draw.randbytes(4)
+            case _:
+                data += draw.choice(good)[at % 512 :]
+        if not data:
+            return b""
+    return bytes(data)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_damaged_is_taken_or_refused_in_two_lines(tmp_path: Path, seed: int) -> None:
+    """Whatever has befallen it: a defect would be a traceback."""
+    draw, said = random.Random(seed), []
+    for _ in range(100):
+        try:
+            submitted(tmp_path, damaged(draw, GOODS))
+        except BotError as problem:
+            said.append(str(problem))
+    assert {len(words.splitlines()) for words in said} == {2}
+    assert 50 < len(said) < 100
+
+
+def test_intake_in_a_process_gives_the_same(tmp_path: Path) -> None:
+    """The bundle, a refusal's words, and what the machine refuses."""
+    for number, data in enumerate(GOODS[:3]):
+        path = tmp_path / f"upload{number}"
+        path.write_bytes(data)
+        assert intake_apart(path, "mybot.py") == intake(path, "mybot.py")
+    (tmp_path / "empty").write_bytes(b"")
+    for wrong in (tmp_path / "empty", tmp_path / "missing"):
+        with pytest.raises(BotError) as here:
+            intake(wrong)
+        with pytest.raises(BotError) as apart:
+            intake_apart(wrong)
+        assert str(here.value) == str(apart.value)
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [({"memory": 60 << 20}, "more than 20 s or 60 MB"), ({"wall_s": 0.01}, "more than 0.01 s")],
+)
+def test_what_takes_more_than_its_limits_is_refused(tmp_path: Path, limits: dict[str, Any], words: str) -> None:
+    """It ends the process that reads it, and nothing else."""
+    path = tmp_path / "bot.tar.xz"
+    path.write_bytes(lzma.compress(good_tar(("zeros", tarfile.REGTYPE, bytes(60 << 20)))))
+    with pytest.raises(BotError, match=words):
+        intake_apart(path, **limits)
