@@ -36,8 +36,6 @@ OWED = (
     0.15  # of v's part of a result's variance, its standard deviation before the games: small beside w, which is near 1
 )
 LEAST_LEFT = 0.05  # of a match's information: a match that alone says something of a bot fits itself, and says nothing
-
-
 BLOCK = 500  # bots: what each of them owes to all others is looked at together
 
 
@@ -79,9 +77,7 @@ def _residuals(found: Posterior, matches: Matches) -> Floats:
     variance = np.diagonal(curvatures, axis1=1, axis2=2)
     pulled = np.empty(matches.tables.shape)
     for some in parts(len(pulled)):
-        tables = matches.tables[some]
-        errors = found.inverse[tables[:, :, None], tables[:, None, :]]
-        pulled[some] = ((curvatures[some] @ errors) * curvatures[some]).sum(2)
+        pulled[some] = ((curvatures[some] @ found.at_tables(matches.tables[some])) * curvatures[some]).sum(2)
     left = np.maximum(variance - pulled, LEAST_LEFT * variance)
     residuals: Floats = found.scores / np.sqrt(np.maximum(left, 1e-300))
     return residuals

@@ -21,6 +21,6 @@ def lead(found: Fit, bot: int, other: int) -> Estimate | None:
         return Estimate(value)
     from scipy.special import stdtrit  # see `strengths`: it is slow to import
 
-    variance = float(shares.variances[[one, two]].sum() - 2 * shares.covariances(one)[two])
+    variance = float(shares.variances[one] + shares.variances[two] - 2 * shares.covariances(one)[two])
     half = float(stdtrit(shares.freedom[[one, two]].min(), UPPER)) * math.sqrt(max(0.0, variance))
     return Estimate(value, value - half, value + half)

@@ -8,6 +8,7 @@ Source: Plackett, The Analysis of Permutations (1975); Luce, Individual Choice B
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,6 +16,35 @@ from ladder.rating.matches import Floats, Matches
 
 STEP = 0.25  # of the integral; finer steps change nothing beyond 1e-12
 BELOW, ABOVE = 5.0, 30.0  # Gumbel's density is under 1e-12 beyond
+
+
+@dataclass(frozen=True, slots=True)
+class Slopes:
+    """Derivatives (n, n) as a product, which takes less than they would: diag(whole) - mine @ theirs.T."""
+
+    whole: Floats
+    """(n,): so each row's sum is 0."""
+    mine: Floats
+    theirs: Floats
+    """(n, columns), both."""
+
+    def __matmul__(self, columns: Floats) -> Floats:
+        """Return the derivatives times (n, columns)."""
+        found: Floats = self.whole[:, None] * columns - self.mine @ (self.theirs.T @ columns)
+        return found
+
+    def row(self, bot: int) -> Floats:
+        """Return the derivatives of one bot's chance."""
+        found: Floats = -(self.theirs @ self.mine[bot])
+        found[bot] += self.whole[bot]
+        return found
+
+    def spread(self, variances: Floats) -> Floats:
+        """Return the variance of each chance, of independent strengths with these variances."""
+        shared = self.mine @ (self.theirs.T @ (variances[:, None] * self.theirs))
+        own = self.whole - 2 * (self.mine * self.theirs).sum(1)
+        found: Floats = self.whole * own * variances + (shared * self.mine).sum(1)
+        return found
 
 
 def chances(strengths: Floats, matches: Matches) -> Floats:
@@ -38,8 +68,8 @@ def plackett_luce(strengths: Floats, matches: Matches) -> tuple[float, Floats, F
     return float((matches.wins * np.log(np.maximum(chance, 1e-300))).sum()), matches.wins - decided * chance, curvature
 
 
-def field_chances(strengths: Floats, seats: int) -> tuple[Floats, Floats]:
-    """Return each bot's chance to win as the mean over all tables that it can sit at, and (n, n) its derivatives.
+def field_chances(strengths: Floats, seats: int) -> tuple[Floats, Slopes]:
+    """Return each bot's chance to win as the mean over all tables that it can sit at, and its derivatives.
 
     The winner is who has the highest of s_i + Gumbel noise. So the mean over tables is one integral over that height x,
     of i's density times the mean product of its opponents' distribution functions F_j(x): a symmetric polynomial of
@@ -59,10 +89,8 @@ def field_chances(strengths: Floats, seats: int) -> tuple[Floats, Floats]:
         without.append(products[degree] - below * without[-1])
     found = (density * without[-1]).sum(1)
     # Without bot i either, the product of degree d is the sum over t of (-F_i)^t times that of degree d - t without j.
-    slopes = np.zeros((bots, bots))
     falls = np.exp(-away) * below  # minus the slope of each bot's F
-    for power in range(seats - 1):
-        slopes -= (density * (-below) ** power) @ (falls * without[seats - 2 - power]).T
-    np.fill_diagonal(slopes, 0.0)
-    np.fill_diagonal(slopes, -slopes.sum(1))
-    return found, slopes
+    powers = range(seats - 1)
+    mine = np.concatenate([density * (-below) ** power for power in powers], axis=1)
+    theirs = np.concatenate([falls * without[seats - 2 - power] for power in powers], axis=1)
+    return found, Slopes(mine @ theirs.sum(0), mine, theirs)

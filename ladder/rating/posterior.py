@@ -1,6 +1,28 @@
 """The strengths that explain all games best: the peak of the posterior, which Newton's method finds.
 
 A log-concave model, such as the two here, has one peak. So has the posterior, since the prior is normal.
+
+How far strengths may be from the truth together is the inverse of the second derivatives H. Up to EXACT bots it is
+written down. That takes the cube of their number; so the errors of more bots are drawn: with D the diagonal of H and
+A = D - H, which has no negative number,
+
+    inverse of H = 1/D + A / (D D) + the covariance of A x / D,   x drawn with the covariance of the inverse
+
+1/D is exact: what a bot's own results say if the others' strengths are known. Only what comes from the others' errors
+is drawn; the middle term, for two bots that have met, is left out, which makes a difference of the two no surer than
+it is. The draws are the same each time. Measured beside the exact ones: standard errors of ratings, of shares, and of
+pairs' differences; all three are as near.
+
+    bots, matches of each         mean ratio    its deviation
+    60, 40                             1.007             .004
+    300, 40                            1.002             .004
+    300, 4                             1.000             .016
+    1,000, 40                          1.000             .002
+    1,000, 2                           1.002             .038
+    300 in two fields that never met    1.07             .008
+
+Where fields never met, the draws' own error is that of all bots alike: 9 %. Simulated with 1,040 bots of 3 and of 12
+matches: intervals hold the true share in 95 % of cases.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,9 +40,9 @@ CLOSE = 2e-4  # steps from here on only get smaller, by less than the likelihood
 ENOUGH = 1e-6  # a step of Newton's method squares what is left, so 1e-12 is left after one of this size
 MAX_STEPS = 100  # 4 to 8 are usual
 MAX_HALVINGS = 30  # of a step that overshoots
-EXACT = 1e-11  # of a step of Newton's method: what its solution may be off by
-MOST_PRODUCTS = 2000  # of the matrix, in a step; the next step mends what is left
-MANY = 300  # bots: from here on scipy's inverse saves more time than its import takes
+EXACT = 1000  # bots
+DRAWS = 32  # of the errors that results leave, and as many of those that the prior does
+LEFT = 1e-12  # of a column that conjugate gradients solve
 ROWS = 256  # of a matrix that are looked at together
 
 
@@ -35,26 +57,46 @@ class Prior:
     before: Ints
     """(n,): each bot's predecessor, or -1."""
 
-    def add_to(self, matrix: Floats) -> Floats:
-        """Add the log-prior's precision to (n, n), and return it."""
-        new = np.flatnonzero(self.before >= 0)
-        old, link = self.before[new], self.link**-2
-        own = np.where(self.before >= 0, link, self.sigma**-2)
-        np.add.at(own, old, link)
-        np.einsum("ii->i", matrix)[:] += own
-        matrix[new, old] -= link
-        matrix[old, new] -= link
-        return matrix
-
     def pull(self, strengths: Floats) -> Floats:
         """Return minus the gradient of the log-prior: its precision times strengths, (n,) or (n, columns)."""
+        new = self.before >= 0
+        apart = strengths / self.sigma
+        apart[new] = (strengths[new] - strengths[self.before[new]]) / self.link
+        return self.across(apart)
+
+    def across(self, apart: Floats) -> Floats:
+        """Return the columns that have the prior's precision as covariance, of columns of independent values."""
         new = np.flatnonzero(self.before >= 0)
-        old = self.before[new]
-        found: Floats = strengths / self.sigma**2
-        tension = (strengths[new] - strengths[old]) / self.link**2
-        found[new] = tension
-        np.subtract.at(found, old, tension)
+        found: Floats = apart / self.sigma
+        found[new] = apart[new] / self.link
+        np.subtract.at(found, self.before[new], found[new])
         return found
+
+    def diagonal(self) -> Floats:
+        """Return (n,) the diagonal of the prior's precision."""
+        new = self.before >= 0
+        found = np.where(new, self.link**-2, self.sigma**-2)
+        np.add.at(found, self.before[new], self.link**-2)
+        return found
+
+    def add_to(self, matrix: Floats) -> None:
+        """Add the prior's precision."""
+        new = np.flatnonzero(self.before >= 0)
+        np.einsum("ii->i", matrix)[:] += self.diagonal()
+        matrix[new, self.before[new]] -= self.link**-2
+        matrix[self.before[new], new] -= self.link**-2
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """How far strengths may be from the truth together: their covariance is diag(own) + shared @ shared.T."""
+
+    variances: Floats
+    """(n,): of each, compared with a weighted mean."""
+    own: Floats
+    """(n,)"""
+    shared: Floats
+    """(n, columns)"""
 
 
 @dataclass(frozen=True)
@@ -64,90 +106,117 @@ class Posterior:
     strengths: Floats
     """(n,): the peak."""
     prior: Prior
-    matches: Matches
     scores: Floats
     """(M, k): each match's gradient at the peak."""
     curvatures: Floats
     """(M, k, k): minus each match's second derivatives at the peak."""
+    precision: Floats
+    """(n, n): minus the second derivatives of the log-posterior."""
 
     @cached_property
-    def inverse(self) -> Floats:
-        """(n, n): the inverse of minus the second derivatives of the log-posterior."""
-        return _inverse(_precision(self.prior, self.curvatures, self.matches))
+    def inverse(self) -> Floats | None:
+        """Its inverse; None of more than EXACT bots."""
+        return np.linalg.inv(self.precision).astype(np.float64) if len(self.precision) <= EXACT else None
 
-    def errors(self, dispersions: Floats, weights: Floats) -> "Errors":
-        """Return how far the strengths may be from the truth.
+    @cached_property
+    def _near(self) -> Floats:
+        """(n,): each bot's variance, as its own results and the own ones of whom it met make it."""
+        own = self.precision.diagonal()
+        return np.asarray(np.einsum("ij,ij,j->i", self.precision, self.precision, 1 / own) / own**2)
 
-        Each bot's results have a dispersion. `weights` (n,), whose sum is 1: strengths are compared with the mean of
-        these.
+    def solve(self, columns: Floats) -> Floats:
+        """Return the inverse of the precision times (n, columns)."""
+        return solved(self.precision, columns) if self.inverse is None else self.inverse @ columns
+
+    def errors(self, dispersions: Floats, weights: Floats) -> Errors:
+        """Return the errors of strengths, each bot's results having a dispersion.
+
+        `weights` (n,), whose sum is 1: strengths are compared with the mean of these. The prior's part is what it may
+        pull the strengths by: that doesn't grow with the dispersion.
         """
-        return Errors(self.inverse, self.prior, weights, np.sqrt(dispersions))
+        if self.inverse is None:
+            return drawn_errors(self.precision, self.prior, dispersions, weights)
+        return exact_errors(self.inverse, self.prior, dispersions, weights)
 
+    def at_tables(self, tables: Ints) -> Floats:
+        """Return (M, k, k), the covariances of each table's bots but for what all of them share.
 
-@dataclass(frozen=True)
-class Errors:
-    """The covariance of all strengths, as what is made of it: of 5,000 bots the matrix takes 200 MB.
-
-    It is scale (C - p) scale + p: C is of strengths that are compared with a mean; p is what the prior may pull them
-    by, which doesn't grow with the dispersion.
-    """
-
-    inverse: Floats
-    prior: Prior
-    weights: Floats
-    scale: Floats
-    """(n,): the root of each bot's dispersion."""
-
-    @cached_property
-    def _mean(self) -> Floats:
-        return np.asarray(self.inverse @ self.weights)
-
-    @cached_property
-    def _centre(self) -> float:
-        return float(self.weights @ self._mean)
-
-    def variances(self) -> Floats:
-        """Return (n,) the diagonal."""
-        pulled = np.concatenate([self._pull(self._moved(some)) for some in parts(len(self.scale), ROWS)])
-        found: Floats = self.scale**2 * (np.diag(self.inverse) - 2 * self._mean + self._centre - pulled) + pulled
+        Of more than EXACT bots that is what they owe to one another's errors and to those of whom they met.
+        """
+        one, other = tables[:, :, None], tables[:, None, :]
+        if self.inverse is not None:
+            return self.inverse[one, other].astype(np.float64)
+        own = self.precision.diagonal()
+        found: Floats = -self.precision[one, other] / own[one] / own[other]
+        seats = np.arange(tables.shape[1])
+        found[:, seats, seats] = self._near[tables]
         return found
 
-    def rows(self, some: slice) -> Floats:
-        """Return (m, n) some rows."""
-        mean = self._mean
-        drawn = self.prior.pull(self._moved(some))
-        pulled = (self.inverse @ drawn - mean @ drawn).T
-        found = self.inverse[some] - mean[some, None] - mean + self._centre - pulled
-        found *= self.scale[some, None]
-        found *= self.scale
-        found += pulled
-        return np.asarray(found)
 
-    def squares(self, columns: Floats) -> Floats:
-        """Return (m,) the variances of sums of strengths, each with the weights of a column (n, m)."""
-        scaled = self.scale[:, None] * columns
-        moved = self._times(scaled)
-        compared = (scaled * moved).sum(0) - scaled.sum(0) * (self.weights @ moved)
-        return np.asarray(compared - self._pull(moved) + self._pull(self._times(columns)))
+def exact_errors(inverse: Floats, prior: Prior, dispersions: Floats, weights: Floats) -> Errors:
+    """Return the errors, by the whole covariance."""
+    columns = inverse - (inverse @ weights)[:, None]
+    pulled = columns.T @ prior.pull(columns)
+    scale = np.sqrt(dispersions)
+    covariance = scale[:, None] * scale * (columns - weights @ columns - pulled) + pulled
+    values, directions = np.linalg.eigh((covariance + covariance.T) / 2)
+    shared = directions * np.sqrt(values.clip(min=0.0))
+    return Errors((shared**2).sum(1), np.zeros(len(inverse)), shared)
 
-    def times(self, column: Floats) -> Floats:
-        """Return (n,) the covariance times a column (n,)."""
-        scaled = (self.scale * column)[:, None]
-        moved, pulled = self._times(scaled), self.prior.pull(self._times(column[:, None]))
-        drawn = self.prior.pull(moved)
-        compared = moved - self.weights @ moved - self.inverse @ drawn + self._mean @ drawn
-        return np.asarray(self.scale * compared[:, 0] + (self.inverse @ pulled - self._mean @ pulled)[:, 0])
 
-    def _moved(self, some: slice) -> Floats:
-        """Return some columns of the inverse, less their means: what a pull at a bot moves all others by."""
-        return np.asarray(self.inverse[:, some] - self._mean[:, None])
+def drawn_errors(precision: Floats, prior: Prior, dispersions: Floats, weights: Floats, draws: int = DRAWS) -> Errors:
+    """Return the errors, of which those that come from other bots' are drawn.
 
-    def _times(self, columns: Floats) -> Floats:
-        return np.asarray(self.inverse @ columns - self._mean[:, None] * columns.sum(0))
+    Columns whose covariance is the precision's part of the results: these are the differences of all pairs, each with
+    a sign of its own; z_i y_j is one, since no two pairs' go together.
+    """
+    bots = len(precision)
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (bots, 3, draws))
+    first, second, third = signs[:, 0], signs[:, 1], signs[:, 2]
+    columns = np.zeros((bots, draws))
+    for rows in parts(bots, ROWS):
+        roots = np.triu(np.sqrt((-precision[rows]).clip(min=0.0)), rows.start + 1)
+        columns[rows] += first[rows] * (roots @ second)
+        columns -= second * (roots.T @ first[rows])
+    new = np.flatnonzero(prior.before >= 0)  # what links them is the prior's, and no result's
+    low, high = np.sort([new, prior.before[new]], axis=0)
+    tied = -precision[low, high]
+    less = np.sqrt(tied.clip(min=0.0)) - np.sqrt((tied - prior.link**-2).clip(min=0.0))
+    np.subtract.at(columns, low, less[:, None] * first[low] * second[high])
+    np.add.at(columns, high, less[:, None] * first[low] * second[high])
+    held = prior.across(third)
+    own = precision.diagonal()
+    both = np.concatenate([columns, held], axis=1)
+    both = solved(precision, both) - both / own[:, None]
+    both -= weights @ both
+    both[:, :draws] *= np.sqrt(dispersions)[:, None]
+    both /= np.sqrt(draws)
+    pulled = prior.diagonal()
+    alone = (dispersions * (own - pulled).clip(min=0.0) + pulled) / own**2
+    variances = alone * (1 - 2 * weights) + weights**2 @ alone + (both**2).sum(1)
+    return Errors(variances, alone, both)
 
-    def _pull(self, columns: Floats) -> Floats:
-        """Return (m,) how strongly the prior pulls at (n, m) strengths."""
-        return np.asarray((columns * self.prior.pull(columns)).sum(0))
+
+def solved(matrix: Floats, columns: Floats) -> Floats:
+    """Solve for one column or several, by conjugate gradients; the matrix is positive definite.
+
+    Source: Hestenes, Stiefel, Methods of conjugate gradients (1952), with the diagonal as preconditioner.
+    """
+    scale = 1 / np.sqrt(matrix.diagonal() if columns.ndim == 1 else matrix.diagonal()[:, None])
+    left = scale * columns  # of the equations whose diagonal is 1
+    found, way = np.zeros_like(left), left.copy()
+    size = (left**2).sum(0)
+    enough = LEFT**2 * size
+    for _ in range(2 * len(matrix)):
+        if (size <= enough).all():
+            break
+        bent = scale * (matrix @ (scale * way))
+        length = size / np.maximum((way * bent).sum(0), 1e-300)
+        found += length * way
+        left -= length * bent
+        before, size = size, (left**2).sum(0)
+        way = left + size / np.maximum(before, 1e-300) * way
+    return np.asarray(scale * found)
 
 
 def posterior(model: Model, matches: Matches, prior: Prior, start: Floats | None = None) -> Posterior:
@@ -158,7 +227,9 @@ def posterior(model: Model, matches: Matches, prior: Prior, start: Floats | None
     for _ in range(MAX_STEPS):
         value = likelihood - float(strengths @ prior.pull(strengths)) / 2
         gradient = matches.per_bot(scores, bots) - prior.pull(strengths)
-        step = _solve(_precision(prior, curvatures, matches), gradient)
+        precision = _sum(curvatures, matches, prior)
+        step = np.linalg.solve(precision, gradient) if bots <= EXACT else solved(precision, gradient)
+        del precision, scores, curvatures
         size = abs(step).max()
         for halving in range(MAX_HALVINGS):
             tried = strengths + step / 2**halving
@@ -168,59 +239,21 @@ def posterior(model: Model, matches: Matches, prior: Prior, start: Floats | None
         strengths = tried
         if size < ENOUGH:
             break
-    return Posterior(strengths, prior, matches, scores, curvatures)
+    precision = _sum(curvatures, matches, prior)
+    return Posterior(strengths, prior, scores, curvatures, precision)
 
 
-def _precision(prior: Prior, curvatures: Floats, matches: Matches) -> Floats:
-    """Return (n, n) minus the second derivatives of the log-posterior."""
-    bots, tables = len(prior.before), matches.tables
-    one, other = np.tril_indices(tables.shape[1], -1)  # tables ascend: these places are below the diagonal
-    places, values = (tables[:, one] * bots + tables[:, other]).ravel(), curvatures[:, one, other].ravel()
-    found = _mirrored(np.bincount(places, values, bots * bots).reshape(bots, bots).astype(np.float64, copy=False))
-    own = matches.per_bot(np.diagonal(curvatures, axis1=1, axis2=2), bots)
-    np.einsum("ii->i", found)[:] = own
-    return prior.add_to(found)
-
-
-def _mirrored(matrix: Floats) -> Floats:
-    """Let what is above the diagonal be what is below it."""
-    for some in parts(len(matrix), ROWS):
-        matrix[: some.start, some] = matrix[some, : some.start].T
-        square = matrix[some, some]
-        square[:] = np.tril(square) + np.tril(square, -1).T
-    return matrix
-
-
-def _solve(matrix: Floats, right: Floats) -> Floats:
-    """Solve a positive definite system by conjugate gradients, with the diagonal as preconditioner.
-
-    Where bots have met many others, some twenty products with the matrix do, of however many bots.
-    """
-    diagonal = np.diag(matrix)
-    found, left = np.zeros(len(right)), right
-    toward = left / diagonal
-    size = first = float(left @ toward)
-    for _ in range(MOST_PRODUCTS):
-        if size <= EXACT**2 * first:
-            break
-        product = matrix @ toward
-        length = size / float(toward @ product)
-        found = found + length * toward
-        left = left - length * product
-        before, size = size, float(left @ (left / diagonal))
-        toward = left / diagonal + size / before * toward
+def _sum(curvatures: Floats, matches: Matches, prior: Prior) -> Floats:
+    """Return minus the second derivatives of the log-posterior, from those of the matches."""
+    bots = len(prior.before)
+    total = np.zeros(bots * bots)
+    for some in parts(len(matches.tables)):
+        tables = matches.tables[some]
+        places = tables[:, :, None] * bots + tables[:, None, :]
+        np.add.at(total, places.ravel(), curvatures[some].ravel())
+    found = total.reshape(bots, bots)
+    prior.add_to(found)
     return found
-
-
-def _inverse(matrix: Floats) -> Floats:
-    """Return the inverse of a symmetric positive definite matrix, which is lost."""
-    if len(matrix) < MANY:
-        return np.linalg.inv(matrix).astype(np.float64)
-    from scipy.linalg.lapack import dpotrf, dpotri
-
-    factor, _ = dpotrf(matrix.T, lower=1, overwrite_a=1)
-    found, _ = dpotri(factor, lower=1, overwrite_c=1)
-    return _mirrored(np.asarray(found))
 
 
 def parts(count: int, size: int = 1 << 15) -> Iterator[slice]:

@@ -25,7 +25,6 @@ the error of one that is no better, in log-strength.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +32,8 @@ from numpy.typing import NDArray
 from ladder.rating.dispersion import Dispersion, dispersion
 from ladder.rating.estimate import Estimate, Field, Strength, least_matches
 from ladder.rating.matches import Floats, Ints, Matches, matches_of_rows
-from ladder.rating.plackett_luce import field_chances, plackett_luce
-from ladder.rating.posterior import ROWS, Errors, Posterior, Prior, parts, posterior
+from ladder.rating.plackett_luce import Slopes, field_chances, plackett_luce
+from ladder.rating.posterior import ROWS, Posterior, Prior, parts, posterior
 from ladder.rating.star import MODEL, NOISE, star
 
 WIDE = 3.0  # the prior of log-strengths: wider than any field, so that it pulls a share only where games are few
@@ -53,7 +52,7 @@ class Start:
     """(n,), of `star`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Shares:
     """The shares of the active bots of which something is known, as Plackett-Luce expects them, and their errors."""
 
@@ -61,37 +60,26 @@ class Shares:
     """(a,): which bots they are."""
     values: Floats
     """(a,)"""
+    variances: Floats
+    """(a,)"""
     freedom: Floats
     """(a,), of Student's t."""
     known: bool
     """Whether the matches are enough for intervals."""
-    places: Ints
-    """(a,): where they are among the `errors`."""
-    slopes: Floats
-    """(a, a): each share's derivatives by the strengths."""
-    errors: Errors | None
-    """Of the strengths, where they are known."""
-
-    @cached_property
-    def variances(self) -> Floats:
-        """(a,), 0 where they aren't known."""
-        if self.errors is None:
-            return np.zeros(len(self.values))
-        some = parts(len(self.values), ROWS)
-        return np.concatenate([self.errors.squares(self._of_all(self.slopes[each])) for each in some])
+    slopes: Slopes | None = None
+    """Of the shares, by the bots' strengths; None where the matches are too few, as the next two."""
+    own: Floats | None = None
+    """(a,): the variance of each strength that is its own."""
+    shared: Floats | None = None
+    """(a, columns): the rest of the shares' covariance is this times its transpose."""
 
     def covariances(self, place: int) -> Floats:
-        """Return (a,) the covariance of one share with each; `place` is its place among the `bots`."""
-        if self.errors is None:
-            return np.zeros(len(self.values))
-        one = self._of_all(self.slopes[place : place + 1])[:, 0]
-        return np.asarray(self.slopes @ self.errors.times(one)[self.places])
-
-    def _of_all(self, slopes: Floats) -> Floats:
-        """Return (n, m) the slopes (m, a) by the strengths of all that the errors are of."""
-        assert self.errors is not None
-        found = np.zeros((len(self.errors.scale), len(slopes)))
-        found[self.places] = slopes.T
+        """Return (a,), the covariances of all shares with the one at that place."""
+        assert self.slopes is not None
+        assert self.own is not None
+        assert self.shared is not None
+        own = self.slopes @ (self.own * self.slopes.row(place))[:, None]
+        found: Floats = own[:, 0] + self.shared @ self.shared[place]
         return found
 
 
@@ -132,7 +120,7 @@ def rate(matches: Matches, field: Field, start: Start | None = None) -> Fit:
     present, before = _present(matches, field)
     nowhere = np.full(bots, np.nan)
     if not len(present):
-        none = _no_shares(present)
+        none = Shares(present, np.zeros(0), np.zeros(0), np.zeros(0), known=False)
         return Fit(tuple(found), field, Start(nowhere, nowhere), present, matches, None, none)
     matches = replace(matches, tables=np.searchsorted(present, matches.tables))
     begin = Start(nowhere, nowhere) if start is None else start
@@ -143,24 +131,23 @@ def rate(matches: Matches, field: Field, start: Start | None = None) -> Fit:
     played = matches.per_bot(np.broadcast_to(matches.games[:, None], matches.tables.shape), len(present))
     weights = _scale(present, played > 0, active[present], field)
     rating, ranks = _ratings(ratings, spread, weights, known, active[present], among)
-    peaks = _spread(ratings.strengths, present, bots)
-    del ratings  # and its inverse: of 5,000 bots 200 MB
-    table = _shares(shares, spread, weights, known, present, np.flatnonzero(active[present]), seats)
-    adjusted = dict(zip(table.places.tolist(), _intervals(table), strict=True))
+    table = _shares(shares, spread, weights, known, np.flatnonzero(active[present]), seats)
+    adjusted = dict(zip(table.bots.tolist(), _intervals(table), strict=True))
     met = np.bincount(matches.tables.ravel(), minlength=len(present))
     wins = matches.per_bot(matches.wins, len(present))
     for place, bot in enumerate(present.tolist()):
         games = int(played[place])
         share = float(wins[place] / games) if games else None
         found[bot] = Strength(rating[place], ranks[place], adjusted.get(place), share, games, int(met[place]))
+    shown = replace(table, bots=present[table.bots])
     return Fit(
         tuple(found),
         field,
-        Start(_spread(shares.strengths, present, bots), peaks),
+        Start(_spread(shares.strengths, present, bots), _spread(ratings.strengths, present, bots)),
         present,
         matches,
         shares,
-        table,
+        shown,
     )
 
 
@@ -230,16 +217,16 @@ def _ratings(
     others = np.flatnonzero(active)
     quantile = _quantile(spread.freedom)
     errors = found.errors(spread.values, weights)
-    variance = errors.variances().clip(min=0.0)
+    variance = errors.own + (errors.shared**2).sum(1)
     best, worst = np.ones_like(last), last.copy()
-    for some in parts(len(mu), ROWS):
-        together = errors.rows(some)[:, others]
-        error = NOISE * np.sqrt((variance[some, None] + variance[others] - 2 * together).clip(min=0.0))
-        far = np.maximum.outer(quantile[some], quantile[others]) * error
-        ahead = mu[some, None] - mu[others]
-        best[some] += (-ahead > far).sum(1)
-        worst[some] -= (ahead > far).sum(1)
-    width = quantile * NOISE * np.sqrt(variance)
+    for rows in parts(len(mu), ROWS):
+        covariance = errors.shared[rows] @ errors.shared[others].T
+        error = np.sqrt((variance[rows, None] + variance[others] - 2 * covariance).clip(min=0.0))
+        far = NOISE * np.maximum.outer(quantile[rows], quantile[others]) * error
+        ahead = mu[rows, None] - mu[others]
+        best[rows] += (-ahead > far).sum(1)
+        worst[rows] -= (ahead > far).sum(1)
+    width = NOISE * quantile * np.sqrt(errors.variances.clip(min=0.0))
     return (
         [Estimate(*map(float, (value, value - half, value + half))) for value, half in zip(mu, width, strict=True)],
         list(zip(best.tolist(), worst.tolist(), strict=True)),
@@ -253,22 +240,18 @@ def _quantile(freedom: Floats) -> Floats:
     return np.asarray(stdtrit(freedom, UPPER))
 
 
-def _no_shares(none: Ints) -> Shares:
-    return Shares(none, np.zeros(0), np.zeros(0), known=False, places=none, slopes=np.zeros((0, 0)), errors=None)
-
-
-def _shares(
-    found: Posterior, spread: Dispersion, weights: Floats, known: bool, present: Ints, active: Ints, seats: int
-) -> Shares:
-    """Return the shares of the active bots, with their errors where they are known. No bot's without a full table.
-
-    `active` are places in `present`.
-    """
+def _shares(found: Posterior, spread: Dispersion, weights: Floats, known: bool, active: Ints, seats: int) -> Shares:
+    """Return the shares of the active bots, with their errors where they are known. No bot's without a full table."""
+    freedom = spread.freedom[active]
     if len(active) < seats:
-        return _no_shares(active[:0])
+        return Shares(active[:0], np.zeros(0), np.zeros(0), np.zeros(0), known)
     values, slopes = field_chances(found.strengths[active], seats)
-    errors = found.errors(spread.values, weights) if known else None
-    return Shares(present[active], values, spread.freedom[active], known, active, slopes, errors)
+    if not known:
+        return Shares(active, values, np.zeros(len(active)), freedom, known)
+    errors = found.errors(spread.values, weights)
+    own, shared = errors.own[active], slopes @ errors.shared[active]
+    variances = slopes.spread(own) + (shared**2).sum(1)
+    return Shares(active, values, variances, freedom, known, slopes, own, shared)
 
 
 def _intervals(shares: Shares) -> list[Estimate]:

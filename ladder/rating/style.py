@@ -22,7 +22,8 @@ from ladder.rating.matches import Floats, Ints, Matches
 from ladder.rating.posterior import Posterior
 
 EXACT = 512  # pairs: so many columns of 1 take about as long as the random ones
-SIGNS = 64  # columns; with so many pairs their error is 2 % of a trace
+SIGNS = 64  # columns; with so many pairs their error is 2 % of a trace, and with more pairs fewer columns do
+LEAST_SIGNS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,8 @@ def style(fitted: Posterior, matches: Matches, active: Ints) -> Style:
     if pairs.count <= EXACT:
         columns, share = np.eye(pairs.count), 1.0
     else:
-        columns = np.random.default_rng(0).choice([-1.0, 1.0], (SIGNS, pairs.count))
-        share = 1 / SIGNS
+        count = max(LEAST_SIGNS, SIGNS * EXACT // pairs.count)
+        columns, share = np.random.default_rng(0).choice([-1.0, 1.0], (count, pairs.count)), 1 / count
     first, second = pairs.trace(), 0.0  # traces of F and F^2
     for column in columns:
         once, taken = pairs.fitted(column)
@@ -91,7 +92,7 @@ class _Pairs:
             owed[:, below] -= each[:, pair]
         curvatures, tables = self._fitted.curvatures, self._matches.tables
         shifted = (curvatures @ owed[:, :, None])[:, :, 0]
-        moved = self._fitted.inverse @ self._matches.per_bot(shifted, len(self._fitted.strengths))
+        moved = self._fitted.solve(self._matches.per_bot(shifted, len(self._fitted.strengths)))
         taken = self.sums((curvatures @ moved[tables][:, :, None])[:, :, 0])
         return self.sums(shifted) - taken, taken
 

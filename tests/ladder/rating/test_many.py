@@ -1,10 +1,18 @@
 """What is computed without whole matrices is what whole matrices give, in fields of any size and form."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from ladder.rating import Field, Fit, decided, lead, rate
 from ladder.rating.matches import Floats, Matches
+from ladder.rating.plackett_luce import field_chances, plackett_luce
+from ladder.rating.posterior import EXACT, Errors, Posterior, Prior, drawn_errors, exact_errors, posterior, solved
+
+SEATS = 4
+GAMES = 12
+NEWER = 3  # versions without games, of which one follows another
 
 
 def field_of(form: str) -> tuple[Matches, Field]:
@@ -33,60 +41,60 @@ def fit(request: pytest.FixtureRequest) -> Fit:
     return rate(*field_of(request.param))
 
 
-def dense(fit: Fit) -> tuple[Floats, Floats, Floats]:
-    """Return the precision of the strengths, its inverse, and the covariance, all as whole matrices."""
-    posterior = fit.posterior
-    assert posterior is not None
-    assert fit.shares.errors is not None
-    prior, errors = posterior.prior, fit.shares.errors
+def dense(posterior: Posterior, matches: Matches, scale: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return the inverse of the precision, and the covariance, as whole matrices."""
+    prior = posterior.prior
     precision = np.diag(np.where(prior.before >= 0, 0.0, prior.sigma**-2))
     for new, old in enumerate(prior.before):
         if old >= 0:
             precision[np.ix_([new, old], [new, old])] += np.array([[1, -1], [-1, 1]]) / prior.link**2
     held = precision.copy()
-    for table, curvature in zip(posterior.matches.tables, posterior.curvatures, strict=True):
+    for table, curvature in zip(matches.tables, posterior.curvatures, strict=True):
         precision[np.ix_(table, table)] += curvature
     inverse = np.linalg.inv(precision)
-    columns = inverse - (inverse @ errors.weights)[:, None]
+    columns = inverse - (inverse @ weights)[:, None]
     pulled = columns.T @ held @ columns
-    compared = columns - errors.weights @ columns
-    scale = np.diag(errors.scale)
-    whole = scale @ (compared - pulled) @ scale + pulled
-    return precision, inverse, whole
+    return inverse, np.outer(scale, scale) * (columns - weights @ columns - pulled) + pulled
 
 
 def test_the_peak_is_one_whatever_solves_for_it(fit: Fit) -> None:
-    """Conjugate gradients leave nothing of the gradient."""
+    """Nothing is left of the gradient, and conjugate gradients solve as a whole inverse does."""
     posterior = fit.posterior
     assert posterior is not None
     bots = len(posterior.strengths)
-    left = posterior.matches.per_bot(posterior.scores, bots) - posterior.prior.pull(posterior.strengths)
-    precision, inverse, _ = dense(fit)
+    left = fit.matches.per_bot(posterior.scores, bots) - posterior.prior.pull(posterior.strengths)
+    inverse, _ = dense(posterior, fit.matches, np.ones(bots), np.ones(bots) / bots)
     assert abs(inverse @ left).max() < 1e-9
-    assert posterior.inverse == pytest.approx(inverse, rel=1e-9, abs=1e-12)
-    assert posterior.inverse @ precision == pytest.approx(np.eye(bots), abs=1e-9)
+    columns = np.random.default_rng(3).normal(size=(bots, 5))
+    assert posterior.solve(columns) == pytest.approx(inverse @ columns, abs=1e-9)
+    assert solved(posterior.precision, columns) == pytest.approx(inverse @ columns, abs=1e-9)
+    assert solved(posterior.precision, columns[:, 0]) == pytest.approx(inverse @ columns[:, 0], abs=1e-9)
 
 
 def test_the_errors_are_those_of_the_whole_covariance(fit: Fit) -> None:
-    """Its diagonal, its rows, what it makes of columns."""
-    errors = fit.shares.errors
-    assert errors is not None
-    _, _, whole = dense(fit)
-    rows = np.concatenate([errors.rows(slice(first, first + 7)) for first in range(0, len(whole), 7)])
-    assert rows == pytest.approx(whole, rel=1e-9, abs=1e-12)
-    assert errors.variances() == pytest.approx(np.diag(whole), rel=1e-9)
-    columns = np.random.default_rng(3).normal(size=(len(whole), 3))
-    assert errors.times(columns[:, 1]) == pytest.approx(whole @ columns[:, 1], rel=1e-9, abs=1e-12)
-    assert errors.squares(columns) == pytest.approx(np.diag(columns.T @ whole @ columns), rel=1e-9)
-
-
-def test_a_share_s_error_needs_no_whole_product(fit: Fit) -> None:
-    """Nor do a lead and a decision, which ask for one row."""
-    shares = fit.shares
-    _, _, covariance = dense(fit)
-    whole = shares.slopes @ covariance[np.ix_(shares.places, shares.places)] @ shares.slopes.T
-    assert shares.variances == pytest.approx(np.diag(whole), rel=1e-9)
-    assert shares.covariances(3) == pytest.approx(whole[3], rel=1e-9, abs=1e-12)
+    """Of ratings and of pairs; and of shares, of which a lead and a decision ask for one row."""
+    posterior, shares = fit.posterior, fit.shares
+    assert posterior is not None
+    assert shares.slopes is not None
+    bots = len(posterior.strengths)
+    draw = np.random.default_rng(4)
+    dispersions, weights = draw.uniform(1.0, 1.5, bots), draw.uniform(0.5, 1.5, bots)
+    weights /= weights.sum()
+    _, whole = dense(posterior, fit.matches, np.sqrt(dispersions), weights)
+    errors = posterior.errors(dispersions, weights)
+    assert errors.shared @ errors.shared.T == pytest.approx(whole, rel=1e-9, abs=1e-10)
+    assert errors.variances == pytest.approx(np.diag(whole), rel=1e-9)
+    places = np.searchsorted(fit.present, shares.bots)
+    for own, shared in (
+        (np.zeros(len(places)), errors.shared[places]),
+        (draw.random(len(places)), np.eye(len(places))),
+    ):
+        slopes = shares.slopes @ np.eye(len(places))
+        among = slopes @ (np.diag(own) + shared @ shared.T) @ slopes.T
+        variances = shares.slopes.spread(own) + ((shares.slopes @ shared) ** 2).sum(1)
+        made = replace(shares, own=own, shared=shares.slopes @ shared, variances=variances)
+        assert made.variances == pytest.approx(np.diag(among), rel=1e-9)
+        assert made.covariances(3) == pytest.approx(among[3], rel=1e-9, abs=1e-12)
     found = lead(fit, int(shares.bots[0]), int(shares.bots[3]))
     assert found is not None
     assert found.low is not None
@@ -94,13 +102,89 @@ def test_a_share_s_error_needs_no_whole_product(fit: Fit) -> None:
     assert decided(fit).leader == (shares.bots[np.argmax(shares.values)] if known else None)
 
 
-def test_a_fit_that_goes_on_ends_where_a_new_one_does() -> None:
-    """To 1e-9: what `arena ladder rerate` and `doctor` compare."""
-    matches, field = field_of("large")
+@pytest.mark.parametrize("bots", [340, EXACT + 40])
+def test_a_fit_that_goes_on_ends_where_a_new_one_does(bots: int) -> None:
+    """Of matches in another order, too. To 1e-9: what `arena ladder rerate` and `doctor` compare."""
+    matches, field = played(bots, 6)[0], Field(bots)
     first = rate(field=field, matches=Matches(matches.tables[:-80], matches.wins[:-80], matches.games[:-80]))
-    for on, anew in zip(rate(matches, field, first.start).strengths, rate(matches, field).strengths, strict=True):
-        assert on.ranks == anew.ranks
-        for one, other in ((on.rating, anew.rating), (on.adjusted, anew.adjusted)):
+    order = np.random.default_rng(4).permutation(len(matches.tables))
+    anew = rate(Matches(matches.tables[order], matches.wins[order], matches.games[order]), field)
+    for one_of, other_of in zip(rate(matches, field, first.start).strengths, anew.strengths, strict=True):
+        assert one_of.ranks == other_of.ranks
+        for one, other in ((one_of.rating, other_of.rating), (one_of.adjusted, other_of.adjusted)):
             assert one is not None
             assert other is not None
             assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high), abs=1e-9)
+
+
+def played(bots: int, matches_each: int, fields: int = 1, seed: int = 1) -> tuple[Matches, Floats]:
+    """Return matches at random tables, and the strengths; bots of different fields never meet."""
+    draw = np.random.default_rng(seed)
+    strengths = draw.normal(0, 0.7, bots)
+    each = bots // fields
+    rounds = [draw.permutation(each)[: each // SEATS * SEATS].reshape(-1, SEATS) for _ in range(matches_each)]
+    tables = np.sort(np.concatenate([table + field * each for table in rounds for field in range(fields)]), axis=1)
+    weights = np.exp(strengths[tables])
+    wins = draw.multinomial(GAMES, weights / weights.sum(1, keepdims=True)).astype(np.float64)
+    return Matches(tables, wins, np.full(len(tables), float(GAMES))), strengths
+
+
+def fitted(bots: int, matches_each: int, fields: int = 1) -> tuple[Posterior, Floats, Floats]:
+    """Return the fit of matches, with versions that haven't played; dispersions and weights as a ladder may have."""
+    before = np.concatenate([np.full(bots, -1), [0, bots, 1]])
+    found = posterior(plackett_luce, played(bots, matches_each, fields)[0], Prior(3.0, 0.8, before))
+    weights = np.append(np.full(bots, 1 / bots), np.zeros(NEWER))
+    return found, np.random.default_rng(2).uniform(1.0, 1.5, bots + NEWER), weights
+
+
+def deviations(found: Errors) -> Floats:
+    """Return the standard errors of the differences of all pairs."""
+    covariance = np.diag(found.own) + found.shared @ found.shared.T
+    own = np.diag(covariance)
+    one, other = np.triu_indices(len(own), 1)
+    return np.asarray(np.sqrt((own[:, None] + own - 2 * covariance)[one, other]))
+
+
+@pytest.mark.parametrize(
+    ("bots", "each", "fields", "mean", "spread"),
+    [(60, 40, 1, 0.02, 0.02), (300, 40, 1, 0.01, 0.01), (300, 4, 1, 0.01, 0.03), (300, 40, 2, 0.15, 0.06)],
+)
+def test_errors_that_are_drawn_are_near_the_dense_ones(
+    bots: int, each: int, fields: int, mean: float, spread: float
+) -> None:
+    """Of ratings, of shares, and of the differences of pairs."""
+    found, dispersions, weights = fitted(bots, each, fields)
+    exact = exact_errors(np.linalg.inv(found.precision), found.prior, dispersions, weights)
+    drawn = drawn_errors(found.precision, found.prior, dispersions, weights)
+    _, slopes = field_chances(found.strengths, SEATS)
+
+    def shares(errors: Errors) -> Floats:
+        return np.asarray(np.sqrt(slopes.spread(errors.own) + ((slopes @ errors.shared) ** 2).sum(1)))
+
+    for one, other in (
+        (np.sqrt(drawn.variances), np.sqrt(exact.variances)),
+        (shares(drawn), shares(exact)),
+        (deviations(drawn), deviations(exact)),
+    ):
+        assert np.mean(one / other) == pytest.approx(1.0, abs=mean)
+        assert np.std(one / other) < spread
+
+
+@pytest.mark.parametrize("each", [3, 12])
+def test_intervals_of_a_large_field_hold_the_truth(each: int) -> None:
+    """In 95 % of cases, of shares; and the true ranks are among those that are told."""
+    bots = EXACT + 40
+    matches, strengths = played(bots, each)
+    shares, _ = field_chances(strengths, SEATS)
+    found = rate(matches, Field(bots)).strengths
+    held = []
+    for strength, share in zip(found, shares, strict=True):
+        assert strength.adjusted is not None
+        assert strength.adjusted.low is not None
+        assert strength.adjusted.high is not None
+        held.append(strength.adjusted.low <= share <= strength.adjusted.high)
+    assert 0.93 <= np.mean(held) <= 0.97
+    order = np.empty(bots, dtype=int)
+    order[np.argsort(-strengths)] = np.arange(1, bots + 1)
+    ranked = [strength.ranks[0] <= rank <= strength.ranks[1] for strength, rank in zip(found, order, strict=True)]
+    assert np.mean(ranked) > 0.95
