@@ -27,8 +27,8 @@ from itertools import combinations
 import numpy as np
 
 from ladder.rating.estimate import independent_results
-from ladder.rating.matches import Floats, Matches
-from ladder.rating.posterior import Posterior, parts
+from ladder.rating.matches import Floats, Matches, parts
+from ladder.rating.posterior import Posterior
 
 PRIOR = 20.0  # matches: simulated, the intervals of bots with 4 matches then cover as well as of those with 200
 LEAST_GAMES = 0.3  # of w: balanced seats make the games of a match less unlike, but never so much
@@ -108,11 +108,10 @@ def _moments(residuals: Floats, matches: Matches, bots: int) -> tuple[Floats, Fl
         at_table[match, seat] = met[own // bots, tables[match].T].sum(0)
         of_bot = slice(first, first + size)
         owing[of_bot] = ((owed - met * (of_all[of_bot] / least[of_bot])[:, None]) ** 2).sum(1)
-    trios = np.concatenate([tables[:, list(trio)] for trio in combinations(range(seats), 3)] or [tables[:0, :1]])
-    keys = (trios[:, 0] * bots + trios[:, trios.shape[1] // 2]) * bots + trios[:, -1]
-    _, first_of, count = np.unique(keys, return_index=True, return_counts=True)
+    trios = [tables[:, list(trio)] @ [bots**2, bots, 1] for trio in combinations(range(seats), 3)]
+    known, count = np.unique(np.concatenate([tables[:0, 0], *trios]), return_counts=True)
     together = often.copy()
-    for column in trios[first_of].T[:3]:
+    for column in (known // bots**2, known // bots % bots, known % bots):
         together += 2 * np.bincount(column, count.astype(np.float64) ** 2, bots)
     sums = np.stack(
         [

@@ -1,5 +1,6 @@
 """Matches as arrays: what all estimates are made from. The order of the games leaves no trace in them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,11 @@ class Matches:
     def per_bot(self, values: Floats, bots: int) -> Floats:
         """Sum (M, k) values of the seats for each of the bots."""
         return np.bincount(self.tables.ravel(), values.ravel(), bots).astype(np.float64)
+
+
+def parts(count: int, size: int = 1 << 15) -> Iterator[slice]:
+    """Yield slices of so many matches, or of rows: what is made of a slice takes no memory for all."""
+    return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
 
 def matches_of_rows(match: Ints, bot: Ints, wins: Floats, games: Floats, bots: int) -> Matches:

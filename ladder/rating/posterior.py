@@ -25,13 +25,13 @@ Where fields never met, the draws' own error is that of all bots alike: 9 %. Sim
 matches: intervals hold the true share in 95 % of cases.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from ladder.rating.matches import Floats, Ints, Matches
+from ladder.rating.matches import Floats, Ints, Matches, parts
 
 Model = Callable[[Floats, Matches], tuple[float, Floats, Floats]]
 """Strengths and matches to the log-likelihood, its gradient (M, k), and minus its second derivatives (M, k, k)."""
@@ -254,8 +254,3 @@ def _sum(curvatures: Floats, matches: Matches, prior: Prior) -> Floats:
     found = total.reshape(bots, bots)
     prior.add_to(found)
     return found
-
-
-def parts(count: int, size: int = 1 << 15) -> Iterator[slice]:
-    """Yield slices of so many matches, or of rows: what is made of a slice takes no memory for all."""
-    return (slice(first, min(first + size, count)) for first in range(0, count, size))

@@ -19,7 +19,7 @@ import math
 import numpy as np
 import trueskill
 
-from ladder.rating.matches import Floats, Ints, Matches
+from ladder.rating.matches import Floats, Ints, Matches, parts
 
 MODEL = trueskill.TrueSkill(
     mu=25.0,
@@ -31,8 +31,9 @@ MODEL = trueskill.TrueSkill(
 NOISE = math.hypot(MODEL.beta, MODEL.tau)
 """The standard deviation of a performance, in TrueSkill's units."""
 
-STEP = 1 / 3  # of the integral; a normal product of 10 seats is exact to 1e-12 with it
-REACH = 9.0  # beyond it the normal density is under 1e-17
+STEP = 1 / 3  # of the integral; a product of 6 seats is exact to 1e-12 with it, one of 10 to 1e-9
+FEW, WIDER = 4, 0.4  # so many seats are as exact with wider steps
+BELOW, ABOVE = 6.0, 8.0  # the weakest and the strongest: beyond it there is nothing of a product, nor of a density
 ROWS = 256  # matches that are computed at once: they stay in the processor's cache
 LEAST = 1e-280  # a chance to win that is less is no float soon; the prior keeps all chances much larger
 FAR = 37.0  # beyond it the normal tail is no float; the prior keeps skills much closer
@@ -45,17 +46,20 @@ def star(strengths: Floats, matches: Matches) -> tuple[float, Floats, Floats]:
 
     `strengths` are skills in units of NOISE, one a bot. The derivatives are by the strengths of each match's bots.
     """
-    grid = np.arange(strengths.min() - REACH, strengths.max() + REACH, STEP)
+    seats = matches.tables.shape[1]
+    step = WIDER if seats <= FEW else STEP
+    grid = np.arange(strengths.min() - BELOW, strengths.max() + ABOVE, step)
     away = grid - strengths[:, None]
     below = _normal(away)
     hazard = np.exp(-(away**2) / 2) / math.sqrt(2 * math.pi) / below  # minus the slope of a loser's log-chance
     slope = hazard * (hazard + away)
-    chunks = [
-        _star(below, hazard, slope, matches.tables[start : start + ROWS], matches.wins[start : start + ROWS])
-        for start in range(0, len(matches.tables), ROWS)
-    ]
-    likelihoods, scores, curvatures = zip(*chunks, strict=True)
-    return math.fsum(likelihoods), np.concatenate(scores), np.concatenate(curvatures)
+    likelihoods, scores, curvatures = [], np.empty(matches.tables.shape), np.empty((*matches.tables.shape, seats))
+    for some in parts(len(matches.tables), ROWS):
+        likelihood, scores[some], curvatures[some] = _star(
+            below, hazard, slope, step, matches.tables[some], matches.wins[some]
+        )
+        likelihoods.append(likelihood)
+    return math.fsum(likelihoods), scores, curvatures
 
 
 def _normal(x: Floats) -> Floats:
@@ -64,7 +68,9 @@ def _normal(x: Floats) -> Floats:
     return np.asarray(np.where(x > 0, 1 - tail, tail))
 
 
-def _star(below: Floats, hazard: Floats, slope: Floats, tables: Ints, wins: Floats) -> tuple[float, Floats, Floats]:
+def _star(
+    below: Floats, hazard: Floats, slope: Floats, step: float, tables: Ints, wins: Floats
+) -> tuple[float, Floats, Floats]:
     """Do `star` for some matches; `below`, `hazard` and `slope` are (bots, grid): Phi, h = phi / Phi, h (h + x - s).
 
     W_i, the chance of seat i to win, is the integral of P h_i, where P is the product of all Phi; and for i != j
@@ -79,7 +85,7 @@ def _star(below: Floats, hazard: Floats, slope: Floats, tables: Ints, wins: Floa
     under = below[tables[:, 0]]
     for seat in range(1, tables.shape[1]):
         under = under * below[tables[:, seat]]
-    under *= STEP
+    under *= step
     weighted = hazards * under[:, None, :]
     chance = np.maximum(weighted.sum(2), LEAST)
     odds = wins / chance

@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 
 from ladder.rating.dispersion import Dispersion, dispersion
 from ladder.rating.estimate import Estimate, Field, Strength, least_matches
-from ladder.rating.matches import Floats, Ints, Matches, matches_of_rows
+from ladder.rating.matches import Floats, Ints, Matches, matches_of_rows, parts
 from ladder.rating.plackett_luce import Slopes, field_chances, plackett_luce
-from ladder.rating.posterior import ROWS, Posterior, Prior, parts, posterior
+from ladder.rating.posterior import ROWS, Posterior, Prior, posterior
 from ladder.rating.star import MODEL, NOISE, star
 
 WIDE = 3.0  # the prior of log-strengths: wider than any field, so that it pulls a share only where games are few
@@ -124,12 +124,14 @@ def rate(matches: Matches, field: Field, start: Start | None = None) -> Fit:
         return Fit(tuple(found), field, Start(nowhere, nowhere), present, matches, None, none)
     matches = replace(matches, tables=np.searchsorted(present, matches.tables))
     begin = Start(nowhere, nowhere) if start is None else start
-    shares, ratings = _peaks(matches, before, _begin(begin.shares, present), _begin(begin.ratings, present))
+    were, rated = _begin(begin.shares, present), _begin(begin.ratings, present)
+    shares = _peak_of_shares(matches, before, were)
     spread = dispersion(shares, matches, len(present))
     seats = matches.tables.shape[1]
     known = len(matches.tables) >= least_matches(len(present), seats)
     played = matches.per_bot(np.broadcast_to(matches.games[:, None], matches.tables.shape), len(present))
     weights = _scale(present, played > 0, active[present], field)
+    ratings = _peak_of_ratings(matches, before, rated + NORMAL * (shares.strengths - were), shares.strengths)
     rating, ranks = _ratings(ratings, spread, weights, known, active[present], among)
     table = _shares(shares, spread, weights, known, np.flatnonzero(active[present]), seats)
     adjusted = dict(zip(table.bots.tolist(), _intervals(table), strict=True))
@@ -192,18 +194,21 @@ def _spread(values: Floats, present: Ints, bots: int) -> Floats:
     return found
 
 
-def _peaks(matches: Matches, before: Ints, were: Floats, rated: Floats) -> tuple[Posterior, Posterior]:
-    """Return the posteriors of Plackett-Luce and of `star`. What is known of one is told to the other as its start."""
+def _peak_of_shares(matches: Matches, before: Ints, were: Floats) -> Posterior:
+    """Return the posterior of Plackett-Luce. The search starts where bots were, a new one where its predecessor was."""
     begin = were.copy()
     for place in np.flatnonzero(np.isnan(begin)):
         old = before[place]
         while old >= 0 and np.isnan(were[old]):
             old = before[old]
         begin[place] = were[old] if old >= 0 else 0.0
-    shares = posterior(plackett_luce, matches, Prior(WIDE, LINK, before), begin)
-    moved = rated + NORMAL * (shares.strengths - were)
-    guess = np.where(np.isnan(moved), NORMAL * shares.strengths, moved)
-    return shares, posterior(star, matches, Prior(MODEL.sigma / NOISE, NORMAL * LINK, before), guess)
+    return posterior(plackett_luce, matches, Prior(WIDE, LINK, before), begin)
+
+
+def _peak_of_ratings(matches: Matches, before: Ints, moved: Floats, shares: Floats) -> Posterior:
+    """Return the posterior of `star`. The search starts where Plackett-Luce has moved the bots that were rated."""
+    guess = np.where(np.isnan(moved), NORMAL * shares, moved)
+    return posterior(star, matches, Prior(MODEL.sigma / NOISE, NORMAL * LINK, before), guess)
 
 
 def _ratings(
