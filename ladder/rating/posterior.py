@@ -13,16 +13,16 @@ is drawn; the middle term, for two bots that have met, is left out, which makes 
 it is. The draws are the same each time. Measured beside the exact ones: standard errors of ratings, of shares, and of
 pairs' differences; all three are as near.
 
-    bots, matches of each         mean ratio    its deviation
-    60, 40                             1.007             .004
-    300, 40                            1.002             .004
-    300, 4                             1.000             .016
-    1,000, 40                          1.000             .002
-    1,000, 2                           1.002             .038
-    300 in two fields that never met    1.07             .008
+    bots, matches of each         draws   mean ratio    its deviation
+    60, 40                            8        1.008             .008
+    300, 40                           8        1.001             .005
+    1,000, 40                         8        1.000             .003
+    300, 4                           32        1.000             .016
+    1,000, 2                         32        1.002             .038
+    300 in two fields that never met 32         1.07             .008
 
-Where fields never met, the draws' own error is that of all bots alike: 9 %. Simulated with 1,040 bots of 3 and of 12
-matches: intervals hold the true share in 95 % of cases.
+Where fields never met, the draws' own error is that of all bots alike: 9 %. Simulated with 1,040 bots of 3, 12 and 40
+matches: intervals hold the true share in 97, 95 and 95 % of cases, as exact ones do.
 """
 
 from collections.abc import Callable
@@ -42,6 +42,8 @@ MAX_STEPS = 100  # 4 to 8 are usual
 MAX_HALVINGS = 30  # of a step that overshoots
 EXACT = 1000  # bots
 DRAWS = 32  # of the errors that results leave, and as many of those that the prior does
+FEW_DRAWS = 8  # do where little is drawn: off by a quarter of that part, by 1 % of a width at most
+LITTLE = 0.05  # of a bot's variance, in the mean
 LEFT = 1e-12  # of a column that conjugate gradients solve
 ROWS = 256  # of a matrix that are looked at together
 
@@ -135,7 +137,10 @@ class Posterior:
         pull the strengths by: that doesn't grow with the dispersion.
         """
         if self.inverse is None:
-            return drawn_errors(self.precision, self.prior, dispersions, weights)
+            drawn = drawn_errors(self.precision, self.prior, dispersions, weights, FEW_DRAWS)
+            if float(((drawn.shared**2).sum(1) / drawn.variances.clip(min=1e-300)).mean()) < LITTLE:
+                return drawn
+            return drawn_errors(self.precision, self.prior, dispersions, weights, DRAWS)
         return exact_errors(self.inverse, self.prior, dispersions, weights)
 
     def at_tables(self, tables: Ints) -> Floats:
@@ -164,7 +169,7 @@ def exact_errors(inverse: Floats, prior: Prior, dispersions: Floats, weights: Fl
     return Errors((shared**2).sum(1), np.zeros(len(inverse)), shared)
 
 
-def drawn_errors(precision: Floats, prior: Prior, dispersions: Floats, weights: Floats, draws: int = DRAWS) -> Errors:
+def drawn_errors(precision: Floats, prior: Prior, dispersions: Floats, weights: Floats, draws: int) -> Errors:
     """Return the errors, of which those that come from other bots' are drawn.
 
     Columns whose covariance is the precision's part of the results: these are the differences of all pairs, each with

@@ -8,7 +8,18 @@ import pytest
 from ladder.rating import Field, Fit, decided, lead, rate
 from ladder.rating.matches import Floats, Matches
 from ladder.rating.plackett_luce import field_chances, plackett_luce
-from ladder.rating.posterior import EXACT, Errors, Posterior, Prior, drawn_errors, exact_errors, posterior, solved
+from ladder.rating.posterior import (
+    DRAWS,
+    EXACT,
+    FEW_DRAWS,
+    Errors,
+    Posterior,
+    Prior,
+    drawn_errors,
+    exact_errors,
+    posterior,
+    solved,
+)
 
 SEATS = 4
 GAMES = 12
@@ -146,16 +157,21 @@ def deviations(found: Errors) -> Floats:
 
 
 @pytest.mark.parametrize(
-    ("bots", "each", "fields", "mean", "spread"),
-    [(60, 40, 1, 0.02, 0.02), (300, 40, 1, 0.01, 0.01), (300, 4, 1, 0.01, 0.03), (300, 40, 2, 0.15, 0.06)],
+    ("bots", "each", "fields", "draws", "mean", "spread"),
+    [
+        (60, 40, 1, FEW_DRAWS, 0.02, 0.03),
+        (300, 40, 1, FEW_DRAWS, 0.01, 0.02),
+        (300, 4, 1, DRAWS, 0.01, 0.03),
+        (300, 40, 2, DRAWS, 0.15, 0.06),
+    ],
 )
 def test_errors_that_are_drawn_are_near_the_dense_ones(
-    bots: int, each: int, fields: int, mean: float, spread: float
+    bots: int, each: int, fields: int, draws: int, mean: float, spread: float
 ) -> None:
     """Of ratings, of shares, and of the differences of pairs."""
     found, dispersions, weights = fitted(bots, each, fields)
     exact = exact_errors(np.linalg.inv(found.precision), found.prior, dispersions, weights)
-    drawn = drawn_errors(found.precision, found.prior, dispersions, weights)
+    drawn = drawn_errors(found.precision, found.prior, dispersions, weights, draws)
     _, slopes = field_chances(found.strengths, SEATS)
 
     def shares(errors: Errors) -> Floats:
