@@ -81,15 +81,14 @@ def _star(
 
     All else follows, since the chances are 1 together and depend on differences of strengths.
     """
-    hazards, slopes = hazard[tables], slope[tables]
-    under = below[tables[:, 0]]
+    hazards, slopes = hazard.take(tables, axis=0), slope.take(tables, axis=0)
+    under = step * below.take(tables[:, 0], axis=0)
     for seat in range(1, tables.shape[1]):
-        under = under * below[tables[:, seat]]
-    under *= step
+        under *= below.take(tables[:, seat], axis=0)
     weighted = hazards * under[:, None, :]
     chance = np.maximum(weighted.sum(2), LEAST)
     odds = wins / chance
-    falls = -weighted @ hazards.transpose(0, 2, 1)  # (M, i, j): d W_i / d s_j
+    falls = -(weighted @ hazards.transpose(0, 2, 1))  # (M, i, j): d W_i / d s_j
     diagonal = np.arange(tables.shape[1])
     falls[:, diagonal, diagonal] = 0.0
     falls[:, diagonal, diagonal] = -falls.sum(2)
