@@ -17,7 +17,7 @@ CLOCKED = $(shell grep -rlw --include='test_*.py' 'mark.clock' tests)
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder/schedule tests/ladder/rating tests/ladder/test_board.py
 QUICK += tests/test_docs.py tests/test_boundaries.py
 
-.PHONY: run ladder quick test test-long test-boxes attack setup check lint bench soak soak-boxes soak-numbers soak-ladder format clean
+.PHONY: run ladder quick test test-long test-boxes attack setup check lint bench mutants soak soak-boxes soak-numbers soak-ladder format clean
 
 # $(call tests,SELECTION): side by side what may be, then alone what measures time. Exit status 5: none was selected.
 define tests
@@ -75,6 +75,10 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m tests.bench
+
+# Changes lines that must not change unseen, one by one: five minutes.
+mutants: $(VENV)/.dev
+	$(BIN)/python -m tests.mutants
 
 # 100,000 random games of the engine beside the second implementation of the rules: about twenty minutes on two cores.
 soak: $(VENV)/.dev

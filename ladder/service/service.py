@@ -99,7 +99,7 @@ class Service:
         trouble = self._pool.trouble()
         if trouble is not None:
             return trouble
-        told = f"now {len(doing) - exams} matches and {exams} examinations; {waiting} submissions wait"
+        told = f"now matches: {len(doing) - exams}, examinations: {exams}; submissions that wait: {waiting}"
         idle = None if len(doing) > exams else self.queue.why_no_match()
         return told if idle is None else f"{told}; no match: {idle}"
 

@@ -55,7 +55,6 @@ def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> T
     bundle = intake_apart(path, most_upload=settings.quotas.upload_mb << 20)
     wanted = _checked(name or bundle.name)
     now = ladder.clock()
-    mine: list[Taken] = []  # what an earlier call of `act` took in, whose commit's answer was lost
 
     def act(connection: Connection) -> Taken:
         owner = acting_owner(connection, login).id
@@ -67,7 +66,7 @@ def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> T
         versions = [] if known is None else versions_of(connection, known.id)
         last = versions[-1] if versions else None
         if last and (last.digest, last.file) == (bundle.digest, bundle.file) and not last.unexamined:
-            return mine[0] if mine else Taken(last.label, last.name, last.number, last.id, True, None, None)
+            return Taken(last.label, last.name, last.number, last.id, True, None, None)
         today = submitted_since(connection, owner, now - now % DAY_S)
         most = settings.quotas.submissions_per_day
         if today >= most:
@@ -79,7 +78,7 @@ def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> T
         put_file(connection, bundle.digest, bundle.file, bundle.archive)
         version = add_version(connection, bot, bundle.digest, bundle.file, now)
         called, number = known.name if known else wanted, 1 + len(versions)
-        taken = Taken(
+        return Taken(
             label=f"{called}@{number}",
             name=called,
             number=number,
@@ -89,8 +88,6 @@ def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> T
             left=most - today - 1,
             disabled=disabled_versions(connection).get(version),
         )
-        mine[:] = [taken]
-        return taken
 
     return ladder.database.write(act)
 

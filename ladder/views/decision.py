@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ladder.access import visible
-from ladder.store.database import Act
+from ladder.store.database import Act, find_owner
+from ladder.views.owner import OwnerLine
 from ladder.views.reader import Reader
 
 
@@ -24,6 +25,18 @@ def decisions(
 ) -> tuple[Decision, ...]:
     """Return acts as they are told; `number` are those of versions by their ids, `owner` whose thing was decided on."""
     return tuple(
-        visible(Decision(act.at, act.what, number.get(act.version or 0), act.who, act.why), reader.viewer, owner)
+        visible(
+            Decision(act.at, act.what, number.get(act.version or 0), _called(reader, act.who), act.why),
+            reader.viewer,
+            owner,
+        )
         for act in acts
     )
+
+
+def _called(reader: Reader, who: str) -> str:
+    """Return who decided: another participant by the pseudonym; others, such as staff and the ladder, as they stand."""
+    person = find_owner(reader.connection, who)
+    if person is None or person.staff or reader.viewer.sees(OwnerLine, "login", who):
+        return who
+    return person.pseudonym

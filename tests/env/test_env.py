@@ -627,3 +627,44 @@ def test_the_player_of_the_document_learns(capsys: pytest.CaptureFixture[str]) -
     exec(EXAMPLES[1].replace("play(1000, rate=0.0)", "play(80, rate=0.0)").replace("play(1000", "play(120"), {})
     before, after = (float(share) for share in re.findall(r"([\d.]+) % \(", capsys.readouterr().out))
     assert before < 40 < after
+
+
+def test_who_is_out_when_a_draw_comes_is_terminated_and_gets_nothing() -> None:
+    """Also one who goes out by the last turn before the limit: it survives no draw."""
+    for limit in range(8, 60):
+        game = env(rules=changed(COUP, {"turn_limit": limit}), seats=3)
+        game.reset(seed=1)
+        while not any((*game.truncations.values(), *game.terminations.values())):
+            mask = game.last()[0]["action_mask"]
+            legal = [
+                (not word.startswith("coup"), word != "income", a)
+                for a, word in enumerate(game.action_words)
+                if mask[a]
+            ]
+            game.step(min(legal)[2])
+        if any(game.truncations.values()):
+            survivors = game._game.over.survivors
+            seats = {agent: game._seat[agent] for agent in game.agents}
+            if len(survivors) < 3 and set(seats.values()) - set(survivors):
+                break
+    else:
+        raise AssertionError("no limit falls on the turn by which somebody goes out")
+    for agent, seat in seats.items():
+        out = seat not in survivors
+        assert (game.terminations[agent], game.truncations[agent]) == (out, not out)
+        assert game.rewards[agent] == (0.0 if out else 0.5)
+    table = parallel_env(rules=changed(COUP, {"turn_limit": limit}), seats=3)
+    seen, _ = table.reset(seed=1)
+    truncated: dict[str, bool] = {}
+    while not any(truncated.values()):
+        moves = {}
+        for agent, observed in seen.items():
+            mask = observed["action_mask"]
+            words = [(not word.startswith("coup"), word != "income", a) for a, word in enumerate(table.action_words)]
+            moves[agent] = min(word for word in words if mask[word[2]])[2] if any(mask) else 0
+        seen, rewards, terminated, truncated, _ = table.step(moves)
+    assert {agent: truncated[agent] for agent in seats} == {agent: seat in survivors for agent, seat in seats.items()}
+    assert {agent: terminated[agent] for agent in seats} == {
+        agent: seat not in survivors for agent, seat in seats.items()
+    }
+    assert sum(rewards.values()) == 1.0

@@ -19,7 +19,7 @@ def put_board(connection: Connection, day: str, at: float, ended: int, data: str
         select(boards.c.number, boards.c.ended, boards.c.day, boards.c.data).order_by(boards.c.number.desc()).limit(1)
     ).one_or_none()
     last, seen, before, whole = (0, 0, day, "") if newest is None else newest
-    if seen > ended:
+    if seen > ended or (before, whole) == (day, data):  # the same once more: the answer to a commit was lost
         return
     if before != day:
         head = json.dumps({**json.loads(whole), "rows": []})

@@ -36,6 +36,7 @@ _LOCK = 0x636F7570  # of PostgreSQL's advisory locks: any number that others don
 _BUSY_MS = 5_000  # how long SQLite waits for another writer at a time; patience is the deadline
 PATIENCE_S = 120.0  # how long a database may be away: a restart of PostgreSQL takes some seconds
 _PAUSE_S = 0.5
+_WRITER = text("SELECT pg_current_xact_id_if_assigned()::text")  # null until something is written
 _ONE_WRITES = text(
     "SELECT set_config('idle_in_transaction_session_timeout', :idle, true), pg_advisory_xact_lock(:lock)"
 )
@@ -117,8 +118,10 @@ class Database:
         """Call a function in a transaction, and return what it returns; nobody else writes meanwhile.
 
         A database that is away or busy is waited for, and the function then called again. Raises DatabaseError if it
-        stays away, or takes no more; nothing is written then.
+        stays away, or takes no more; nothing is written then. A call that writes nothing after another whose commit was
+        not answered finds that one's work done, and returns what it returned.
         """
+        before: list[T] = []
 
         def once() -> T:
             with self.engine.connect() as connection:
@@ -127,9 +130,19 @@ class Database:
                 with connection.begin():
                     if self.sqlite is None:
                         connection.execute(_ONE_WRITES, {"idle": self._idle_ms, "lock": _LOCK})
-                    return act(connection)
+                    old = self._changes(connection)
+                    done = act(connection)
+                    if not before or self._changes(connection) != old:
+                        before[:] = [done]
+                return before[0]
 
         return self._patiently(once)
+
+    def _changes(self, connection: Connection) -> object:
+        """Return what is another value once the transaction has written something."""
+        if self.sqlite is not None:
+            return connection.connection.dbapi_connection.total_changes  # type: ignore[union-attr]  # sqlite3's
+        return connection.scalar(_WRITER)
 
     def _patiently(self, once: Callable[[], T]) -> T:
         """Call a function until the database is there. Raises DatabaseError.

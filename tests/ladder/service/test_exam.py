@@ -68,8 +68,8 @@ def job_of(submitted: Path, choice: Choice = PLAIN, references: tuple[str, ...] 
     programs = programs_of(choice.name)
     others = []
     for name in references:
-        (bot,), _ = load([f"sample:{name}"], programs)
-        archive = io.BytesIO()
+        (bot,), _ = load([name if "/" in name else f"sample:{name}"], programs)
+        archive, name = io.BytesIO(), bot.name
         with tempfile.TemporaryDirectory() as place:
             bot = completed(bot, True, Path(place, name))
             pack(bot.path, archive)
@@ -368,3 +368,14 @@ def sleeping(seconds: str) -> int:
         except OSError:  # it has just ended
             continue
     return found
+
+
+def test_the_faults_of_an_examination_are_the_versions_own(tmp_path: Path) -> None:
+    """Whoever else sits at its table: a reference may have been broken since."""
+    broken = tmp_path / "broken.py"
+    broken.write_text(TWO_FACED.format(seed="", when="> 2"))
+    found = examined(job_of(written(tmp_path, {"bot.py": ANY}), references=("honest", str(broken))))
+    assert found.played is not None
+    assert any(result.faults for result in found.played.results)
+    assert found.steps[-1].level is Level.OK
+    assert found.steps[-1].text.endswith("without a fault")

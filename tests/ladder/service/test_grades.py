@@ -20,7 +20,9 @@ from ladder.service import (
     grades,
     hold_final,
     read_settings,
+    rerate,
 )
+from ladder.standings import Standings
 from ladder.store import PlayedMatch
 from ladder.store.database import (
     RATED,
@@ -29,6 +31,7 @@ from ladder.store.database import (
     find_version,
     ids_of_labels,
     keep_match,
+    last_board,
     matches_of_final,
     put_matches,
     table_of,
@@ -367,3 +370,32 @@ def test_what_is_late_is_never_0_hours_late(hours: float | None, told: str | Non
     """Two minutes were told as "0.0 hours late"."""
     [grade] = made(late_hours=hours).grades
     assert grade.late == told
+
+
+def test_of_several_bots_the_one_with_most_points_counts(ladder: Ladder) -> None:
+    """Not the one with the best share."""
+    toml = ladder.path / "ladder.toml"
+    [line] = [line for line in toml.read_text().splitlines() if line.startswith("bots_per_owner")]
+    toml.write_text(toml.read_text().replace(line, "bots_per_owner = 2"))
+    hand_in(ladder, "ada", "better", code=f"{BOT}# better\n")
+    play(ladder, "a@1", "two@1", [1, 0, 1, 1] * 10)  # 80 games: the points of "plays"
+    play(ladder, "better@1", "one@1", [1] * 20)
+    play(ladder, "two@1", "one@1", [1] * 20)
+    found = grade_of(ladder, "ada")
+    assert (found.version, found.points) == ("a@1", 30)
+    rerate(ladder)
+    shares = Standings.from_json(ladder.database.look(last_board) or "").shares
+    assert shares["a"] < shares["better"]
+
+
+def test_a_final_of_a_deadline_closes_with_its_grace(ladder: Ladder) -> None:
+    """What came in the grace plays in it, and is waited for."""
+    settle(ladder, deadline("due", 2e6, grace_minutes=30))
+    hand_in(ladder, "cleo", "c", at=2e6 + 1700)
+    ladder.clock = Clock(2e6 + 4000)
+    hold_final(ladder, "last", "due", 2, "teacher")
+    with ladder.database.read() as connection:
+        final = find_final(connection, "last")
+        assert final is not None
+        assert (final.due, final.closes) == (2e6, 2e6 + 1800)
+        assert "c@1" in [find_version(connection, version).label for version in final.versions]

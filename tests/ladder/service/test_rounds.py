@@ -80,3 +80,22 @@ def test_where_none_is_slow_or_most_are_nobody_is_left_out(ladder: Ladder) -> No
     rounds = Rounds(ladder)
     assert all(field == everybody for field in play(ladder, rounds, set(), 5))
     assert all(field == everybody for field in play(ladder, rounds, set(versions(ladder)[2:]), 5))
+
+
+def test_a_runner_that_goes_on_queues_what_a_new_one_would(ladder: Ladder) -> None:
+    """Each match is counted once, however often a runner has looked."""
+    old = Rounds(ladder)
+    play(ladder, old, set(), 7)
+
+    def tables(rounds: Rounds) -> list[int]:
+        with ladder.database.engine.connect() as connection, connection.begin() as both:
+            before = connection.scalar(select(func.max(matches.c.id)))
+            rounds.queue(connection)
+            seats = select(match_bots.c.version).where(match_bots.c.match > before)
+            found = list(connection.scalars(seats.order_by(match_bots.c.match, match_bots.c.place)))
+            both.rollback()
+        return found
+
+    met = [(rounds._met, rounds._played) for rounds in (old, Rounds(ladder)) if tables(rounds)]
+    assert met[0] == met[1]
+    assert tables(old) == tables(Rounds(ladder)) != []

@@ -7,20 +7,25 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, select
 
+from ladder.results import GameResult
 from ladder.service import Benched, Suspected, after_death
+from ladder.store import PlayedMatch
 from ladder.store.database import (
     LOSSES,
     RATED,
     TABLES,
     TRIAL,
     add_version,
+    all_results,
     claim,
     claim_exam,
     deaths_of,
     fail,
     find_bot,
     find_version,
+    get_record,
     join,
+    keep_match,
     leave,
     on_trial,
     put_matches,
@@ -142,3 +147,16 @@ def test_attempts_are_spaced(connection: Connection, later: float, begins: bool)
     release_exam(connection, version, runner, "no room", NOW)
     assert (claim(connection, runner, [], NOW + later) is not None) == begins
     assert (claim_exam(connection, runner, [], NOW + later) is not None) == begins
+
+
+def test_what_is_played_in_a_trial_is_no_result(connection: Connection, hall: Hall) -> None:
+    """It ends, and who was tried plays on, with no game more than before."""
+    hall.deaths(1, 2, count=3)
+    trial = hall.trial(1)
+    games = (GameResult(trial, 0, ("a@1", "a@1 (2)"), 0, "last_standing", (0,), ((1, 9),), 9, (), ()),)
+    assert keep_match(connection, PlayedMatch(trial, "a record", games), NOW)
+    assert not keep_match(connection, PlayedMatch(trial, "a record", games), NOW)
+    assert on_trial(connection) == {2}
+    assert get_record(connection, trial) is None
+    assert list(all_results(connection)) == []
+    assert find_bot(connection, "a").active == 1

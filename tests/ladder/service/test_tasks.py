@@ -9,10 +9,10 @@ import pytest
 from sqlalchemy import Connection
 
 from arena.referee import ArenaError
-from ladder.service import Ladder, Queue, open_ladder, submit
+from ladder.service import Ladder, Queue, disable_bot, open_ladder, submit, submit_reference
 from ladder.store.database import CHALLENGE, active_versions, claim_exam, find_version, join, leave, put_matches
-from ladder.work import Task
-from tests.ladder.service.classes import Clock
+from ladder.work import ExamJob, Task
+from tests.ladder.service.classes import Clock, serve
 from tests.ladder.service.invariants import problems
 from tests.ladder.service.ladders import ladder_in, owners
 from tests.place import BOT, Place
@@ -144,3 +144,37 @@ def test_what_no_module_of_ours_raises_is_a_failed_attempt(ladder: Ladder, place
     assert not queue.failed(task, ValueError("nobody thought of this"))
     with ladder.database.read() as connection:
         assert find_version(connection, task.id).attempts == 1
+
+
+def test_a_reference_qualifies_against_the_others(ladder: Ladder, begun: Path) -> None:
+    """Not against an earlier version of itself."""
+    (begun.parent / "one.py").write_text(f"{BOT}# better\n")
+    assert submit_reference(ladder, str(begun.parent / "one.py")).label == "one@2"
+    task = queue_of(ladder, 2).take()
+    assert task is not None
+    assert isinstance(task.work, ExamJob)
+    assert (task.work.name, [bot.name for bot, _ in task.work.references]) == ("one@2", ["two@1"])
+
+
+def test_an_older_version_that_is_examined_late_plays_no_more(ladder: Ladder, begun: Path) -> None:
+    """Nor does one whose bot somebody has decided about since; each is fit, and told so."""
+
+    def active(name: str) -> str | None:
+        with ladder.database.read() as connection:
+            return next((each.label for each in active_versions(connection) if each.name == name), None)
+
+    other = ladder.database.write(lambda connection: join(connection, 9, 1.0))
+    late: list[int] = []
+    while (found := ladder.database.write(lambda connection: claim_exam(connection, other, late, 1.0))) is not None:
+        late.append(found.id)
+    for name in ("owner0", "owner1"):
+        (begun.parent / f"{name}.py").write_text(f"{BOT}# {name}, newer\n")
+        submit(ladder, begun.parent / f"{name}.py", name)
+    serve(ladder)
+    assert (active("owner0"), active("owner1")) == ("owner0@2", "owner1@2")
+    disable_bot(ladder, "owner1", "teacher", "copied")
+    ladder.database.write(lambda connection: leave(connection, other))
+    serve(ladder)
+    assert (active("owner0"), active("owner1")) == ("owner0@2", None)
+    with ladder.database.read() as connection:
+        assert [find_version(connection, version).state for version in late] == ["fit"] * len(late)

@@ -1,0 +1,164 @@
+"""A commit whose answer was lost is made again: whatever was asked for is in the database once.
+
+Each thing that writes is done to two copies of one ladder, in one of which each transaction is committed twice.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from sqlalchemy import Connection
+
+from ladder.service import (
+    Ladder,
+    activate_version,
+    challenge,
+    disable_bot,
+    hold_again,
+    hold_final,
+    issue,
+    open_ladder,
+    parse_roster,
+    prune_now,
+    replay,
+    rerate,
+    reveal,
+    revoke_credential,
+    set_frozen,
+    set_suspended,
+    set_void,
+    sign_in,
+    submit,
+    submit_reference,
+    take_in_people,
+)
+from ladder.store.database import Database, claim_exam, end_exam, join
+from tests.ladder.service.classes import Clock, hand_in, school, serve
+from tests.ladder.service.played import rows
+from tests.place import QUICK_BOT
+
+T = TypeVar("T")
+NEW = f"{QUICK_BOT}# new\n"
+
+
+def submitted(ladder: Ladder) -> object:
+    (ladder.path / "newbot.py").write_text(NEW)
+    return submit(ladder, ladder.path / "newbot.py", "ada", "ada")
+
+
+def reference(ladder: Ladder) -> None:
+    (ladder.path / "three.py").write_text(NEW)
+    submit_reference(ladder, str(ladder.path / "three.py"))
+
+
+def signed_in(ladder: Ladder) -> None:
+    sign_in(ladder, issue(ladder, "bob", "link", "teacher").secret)
+
+
+def token(ladder: Ladder) -> None:
+    issued = issue(ladder, "bob", "token", "teacher")
+    revoke_credential(ladder, issued.id, "teacher", "lost")
+
+
+def final(ladder: Ladder) -> None:
+    hold_final(ladder, "spring", None, 2, "teacher")
+    serve(ladder)
+    reveal(ladder, "spring", "teacher", as_is=True)
+    hold_again(ladder, "spring", "teacher")
+    replay(ladder, "spring-2", "teacher")
+
+
+def suspended(ladder: Ladder) -> object:
+    asked = (("ada", True, "copied"), ("bob", True, "copied"), ("bob", False, "did not"))
+    return [set_suspended(ladder, login, out, "teacher", why) for login, out, why in asked]
+
+
+def examined(ladder: Ladder) -> None:
+    """Two runners end one examination."""
+    submitted(ladder)
+
+    def act(connection: Connection) -> None:
+        version = claim_exam(connection, join(connection, 1, 1.0), [], 1.0)
+        if version is not None:
+            end_exam(connection, version.id, [], "no", None, None, 1.0)
+
+    ladder.database.write(act)
+
+
+PLAYED = ("games", "faults", "records", "logs", "series", "boards", "match_bots", "exchanges")
+
+DONE: dict[str, Callable[[Ladder], object]] = {
+    "submit": submitted,
+    "reference": reference,
+    "challenge": lambda ladder: challenge(ladder, "ada", ["bob"], "ada", 3),
+    "final": final,
+    "disable": lambda ladder: disable_bot(ladder, "ada", "teacher", "copied"),
+    "activate": lambda ladder: activate_version(ladder, "ada", 1, "teacher", "better"),
+    "freeze": lambda ladder: set_frozen(ladder, True, "teacher", "deadline"),
+    "void": lambda ladder: set_void(ladder, 1, True, "teacher", "wrong"),
+    "suspend": suspended,
+    "people": lambda ladder: take_in_people(ladder, parse_roster(b"login,section\nada,B\ncyd,A\n", "roster.csv")),
+    "sign in": signed_in,
+    "token": token,
+    "play": lambda ladder: serve(ladder, 2),
+    "examination": examined,
+    "rerate": rerate,
+    "prune": prune_now,
+}
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a ladder of two owners with two versions each, and a match that was played."""
+    folder = tmp_path_factory.mktemp("begun") / "spring"
+    with closing(school(folder)) as ladder:
+        for name in ("ada", "ada", "bob", "bob"):
+            hand_in(ladder, name, name)
+        serve(ladder, 1)
+    return folder
+
+
+def copies(begun: Path, place: Path) -> Iterator[Ladder]:
+    for name in ("once", "twice"):
+        shutil.copytree(begun, place / name)
+        with closing(open_ladder(place / name)) as ladder:
+            ladder.clock = Clock(2e6)
+            yield ladder
+
+
+def held(ladder: Ladder) -> dict[str, Any]:
+    """Return what a ladder holds, but for what is drawn: keys, secrets, and which runner began something."""
+    found = rows(ladder)
+    drawn = {"finals": 2, "credentials": 3}
+    for name, column in drawn.items():
+        found[name] = [row[:column] + row[column + 1 :] for row in found[name]]
+    found["versions"] = [row[:8] + row[9:] for row in found["versions"]]
+    found["events"] = sorted(tuple(str(part) for part in row[2:]) for row in found["events"])
+    found["matches"] = [row[:15] for row in found["matches"]]  # without the order of the ends, and the runner
+    return {name: [row[:1] for row in some] if name in PLAYED else some for name, some in found.items()}
+
+
+@pytest.mark.parametrize("what", DONE)
+def test_what_is_committed_twice_is_there_once(
+    begun: Path, tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patiently, states, lost = Database._patiently, [], 0
+
+    def again(self: Database, once: Callable[[], T]) -> T:
+        nonlocal lost
+        if "write" in once.__qualname__:
+            lost += 1
+            patiently(self, once)
+        return patiently(self, once)
+
+    for number, ladder in enumerate(copies(begun, tmp_path)):
+        if number:
+            monkeypatch.setattr(Database, "_patiently", again)
+        answer = DONE[what](ladder)
+        states.append({**held(ladder), "answer": answer})
+    assert lost
+    for table in states[0]:
+        assert states[0][table] == states[1][table], table

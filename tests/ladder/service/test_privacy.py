@@ -1,0 +1,137 @@
+"""One oracle: what nobody else may read stands in no view, export, number or file, whoever looks."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from prometheus_client import generate_latest
+from pydantic import TypeAdapter
+
+from ladder import views
+from ladder.access import PUBLIC, STAFF, Viewer
+from ladder.service import (
+    Ladder,
+    Metrics,
+    Service,
+    challenge,
+    commitment_file,
+    disable_bot,
+    export,
+    grades,
+    hold_final,
+    issue,
+    parse_roster,
+    rerate,
+    see_final,
+    set_suspended,
+    set_void,
+    take_in_people,
+)
+from ladder.store.database import TABLES, find_final
+from tests.ladder.service.classes import hand_in, school, serve, settle
+from tests.ladder.service.pool import workers
+
+PEOPLE = {name: [f"zq{name}login", f"zq{name}@mail.example", f"Zq{name.title()} Person"] for name in ("ada", "bob")}
+PEOPLE["cyd"] = ["zqcydlogin", "zqcyd@mail.example", "Zqcyd Person"]
+LOGINS = {name: told[0] for name, told in PEOPLE.items()}
+
+
+@pytest.fixture(scope="module")
+def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
+    """Give a ladder of three people, two of whom have bots, with two of everything that there can be."""
+    folder = tmp_path_factory.mktemp("zqpath") / "spring"
+    with closing(school(folder, owners="eve")) as made:
+        rows = "".join(f"{login},{mail},{name},A\n" for login, mail, name in PEOPLE.values())
+        take_in_people(made, parse_roster(f"login,email,name,section\n{rows}".encode(), "roster.csv"))
+        settle(made, '\n[[baselines]]\nname = "plays"\npoints = 30\ngames = 1\n')
+        for name in ("ada", "bob"):
+            hand_in(made, LOGINS[name], f"{name}bot")
+            hand_in(made, LOGINS[name], f"{name}bot", reason="it is wrong")
+            hand_in(made, LOGINS[name], f"{name}bot")
+            challenge(made, f"{name}bot", ["one"], LOGINS[name])
+            issue(made, LOGINS[name], "token", "prof")
+        hold_final(made, "first", None, 2, "prof")
+        serve(made)
+        serve(made, 4)
+        with made.reading(STAFF) as reader:
+            [last, *_] = views.match_list(reader, kind="rated").rows
+        set_void(made, last.id, True, LOGINS["ada"], "wrong")
+        disable_bot(made, "adabot", LOGINS["bob"], "copied")
+        set_suspended(made, LOGINS["cyd"], True, "prof", "copied, too")
+        hold_final(made, "second", None, 2, "prof")
+        rerate(made)
+        yield made
+
+
+def keys(ladder: Ladder) -> list[str]:
+    """Return what is nobody's to read: the ladder's key, the finals', what the credentials are known by, its folder."""
+    with ladder.database.read() as connection:
+        finals = [find_final(connection, name) for name in ("first", "second")]
+        digests = connection.scalars(
+            TABLES.tables["credentials"].select().with_only_columns(TABLES.tables["credentials"].c.digest)
+        )
+        return [*(each.key.hex() for each in finals if each), *digests, ladder.match_key(1).hex(), str(ladder.path)]
+
+
+def told(ladder: Ladder, viewer: Viewer) -> Iterator[tuple[str, str]]:
+    """Yield (what, its JSON) of each view."""
+    with ladder.reading(viewer) as reader:
+        found: dict[str, object] = {
+            "standings": views.standings(reader),
+            "queue": views.queue(reader, limit=1000),
+            "finals": views.final_list(reader),
+            "matches": views.match_list(reader, limit=1000),
+            "events": views.event_list(reader, limit=1000),
+            "owners": views.owner_list(reader),
+        }
+        for name in ("adabot", "bobbot", "one"):
+            found[name] = views.bot(reader, name, last=1000)
+            found[f"{name}'s build"] = views.build_log(reader, name)
+        for line in views.match_list(reader, limit=1000).rows:
+            found[f"match {line.id}"] = views.match(reader, line.id)
+            for name in ("adabot", "bobbot"):
+                found[f"{name}'s log of {line.id}"] = views.logs(reader, line, name)
+    for name in ("first", "second"):
+        found[f"final {name}"] = see_final(ladder, name, viewer)
+    found["grades"] = grades(ladder, "prof", viewer=viewer)
+    for what, value in found.items():
+        yield what, TypeAdapter(type(value)).dump_json(value).decode()
+
+
+@pytest.mark.parametrize("login", [None, *LOGINS.values()])
+def test_nobody_reads_anothers_name_nor_a_key(ladder: Ladder, login: str | None) -> None:
+    """Neither the public, nor a participant with a bot, nor one without."""
+    others = [word for person in PEOPLE.values() if login not in person for word in person]
+    seen = 0
+    for what, text in told(ladder, PUBLIC if login is None else Viewer(login)):
+        assert json.loads(text) is not None or "build" in what or "log" in what
+        for word in (*others, *keys(ladder)):
+            assert word not in text, f"{what} says {word} to {login}"
+        seen += len(text)
+    assert seen > 20_000
+
+
+def test_staff_reads_names_and_no_key(ladder: Ladder) -> None:
+    """The oracle can fail: what it looks for is there where it may be."""
+    texts = dict(told(ladder, STAFF))
+    for person in PEOPLE.values():
+        assert all(word in texts["owners"] for word in person)
+    for what, text in texts.items():
+        assert not [key for key in keys(ladder) if key in text], what
+
+
+def test_files_that_leave_hold_no_name_and_no_key(ladder: Ladder, tmp_path: Path) -> None:
+    """An export without names, a final's commitment, and the numbers for Prometheus."""
+    files = export(ladder, tmp_path / "out", names=False)
+    assert {"acts.csv", "versions.csv", "matches.csv", "standings.csv"} <= {file.name for file in files}
+    files += [commitment_file(ladder, "second")]
+    texts = {file.name: file.read_text() for file in files}
+    texts["metrics"] = generate_latest(Metrics(Service(ladder, workers(), matches=1)).registry).decode()
+    for what, text in texts.items():
+        for word in (*(word for person in PEOPLE.values() for word in person), *keys(ladder)):
+            assert word not in text, f"{what} says {word}"
+    assert "void" in texts["acts.csv"]
+    named = "".join(file.read_text() for file in export(ladder, tmp_path / "named", names=True))
+    assert all(word in named for person in PEOPLE.values() for word in person)

@@ -1,0 +1,51 @@
+"""Quotas are of a day that begins at midnight, UTC: neither of the last 24 hours, nor of all days."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ladder.service import Ladder, LadderError, challenge, submit
+from tests.ladder.service.classes import Clock, hand_in, school
+from tests.place import QUICK_BOT
+
+MIDNIGHT = 86_400.0 * 20_000
+
+
+@pytest.fixture
+def ladder(tmp_path: Path) -> Iterator[Ladder]:
+    with closing(school(tmp_path / "spring")) as made:
+        toml = made.path / "ladder.toml"
+        text = toml.read_text()
+        for name in ("submissions_per_day", "challenges_per_day"):
+            [line] = [line for line in text.splitlines() if line.startswith(name)]
+            text = text.replace(line, f"{name} = 2")
+        toml.write_text(text)
+        hand_in(made, "ada", "ada", at=MIDNIGHT - 200_000)
+        hand_in(made, "bob", "bob", at=MIDNIGHT - 200_000)
+        yield made
+
+
+def submitted(ladder: Ladder, number: int) -> None:
+    (ladder.path / "ada.py").write_text(f"{QUICK_BOT}# number {number}\n")
+    submit(ladder, ladder.path / "ada.py", "ada")
+
+
+def challenged(ladder: Ladder, number: int) -> None:
+    challenge(ladder, "ada", ["bob"], "ada")
+
+
+@pytest.mark.parametrize("ask", [submitted, challenged])
+def test_a_quota_is_of_the_day(ladder: Ladder, ask: object) -> None:
+    """Two a minute before midnight, two a minute after it; what others ask for doesn't count."""
+    assert callable(ask)
+    challenge(ladder, "bob", ["ada"], "bob")
+    for day, seconds in enumerate((-60.0, 60.0)):
+        ladder.clock = clock = Clock(MIDNIGHT + seconds)
+        for number in range(2):
+            clock.now += 1.0
+            ask(ladder, 10 * day + number)
+        clock.now += 1.0
+        with pytest.raises(LadderError, match="2 are allowed"):
+            ask(ladder, 10 * day + 9)
