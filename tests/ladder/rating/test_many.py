@@ -145,7 +145,7 @@ def fitted(bots: int, matches_each: int, fields: int = 1) -> tuple[Posterior, Fl
     before = np.concatenate([np.full(bots, -1), [0, bots, 1]])
     found = posterior(plackett_luce, played(bots, matches_each, fields)[0], Prior(3.0, 0.8, before))
     weights = np.append(np.full(bots, 1 / bots), np.zeros(NEWER))
-    return found, np.random.default_rng(2).uniform(1.0, 1.5, bots + NEWER), weights
+    return found, np.random.default_rng(2).uniform(2.0, 4.0, bots + NEWER), weights
 
 
 def deviations(found: Errors) -> Floats:
@@ -177,6 +177,8 @@ def test_errors_that_are_drawn_are_near_the_dense_ones(
     def shares(errors: Errors) -> Floats:
         return np.asarray(np.sqrt(slopes.spread(errors.own) + ((slopes @ errors.shared) ** 2).sum(1)))
 
+    newer = np.sqrt(drawn.variances / exact.variances)[bots:]
+    assert newer == pytest.approx(np.ones(NEWER), abs=max(0.1, 2 * mean))
     for one, other in (
         (np.sqrt(drawn.variances), np.sqrt(exact.variances)),
         (shares(drawn), shares(exact)),
@@ -184,6 +186,19 @@ def test_errors_that_are_drawn_are_near_the_dense_ones(
     ):
         assert np.mean(one / other) == pytest.approx(1.0, abs=mean)
         assert np.std(one / other) < spread
+
+
+@pytest.mark.parametrize(("fields", "draws"), [(1, FEW_DRAWS), (2, DRAWS)])
+def test_more_is_drawn_where_it_counts(fields: int, draws: int) -> None:
+    """Between fields that never met, nearly all of an error is other bots'."""
+    found, dispersions, weights = fitted(EXACT + 40, 20, fields)
+    assert found.errors(dispersions, weights).shared.shape[1] == 2 * draws
+    near = found.at_tables(np.array([[0, 1, 2, EXACT + 40]]))[0]
+    whole = np.linalg.inv(found.precision)[[0, 1, 2, EXACT + 40]][:, [0, 1, 2, EXACT + 40]]
+    apart = near.diagonal()[:, None] + near.diagonal() - 2 * near
+    assert apart[:3, :3] == pytest.approx(
+        whole.diagonal()[:3, None] + whole.diagonal()[:3] - 2 * whole[:3, :3], rel=0.1
+    )
 
 
 @pytest.mark.parametrize("each", [3, 12])
