@@ -20,17 +20,18 @@ from ladder.service.ladder import Ladder
 from ladder.store.database import (
     RATED,
     active_versions,
+    last_ended,
     last_round,
     on_trial,
     put_matches,
     spent_after,
-    spent_of,
     tables_after,
 )
 
 _COSTLY_US, _COSTLY_TIMES = 1_000_000, 10  # of its own in a match: at least, and times as much as most versions take
 _PART = 0.1  # of the time, for matches with costly versions
 _SAVED_US = 60_000_000  # how much of that part is kept for later, at most
+_LATELY = 4  # matches: a version that begins to hang is known by the first
 _CHARGED = 5000  # matches before a runner's start that it still charges
 
 
@@ -44,7 +45,7 @@ class Rounds:
         self._seen = 0  # the last match that is counted
         self._ended = 0  # the last one whose times are, in the order of their ends
         self._timed: Counter[int] = Counter()  # those matches of a version
-        self._took_us: Counter[int] = Counter()  # what it took of its own in them
+        self._mean_us: defaultdict[int, float] = defaultdict(float)  # what it took of its own, of late
         self._left_us = 0.0  # what is left of the part of costly versions
 
     def queue(self, connection: Connection) -> int:
@@ -83,16 +84,18 @@ class Rounds:
 
     def _costly(self, connection: Connection, versions: Collection[int]) -> set[int]:
         """Return which of these versions take far longer for a match than most do, and charge what has ended since."""
-        last, spent = spent_of(connection, self._ended)
-        for version, (count, took_us) in spent.items():
-            self._timed[version] += count
-            self._took_us[version] += took_us
-        means = {version: self._took_us[version] / self._timed[version] for version in versions if self._timed[version]}
+        first = max(self._ended, last_ended(connection) - _CHARGED)
+        spent = list(spent_after(connection, first))
+        for ended, seats in spent:
+            for version, own_us in seats:
+                self._timed[version] += 1
+                self._mean_us[version] += (own_us - self._mean_us[version]) / min(self._timed[version], _LATELY)
+            self._ended = ended
+        means = {version: self._mean_us[version] for version in versions if self._timed[version]}
         most = max(_COSTLY_US, _COSTLY_TIMES * median(means.values())) if means else 0
         costly = {version for version, mean in means.items() if mean > most}
-        for _, seats in spent_after(connection, max(self._ended, last - _CHARGED)):
+        for _, seats in spent:
             took_us = sum(own_us for _, own_us in seats)
             charged = any(version in costly for version, _ in seats)
             self._left_us = min(_SAVED_US, self._left_us + took_us * (_PART - charged))
-        self._ended = last
         return costly

@@ -79,11 +79,11 @@ from ladder.store.database.results import (
     get_log,
     get_record,
     keep_match,
+    last_ended,
     match_results,
     rated_seats,
     set_rates,
     spent_after,
-    spent_of,
     void_attempts,
 )
 from ladder.store.database.retention import overdue, prune, prune_events

@@ -83,7 +83,7 @@ def keep_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
     if rows:
         connection.execute(insert(logs), rows)
     _keep_exchanges(connection, played.exchanges, version)
-    last = connection.scalar(select(func.max(matches.c.ended))) or 0
+    last = last_ended(connection)
     connection.execute(
         update(matches)
         .where(matches.c.id == match)
@@ -280,16 +280,9 @@ def spent_after(connection: Connection, after: int) -> Iterator[tuple[int, list[
         yield ended, [(version, time_us) for _, version, time_us in rows]
 
 
-def spent_of(connection: Connection, after: int) -> tuple[int, dict[int, tuple[int, int]]]:
-    """Return, over the same matches, the number of the last, and (matches, microseconds of its own) of each version."""
-    last = connection.scalar(select(func.max(matches.c.ended))) or 0
-    query = (
-        select(match_bots.c.version, func.count(), func.sum(match_bots.c.time_us))
-        .join(matches, matches.c.id == match_bots.c.match)
-        .where(matches.c.kind == RATED, matches.c.ended > after)
-        .group_by(match_bots.c.version)
-    )
-    return last, {version: (count, int(time_us)) for version, count, time_us in connection.execute(query)}
+def last_ended(connection: Connection) -> int:
+    """Return the number of the last match that was played, in the order of their ends; 0 if there is none."""
+    return connection.scalar(select(func.max(matches.c.ended))) or 0
 
 
 def faulty_games(connection: Connection, kind: str = RATED, final: int | None = None) -> dict[int, int]:

@@ -69,6 +69,15 @@ def test_matches_with_versions_that_hang_take_a_tenth_of_the_time(ladder: Ladder
     assert all(len(field) >= 12 for field in played), "no round leaves out another"
 
 
+def test_who_begins_to_hang_is_known_by_the_first_match(ladder: Ladder) -> None:
+    """Whatever it took before: a mean of hundreds of matches told it after as many that hung."""
+    rounds, slow = Rounds(ladder), set(versions(ladder)[-2:])
+    play(ladder, rounds, set(), 60)
+    played = play(ladder, rounds, slow, 60)
+    assert sum(bool(slow & field) for field in played) <= 7
+    assert slow & played[0]
+
+
 def test_a_runner_that_starts_knows_who_is_slow(ladder: Ladder) -> None:
     slow = set(versions(ladder)[-2:])
     play(ladder, Rounds(ladder), slow, 5)
