@@ -82,22 +82,20 @@ def _add(entries: tarfile.TarFile, path: Path, name: str) -> None:
 def unpack(archive: IO[bytes], folder: Path, most_bytes: int, most_files: int, links_out: bool = False) -> None:
     """Write the archive's files below `folder`, which is ours alone and empty, and bring them to the disk.
 
-    most_bytes: of all contents. most_files: of entries, folders included. links_out: symbolic links may lead out of the
-    folder, for an archive that `pack` made of the user's own files.
+    most_bytes: of all contents. most_files: of entries, and of folders that hold one.
+    links_out: symbolic links may lead out of the folder, for an archive that `pack` made of the user's own files.
 
     Raises ArchiveError if it isn't a whole archive, holds more than is allowed, or anything that would leave the
     folder; then part of it may be written. Raises OSError where this machine doesn't take it.
     """
-    target = _Target(folder, links_out)
+    target = _Target(folder, most_files, links_out)
     try:
         with tarfile.open(fileobj=archive, mode="r|", tarinfo=_Header) as entries:
             left = most_bytes
-            for number, entry in enumerate(entries, start=1):
+            for entry in entries:
                 left -= entry.size
                 if left < 0:
                     raise ArchiveError(f"it holds more than {most_bytes >> 20} MB")
-                if number > most_files:
-                    raise ArchiveError(f"it holds more than {most_files} files")
                 target.take(entry, entries.extractfile(entry) if entry.isreg() else None)
     except tarfile.TarError:
         raise ArchiveError("it is cut off") from None
@@ -137,14 +135,17 @@ class _Header(tarfile.TarInfo):
 class _Target:
     """The folder that an archive's entries are written to."""
 
-    def __init__(self, folder: Path, links_out: bool) -> None:
+    def __init__(self, folder: Path, most_files: int, links_out: bool) -> None:
         self._folder = folder
+        self._most = self._left = most_files
+        self._folders = {folder}
         self._links_out = links_out
         self._hard: list[tuple[Path, Path]] = []
         self._symbolic: list[tuple[str, Path]] = []
 
     def take(self, entry: tarfile.TarInfo, content: IO[bytes] | None) -> None:
         """Write a file or a folder, or keep a link for later. `content` is a file's."""
+        self._count()
         parts = _parts(entry.name)
         if not parts and entry.isdir():
             return  # the folder itself, "./"
@@ -152,11 +153,11 @@ class _Target:
             raise ArchiveError("an entry has no name")
         path = self._folder.joinpath(*parts)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            self._make(path.parent)
             if content is not None:
                 _write(content, path, 0o755 if is_program(entry.mode) else 0o644)
             elif entry.isdir():
-                path.mkdir(exist_ok=True)
+                self._make(path, counted=True)
             elif entry.islnk():
                 self._hard.append((self._folder.joinpath(*_parts(entry.linkname)), path))
             else:
@@ -165,6 +166,20 @@ class _Target:
                 self._symbolic.append((entry.linkname, path))
         except (FileExistsError, NotADirectoryError):
             raise ArchiveError(f"{shown(path.name)} is in it twice, as two kinds") from None
+
+    def _make(self, folder: Path, counted: bool = False) -> None:
+        """Make a folder and those above it; `counted`: its own entry has been."""
+        if folder not in self._folders:
+            self._make(folder.parent)
+            if not counted:
+                self._count()
+            folder.mkdir()
+            self._folders.add(folder)
+
+    def _count(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise ArchiveError(f"it holds more than {self._most} files and folders")
 
     def make_links(self) -> None:
         """Make the links: the hard ones first, while no symbolic link is there."""

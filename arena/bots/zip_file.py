@@ -64,7 +64,7 @@ def _entries(data: bytes, most: int) -> Iterator[_Entry]:
     """Yield the entries in the order of the directory at the end."""
     count, start, end = _directory(data)
     if count > most:
-        raise ArchiveError(f"it holds more than {most} files")
+        raise ArchiveError(f"it holds more than {most} files and folders")
     at = start
     rows = []
     for _ in range(count):

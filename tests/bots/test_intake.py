@@ -504,6 +504,15 @@ def test_what_holds_sixty_thousand_folders_is_refused_at_once(tmp_path: Path, fo
     assert time.process_time() - began < 1.0
 
 
+@pytest.mark.parametrize("form", ["zip", "tar"])
+def test_folders_that_only_a_path_names_count(tmp_path: Path, form: str) -> None:
+    """Else 1,900 paths of a small archive made 186,000 folders, for minutes."""
+    names = [f"{number}/" + "a/" * 98 for number in range(300)]
+    made = zipped(dict.fromkeys(names, b"")) if form == "zip" else tarred(*((name, FOLDER, "") for name in names))
+    with pytest.raises(BotError, match="2000 files and folders"):
+        submitted(tmp_path, made)
+
+
 GOODS = [
     zipped(GOOD),
     zipped(GOOD, zipfile.ZIP_STORED),
