@@ -13,11 +13,13 @@ from pathlib import Path
 
 from arena.bots.errors import BotError, shown
 from arena.bots.intake import MOST_UPLOAD, Bundle, intake
+from arena.sandbox import scratch_folder
 
 CPU_S = 20  # the largest archive of small files takes 2
 WALL_S = 120.0
 MEMORY = 768 << 20  # bytes of address space; 16 MB that become 64 take 300
 _OPEN_FILES = 64
+_FILE = 128 << 20  # bytes
 
 
 def intake_apart(
@@ -32,13 +34,17 @@ def intake_apart(
     called = shown(os.path.basename(os.path.abspath(path)) if name is None else name)
     begin = f"from {__name__} import main; main()"
     words = [sys.executable, "-P", "-c", begin, path, name or "", most_upload, cpu_s, memory]
-    where = {**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(entry) for entry in sys.path)}
-    try:
-        done = subprocess.run(
-            [str(word) for word in words], stdin=subprocess.DEVNULL, capture_output=True, timeout=wall_s, env=where
-        )
-    except subprocess.TimeoutExpired:
-        raise BotError(f"{called} can't be taken: to read it takes more than {wall_s:g} s.\nPack it anew.") from None
+    search = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
+    with scratch_folder() as scratch:  # of this process: one that is killed leaves what it wrote
+        where = {**os.environ, "PYTHONPATH": search, "TMPDIR": str(scratch)}
+        try:
+            done = subprocess.run(
+                [str(word) for word in words], stdin=subprocess.DEVNULL, capture_output=True, timeout=wall_s, env=where
+            )
+        except subprocess.TimeoutExpired:
+            raise BotError(
+                f"{called} can't be taken: to read it takes more than {wall_s:g} s.\nPack it anew."
+            ) from None
     head, _, archive = done.stdout.partition(b"\n")
     if done.returncode or not head:
         limits = f"{cpu_s} s or {memory >> 20} MB"
@@ -57,8 +63,13 @@ def intake_apart(
 def main() -> None:
     """Be the process: PATH NAME MOST_UPLOAD CPU_S MEMORY."""
     path, name, most_upload, cpu_s, memory = sys.argv[1:]
-    limits = (resource.RLIMIT_CPU, int(cpu_s)), (resource.RLIMIT_AS, int(memory)), (resource.RLIMIT_NOFILE, _OPEN_FILES)
-    for kind, most in limits:
+    limits = {
+        resource.RLIMIT_CPU: int(cpu_s),
+        resource.RLIMIT_AS: int(memory),
+        resource.RLIMIT_FSIZE: _FILE,
+        resource.RLIMIT_NOFILE: _OPEN_FILES,
+    }
+    for kind, most in limits.items():
         with suppress(ValueError, OSError):  # such as macOS, for address space
             resource.setrlimit(kind, (most, most))
     archive = b""

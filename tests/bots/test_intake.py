@@ -584,3 +584,11 @@ def test_what_takes_more_than_its_limits_is_refused(tmp_path: Path, limits: dict
     path.write_bytes(lzma.compress(good_tar(("zeros", tarfile.REGTYPE, bytes(60 << 20)))))
     with pytest.raises(BotError, match=words):
         intake_apart(path, **limits)
+
+
+def test_a_reader_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
+    """Here by its limit of CPU time, in the middle of streams that never make a tar."""
+    path = tmp_path / "bot.tar.gz"
+    path.write_bytes(gzip.compress(b"") * ((48 << 20) // 20))
+    with pytest.raises(BotError, match="more than 1 s or"):
+        intake_apart(path, most_upload=64 << 20, cpu_s=1)
