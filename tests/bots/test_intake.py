@@ -586,8 +586,9 @@ def test_what_takes_more_than_its_limits_is_refused(tmp_path: Path, limits: dict
         intake_apart(path, **limits)
 
 
-def test_a_reader_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
+def test_a_reader_that_is_killed_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Here by its limit of CPU time, in the middle of streams that never make a tar."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     path = tmp_path / "bot.tar.gz"
     path.write_bytes(gzip.compress(b"") * ((48 << 20) // 20))
     with pytest.raises(BotError, match="more than 1 s or"):
