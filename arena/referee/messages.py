@@ -249,8 +249,8 @@ def players(
 ) -> list[Message]:
     """Return what everybody sees of each player."""
     rows: list[Message] = [
-        {"coins": coins, "influence": influence, "revealed": _roles(revealed)}
-        for coins, influence, revealed in zip(coins, influence, revealed, strict=True)
+        {"coins": coins, "influence": influence, "revealed": [*_values(roles)] if roles else []}
+        for coins, influence, roles in zip(coins, influence, revealed, strict=True)
     ]
     for row, side in zip(rows, sides, strict=False):  # there are none before they are chosen
         row["allegiance"] = side._value_
