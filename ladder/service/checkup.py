@@ -58,7 +58,7 @@ def check_up(folder: Path, deep: bool = False) -> Iterator[Finding]:
             yield Finding("database", Level.OK, f"answers, revision {NEWEST}")
             yield from _of_ladder(ladder, deep)
     except (LadderError, DatabaseError) as problem:
-        yield Finding("database", Level.FAIL, " ".join(str(problem).splitlines()), _start_it(settings.database))
+        yield Finding("database", Level.FAIL, " ".join(str(problem).splitlines()), do=_start_it(settings.database))
 
 
 def _start_it(url: str) -> str:
@@ -75,7 +75,7 @@ def _of_ladder(ladder: Ladder, deep: bool) -> Iterator[Finding]:
             "integrity",
             Level.FAIL,
             "; ".join(broken),
-            "stop the runner, and restore the last backup into a new folder",
+            do="stop the runner, and restore the last backup into a new folder",
         )
         return
     if database.sqlite is not None:
@@ -109,10 +109,10 @@ def _disks(ladder: Ladder) -> Iterator[Finding]:
         told = f"{free / 1e9:.1f} GB free below {place}" if free else f"full: nothing is free below {place}"
         if free < _LEAST_BYTES:
             do = "set TMPDIR or ARENA_CACHE to a larger disk" if what != "ladder" else "remove old backups, or move it"
-            yield Finding(f"disk: {what}", Level.FAIL, told, f"make room: {do}")
+            yield Finding(f"disk: {what}", Level.FAIL, told, do=f"make room: {do}")
         elif what == "ladder" and ladder.database.sqlite is not None and free < 2 * size:
             yield Finding(
-                f"disk: {what}", Level.NOTE, told, "a backup needs twice the database's size: write it elsewhere"
+                f"disk: {what}", Level.NOTE, told, do="a backup needs twice the database's size: write it elsewhere"
             )
         else:
             yield Finding(f"disk: {what}", Level.OK, told)
@@ -124,13 +124,14 @@ def _clock(ladder: Ladder) -> Finding:
         last = last_event_at(connection) - ladder.clock()
     if last <= CLOCK_S < ahead:
         told = f"agrees with what was written last; what was written before is up to {ahead:.0f} seconds ahead of it"
-        return Finding("clock", Level.NOTE, told, "nothing, if this clock is right: one was ahead then")
+        return Finding("clock", Level.NOTE, told, do="nothing, if this clock is right: one was ahead then")
     if ahead > CLOCK_S:
         return Finding(
             "clock",
             Level.FAIL,
             f"this machine's clock is {ahead:.0f} seconds behind the newest entry of the database",
-            "set it (timedatectl set-ntp true); deadlines and quotas go by it, results don't",
+            "timedatectl set-ntp true",
+            "set it; deadlines and quotas go by it, results don't",
         )
     return Finding("clock", Level.OK, "not behind what the database holds")
 
@@ -141,7 +142,7 @@ def _boxes(ladder: Ladder) -> Finding:
         demand_boxes(ladder)
     except LadderError as problem:
         do = "see arena doctor; a runner whose matches are all played on a cluster needs none here"
-        return Finding("sandbox", Level.FAIL, " ".join(str(problem).splitlines()), do)
+        return Finding("sandbox", Level.FAIL, " ".join(str(problem).splitlines()), do=do)
     if not choice.isolates:
         return Finding("sandbox", Level.NOTE, "bots are plain processes: for authors you trust")
     return Finding("sandbox", Level.OK, f"{choice.name} works, for bots of strangers too")
@@ -157,14 +158,16 @@ def _runners(ladder: Ladder) -> Iterator[Finding]:
         runner = each.runner
         told = f"{runner.id[:8]}, process {runner.pid} at {shown(runner.host.split()[0])}, holds {each.leases}"
         if each.dead and alive:
-            yield Finding("runner", Level.NOTE, f"{told}: it is dead", "another runner takes that back within seconds")
+            yield Finding(
+                "runner", Level.NOTE, f"{told}: it is dead", do="another runner takes that back within seconds"
+            )
         elif each.dead:
             level = Level.FAIL if each.leases else Level.NOTE
             yield Finding(
-                "runner", level, f"{told}: it is dead", f"start another, it goes on: arena ladder run {ladder.path}"
+                "runner", level, f"{told}: it is dead", f"arena ladder run {ladder.path}", "start another: it goes on"
             )
         elif each.dead is None:
-            yield Finding("runner", Level.NOTE, f"{told}: on another machine", "look there whether it lives")
+            yield Finding("runner", Level.NOTE, f"{told}: on another machine", do="look there whether it lives")
         else:
             yield Finding("runner", Level.OK, f"{told}, {runner.width} at a time")
 
@@ -175,7 +178,7 @@ def _queue(ladder: Ladder) -> Finding:
     waits = 0.0 if since is None else ladder.clock() - since
     told = f"{count} wait, the first for {waits / 60:.0f} minutes" if count else "none waits"
     if waits > _LATE_S:
-        return Finding("submissions", Level.FAIL, told, f"is a runner running? arena ladder run {ladder.path}")
+        return Finding("submissions", Level.FAIL, told, f"arena ladder run {ladder.path}", "is a runner running?")
     return Finding("submissions", Level.OK, told)
 
 
@@ -186,7 +189,7 @@ def _given_up(ladder: Ladder) -> Finding:
         return Finding("given up", Level.OK, "no match in the last 7 days")
     last = found[0]
     told = f"{len(found)} matches in the last 7 days; the last, {last.match}: {shown(last.reason)}"
-    return Finding("given up", Level.FAIL, told, "see arena doctor on the machine that failed; they don't rate")
+    return Finding("given up", Level.FAIL, told, do="see arena doctor on the machine that failed; they don't rate")
 
 
 def _deaths(ladder: Ladder) -> Finding:
@@ -198,7 +201,7 @@ def _deaths(ladder: Ladder) -> Finding:
         return Finding("workers", Level.OK, f"no bot that plays is suspected of the death of {SUSPECT} in 7 days")
     most = ", ".join(f"{shown(label)} ({-count})" for count, label in left[:5])
     told = f"some died in matches of {most}, and none of these was benched for it"
-    return Finding("workers", Level.FAIL, told, "look at their matches; to stop one: arena ladder disable")
+    return Finding("workers", Level.FAIL, told, do="look at their matches; to stop one: arena ladder disable")
 
 
 def _retention(ladder: Ladder) -> Finding:
@@ -207,7 +210,11 @@ def _retention(ladder: Ladder) -> Finding:
         return Finding("retention", Level.OK, "nothing is older than ladder.toml keeps it")
     told = f"records of {old.records} matches and logs of {old.logs} are older than ladder.toml keeps them"
     return Finding(
-        "retention", Level.NOTE, told, f"a runner removes them daily; now: arena ladder doctor {ladder.path} --prune"
+        "retention",
+        Level.NOTE,
+        told,
+        f"arena ladder doctor {ladder.path} --prune",
+        "or wait: a runner removes them daily",
     )
 
 
@@ -216,7 +223,7 @@ def _sums(ladder: Ladder) -> Finding:
         wrong = miscounted(connection)
     if wrong:
         told = f"{len(wrong)} matches, such as {wrong[0]}, have other sums than their games"
-        return Finding("sums", Level.FAIL, told, "the database was changed by hand: restore the last backup")
+        return Finding("sums", Level.FAIL, told, do="the database was changed by hand: restore the last backup")
     return Finding("sums", Level.OK, "each match's sums are those of its games")
 
 
@@ -228,5 +235,5 @@ def _table(ladder: Ladder) -> Finding:
         return Finding("table", Level.NOTE, f"it was {found.news} matches behind the results; it was computed anew")
     if not found.same:
         told = f"it differed from a new one by {found.largest:.2g}, and was computed anew"
-        return Finding("table", Level.FAIL, told, "tell the arena's authors: both ways should give the same")
+        return Finding("table", Level.FAIL, told, do="tell the arena's authors: both ways should give the same")
     return Finding("table", Level.OK, "as a new one from all results")
