@@ -195,8 +195,9 @@ class DaskExecutor(Pool):
         from distributed import Client
 
         dask.config.set({"distributed.admin.large-graph-warning-threshold": "4 GiB"})  # bots travel in calls
-        for name in ("distributed", "distributed.client"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)  # `trouble` says it
+        # `trouble` says what is lost. Dask's tasks that wait for a worker that died are never asked how they ended.
+        for name in ("distributed", "distributed.client", "asyncio"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             return Client(self.address, timeout=_CONNECT_S, set_as_default=False, security=_security(self._tls))
         except (OSError, ValueError, TypeError, RuntimeError) as problem:
