@@ -45,7 +45,7 @@ MUTANTS = [
         ("an older version late", f"{STORE}/versions.py", "versions.c.number > version.number, versions.c.state == FIT", "versions.c.number < version.number, versions.c.state == FIT", f"{TESTS}/store/test_turns.py"),
         ("what staff decided", f"{STORE}/versions.py", "            acts.c.id > versions.c.act,\n            acts.c.who != LADDER,", "            acts.c.id > versions.c.act,\n            acts.c.who == LADDER,", f"{TESTS}/store/test_turns.py"),
         ("an exam decides alone", f"{SERVICE}/service.py", "plays = reason is None and is_newest(connection, this)", "plays = reason is None", f"{TESTS}/service/test_tasks.py"),
-        ("a reference is benched", f"{SERVICE}/suspects.py", "if found.reference or not found.active:", "if not found.active:", f"{TESTS}/service/test_suspects.py"),
+        ("a reference is benched", f"{SERVICE}/trials.py", "if found.reference or not found.active:", "if not found.active:", f"{TESTS}/service/test_suspects.py"),
         ("a lost answer: challenges", f"{SERVICE}/challenge.py", "ids, today = [id for id, at in asked if at == now], len", "ids, today = list[int](), len", f"{TESTS}/service/test_lost_answers.py"),
 ("a lost answer: again", f"{STORE}/connection.py", "if not before or self._changes(connection) != old:", "if True:", f"{TESTS}/service/test_lost_answers.py"),
         ("a table twice", f"{STORE}/boards.py", "if seen > ended or (before, whole) == (day, data):", "if seen > ended:", f"{TESTS}/service/test_lost_answers.py"),

@@ -12,8 +12,8 @@ from ladder.service.accounts import (
 from ladder.service.backup import Backup, backup, restore
 from ladder.service.boxes import demand_boxes
 from ladder.service.challenge import Challenge, challenge
-from ladder.service.checkup import Checkup, check_up
 from ladder.service.decisions import Decided, activate_version, disable_bot, set_frozen, set_suspended, set_void
+from ladder.service.doctor import Checkup, check_up
 from ladder.service.export import Exported, export, write_csv
 from ladder.service.finals import commitment_file, final_proof, hold_again, hold_final, replay, reveal, see_final
 from ladder.service.fold import Fold
@@ -47,5 +47,5 @@ from ladder.service.rounds import Rounds
 from ladder.service.service import Service
 from ladder.service.settings import Deadline, LadderError, Settings, read_settings
 from ladder.service.submit import Taken, put_reference, read_reference, submit, submit_reference
-from ladder.service.suspects import after_death
 from ladder.service.tasks import Queue
+from ladder.service.trials import after_death

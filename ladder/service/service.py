@@ -20,8 +20,8 @@ from ladder.service.ladder import Ladder
 from ladder.service.news import Behind, Benched, Event, Exam, Excluded, Lost, Match, Misread, Rated, Returned
 from ladder.service.retention import prune_now
 from ladder.service.settings import LadderError
-from ladder.service.suspects import put_on_bench
 from ladder.service.tasks import Queue
+from ladder.service.trials import put_on_bench
 from ladder.store import PlayedMatch, Spent
 from ladder.store.database import (
     LADDER,

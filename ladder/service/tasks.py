@@ -20,7 +20,7 @@ from ladder.pool import ExecutorLostError, RefusedError, WorkerDiedError
 from ladder.service.ladder import Ladder
 from ladder.service.news import News, Refused, Void
 from ladder.service.rounds import Rounds
-from ladder.service.suspects import after_death
+from ladder.service.trials import after_death
 from ladder.store.database import (
     CHALLENGE,
     FINAL,
