@@ -26,8 +26,9 @@ class Progress:
         self._clock = clock
         self._began = clock()
         self._ended: float | None = None
+        self._bots = bots
         self._tally = Tally(bots)
-        self._tallied = 0  # matches, in the order in which they were kept
+        self._begun = self._tallied = 0  # matches, in the order in which they were kept
         self._take_in()
 
     @property
@@ -87,8 +88,11 @@ class Progress:
         return self._tally.board()
 
     def _take_in(self) -> None:
-        """Count the matches that were kept since."""
+        """Count the matches that were kept since; all of them, where Ctrl-C cut off the counting of one."""
         kept = self._store.kept()
+        if self._begun != self._tallied:
+            self._tally, self._begun, self._tallied = Tally(self._bots), 0, 0
         while self._tallied < len(kept):
+            self._begun = self._tallied + 1
             self._tally.add(self._store.results(kept[self._tallied]))
             self._tallied += 1

@@ -1,0 +1,63 @@
+"""How far a run is, also where Ctrl-C came while a match was counted."""
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from arena.run import Progress, keyed_shuffle
+from ladder.board import board
+from ladder.results import GameResult
+from ladder.schedule import plan
+from ladder.store import PlayedMatch
+from tests.ladder.store.memory import MemoryStore
+
+BOTS = ["ada", "bob", "cyd"]
+
+
+def played(match: int) -> PlayedMatch:
+    table = tuple(BOTS[(match + place) % 3] for place in range(2))
+    games = (GameResult(match, game, table, 0, "last_standing", (0,), ((1, 5),), 5, (), ()) for game in range(2))
+    return PlayedMatch(match, "", tuple(games))
+
+
+def interrupted_at_line(number: int, call: Callable[[], Any]) -> bool:
+    """Raise KeyboardInterrupt where the line of this number of the counting begins; tell whether it has as many."""
+    left = number
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal left
+        if not frame.f_code.co_filename.endswith(("progress.py", "ladder/board.py")):
+            return None
+        if event == "line":
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def test_a_match_whose_counting_was_cut_off_anywhere_is_counted_once() -> None:
+    line = 1
+    while True:
+        store = MemoryStore()
+        store.keep(played(0))
+        progress = Progress(plan(3, 2, 30, 2, keyed_shuffle(bytes(32), "test")), BOTS, store, lambda: 0.0)
+        store.keep(played(1))
+        store.keep(played(2))
+        cut = interrupted_at_line(line, progress.board)
+        games = [game for match in range(3) for game in store.results(match)]
+        assert progress.board() == board(BOTS, games), f"cut at line {line}"
+        if not cut:
+            assert line > 60
+            break
+        line += 1
