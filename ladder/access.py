@@ -1,4 +1,4 @@
-"""Who may see which field of what a ladder tells, and who may do what: two tables. Pure.
+"""Who may see which field of what a ladder tells, and who may do what: tables. Pure.
 
 Whoever makes a value asks here, so that nobody who prints it has to: what a viewer may not see is None in his value.
 """
@@ -51,6 +51,10 @@ STAFF = Viewer(staff=True)
 _ANYBODY, _OWNER, _STAFF = Who.ANYBODY, Who.OWNER, Who.STAFF
 
 ACTS = {
+    "come in": Who.ANYBODY,
+    "read the ladder": Who.PERSON,  # anybody's, where ladder.toml says so
+    "keep an account": Who.PERSON,
+    "administer": Who.STAFF,
     "submit": Who.OWNER,
     "challenge": Who.OWNER,
     "see a final's results before its end": Who.STAFF,
@@ -67,15 +71,43 @@ ACTS = {
     "let in": Who.STAFF,
     "hear of people": Who.STAFF,
 }
-_READS = {act for act in ACTS if act.startswith(("see ", "read ", "hear "))}
+_READS = {"come in", *(act for act in ACTS if act.startswith(("see ", "read ", "hear ")))}
+
+# What a page, or what changes something from one, asks of who comes: one of ACTS. What is read has a page and, under
+# /api, JSON: both by the same row. A route that isn't here doesn't exist.
+ROUTES = {
+    "GET /static/{tag}/{name}": "come in",
+    "GET /sign-in": "come in",
+    "POST /sign-in": "come in",
+    "POST /sign-out": "come in",
+    "GET /changes": "read the ladder",
+    "GET /": "read the ladder",
+    "GET /standings": "read the ladder",
+    "GET /standings.csv": "read the ladder",
+    "GET /bots": "read the ladder",
+    "GET /bots/{name}": "read the ladder",
+    "GET /bots/{name}/{number}": "read the ladder",
+    "GET /matches": "read the ladder",
+    "GET /matches/{id}": "read the ladder",
+    "GET /queue": "read the ladder",
+    "GET /finals": "read the ladder",
+    "GET /finals/{name}": "read the ladder",
+}
 
 # Type of a value -> who may see which of its fields. A type that isn't here is shown to nobody.
 _ROWS: dict[str, dict[Who, str]] = {
     "Bot": {
-        _ANYBODY: "bot pseudonym reference row of fair trend limit_ms versions last change",
+        _ANYBODY: "bot pseudonym reference row of fair trend limit_ms versions last days change",
         _OWNER: "examination examples acts",
         _STAFF: "owner",
     },
+    "About": {_ANYBODY: "name rules seats match_games limit_ms isolated commitment submissions due"},
+    "Due": {_ANYBODY: "name at closes"},
+    "Front": {_ANYBODY: "about top newest finals change"},
+    "StandingsPage": {_ANYBODY: "table first of next days"},
+    "DayOfBot": {_ANYBODY: "day version rating adjusted"},
+    "BotLine": {_ANYBODY: "bot pseudonym reference playing versions", _STAFF: "owner"},
+    "BotList": {_ANYBODY: "rows next change"},
     "BotVersion": {_ANYBODY: "number state active submitted rated all", _OWNER: "faults digest reason examined"},
     "BuildLog": {_OWNER: "version text"},
     "Credentials": {_ANYBODY: "rows"},

@@ -121,6 +121,17 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "ladder.store",
         "ladder.store.database",
     ),
+    "ladder.cells": ("ladder.rating",),
+    "ladder.web": (
+        "arena",
+        "arena.bots",
+        "ladder.access",
+        "ladder.cells",
+        "ladder.service",
+        "ladder.standings",
+        "ladder.store.database",
+        "ladder.views",
+    ),
     "arena.cli": (
         "arena",
         "arena.bots",
@@ -137,6 +148,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "arena.stats",
         "arena.tell",
         "ladder.board",
+        "ladder.cells",
         "ladder.rating",
         "ladder.pool",
         "ladder.schedule",
@@ -148,6 +160,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "arena.cli.ladder": (
         "arena.bots",
         "arena.examine",
+        "ladder.cells",
+        "ladder.web",
         "ladder.service",
         "arena.referee",
         "arena.run",
@@ -397,6 +411,8 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
         "ladder.views.step",
         "arena.run.answer",
         "ladder.service.settings",
+        "ladder.web.draw",
+        "ladder.web.reads",
         "arena.stats.answer",
     }
 

@@ -10,6 +10,7 @@ import click
 from arena.cli.out import refuse
 
 _EXTRAS = {"sqlalchemy": "ladder", "alembic": "ladder", "prometheus_client": "ladder", "distributed": "cluster"}
+_EXTRAS |= dict.fromkeys(("fastapi", "starlette", "uvicorn", "jinja2", "multipart", "argon2", "authlib"), "web")
 
 
 @contextmanager

@@ -14,11 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.bots import Bot, shown
-from arena.cli.cells import ends_of, percent, rated, span
 from arena.cli.out import Column, asked_first, counted, table
 from arena.referee import FAULTS, own_lines
 from arena.run import Example, Progress, Run, example
 from ladder.board import MIN_MATCHES, Board, RunStanding
+from ladder.cells import ends_of, percent, rated, span
 from ladder.rating import least_matches
 from ladder.store import FolderError, KeptExchange, RunFolder
 from protocol import show

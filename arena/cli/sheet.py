@@ -11,7 +11,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from arena.cli.cells import span
 from arena.cli.out import Column, counted, table
 from arena.coup import (
     ABOUT,
@@ -35,6 +34,7 @@ from arena.coup import (
     toml,
     why_idle,
 )
+from ladder.cells import span
 
 _DOCUMENTS = {
     "blog": "a review of the game, for 2 to 6 players",

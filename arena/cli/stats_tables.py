@@ -6,9 +6,9 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from arena.bots import shown
-from arena.cli.cells import NONE, ends, percent, span
 from arena.cli.out import Column, counted, table
 from arena.stats import ALL, ONE_MATCH, SECTIONS, Answer, Compared, Difference, Profile, Rate, Records, Took
+from ladder.cells import NONE, ends, percent, span
 
 WIDEST = 100  # columns; a line of prose is folded there, a table isn't
 _NAME_WIDTH = 10  # columns for a name in a narrow terminal; longer names wrap

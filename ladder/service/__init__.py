@@ -1,5 +1,6 @@
 """What `arena ladder` is, without the command line. Must not know click, and prints nothing."""
 
+from ladder.service.about import about
 from ladder.service.accounts import (
     SCOPES,
     Issued,
@@ -7,6 +8,7 @@ from ladder.service.accounts import (
     issue,
     revoke_credential,
     sign_in,
+    sign_out,
     viewer_of,
 )
 from ladder.service.backup import Backup, backup, restore
@@ -15,7 +17,16 @@ from ladder.service.challenge import Challenge, challenge
 from ladder.service.decisions import Decided, activate_version, disable_bot, set_frozen, set_suspended, set_void
 from ladder.service.doctor import Checkup, check_up
 from ladder.service.export import Exported, export, write_csv
-from ladder.service.finals import commitment_file, final_proof, hold_again, hold_final, replay, reveal, see_final
+from ladder.service.finals import (
+    commitment_file,
+    final_proof,
+    hold_again,
+    hold_final,
+    read_final,
+    replay,
+    reveal,
+    see_final,
+)
 from ladder.service.fold import Fold
 from ladder.service.gradebook import gradebook
 from ladder.service.grades import grades

@@ -28,6 +28,7 @@ from ladder.store.database import (
     put_credential,
     revoke,
     set_session,
+    why_suspended,
 )
 
 DAY_S = 86_400.0
@@ -86,15 +87,18 @@ def sign_in(ladder: Ladder, link: str) -> Issued:
 
 
 def viewer_of(ladder: Ladder, secret: str, kind: str) -> Viewer:
-    """Return as whom a session or a token lets somebody look, and act. Raises NotLetInError."""
+    """Return as whom a session or a token lets somebody look, and act. Raises NotLetInError, also for the suspended."""
 
-    def look(connection: Connection) -> tuple[Credential | None, Owner | None]:
+    def look(connection: Connection) -> tuple[Credential | None, Owner | None, str | None]:
         found = find_credential(connection, _digest(secret))
-        return found, None if found is None else find_owner(connection, found.login)
+        owner = None if found is None else find_owner(connection, found.login)
+        return found, owner, None if owner is None else why_suspended(connection, owner)
 
-    found, owner = ladder.database.look(look)
+    found, owner, suspended = ladder.database.look(look)
     if found is None or owner is None or found.kind != kind or kind == LINK or not found.holds(ladder.clock()):
         raise NotLetInError(f"this {kind} is not known, was revoked, or its time is over")
+    if suspended is not None:
+        raise NotLetInError(f"you are suspended: {suspended}")
     return Viewer(owner.login, owner.staff, changes=found.scope == "submit")
 
 
@@ -118,6 +122,17 @@ def revoke_credential(ladder: Ladder, id: int, who: str, why: str) -> bool:
         return True
 
     return ladder.database.write(act)
+
+
+def sign_out(ladder: Ladder, session: str) -> None:
+    """Let a session let nobody in any more; nothing happens to one that isn't known."""
+
+    def act(connection: Connection) -> None:
+        found = find_credential(connection, _digest(session))
+        if found is not None and found.kind == SESSION:
+            revoke(connection, found.id)
+
+    ladder.database.write(act)
 
 
 def _digest(secret: str) -> str:

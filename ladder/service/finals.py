@@ -42,7 +42,7 @@ from ladder.store.database import (
     reveal_final,
     table_of,
 )
-from ladder.views import FinalState, Repeated, shown_table, state_of
+from ladder.views import FinalState, Reader, Repeated, shown_table, state_of
 
 NAME = re.compile("[A-Za-z0-9_-]{1,40}")
 
@@ -93,14 +93,22 @@ def hold_again(ladder: Ladder, name: str, who: str) -> FinalState:
 def see_final(ladder: Ladder, name: str, viewer: Viewer = STAFF) -> FinalState:
     """Return a final as a viewer may see it: with its table, once it is revealed. Raises LadderError for none."""
     with ladder.reading(viewer) as reader:
-        final = _demand(reader.connection, name)
-        state = replace(state_of(reader.connection, final), isolated=reader.isolated, change=reader.change)
-        if not final.revealed:
-            return state
-        measured = measure(ladder, reader.connection, _versions(reader.connection, final), final.id)
-        return replace(
-            state, table=shown_table(reader, measured.table), repeats=tuple(_compared(reader.connection, final))
-        )
+        _demand(reader.connection, name)
+        state = read_final(ladder, reader, name)
+    assert state is not None, "_demand found it"
+    return state
+
+
+def read_final(ladder: Ladder, reader: Reader, name: str) -> FinalState | None:
+    """Return a final as `see_final` does, None if there is none."""
+    final = find_final(reader.connection, name)
+    if final is None:
+        return None
+    state = replace(state_of(reader.connection, final), isolated=reader.isolated, change=reader.change)
+    if not final.revealed:
+        return state
+    measured = measure(ladder, reader.connection, _versions(reader.connection, final), final.id)
+    return replace(state, table=shown_table(reader, measured.table), repeats=tuple(_compared(reader.connection, final)))
 
 
 def replay(ladder: Ladder, name: str, who: str) -> FinalState:

@@ -33,6 +33,10 @@ records_days = 400
 logs_days = 60
 events_days = 30
 
+[pages]                     # what arena ladder serve shows
+public = false              # true: without signing in, anybody reads what all participants may
+# url = "https://coup.example.org"    # where people find them, behind a proxy
+
 # [[deadlines]]
 # name = "first"
 # at = 2026-12-01T23:59:00+01:00
@@ -97,6 +101,13 @@ class Retention(_Table):
     events_days: Annotated[int, Field(ge=1)] = 30
 
 
+class Pages(_Table):
+    """Who reads the ladder's pages, and where people find them."""
+
+    public: bool = False
+    url: Annotated[str, Field(pattern=r"^https?://[^/?#@\s]+$")] | None = None
+
+
 class Deadline(_Table):
     """A time by which versions are submitted; what comes up to `grace_minutes` later counts, and is called late."""
 
@@ -146,6 +157,7 @@ class Settings(_Table):
     benching: Benching = Benching()
     examinations: Examinations = Examinations()
     retention: Retention = Retention()
+    pages: Pages = Pages()
     deadlines: tuple[Deadline, ...] = ()
     grades: Grading = Grading()
     baselines: tuple[Baseline, ...] = ()

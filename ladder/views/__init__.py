@@ -5,11 +5,24 @@ values. Reading one takes the same time after a million games as after a thousan
 is the number of the ladder's last event: the value is the same as long as that is; None where it changes without one.
 """
 
-from ladder.views.bot import Bot, BotVersion, BuildLog, Examination, Sums, bot, build_log
+from ladder.views.bot import (
+    Bot,
+    BotLine,
+    BotList,
+    BotVersion,
+    BuildLog,
+    DayOfBot,
+    Examination,
+    Sums,
+    bot,
+    bot_list,
+    build_log,
+)
 from ladder.views.credential import CredentialLine, Credentials, credential_list
 from ladder.views.decision import Decision
 from ladder.views.event import EventLine, EventList, event_list
 from ladder.views.final import FinalList, FinalState, Repeated, final_list, state_of
+from ladder.views.front import About, Due, Front, front
 from ladder.views.grade import Grade, Grades, Mark
 from ladder.views.lists import lists
 from ladder.views.log import Log, Logs, logs
@@ -17,5 +30,13 @@ from ladder.views.match import FailedAttempt, Match, MatchLine, MatchList, SeatL
 from ladder.views.owner import OwnerLine, OwnerList, owner_list, told_owner
 from ladder.views.queue import Queue, Submission, queue
 from ladder.views.reader import Reader
-from ladder.views.standings import SORTS, STANDINGS_COLUMNS, shown_table, standings, standings_cells
+from ladder.views.standings import (
+    SORTS,
+    STANDINGS_COLUMNS,
+    StandingsPage,
+    shown_table,
+    standings,
+    standings_cells,
+    standings_page,
+)
 from ladder.views.step import kept_step, steps_of

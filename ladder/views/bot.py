@@ -1,6 +1,6 @@
 """A bot: its versions and their examinations, where it stands, its faults, its last matches, and what was decided."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +10,7 @@ from sqlalchemy import func, select
 from arena.examine import StepView
 from arena.run import Example, example
 from ladder.access import visible
+from ladder.rating import Estimate
 from ladder.standings import Row, Standings, Trend
 from ladder.store import KeptExchange
 from ladder.store.database import (
@@ -17,21 +18,26 @@ from ladder.store.database import (
     TABLES,
     Version,
     acts_of,
+    all_bots,
     exchanges_of,
     find_bot,
     get_build_log,
     get_log,
     get_record,
     last_board,
+    points_of_versions,
     versions_of,
 )
+from ladder.views.cursor import cut
 from ladder.views.decision import Decision, decisions
 from ladder.views.match import MatchLine, match_list, unsealed
 from ladder.views.reader import Reader
 from ladder.views.standings import trend
 from ladder.views.step import steps_of
 
-faults, match_bots, matches = (TABLES.tables[name] for name in ("faults", "match_bots", "matches"))
+faults, match_bots, matches, versions = (
+    TABLES.tables[name] for name in ("faults", "match_bots", "matches", "versions")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +85,23 @@ class Examination:
 
 
 @dataclass(frozen=True, slots=True)
+class DayOfBot:
+    """What the last table of a day said of the version that played: rating and adjusted share with their intervals."""
+
+    day: str
+    version: int
+    rating: Estimate
+    adjusted: Estimate | None
+
+
+@dataclass(frozen=True, slots=True)
 class Bot:
     """All that is told of a bot; its owner is told more than others.
 
     owner: the login. row: its place in the table, None if it isn't there; of: how many rows the table has. examination:
     of the version that was asked for, else of the newest. examples: faulty exchanges, of each kind the first, of that
-    version and of the one that plays. last: its last matches, newest first. limit_ms: the time of a request.
+    version and of the one that plays. last: its last matches, newest first. limit_ms: the time of a request. days: what
+    each day's table said of it.
     """
 
     bot: str
@@ -100,6 +117,7 @@ class Bot:
     examination: Examination | None
     examples: tuple[Example, ...] | None
     last: tuple[MatchLine, ...]
+    days: tuple[DayOfBot, ...]
     acts: tuple[Decision, ...] | None
     change: int | None = None
 
@@ -112,7 +130,7 @@ class BuildLog:
     text: bytes
 
 
-def bot(reader: Reader, name: str, number: int | None = None, last: int = 10) -> Bot | None:
+def bot(reader: Reader, name: str, wanted: int | None = None, last: int = 10) -> Bot | None:
     """Return all that the reader may know of a bot, None if there is none of the name, or no version of the number.
 
     `last`: how many matches.
@@ -120,10 +138,11 @@ def bot(reader: Reader, name: str, number: int | None = None, last: int = 10) ->
     connection, viewer = reader.connection, reader.viewer
     known = find_bot(connection, name)
     versions = [] if known is None else versions_of(connection, known.id)
-    asked = next((version for version in reversed(versions) if number in (None, version.number)), None)
+    asked = next((version for version in reversed(versions) if wanted in (None, version.number)), None)
     if known is None or asked is None:
         return None
     ids = [version.id for version in versions]
+    number = {version.id: version.number for version in versions}
     rated, played = _sums(reader, ids, matches.c.rates), _sums(reader, ids)
     kinds = _faults(reader, ids)
     text = last_board(connection)
@@ -167,15 +186,73 @@ def bot(reader: Reader, name: str, number: int | None = None, last: int = 10) ->
         if viewer.sees(Bot, "examples", known.login)
         else None,
         last=match_list(reader, bot=known.id, limit=last).rows if last else (),
+        days=tuple(
+            DayOfBot(
+                day,
+                number[point.version],
+                Estimate(point.rating, point.rating_low, point.rating_high),
+                None if point.adjusted is None else Estimate(point.adjusted, point.adjusted_low, point.adjusted_high),
+            )
+            for day, point in points_of_versions(connection, ids)
+        ),
         acts=decisions(
             reader,
             sorted(acts, key=lambda act: act.id),
-            {version.id: version.number for version in versions},
+            number,
             known.login,
         ),
         change=reader.change,
     )
     return visible(whole, viewer, known.login)
+
+
+@dataclass(frozen=True, slots=True)
+class BotLine:
+    """A bot in one line. playing: the number of the version that plays, None if none does."""
+
+    bot: str
+    pseudonym: str
+    owner: str | None
+    reference: bool
+    playing: int | None
+    versions: int
+
+
+@dataclass(frozen=True, slots=True)
+class BotList:
+    """Bots, in order of name. next: what to give as `after` for those that follow, None if there are none."""
+
+    rows: tuple[BotLine, ...]
+    next: str | None = None
+    change: int | None = None
+
+
+def bot_list(reader: Reader, search: str = "", after: str | None = None, limit: int = 50) -> BotList:
+    """Return bots whose name, or owner as the reader knows him, holds the words; so many after the one `after`."""
+    count: Counter[int] = Counter()
+    number: dict[int, int] = {}
+    for id, of, which in reader.connection.execute(select(versions.c.id, versions.c.bot, versions.c.number)):
+        count[of] += 1
+        number[id] = which
+    lines = [
+        visible(
+            BotLine(
+                known.name,
+                known.pseudonym,
+                known.login,
+                known.reference,
+                number.get(known.active or 0),
+                count[known.id],
+            ),
+            reader.viewer,
+            known.login,
+        )
+        for known in all_bots(reader.connection)
+    ]
+    word = search.casefold().strip()
+    found = [line for line in lines if word in f"{line.bot} {line.pseudonym} {line.owner or ''}".casefold()]
+    part, more = cut(found, lambda line: line.bot, after, limit)
+    return BotList(tuple(part), more, reader.change)
 
 
 def build_log(reader: Reader, name: str, number: int | None = None) -> BuildLog | None:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection
@@ -10,11 +10,13 @@ from sqlalchemy import Connection
 from ladder.access import visible
 from ladder.rating import Estimate
 from ladder.standings import Row, Standings, Trend
-from ladder.store.database import NamedPoint, get_board, last_board, points_of_day, shares_before
+from ladder.store.database import NamedPoint, board_days, get_board, last_board, points_of_day, shares_before
 from ladder.views.reader import Reader
 
 DAY_S = 86_400
 WEEK_DAYS = 7
+DAYS = 30  # that a page offers
+ROWS = 50  # of one
 
 # What rows can be in the order of.
 SORTS: dict[str, Callable[[Row], Any]] = {
@@ -49,6 +51,37 @@ def standings(reader: Reader, sort: str = "rank", day: str | None = None) -> Sta
         table = replace(table, rows=tuple(map(_row, points_of_day(connection, kept[0]))))
     moved = trend(connection, table.shares, reader.now if day is None else table.at)
     return shown_table(reader, table, sort, moved)
+
+
+@dataclass(frozen=True, slots=True)
+class StandingsPage:
+    """Some rows of a table: from the one at place `first` of `of` on. days: those that have a table, the newest first.
+
+    next: what to give as `first` for the rows that follow, None if there are none.
+    """
+
+    table: Standings
+    first: int
+    of: int
+    next: int | None
+    days: tuple[str, ...]
+
+
+def standings_page(
+    reader: Reader, sort: str = "rank", day: str | None = None, search: str = "", first: int = 1, rows: int = ROWS
+) -> StandingsPage:
+    """Return so many rows of a table, of bots whose name, or owner as the reader knows him, holds the words."""
+    table = standings(reader, sort, day)
+    word = search.casefold().strip()
+    found = [row for row in table.rows if word in f"{row.bot} {row.pseudonym} {row.owner or ''}".casefold()]
+    end = first - 1 + rows
+    return StandingsPage(
+        replace(table, rows=tuple(found[first - 1 : end])),
+        first,
+        len(found),
+        end + 1 if end < len(found) else None,
+        tuple(board_days(reader.connection, DAYS)),
+    )
 
 
 def shown_table(

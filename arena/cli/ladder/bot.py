@@ -10,7 +10,6 @@ from rich.text import Text
 
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
-from arena.cli.cells import span
 from arena.cli.findings import step_lines
 from arena.cli.ladder.log import write_log
 from arena.cli.ladder.matches import matches_table
@@ -20,6 +19,7 @@ from arena.cli.out import Column, counted, note, refuse, show, table
 from arena.cli.report import counts, example_lines
 from ladder import views
 from ladder.access import STAFF, Viewer
+from ladder.cells import span
 from ladder.service import known_bot
 from ladder.views import Bot, BotVersion, Decision
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import click
 
 from arena.cli.answers import answers, print_json
-from arena.cli.cells import span
 from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.ladder.words import interval
 from arena.cli.out import Column, counted, note, show, table
+from ladder.cells import span
 from ladder.service import Rerated
 from ladder.service import rerate as rebuild
 from ladder.standings import Row

@@ -10,12 +10,12 @@ from rich.table import Table
 
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
-from arena.cli.cells import ends_of, percent, rated, span
 from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.ladder.words import signed
 from arena.cli.out import Column, counted, note, show, table, write
 from ladder import views
 from ladder.access import PUBLIC, STAFF
+from ladder.cells import ends_of, percent, rated, span
 from ladder.service import write_csv
 from ladder.standings import Favoured, Standings
 from ladder.views import STANDINGS_COLUMNS, standings_cells

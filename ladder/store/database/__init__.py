@@ -5,7 +5,7 @@ second: who doesn't need it, doesn't.
 """
 
 from ladder.store.database.acts import Act, acts_of, find_act, is_frozen, last_act, note_act, why_suspended
-from ladder.store.database.boards import get_board, last_board, put_board
+from ladder.store.database.boards import board_days, get_board, last_board, put_board
 from ladder.store.database.connection import PATIENCE_S, AwayError, Database, DatabaseError
 from ladder.store.database.copies import copy_from, copy_to, end_runners
 from ladder.store.database.counts import Counts, count_all
@@ -89,7 +89,7 @@ from ladder.store.database.results import (
 from ladder.store.database.retention import overdue, prune, prune_events
 from ladder.store.database.runners import SILENT_S, Runner, Watch, beat, join, leave, living, release_ended
 from ladder.store.database.schema import NEWEST, prepare
-from ladder.store.database.series import NamedPoint, Point, points_of_day, shares_before
+from ladder.store.database.series import NamedPoint, Point, points_of_day, points_of_versions, shares_before
 from ladder.store.database.settings import get_settings, put_settings
 from ladder.store.database.suspects import SUSPECT, convicts, deaths_of, on_trial, suspects_of
 from ladder.store.database.tables import TABLES

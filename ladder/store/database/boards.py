@@ -40,6 +40,11 @@ def get_board(connection: Connection, day: str) -> tuple[str, str] | None:
     return None if row is None else (row[0], row[1])
 
 
+def board_days(connection: Connection, count: int) -> list[str]:
+    """Return the last days that have a board, the newest first."""
+    return list(connection.scalars(select(boards.c.day).order_by(boards.c.day.desc()).limit(count)))
+
+
 def last_board(connection: Connection) -> str | None:
     """Return the board that was written last, also by a clock that was set back; None if there is none yet."""
     return connection.scalar(select(boards.c.data).order_by(boards.c.number.desc()).limit(1))

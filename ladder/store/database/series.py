@@ -1,6 +1,6 @@
 """What the last fold of each day said of each version: a row for each, whatever the days and versions are many."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from sqlalchemy import Connection, delete, func, insert, select
@@ -78,3 +78,9 @@ def shares_before(connection: Connection, day: str) -> Mapping[str, float]:
         .where(series.c.day == last, series.c.adjusted.is_not(None))
     )
     return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def points_of_versions(connection: Connection, ids: Sequence[int]) -> list[tuple[str, Point]]:
+    """Return (day, point) of each day that has one of these versions, in order of the day."""
+    query = select(series.c.day, *_POINT).where(series.c.version.in_(ids)).order_by(series.c.day, series.c.version)
+    return [(row[0], Point(*row[1:])) for row in connection.execute(query)]

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from ladder import views
 from ladder.access import ACTS, FIELDS, PUBLIC, STAFF, Viewer, Who, visible
 from ladder.results import GameResult
-from ladder.service import open_ladder
+from ladder.service import about, open_ladder
 from ladder.standings import Standings
 from ladder.store import PlayedMatch
 from ladder.store.database import FINAL, Final, ids_of_labels, keep_match, put_final, put_matches
@@ -21,6 +21,8 @@ from tests.ladder.service.term import Term
 ANSWERS = (
     Standings,
     views.Bot,
+    views.BotList,
+    views.Front,
     views.BuildLog,
     views.Credentials,
     views.EventList,
@@ -80,6 +82,7 @@ def made(term: Term, viewer: Viewer) -> list[Any]:
         logs = [views.logs(reader, line, "late") for line in listed.rows]
         lists = [listed, views.owner_list(reader), views.queue(reader), views.final_list(reader)]
         lists += [*views.event_list(reader).rows, views.credential_list(reader)]
+        lists += [views.bot_list(reader), views.front(reader, about(ladder))]
         return [views.standings(reader), *lists, *matches, *bots, *logs, views.build_log(reader, "late")]
 
 
@@ -164,7 +167,7 @@ def keep_final(connection: Connection) -> int:
 def test_staff_may_do_everything_and_the_public_nothing(act: str) -> None:
     """Between them the table decides."""
     assert STAFF.may(act, "ada")
-    assert not PUBLIC.may(act, None)
+    assert PUBLIC.may(act, None) == (act == "come in")
     assert Viewer("ada").may(act, "ada") is (ACTS[act] <= Who.OWNER)
     assert Viewer("ada").may(act, "bob") is (ACTS[act] <= Who.PERSON)
 

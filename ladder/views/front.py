@@ -1,0 +1,56 @@
+"""The front of a ladder: what it is, who leads, what was played last, and what is due."""
+
+from dataclasses import dataclass
+
+from ladder.store.database import all_finals
+from ladder.views.final import FinalState, state_of
+from ladder.views.match import MatchLine, match_list
+from ladder.views.reader import Reader
+from ladder.views.standings import StandingsPage, standings_page
+
+TOP = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A deadline: when it is, and until when what is late counts. Times are seconds since 1970."""
+
+    name: str
+    at: float
+    closes: float
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a ladder is. commitment: the SHA-256 of the key of its deals, in hex. submissions: allowed on a day."""
+
+    name: str
+    rules: str
+    seats: int
+    match_games: int
+    limit_ms: int
+    isolated: bool
+    commitment: str
+    submissions: int
+    due: tuple[Due, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """What a newcomer sees first: the first rows of the table, the newest match that was played, finals, deadlines."""
+
+    about: About
+    top: StandingsPage
+    newest: MatchLine | None
+    finals: tuple[FinalState, ...]
+    change: int | None = None
+
+
+def front(reader: Reader, about: About) -> Front:
+    """Return the front of the ladder that this is about."""
+    ended = match_list(reader, kind="rated", limit=1).rows
+    finals = tuple(state_of(reader.connection, final) for final in all_finals(reader.connection))
+    return Front(
+        about, standings_page(reader, rows=TOP), next((line for line in ended if line.cause == "played"), None), finals,
+        reader.change,
+    )  # fmt: skip

@@ -1,0 +1,97 @@
+"""The application: all routes, and what is answered where one refuses or fails."""
+
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, RedirectResponse, Response
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+
+from arena.bots import BotError
+from ladder.access import ROUTES
+from ladder.service import Ladder, LadderError
+from ladder.store.database import DatabaseError
+from ladder.web import bots, changes, finals, front, matches, queue, sign_in, standings
+from ladder.web.draw import HEADERS, form
+from ladder.web.visit import Door, RefusedError, SignInError, Visit, route_name
+
+NOUNS: tuple[APIRouter, ...] = tuple(
+    noun.router for noun in (front, standings, bots, matches, queue, finals, sign_in, changes)
+)
+
+
+AWAY = "The ladder's database doesn't answer. Nothing is lost: try again in a minute."
+MALFORMED = "The address or the form holds a wrong value."
+OURS = "This is a fault of the arena. Nothing is lost; please tell its staff."
+
+
+def make_app(ladder: Ladder, url: str) -> FastAPI:
+    """Return the pages of an open ladder, which people find at this address.
+
+    Raises ValueError where its routes and those of ROUTES aren't the same.
+    """
+    app = FastAPI(title=f"The ladder {ladder.name}", docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.door = Door(ladder, url.rstrip("/"))
+    routes = [route for noun in NOUNS for route in noun.routes if isinstance(route, APIRoute)]
+    found = {route_name(method, route.path) for route in routes for method in route.methods or ()}
+    if found != set(ROUTES):
+        raise ValueError(f"routes and ROUTES differ: {sorted(found ^ set(ROUTES))}")
+    for noun in NOUNS:
+        app.include_router(noun)
+    app.add_exception_handler(RefusedError, _refused)
+    app.add_exception_handler(SignInError, _sign_in)
+    app.add_exception_handler(LadderError, lambda request, problem: _refuse(request, 400, str(problem)))
+    app.add_exception_handler(BotError, lambda request, problem: _refuse(request, 400, str(problem)))
+    app.add_exception_handler(DatabaseError, lambda request, problem: _refuse(request, 503, AWAY, retry_s=60))
+    app.add_exception_handler(RequestValidationError, lambda request, problem: _refuse(request, 400, MALFORMED))
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, lambda request, problem: _refuse(request, 500, OURS))
+    app.add_middleware(_Headers)
+    return app
+
+
+class _Headers:
+    """Gives each answer the headers that keep a browser safe."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+        self.headers = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        async def with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message["headers"], *self.headers]}
+            await send(message)
+
+        await self.app(scope, receive, with_headers)
+
+
+def _refuse(
+    request: Request, status: int, what: str, visit: Visit | None = None, retry_s: int | None = None
+) -> Response:
+    visit = visit or Visit(request, request.app.state.door)
+    headers = {} if retry_s is None else {"Retry-After": str(retry_s)}
+    response: Response
+    if visit.plain:
+        response = JSONResponse({"error": what}, status)
+    else:
+        response = form(visit, "refused.html", status, lines=what.splitlines(), code=status)
+    response.headers.update(headers)
+    return response
+
+
+def _refused(request: Request, problem: Exception) -> Response:
+    assert isinstance(problem, RefusedError)
+    return _refuse(request, problem.status, problem.what, problem.visit, problem.retry_s)
+
+
+def _sign_in(request: Request, problem: Exception) -> Response:
+    assert isinstance(problem, SignInError)
+    return RedirectResponse(problem.to, 303)
+
+
+def _http(request: Request, problem: Exception) -> Response:
+    assert isinstance(problem, HTTPException)
+    what = "There is no such page." if problem.status_code == 404 else str(problem.detail)
+    return _refuse(request, problem.status_code, what)

@@ -1,0 +1,28 @@
+"""Bots: all of them, and one with its versions."""
+
+from fastapi import APIRouter
+
+from ladder import views
+from ladder.service import Ladder
+from ladder.views import Bot, BotList, Reader
+from ladder.web.reads import read
+
+router = APIRouter()
+
+
+@read(router, "/bots", "bots.html")
+def bots(ladder: Ladder, reader: Reader, search: str = "", after: str | None = None) -> BotList:
+    """Return the bots in order of name, fifty after the one called `after`; those with these words in their names."""
+    return views.bot_list(reader, search, after)
+
+
+@read(router, "/bots/{name}", "bot.html", fresh_s=3600)
+def bot(ladder: Ladder, reader: Reader, name: str) -> Bot | None:
+    """Return a bot, with the examination of its newest version for who may see that."""
+    return views.bot(reader, name)
+
+
+@read(router, "/bots/{name}/{number}", "bot.html", fresh_s=3600)
+def version(ladder: Ladder, reader: Reader, name: str, number: int) -> Bot | None:
+    """Return a bot, with the examination of one of its versions."""
+    return views.bot(reader, name, number)

@@ -1,0 +1,211 @@
+"""How a value becomes a page: templates, the headers of every answer, and ETags.
+
+A page is drawn when something has happened since: the ladder's last event makes its ETag. What all but staff and
+owners see alike is drawn once for all of them.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, TypeVar
+
+from fastapi.responses import Response
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from pydantic import TypeAdapter
+
+from arena import __version__
+from arena.bots import shown
+from ladder import cells
+from ladder.access import PUBLIC, STAFF, Viewer
+from ladder.standings import Row
+from ladder.views import DayOfBot, Reader
+from ladder.web.visit import RefusedError, Visit
+
+_HOME = files("ladder.web")
+_TYPES = {"js": "text/javascript", "css": "text/css", "LICENSE": "text/plain", "svg": "image/svg+xml"}
+_MOST_SHARED = 500
+
+# The browser runs and applies what comes from here as a file, and nothing that stands in a page.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+Make = Callable[[Reader], Any]
+T = TypeVar("T")
+
+
+@cache
+def static() -> dict[str, tuple[bytes, str]]:
+    """Return the files that pages load: name -> bytes, type."""
+    named = {path.name: path.read_bytes() for path in (_HOME / "static").iterdir()}
+    named["look.css"] = (files("arena.page") / "static" / "look.css").read_bytes()
+    return {name: (data, _TYPES[name.rpartition(".")[2]]) for name, data in named.items()}
+
+
+@cache
+def _build() -> str:
+    """Return a short name of what pages are drawn with: they change when it does."""
+    parts = [__version__.encode(), *(data for data, _ in static().values())]
+    parts += [path.read_bytes() for path in sorted((_HOME / "templates").iterdir(), key=lambda path: path.name)]
+    return hashlib.sha256(b"".join(parts)).hexdigest()[:12]
+
+
+def asset(name: str) -> str:
+    """Return the address of a file of `static`, under which it never changes."""
+    return f"/static/{_build()}/{name}"
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(str(_HOME / "templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_plain,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals |= {"cells": cells, "asset": asset, "spark": spark}
+    made.filters |= {"when": when, "left": left, "points": points, "share_scale": share_scale, "percent_of": percent_of}
+    return made
+
+
+def _plain(value: object) -> object:
+    """Return what a template prints: of a text with escapes for what can't be printed, nothing for None."""
+    if value is None:
+        return ""
+    return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def page(visit: Visit, template: str, make: Make, *, shared: bool = False, fresh_s: float | None = None) -> Response:
+    """Draw what `make` returns of the ladder as it is now; 404 where that is None.
+
+    shared: it is the same for all but staff. fresh_s: it changes with time, too, and is drawn anew after so long.
+    """
+
+    def draw(found: Any, reader: Reader) -> tuple[str, str]:
+        return _content(visit, template, found=found, reader=reader)
+
+    drawn, headers = _drawn(visit, make, draw, shared, fresh_s)
+    return _not_new(headers) if drawn is None else _whole(visit, *drawn, headers=headers)
+
+
+def answer(visit: Visit, shape: TypeAdapter[Any], make: Make, *, fresh_s: float | None = None) -> Response:
+    """Answer with what `make` returns as JSON, as `page` does with HTML."""
+    text, headers = _drawn(visit, make, lambda found, reader: shape.dump_json(found), False, fresh_s)
+    return _not_new(headers) if text is None else Response(text, media_type="application/json", headers=headers)
+
+
+def _drawn(
+    visit: Visit, make: Make, draw: Callable[[Any, Reader], T], shared: bool, fresh_s: float | None
+) -> tuple[T | None, dict[str, str]]:
+    """Return what is drawn, None where the asker has it already; and its headers. Raises RefusedError."""
+    viewer = PUBLIC if shared and not visit.viewer.staff else visit.viewer
+    with visit.ladder.reading(viewer) as reader:
+        of = (visit.here, _who(viewer), reader.change, None if fresh_s is None else int(reader.now / fresh_s))
+        tag = _tag((of, _who(visit.viewer), _build(), visit.ladder.name))
+        headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
+        if visit.request.headers.get("if-none-match") == tag:
+            return None, headers
+        kept = visit.door.drawn
+        if shared and of in kept:
+            return kept[of], headers
+        found = make(reader)
+        if found is None:
+            raise RefusedError(404, "There is nothing here, or it isn't yours to see.", visit)
+        made = draw(found, reader)
+    if shared:
+        kept[of] = made
+        while len(kept) > _MOST_SHARED:
+            kept.pop(next(iter(kept)), None)
+    return made, headers
+
+
+def _not_new(headers: dict[str, str]) -> Response:
+    return Response(status_code=304, headers=headers)
+
+
+def form(visit: Visit, template: str, status: int = 200, **words: Any) -> Response:
+    """Draw a page that isn't kept by anybody: a form, a secret, a refusal."""
+    return _whole(visit, *_content(visit, template, **words), status=status, headers={"Cache-Control": "no-store"})
+
+
+def _content(visit: Visit, template: str, **words: Any) -> tuple[str, str]:
+    """Return a page's title and what it shows."""
+    module: Any = _environment().get_template(template).make_module({"visit": visit, **words})
+    return module.title, str(module)
+
+
+def _whole(visit: Visit, title: str, content: str, headers: dict[str, str], status: int = 200) -> Response:
+    layout = _environment().get_template("layout.html")
+    text = layout.render(visit=visit, title=title, content=Markup(content))
+    return Response(text, status, headers, "text/html; charset=utf-8")
+
+
+def _who(viewer: Viewer) -> str:
+    return "staff" if viewer == STAFF else f"{viewer.login}/{viewer.staff}"
+
+
+def _tag(of: object) -> str:
+    return f'"{hashlib.sha256(repr(of).encode()).hexdigest()[:20]}"'
+
+
+def when(at: float | None) -> Markup:
+    """Return a time of UTC, in a form that the browser's script turns into the reader's own."""
+    if at is None:
+        return Markup("-")
+    told = time.strftime("%Y-%m-%d %H:%M", time.gmtime(at))
+    exact = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
+    return Markup('<time datetime="{}">{} UTC</time>').format(exact, told)
+
+
+def left(at: float, now: float) -> str:
+    """Return how long it is until a time, or that it is over."""
+    return "over" if at <= now else f"in {_long(at - now)}"
+
+
+def _long(seconds: float) -> str:
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * size or (unit == "min" and seconds >= size):
+            return f"{seconds // size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def points(days: Sequence[DayOfBot], end: str) -> list[tuple[float, float]]:
+    """Return where the ratings of days, or an end of their intervals, stand: from the first day, 0, to the last, 1."""
+    values = [getattr(day.rating, end) for day in days]
+    last = max(1, len(days) - 1)
+    return [
+        (place / last, day.rating.value if value is None else value)
+        for place, (day, value) in enumerate(zip(days, values, strict=True))
+    ]
+
+
+def spark(points: Sequence[tuple[float, float]], width: int, height: int, low: float, high: float) -> str:
+    """Return the points of a line in a drawing of this size: x goes from 0 to 1, y from low to high."""
+    span = (high - low) or 1.0
+    return " ".join(f"{x * width:.1f},{height - (y - low) / span * height:.1f}" for x, y in points)
+
+
+def share_scale(rows: Sequence[Row], fair: float) -> tuple[float, float]:
+    """Return the least and the most of the rows' shares with their intervals, and of the fair share."""
+    shares = [row.adjusted for row in rows if row.adjusted is not None]
+    ends = [end for share in shares for end in (share.low, share.value, share.high) if end is not None]
+    return min([fair, *ends]), max([fair, *ends])
+
+
+def percent_of(value: float, scale: tuple[float, float]) -> str:
+    """Return where a value stands on a scale, in percent of its length."""
+    low, high = scale
+    return f"{100 * (value - low) / ((high - low) or 1):.1f}"

@@ -1,0 +1,32 @@
+"""How often one address, or one person, may try something: so that nobody guesses secrets or fills the disk.
+
+A process counts by itself: several servers of one ladder allow as many times more.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+
+PER_MINUTE = {"sign in": 20, "upload": 30}
+_MOST = 10_000  # names that are remembered
+
+
+class Limits:
+    """Counts tries: each name has a minute's worth of them, which fills up again as time goes by."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._left: dict[tuple[str, str], tuple[float, float]] = {}  # -> tries left at a time
+
+    def wait_s(self, what: str, name: str) -> int:
+        """Count a try; return 0 if it is allowed, else after how many seconds the next one is."""
+        most, now = PER_MINUTE[what], self._clock()
+        with self._lock:
+            left, at = self._left.pop((what, name), (float(most), now))
+            left = min(float(most), left + (now - at) * most / 60)
+            allowed = left >= 1
+            self._left[what, name] = (left - allowed, now)
+            while len(self._left) > _MOST:
+                del self._left[next(iter(self._left))]  # who came longest ago
+        return 0 if allowed else 1 + int((1 - left) * 60 / most)

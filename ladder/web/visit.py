@@ -1,0 +1,162 @@
+"""A visit: one request, and as whom it came. One place for cookies, tokens, and who is let through to a route.
+
+What changes something and comes with a browser's cookie must come from a page of the ladder's own: else another site
+could send a browser that is signed in.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from fastapi import Request
+from fastapi.responses import Response
+
+from ladder.access import PUBLIC, ROUTES, Viewer
+from ladder.service import Issued, Ladder, NotLetInError, viewer_of
+from ladder.web.limits import Limits
+
+
+@dataclass(frozen=True)
+class Door:
+    """What all requests share: an open ladder, the address where people find it, and how often one may try things."""
+
+    ladder: Ladder
+    url: str
+    limits: Limits = field(default_factory=Limits)
+    drawn: dict[Any, Any] = field(default_factory=dict)  # what was drawn for all alike
+
+    @property
+    def cookie(self) -> str:
+        """Return the name of the session's cookie: browsers keep __Host- for one site, over TLS alone."""
+        return "__Host-session" if self.secure else "session"
+
+    @property
+    def secure(self) -> bool:
+        """Tell whether people come over TLS."""
+        return self.url.startswith("https:")
+
+    def last_change(self) -> int:
+        """Return the number of the ladder's last event. Raises DatabaseError."""
+        with self.ladder.reading(PUBLIC) as reader:
+            return reader.change
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request. session: its cookie's secret. why: for what reason a session or a token lets nobody in."""
+
+    request: Request
+    door: Door
+    viewer: Viewer = PUBLIC
+    session: str | None = None
+    why: str | None = None
+
+    @property
+    def ladder(self) -> Ladder:
+        """Return the ladder."""
+        return self.door.ladder
+
+    @property
+    def here(self) -> str:
+        """Return the path and the query of the request."""
+        url = self.request.url
+        return f"{url.path}?{url.query}" if url.query else url.path
+
+    @property
+    def plain(self) -> bool:
+        """Tell whether a program asks, which reads JSON."""
+        return self.request.url.path.startswith("/api/")
+
+    def let_in(self, response: Response, issued: Issued) -> Response:
+        """Give a response the session's cookie."""
+        lasts = int(issued.ends - self.ladder.clock())
+        response.set_cookie(
+            self.door.cookie, issued.secret, max_age=lasts, secure=self.door.secure, httponly=True, samesite="lax"
+        )
+        return response
+
+    def let_out(self, response: Response) -> Response:
+        """Take the session's cookie away."""
+        response.delete_cookie(self.door.cookie, secure=self.door.secure, httponly=True, samesite="lax")
+        return response
+
+
+class RefusedError(Exception):
+    """Say why a request isn't answered: status, and in a line or two what to do."""
+
+    def __init__(self, status: int, what: str, visit: Visit | None = None, retry_s: int | None = None) -> None:
+        super().__init__(what)
+        self.status, self.what, self.visit, self.retry_s = status, what, visit, retry_s
+
+
+class SignInError(Exception):
+    """Say that somebody has to sign in first, and where to go on then."""
+
+    def __init__(self, visit: Visit) -> None:
+        super().__init__("sign in first")
+        self.visit = visit
+        self.to = f"/sign-in?then={quote(visit.here, safe='')}"
+
+
+def gate(request: Request) -> Visit:
+    """Let a request through to its route, or not: what ROUTES says of it decides. Raises RefusedError, SignInError."""
+    visit = _come(request)
+    act = ROUTES[route_name(request.method, request.scope["route"].path)]
+    viewer = visit.viewer
+    allowed = viewer.may(act) or (act == "read the ladder" and visit.ladder.last_settings.pages.public)
+    if not allowed and viewer.login is None:
+        if visit.plain or request.method not in ("GET", "HEAD"):
+            raise RefusedError(401, visit.why or "Sign in first, or send a token: Authorization: Bearer TOKEN", visit)
+        raise SignInError(visit)
+    if not allowed:
+        what = "This token is for reading only." if not viewer.changes else "This is for the ladder's staff."
+        raise RefusedError(403, what, visit)
+    return visit
+
+
+def route_name(method: str, path: str) -> str:
+    """Return by what name ROUTES has a route; JSON has that of its page."""
+    path = path.removeprefix("/api") or "/"
+    return f"{'GET' if method == 'HEAD' else method} {path}"
+
+
+def local(path: str | None) -> str:
+    """Return a path of the ladder's own to go on to, whatever was asked for."""
+    parts = urlsplit(path or "/")
+    if parts.scheme or parts.netloc or not parts.path.startswith("/") or (path or "/")[1:2] in ("/", "\\"):
+        return "/"
+    return "".join(character for character in path or "/" if character.isprintable())
+
+
+def _come(request: Request) -> Visit:
+    """Return the visit of a request, as whom its token or its cookie says. Raises RefusedError for another site's."""
+    visit = Visit(request, request.app.state.door)
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        return _as(visit, token.strip(), "token", lambda why: RefusedError(401, why, visit))
+    session = request.cookies.get(visit.door.cookie)
+    if request.method not in ("GET", "HEAD") and _from_elsewhere(request, visit.door):
+        raise RefusedError(403, "This form came from another site. Open the page here, and send it again.", visit)
+    return visit if session is None else _as(visit, session, "session", None)
+
+
+def _as(visit: Visit, secret: str, kind: str, refuse: Callable[[str], RefusedError] | None) -> Visit:
+    try:
+        viewer = viewer_of(visit.ladder, secret, kind)
+    except NotLetInError as problem:
+        if refuse is not None:
+            raise refuse(f"{str(problem).capitalize()}.") from None
+        return Visit(visit.request, visit.door, why=str(problem))
+    return Visit(visit.request, visit.door, viewer, secret if kind == "session" else None)
+
+
+def _from_elsewhere(request: Request, door: Door) -> bool:
+    """Tell whether a page of another site sent this. Browsers say so; what is no browser brings no cookie either."""
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site not in ("same-origin", "none")
+    origin = request.headers.get("origin")
+    if origin is not None:
+        return origin not in (door.url, f"{request.url.scheme}://{request.headers.get('host')}")
+    return bool(request.cookies)

@@ -1,0 +1,136 @@
+"""Who is let through to which page: every route, for every kind of visitor, by the tables of access."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from ladder.access import ACTS, ROUTES, Who
+from ladder.service import issue
+from tests.ladder.service.term import Term
+from tests.ladder.web.visitors import KINDS, Pages, pages, public
+
+LEVELS = {"nobody": Who.ANYBODY, "suspended": Who.ANYBODY, "staff": Who.STAFF}  # the others are people
+FILLED = {"{name}": "late", "{number}": "1", "{id}": "1", "{tag}": "x", "{login}": "bob"}
+
+
+@pytest.fixture
+def web(own: Term) -> Iterator[Pages]:
+    with pages(own) as made:
+        yield made
+
+
+def address(path: str) -> str:
+    for place, value in FILLED.items():
+        path = path.replace(place, value)
+    return path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_route_lets_through_whom_the_table_says(web: Pages, kind: str) -> None:
+    """A form without its fields gets to be told so: who isn't let through isn't told what is wrong with it."""
+    level = LEVELS.get(kind, Who.PERSON)
+    for name, act in ROUTES.items():
+        visitor = web.visitor(kind)
+        method, path = name.split()
+        if path == "/changes":
+            continue  # an answer without an end: see test_changes.py
+        let_in = level >= ACTS[act] and (kind != "reading token" or method == "GET")
+        for prefix in ("", "/api") if method == "GET" else ("",):
+            answered = visitor.request(method, (prefix + address(path)).rstrip("/") or "/")
+            if prefix and answered.status_code == 404:
+                continue  # what has no form of JSON
+            refused = answered.status_code in (401, 403) or answered.headers.get("location", "").startswith("/sign-in")
+            assert refused is not (let_in or act == "come in"), (
+                name,
+                prefix,
+                answered.status_code,
+                answered.text[:300],
+            )
+            assert answered.status_code < 500, (name, answered.text)
+
+
+def test_a_ladder_that_says_so_is_read_by_anybody(web: Pages, own: Term) -> None:
+    visitor = web.visitor("nobody")
+    with public(own):
+        for path in ("/", "/standings", "/bots/late", "/matches", "/queue", "/finals", "/api/standings"):
+            assert visitor.get(path).status_code == 200, path
+    assert visitor.get("/standings").status_code == 303
+
+
+def test_a_link_lets_in_once_and_goes_on_where_one_was(web: Pages) -> None:
+    secret = issue(web.ladder, "ada", "link", "staff").secret
+    visitor = web.visitor("nobody")
+    to = visitor.get("/bots/late?x=1").headers["location"]
+    assert to == "/sign-in?then=%2Fbots%2Flate%3Fx%3D1"
+    assert visitor.get(f"/sign-in?link={secret}").status_code == 200  # to look at it doesn't use it up
+    entered = visitor.post("/sign-in", data={"link": f"http://x/sign-in?link={secret}", "then": "/bots/late?x=1"})
+    assert (entered.status_code, entered.headers["location"]) == (303, "/bots/late?x=1")
+    assert visitor.get("/bots/late").status_code == 200
+    assert web.visitor("nobody").post("/sign-in", data={"link": secret}).status_code == 403
+    visitor.post("/sign-out")
+    assert visitor.get("/bots/late").status_code == 303
+
+
+@pytest.mark.parametrize(
+    "then", ["//evil.example", "https://evil.example/", "/\\evil.example", "\\\\evil", "x", "/\n/x"]
+)
+def test_signing_in_leads_nowhere_else(web: Pages, then: str) -> None:
+    secret = issue(web.ladder, "ada", "link", "staff").secret
+    entered = web.visitor("nobody").post("/sign-in", data={"link": secret, "then": then})
+    assert entered.headers["location"] in ("/", "//x"[1:], "//x"), entered.headers["location"]
+    assert not entered.headers["location"].startswith("//")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "", "Origin": "https://evil.example"},
+        {"Sec-Fetch-Site": "", "Origin": "null"},
+    ],
+)
+def test_a_form_of_another_site_changes_nothing(web: Pages, headers: dict[str, str]) -> None:
+    visitor = web.visitor("ada")
+    if not headers["Sec-Fetch-Site"]:
+        del visitor.headers["Sec-Fetch-Site"]
+    sent = {name: value for name, value in headers.items() if value}
+    assert visitor.post("/sign-out", headers=sent).status_code == 403
+    assert visitor.get("/standings").status_code == 200
+
+
+def test_who_is_suspended_is_told_why(web: Pages) -> None:
+    visitor = web.visitor("suspended")
+    assert "she shared her link" in visitor.get("/sign-in").text
+
+
+def test_who_tries_too_often_waits(web: Pages) -> None:
+    visitor = web.visitor("nobody")
+    codes = [visitor.post("/sign-in", data={"link": f"guess {guess}"}).status_code for guess in range(25)]
+    assert codes[0] == 403
+    assert codes[-1] == 429
+
+
+def test_a_page_is_not_drawn_again_while_nothing_happens(web: Pages) -> None:
+    for kind, path in (("ada", "/standings"), ("staff", "/bots/late"), ("ada", "/api/matches")):
+        visitor = web.visitor(kind)
+        tag = visitor.get(path).headers["etag"]
+        assert visitor.get(path, headers={"If-None-Match": tag}).status_code == 304
+    assert (
+        web.visitor("staff").get("/standings").headers["etag"] != web.visitor("ada").get("/standings").headers["etag"]
+    )
+
+
+def test_every_answer_has_the_headers_that_keep_a_browser_safe(web: Pages) -> None:
+    for path in ("/", "/standings", "/nope", "/api/standings", "/sign-in", "/static/x/nope.js"):
+        headers = web.visitor("ada").get(path).headers
+        assert "script-src 'self'" in headers["content-security-policy"]
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_no_page_is_called_by_what_is_not_there(web: Pages) -> None:
+    for path in ("/bots/none", "/bots/late/99", "/matches/999999", "/finals/none", "/nope", "/matches/x"):
+        answered = web.visitor("ada").get(path)
+        assert answered.status_code in (400, 404), path
+        assert "<h1>" in answered.text

@@ -1,0 +1,55 @@
+"""People who come to a ladder's pages, each with what lets him in, without a server between."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+
+from starlette.testclient import TestClient
+
+from ladder.service import Ladder, issue, open_ladder, set_suspended, sign_in
+from ladder.web import make_app
+from tests.ladder.service.term import Term
+
+URL = "http://127.0.0.1:8000"
+KINDS = ("nobody", "ada", "bob", "staff", "suspended", "reading token", "token")
+
+
+@dataclass(frozen=True)
+class Pages:
+    """A ladder's application."""
+
+    ladder: Ladder
+    client: TestClient
+
+    def visitor(self, kind: str) -> TestClient:
+        """Return a browser, or a program, of one of KINDS."""
+        client = TestClient(self.client.app, base_url=URL, follow_redirects=False, raise_server_exceptions=False)
+        if kind.endswith("token"):
+            scope = "read" if kind.startswith("reading") else "submit"
+            client.headers["Authorization"] = f"Bearer {issue(self.ladder, 'ada', 'token', 'staff', scope).secret}"
+            return client
+        client.headers["Sec-Fetch-Site"] = "same-origin"
+        if kind != "nobody":
+            login = "eve" if kind == "suspended" else kind
+            session = sign_in(self.ladder, issue(self.ladder, login, "link", "staff").secret)
+            client.cookies.set("session", session.secret)
+        return client
+
+
+@contextmanager
+def pages(term: Term) -> Iterator[Pages]:
+    """Give the pages of a ladder, in which eve is suspended."""
+    with closing(open_ladder(term.path)) as ladder:
+        set_suspended(ladder, "eve", True, "staff", "she shared her link")
+        with TestClient(make_app(ladder, URL), base_url=URL, raise_server_exceptions=False) as client:
+            yield Pages(ladder, client)
+
+
+@contextmanager
+def public(term: Term) -> Iterator[None]:
+    """Let the ladder say that anybody reads it."""
+    toml = term.path / "ladder.toml"
+    before = toml.read_text()
+    toml.write_text(before.replace("public = false", "public = true"))
+    yield
+    toml.write_text(before)
