@@ -47,7 +47,7 @@ MUTANTS = [
         ("an exam decides alone", f"{SERVICE}/service.py", "plays = reason is None and is_newest(connection, this)", "plays = reason is None", f"{TESTS}/service/test_tasks.py"),
         ("a reference is benched", f"{SERVICE}/trials.py", "if found.reference or not found.active:", "if not found.active:", f"{TESTS}/service/test_suspects.py"),
         ("a lost answer: challenges", f"{SERVICE}/challenge.py", "ids, today = [id for id, at in asked if at == now], len", "ids, today = list[int](), len", f"{TESTS}/service/test_lost_answers.py"),
-("a lost answer: again", f"{STORE}/connection.py", "if not before or self._changes(connection) != old:", "if True:", f"{TESTS}/service/test_lost_answers.py"),
+        ("a lost answer: again", f"{STORE}/connection.py", "if not before or self._changes(connection) != old:", "if True:", f"{TESTS}/service/test_lost_answers.py"),
         ("a table twice", f"{STORE}/boards.py", "if seen > ended or (before, whole) == (day, data):", "if seen > ended:", f"{TESTS}/service/test_lost_answers.py"),
         ("an opponent's faults", "ladder/work/exam.py", "for fault in game.faults if fault.bot == 0]", "for fault in game.faults]", f"{TESTS}/service/test_exam.py"),
         ("best share in place of points", f"{SERVICE}/grades.py", "key=lambda grade: (grade.points, grade.share or 0.0)", "key=lambda grade: (grade.share or 0.0, grade.points)", f"{TESTS}/service/test_grades.py"),
@@ -76,6 +76,7 @@ MUTANTS = [
         ("suspects play on", f"{SERVICE}/rounds.py", "            if version.id not in suspected\n", "", f"{TESTS}/service/test_rounds.py {TESTS}/service/test_suspects.py"),
         ("a revoked token", f"{SERVICE}/accounts.py", "if found.revoked:", "if False:", f"{TESTS}/service/test_accounts.py"),
         ("what others drew", "arena/page/static/view.js", "seat === null || seat === moment.actor ? role : null", "role", "tests/page/test_modules.py tests/page/test_browser.py"),
+        ("hidden truth", "arena/page/static/details.js", "const truth = this.truth || likely === null;", "const truth = true;", "tests/page/test_browser.py"),
     )
 ]  # fmt: skip
 

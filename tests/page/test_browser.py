@@ -173,6 +173,22 @@ def test_each_claim_has_its_odds_and_its_truth(look: Callable[..., Any], match: 
         assert cells[4] in ("not challenged", "proven", "not proven", "open")
 
 
+def test_a_seat_isnt_told_whether_the_claims_of_others_were_true(look: Callable[..., Any]) -> None:
+    """Neither at the moment of a claim nor in the table of all of them, once the truth is off: its own it knows."""
+    page = look("#game=0&seat=1")
+    button(page, "Truth").click()
+    likely = 0
+    while at(page) < int(page.get_by_role("slider").get_attribute("max")):
+        said = page.locator(".claim-text")
+        if "likely to" in said.inner_text():
+            likely += 1
+            assert said.locator(".honest, .bluffed").count() == 0
+        press(page, "ArrowRight")
+    rows = [row.locator("td").all_inner_texts() for row in page.locator(".claims-panel tbody tr").all()]
+    assert {("own" in row, "hidden" in row) for row in rows} == {(True, False), (False, True)}
+    assert likely
+
+
 def test_answers_times_faults_and_standard_error_stand_beside_their_turn(
     look: Callable[..., Any], match: dict[str, Any]
 ) -> None:
