@@ -75,6 +75,9 @@ MUTANTS = [
         ("a trial's games count", f"{STORE}/results.py", '    if kind == TRIAL:\n        end(connection, match, "it was a trial, and no worker died", at)\n        return True\n', "", f"{TESTS}/service/test_suspects.py"),
         ("suspects play on", f"{SERVICE}/rounds.py", "            if version.id not in suspected\n", "", f"{TESTS}/service/test_rounds.py {TESTS}/service/test_suspects.py"),
         ("a revoked token", f"{SERVICE}/accounts.py", "if found.revoked:", "if False:", f"{TESTS}/service/test_accounts.py"),
+        ("hands that a bot could not know", "arena/tell/told.py", "hand if seat in own else [None] * len(hand)", "hand", "tests/tell"),
+        ("answers that nobody was told", "arena/tell/told.py", "each.word if each.seat in own or moment.kind in _OPEN else None", "each.word", "tests/tell"),
+        ("events of other seats", "arena/tell/told.py", "moment.payloads() if whole else _copies(moment, own)", "moment.payloads()", "tests/tell"),
         ("what others drew", "arena/page/static/view.js", "seat === null || seat === moment.actor ? role : null", "role", "tests/page/test_modules.py tests/page/test_browser.py"),
         ("hidden truth", "arena/page/static/details.js", "const truth = this.truth || likely === null;", "const truth = true;", "tests/page/test_browser.py"),
     )

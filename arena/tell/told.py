@@ -1,9 +1,12 @@
-"""A match as one JSON object, for pages: everything that was played, all cards included.
+"""A match as one JSON object, for pages: everything that was played, or what some of its bots could know of it.
 
-What follows from the events (coins, hands, sides, what a seat may know) isn't told twice: a page folds them.
+What follows from the events (coins, hands, sides, what a seat may know) isn't told twice: a page folds them. What is
+cut is null, so that a page can count it: cards, moves that no event tells, times.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from arena import __version__
@@ -12,29 +15,40 @@ from arena.tell.moments import Moment, moments
 
 Logs = Mapping[str, Sequence[bytes]]  # a bot's name -> the standard error of its processes, in order
 
+# Requests whose answers the events tell to all. Who passed, or also wanted to speak, is told to nobody.
+_OPEN = frozenset(("turn", "prove", "lose", "keep_shown", "examine_decide", "allegiance"))
 
-def told(record: Record, logs: Logs | None = None) -> dict[str, Any]:
+
+def told(record: Record, logs: Logs | None = None, eyes: Collection[int] | None = None) -> dict[str, Any]:
     """Return a match, with what its bots wrote to standard error beside the turns in which they did.
 
+    eyes: None tells all cards. Else what those bots, by their places in the header, could know together, with their own
+    times, faults and standard error; of no bots: what everybody could. Nothing else may change a byte of it.
     Raises RecordError for a game that the engine doesn't play so.
     """
     header = record.header
-    written = {bot: _by_game(logs.get(bot, ())) for bot in header.bots} if logs else {}
+    heard = [bot for place, bot in enumerate(header.bots) if eyes is None or place in eyes]
+    written = {bot: _by_game(logs.get(bot, ())) for bot in heard} if logs else {}
     return {
         "arena": __version__,
         "match": header.match,
         "bots": list(header.bots),
         "handles": list(header.handles),
         "ruleset": messages.ruleset(header.terms.rules, len(header.bots)),
-        "games": [_game(record, game, written) for game in record.games],
+        **({} if eyes is None else {"eyes": sorted(eyes)}),
+        "games": [_game(record, game, written, eyes) for game in record.games],
     }
 
 
 _Written = dict[int, list[tuple[int, str]]]  # game -> (turn, text) in order
 
 
-def _game(record: Record, game: GameRecord, written: Mapping[str, _Written]) -> dict[str, Any]:
+def _game(
+    record: Record, game: GameRecord, written: Mapping[str, _Written], eyes: Collection[int] | None
+) -> dict[str, Any]:
     bots = [record.header.bots[bot] for bot in game.seating]
+    own = [seat for seat, bot in enumerate(game.seating) if eyes is None or bot in eyes]
+    hands = [hand if seat in own else [None] * len(hand) for seat, hand in enumerate(game.start["hands"])]
     payload: dict[str, Any] = {
         "game": game.game,
         "seating": list(game.seating),
@@ -42,35 +56,51 @@ def _game(record: Record, game: GameRecord, written: Mapping[str, _Written]) -> 
         "reason": game.reason,
         "survivors": list(game.survivors),
         "turns": game.turns,
-        "start": {"sides": [], "reserve": 0, **game.start},
-        "steps": [_step(moment) for moment in moments(record.header, game)],
+        "start": {"sides": [], "reserve": 0, **game.start, "hands": hands},
+        "steps": [_step(moment, own, eyes is None) for moment in moments(record.header, game)],
         "stderr": [
             {"seat": seat, "turn": turn, "text": text}
             for seat, bot in enumerate(bots)
             for turn, text in written.get(bot, {}).get(game.game, ())
         ],
     }
-    others = [fault for fault in game.faults if fault.step is None]
+    strays = [(game.seating.index(fault.bot), fault) for fault in game.faults if fault.step is None]
+    others = [[seat, fault.code, fault.count] for seat, fault in strays if seat in own]
     if others:  # lines that answered nothing
-        payload["strays"] = [[game.seating.index(fault.bot), fault.code, fault.count] for fault in others]
+        payload["strays"] = others
     return payload
 
 
-def _step(moment: Moment) -> dict[str, Any]:
+def _step(moment: Moment, own: Sequence[int], whole: bool) -> dict[str, Any]:
+    before = moment.before
+    acts = before.board.actor in own
     payload: dict[str, Any] = {
         "turn": moment.turn,
         "kind": moment.kind,
-        "given": [[each.seat, each.word, each.time_us] for each in moment.given],
+        "given": [
+            [
+                each.seat,
+                each.word if each.seat in own or moment.kind in _OPEN else None,
+                each.time_us if each.seat in own else None,
+            ]
+            for each in moment.given
+        ],
     }
-    if moment.before.drawn:
-        payload["drawn"] = [role.value for role in moment.before.drawn]
-    if moment.before.seen is not None:
-        payload["seen"] = moment.before.seen.value
-    faults = [[each.seat, each.fault] for each in moment.given if each.fault is not None]
+    if before.drawn:
+        payload["drawn"] = [role.value if acts else None for role in before.drawn]
+    if before.seen is not None and acts:
+        payload["seen"] = before.seen.value
+    faults = [[each.seat, each.fault] for each in moment.given if each.fault is not None and each.seat in own]
     if faults:
         payload["fault"] = faults
-    payload["events"] = list(moment.payloads())
+    payload["events"] = list(moment.payloads() if whole else _copies(moment, own))
     return payload
+
+
+def _copies(moment: Moment, own: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Yield the events as an onlooker and these seats were sent them, all copies of one in one."""
+    for number, event in enumerate(moment.events, start=moment.first):
+        yield reduce(or_, (messages.event(number, event, seat) for seat in (None, *own)))
 
 
 def _by_game(processes: Sequence[bytes]) -> _Written:

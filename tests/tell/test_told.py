@@ -2,13 +2,16 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from arena.coup import PRESETS
+from arena.referee import Fault, Record
 from arena.tell import moments, told
 from tests.tell.games import random_game
+from tests.tell.worlds import other_world
 
 TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in (2, 3, 4) if not rules.problem(seats)]
 
@@ -102,3 +105,76 @@ def test_a_told_match_is_json() -> None:
     """Every value can be written, and read again the same."""
     match = told(random_game(PRESETS["reformation"], 4, seed=5))
     assert json.loads(json.dumps(match)) == match
+
+
+# ---------------------------------------------------------------- what some of its bots could know
+
+
+ASKED = {"turn", "challenge", "block", "prove", "lose", "exchange", "examine_decide", "draft", "allegiance"}
+
+
+def with_faults(record: Record) -> Record:
+    """Return the record of a game in which each bot was at fault at its first move, and wrote a stray line."""
+    [game] = record.games
+    faults = [Fault(bot, "bad_json", step=game.by.index(bot)) for bot in game.seating if bot in game.by]
+    return replace(
+        record, games=(replace(game, faults=(*faults, *(Fault(bot, "late_reply") for bot in game.seating))),)
+    )
+
+
+@pytest.mark.parametrize("eyes", [(), (1,), (0,), (0, 2)])
+def test_what_some_bots_are_told_is_the_same_bytes_whatever_they_could_not_know(eyes: tuple[int, ...]) -> None:
+    """Other cards, draws, sealed answers, times, faults, standard error and key, in games of the same events."""
+    tables = [("coup", 3), ("reformation-inquisitor", 3), ("andy", 3)]
+    if max(eyes, default=0) < 2:
+        tables += [("duel", 2), ("treason", 2), ("reformation-inquisitor", 2)]
+    found, asked = 0, set()
+    for name, seats in tables:
+        for seed in range(12):
+            record = with_faults(random_game(PRESETS[name], seats, seed))
+            other = other_world(record, eyes, deals=300)
+            if other is None:
+                continue
+            bots = enumerate(record.header.bots)
+            here = {bot: [b"--- game 0 ---\nhm" + bytes([65 + place])] for place, bot in bots}
+            there = {bot: logs if int(bot[-1]) in eyes else [b"--- game 0 ---\nelse"] for bot, logs in here.items()}
+            mine = json.dumps(told(record, here, eyes))
+            assert json.dumps(told(other, there, eyes)) == mine
+            assert json.dumps(told(other, there)) != json.dumps(told(record, here))
+            found += 1
+            asked |= {step["kind"] for step in json.loads(mine)["games"][0]["steps"]}
+    assert found > 5, found
+    assert asked >= (ASKED if len(eyes) < 2 else ASKED - {"draft", "exchange", "examine_decide"}), asked
+
+
+@pytest.mark.parametrize(("name", "seats"), TABLES)
+def test_a_bot_is_told_all_that_is_its_own(name: str, seats: int) -> None:
+    """All bots together are told all; one is told its part of it. What a claimant held, only who sees all cards."""
+    record = with_faults(random_game(PRESETS[name], seats, seed=7))
+    logs = {f"bot{seat}": [b"--- game 0 ---\nhm"] for seat in range(seats)}
+    [whole] = told(record, logs)["games"]
+    for step in whole["steps"]:
+        for event in step["events"]:
+            event.pop("held", None)
+    assert told(record, logs, range(seats))["games"] == [whole]
+    for seat in range(seats):
+        [own] = told(record, logs, [seat])["games"]
+        assert own["start"]["hands"] == [
+            hand if place == seat else [None] * len(hand) for place, hand in enumerate(whole["start"]["hands"])
+        ]
+        assert own["stderr"] == [{"seat": seat, "turn": 0, "text": "hm"}]
+        assert own["strays"] == [[seat, "late_reply", 1]]
+        for step, all_of_it in zip(own["steps"], whole["steps"], strict=True):
+            assert [one for one in step["given"] if one[0] == seat] == [
+                one for one in all_of_it["given"] if one[0] == seat
+            ]
+            assert step.get("fault", []) == [fault for fault in all_of_it.get("fault", []) if fault[0] == seat]
+
+
+def test_the_key_is_told_to_nobody() -> None:
+    """It decides all deals; nothing of a record's head but names, handles and rules is told."""
+    record = random_game(PRESETS["coup"], 3, seed=7)
+    for eyes in (None, (), (0, 1, 2)):
+        match = told(record, eyes=eyes)
+        assert record.header.key.hex() not in json.dumps(match)
+        assert set(match) - {"eyes"} == {"arena", "match", "bots", "handles", "ruleset", "games"}
