@@ -92,6 +92,13 @@ ROUTES = {
     "GET /queue": "read the ladder",
     "GET /finals": "read the ladder",
     "GET /finals/{name}": "read the ladder",
+    "GET /admin/people": "administer",
+    "POST /admin/people": "administer",
+    "POST /admin/people/import": "administer",
+    "POST /admin/people/links": "administer",
+    "GET /admin/people/{login:path}": "administer",
+    "POST /admin/people/{login:path}/suspend": "administer",
+    "POST /admin/credentials/{id}/revoke": "administer",
 }
 
 # Type of a value -> who may see which of its fields. A type that isn't here is shown to nobody.
@@ -101,6 +108,8 @@ _ROWS: dict[str, dict[Who, str]] = {
         _OWNER: "examination examples acts",
         _STAFF: "owner",
     },
+    "ActLine": {_STAFF: "id at by what bot version match login why"},
+    "ActList": {_STAFF: "rows next change"},
     "About": {_ANYBODY: "name rules seats match_games limit_ms isolated commitment submissions due"},
     "Due": {_ANYBODY: "name at closes"},
     "Front": {_ANYBODY: "about top newest finals change"},
@@ -129,6 +138,9 @@ _ROWS: dict[str, dict[Who, str]] = {
     "Mark": {_OWNER: "baseline passed points possible threshold value low high doubtful words"},
     "OwnerLine": {_ANYBODY: "pseudonym staff", _OWNER: "login name email number section suspended"},
     "OwnerList": {_ANYBODY: "rows next change"},
+    "People": {_STAFF: "rows of sections next change"},
+    "PersonLine": {_STAFF: "owner bots"},
+    "PersonPage": {_STAFF: "owner bots credentials acts change"},
     "Queue": {_ANYBODY: "examinations matches next"},
     "Submission": {_ANYBODY: "label pseudonym state submitted"},
     "GameResult": {_ANYBODY: "match game seats winner reason survivors eliminated turns forfeits faults"},

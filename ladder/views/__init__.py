@@ -5,6 +5,7 @@ values. Reading one takes the same time after a million games as after a thousan
 is the number of the ladder's last event: the value is the same as long as that is; None where it changes without one.
 """
 
+from ladder.views.act import ActLine, ActList, act_list
 from ladder.views.bot import (
     Bot,
     BotLine,
@@ -28,6 +29,7 @@ from ladder.views.lists import lists
 from ladder.views.log import Log, Logs, logs
 from ladder.views.match import FailedAttempt, Match, MatchLine, MatchList, SeatLine, find_match, match, match_list
 from ladder.views.owner import OwnerLine, OwnerList, owner_list, told_owner
+from ladder.views.person import People, PersonLine, PersonPage, people, person
 from ladder.views.queue import Queue, Submission, queue
 from ladder.views.reader import Reader
 from ladder.views.standings import (

@@ -227,7 +227,7 @@ class BotList:
     change: int | None = None
 
 
-def bot_list(reader: Reader, search: str = "", after: str | None = None, limit: int = 50) -> BotList:
+def bot_list(reader: Reader, search: str = "", after: str | None = None, limit: int | None = 50) -> BotList:
     """Return bots whose name, or owner as the reader knows him, holds the words; so many after the one `after`."""
     count: Counter[int] = Counter()
     number: dict[int, int] = {}

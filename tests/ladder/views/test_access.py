@@ -20,6 +20,7 @@ from tests.ladder.service.term import Term
 
 ANSWERS = (
     Standings,
+    views.ActList,
     views.Bot,
     views.BotList,
     views.Front,
@@ -33,6 +34,8 @@ ANSWERS = (
     views.Match,
     views.MatchList,
     views.OwnerList,
+    views.People,
+    views.PersonPage,
     views.Queue,
 )
 VIEWERS = {"public": PUBLIC, "ada": Viewer("ada"), "bob": Viewer("bob"), "staff": STAFF}
@@ -83,6 +86,7 @@ def made(term: Term, viewer: Viewer) -> list[Any]:
         lists = [listed, views.owner_list(reader), views.queue(reader), views.final_list(reader)]
         lists += [*views.event_list(reader).rows, views.credential_list(reader)]
         lists += [views.bot_list(reader), views.front(reader, about(ladder))]
+        lists += [views.act_list(reader), views.people(reader), views.person(reader, "ada")]
         return [views.standings(reader), *lists, *matches, *bots, *logs, views.build_log(reader, "late")]
 
 

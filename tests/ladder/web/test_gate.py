@@ -10,7 +10,7 @@ from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import KINDS, Pages, pages, public
 
 LEVELS = {"nobody": Who.ANYBODY, "suspended": Who.ANYBODY, "staff": Who.STAFF}  # the others are people
-FILLED = {"{name}": "late", "{number}": "1", "{id}": "1", "{tag}": "x", "{login}": "bob"}
+FILLED = {"{name}": "late", "{number}": "1", "{id}": "1", "{tag}": "x", "{login:path}": "bob"}
 
 
 @pytest.fixture

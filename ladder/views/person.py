@@ -1,0 +1,83 @@
+"""People as staff keeps them: all of them, and one with bots, with what lets him in, and with what was decided."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from ladder.access import visible
+from ladder.store.database import all_bots, all_owners, find_owner
+from ladder.views.act import ActLine, act_list
+from ladder.views.bot import BotLine, bot_list
+from ladder.views.credential import CredentialLine, credential_list
+from ladder.views.cursor import cut
+from ladder.views.owner import OwnerLine, told_owner
+from ladder.views.reader import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class PersonLine:
+    """A person, with the names of the bots that are his."""
+
+    owner: OwnerLine
+    bots: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """People, in order of login. of: how many were found. sections: of all people, in order."""
+
+    rows: tuple[PersonLine, ...]
+    of: int
+    sections: tuple[str, ...]
+    next: str | None = None
+    change: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PersonPage:
+    """All that staff knows of a person. credentials: those that let him in now, the newest first."""
+
+    owner: OwnerLine
+    bots: tuple[BotLine, ...]
+    credentials: tuple[CredentialLine, ...]
+    acts: tuple[ActLine, ...]
+    change: int | None = None
+
+
+def people(reader: Reader, search: str = "", after: str | None = None, limit: int = 50) -> People:
+    """Return people in whom these words are found, so many after the one whose pseudonym is `after`."""
+    names = defaultdict(list)
+    for bot in all_bots(reader.connection):
+        names[bot.owner].append(bot.name)
+    owners = all_owners(reader.connection)
+    words = search.casefold().split()
+    found = [
+        owner
+        for owner in owners
+        if all(
+            word in " ".join(filter(None, (owner.login, owner.name, owner.pseudonym, owner.section, owner.email,
+                                           owner.number, *names[owner.id]))).casefold()
+            for word in words
+        )
+    ]  # fmt: skip
+    part, more = cut(found, lambda owner: owner.pseudonym, after, limit)
+    rows = tuple(
+        visible(PersonLine(told_owner(reader.connection, owner, reader.viewer), tuple(names[owner.id])), reader.viewer)
+        for owner in part
+    )
+    sections = tuple(sorted({owner.section for owner in owners if owner.section}))
+    return visible(People(rows, len(found), sections, more, reader.change), reader.viewer)
+
+
+def person(reader: Reader, login: str) -> PersonPage | None:
+    """Return a person, None if nobody has the login."""
+    owner = find_owner(reader.connection, login)
+    if owner is None:
+        return None
+    whole = PersonPage(
+        told_owner(reader.connection, owner, reader.viewer),
+        tuple(line for line in bot_list(reader, limit=None).rows if line.owner == login),
+        tuple(line for line in reversed(credential_list(reader, login).rows) if line.holds),
+        act_list(reader, login=login).rows,
+        reader.change,
+    )
+    return visible(whole, reader.viewer)

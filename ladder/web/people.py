@@ -1,0 +1,130 @@
+"""People, for staff: who they are, what lets them in, and who is suspended."""
+
+import io
+from typing import Annotated, Literal
+from urllib.parse import quote
+
+from fastapi import APIRouter, Form, UploadFile
+from fastapi.responses import Response
+
+from ladder import views
+from ladder.service import (
+    Ladder,
+    LadderError,
+    TakenIn,
+    issue,
+    one_person,
+    parse_roster,
+    revoke_credential,
+    set_suspended,
+    take_in_people,
+    write_csv,
+)
+from ladder.views import OwnerLine, People, PersonPage, Reader
+from ladder.web.draw import form
+from ladder.web.forms import Visited, Why, decided, who
+from ladder.web.reads import read
+from ladder.web.visit import Visit
+
+router = APIRouter()
+
+DAY_S = 86_400.0
+CARD_COLUMNS = ("login", "name", "email", "section", "link", "until")
+
+
+@read(router, "/admin/people", "people.html")
+def people(ladder: Ladder, reader: Reader, search: str = "", after: str | None = None) -> People:
+    """Return people with these words in what is known of them, fifty after the one whose pseudonym is `after`."""
+    return views.people(reader, search, after)
+
+
+@read(router, "/admin/people/{login:path}", "person.html", fresh_s=1)
+def person(ladder: Ladder, reader: Reader, login: str) -> PersonPage | None:
+    """Return a person, with bots, with what lets him in, and with what was decided."""
+    return views.person(reader, login)
+
+
+@router.post("/admin/people", include_in_schema=False)
+def add(
+    visit: Visited,
+    login: Annotated[str, Form()] = "",
+    name: Annotated[str, Form()] = "",
+    email: Annotated[str, Form()] = "",
+    section: Annotated[str, Form()] = "",
+    pseudonym: Annotated[str, Form()] = "",
+) -> Response:
+    """Add a person, or bring one up to date: a field that is empty stays as it was."""
+    told = (name.strip() or None, email.strip() or None, section.strip() or None, pseudonym.strip() or None)
+    taken = take_in_people(visit.ladder, [one_person(login.strip(), *told)])
+    return _taken(visit, taken, login.strip(), _page(login.strip()))
+
+
+@router.post("/admin/people/import", include_in_schema=False)
+def take_in(visit: Visited, roster: UploadFile) -> Response:
+    """Import a class's roster: all of it or, where a line is wrong, none."""
+    name = roster.filename or "the roster"
+    people = parse_roster(roster.file.read(), name)
+    return _taken(visit, take_in_people(visit.ladder, people), name, "/admin/people")
+
+
+def _taken(visit: Visit, taken: TakenIn, of: str, to: str) -> Response:
+    return form(visit, "taken_in.html", taken=taken, of=of, to=to)
+
+
+@router.post("/admin/people/links", include_in_schema=False)
+def links(
+    visit: Visited,
+    login: Annotated[str, Form()] = "",
+    section: Annotated[str, Form()] = "",
+    days: Annotated[float, Form(ge=0.01, le=3650)] = 1,
+    shape: Annotated[Literal["cards", "csv"], Form(alias="as")] = "cards",
+) -> Response:
+    """Make a link for one sign-in for a person; or, where no login is given, for each of a section, or of all.
+
+    It is shown this once. Who is suspended gets none of those for many, and neither does staff.
+    """
+    with visit.ladder.reading(visit.viewer) as reader:
+        owners = views.owner_list(reader).rows
+    if login:
+        chosen = [owner for owner in owners if owner.login == login]
+    else:
+        chosen = [owner for owner in owners if _takes_part(owner) and section in ("", owner.section)]
+    if not chosen:
+        raise LadderError(
+            "There is nobody for whom a link could be made.\nImport the roster, or choose another section."
+        )
+    cards = [
+        (owner, issue(visit.ladder, owner.login or "", "link", who(visit), lasts_s=days * DAY_S)) for owner in chosen
+    ]
+    address = f"{visit.door.url}/sign-in?link="
+    if shape == "cards":
+        return form(visit, "links.html", cards=cards, address=address)
+    out = io.StringIO()
+    rows = (
+        (owner.login, owner.name, owner.email, owner.section, address + link.secret, link.ends) for owner, link in cards
+    )
+    write_csv(out, CARD_COLUMNS, rows)
+    headers = {"Content-Disposition": 'attachment; filename="links.csv"', "Cache-Control": "no-store"}
+    return Response(out.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _takes_part(owner: OwnerLine) -> bool:
+    return not owner.staff and owner.suspended is None
+
+
+@router.post("/admin/people/{login:path}/suspend", include_in_schema=False)
+def suspend(visit: Visited, login: str, why: Why, suspended: Annotated[bool, Form()] = True) -> Response:
+    """Let nothing of a person play, be submitted or count; or let it again."""
+    new = set_suspended(visit.ladder, login, suspended, who(visit), why)
+    return decided(visit, new, f"{login} is {'' if suspended else 'not '}suspended", _page(login))
+
+
+@router.post("/admin/credentials/{id}/revoke", include_in_schema=False)
+def revoke(visit: Visited, id: int, why: Why, login: Annotated[str, Form()] = "") -> Response:
+    """Let a link, a session or a token let nobody in any more."""
+    new = revoke_credential(visit.ladder, id, who(visit), why)
+    return decided(visit, new, f"{id} lets nobody in", _page(login))
+
+
+def _page(login: str) -> str:
+    return f"/admin/people/{quote(login, safe='')}"
