@@ -1,7 +1,8 @@
 """The server: uvicorn, on this machine alone unless what comes is encrypted, or somebody insists."""
 
+import socket
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -36,13 +37,12 @@ class Address:
             )
 
 
-def serve_pages(ladder: Ladder, address: Address, begun: Callable[[], object]) -> None:
-    """Serve until SIGINT or SIGTERM; call `begun` once connections are taken. Raises OSError, LadderError."""
-    server = _Server(
-        uvicorn.Config(
+def serve_pages(ladder: Ladder, address: Address, begun: Callable[[str], object]) -> None:
+    """Serve until SIGINT or SIGTERM; call `begun` with where people find it, once it listens. Raises LadderError."""
+    with _listening(address) as listening:
+        address = replace(address, port=listening.getsockname()[1])
+        config = uvicorn.Config(
             make_app(ladder, address.url),
-            host=address.host,
-            port=address.port,
             ssl_certfile=address.certificate,
             ssl_keyfile=address.key,
             log_config=None,  # an address may hold a link's secret
@@ -51,18 +51,20 @@ def serve_pages(ladder: Ladder, address: Address, begun: Callable[[], object]) -
             timeout_graceful_shutdown=3,
             h11_max_incomplete_event_size=32 << 10,
         )
-    )
-    server.begun = begun
-    server.run()
+        begun(address.url)
+        uvicorn.Server(config).run(sockets=[listening])
 
 
-class _Server(uvicorn.Server):
-    begun: Callable[[], object]
-
-    async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
-        await super().startup(sockets)  # type: ignore[arg-type]
-        if self.started:
-            self.begun()
+def _listening(address: Address) -> socket.socket:
+    """Return a socket that listens. Raises LadderError."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        return socket.create_server((address.host, address.port), family=family, backlog=512)
+    except OSError as problem:
+        what = problem.strerror or str(problem)
+        raise LadderError(
+            f"{address.host} port {address.port}: {what}.\nName another: --port N (0 for any that is free)"
+        ) from None
 
 
 def _this_machine(host: str) -> bool:

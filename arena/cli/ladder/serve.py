@@ -1,14 +1,14 @@
 """The command `arena ladder serve`: the ladder's pages, and its runner beside them."""
 
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
 
+from arena.cli.ending import end_like_ctrl_c
 from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.lazy import needs_extras
 from arena.cli.out import note, refuse
@@ -52,14 +52,15 @@ def serve(
         if not no_runner:
             demand_boxes(ladder)
 
-        def begun() -> None:
-            note(f"the ladder {ladder.name}: {address.url}")
+        def begun(url: str) -> None:
+            note(f"the ladder {ladder.name}: {url}")
             if sys.stderr.isatty():
                 link = issue(ladder, STAFF.login, "link", "serve").secret
-                note(f"sign in as staff, once within a day: {address.url}/sign-in?link={link}")
+                note(f"sign in as staff, once within a day: {url}/sign-in?link={link}")
             note("Ctrl-C ends it")
 
-        with _runner(folder, jobs, no_runner):
+        end_like_ctrl_c()
+        with _runner(folder, jobs, no_runner), suppress(KeyboardInterrupt):  # uvicorn ends, and passes the signal on
             serve_pages(ladder, address, begun)
 
 
@@ -74,9 +75,9 @@ def _runner(folder: Path, jobs: int | None, none: bool) -> Iterator[None]:
     try:
         yield
     finally:
-        runner.send_signal(signal.SIGTERM)
+        runner.terminate()
         try:
             runner.wait(ENDS_S)
         except (subprocess.TimeoutExpired, KeyboardInterrupt):
-            runner.terminate()
+            runner.terminate()  # a second one stops it at once
             runner.wait()

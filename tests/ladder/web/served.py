@@ -1,0 +1,72 @@
+"""A ladder that is really served: `arena ladder serve` as a process, on a port that was free."""
+
+import json
+import re
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+from ladder.service import issue, open_ladder
+from tests.ladder.service.ladders import cache
+from tests.place import Place
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server: where it is, its process, and the ladder's folder."""
+
+    url: str
+    process: "subprocess.Popen[str]"
+    folder: Path
+
+    def session(self, login: str) -> str:
+        """Sign a person in, as a browser does; return the cookie's secret."""
+        with closing(open_ladder(self.folder)) as ladder:
+            link = issue(ladder, login, "link", "staff").secret
+        parts = urlsplit(self.url)
+        with closing(HTTPConnection(parts.hostname or "", parts.port, timeout=20)) as connection:
+            headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": self.url}
+            connection.request("POST", "/sign-in", urlencode({"link": link}), headers)
+            cookie = connection.getresponse().headers["set-cookie"]
+        return re.findall(r"session=([^;]+);", cookie)[0]
+
+    def get(self, path: str, session: str, timeout: float = 20) -> str:
+        """Return what a page answers to somebody who is signed in. Raises HTTPError."""
+        request = urllib.request.Request(self.url + path, headers={"Cookie": f"session={session}"})
+        with urllib.request.urlopen(request, timeout=timeout) as answered:
+            return str(answered.read().decode())
+
+    def json(self, path: str, session: str) -> object:
+        """Return what /api answers."""
+        return json.loads(self.get(f"/api{path}", session))
+
+
+@contextmanager
+def served(place: Place, folder: Path, *words: object) -> Iterator[Served]:
+    """Serve a ladder as long as it is needed; SIGTERM ends it."""
+    process = place.start("ladder", "serve", folder, "--port", 0, *words, **cache(place))
+    assert process.stderr is not None
+    line = process.stderr.readline()
+    found = re.search(r"http://\S+", line)
+    assert found, line + process.stderr.read()
+    try:
+        yield Served(found[0], process, folder)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        if not process.stderr.closed:
+            process.communicate(timeout=60)
+
+
+def waited(what: object, limit_s: float = 60) -> None:
+    """Wait until a function returns true."""
+    until = time.monotonic() + limit_s
+    while not what():  # type: ignore[operator]
+        assert time.monotonic() < until, "it took too long"
+        time.sleep(0.05)
