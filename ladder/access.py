@@ -59,6 +59,7 @@ ACTS = {
     "challenge": Who.OWNER,
     "see a final's results before its end": Who.STAFF,
     "see grades": Who.OWNER,
+    "see a bot's cards": Who.OWNER,
     "read a record": Who.STAFF,
     "read a log": Who.OWNER,
     "read a build's log": Who.OWNER,
@@ -153,6 +154,7 @@ _ROWS: dict[str, dict[Who, str]] = {
     },
     "MatchLine": {_ANYBODY: "id kind state cause rates at ended_at by final place attempts seats", _STAFF: "reason"},
     "MatchList": {_ANYBODY: "rows next change"},
+    "Replay": {_ANYBODY: "line why match change"},  # match is cut by ACTS
     "SeatLine": {
         _ANYBODY: "label version games wins forfeits faults requests time_us slowest_us peak_bytes",
     },

@@ -78,6 +78,8 @@ MUTANTS = [
         ("hands that a bot could not know", "arena/tell/told.py", "hand if seat in own else [None] * len(hand)", "hand", "tests/tell"),
         ("answers that nobody was told", "arena/tell/told.py", "each.word if each.seat in own or moment.kind in _OPEN else None", "each.word", "tests/tell"),
         ("events of other seats", "arena/tell/told.py", "moment.payloads() if whole else _copies(moment, own)", "moment.payloads()", "tests/tell"),
+        ("cards of others' bots", "ladder/views/replay.py", " if viewer.may(\"see a bot's cards\", owners.get(label))", "", f"{TESTS}/views/test_replay.py"),
+        ("a sealed final's record", "ladder/views/replay.py", "line = find_match(reader.connection, id, reader.sealed)", "line = find_match(reader.connection, id)", f"{TESTS}/views/test_replay.py"),
         ("what others drew", "arena/page/static/view.js", "seat === null || seat === moment.actor ? role : null", "role", "tests/page/test_modules.py tests/page/test_browser.py"),
         ("hidden truth", "arena/page/static/details.js", "const truth = this.truth || likely === null;", "const truth = true;", "tests/page/test_browser.py"),
     )

@@ -190,7 +190,9 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "ladder.access": (),
     "ladder.views": (
         "arena.examine",
+        "arena.referee",
         "arena.run",
+        "arena.tell",
         "ladder.access",
         "ladder.rating",
         "ladder.results",

@@ -1,7 +1,7 @@
-"""A record, told: moments for the terminal and for statistics, one JSON object for pages: of all cards, or of what
-some of its bots could know.
+"""A record, told: moments for the terminal and for statistics, one JSON object for pages.
 
-Must not know how anything is shown. Words are `protocol.words`.
+The object has all cards, or what some of the match's bots could know. Must not know how anything is shown. Words are
+`protocol.words`.
 """
 
 from arena.tell.moments import Given, Moment, moments

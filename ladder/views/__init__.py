@@ -32,6 +32,7 @@ from ladder.views.owner import OwnerLine, OwnerList, owner_list, told_owner
 from ladder.views.person import People, PersonLine, PersonPage, people, person
 from ladder.views.queue import Queue, Submission, queue
 from ladder.views.reader import Reader
+from ladder.views.replay import Replay, record_text, replayed
 from ladder.views.standings import (
     SORTS,
     STANDINGS_COLUMNS,

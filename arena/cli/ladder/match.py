@@ -14,7 +14,6 @@ from arena.cli.out import Column, refuse, show, table, write
 from ladder import views
 from ladder.access import STAFF
 from ladder.results import GameResult
-from ladder.store.database import get_record
 from ladder.views import Match
 
 
@@ -27,7 +26,7 @@ def match(folder: Path, match: int, record: bool, as_json: bool) -> None:
     """Print what is known of a match: its table, each game, faults, times, and why it ended."""
     with opened(folder) as ladder, ladder.reading(STAFF) as reader:
         found = views.match(reader, match)
-        text = get_record(reader.connection, match) if record else None
+        text = views.record_text(reader, match) if record else None
     if found is None:
         refuse(f"there is no match {match}; see arena ladder matches {folder}")
     if record:

@@ -37,6 +37,7 @@ ANSWERS = (
     views.People,
     views.PersonPage,
     views.Queue,
+    views.Replay,
 )
 VIEWERS = {"public": PUBLIC, "ada": Viewer("ada"), "bob": Viewer("bob"), "staff": STAFF}
 
@@ -80,7 +81,7 @@ def made(term: Term, viewer: Viewer) -> list[Any]:
     """Return all views of a ladder, as a viewer gets them."""
     with closing(open_ladder(term.path)) as ladder, ladder.reading(viewer) as reader:
         listed = views.match_list(reader, limit=100)
-        matches = [views.match(reader, line.id) for line in listed.rows]
+        matches = [view(reader, line.id) for line in listed.rows for view in (views.match, views.replayed)]
         bots = [views.bot(reader, name) for name in ("late", "broken", "one")]
         logs = [views.logs(reader, line, "late") for line in listed.rows]
         lists = [listed, views.owner_list(reader), views.queue(reader), views.final_list(reader)]

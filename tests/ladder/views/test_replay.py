@@ -1,0 +1,120 @@
+"""A match to be played again: what of its record leaves the ladder, for whom, and when."""
+
+import json
+from contextlib import closing
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, delete, update
+
+from arena.referee import read
+from arena.tell import told
+from ladder import views
+from ladder.access import PUBLIC, STAFF, Viewer
+from ladder.service import open_ladder
+from ladder.store.database import (
+    FINAL,
+    RATED,
+    TABLES,
+    Final,
+    cancel,
+    ids_of_labels,
+    put_final,
+    put_matches,
+    reveal_final,
+)
+from tests.ladder.service.played import play
+from tests.ladder.service.term import Term
+
+
+def replays(term: Term, viewer: Viewer) -> list[tuple[Any, str | None]]:
+    """Return all matches of the bot late that were played, as a viewer gets them, and their records."""
+    with closing(open_ladder(term.path)) as ladder, ladder.reading(viewer) as reader:
+        found = views.bot(reader, "late", last=100)
+        assert found is not None
+        assert found.last
+        return [(views.replayed(reader, line.id), views.record_text(reader, line.id)) for line in found.last]
+
+
+def test_the_public_is_told_what_everybody_could_know_and_an_owner_what_his_bots_could(term: Term) -> None:
+    """Source: arena.tell.told, for no bot's eyes, for his bot's, and with all cards."""
+    wrote = 0
+    whole = replays(term, STAFF)
+    for viewer in (PUBLIC, Viewer("bob"), Viewer("ada")):
+        for (found, hidden), (shown, text) in zip(replays(term, viewer), whole, strict=True):
+            assert hidden is None
+            record = read(text or "")
+            mine = [place for place, bot in enumerate(record.header.bots) if bot.startswith("late@")]
+            eyes = mine if viewer.login == "ada" else []
+            cut = told(record, None, eyes)
+            for game, known, all_of_it in zip(found.match["games"], cut["games"], shown.match["games"], strict=True):
+                own = [seat for seat, bot in enumerate(game["seating"]) if bot in eyes]
+                assert game["stderr"] == [entry for entry in all_of_it["stderr"] if entry["seat"] in own]
+                wrote += len(game["stderr"])
+                assert {**game, "stderr": []} == known
+            assert {**found.match, "games": []} == {**cut, "games": []}
+            assert found.match["eyes"] == eyes
+            assert (found.line, found.why) == (shown.line, None)
+    assert wrote > 0
+
+
+def test_staff_is_told_all_with_everybodys_standard_error(term: Term) -> None:
+    """The record too is for staff alone."""
+    wrote = 0
+    for found, text in replays(term, STAFF):
+        assert text is not None
+        record = read(text)
+        assert "eyes" not in found.match
+        assert [{**game, "stderr": []} for game in found.match["games"]] == told(record)["games"]
+        wrote += sum(len(game["stderr"]) for game in found.match["games"])
+        assert record.header.key.hex() not in json.dumps(found.match)
+        assert set(found.match["bots"]) == {seat.label for seat in found.line.seats}
+    assert wrote > 0
+
+
+@pytest.mark.parametrize("viewer", [PUBLIC, STAFF])
+def test_a_match_that_cannot_be_played_again_says_why(own: Term, viewer: Viewer) -> None:
+    """It waits, was cancelled, or its record is gone, or none that this arena reads."""
+    with closing(open_ladder(own.path)) as ladder:
+        [strange] = play(ladder, 1)
+        table = ladder.database.look(lambda connection: list(ids_of_labels(connection, ("one@1", "two@1")).values()))
+        [cancelled] = ladder.database.write(lambda connection: put_matches(connection, RATED, [table], 2.0))
+        ladder.database.write(lambda connection: cancel(connection, "it is late", 3.0))
+        [waiting] = ladder.database.write(lambda connection: put_matches(connection, RATED, [table], 4.0))
+        with ladder.reading(viewer) as reader:
+            gone = views.match_list(reader, kind="qualifying").rows[0].id
+        records = TABLES.tables["records"]
+        ladder.database.write(lambda connection: connection.execute(delete(records).where(records.c.match == gone)))
+        with ladder.reading(viewer) as reader:
+            for match, why in {
+                strange: "unreadable",
+                cancelled: "unplayed",
+                waiting: "unended",
+                gone: "not kept",
+            }.items():
+                found = views.replayed(reader, match)
+                assert found is not None
+                assert (found.why, found.match, found.line.id) == (why, None, match)
+                assert (found.change is None) is (why == "unended")
+                assert (found.line.reason is None) is (viewer is PUBLIC or why != "unplayed")
+            assert views.replayed(reader, 10**6) is None
+
+
+def test_the_record_of_a_final_is_sealed_until_its_end(own: Term) -> None:
+    """To all but staff, also its owners."""
+    with closing(open_ladder(own.path)) as ladder:
+        [match] = play(ladder, 1, kind=FINAL)
+
+        def seal(connection: Connection) -> int:
+            final = put_final(connection, Final("last", bytes(32), (), 1, None, 2.0, False, 2.0))
+            matches = TABLES.tables["matches"]
+            connection.execute(update(matches).where(matches.c.id == match).values(final=final.id))
+            return final.id
+
+        final = ladder.database.write(seal)
+        for revealed in (False, True):
+            for viewer in (PUBLIC, Viewer("ada"), STAFF):
+                with ladder.reading(viewer) as reader:
+                    assert (views.replayed(reader, match) is None) is not (revealed or viewer.staff)
+                    assert (views.record_text(reader, match) is None) is not viewer.staff
+            ladder.database.write(lambda connection: reveal_final(connection, final))
