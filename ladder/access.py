@@ -3,7 +3,7 @@
 Whoever makes a value asks here, so that nobody who prints it has to: what a viewer may not see is None in his value.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cache
 from typing import Any, TypeVar
@@ -27,6 +27,8 @@ class Viewer:
     login: str | None = None
     staff: bool = False
     changes: bool = True  # False for who came with a token that is for reading
+    token: bool = False  # who came is a program
+    session: int | None = field(default=None, compare=False)  # the number of the one that the viewer came with
 
     def towards(self, owner: str | None) -> Who:
         """Return what the viewer is to a thing of an owner's, by login; None: it is nobody's."""
@@ -42,7 +44,8 @@ class Viewer:
 
     def may(self, act: str, owner: str | None = None) -> bool:
         """Tell whether the viewer may do one of ACTS to a thing of an owner's."""
-        return self.towards(owner) >= ACTS[act] and (self.changes or act in _READS)
+        able = (self.changes or act in _READS) and not (self.token and act in _IN_PERSON)
+        return able and self.towards(owner) >= ACTS[act]
 
 
 PUBLIC = Viewer()
@@ -53,6 +56,7 @@ _ANYBODY, _OWNER, _STAFF = Who.ANYBODY, Who.OWNER, Who.STAFF
 ACTS = {
     "come in": Who.ANYBODY,
     "read the ladder": Who.PERSON,  # anybody's, where ladder.toml says so
+    "see one's account": Who.PERSON,
     "keep an account": Who.PERSON,
     "administer": Who.STAFF,
     "submit": Who.OWNER,
@@ -72,6 +76,7 @@ ACTS = {
     "let in": Who.STAFF,
     "hear of people": Who.STAFF,
 }
+_IN_PERSON = {"keep an account"}  # a token that got lost makes no other, and sets no password
 _READS = {"come in", *(act for act in ACTS if act.startswith(("see ", "read ", "hear ")))}
 
 # What a page, or what changes something from one, asks of who comes: one of ACTS. What is read has a page and, under
@@ -81,6 +86,9 @@ ROUTES = {
     "GET /sign-in": "come in",
     "POST /sign-in": "come in",
     "POST /sign-out": "come in",
+    "GET /account": "see one's account",
+    "POST /account/tokens": "keep an account",
+    "POST /account/credentials/{id}/revoke": "keep an account",
     "GET /changes": "read the ladder",
     "GET /": "read the ladder",
     "GET /standings": "read the ladder",
@@ -104,6 +112,8 @@ ROUTES = {
 
 # Type of a value -> who may see which of its fields. A type that isn't here is shown to nobody.
 _ROWS: dict[str, dict[Who, str]] = {
+    "Account": {_OWNER: "person bots credentials session change"},
+    "OwnBot": {_OWNER: "bot playing newest state reason stopped"},
     "Bot": {
         _ANYBODY: "bot pseudonym reference row of fair trend limit_ms versions last days change",
         _OWNER: "examination examples acts",

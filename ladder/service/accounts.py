@@ -99,20 +99,22 @@ def viewer_of(ladder: Ladder, secret: str, kind: str) -> Viewer:
         raise NotLetInError(f"this {kind} is not known, was revoked, or its time is over")
     if suspended is not None:
         raise NotLetInError(f"you are suspended: {suspended}")
-    return Viewer(owner.login, owner.staff, changes=found.scope == "submit")
+    session = found.id if kind == SESSION else None
+    return Viewer(owner.login, owner.staff, found.scope == "submit", session is None, session)
 
 
-def revoke_credential(ladder: Ladder, id: int, who: str, why: str) -> bool:
+def revoke_credential(ladder: Ladder, id: int, who: str, why: str, login: str | None = None) -> bool:
     """Let a credential let nobody in any more, nor the session that a link became; return False if it is so already.
 
-    Raises LadderError if there is none.
+    Raises LadderError if there is none, or it isn't this person's.
     """
     now = ladder.clock()
 
     def act(connection: Connection) -> bool:
-        found = next((each for each in credentials_of(connection) if each.id == id), None)
+        found = next((each for each in credentials_of(connection, login) if each.id == id), None)
         if found is None:
-            raise LadderError(f"there is no credential {id}.\nSee arena ladder access list {ladder.path}")
+            see = "your account" if login else f"arena ladder access list {ladder.path}"
+            raise LadderError(f"there is no credential {id}.\nSee {see}.")
         if found.revoked:
             return False
         for each in (found.id, found.session):

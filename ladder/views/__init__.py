@@ -5,6 +5,7 @@ values. Reading one takes the same time after a million games as after a thousan
 is the number of the ladder's last event: the value is the same as long as that is; None where it changes without one.
 """
 
+from ladder.views.account import Account, OwnBot, account
 from ladder.views.act import ActLine, ActList, act_list
 from ladder.views.bot import (
     Bot,

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 
-PER_MINUTE = {"sign in": 20, "upload": 30}
+PER_MINUTE = {"sign in": 20, "upload": 30, "account": 20}
 _MOST = 10_000  # names that are remembered
 
 

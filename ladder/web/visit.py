@@ -110,7 +110,9 @@ def gate(request: Request) -> Visit:
             raise RefusedError(401, visit.why or "Sign in first, or send a token: Authorization: Bearer TOKEN", visit)
         raise SignInError(visit)
     if not allowed:
-        what = "This token is for reading only." if not viewer.changes else "This is for the ladder's staff."
+        what = "This is for the ladder's staff."
+        if viewer.token:
+            what = "A token doesn't do this: sign in." if viewer.changes else "This token is for reading only."
         raise RefusedError(403, what, visit)
     return visit
 

@@ -19,6 +19,7 @@ from tests.each import each
 from tests.ladder.service.term import Term
 
 ANSWERS = (
+    views.Account,
     Standings,
     views.ActList,
     views.Bot,
@@ -87,7 +88,7 @@ def made(term: Term, viewer: Viewer) -> list[Any]:
         lists = [listed, views.owner_list(reader), views.queue(reader), views.final_list(reader)]
         lists += [*views.event_list(reader).rows, views.credential_list(reader)]
         lists += [views.bot_list(reader), views.front(reader, about(ladder))]
-        lists += [views.act_list(reader), views.people(reader), views.person(reader, "ada")]
+        lists += [views.act_list(reader), views.people(reader), views.person(reader, "ada"), views.account(reader)]
         return [views.standings(reader), *lists, *matches, *bots, *logs, views.build_log(reader, "late")]
 
 
@@ -99,6 +100,7 @@ def test_no_viewer_gets_what_is_not_for_him(term: Term, name: str) -> None:
         late = isinstance(view, views.BuildLog | views.Logs)
         about = view.bot if isinstance(view, views.Bot) else view.version if isinstance(view, views.EventLine) else None
         mine = viewer.login == ("ada" if late else OWNERS.get((about or "").partition("@")[0], ""))
+        mine |= isinstance(view, views.Account)
         who = Who.STAFF if viewer.staff else Who.OWNER if mine else Who.PERSON if viewer.login else Who.ANYBODY
         for value in values_in(view):
             if isinstance(value, views.OwnerLine) and value.pseudonym == f"pseudonym of {name}":

@@ -1,0 +1,64 @@
+"""What a person is told of himself: who he is to the ladder, his bots, and what lets him in."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from ladder.access import visible
+from ladder.store.database import KnownBot, acts_of, all_bots, find_owner, versions_of
+from ladder.views.credential import CredentialLine, credential_list
+from ladder.views.owner import OwnerLine, told_owner
+from ladder.views.reader import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class OwnBot:
+    """One of his bots. playing: the number of the version that plays, None if none does.
+
+    newest: the number of the newest, of this state, for a reason. stopped: why the bot was disabled or benched.
+    """
+
+    bot: str
+    playing: int | None
+    newest: int
+    state: str
+    reason: str | None
+    stopped: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A person's account. credentials: what lets him in now. session: the number of the one that he reads this by."""
+
+    person: OwnerLine
+    bots: tuple[OwnBot, ...]
+    credentials: tuple[CredentialLine, ...]
+    session: int | None
+    change: int | None = None
+
+
+def account(reader: Reader) -> Account | None:
+    """Return the reader's account, None if nobody has signed in."""
+    viewer, connection = reader.viewer, reader.connection
+    owner = None if viewer.login is None else find_owner(connection, viewer.login)
+    if owner is None:
+        return None
+    bots = (_own_bot(connection, bot) for bot in all_bots(connection) if bot.owner == owner.id)
+    found = Account(
+        told_owner(connection, owner, viewer),
+        tuple(visible(bot, viewer, owner.login) for bot in bots),
+        tuple(row for row in credential_list(reader, owner.login).rows if row.holds),
+        viewer.session,
+        reader.change,
+    )
+    return visible(found, viewer, owner.login)
+
+
+def _own_bot(connection: Connection, bot: KnownBot) -> OwnBot:
+    versions = versions_of(connection, bot.id)
+    newest = versions[-1]
+    decided = acts_of(connection, bot.id, what=("activate", "bench", "disable"))
+    last = decided[-1] if decided else None
+    stopped = None if last is None or last.what == "activate" else last.why
+    playing = next((version.number for version in versions if version.active), None)
+    return OwnBot(bot.name, playing, newest.number, newest.state, newest.reason, stopped)

@@ -1,0 +1,45 @@
+"""A person's account: who he is, his bots, and what lets him in, which he makes and ends here."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Form
+from fastapi.responses import RedirectResponse, Response
+
+from ladder import views
+from ladder.service import Ladder, issue, revoke_credential
+from ladder.views import Account, Reader
+from ladder.web.draw import form
+from ladder.web.forms import Visited, who
+from ladder.web.reads import read
+from ladder.web.sign_in import limited
+
+router = APIRouter()
+
+_DAY_S = 86_400.0
+AT_ONCE_S = 1e-6  # what lets people in comes and goes without an event: the page is drawn anew each time
+
+
+@read(router, "/account", "account.html", fresh_s=AT_ONCE_S)
+def account(ladder: Ladder, reader: Reader) -> Account | None:
+    """Return who asks: the login, bots and their state, and what lets the person in."""
+    return views.account(reader)
+
+
+@router.post("/account/tokens", include_in_schema=False)
+def make_token(
+    visit: Visited, scope: Annotated[Literal["read", "submit"], Form()], days: Annotated[int, Form(ge=1, le=365)]
+) -> Response:
+    """Make a token, and show it this once."""
+    limited(visit, "account")
+    login = who(visit)
+    made = issue(visit.ladder, login, "token", login, scope, days * _DAY_S)
+    return form(visit, "token.html", made=made, url=visit.door.url)
+
+
+@router.post("/account/credentials/{id}/revoke", include_in_schema=False)
+def revoke(visit: Visited, id: int) -> Response:
+    """Let a link, a session, a token or the password let nobody in any more."""
+    limited(visit, "account")
+    login = who(visit)
+    revoke_credential(visit.ladder, id, login, "its owner ended it", login)
+    return RedirectResponse("/account", 303)

@@ -1,0 +1,70 @@
+"""A person's account: what it tells, and what is made and ended there."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from ladder.service import NotLetInError, issue, viewer_of
+from tests.ladder.service.term import Term
+from tests.ladder.web.visitors import URL, Pages, pages
+
+
+@pytest.fixture
+def web(own: Term) -> Iterator[Pages]:
+    with pages(own) as made:
+        yield made
+
+
+def test_an_account_tells_a_person_of_himself_alone(web: Pages) -> None:
+    token = issue(web.ladder, "bob", "token", "teacher")
+    issue(web.ladder, "eve", "link", "warden")
+    text = web.visitor("bob").get("/account").text
+    for told in ("bob", "pseudonym of bob", "/bots/broken", "unfit", f"token {token.id}", "teacher", "this browser"):
+        assert told in text, told
+    for hidden in ("ada", "eve", "/bots/late", "warden", token.secret):
+        assert hidden not in text, hidden
+    [bot] = web.visitor("token").get("/api/account").json()["bots"]
+    assert (bot["bot"], bot["playing"], bot["newest"], bot["state"], bot["stopped"]) == ("late", 1, 1, "fit", None)
+
+
+def test_a_token_is_shown_once_on_a_page_that_nobody_keeps(web: Pages) -> None:
+    ada = web.visitor("ada")
+    made = ada.post("/account/tokens", data={"scope": "read", "days": "365"})
+    [secret] = re.findall(r'<pre id="secret">(.*)</pre>', made.text)
+    assert made.headers["cache-control"] == "no-store"
+    assert f"curl -H 'Authorization: Bearer {secret}' {URL}/api/account" in made.text
+    assert secret not in ada.get("/account").text
+    viewer = viewer_of(web.ladder, secret, "token")
+    assert (viewer.login, viewer.may("read a log", "ada"), viewer.may("submit", "ada")) == ("ada", True, False)
+    asked = web.visitor("nobody").get("/api/account", headers={"Authorization": f"Bearer {secret}"}).json()
+    assert [line["kind"] for line in asked["credentials"]] == ["session", "token"]
+
+
+@pytest.mark.parametrize("words", [{"days": "366"}, {"days": "0"}, {"scope": "everything"}, {"days": "nan"}])
+def test_a_token_is_for_what_there_is_and_a_year_at_most(web: Pages, words: dict[str, str]) -> None:
+    ada = web.visitor("ada")
+    assert ada.post("/account/tokens", data={"scope": "read", "days": "1", **words}).status_code == 400
+    assert [line["kind"] for line in ada.get("/api/account").json()["credentials"]] == ["session"]
+
+
+def test_a_person_ends_what_lets_him_in_and_nobody_elses(web: Pages) -> None:
+    mine, other = (issue(web.ladder, login, "token", "teacher") for login in ("ada", "bob"))
+    ada = web.visitor("ada")
+    assert f"token {mine.id}" in ada.get("/account").text
+    ended = ada.post(f"/account/credentials/{mine.id}/revoke")
+    assert (ended.status_code, ended.headers["location"]) == (303, "/account")
+    assert f"token {mine.id}" not in ada.get("/account").text
+    with pytest.raises(NotLetInError):
+        viewer_of(web.ladder, mine.secret, "token")
+    refused = [ada.post(f"/account/credentials/{id}/revoke") for id in (other.id, 9999)]
+    assert [answer.status_code for answer in refused] == [400, 400]
+    assert refused[0].text.replace(str(other.id), "9999") == refused[1].text  # it doesn't tell whether it is another's
+    assert viewer_of(web.ladder, other.secret, "token").login == "bob"
+
+
+def test_a_token_that_got_lost_makes_no_other(web: Pages) -> None:
+    lost = web.visitor("token")
+    made = lost.post("/account/tokens", data={"scope": "submit", "days": "365"})
+    assert (made.status_code, "sign in" in made.text) == (403, True)
+    assert len(lost.get("/api/account").json()["credentials"]) == 1
