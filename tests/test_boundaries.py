@@ -193,6 +193,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "arena.referee",
         "arena.run",
         "arena.tell",
+        "ladder.board",
         "ladder.access",
         "ladder.rating",
         "ladder.results",

@@ -22,6 +22,7 @@ from ladder.views.bot import (
 )
 from ladder.views.credential import CredentialLine, Credentials, credential_list
 from ladder.views.decision import Decision
+from ladder.views.duels import Against, Duels, duels
 from ladder.views.event import EventLine, EventList, event_list
 from ladder.views.final import FinalList, FinalState, Repeated, final_list, state_of
 from ladder.views.front import About, Due, Front, front
@@ -34,6 +35,7 @@ from ladder.views.person import People, PersonLine, PersonPage, people, person
 from ladder.views.queue import Queue, Submission, queue
 from ladder.views.reader import Reader
 from ladder.views.replay import Replay, record_text, replayed
+from ladder.views.seat import SeatShare
 from ladder.views.standings import (
     SORTS,
     STANDINGS_COLUMNS,

@@ -30,8 +30,10 @@ from ladder.store.database import (
 )
 from ladder.views.cursor import cut
 from ladder.views.decision import Decision, decisions
+from ladder.views.duels import Against, against
 from ladder.views.match import MatchLine, match_list, unsealed
 from ladder.views.reader import Reader
+from ladder.views.seat import SeatShare, seat_shares
 from ladder.views.standings import trend
 from ladder.views.step import steps_of
 
@@ -101,7 +103,8 @@ class Bot:
     owner: the login. row: its place in the table, None if it isn't there; of: how many rows the table has. examination:
     of the version that was asked for, else of the newest. examples: faulty exchanges, of each kind the first, of that
     version and of the one that plays. last: its last matches, newest first. limit_ms: the time of a request. days: what
-    each day's table said of it.
+    each day's table said of it. against, seats: how the version that plays, else the one asked for, fared against
+    others, and in each seat.
     """
 
     bot: str
@@ -118,6 +121,8 @@ class Bot:
     examples: tuple[Example, ...] | None
     last: tuple[MatchLine, ...]
     days: tuple[DayOfBot, ...]
+    against: tuple[Against, ...]
+    seats: tuple[SeatShare, ...]
     acts: tuple[Decision, ...] | None
     change: int | None = None
 
@@ -186,6 +191,8 @@ def bot(reader: Reader, name: str, wanted: int | None = None, last: int = 10) ->
         if viewer.sees(Bot, "examples", known.login)
         else None,
         last=match_list(reader, bot=known.id, limit=last).rows if last else (),
+        against=against(reader, known.active or asked.id),
+        seats=seat_shares(reader, known.active or asked.id),
         days=tuple(
             DayOfBot(
                 day,

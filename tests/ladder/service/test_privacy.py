@@ -1,6 +1,7 @@
 """One oracle: what nobody else may read stands in no view, export, number or file, whoever looks."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -8,9 +9,10 @@ from pathlib import Path
 import pytest
 from prometheus_client import generate_latest
 from pydantic import TypeAdapter
+from starlette.testclient import TestClient
 
 from ladder import views
-from ladder.access import PUBLIC, STAFF, Viewer
+from ladder.access import PUBLIC, ROUTES, STAFF, Viewer
 from ladder.service import (
     Ladder,
     Metrics,
@@ -27,9 +29,11 @@ from ladder.service import (
     see_final,
     set_suspended,
     set_void,
+    sign_in,
     take_in_people,
 )
 from ladder.store.database import TABLES, find_final
+from ladder.web import make_app
 from tests.ladder.service.classes import hand_in, school, serve, settle
 from tests.ladder.service.pool import workers
 
@@ -136,3 +140,36 @@ def test_files_that_leave_hold_no_name_and_no_key(ladder: Ladder, tmp_path: Path
     assert "void" in texts["acts.csv"]
     named = "".join(file.read_text() for file in export(ladder, tmp_path / "named", names=True))
     assert all(word in named for person in PEOPLE.values() for word in person)
+
+
+@pytest.mark.parametrize("login", [None, *LOGINS.values()])
+def test_no_page_says_anothers_name_nor_a_key(ladder: Ladder, login: str | None) -> None:
+    """Every route that answers, as a page and as JSON, also with all that a list holds: the same oracle."""
+    set_suspended(ladder, LOGINS["cyd"], False, "prof", "enough")
+    others = [word for person in PEOPLE.values() if login not in person for word in person]
+    toml = ladder.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("public = false", "public = true"))
+    with TestClient(make_app(ladder, "http://x"), base_url="http://x", follow_redirects=False) as client:
+        if login is not None:
+            client.cookies.set("session", sign_in(ladder, issue(ladder, login, "link", "prof").secret).secret)
+        seen = 0
+        for path in paths(ladder):
+            for prefix in ("", "/api"):
+                text = client.get(prefix + path).text
+                for word in (*others, *keys(ladder)):
+                    assert word not in text, f"{prefix}{path} says {word} to {login}"
+                seen += len(text)
+    assert seen > 100_000
+
+
+def paths(ladder: Ladder) -> Iterator[str]:
+    """Yield the paths of all pages, with each bot, match and final of the ladder in place of a name."""
+    with ladder.reading(STAFF) as reader:
+        matches = [str(line.id) for line in views.match_list(reader, limit=1000).rows]
+    fills = {"bots": ["adabot", "bobbot", "one"], "finals": ["first", "second"], "matches": matches}
+    for route in ROUTES:
+        method, path = route.split()
+        if method != "GET" or path in ("/changes", "/static/{tag}/{name}"):
+            continue
+        for name in fills.get(path.split("/")[1], ["zqnone"]):
+            yield re.sub(r"\{(?!number)\w+\}", name, path, count=1).replace("{number}", "2")

@@ -24,6 +24,7 @@ ANSWERS = (
     views.ActList,
     views.Bot,
     views.BotList,
+    views.Duels,
     views.Front,
     views.BuildLog,
     views.Credentials,
@@ -87,7 +88,7 @@ def made(term: Term, viewer: Viewer) -> list[Any]:
         logs = [views.logs(reader, line, "late") for line in listed.rows]
         lists = [listed, views.owner_list(reader), views.queue(reader), views.final_list(reader)]
         lists += [*views.event_list(reader).rows, views.credential_list(reader)]
-        lists += [views.bot_list(reader), views.front(reader, about(ladder))]
+        lists += [views.bot_list(reader), views.front(reader, about(ladder)), views.duels(reader)]
         lists += [views.act_list(reader), views.people(reader), views.person(reader, "ada"), views.account(reader)]
         return [views.standings(reader), *lists, *matches, *bots, *logs, views.build_log(reader, "late")]
 
