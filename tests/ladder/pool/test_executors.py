@@ -295,8 +295,7 @@ time.sleep(60)
 """
 
 
-@pytest.mark.needs("linux", None if sys.platform == "linux" else "elsewhere a worker ends when its call ends")
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody adopts orphans but process 1")
+@pytest.mark.needs("linux", None if sys.platform == "linux" else "elsewhere nobody adopts orphans but process 1")
 def test_what_killed_workers_left_is_reaped() -> None:
     """Where the owner adopts it: each worker killed in a match left the zombies of its boxes."""
     script = """
@@ -316,6 +315,7 @@ with Workers(1) as pool:
     subprocess.run([sys.executable, "-c", script], check=True, timeout=LIMIT_S)
 
 
+@pytest.mark.needs("linux", None if sys.platform == "linux" else "elsewhere a worker ends when its call ends")
 def test_workers_end_with_an_owner_that_is_killed() -> None:
     """kill -9 of the owner, both workers being in a call."""
     root = str(Path(__file__).parents[3])

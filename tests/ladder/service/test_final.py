@@ -50,6 +50,7 @@ from ladder.store.database import (
     table_of,
 )
 from tests.ladder.service.classes import Clock, deadline, hand_in, school, serve, settle
+from tests.ladder.service.invariants import problems
 from tests.ladder.service.pool import workers
 from tests.place import BOT, Place
 
@@ -246,23 +247,25 @@ def test_a_match_that_was_given_up_is_played_again_with_its_deals_before_the_key
     hold_final(ladder, "last", None, 4, "teacher")
     final = stored(ladder, "last")
 
-    def give_up(connection: Connection) -> int:
+    def give_up(connection: Connection) -> tuple[int, int]:
         runner = join(connection, 1, 0.0)
-        for hour in itertools.count():
+        for hour in itertools.count(1):
             match = claim(connection, runner, [], 3600.0 * hour, (FINAL,))
             assert match is not None
             if fail(connection, match.id, runner, "no room", 3600.0 * hour):
                 break
         leave(connection, runner)
-        return match.id
+        return match.id, hour
 
-    given_up = ladder.database.write(give_up)
+    given_up, _ = ladder.database.write(give_up)
     serve(ladder)
     with pytest.raises(LadderError, match=f"1 of the matches of the final last were given up, such as {given_up}"):
         reveal(ladder, "last", "teacher")
     assert not stored(ladder, "last").revealed
     assert replay(ladder, "last", "teacher").missing == 1
     assert "plays again, 1 of its" in ladder.database.look(acts_of)[-1].why
+    assert ladder.database.write(give_up) == (given_up, 3), "its attempts count anew"
+    replay(ladder, "last", "teacher")
     serve(ladder)
     reveal(ladder, "last", "teacher")
     assert see_final(ladder, "last").lost == ()
@@ -270,6 +273,8 @@ def test_a_match_that_was_given_up_is_played_again_with_its_deals_before_the_key
     assert stored(ladder, "last").key == final.key
     with pytest.raises(LadderError, match="is public"):
         replay(ladder, "last", "teacher")
+    wrong = ladder.database.look(lambda connection: list(problems(connection)))
+    assert [what for what in wrong if "match" in what] == []
 
 
 def test_a_final_is_revealed_without_what_was_given_up_where_staff_says_so(ladder: Ladder) -> None:
