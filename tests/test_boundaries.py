@@ -125,6 +125,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "ladder.web": (
         "arena",
         "arena.bots",
+        "arena.examine",
         "ladder.access",
         "ladder.cells",
         "ladder.service",

@@ -6,6 +6,7 @@ from ladder.service.accounts import (
     Issued,
     NotLetInError,
     issue,
+    issue_each,
     revoke_credential,
     sign_in,
     sign_out,

@@ -7,6 +7,7 @@ A link is for one sign-in: it is changed into a session, once. Secrets are 256 r
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -56,13 +57,24 @@ def issue(
     ladder: Ladder, login: str, kind: str, who: str, scope: str = "submit", lasts_s: float | None = None
 ) -> Issued:
     """Make a link, a session or a token for a person. Raises LadderError for an unknown login."""
-    secret, now = secrets.token_urlsafe(32), ladder.clock()
+    [made] = issue_each(ladder, [login], kind, who, scope, lasts_s)
+    return made
+
+
+def issue_each(
+    ladder: Ladder, logins: Sequence[str], kind: str, who: str, scope: str = "submit", lasts_s: float | None = None
+) -> list[Issued]:
+    """Make what `issue` makes for each of these people: for all or none."""
+    drawn, now = {login: secrets.token_urlsafe(32) for login in logins}, ladder.clock()
     ends = now + (LASTS_S[kind] if lasts_s is None else lasts_s)
 
-    def act(connection: Connection) -> Issued:
-        owner = known_owner(connection, login)
-        made = Credential(owner.id, owner.login, kind, _digest(secret), scope, who, now, ends)
-        return Issued(put_credential(connection, made), owner.login, kind, scope, secret, ends)
+    def act(connection: Connection) -> list[Issued]:
+        made = []
+        for login, secret in drawn.items():
+            owner = known_owner(connection, login)
+            one = Credential(owner.id, owner.login, kind, _digest(secret), scope, who, now, ends)
+            made.append(Issued(put_credential(connection, one), owner.login, kind, scope, secret, ends))
+        return made
 
     return ladder.database.write(act)
 

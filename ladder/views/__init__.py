@@ -30,9 +30,10 @@ from ladder.views.grade import Grade, Grades, Mark
 from ladder.views.lists import lists
 from ladder.views.log import Log, Logs, logs
 from ladder.views.match import FailedAttempt, Match, MatchLine, MatchList, SeatLine, find_match, match, match_list
+from ladder.views.overview import Overview, overview
 from ladder.views.owner import OwnerLine, OwnerList, owner_list, told_owner
 from ladder.views.person import People, PersonLine, PersonPage, people, person
-from ladder.views.queue import Queue, Submission, queue
+from ladder.views.queue import Queue, RunnerLine, Submission, queue
 from ladder.views.reader import Reader
 from ladder.views.replay import Replay, record_text, replayed
 from ladder.views.seat import SeatShare

@@ -12,7 +12,7 @@ from ladder.service import (
     Ladder,
     LadderError,
     TakenIn,
-    issue,
+    issue_each,
     one_person,
     parse_roster,
     revoke_credential,
@@ -93,9 +93,8 @@ def links(
         raise LadderError(
             "There is nobody for whom a link could be made.\nImport the roster, or choose another section."
         )
-    cards = [
-        (owner, issue(visit.ladder, owner.login or "", "link", who(visit), lasts_s=days * DAY_S)) for owner in chosen
-    ]
+    logins = [owner.login or "" for owner in chosen]
+    cards = list(zip(chosen, issue_each(visit.ladder, logins, "link", who(visit), lasts_s=days * DAY_S), strict=True))
     address = f"{visit.door.url}/sign-in?link="
     if shape == "cards":
         return form(visit, "links.html", cards=cards, address=address)

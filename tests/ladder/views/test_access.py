@@ -35,6 +35,7 @@ ANSWERS = (
     views.Logs,
     views.Match,
     views.MatchList,
+    views.Overview,
     views.OwnerList,
     views.People,
     views.PersonPage,
@@ -90,6 +91,7 @@ def made(term: Term, viewer: Viewer) -> list[Any]:
         lists += [*views.event_list(reader).rows, views.credential_list(reader)]
         lists += [views.bot_list(reader), views.front(reader, about(ladder)), views.duels(reader)]
         lists += [views.act_list(reader), views.people(reader), views.person(reader, "ada"), views.account(reader)]
+        lists += [views.overview(reader)]
         return [views.standings(reader), *lists, *matches, *bots, *logs, views.build_log(reader, "late")]
 
 

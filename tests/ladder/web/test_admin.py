@@ -127,3 +127,101 @@ def test_what_was_revoked_lets_nobody_in(web: Pages, staff: TestClient) -> None:
     post(staff, f"/admin/credentials/{session.id}/revoke", why="the laptop is lost", login="ada")
     assert ada.get("/bots").status_code == 303
     assert "there is no credential" in post(staff, "/admin/credentials/9999/revoke", 400, why="x")
+
+
+# --- decisions --------------------------------------------------------------------------------------------------------
+
+
+def test_a_bot_is_disabled_and_an_earlier_version_let_play(web: Pages, staff: TestClient) -> None:
+    def playing() -> int | None:
+        with web.ladder.reading(STAFF) as reader:
+            return next(line.playing for line in views.bot_list(reader, "late").rows)
+
+    assert post(staff, "/bots/late/disable", why="it floods the log") == "/bots/late"
+    assert playing() is None
+    assert last_act(web.ladder) == ("staff", "disable", "it floods the log")
+    assert "already" in post(staff, "/bots/late/disable", 409, why="again")
+    assert 'action="/bots/late/activate"' in staff.get("/bots/late").text
+    assert post(staff, "/bots/late/activate", version=1, why="mended") == "/bots/late"
+    assert playing() == 1
+    assert "has no version 7" in post(staff, "/bots/late/activate", 400, version=7, why="x")
+    assert "failed its examination" in post(staff, "/bots/broken/activate", 400, version=1, why="x")
+    assert "there is no bot" in post(staff, "/bots/none/disable", 400, why="x")
+    assert "Decide" not in web.visitor("ada").get("/bots/late").text
+
+
+def test_a_match_is_voided_and_put_back(web: Pages, staff: TestClient) -> None:
+    with web.ladder.reading(STAFF) as reader:
+        id = next(line.id for line in views.match_list(reader, kind="rated").rows if line.rates)
+        qualifying = views.match_list(reader, kind="qualifying").rows[0].id
+
+    def rates() -> bool:
+        with web.ladder.reading(STAFF) as reader:
+            line = views.find_match(reader.connection, id)
+        assert line is not None
+        return line.rates
+
+    assert post(staff, f"/matches/{id}/void", why="the host slept") == f"/matches/{id}"
+    assert not rates()
+    assert "rate again" in staff.get(f"/matches/{id}").text
+    assert "already" in post(staff, f"/matches/{id}/void", 409, why="again")
+    post(staff, f"/matches/{id}/void", why="it didn't", rates="true")
+    assert rates()
+    assert "doesn&#39;t rate" in post(staff, f"/matches/{qualifying}/void", 400, why="x")
+    assert "there is no match" in post(staff, "/matches/99999/void", 400, why="x")
+
+
+def test_a_ladder_is_frozen_and_says_so_until_it_is_not(web: Pages, staff: TestClient) -> None:
+    assert "Unfreeze" not in staff.get("/admin").text
+    assert post(staff, "/admin/freeze", why="exam week") == "/admin"
+    found = staff.get("/api/admin").json()
+    assert (found["frozen"]["why"], found["frozen"]["by"]) == ("exam week", "staff")
+    assert "Unfreeze" in staff.get("/admin").text
+    post(staff, "/admin/freeze", frozen="false", why="over")
+    assert staff.get("/api/admin").json()["frozen"] is None
+
+
+# --- in one look ------------------------------------------------------------------------------------------------------
+
+
+def test_the_ladder_in_one_look_is_what_its_commands_tell(web: Pages, staff: TestClient, own: Term) -> None:
+    found = staff.get("/api/admin").json()
+    assert (found["people"], found["bots"], found["playing"], found["findings"]) == (3, 4, 3, None)
+    assert [owner["login"] for owner in found["suspended"]] == ["eve"]
+    assert found["matches"]["played"] == len(own.json("matches", "--last", 1000)["rows"])
+    checked = staff.get("/api/admin?check=yes").json()["findings"]
+    told = own.json("doctor")["rows"]
+    assert [each["what"] for each in checked] == [each["what"] for each in told]
+    assert "none is running" in staff.get("/admin?check=yes").text
+
+
+def test_decisions_go_on_before_the_last_that_was_shown(web: Pages, staff: TestClient) -> None:
+    for _ in range(30):
+        post(staff, "/admin/freeze", why="on")
+        post(staff, "/admin/freeze", why="off", frozen="false")
+    first = staff.get("/api/admin/acts").json()
+    rest = staff.get(f"/api/admin/acts?after={first['next']}").json()
+    ids = [row["id"] for row in first["rows"] + rest["rows"]]
+    assert (len(first["rows"]), ids == sorted(ids, reverse=True), rest["next"]) == (50, True, None)
+    with web.ladder.reading(STAFF) as reader:
+        assert len(ids) == len(views.act_list(reader, limit=1000).rows)
+
+
+def test_what_ladder_toml_says_is_shown_but_where_its_database_is(web: Pages, staff: TestClient, own: Term) -> None:
+    text = (own.path / "ladder.toml").read_text()
+    more = '[[baselines]]\nname = "plays <b>"\npoints = 30\ngames = 240\nfaults_percent = 1.0\n'
+    (own.path / "ladder.toml").write_text(text + "[[deadlines]]\nname = 'first'\nat = 2026-12-01T23:59:00Z\n" + more)
+    page = staff.get("/admin/settings").text
+    assert "2026-12-01 23:59 UTC" in page
+    assert "plays &lt;b&gt;" in page
+    assert "submissions per day" in page
+    assert "sqlite" not in page
+    (own.path / "ladder.toml").write_text("[quotas]\nbots_per_owner = 0\n")
+    answered = staff.get("/admin/settings")
+    assert (answered.status_code, "quotas.bots_per_owner" in answered.text) == (400, True)
+
+
+def test_staff_is_told_who_serves_and_nobody_else(web: Pages, staff: TestClient) -> None:
+    assert "No runner serves" in staff.get("/queue").text
+    assert "No runner serves" not in web.visitor("ada").get("/queue").text
+    assert web.visitor("ada").get("/api/queue").json()["runners"] is None

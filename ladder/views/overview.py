@@ -1,0 +1,61 @@
+"""A ladder in one look, for whoever looks after it: what is frozen, who is suspended, what waits, who serves."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from arena.examine import Finding
+from ladder.access import visible
+from ladder.store.database import acts_of, all_bots, all_owners, count_all, is_frozen
+from ladder.views.act import ActLine, act_list
+from ladder.views.decision import Decision, decisions
+from ladder.views.owner import OwnerLine, told_owner
+from ladder.views.queue import RunnerLine, runner_lines
+from ladder.views.reader import Reader
+
+LAST = 10  # decisions that are told
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A ladder in one look. frozen: the decision by which no rated match begins, None if they do.
+
+    people: who take part. bots, playing: of theirs and the references. versions: how many by state; matches: by what
+    became of them. findings: of a checkup, None where there was none.
+    """
+
+    frozen: Decision | None
+    suspended: tuple[OwnerLine, ...]
+    people: int
+    bots: int
+    playing: int
+    versions: dict[str, int]
+    matches: dict[str, int]
+    runners: tuple[RunnerLine, ...] | None
+    acts: tuple[ActLine, ...]
+    findings: tuple[Finding, ...] | None
+    change: int | None = None
+
+
+def overview(reader: Reader, findings: tuple[Finding, ...] | None = None) -> Overview:
+    """Return a ladder in one look, with what a checkup found."""
+    connection = reader.connection
+    counts = count_all(connection)
+    became: Counter[str] = Counter()
+    for (_, end), count in counts.matches.items():
+        became[end] += count
+    owners, bots = all_owners(connection), all_bots(connection)
+    frozen = acts_of(connection, what=("freeze",))[-1:] if is_frozen(connection) else []
+    whole = Overview(
+        next(iter(decisions(reader, frozen, {})), None),
+        tuple(told_owner(connection, owner, reader.viewer) for owner in owners if owner.suspended),
+        sum(not owner.staff for owner in owners),
+        len(bots),
+        sum(bot.active is not None for bot in bots),
+        counts.versions,
+        dict(became),
+        runner_lines(reader),
+        act_list(reader, limit=LAST).rows,
+        None if findings is None else tuple(visible(finding, reader.viewer) for finding in findings),
+        reader.change,
+    )
+    return visible(whole, reader.viewer)

@@ -1,0 +1,50 @@
+"""A ladder in one look, for staff: whether it needs a hand, what was decided, what ladder.toml says."""
+
+from pathlib import Path
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from arena.examine import Finding
+from ladder import views
+from ladder.service import Ladder, check_up
+from ladder.views import ActList, Overview, Reader
+from ladder.web.draw import form
+from ladder.web.forms import Visited
+from ladder.web.reads import read
+
+router = APIRouter()
+
+FRESH_S = 60.0  # that a checkup holds: of a large ladder one takes seconds
+
+_checked: dict[Path, tuple[float, tuple[Finding, ...]]] = {}
+
+
+@read(router, "/admin", "admin.html", fresh_s=1)
+def overview(ladder: Ladder, reader: Reader, check: bool = False) -> Overview:
+    """Return the ladder in one look; with `check`, as `arena ladder doctor` checks it, once a minute at most."""
+    return views.overview(reader, _checkup(ladder) if check else None)
+
+
+def _checkup(ladder: Ladder) -> tuple[Finding, ...]:
+    now = ladder.clock()
+    at, findings = _checked.get(ladder.path, (0.0, ()))
+    if not 0 <= now - at < FRESH_S:
+        findings = tuple(check_up(ladder.path))
+        _checked[ladder.path] = (now, findings)
+    return findings
+
+
+@read(router, "/admin/acts", "acts.html")
+def acts(ladder: Ladder, reader: Reader, after: int | None = None) -> ActList:
+    """Return what was decided, the last first; fifty before the one whose number is `after`."""
+    return views.act_list(reader, after)
+
+
+@router.get("/admin/settings", include_in_schema=False)
+def settings(visit: Visited) -> Response:
+    """Show what ladder.toml says, but for the database: its address may hold a password."""
+    found = visit.ladder.settings
+    tables = found.model_dump(exclude={"database", "deadlines", "baselines"})
+    lists = {"deadlines": found.deadlines, "baselines": found.baselines}
+    return form(visit, "settings.html", file=visit.ladder.path.absolute() / "ladder.toml", tables=tables, lists=lists)
