@@ -59,6 +59,7 @@ ACTS = {
     "see one's account": Who.PERSON,
     "keep an account": Who.PERSON,
     "administer": Who.STAFF,
+    "send a bot": Who.PERSON,  # to submit it, if it is his
     "submit": Who.OWNER,
     "challenge": Who.OWNER,
     "see a final's results before its end": Who.STAFF,
@@ -100,6 +101,7 @@ ROUTES = {
     "GET /bots/{name}/{number}": "read the ladder",
     "GET /matches": "read the ladder",
     "GET /matches/{id}": "read the ladder",
+    "GET /bots/{name}/{number}/build-log": "read the ladder",
     "GET /queue": "read the ladder",
     "GET /finals": "read the ladder",
     "GET /finals/{name}": "read the ladder",
@@ -117,6 +119,9 @@ ROUTES = {
     "GET /admin/people/{login:path}": "administer",
     "POST /admin/people/{login:path}/suspend": "administer",
     "POST /admin/credentials/{id}/revoke": "administer",
+    "GET /submit": "see one's account",
+    "POST /submit": "send a bot",
+    "POST /submissions": "send a bot",
 }
 
 # Type of a value -> who may see which of its fields. A type that isn't here is shown to nobody.
@@ -130,6 +135,7 @@ _ROWS: dict[str, dict[Who, str]] = {
     },
     "ActLine": {_STAFF: "id at by what bot version match login why"},
     "ActList": {_STAFF: "rows next change"},
+    "Allowance": {_OWNER: "bots another left most renewed upload_mb due"},
     "About": {_ANYBODY: "name rules seats match_games limit_ms isolated commitment submissions due"},
     "Due": {_ANYBODY: "name at closes"},
     "Front": {_ANYBODY: "about top newest finals change"},

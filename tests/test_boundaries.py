@@ -126,6 +126,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "arena",
         "arena.bots",
         "arena.examine",
+        "arena.sandbox",
         "ladder.access",
         "ladder.cells",
         "ladder.service",

@@ -58,6 +58,6 @@ from ladder.service.roster import Person, one_person, parse_roster
 from ladder.service.rounds import Rounds
 from ladder.service.service import Service
 from ladder.service.settings import Deadline, LadderError, Settings, read_settings
-from ladder.service.submit import Taken, put_reference, read_reference, submit, submit_reference
+from ladder.service.submit import Taken, allowance, put_reference, read_reference, submit, submit_reference
 from ladder.service.tasks import Queue
 from ladder.service.trials import after_death

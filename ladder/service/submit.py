@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from arena.bots import Bundle, cell, checked_name, intake_apart, load, shown
-from ladder.access import Viewer
+from ladder.access import Viewer, visible
 from ladder.service.known import acting_owner
 from ladder.service.ladder import STAFF, Ladder
 from ladder.service.settings import LadderError, Settings
@@ -22,6 +22,7 @@ from ladder.store.database import (
     submitted_since,
     versions_of,
 )
+from ladder.views import Allowance, Due, Reader
 
 DAY_S = 86_400  # of UTC
 
@@ -92,6 +93,26 @@ def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> T
     return ladder.database.write(act)
 
 
+def allowance(ladder: Ladder, reader: Reader) -> Allowance:
+    """Return what the reader, a person, may submit now."""
+    connection, login, settings = reader.connection, reader.viewer.login, ladder.last_settings
+    owner = None if login is None else find_owner(connection, login)
+    bots = () if owner is None else _bots_of(connection, owner.id)
+    begins = reader.now - reader.now % DAY_S
+    today = 0 if owner is None else submitted_since(connection, owner.id, begins)
+    quotas = settings.quotas
+    told = Allowance(
+        bots=bots,
+        another=len(bots) < quotas.bots_per_owner,
+        left=max(0, quotas.submissions_per_day - today),
+        most=quotas.submissions_per_day,
+        renewed=begins + DAY_S,
+        upload_mb=quotas.upload_mb,
+        due=tuple(Due(each.name, each.at.timestamp(), each.closes) for each in settings.deadlines),
+    )
+    return visible(told, reader.viewer, login)
+
+
 @dataclass(frozen=True, slots=True)
 class Reference:
     """A bot of the staff's that fixes the scale, as it was read."""
@@ -149,13 +170,17 @@ def _bot(connection: Connection, name: str) -> KnownBot | None:
 
 
 def _check_bots(connection: Connection, owner: int, settings: Settings) -> None:
-    names = [bot.name for bot in all_bots(connection) if bot.owner == owner and not bot.reference]
+    names = _bots_of(connection, owner)
     most = settings.quotas.bots_per_owner
     if len(names) >= most:
         raise LadderError(
             f"{most} bots of an owner are allowed (ladder.toml), and there are {', '.join(names)}.\n"
             f"Submit a version of one: --name {names[0]}"
         )
+
+
+def _bots_of(connection: Connection, owner: int) -> tuple[str, ...]:
+    return tuple(bot.name for bot in all_bots(connection) if bot.owner == owner and not bot.reference)
 
 
 def _late(settings: Settings, now: float) -> str | None:

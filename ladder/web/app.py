@@ -12,13 +12,41 @@ from arena.bots import BotError
 from ladder.access import ROUTES
 from ladder.service import Ladder, LadderError
 from ladder.store.database import DatabaseError
-from ladder.web import account, admin, bots, changes, decide, finals, front, matches, people, queue, sign_in, standings
+from ladder.web import (
+    account,
+    admin,
+    bots,
+    changes,
+    decide,
+    finals,
+    front,
+    matches,
+    people,
+    queue,
+    sign_in,
+    standings,
+    submit,
+)
 from ladder.web.draw import HEADERS, form
 from ladder.web.visit import Door, RefusedError, SignInError, Visit, route_name
 
 NOUNS: tuple[APIRouter, ...] = tuple(
     noun.router
-    for noun in (front, standings, bots, matches, queue, finals, admin, decide, people, sign_in, account, changes)
+    for noun in (
+        front,
+        standings,
+        bots,
+        matches,
+        queue,
+        finals,
+        admin,
+        decide,
+        people,
+        submit,
+        sign_in,
+        account,
+        changes,
+    )
 )
 
 

@@ -1,11 +1,15 @@
 """Bots: all of them, and one with its versions."""
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import Response
 
 from ladder import views
 from ladder.service import Ladder
 from ladder.views import Bot, BotList, Reader
 from ladder.web.reads import read
+from ladder.web.visit import RefusedError, Visit, gate
 
 router = APIRouter()
 
@@ -26,3 +30,13 @@ def bot(ladder: Ladder, reader: Reader, name: str) -> Bot | None:
 def version(ladder: Ladder, reader: Reader, name: str, number: int) -> Bot | None:
     """Return a bot, with the examination of one of its versions."""
     return views.bot(reader, name, number)
+
+
+@router.get("/bots/{name}/{number}/build-log", include_in_schema=False)
+def build_log(visit: Annotated[Visit, Depends(gate)], name: str, number: int) -> Response:
+    """Return what the build of a version printed, as text."""
+    with visit.ladder.reading(visit.viewer) as reader:
+        found = views.build_log(reader, name, number)
+    if found is None:
+        raise RefusedError(404, "There is nothing here, or it isn't yours to see.", visit)
+    return Response(found.text, media_type="text/plain; charset=utf-8", headers={"Cache-Control": "private, no-cache"})

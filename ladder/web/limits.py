@@ -1,11 +1,15 @@
-"""How often one address, or one person, may try something: so that nobody guesses secrets or fills the disk.
+"""How often one address, or one person, may try something, and how much at once.
+
+So nobody guesses secrets or fills the disk.
 
 A process counts by itself: several servers of one ladder allow as many times more.
 """
 
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 PER_MINUTE = {"sign in": 20, "upload": 30, "account": 20}
 _MOST = 10_000  # names that are remembered
@@ -30,3 +34,24 @@ class Limits:
             while len(self._left) > _MOST:
                 del self._left[next(iter(self._left))]  # who came longest ago
         return 0 if allowed else 1 + int((1 - left) * 60 / most)
+
+
+class Places:
+    """Counts what is held at a time: so much in all, and so much of one person. For one thread's use."""
+
+    def __init__(self, most: int, of_one: int) -> None:
+        self._most = most
+        self._of_one = of_one
+        self._held: Counter[str] = Counter()
+
+    @contextmanager
+    def held(self, name: str) -> Iterator[bool]:
+        """Hold a place, and tell whether there was one."""
+        free = self._held.total() < self._most and self._held[name] < self._of_one
+        self._held[name] += free
+        try:
+            yield free
+        finally:
+            self._held[name] -= free
+            if not self._held[name]:
+                del self._held[name]

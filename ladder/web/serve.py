@@ -8,6 +8,7 @@ from pathlib import Path
 
 import uvicorn
 
+from arena.sandbox import remove_dead_scratch, sweep_all
 from ladder.service import Ladder, LadderError
 from ladder.web.app import make_app
 
@@ -51,6 +52,8 @@ def serve_pages(ladder: Ladder, address: Address, begun: Callable[[str], object]
             timeout_graceful_shutdown=3,
             h11_max_incomplete_event_size=32 << 10,
         )
+        if remove_dead_scratch():  # uploads of a server that was killed
+            sweep_all()
         begun(address.url)
         uvicorn.Server(config).run(sockets=[listening])
 

@@ -4,6 +4,7 @@ What changes something and comes with a browser's cookie must come from a page o
 could send a browser that is signed in.
 """
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +15,7 @@ from fastapi.responses import Response
 
 from ladder.access import PUBLIC, ROUTES, Viewer
 from ladder.service import Issued, Ladder, NotLetInError, viewer_of
-from ladder.web.limits import Limits
+from ladder.web.limits import Limits, Places
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Door:
     url: str
     limits: Limits = field(default_factory=Limits)
     drawn: dict[Any, Any] = field(default_factory=dict)  # what was drawn for all alike
+    uploads: Places = field(default_factory=lambda: Places(64, of_one=3))
+    readers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))  # each takes up to 300 MB
 
     @property
     def cookie(self) -> str:

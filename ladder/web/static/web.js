@@ -37,3 +37,68 @@ localTimes(document);
 document.body.addEventListener("htmx:afterSwap", () => localTimes(document.getElementById("main")));
 document.addEventListener("visibilitychange", () => document.hidden || waits || later());
 if (document.querySelector(".top")) new EventSource("/changes").onmessage = later;
+
+// A bot is sent by its form. What is dropped there is sent with its paths, which a form knows of its own choice alone.
+async function filesOf(entry, above = "") {
+  const path = above + entry.name;
+  if (entry.isFile) return [[path, await new Promise((give, fail) => entry.file(give, fail))]];
+  const reader = entry.createReader();
+  const found = [];
+  for (;;) {
+    const some = await new Promise((give, fail) => reader.readEntries(give, fail)); // a hundred at a time
+    if (!some.length) break;
+    for (const inner of some)
+      if (!inner.name.startsWith(".") && inner.name !== "__pycache__") found.push(...(await filesOf(inner, `${path}/`)));
+  }
+  return found;
+}
+
+function say(form, what) {
+  const alert = form.querySelector("[role=alert]");
+  alert.textContent = what;
+  alert.hidden = !what;
+}
+
+function tooLarge(form, files) {
+  const most = Number(form.dataset.most);
+  const all = files.reduce((sum, file) => sum + file.size, 0) / 2 ** 20;
+  say(form, all > most ? `It has ${all.toFixed(1)} MB, and ${most} MB are allowed.` : "");
+  return all > most;
+}
+
+async function sendDropped(form, entries) {
+  const button = form.querySelector("button");
+  button.disabled = true;
+  try {
+    const files = (await Promise.all(entries.map((entry) => filesOf(entry)))).flat();
+    if (tooLarge(form, files.map(([, file]) => file))) return;
+    const body = new FormData();
+    body.append("name", form.elements.name.value);
+    for (const [path, file] of files) body.append("files", file, path);
+    const answered = await fetch("/api/submissions", { method: "POST", body });
+    const told = await answered.json();
+    if (answered.ok) location.assign(`/bots/${encodeURIComponent(told.name)}/${told.number}#examination`);
+    else say(form, told.error);
+  } catch (problem) {
+    say(form, `It could not be sent: ${problem.message}`);
+  } finally {
+    button.disabled = false;
+  }
+}
+
+for (const line of document.querySelectorAll(".drops")) line.hidden = false;
+document.addEventListener("dragover", (event) => event.target.closest?.(".drop") && event.preventDefault());
+document.addEventListener("drop", (event) => {
+  const form = event.target.closest?.(".drop");
+  if (!form) return;
+  event.preventDefault();
+  const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry()).filter(Boolean);
+  if (entries.length) sendDropped(form, entries);
+});
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!form.matches(".drop")) return;
+  const files = [...form.querySelectorAll("input[type=file]")].flatMap((input) => [...input.files]);
+  if (!files.length) say(form, "Choose a file or a folder first.");
+  if (!files.length || tooLarge(form, files)) event.preventDefault();
+});

@@ -20,6 +20,7 @@ from tests.ladder.service.term import Term
 
 ANSWERS = (
     views.Account,
+    views.Allowance,
     Standings,
     views.ActList,
     views.Bot,

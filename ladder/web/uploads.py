@@ -1,0 +1,201 @@
+"""An upload: the files of a form, bounded, and on the disk before anything reads them.
+
+The request is read as it comes, in pieces of the connection's size, so memory stays flat whatever is sent. What is
+written lies in a scratch folder: it goes with the request, and at the next start where the server was killed.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import IO
+
+from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import ClientDisconnect
+
+from arena.sandbox import FULL, scratch_folder
+from ladder.service import Taken, submit
+from ladder.web.sign_in import limited
+from ladder.web.visit import RefusedError, Visit
+
+UPLOAD_S = 120.0  # for all of it to come
+DRAIN_S = 5.0  # a browser shows no answer before it has sent its form
+AGAIN_S = 10  # after which one of too many at once may try again
+_FORM_BYTES = 1 << 20  # beside the files: names and fields
+_NAME_BYTES = 1 << 10
+_MOST_FILES = 2_000  # as many as an archive may hold
+_DEEPEST = 50  # folders in each other
+_LONGEST = 255  # bytes of one name
+_PROGRAMS = (b"#!", b"\x7fELF")  # a form tells no modes
+
+NOTHING = "No file came.\nSend a form as multipart/form-data, with a file, a folder's files, or an archive."
+NO_BOTS = (
+    "Staff has no bots.\nThe reference bots are ladder's own; for somebody else: arena ladder submit --owner LOGIN"
+)
+
+
+async def take(visit: Visit) -> Taken:
+    """Take in what the form of a request holds as a version of a person's bot.
+
+    Once all of it has come it is taken in, whether anybody waits for the answer or not. Raises RefusedError, and as
+    `submit` does.
+    """
+    viewer, door = visit.viewer, visit.door
+    if viewer.login is None or viewer.staff:
+        raise RefusedError(400, NO_BOTS, visit)
+    limited(visit, "upload")
+    with door.uploads.held(viewer.login) as held:
+        if not held:
+            raise RefusedError(503, "Too many uploads come at once. Try again in a moment.", visit, AGAIN_S)
+        try:
+            async with contextmanager_in_threadpool(scratch_folder()) as scratch:
+                form = await _received(visit, scratch / "bot")
+                async with door.readers:
+                    return await run_in_threadpool(submit, visit.ladder, form.path, viewer.login, form.name or None)
+        except OSError as problem:
+            if problem.errno not in FULL:
+                raise
+            raise RefusedError(503, "The ladder's machine has no room for it now. Tell its staff.", visit, 60) from None
+
+
+async def _received(visit: Visit, folder: Path) -> "_Form":
+    """Write the files of a request's form below a new folder. Raises RefusedError, OSError."""
+    request, stream = visit.request, visit.request.stream()
+    kind, words = parse_options_header(request.headers.get("content-type"))
+    megabytes = visit.ladder.settings.quotas.upload_mb
+    most = (megabytes << 20) + _FORM_BYTES
+    large = RefusedError(413, f"It is larger than the {megabytes} MB that are allowed.", visit)
+    try:
+        if kind != b"multipart/form-data" or not words.get(b"boundary"):
+            raise RefusedError(400, NOTHING, visit)
+        if int(request.headers.get("content-length", 0)) > most:
+            raise large
+        folder.mkdir()
+        with closing(_Form(words[b"boundary"], folder, visit)) as form:
+            async with asyncio.timeout(UPLOAD_S):
+                async for piece in stream:
+                    most -= len(piece)
+                    if most < 0:
+                        raise large
+                    await run_in_threadpool(form.write, piece)
+            form.check()
+            return form
+    except FormParserError:
+        raise RefusedError(400, NOTHING, visit) from None
+    except ClientDisconnect:
+        raise RefusedError(400, "It was cut off.", visit) from None  # nobody hears it
+    except TimeoutError:
+        raise RefusedError(408, f"It took more than {UPLOAD_S:.0f} s to come.", visit) from None
+    except RefusedError:
+        if request.headers.get("expect") is None:  # else a program waits to hear whether it is to send
+            await _drain(stream)
+        raise
+
+
+async def _drain(stream: AsyncIterator[bytes]) -> None:
+    """Read on for a moment."""
+    with suppress(TimeoutError, ClientDisconnect):
+        async with asyncio.timeout(DRAIN_S):
+            async for _ in stream:
+                pass
+
+
+class _Form:
+    """Writes the files of a form to a folder, piece by piece. `name`: the field of that name."""
+
+    def __init__(self, boundary: bytes, folder: Path, visit: Visit) -> None:
+        self._folder = folder
+        self._visit = visit
+        self._header, self._value = b"", b""
+        self._headers: dict[bytes, bytes] = {}
+        self._file: IO[bytes] | None = None
+        self._field: bytes | None = None  # None: what comes is left out
+        self._files: list[Path] = []
+        self._ended = False
+        self._name = b""
+        self._parser = MultipartParser(
+            boundary,
+            {
+                "on_header_field": self._on_header_field,
+                "on_header_value": self._on_header_value,
+                "on_header_end": self._on_header_end,
+                "on_headers_finished": self._on_part,
+                "on_part_data": self._on_data,
+                "on_part_end": self.close,
+                "on_end": self._on_end,
+            },
+        )
+
+    def write(self, piece: bytes) -> None:
+        """Take the next piece. Raises FormParserError, RefusedError, OSError."""
+        if not self._ended:  # what follows the form's end is left out
+            self._parser.write(piece)
+
+    def close(self) -> None:
+        """Close the file that is being written, if any."""
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+    def check(self) -> None:
+        """Raise RefusedError unless all of it has come, and a file with it."""
+        if not (self._ended and self._files):
+            raise RefusedError(400, NOTHING, self._visit)
+        for path in self._files:
+            with path.open("rb") as file:
+                path.chmod(0o755 if file.read(4).startswith(_PROGRAMS) else 0o644)
+
+    @property
+    def path(self) -> Path:
+        """Return the only file, or the folder that holds several."""
+        [*others, last] = self._files
+        return last if not others and last.parent == self._folder else self._folder
+
+    @property
+    def name(self) -> str:
+        """Return what the form says the bot is called, "" if nothing."""
+        return self._name.decode(errors="replace").strip()
+
+    def _on_header_field(self, data: bytes, start: int, end: int) -> None:
+        self._header += data[start:end]
+
+    def _on_header_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def _on_header_end(self) -> None:
+        self._headers[self._header.lower()] = self._value
+        self._header, self._value = b"", b""
+
+    def _on_part(self) -> None:
+        _, words = parse_options_header(self._headers.get(b"content-disposition"))
+        self._headers = {}
+        self._field = words.get(b"name") if b"filename" not in words else None
+        if words.get(b"filename"):  # that of an empty choice is ""
+            self._open(words[b"filename"])
+
+    def _open(self, filename: bytes) -> None:
+        """Open a new file of a path that stays in the folder."""
+        if len(self._files) >= _MOST_FILES:
+            raise RefusedError(413, f"It has more than {_MOST_FILES} files.", self._visit)
+        parts = filename.split(b"/")
+        stays = all(part not in (b"", b".", b"..") and b"\0" not in part for part in parts)
+        if not stays or len(parts) > _DEEPEST or max(map(len, parts)) > _LONGEST:
+            raise RefusedError(400, "A file's path leaves its folder, or is too long.", self._visit)
+        try:
+            path = self._folder.joinpath(*(part.decode() for part in parts))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("xb")
+        except (UnicodeDecodeError, FileExistsError, NotADirectoryError):
+            raise RefusedError(400, "A file's name came twice, or isn't UTF-8.", self._visit) from None
+        self._files.append(path)
+
+    def _on_data(self, data: bytes, start: int, end: int) -> None:
+        if self._file is not None:
+            self._file.write(memoryview(data)[start:end])
+        elif self._field == b"name":
+            self._name = (self._name + data[start:end])[:_NAME_BYTES]
+
+    def _on_end(self) -> None:
+        self._ended = True

@@ -1,0 +1,150 @@
+"""Submitting a bot from a page, and by a program: what is taken in, and what is refused before anything reads it."""
+
+import io
+import zipfile
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.each import each
+from tests.ladder.service.term import Term
+from tests.ladder.web.visitors import Pages, pages
+from tests.place import QUICK_BOT
+
+TOML = 'name = "mine"\nrun = "./bot.py"\n'
+Files = Sequence[tuple[str, str | bytes]]
+
+
+@pytest.fixture
+def web(own: Term) -> Iterator[Pages]:
+    """Give the pages of a ladder in which two bots of a person are allowed, and 1 MB of an upload."""
+    toml = own.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("bots_per_owner = 1", "bots_per_owner = 2").replace("_mb = 16", "_mb = 1"))
+    with pages(own) as made:
+        yield made
+
+
+def send(visitor: TestClient, files: Files, name: str = "", to: str = "/api/submissions") -> Any:
+    return visitor.post(to, files=[("files", each) for each in files], data={"name": name})
+
+
+def zipped(files: Files) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for path, data in files:
+            archive.writestr(path, data)
+    return made.getvalue()
+
+
+FOLDER = [("mine/bot.toml", TOML), ("mine/bot.py", QUICK_BOT), ("mine/lib/table.py", "x = 1\n")]
+SENT = {
+    "a program": ([("mine.py", QUICK_BOT)], "mine"),
+    "a folder": (FOLDER, "mine"),
+    "several files": ([("bot.toml", TOML), ("bot.py", QUICK_BOT)], "mine"),
+    "an archive": ([("x.zip", zipped(FOLDER))], "mine"),
+    "an empty choice beside it": ([("mine.py", QUICK_BOT), ("", "")], "mine"),
+    "a folder of one program": ([("dir/deep/mine.py", QUICK_BOT)], "mine"),
+}
+
+
+@pytest.mark.parametrize("what", SENT)
+def test_what_is_sent_becomes_a_version(web: Pages, what: str) -> None:
+    files, name = SENT[what]
+    visitor = web.visitor("ada")
+    answered = send(visitor, files)
+    assert answered.status_code == 201, answered.text
+    assert answered.json() == {
+        "label": f"{name}@1", "name": name, "number": 1, "again": False, "late": None, "left": 8, "disabled": None
+    }  # fmt: skip
+    assert send(visitor, files).json()["again"]
+    assert visitor.get(f"/api/bots/{name}/1").json()["versions"][0]["state"] == "queued"
+
+
+def test_a_form_leads_to_the_examination_which_is_asked_for_again_until_it_has_ended(web: Pages, own: Term) -> None:
+    visitor = web.visitor("ada")
+    sent = send(visitor, [("x.py", QUICK_BOT)], "late", "/submit")
+    assert (sent.status_code, sent.headers["location"]) == (303, "/bots/late/2#examination")
+    waits = visitor.get("/bots/late/2")
+    assert 'hx-trigger="every 2s"' in waits.text
+    assert "It waits for its examination" in waits.text
+    assert "every 2s" not in web.visitor("bob").get("/bots/late/2").text
+    own.run()
+    ended = visitor.get("/bots/late/2", headers={"If-None-Match": waits.headers["etag"]})
+    assert "every 2s" not in ended.text
+    assert "qualifying match" in ended.text
+
+
+def test_the_page_says_what_is_left_and_offers_the_bots(web: Pages) -> None:
+    visitor = web.visitor("ada")
+    before = visitor.get("/submit").text
+    assert "9 of 10" in before
+    assert '<option value="late">' in before
+    send(visitor, [("x.py", QUICK_BOT)], "late")
+    assert "8 of 10" in visitor.get("/submit").text
+    assert "Staff has no bots" in web.visitor("staff").get("/submit").text
+    assert "/submit" not in web.visitor("nobody").get("/sign-in").text
+
+
+REFUSED: dict[str, tuple[Files, str, int, str]] = {
+    "no file": ([], "x", 400, "No file came"),
+    "a path that leaves": ([("../bot.py", "x"), ("b.py", "x")], "", 400, "leaves its folder"),
+    "an absolute path": ([("/etc/cron.d/x", "x")], "", 400, "leaves its folder"),
+    "a path that is too deep": ([("a/" * 60 + "x", "x")], "", 400, "too long"),
+    "a name that is too long": ([("a" * 300, "x")], "", 400, "too long"),
+    "one name twice": ([("a.py", "x"), ("a.py", "y")], "", 400, "came twice"),
+    "a file that is a folder": ([("a", "x"), ("a/b", "y")], "", 400, "came twice"),
+    "too much": ([("a.py", bytes(3 << 20))], "", 413, "larger than the 1 MB"),
+    "too many": ([(f"f/{number}", "x") for number in range(2001)], "", 413, "more than 2000 files"),
+    "a wrong archive": ([("a.zip", "no archive")], "", 400, "isn't one"),
+    "another's name": ([("a.py", QUICK_BOT)], "broken", 400, "another's"),
+}
+
+
+@each("what", REFUSED)
+def test_what_cannot_be_a_bot_is_refused_with_the_reason(web: Pages, what: str) -> None:
+    files, name, status, words = REFUSED[what]
+    if what == "too many":  # before the bytes are
+        toml = web.ladder.path / "ladder.toml"
+        toml.write_text(toml.read_text().replace("upload_mb = 1 ", "upload_mb = 16 "))
+    for to in ("/api/submissions", "/submit"):
+        answered = send(web.visitor("ada"), files, name, to)
+        assert answered.status_code == status, answered.text
+        assert words in (answered.json()["error"] if to.startswith("/api") else answered.text.replace("&#39;", "'"))
+
+
+@each("data", [b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.py"\r\n\r\nx', b"none"])
+def test_a_form_that_is_none_or_cut_off_is_refused(web: Pages, data: bytes) -> None:
+    for kind in ("multipart/form-data; boundary=x", "multipart/form-data", "text/plain"):
+        answered = web.visitor("ada").post("/api/submissions", content=data, headers={"Content-Type": kind})
+        assert (answered.status_code, "No file came" in answered.text) == (400, True)
+
+
+def test_staff_has_no_bots_and_who_reads_sends_nothing(web: Pages) -> None:
+    files = [("a.py", QUICK_BOT)]
+    assert "Staff has no bots" in send(web.visitor("staff"), files).json()["error"]
+    assert send(web.visitor("reading token"), files).status_code == 403
+    assert send(web.visitor("suspended"), files).status_code == 401
+    assert send(web.visitor("token"), files).status_code == 201
+
+
+def test_who_sends_too_often_waits(web: Pages) -> None:
+    visitor = web.visitor("ada")
+    answers = [visitor.post("/api/submissions") for _ in range(40)]
+    assert answers[0].status_code == 400
+    assert answers[-1].status_code == 429
+    assert int(answers[-1].headers["retry-after"]) > 0
+
+
+def test_only_its_owner_reads_the_log_of_a_build(web: Pages, own: Term) -> None:
+    built = 'name = "built"\nbuild = "sh make"\nrun = "./bot.py"\n'
+    assert (
+        sent := send(web.visitor("ada"), [("bot.toml", built), ("make", "echo one; echo two"), ("bot.py", QUICK_BOT)])
+    ).status_code == 201, sent.text
+    own.run()
+    told = web.visitor("ada").get("/bots/built/1/build-log")
+    assert told.text.splitlines()[-2:] == ["one", "two"]
+    assert told.headers["content-type"].startswith("text/plain")
+    assert "/bots/built/1/build-log" in web.visitor("ada").get("/bots/built").text
+    assert web.visitor("bob").get("/bots/built/1/build-log").status_code == 404
