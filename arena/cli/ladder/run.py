@@ -95,6 +95,7 @@ def run(
     """
     if (executor == "dask") != (scheduler is not None) and executor is not None:
         refuse("--executor dask needs --scheduler ADDRESS, which --executor local doesn't take")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy comes: the other cores are the matches'
     log = Journal(plain=sys.stderr.isatty())
 
     def hear(why: str | None) -> None:

@@ -2,9 +2,11 @@
 
 import re
 import signal
+import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -61,6 +63,15 @@ def test_a_runner_tells_prometheus_and_stops_when_asked(ladder: Ladder, place: P
     held = rows(ladder)
     assert len(held["records"]) == sum(line.endswith(" played") for line in lines)
     assert not [row for row in held["matches"] if "leased" in row]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no process shows its environment")
+@pytest.mark.parametrize("url", [None])
+def test_a_runner_computes_with_one_core(ladder: Ladder, place: Place) -> None:
+    """Its table would take all cores from matches, whose clocks pay. Its workers have what it tells numpy."""
+    runner = place.start("ladder", "run", "spring", "--jobs", 1)
+    words = place.wait(lambda: [line for line in place.processes() if "ladder.pool" in line], process=runner)
+    assert b"OPENBLAS_NUM_THREADS=1" in Path(f"/proc/{words[0].split()[0]}/environ").read_bytes().split(b"\0")
 
 
 @pytest.mark.parametrize("url", [None])
