@@ -1,4 +1,4 @@
-"""How a person is let in who hasn't the ladder's file, and as whom: by a link, a session, or a token.
+"""How a person is let in who hasn't the ladder's file, and as whom: by a link, a session, a token, or a password.
 
 Whoever has the file is staff.
 
@@ -7,7 +7,7 @@ A link is for one sign-in: it is changed into a session, once. Secrets are 256 r
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -18,6 +18,7 @@ from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
 from ladder.store.database import (
     LINK,
+    PASSWORD,
     SESSION,
     Act,
     Credential,
@@ -33,7 +34,7 @@ from ladder.store.database import (
 )
 
 DAY_S = 86_400.0
-LASTS_S = {"link": DAY_S, "session": 30 * DAY_S, "token": 180 * DAY_S}
+LASTS_S = {"link": DAY_S, "session": 30 * DAY_S, "token": 180 * DAY_S, "password": 3650 * DAY_S}
 SCOPES = ("read", "submit")
 
 
@@ -54,15 +55,30 @@ class NotLetInError(Exception):
 
 
 def issue(
-    ladder: Ladder, login: str, kind: str, who: str, scope: str = "submit", lasts_s: float | None = None
+    ladder: Ladder,
+    login: str,
+    kind: str,
+    who: str,
+    scope: str = "submit",
+    lasts_s: float | None = None,
+    check: Callable[[Connection, Owner], None] = lambda connection, owner: None,
 ) -> Issued:
-    """Make a link, a session or a token for a person. Raises LadderError for an unknown login."""
-    [made] = issue_each(ladder, [login], kind, who, scope, lasts_s)
+    """Make a link, a session or a token for a person, unless `check` raises.
+
+    Raises LadderError for an unknown login.
+    """
+    [made] = issue_each(ladder, [login], kind, who, scope, lasts_s, check)
     return made
 
 
 def issue_each(
-    ladder: Ladder, logins: Sequence[str], kind: str, who: str, scope: str = "submit", lasts_s: float | None = None
+    ladder: Ladder,
+    logins: Sequence[str],
+    kind: str,
+    who: str,
+    scope: str = "submit",
+    lasts_s: float | None = None,
+    check: Callable[[Connection, Owner], None] = lambda connection, owner: None,
 ) -> list[Issued]:
     """Make what `issue` makes for each of these people: for all or none."""
     drawn, now = {login: secrets.token_urlsafe(32) for login in logins}, ladder.clock()
@@ -72,7 +88,8 @@ def issue_each(
         made = []
         for login, secret in drawn.items():
             owner = known_owner(connection, login)
-            one = Credential(owner.id, owner.login, kind, _digest(secret), scope, who, now, ends)
+            check(connection, owner)
+            one = Credential(owner.id, owner.login, kind, digest_of(secret), scope, who, now, ends)
             made.append(Issued(put_credential(connection, one), owner.login, kind, scope, secret, ends))
         return made
 
@@ -84,13 +101,13 @@ def sign_in(ladder: Ladder, link: str) -> Issued:
     secret, now = secrets.token_urlsafe(32), ladder.clock()
 
     def act(connection: Connection) -> Issued:
-        found = find_credential(connection, _digest(link))
-        known = find_credential(connection, _digest(secret))  # of an earlier call, whose commit had no answer
+        found = find_credential(connection, digest_of(link))
+        known = find_credential(connection, digest_of(secret))  # of an earlier call, whose commit had no answer
         if found is None or found.kind != LINK or not (found.holds(now) or (known and found.session == known.id)):
             raise NotLetInError("this link is used up or too old: ask for another one")
         ends = now + LASTS_S[SESSION]
         by = f"link {found.id}"
-        made = Credential(found.owner, found.login, SESSION, _digest(secret), found.scope, by, now, ends)
+        made = Credential(found.owner, found.login, SESSION, digest_of(secret), found.scope, by, now, ends)
         session = put_credential(connection, made)
         set_session(connection, found.id, session)
         return Issued(session, found.login, SESSION, found.scope, secret, ends)
@@ -102,7 +119,7 @@ def viewer_of(ladder: Ladder, secret: str, kind: str) -> Viewer:
     """Return as whom a session or a token lets somebody look, and act. Raises NotLetInError, also for the suspended."""
 
     def look(connection: Connection) -> tuple[Credential | None, Owner | None, str | None]:
-        found = find_credential(connection, _digest(secret))
+        found = find_credential(connection, digest_of(secret))
         owner = None if found is None else find_owner(connection, found.login)
         return found, owner, None if owner is None else why_suspended(connection, owner)
 
@@ -115,23 +132,32 @@ def viewer_of(ladder: Ladder, secret: str, kind: str) -> Viewer:
     return Viewer(owner.login, owner.staff, found.scope == "submit", session is None, session)
 
 
+def refuse_suspended(connection: Connection, owner: Owner) -> None:
+    """Raise NotLetInError for a person who is suspended, with the reason."""
+    why = why_suspended(connection, owner)
+    if why is not None:
+        raise NotLetInError(f"you are suspended: {why}")
+
+
 def revoke_credential(ladder: Ladder, id: int, who: str, why: str, login: str | None = None) -> bool:
-    """Let a credential let nobody in any more, nor the session that a link became; return False if it is so already.
+    """Let a credential let nobody in any more, nor sessions that began by it; return False if it is so already.
 
     Raises LadderError if there is none, or it isn't this person's.
     """
     now = ladder.clock()
 
     def act(connection: Connection) -> bool:
-        found = next((each for each in credentials_of(connection, login) if each.id == id), None)
-        if found is None:
+        known = credentials_of(connection, login)
+        found = next((each for each in known if each.id == id), None)
+        if found is None or (login is not None and found.kind == PASSWORD):  # which asks for itself
             see = "your account" if login else f"arena ladder access list {ladder.path}"
             raise LadderError(f"there is no credential {id}.\nSee {see}.")
         if found.revoked:
             return False
-        for each in (found.id, found.session):
-            if each is not None:
-                revoke(connection, each)
+        for each in known:
+            by_password = found.kind == PASSWORD and each.by == f"{PASSWORD} {id}"
+            if each.id in (id, found.session) or by_password:
+                revoke(connection, each.id)
         note_act(connection, Act(who, "revoke", f"{found.kind} {id}: {why}", now, owner=found.owner))
         return True
 
@@ -142,12 +168,13 @@ def sign_out(ladder: Ladder, session: str) -> None:
     """Let a session let nobody in any more; nothing happens to one that isn't known."""
 
     def act(connection: Connection) -> None:
-        found = find_credential(connection, _digest(session))
+        found = find_credential(connection, digest_of(session))
         if found is not None and found.kind == SESSION:
             revoke(connection, found.id)
 
     ladder.database.write(act)
 
 
-def _digest(secret: str) -> str:
+def digest_of(secret: str) -> str:
+    """Return what is kept of a secret."""
     return hashlib.sha256(secret.encode()).hexdigest()

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Form
 from fastapi.responses import RedirectResponse, Response
 
 from ladder import views
-from ladder.service import Ladder, issue, revoke_credential
+from ladder.service import Ladder, issue, remove_password, revoke_credential, set_password
 from ladder.views import Account, Reader
 from ladder.web.draw import form
 from ladder.web.forms import Visited, who
@@ -34,6 +34,22 @@ def make_token(
     login = who(visit)
     made = issue(visit.ladder, login, "token", login, scope, days * _DAY_S)
     return form(visit, "token.html", made=made, url=visit.door.url)
+
+
+@router.post("/account/password", include_in_schema=False)
+def change_password(visit: Visited, new: Annotated[str, Form()], current: Annotated[str, Form()] = "") -> Response:
+    """Set a password, or change it."""
+    limited(visit, "password")
+    set_password(visit.ladder, visit.viewer, new, current)
+    return RedirectResponse("/account", 303)
+
+
+@router.post("/account/password/remove", include_in_schema=False)
+def forget_password(visit: Visited, current: Annotated[str, Form()]) -> Response:
+    """Remove the password."""
+    limited(visit, "password")
+    remove_password(visit.ladder, visit.viewer, current)
+    return RedirectResponse("/account", 303)
 
 
 @router.post("/account/credentials/{id}/revoke", include_in_schema=False)

@@ -1,11 +1,12 @@
-"""Signing in by a link for one sign-in, and signing out."""
+"""Signing in by a link for one sign-in or by a password, and signing out."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Form
 from fastapi.responses import RedirectResponse, Response
 
-from ladder.service import NotLetInError, sign_in, sign_out
+from ladder.service import Issued, NotLetInError, sign_in, sign_in_by_password, sign_out
 from ladder.web.draw import form
 from ladder.web.visit import RefusedError, Visit, gate, local
 
@@ -23,11 +24,20 @@ def show(visit: Visited, link: str = "", then: str = "/") -> Response:
 def enter(visit: Visited, link: Annotated[str, Form()], then: Annotated[str, Form()] = "/") -> Response:
     """Change a link into a session."""
     limited(visit, "sign in")
-    try:
-        issued = sign_in(visit.ladder, link.strip().rpartition("link=")[2])
-    except NotLetInError as problem:
-        raise RefusedError(403, f"{str(problem).capitalize()}.", visit) from None
-    return visit.let_in(RedirectResponse(local(then), 303), issued)
+    return let_in(visit, then, lambda: sign_in(visit.ladder, link.strip().rpartition("link=")[2]))
+
+
+@router.post("/sign-in/password")
+def enter_by_password(
+    visit: Visited,
+    login: Annotated[str, Form()],
+    password: Annotated[str, Form()],
+    then: Annotated[str, Form()] = "/",
+) -> Response:
+    """Begin a session for who knows a person's password."""
+    limited(visit, "sign in")
+    limited(visit, "password", login.strip())
+    return let_in(visit, then, lambda: sign_in_by_password(visit.ladder, login.strip(), password))
 
 
 @router.post("/sign-out")
@@ -38,9 +48,20 @@ def leave(visit: Visited) -> Response:
     return visit.let_out(RedirectResponse("/", 303))
 
 
-def limited(visit: Visit, what: str) -> None:
-    """Count a try of a person, or of an address. Raises RefusedError for one too many."""
+def let_in(visit: Visit, then: str, enter: Callable[[], Issued]) -> Response:
+    """Go on, signed in, to a page. Raises RefusedError for whom `enter` doesn't let in."""
+    try:
+        issued = enter()
+    except NotLetInError as problem:
+        what = str(problem)
+        raise RefusedError(403, f"{what[0].upper()}{what[1:]}.", visit) from None
+    return visit.let_in(RedirectResponse(local(then), 303), issued)
+
+
+def limited(visit: Visit, what: str, name: str | None = None) -> None:
+    """Count a try of a person, or of an address, or at a name. Raises RefusedError for one too many."""
     client = visit.request.client
-    wait = visit.door.limits.wait_s(what, visit.viewer.login or (client.host if client else ""))
+    who = name or visit.viewer.login or (client.host if client else "")
+    wait = visit.door.limits.wait_s(what, who[:100])
     if wait:
         raise RefusedError(429, f"That was too often. Try again in {wait} s.", visit, wait)

@@ -27,7 +27,7 @@ def access() -> None:
 @click.option("--owner", "login", metavar="LOGIN", help="Those of one person.")
 @answers(views.Credentials)
 def list_access(folder: Path, login: str | None, as_json: bool) -> None:
-    """List links, sessions and tokens; what they say is known to nobody."""
+    """List links, sessions, tokens and passwords; what they say is known to nobody."""
     with opened(folder) as ladder, ladder.reading(STAFF) as reader:
         listed = views.credential_list(reader, login)
     if as_json:
@@ -66,7 +66,7 @@ def add_access(folder: Path, login: str, kind: str, scope: str, days: float | No
 @acting
 @answers(Decided)
 def revoke_access(folder: Path, id: int, who: str, why: str, as_json: bool) -> None:
-    """Let a link, a session or a token let nobody in any more."""
+    """Let a link, a session, a token or a password let nobody in any more, nor sessions that began by it."""
     with opened(folder) as ladder:
         new = revoke_credential(ladder, id, who, why)
     told_decision(new, f"{id} lets nobody in", as_json)

@@ -11,6 +11,7 @@ from ladder.store.database.copies import copy_from, copy_to, end_runners
 from ladder.store.database.counts import Counts, count_all
 from ladder.store.database.credentials import (
     LINK,
+    PASSWORD,
     SESSION,
     TOKEN,
     Credential,

@@ -1,15 +1,16 @@
 """What lets in a person who hasn't the ladder's file: a link for one sign-in, a browser's session, a program's token.
 
-Each is a secret that is shown once. Only its SHA-256 is kept, so that a copy of the ladder lets nobody in.
+Each is a secret that is shown once. Only its SHA-256 is kept, so that a copy of the ladder lets nobody in. So does a
+password; of it a hash is kept, and its digest is that of nothing: it only tells a write from its second try.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, insert, select, update
 
 from ladder.store.database.tables import credentials, owners
 
-LINK, SESSION, TOKEN = "link", "session", "token"
+LINK, SESSION, TOKEN, PASSWORD = "link", "session", "token", "password"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Credential:
     revoked: bool = False
     session: int | None = None
     id: int = 0
+    hash: str | None = field(default=None, repr=False)
 
     def holds(self, now: float) -> bool:
         """Tell whether it still lets somebody in; a link does so once."""
@@ -39,7 +41,7 @@ class Credential:
 _ALL = select(
     credentials.c.owner, owners.c.login, credentials.c.kind, credentials.c.digest, credentials.c.scope,
     credentials.c.by, credentials.c.at, credentials.c.ends, credentials.c.revoked, credentials.c.session,
-    credentials.c.id,
+    credentials.c.id, credentials.c.hash,
 ).join(owners, owners.c.id == credentials.c.owner)  # fmt: skip
 
 
@@ -50,7 +52,7 @@ def put_credential(connection: Connection, made: Credential) -> int:
         return known.id
     values = {
         "owner": made.owner, "kind": made.kind, "digest": made.digest, "scope": made.scope, "by": made.by,
-        "at": made.at, "ends": made.ends, "revoked": False,
+        "at": made.at, "ends": made.ends, "revoked": False, "hash": made.hash,
     }  # fmt: skip
     return int(connection.execute(insert(credentials).values(values).returning(credentials.c.id)).scalar_one())
 
@@ -74,5 +76,5 @@ def set_session(connection: Connection, link: int, session: int) -> None:
 
 
 def revoke(connection: Connection, id: int) -> None:
-    """Let a credential let nobody in any more."""
-    connection.execute(update(credentials).where(credentials.c.id == id).values(revoked=True))
+    """Let a credential let nobody in any more; a password's hash is forgotten."""
+    connection.execute(update(credentials).where(credentials.c.id == id).values(revoked=True, hash=None))

@@ -57,13 +57,14 @@ owners = Table(
     Column("at", Float, nullable=False),
 )
 
-# What lets a person in without the ladder's file. Of the secret itself only the SHA-256 is known.
+# What lets a person in without the ladder's file. Of the secret itself only the SHA-256 is known; of a password, which
+# can be guessed, a hash that is slow to compute.
 credentials = Table(
     "credentials",
     TABLES,
     Column("id", Integer, primary_key=True),
     Column("owner", ForeignKey("owners.id"), nullable=False, index=True),
-    Column("kind", String(10), nullable=False),  # link, session, token
+    Column("kind", String(10), nullable=False),  # link, session, token, password
     Column("digest", String(64), nullable=False, unique=True),
     Column("scope", String(10), nullable=False),  # read, submit
     Column("by", Text, nullable=False),  # who made it
@@ -71,6 +72,7 @@ credentials = Table(
     Column("ends", Float, nullable=False),
     Column("revoked", Boolean, nullable=False),
     Column("session", Integer),  # that a link was changed into; no foreign key, which rows of copies would break
+    Column("hash", Text),  # of a password, by Argon2, while it lets somebody in
 )
 
 bots = Table(

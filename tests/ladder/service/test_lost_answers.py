@@ -23,17 +23,21 @@ from ladder.service import (
     open_ladder,
     parse_roster,
     prune_now,
+    remove_password,
     replay,
     rerate,
     reveal,
     revoke_credential,
     set_frozen,
+    set_password,
     set_suspended,
     set_void,
     sign_in,
+    sign_in_by_password,
     submit,
     submit_reference,
     take_in_people,
+    viewer_of,
 )
 from ladder.store.database import Database, claim_exam, end_exam, join
 from tests.ladder.service.classes import Clock, hand_in, school, serve
@@ -61,6 +65,15 @@ def signed_in(ladder: Ladder) -> None:
 def token(ladder: Ladder) -> None:
     issued = issue(ladder, "bob", "token", "teacher")
     revoke_credential(ladder, issued.id, "teacher", "lost")
+
+
+def password(ladder: Ladder) -> None:
+    session = sign_in(ladder, issue(ladder, "bob", "link", "teacher").secret)
+    bob = viewer_of(ladder, session.secret, "session")
+    set_password(ladder, bob, "a horse in a boat")
+    set_password(ladder, bob, "a boat on a horse", "a horse in a boat")
+    sign_in_by_password(ladder, "bob", "a boat on a horse")
+    remove_password(ladder, bob, "a boat on a horse")
 
 
 def final(ladder: Ladder) -> None:
@@ -103,6 +116,7 @@ DONE: dict[str, Callable[[Ladder], object]] = {
     "people": lambda ladder: take_in_people(ladder, parse_roster(b"login,section\nada,B\ncyd,A\n", "roster.csv")),
     "sign in": signed_in,
     "token": token,
+    "password": password,
     "play": lambda ladder: serve(ladder, 2),
     "examination": examined,
     "rerate": rerate,
@@ -132,9 +146,9 @@ def copies(begun: Path, place: Path) -> Iterator[Ladder]:
 def held(ladder: Ladder) -> dict[str, Any]:
     """Return what a ladder holds, but for what is drawn: keys, secrets, and which runner began something."""
     found = rows(ladder)
-    drawn = {"finals": 2, "credentials": 3}
-    for name, column in drawn.items():
-        found[name] = [row[:column] + row[column + 1 :] for row in found[name]]
+    drawn = {"finals": (2,), "credentials": (3, 10)}
+    for name, columns in drawn.items():
+        found[name] = [tuple(cell for place, cell in enumerate(row) if place not in columns) for row in found[name]]
     found["versions"] = [row[:8] + row[9:] for row in found["versions"]]
     found["events"] = sorted(tuple(str(part) for part in row[2:]) for row in found["events"])
     found["matches"] = [row[:15] for row in found["matches"]]  # without the order of the ends, and the runner

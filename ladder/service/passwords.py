@@ -1,0 +1,134 @@
+"""Passwords: set, changed and removed by whose they are, and what signs in by one.
+
+A password can be guessed, so what is kept of it is an Argon2 hash, which takes a while to compute; as long for a login
+that has none, or that nobody has. argon2 comes with the extra `web`: it is imported where a password is looked at.
+"""
+
+import secrets
+import threading
+import unicodedata
+from functools import cache
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
+
+from ladder.access import Viewer
+from ladder.service.accounts import LASTS_S, Issued, NotLetInError, digest_of, issue, refuse_suspended
+from ladder.service.known import acting_owner
+from ladder.service.ladder import Ladder
+from ladder.service.settings import LadderError
+from ladder.store.database import (
+    PASSWORD,
+    SESSION,
+    Credential,
+    Owner,
+    credentials_of,
+    find_credential,
+    put_credential,
+    revoke,
+)
+
+if TYPE_CHECKING:
+    from argon2 import PasswordHasher
+
+LEAST, MOST = 12, 200  # characters
+_WRONG = "the login or the password is wrong"
+_AT_A_TIME = threading.BoundedSemaphore(4)  # a hash takes 19 MiB
+
+
+def set_password(ladder: Ladder, viewer: Viewer, new: str, current: str = "") -> None:
+    """Set a person's password, or change it for who knows the current one; all other sessions of the person end.
+
+    Raises LadderError.
+    """
+    _check(new, str(viewer.login))
+    _put(ladder, viewer, current, _hashed(new))
+
+
+def remove_password(ladder: Ladder, viewer: Viewer, current: str) -> None:
+    """Remove a person's password for who knows it; all other sessions of the person end. Raises LadderError."""
+    _put(ladder, viewer, current, None)
+
+
+def sign_in_by_password(ladder: Ladder, login: str, password: str) -> Issued:
+    """Begin a session. Raises NotLetInError, with a reason for who knows the password alone."""
+    kept = ladder.database.look(lambda connection: _kept(connection, login, ladder.clock()))
+    if not _fits(kept, password) or kept is None:
+        raise NotLetInError(_WRONG)
+
+    def check(connection: Connection, owner: Owner) -> None:
+        refuse_suspended(connection, owner)
+        if _kept(connection, login, ladder.clock()) != kept:
+            raise NotLetInError(_WRONG)
+
+    return issue(ladder, kept.login, SESSION, f"password {kept.id}", check=check)
+
+
+def _put(ladder: Ladder, viewer: Viewer, current: str, hash: str | None) -> None:
+    login, now, digest = str(viewer.login), ladder.clock(), digest_of(secrets.token_urlsafe(32))
+    kept = ladder.database.look(lambda connection: _kept(connection, login, now))
+    if kept is not None and not _fits(kept, current):
+        raise LadderError("That isn't your current password.\nWho forgot it asks the staff, who can remove it.")
+
+    def act(connection: Connection) -> None:
+        if find_credential(connection, digest) is not None:
+            return  # the second call of a function whose commit had no answer
+        if _kept(connection, login, now) not in (kept, None):
+            raise LadderError("Your password was changed meanwhile.\nTry again.")
+        owner = acting_owner(connection, login)
+        for each in credentials_of(connection, login):
+            if each.kind == PASSWORD or (each.kind == SESSION and each.id != viewer.session):
+                revoke(connection, each.id)
+        if hash is not None:
+            ends = now + LASTS_S[PASSWORD]
+            made = Credential(owner.id, login, PASSWORD, digest, "submit", login, now, ends, hash=hash)
+            put_credential(connection, made)
+
+    ladder.database.write(act)
+
+
+def _kept(connection: Connection, login: str, now: float) -> Credential | None:
+    found = (each for each in credentials_of(connection, login) if each.kind == PASSWORD and each.holds(now))
+    return next(found, None)
+
+
+def _check(password: str, login: str) -> None:
+    """Raise LadderError for a password that is too short, too long, or little but the login."""
+    said = _plain(password).casefold()
+    if len(password) > MOST or len(said.replace(login.casefold(), "")) < LEAST:
+        raise LadderError(
+            f"A password has {LEAST} to {MOST} characters, your login not counted.\nA few words in a row are good."
+        )
+
+
+def _plain(password: str) -> str:
+    """Return the form that is hashed: keyboards write one letter in several ways."""
+    return unicodedata.normalize("NFKC", password)
+
+
+@cache
+def _hasher() -> "tuple[PasswordHasher, str]":
+    """Return what hashes, and the hash of nobody's password."""
+    from argon2 import PasswordHasher
+
+    hasher = PasswordHasher(time_cost=2, memory_cost=19 << 10, parallelism=1)
+    return hasher, hasher.hash(secrets.token_urlsafe(32))
+
+
+def _hashed(password: str) -> str:
+    with _AT_A_TIME:
+        return _hasher()[0].hash(_plain(password))
+
+
+def _fits(kept: Credential | None, password: str) -> bool:
+    """Tell whether this is the password; it takes as long where there is none."""
+    from argon2.exceptions import VerifyMismatchError
+
+    hasher, nobodys = _hasher()
+    known = None if kept is None else kept.hash
+    try:
+        with _AT_A_TIME:
+            said = _plain(password) if len(password) <= MOST else ""
+            return hasher.verify(known or nobodys, said) and known is not None
+    except VerifyMismatchError:
+        return False

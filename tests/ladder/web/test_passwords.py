@@ -1,0 +1,180 @@
+"""Passwords: who sets one, what signs in by one, and what nobody ever reads."""
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from ladder.service import NotLetInError, issue, set_suspended, sign_in_by_password
+from tests.ladder.service.term import Term
+from tests.ladder.web.visitors import Pages, pages
+
+WORDS = "a horse in a boat"
+OTHER = "a boat on a horse"
+
+
+@pytest.fixture
+def web(own: Term) -> Iterator[Pages]:
+    with pages(own) as made:
+        yield made
+
+
+def enter(web: Pages, login: str, password: str) -> TestClient:
+    """Return who tried to sign in by a password; `entered` tells whether that worked."""
+    visitor = web.visitor("nobody")
+    visitor.post("/sign-in/password", data={"login": login, "password": password})
+    return visitor
+
+
+def entered(visitor: TestClient) -> bool:
+    return visitor.get("/account").status_code == 200
+
+
+def test_who_has_a_password_signs_in_by_it_and_goes_on(web: Pages) -> None:
+    ada = web.visitor("ada")
+    assert ada.post("/account/password", data={"new": WORDS}).status_code == 303
+    visitor = web.visitor("nobody")
+    assert 'type="password"' in visitor.get("/sign-in").text
+    sent = {"login": " ada ", "password": WORDS, "then": "/bots/late"}
+    assert visitor.post("/sign-in/password", data=sent).headers["location"] == "/bots/late"
+    assert visitor.get("/api/account").json()["person"]["login"] == "ada"
+    for login, password in (("ada", OTHER), ("bob", WORDS), ("nobody", WORDS), ("ada", ""), ("ada", f"{WORDS}" * 99)):
+        assert not entered(enter(web, login, password)), (login, password)
+
+
+def test_a_new_password_ends_all_other_sessions_and_asks_for_the_old_one(web: Pages) -> None:
+    here, there = web.visitor("ada"), web.visitor("ada")
+    here.post("/account/password", data={"new": WORDS})
+    assert (entered(here), entered(there)) == (True, False)
+    by_password = enter(web, "ada", WORDS)
+    for current in ("", OTHER):
+        refused = here.post("/account/password", data={"new": OTHER, "current": current})
+        assert (refused.status_code, "your current password" in refused.text) == (400, True)
+    assert entered(by_password)
+    here.post("/account/password", data={"new": OTHER, "current": WORDS})
+    assert (entered(here), entered(by_password)) == (True, False)
+    assert (entered(enter(web, "ada", WORDS)), entered(enter(web, "ada", OTHER))) == (False, True)
+    assert here.post("/account/password/remove", data={"current": WORDS}).status_code == 400
+    assert here.post("/account/password/remove", data={"current": OTHER}).status_code == 303
+    assert not entered(enter(web, "ada", OTHER))
+
+
+@pytest.mark.parametrize("password", ["", "11 letters.", "ada" * 20, "ADAadaADA eleven!!", "x" * 201, "ﬁ" * 5])
+def test_a_password_is_long_enough_without_the_login(web: Pages, password: str) -> None:
+    ada = web.visitor("ada")
+    refused = ada.post("/account/password", data={"new": password})
+    assert refused.status_code == 400
+    assert password == "" or password not in refused.text
+    assert "password" not in [line["kind"] for line in ada.get("/api/account").json()["credentials"]]
+
+
+def test_one_password_is_the_same_on_every_keyboard(web: Pages) -> None:
+    """An accent is part of its letter, or follows it."""
+    web.visitor("ada").post("/account/password", data={"new": "caf\u00e9 caf\u00e9 caf\u00e9"})
+    assert entered(enter(web, "ada", "cafe\u0301 cafe\u0301 cafe\u0301"))
+
+
+def test_staff_removes_a_password_and_what_it_let_in(web: Pages, own: Term) -> None:
+    """`arena ladder access revoke`, with a reason."""
+    ada = web.visitor("ada")
+    ada.post("/account/password", data={"new": WORDS})
+    by_password = enter(web, "ada", WORDS)
+    [password] = [row for row in own.json("access list", "--owner", "ada")["rows"] if row["kind"] == "password"]
+    own.arena("access revoke", password["id"], "--why", "it was seen")
+    assert (entered(ada), entered(by_password), entered(enter(web, "ada", WORDS))) == (True, False, False)
+    assert ada.post("/account/password", data={"new": OTHER}).status_code == 303  # without the one that is gone
+
+
+def test_who_finds_a_browser_open_ends_no_password(web: Pages) -> None:
+    """It asks for itself: else one would set another in its place."""
+    ada = web.visitor("ada")
+    ada.post("/account/password", data={"new": WORDS})
+    [password] = [line for line in ada.get("/api/account").json()["credentials"] if line["kind"] == "password"]
+    assert ada.post(f"/account/credentials/{password['id']}/revoke").status_code == 400
+    assert ada.post("/account/password/remove", data={"current": OTHER}).status_code == 400
+    assert entered(enter(web, "ada", WORDS))
+
+
+def test_who_is_suspended_is_told_why_and_nobody_else_is(web: Pages) -> None:
+    web.visitor("ada").post("/account/password", data={"new": WORDS})
+    set_suspended(web.ladder, "ada", True, "staff", "copied from bob")
+    visitor = web.visitor("nobody")
+    refused = visitor.post("/sign-in/password", data={"login": "ada", "password": WORDS})
+    assert (refused.status_code, "copied from bob" in refused.text) == (403, True)
+    assert "copied" not in visitor.post("/sign-in/password", data={"login": "ada", "password": OTHER}).text
+    assert not entered(visitor)
+
+
+def test_who_guesses_waits_by_login_and_by_address(web: Pages) -> None:
+    web.visitor("ada").post("/account/password", data={"new": WORDS})
+
+    def guess(login: str) -> int:
+        sent = {"login": login, "password": "no guess"}
+        return web.visitor("nobody").post("/sign-in/password", data=sent).status_code
+
+    at_one = [guess("ada") for _ in range(11)]
+    assert at_one[0] == 403
+    assert at_one[-1] == 429
+    at_many = [guess(f"login {number}") for number in range(20)]
+    assert at_many[0] == 403
+    assert at_many[-1] == 429
+
+
+@pytest.mark.clock
+def test_a_guess_takes_as_long_where_there_is_no_password(web: Pages) -> None:
+    """So nobody learns who has one, nor who there is."""
+    web.visitor("ada").post("/account/password", data={"new": WORDS})
+
+    def took_s(login: str) -> float:
+        begun = time.perf_counter()
+        with pytest.raises(NotLetInError, match="the login or the password is wrong"):
+            sign_in_by_password(web.ladder, login, OTHER)
+        return time.perf_counter() - begun
+
+    took = {login: statistics.median(took_s(login) for _ in range(15)) for login in ("ada", "bob", "no login")}
+    assert max(took.values()) < 1.3 * min(took.values()), took
+
+
+def test_no_password_is_in_a_file_and_no_hash_in_what_is_told(web: Pages, own: Term, tmp_path: Path) -> None:
+    """Beside the database itself, which has the hash and not the words."""
+    ada = web.visitor("ada")
+    ada.post("/account/password", data={"new": WORDS})
+    enter(web, "ada", WORDS)
+    own.arena("export", "--out", tmp_path / "out", "--names")
+    told = [file.read_bytes() for file in (tmp_path / "out").iterdir()]
+    told += [own.arena("access list", "--json").out.encode(), own.arena("events").out.encode()]
+    told += [ada.get(path).content for path in ("/account", "/api/account")]
+    held = b"".join(file.read_bytes() for file in own.path.iterdir())
+    assert b"$argon2id$" in held
+    assert [text for text in (*told, held) if WORDS.encode() in text] == []
+    assert [text for text in told if b"$argon2" in text] == []
+
+
+def test_a_hash_lets_nobody_in(web: Pages, own: Term) -> None:
+    """It is in a backup."""
+    web.visitor("ada").post("/account/password", data={"new": WORDS})
+    held = b"".join(file.read_bytes() for file in own.path.iterdir())
+    hash = held[held.index(b"$argon2id$") :][:97].decode()
+    assert not entered(enter(web, "ada", hash))
+    token = web.visitor("nobody").get("/api/account", headers={"Authorization": f"Bearer {hash}"})
+    assert token.status_code == 401
+
+
+def test_a_token_sets_no_password(web: Pages) -> None:
+    secret = issue(web.ladder, "bob", "token", "teacher").secret
+    sent = web.visitor("nobody").post(
+        "/account/password", data={"new": WORDS}, headers={"Authorization": f"Bearer {secret}"}
+    )
+    assert sent.status_code == 403
+    assert not entered(enter(web, "bob", WORDS))
+
+
+def test_a_ladder_without_pages_needs_no_argon2() -> None:
+    """It is of the extra `web`."""
+    program = "import sys; sys.modules['argon2'] = None; import ladder.service"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60, capture_output=True)
