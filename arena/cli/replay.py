@@ -44,7 +44,8 @@ def replay(path: Path, html: Path | None, plain: bool, since: int | None, as_jso
     """Show recorded games in words: on a terminal step by step, else a line for each turn.
 
     RECORD is a file of a run's folder records/, DIR the run's folder. The page of --html is one file that needs nothing
-    else: the table, each seat's knowledge, odds, times and standard error; open it in a browser.
+    else: the table, each seat's knowledge, odds, times and standard error; open it in a browser. With --seat BOT it
+    holds only what this bot could know.
     """
     found = list(_chosen(path, **chosen))
     if not found:
@@ -54,11 +55,9 @@ def replay(path: Path, html: Path | None, plain: bool, since: int | None, as_jso
         refuse(f"{path} has no such game; arena stats {shlex.quote(str(path))} tells what there is")
     try:
         if html is not None:
-            if since is not None or chosen["seat"] is not None:
-                refuse(
-                    "--from and --seat are for the terminal: the page shows all turns, and any seat by a choice on it"
-                )
-            _write_page(html, path, found, chosen["lost"])
+            if since is not None:
+                refuse("--from is for the terminal: the page shows all turns")
+            _write_page(html, path, found, chosen["lost"], chosen["seat"])
             return
         tellings = [Telling(record, game, place_of(record, game, chosen["seat"])) for record, game, _ in found]
         if as_json:
@@ -139,11 +138,15 @@ def _styled() -> bool:
     return "NO_COLOR" not in os.environ and os.environ.get("TERM", "dumb") != "dumb"
 
 
-def _write_page(file: Path, source: Path, found: Sequence[tuple[Record, GameRecord, Path]], bot: str | None) -> None:
-    """Write the games as a page, and name the link to what a bot knew in the first.
+def _write_page(
+    file: Path, source: Path, found: Sequence[tuple[Record, GameRecord, Path]], bot: str | None, only: str | None
+) -> None:
+    """Write the games as a page, of what one bot could know if it is named, else with a link to what `bot` knew.
 
     Exits with 2 for too many games, with 1 where the file can't be written.
     """
+    if only is not None and any(only not in record.header.bots for record, _, _ in found):
+        refuse(f"--seat {only}: seats change from game to game; for a page name a bot")
     if len(found) > _MOST_GAMES:
         refuse(
             f"{len(found)} games are too many for a page, {_MOST_GAMES} are not: choose by --match, --game or --lost"
@@ -154,13 +157,15 @@ def _write_page(file: Path, source: Path, found: Sequence[tuple[Record, GameReco
     for path, group in groupby(found, key=lambda each: each[2]):
         games = list(group)
         record = replace(games[0][0], games=tuple(game for _, game, _ in games))
-        matches.append(told(record, logs_of(path, record)))
+        eyes = None if only is None else (record.header.bots.index(only),)
+        matches.append(told(record, logs_of(path, record), eyes))
     try:
         file.write_text(page(matches, f"Coup: {title}"), encoding="utf-8", errors="replace")
     except OSError as problem:
         fail(f"{reason(problem)}; name another file")
-    note(f"{counted(len(found), 'game')} in {file}: open it in a browser. It shows all cards")
-    if bot is not None:
+    cards = "all cards" if only is None else f"what {only} could know"
+    note(f"{counted(len(found), 'game')} in {file}: open it in a browser. It shows {cards}")
+    if bot is not None and only is None:
         record, game, _ = found[0]
         seat = game.seating.index(record.header.bots.index(bot))
         note(f"what {bot} knew: {file}#match={record.header.match}&game={game.game}&seat={seat}")

@@ -11,7 +11,10 @@ from protocol.words import WORDS, story, tell_end
 
 
 def page(matches: Sequence[Mapping[str, Any]], title: str) -> str:
-    """Return the HTML of a page that shows the matches (`arena.tell.told`), at least one, with a game each at least."""
+    """Return the HTML of a page that shows the matches (`arena.tell.told`), at least one, with a game each at least.
+
+    What a match was told without, for the eyes of some bots, the page neither shows nor holds.
+    """
     if not any(match["games"] for match in matches):
         raise ValueError("there is no game to show")
     body = "".join(
@@ -47,7 +50,7 @@ def _game(match: Mapping[str, Any], game: Mapping[str, Any]) -> str:
 
 def _lines(game: Mapping[str, Any], names: Sequence[str]) -> Iterator[str]:
     for name, hand in zip(names, game["start"]["hands"], strict=True):
-        yield f"{name} is dealt {', '.join(hand) or 'nothing yet'}"
+        yield f"{name} is dealt {', '.join(card or 'a hidden card' for card in hand) or 'nothing yet'}"
     turns: dict[int, list[Mapping[str, Any]]] = {}
     for step in game["steps"]:
         turns.setdefault(step["turn"], []).extend(step["events"])

@@ -1,5 +1,7 @@
 """Tests of arena replay: recorded games in words, and what can't be replayed."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -112,7 +114,21 @@ def test_a_page_is_one_file_and_says_that_it_shows_all_cards(kept: Path, tmp_pat
     assert "1 game in" in done.stderr
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert replay(kept, "--html", tmp_path / "no" / "page.html").exit_code == 1
-    assert replay(kept, "--html", page, "--seat", "0").exit_code == 2
+
+
+def test_a_page_for_one_bot_holds_only_what_it_could_know(kept: Path, tmp_path: Path) -> None:
+    """What the page isn't given nobody finds in it. A seat has another bot in each game."""
+    page = tmp_path / "page.html"
+    done = replay(kept, "--html", page, "--seat", "bot2")
+    assert done.stderr.replace("\n", " ").endswith("It shows what bot2 could know ")
+    [text] = re.findall('<script type="application/json" id="matches">(.*?)</script>', page.read_text("utf-8"))
+    for match in json.loads(text)["matches"]:
+        assert match["eyes"] == [2]
+        for game in match["games"]:
+            for bot, hand in zip(game["seating"], game["start"]["hands"], strict=True):
+                assert (hand == [None, None]) is (bot != 2)
+    assert "for a page name a bot" in replay(kept, "--html", page, "--seat", "0").stderr.replace("\n", " ")
+    assert "--from is for the terminal" in replay(kept, "--html", page, "--from", "2").stderr
 
 
 def test_a_folders_record_that_cannot_be_read_is_left_out(kept: Path) -> None:

@@ -1,6 +1,6 @@
 """Told matches to show: games of random moves that the engine played, with what bots wrote and did wrong."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from arena.coup import PRESETS
@@ -8,25 +8,42 @@ from arena.tell import told
 from tests.tell.games import random_game
 
 
-def sample(preset: str = "coup", seats: int = 4, games: int = 3, bots: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return a match of so many games. Seats rotate, some turns have standard error, and a step has a fault."""
-    match = told(random_game(PRESETS[preset], seats, seed=1))
-    match["games"] = [game_of(preset, seats, number) for number in range(games)]
+def sample(
+    preset: str = "coup",
+    seats: int = 4,
+    games: int = 3,
+    bots: Sequence[str] | None = None,
+    eyes: Collection[int] | None = None,
+) -> dict[str, Any]:
+    """Return a match of so many games, as these bots could know it, or with all cards.
+
+    Seats rotate, some turns have standard error, and a step has a fault.
+    """
+    match = told(random_game(PRESETS[preset], seats, seed=1), eyes=eyes)
+    match["games"] = [game_of(preset, seats, number, eyes) for number in range(games)]
     if bots:
         match["bots"] = list(bots)
     return match
 
 
-def game_of(preset: str, seats: int, number: int) -> dict[str, Any]:
+def game_of(preset: str, seats: int, number: int, eyes: Collection[int] | None = None) -> dict[str, Any]:
     """Return one game of `sample`."""
-    game: dict[str, Any] = told(random_game(PRESETS[preset], seats, seed=number + 1))["games"][0]
+    seating = [(seat + number) % seats for seat in range(seats)]
+    own = [seat for seat, bot in enumerate(seating) if eyes is None or bot in eyes]
+    record = random_game(PRESETS[preset], seats, seed=number + 1)  # in which each bot has the seat of its place
+    game: dict[str, Any] = told(record, eyes=None if eyes is None else own)["games"][0]
     game["game"] = number
-    game["seating"] = [(seat + number) % seats for seat in range(seats)]
+    game["seating"] = seating
     for place, step in enumerate(game["steps"]):
-        step["given"] = [[seat, move, 37 * (1 + place % 9) ** (1 + seat % 4)] for seat, move, _ in step["given"]]
+        step["given"] = [
+            [seat, move, 37 * (1 + place % 9) ** (1 + seat % 4) if seat in own else None]
+            for seat, move, _ in step["given"]
+        ]
     first = game["steps"][0]
-    first["fault"] = [[first["given"][0][0], "timeout"]]
+    first["fault"] = [[seat, "timeout"] for seat, _, _ in first["given"][:1] if seat in own]
     game["stderr"] = [
-        {"seat": turn % seats, "turn": turn, "text": f"turn {turn}: I think"} for turn in range(0, game["turns"] + 1, 2)
+        {"seat": turn % seats, "turn": turn, "text": f"turn {turn}: I think"}
+        for turn in range(0, game["turns"] + 1, 2)
+        if turn % seats in own
     ]
     return game

@@ -240,6 +240,75 @@ def test_every_moment_of_other_games_is_shown(reader: Reader, tmp_path: Path, pr
         press(shown, "v")
 
 
+# ---------------------------------------------------------------- what some bots could know
+
+
+# Presses the key for a step on, so many times, and returns what is said of values that aren't there.
+EACH_STEP = """steps => Array.from({ length: steps }, () => {
+    document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true }));
+    return document.getElementById('page').textContent.match(/.{9}(undefined|null|NaN)/);
+}).filter(found => found !== null)"""
+
+
+@pytest.mark.parametrize("eyes", [(), (1,), (1, 0)])
+@pytest.mark.parametrize(
+    ("preset", "seats"), [("coup", 4), ("duel", 2), ("reformation-inquisitor", 5), ("andy", 3), ("treason", 3)]
+)
+def test_a_match_that_was_cut_is_played_to_its_end_at_each_view(
+    reader: Reader, tmp_path: Path, preset: str, seats: int, eyes: tuple[int, ...]
+) -> None:
+    """The views are those of the bots that it was told for, and an onlooker's; hidden cards lie face down."""
+    match = sample(preset, seats, 2, eyes=eyes)
+    (tmp_path / "page.html").write_text(page([match], preset), "utf-8")
+    shown = reader.open(tmp_path / "page.html")
+    views = choice(shown, "whose cards are shown")
+    for game in match["games"]:
+        options = shown.locator("[aria-label='whose cards are shown'] option").evaluate_all(
+            "all => all.map(one => one.value)"
+        )
+        assert options == [*(str(game["seating"].index(bot)) for bot in sorted(eyes)), "-1"]
+        assert views.count() == (len(options) > 1)
+        assert not shown.get_by_role("button", name="Truth").is_visible()
+        for option in options:
+            press(shown, "Home")
+            hands = game["start"]["hands"]
+            hidden = sum(len(hand) for seat, hand in enumerate(hands) if str(seat) != option)
+            assert shown.locator(".seat .card.back").count() == hidden
+            assert shown.locator(".seat .role-name").count() == sum(map(len, hands)) - hidden
+            assert shown.evaluate(EACH_STEP, len(game["steps"])) == []
+            assert shown.locator(".won").count() == 1
+            assert shown.locator(".seat.own").count() == (option != "-1")
+            bluffs = shown.locator(".claims-panel tbody tr", has=shown.locator(".honest, .bluffed"))
+            assert bluffs.count() == bluffs.filter(has_text="own").count()
+            press(shown, "v")
+        press(shown, "j")
+
+
+def test_a_link_to_a_view_leads_to_it_in_a_match_that_was_cut(reader: Reader, tmp_path: Path) -> None:
+    """To an onlooker's too; one to a seat whose cards the page lacks leads to what the page opens with."""
+    (tmp_path / "page.html").write_text(page([sample(eyes=(1, 2))], "cut"), "utf-8")
+    for hash_, value in {"": "1", "&seat=2": "2", "&seat=-1": "-1", "&seat=0": "1"}.items():
+        shown = reader.open(tmp_path / "page.html", f"#game=0&turn=2{hash_}")
+        assert choice(shown, "whose cards are shown").input_value() == value
+    choice(shown, "whose cards are shown").select_option("-1")
+    shown.wait_for_url(re.compile("seat=-1"))
+    press(shown, "j")
+    assert choice(shown, "whose cards are shown").input_value() == "-1"
+    shown.locator("summary").click()
+    shown.locator(".results a").last.click()
+    expect(shown.locator(".turn-text")).to_have_text("Game 2")
+    assert choice(shown, "whose cards are shown").input_value() == "-1"
+
+
+def test_without_javascript_a_match_that_was_cut_tells_no_hidden_card(reader: Reader, tmp_path: Path) -> None:
+    """It counts them."""
+    (tmp_path / "page.html").write_text(page([sample(games=1, eyes=(1,))], "cut"), "utf-8")
+    shown = reader.open(tmp_path / "page.html", java_script_enabled=False)
+    shown.locator("summary").click()
+    told = shown.locator("details pre").inner_text()
+    assert told.count("is dealt a hidden card, a hidden card\n") == 3
+
+
 @pytest.mark.parametrize("width", [390, 720, 1280])
 def test_ten_players_have_room_for_their_cards(reader: Reader, tmp_path: Path, width: int) -> None:
     """None is cut off, or lies on another; of a name of five letters all is shown."""
@@ -674,6 +743,14 @@ def test_axe_finds_nothing(
     page = look(hash_, color_scheme=scheme, width=width)
     page.locator("summary").click()
     assert axe(page) == []
+
+
+def test_axe_finds_nothing_in_a_match_that_was_cut(
+    reader: Reader, axe: Callable[[Any], list[str]], tmp_path: Path
+) -> None:
+    """Face-down cards, and fewer choices."""
+    (tmp_path / "page.html").write_text(page([sample(eyes=())], "cut"), "utf-8")
+    assert axe(reader.open(tmp_path / "page.html", "#game=0&turn=4")) == []
 
 
 def test_axe_finds_nothing_in_the_help(look: Callable[..., Any], axe: Callable[[Any], list[str]]) -> None:

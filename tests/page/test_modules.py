@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from collections import Counter
 from fractions import Fraction
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,9 @@ SIGHTS = {
 }
 
 
+# Who looks, and for whose eyes the match was told.
+SEATS: list[tuple[int, tuple[int, ...]]] = [(-1, ()), (0, (0,)), (1, (0, 1)), (-1, (1,))]
+
 ENDS = [*Ending, "earthquake", "toString"]
 
 
@@ -93,6 +97,12 @@ def twins() -> dict[str, Any]:
         "matches": matches,
         "sights": SIGHTS,
         "ends": ENDS,
+        "cuts": [
+            {"whole": match, "cut": told(record, eyes=eyes), "seat": seat}
+            for record, match in zip(records, matches, strict=True)
+            if len(record.header.bots) < 6
+            for seat, eyes in SEATS
+        ],
         "packed": packed([sample("reformation-inquisitor", 5)]),
     }
     ran = subprocess.run(
@@ -109,6 +119,8 @@ def twins() -> dict[str, Any]:
         "unpacked": answer["unpacked"],
         "sights": answer["sights"],
         "ends": answer["ends"],
+        "cuts": answer["cuts"],
+        "honest": answer["honest"],
         **dict(zip(TABLES, games, strict=True)),
     }
 
@@ -289,3 +301,23 @@ def test_a_match_comes_out_of_the_page_as_it_went_in(twins: dict[Any, Any]) -> N
             for event in step["events"]:
                 del event["n"]
     assert twins["unpacked"] == [match]
+
+
+def test_a_match_that_was_cut_for_a_seat_shows_it_the_same(twins: dict[Any, Any]) -> None:
+    """Cards, events, answers, odds and claims at each moment, beside those of a match that was told with all cards."""
+    drawn = 0
+    for whole, cut in twins["cuts"]:
+        assert cut == whole
+        drawn += sum(None in moment["drawn"] for game in cut for moment in game)
+    assert len(twins["cuts"]) == len(SEATS) * sum(seats < 6 for _, seats in TABLES)
+    assert drawn
+
+
+def test_whether_a_claim_was_true_is_known_of_the_eyes_own_alone(twins: dict[Any, Any]) -> None:
+    """Of others a page that was cut can't tell it."""
+    seen = set()
+    for (_, eyes), games in zip(cycle(SEATS), twins["honest"], strict=False):
+        for claims in games:
+            assert all((honest is None) is (seat not in eyes) for seat, honest in claims)
+            seen |= {honest for _, honest in claims}
+    assert seen == {None, True, False}

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 
 const asked = JSON.parse(readFileSync(0, "utf8"));
 const load = (name) => import(new URL(`${name}.js`, asked.modules).href);
-const [{ fold }, { knowledge, seen, answers }, { chance }, { words, moveOf }, { unpacked }, { placed }] = await Promise.all(
+const [{ fold }, { knowledge, seen, answers, faults, picked }, { chance }, { words, moveOf }, { unpacked }, { placed }] = await Promise.all(
   ["state", "view", "odds", "words", "packed", "moment"].map(load),
 );
 const { tell, tellMove, tellEnd, story } = words(asked.words);
@@ -46,4 +46,23 @@ const said = asked.matches.map((match) =>
 
 const sights = [0, 1, 2].map((seat) => knowledge(fold(asked.sights), seat));
 
-process.stdout.write(JSON.stringify({ said, sights, ends: asked.ends.map(tellEnd), unpacked: unpacked(asked.packed) }));
+// All that is shown to a seat (-1: an onlooker) of a match that was told with all cards, and of one that was cut for it.
+const shown = (match, seat) =>
+  match.games.map((game) => {
+    const moments = fold(game);
+    const known = knowledge(moments, seat);
+    const { deck } = match.ruleset;
+    return moments.map((moment, index) => ({
+      known: known[index],
+      table: [moment.hands.map((hand) => hand.length), moment.revealed, moment.coins, moment.deck, moment.out, moment.sides],
+      drawn: picked(moment, seat),
+      step: moment.step ? [seen(moment.step.events, seat), answers(moment.step, seat), faults(moment.step, seat)] : [],
+      chances: game.seating.map((_, owner) => Object.keys(deck).map((role) => chance(moment, known[index], deck, seat, owner, role))),
+      claims: moment.claims.map((claim) => ({ ...claim, honest: claim.seat === seat ? claim.honest : null })),
+      bluff: moment.marks.includes("bluff") && moment.claims.some((claim) => claim.seat === seat && claim.index === index),
+    }));
+  });
+const cuts = asked.cuts.map(({ whole, cut, seat }) => [shown(whole, seat), shown(cut, seat)]);
+const honest = asked.cuts.map(({ cut }) => cut.games.map((game) => fold(game).at(-1).claims.map((claim) => [claim.seat, claim.honest])));
+
+process.stdout.write(JSON.stringify({ cuts, honest, said, sights, ends: asked.ends.map(tellEnd), unpacked: unpacked(asked.packed) }));

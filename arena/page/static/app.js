@@ -37,7 +37,7 @@ class App {
   constructor(matches, table) {
     this.matches = matches;
     this.words = words(table);
-    this.state = { match: 0, game: 0, index: 0, seat: null, truth: true };
+    this.state = { match: 0, game: 0, index: 0, seat: null, truth: true }; // seat: as in view.js
     this.timer = null;
     this.speed = SPEEDS[1][0];
     this.folded = new Map(); // moments by game
@@ -55,6 +55,17 @@ class App {
 
   get game() {
     return this.match.games[this.state.game];
+  }
+
+  /** Whose eyes there are to look through, the first of them to begin with; of all cards the page may have a part only. */
+  get lookers() {
+    const { eyes } = this.match;
+    if (eyes) return [...eyes.map((bot) => this.game.seating.indexOf(bot)), -1];
+    return [null, ...this.game.seating.keys()];
+  }
+
+  get truth() {
+    return this.state.truth && !this.match.eyes;
   }
 
   // ---- what never changes on the page
@@ -173,8 +184,7 @@ class App {
     const asked = parsed(hash);
     const match = Math.max(0, asked.match === null ? 0 : this.matches.findIndex((one) => one.match === asked.match));
     const game = Math.max(0, asked.game === null ? 0 : this.matches[match].games.findIndex((one) => one.game === asked.game));
-    const seats = this.matches[match].games[game].seating.length;
-    this.state.seat = asked.seat !== null && asked.seat < seats ? asked.seat : null;
+    this.state.seat = asked.seat;
     this.open(match, game, (moments) => placed(moments, asked));
   }
 
@@ -193,7 +203,7 @@ class App {
   open(match, game, where = () => 0) {
     const moved = match !== this.state.match || game !== this.state.game || !this.moments;
     Object.assign(this.state, { match, game });
-    if (this.state.seat !== null && this.state.seat >= this.game.seating.length) this.state.seat = null;
+    if (!this.lookers.includes(this.state.seat)) [this.state.seat] = this.lookers;
     if (moved) this.play(false);
     this.moments = this.unfolded(this.game);
     this.load();
@@ -210,7 +220,7 @@ class App {
     if (game >= 0 && game < this.match.games.length) this.turnTo(game);
   }
 
-  /** Show another game of the match through the eyes of the same bot, which sits elsewhere there. */
+  /** Show another game of the match through the eyes of the same bot, which sits elsewhere there. An onlooker stays -1. */
   turnTo(game) {
     if (this.state.seat !== null) this.state.seat = this.match.games[game].seating.indexOf(this.game.seating[this.state.seat]);
     this.open(this.state.match, game);
@@ -289,7 +299,7 @@ class App {
       k: () => this.leaf(-1),
       n: () => this.jump(1),
       p: () => this.jump(-1),
-      v: () => this.look(this.state.seat === null ? 0 : this.state.seat + 1 < this.game.seating.length ? this.state.seat + 1 : null),
+      v: () => this.look(this.lookers[(this.lookers.indexOf(this.state.seat) + 1) % this.lookers.length]),
       t: () => this.tell(!this.state.truth),
       d: () => this.shade(),
       "?": () => this.help.showModal(),
@@ -302,8 +312,8 @@ class App {
   // ---- a game, as somebody sees it
 
   load() {
-    const { game, match, moments } = this;
-    const { seat, truth } = this.state;
+    const { game, match, moments, truth } = this;
+    const { seat } = this.state;
     const looker = seat ?? -1; // an onlooker, who sees what is face up
     this.names = game.seating.map((bot) => plain(match.bots[bot]));
     this.told = this.names.map((text) => `\u2068${text}\u2069`); // cut off from what stands around it
@@ -338,7 +348,7 @@ class App {
           : null,
       ),
     );
-    const who = seat === null ? "an onlooker" : this.told[seat];
+    const who = this.told[seat] ?? "an onlooker";
     const guess = match.ruleset.draft ? " After a draft it is only a guess." : "";
     this.claims.load(`How likely each claim was to ${who} when it was made, by the cards in sight.${guess}`, seat === null || truth);
   }
@@ -357,17 +367,19 @@ class App {
     this.gameForth.disabled = this.state.game === match.games.length - 1;
     refill(
       this.seatChoice,
-      h("option", { value: "" }, "All cards"),
-      this.names.map((text, place) => h("option", { value: place }, `Seat ${place}: ${text}`)),
+      this.lookers.map((place) =>
+        h("option", { value: place ?? "" }, place === null ? "All cards" : place < 0 ? "What all could see" : `Seat ${place}: ${this.names[place]}`),
+      ),
     );
+    this.seatChoice.hidden = this.lookers.length === 1;
     this.seatChoice.value = seat ?? "";
-    this.truthButton.hidden = seat === null;
+    this.truthButton.hidden = seat === null || Boolean(match.eyes);
     this.truthButton.setAttribute("aria-pressed", String(this.state.truth));
     refill(
       this.results,
       results(
         match.games.map((one) => ({
-          href: link({ match: this.several(), game: one.game, seat: seat === null ? null : one.seating.indexOf(game.seating[seat]) }),
+          href: link({ match: this.several(), game: one.game, seat: seat === this.lookers[0] ? null : one.seating.indexOf(game.seating[seat]) }),
           game: one.game,
           winner: one.winner === null ? null : match.bots[one.seating[one.winner]],
           turns: one.turns,
@@ -388,17 +400,18 @@ class App {
 
   href(moment) {
     const where = moment.index ? { turn: moment.turn, step: moment.within } : {};
-    return link({ match: this.several(), game: this.game.game, ...where, seat: this.state.seat });
+    const { seat } = this.state;
+    return link({ match: this.several(), game: this.game.game, ...where, seat: seat === this.lookers[0] ? null : seat });
   }
 
   /** The words of MARKS at each moment, as far as the looker may know. */
   marked() {
-    const { seat, truth } = this.state;
+    const { seat } = this.state;
     const final = this.moments.at(-1).claims;
     const wrote = new Set(this.entries.map((entry) => entry.turn ?? 0));
     return this.moments.map((moment) => {
       const found = new Set(moment.marks);
-      if (seat !== null && !truth) {
+      if (seat !== null && !this.truth) {
         const told = final.some(
           (claim) => claim.index === moment.index && !claim.honest && (claim.seat === seat || claim.outcome === "caught"),
         );
@@ -433,7 +446,7 @@ class App {
     const where = index ? `Turn ${moment.turn} · ${this.told[moment.actor]}` : `Game ${game.game}`;
     const text = this.texts[index] || (index ? "…" : `The cards are dealt; ${this.told[moment.actor]} begins`);
 
-    this.table.show(moments, index, this.known[index], this.state);
+    this.table.show(moments, index, this.known[index], { seat, truth: this.truth });
     say(this.turnText, where);
     say(this.sentence, text);
     refill(this.claimText, this.spoken(moment, last));
@@ -442,7 +455,7 @@ class App {
       [
         `court deck: ${moment.deck}`,
         match.ruleset.reformation ? `treasury reserve: ${moment.reserve}` : "",
-        seat !== null && this.state.truth ? "framed: held in truth" : "",
+        seat !== null && this.truth ? "framed: held in truth" : "",
       ]
         .filter(Boolean)
         .join(" · "),
@@ -494,8 +507,8 @@ class App {
     if (!claim || claim.turn !== moment.turn || moment.pending === null) return null;
     const { likely } = this.behind(claim);
     const parts = [`${this.told[claim.seat]} ${claiming(claim.role)}`];
-    if (likely !== null) parts.push(`: ${percent(likely)} likely to ${this.state.seat === null ? "an onlooker" : this.told[this.state.seat]}`);
-    const truth = this.state.seat === null || this.state.truth || likely === null;
+    if (likely !== null) parts.push(`: ${percent(likely)} likely to ${this.told[this.state.seat] ?? "an onlooker"}`);
+    const truth = this.state.seat === null || this.truth || likely === null;
     return [parts.join(""), truth ? [" · ", verdict(claim.honest)] : null];
   }
 

@@ -1,12 +1,12 @@
 // A link to a moment: "#match=12&game=7&turn=14&step=2&seat=2". Pure.
 //
 // `step` counts the steps of a turn from 0 and is left out where it is 0; `match` is left out where there is one match;
-// `seat` is whose knowledge is shown, and left out where all cards are.
+// `seat` is whose knowledge is shown, -1 an onlooker's; it is left out where it is what the page opens with.
 
 /** Return { match, game, turn, step, seat }, each a number or null, from a link's part after "#". */
 export function parsed(hash) {
   const found = new URLSearchParams(hash.replace(/^#/, ""));
-  const number = (key) => (/^\d{1,9}$/.test(found.get(key) ?? "") ? Number(found.get(key)) : null);
+  const number = (key) => (/^(-1|\d{1,9})$/.test(found.get(key) ?? "") ? Number(found.get(key)) : null);
   return Object.fromEntries(["match", "game", "turn", "step", "seat"].map((key) => [key, number(key)]));
 }
 

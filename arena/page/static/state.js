@@ -1,7 +1,7 @@
 // A game as it was told, folded into moments: the deal, and one after each step. Pure: no page, no clock.
 //
 // A step is what the referee asked at once, with the answers and the events that followed. A moment has the whole table
-// after its step, all cards included; what one seat knows of it is view.js's.
+// after its step, with all cards that the page was given, and null for each other; what one seat knows is view.js's.
 
 /** Return the moments of a game; `moments[0]` is the deal, `moments[k]` comes after `game.steps[k - 1]`. */
 export function fold(game) {
@@ -69,7 +69,7 @@ function after(before, step) {
 // A seat that forfeits picks none.
 function picks(given) {
   const found = [];
-  for (const [seat, word] of given) if (word.startsWith("pick:")) found[seat] = word.slice("pick:".length);
+  for (const [seat, word] of given) if (word?.startsWith("pick:")) found[seat] = word.slice("pick:".length);
   return found;
 }
 
@@ -88,11 +88,11 @@ const EVENTS = {
   },
   shown(now, event) {
     outcome(now, event.seat, { outcome: "proven" });
-    if (event.cards) now.hands[event.seat] = event.cards;
+    dealt(now, event.seat, event.cards);
   },
   shown_hand(now, event) {
     outcome(now, event.seat, { outcome: "proven" });
-    now.hands[event.seat] = event.cards;
+    dealt(now, event.seat, event.cards);
   },
   unproven(now, event) {
     outcome(now, event.seat, { outcome: "caught" });
@@ -103,7 +103,8 @@ const EVENTS = {
   },
   lost(now, event) {
     now.marks.push("loss");
-    now.hands[event.seat] = without(now.hands[event.seat], event.role);
+    const hand = now.hands[event.seat];
+    now.hands[event.seat] = without(hand, hand.includes(event.role) ? event.role : null);
     now.revealed[event.seat] = [...now.revealed[event.seat], event.role];
   },
   exiled(now, event) {
@@ -118,14 +119,14 @@ const EVENTS = {
   },
   exchanged(now, event) {
     now.deck += event.count;
-    now.hands[event.seat] = event.cards;
+    dealt(now, event.seat, event.cards);
   },
   drafted(now, event) {
     now.deck -= 1;
-    now.hands[event.seat] = event.cards;
+    dealt(now, event.seat, event.cards ?? [null, null]);
   },
   examined(now, event) {
-    if (event.replaced && event.cards) now.hands[event.target] = event.cards;
+    if (event.replaced) dealt(now, event.target, event.cards);
   },
   allegiances(now, event) {
     now.sides = event.sides;
@@ -140,6 +141,11 @@ const EVENTS = {
   },
 };
 
+// Hidden cards that are replaced stay as many.
+function dealt(now, seat, cards) {
+  if (cards) now.hands[seat] = cards;
+}
+
 // An exchange that ends because its actor left puts the drawn cards back.
 function returned(now) {
   return now.step.drawn?.length ?? 0;
@@ -147,8 +153,8 @@ function returned(now) {
 
 function claimed(now, seat, role, block) {
   const { actor, action, target } = now.pending ?? { actor: seat, action: null, target: null };
-  const honest = holds(now.hands[seat], role);
-  if (!honest) now.marks.push("bluff");
+  const honest = now.hands[seat].includes(null) ? null : holds(now.hands[seat], role); // null: the page can't tell
+  if (honest === false) now.marks.push("bluff");
   now.claims.push({
     index: now.index,
     turn: now.turn,

@@ -1,5 +1,5 @@
 // What one seat knows of a moment: its own cards, what is face up, and which cards of others it has seen and not lost
-// sight of. Pure. `null` in place of a seat is a looker who sees all cards.
+// sight of. Pure. In place of a seat, `null` is a looker who sees all cards, and -1 an onlooker, who sees what is face up.
 
 import { without } from "./state.js";
 
