@@ -15,6 +15,7 @@ from ladder.access import STAFF
 from ladder.service import SCOPES, Decided, Issued, issue, revoke_credential
 
 _DAY_S = 86_400.0
+_URL = "http://127.0.0.1:8000"  # where arena ladder serve listens, if nothing says otherwise
 
 
 @click.group()
@@ -53,11 +54,14 @@ def add_access(folder: Path, login: str, kind: str, scope: str, days: float | No
     """Make a link for one sign-in, or a token for a program. Its secret is printed this once."""
     with opened(folder) as ladder:
         made = issue(ladder, login, kind, who, scope, None if days is None else days * _DAY_S)
+        url = ladder.settings.pages.url or _URL
     if as_json:
         print_json(made)
         return
     write(made.secret)
     note(f"a {kind} of {shown(login)}, number {made.id}, until {when(made.ends)}; it isn't shown again")
+    if kind == "link":
+        note(f"sign in: {url}/sign-in?link={made.secret}")
 
 
 @access.command("revoke")

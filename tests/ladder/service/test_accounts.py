@@ -114,6 +114,17 @@ def test_the_commands_tell_a_secret_once_and_the_file_never_holds_it(own: Term) 
         assert [row.login for row in views.credential_list(reader).rows] == ["bob"]
 
 
+def test_a_link_is_printed_as_an_address_beside_its_secret(own: Term) -> None:
+    """Where ladder.toml says that people find the pages, else where arena ladder serve listens."""
+    made = own.arena("access add", "ada")
+    assert made.err.endswith(f"sign in: http://127.0.0.1:8000/sign-in?link={made.out}")
+    toml = own.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("# url =", "url ="))
+    made = own.arena("access add", "ada")
+    assert made.err.endswith(f"sign in: https://coup.example.org/sign-in?link={made.out}")
+    assert "sign-in" not in own.arena("access add", "ada", "--kind", "token").err
+
+
 def test_nothing_of_a_suspended_person_plays_is_submitted_or_counts(own: Term) -> None:
     """Until that is lifted: then all is as it was. The person is told why, and nobody else."""
     own.json("challenge", "late", "one", "--owner", "ada")
