@@ -278,6 +278,7 @@ def test_a_match_that_was_cut_is_played_to_its_end_at_each_view(
             assert shown.evaluate(EACH_STEP, len(game["steps"])) == []
             assert shown.locator(".won").count() == 1
             assert shown.locator(".seat.own").count() == (option != "-1")
+            assert shown.get_by_role("columnheader", name="in truth").count() == (option != "-1")
             bluffs = shown.locator(".claims-panel tbody tr", has=shown.locator(".honest, .bluffed"))
             assert bluffs.count() == bluffs.filter(has_text="own").count()
             press(shown, "v")

@@ -350,7 +350,7 @@ class App {
     );
     const who = this.told[seat] ?? "an onlooker";
     const guess = match.ruleset.draft ? " After a draft it is only a guess." : "";
-    this.claims.load(`How likely each claim was to ${who} when it was made, by the cards in sight.${guess}`, seat === null || truth);
+    this.claims.load(`How likely each claim was to ${who} when it was made, by the cards in sight.${guess}`, seat === null || truth, seat !== -1);
   }
 
   /** Fill the choices of the header for this match and game. */

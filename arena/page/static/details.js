@@ -86,9 +86,10 @@ export class Claims {
     );
   }
 
-  /** Begin anew: for another game, or another looker, who is told in words. */
-  load(looker, truth) {
+  /** Begin anew: for another game, or another looker, who is told in words. `any`: whether it knows any claim's truth. */
+  load(looker, truth, any) {
     this.truth = truth;
+    this.table.classList.toggle("untold", !any);
     this.rows = new Map(); // by claim, since a claim that is decided is another object
     this.now = null;
     this.looker.textContent = looker;
