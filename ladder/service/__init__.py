@@ -19,6 +19,7 @@ from ladder.service.decisions import Decided, activate_version, disable_bot, set
 from ladder.service.doctor import Checkup, check_up
 from ladder.service.export import Exported, export, write_csv
 from ladder.service.finals import (
+    FINAL_GAMES,
     commitment_file,
     final_proof,
     hold_again,

@@ -45,6 +45,7 @@ from ladder.store.database import (
 from ladder.views import FinalState, Reader, Repeated, shown_table, state_of
 
 NAME = re.compile("[A-Za-z0-9_-]{1,40}")
+FINAL_GAMES = 240  # of a version, if nobody says: a share's interval is then about 6 points to each side
 
 
 def hold_final(ladder: Ladder, name: str, deadline: str | None, games: int, who: str) -> FinalState:

@@ -1,15 +1,24 @@
-"""Finals: how far they are, and what came of them."""
+"""Finals: how far they are, what came of them, and how staff holds one."""
 
-from fastapi import APIRouter
+from collections.abc import Iterator
+from tempfile import TemporaryFile
+from typing import Annotated
 
-from ladder.service import Ladder, read_final
+from fastapi import APIRouter, Form
+from fastapi.responses import RedirectResponse, Response, StreamingResponse
+
+from ladder.service import Ladder, commitment_file, final_proof, hold_again, hold_final, read_final, replay, reveal
 from ladder.views import FinalList, FinalState, Reader, final_list
+from ladder.web.draw import page
+from ladder.web.forms import Visited, who
 from ladder.web.reads import read
+from ladder.web.sign_in import limited
+from ladder.web.visit import RefusedError, Visit
 
 router = APIRouter()
 
 
-@read(router, "/finals", "finals.html", shared=True)
+@read(router, "/finals", "finals.html", shared=True, fresh_s=60)
 def finals(ladder: Ladder, reader: Reader, after: str | None = None) -> FinalList:
     """Return how far the finals are, in order of time."""
     return final_list(reader, after, 50)
@@ -19,3 +28,79 @@ def finals(ladder: Ladder, reader: Reader, after: str | None = None) -> FinalLis
 def final(ladder: Ladder, reader: Reader, name: str) -> FinalState | None:
     """Return a final: how far it is, and its table once it has ended."""
     return read_final(ladder, reader, name)
+
+
+@router.get("/finals/{name}/screen", include_in_schema=False)
+def screen(visit: Visited, name: str) -> Response:
+    """Show a final on a projector: how far it is; once it is revealed its table, the last first."""
+    return page(visit, "screen.html", lambda reader: read_final(visit.ladder, reader, name), shared=True)
+
+
+@router.get("/finals/{name}/published", include_in_schema=False)
+def published(visit: Visited, name: str) -> Response:
+    """Give the file that was published before the final was played: its versions, terms, and the key's SHA-256."""
+    text = commitment_file(visit.ladder, known_final(visit, name).name).read_text(encoding="utf-8")
+    return Response(text, media_type="text/plain; charset=utf-8", headers=_file(f"final-{name}.txt"))
+
+
+@router.get("/finals/{name}/proof", include_in_schema=False)
+def proof(visit: Visited, name: str) -> Response:
+    """Give the file by which anyone can verify the deals of a final that is revealed."""
+    limited(visit, "proof")
+    if known_final(visit, name).key is None:
+        raise RefusedError(404, f"The final {name} isn't revealed yet.", visit)
+    parts = _parts(final_proof(visit.ladder, name))
+    return StreamingResponse(parts, media_type="application/jsonl", headers=_file(f"final-{name}.jsonl"))
+
+
+def _parts(lines: Iterator[str]) -> Iterator[bytes]:
+    """Yield a file's parts once all of it is read: who reads slowly doesn't hold the database."""
+    with TemporaryFile("w+b") as file:
+        file.writelines(line.encode() for line in lines)
+        file.seek(0)
+        while part := file.read(1 << 16):
+            yield part
+
+
+def _file(name: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{name}"'}
+
+
+def known_final(visit: Visit, name: str) -> FinalState:
+    """Return how far a final is, without its table. Raises RefusedError for none."""
+    with visit.ladder.reading(visit.viewer) as reader:
+        found = next((final for final in final_list(reader).rows if final.name == name), None)
+    if found is None:
+        raise RefusedError(404, "There is no such final.", visit)
+    return found
+
+
+@router.post("/finals", include_in_schema=False)
+def hold(
+    visit: Visited,
+    name: Annotated[str, Form()],
+    games: Annotated[int, Form(ge=1, le=10_000)],
+    deadline: Annotated[str, Form()] = "",
+) -> Response:
+    """Hold a final of the versions that stand at a deadline, or now."""
+    state = hold_final(visit.ladder, name, deadline or None, games, who(visit))
+    return RedirectResponse(f"/finals/{state.name}", 303)
+
+
+@router.post("/finals/{name}/again", include_in_schema=False)
+def again(visit: Visited, name: str) -> Response:
+    """Hold a final anew that has ended, with its key."""
+    return RedirectResponse(f"/finals/{hold_again(visit.ladder, name, who(visit)).name}", 303)
+
+
+@router.post("/finals/{name}/replay", include_in_schema=False)
+def play_again(visit: Visited, name: str) -> Response:
+    """Let the matches of a final be played again that were given up."""
+    return RedirectResponse(f"/finals/{replay(visit.ladder, name, who(visit)).name}", 303)
+
+
+@router.post("/finals/{name}/reveal", include_in_schema=False)
+def tell(visit: Visited, name: str, as_is: Annotated[bool, Form()] = False) -> Response:
+    """Reveal a final that has ended; `as_is` also where matches were given up."""
+    reveal(visit.ladder, name, who(visit), visit.viewer, as_is)
+    return RedirectResponse(f"/finals/{name}", 303)

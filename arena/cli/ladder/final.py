@@ -12,16 +12,26 @@ from arena.cli.ladder.standings import TRUSTED, standings_table
 from arena.cli.out import counted, note, reason, refuse, show, table
 from ladder import views
 from ladder.access import PUBLIC, STAFF, Viewer
-from ladder.service import Ladder, commitment_file, final_proof, hold_again, hold_final, replay, reveal, see_final
+from ladder.service import (
+    FINAL_GAMES,
+    Ladder,
+    commitment_file,
+    final_proof,
+    hold_again,
+    hold_final,
+    replay,
+    reveal,
+    see_final,
+)
 from ladder.views import final_list
-
-GAMES = 240  # of a version: a share's interval is then about 6 points to each side
 
 
 @click.command()
 @FOLDER
 @click.argument("name", required=False)
-@click.option("--games", type=click.IntRange(1), metavar="N", help=f"Hold it, with N games or more each.  [{GAMES}]")
+@click.option(
+    "--games", type=click.IntRange(1), metavar="N", help=f"Hold it, with N games or more each.  [{FINAL_GAMES}]"
+)
 @click.option("--deadline", metavar="DEADLINE", help="Hold it with the versions that stand at a deadline.  [now]")
 @click.option("--again", is_flag=True, help="Hold one that has ended anew, as NAME-2: with its key, so the same deals.")
 @click.option("--replay", "replayed", is_flag=True, help="Play its matches again that were given up, the same deals.")
@@ -85,7 +95,7 @@ def _list(ladder: Ladder, viewer: Viewer, as_json: bool) -> None:
 def _hold(
     ladder: Ladder, name: str, deadline: str | None, games: int | None, again: bool, who: str, as_json: bool
 ) -> None:
-    state = hold_again(ladder, name, who) if again else hold_final(ladder, name, deadline, games or GAMES, who)
+    state = hold_again(ladder, name, who) if again else hold_final(ladder, name, deadline, games or FINAL_GAMES, who)
     if as_json:
         print_json(state)
         return

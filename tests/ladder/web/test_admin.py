@@ -4,14 +4,19 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+from sqlalchemy import update
 from starlette.testclient import TestClient
 
+from arena.cli import cli
 from ladder import views
 from ladder.access import STAFF
 from ladder.service import Ladder
+from ladder.store.database import TABLES
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import Pages, pages
 
@@ -225,3 +230,56 @@ def test_staff_is_told_who_serves_and_nobody_else(web: Pages, staff: TestClient)
     assert "No runner serves" in staff.get("/queue").text
     assert "No runner serves" not in web.visitor("ada").get("/queue").text
     assert web.visitor("ada").get("/api/queue").json()["runners"] is None
+
+
+# --- finals -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_final_is_held_played_revealed_and_proved_from_pages(
+    web: Pages, staff: TestClient, own: Term, tmp_path: Path
+) -> None:
+    ada = web.visitor("ada")
+    assert "no deadline" in post(staff, "/finals", 400, name="last", games=6, deadline="first")
+    assert "can&#39;t be called" in post(staff, "/finals", 400, name="../x", games=6)
+    assert post(staff, "/finals", name="last", games=6) == "/finals/last"
+    assert "already" in post(staff, "/finals", 400, name="last", games=6)
+    published = ada.get("/finals/last/published").text
+    assert staff.get("/api/finals/last").json()["commitment"] in published
+    assert "matches were played" in ada.get("/finals/last/screen").text
+    assert "are missing" in post(staff, "/finals/last/reveal", 400)
+    own.run()
+    assert "Reveal it" in staff.get("/finals/last").text
+    assert "Reveal it" not in ada.get("/finals/last").text
+    assert ada.get("/finals/last/proof").status_code == 404
+    assert post(staff, "/finals/last/reveal") == "/finals/last"
+    assert last_act(web.ladder)[:2] == ("staff", "reveal")
+    screen = staff.get("/finals/last/screen").text
+    assert "pseudonym of ada" in screen
+    assert ">ada<" not in screen  # whoever looks at the wall isn't staff
+    proof, before = tmp_path / "proof", tmp_path / "before"
+    proof.write_bytes(ada.get("/finals/last/proof").content)
+    before.write_text(published)
+    ran = CliRunner().invoke(cli, ["verify", str(proof), "--published", str(before)])
+    assert ran.exit_code == 0, ran.output
+    assert post(staff, "/finals/last/again") == "/finals/last-2"
+    assert "key" in post(staff, "/finals/last/replay", 400)
+    assert ada.get("/finals/none/proof").status_code == ada.get("/finals/none/screen").status_code == 404
+
+
+def test_what_a_final_gave_up_plays_again_or_is_left_out(web: Pages, staff: TestClient) -> None:
+    matches = TABLES.tables["matches"]
+    ended = {"state": "ended", "cause": "given_up", "reason": "no room", "ended_at": 1.0}
+
+    def give_up() -> None:
+        web.ladder.database.write(lambda connection: connection.execute(update(matches).where(final).values(ended)))
+
+    final = matches.c.kind == "final"
+    post(staff, "/finals", name="last", games=6)
+    give_up()
+    assert "was given up: no room" in staff.get("/finals/last").text
+    assert "were given up" in post(staff, "/finals/last/reveal", 400)
+    assert post(staff, "/finals/last/replay") == "/finals/last"
+    assert staff.get("/api/finals/last").json()["missing"] > 0
+    give_up()
+    post(staff, "/finals/last/reveal", as_is="true")
+    assert staff.get("/api/finals/last").json()["key"] is not None

@@ -1,0 +1,29 @@
+// A final's table on a projector, from its last row to its first: a row at a key or a click, or one after the other.
+const EACH_MS = 2_500;
+let timer = null;
+
+function next() {
+  const row = [...document.querySelectorAll(".screen tbody tr:not(.shown)")].pop();
+  if (!row) return clearInterval(timer);
+  row.classList.add("shown");
+  row.scrollIntoView({ block: "center" });
+}
+
+function all() {
+  clearInterval(timer);
+  timer = setInterval(next, EACH_MS);
+  next();
+}
+
+document.documentElement.classList.add("staged");
+document.addEventListener("click", (event) => {
+  const stage = event.target.dataset?.stage;
+  if (stage) (stage === "all" ? all : next)();
+});
+document.addEventListener("keydown", (event) => {
+  if (event.target.matches("button, a") || event.ctrlKey || event.metaKey) return;
+  if (event.key === "a") all();
+  else if ([" ", "Enter", "ArrowDown", "ArrowRight", "PageDown"].includes(event.key)) next();
+  else return;
+  event.preventDefault();
+});
