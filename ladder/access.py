@@ -105,6 +105,7 @@ ROUTES = {
     "GET /matches": "read the ladder",
     "GET /matches/{id}": "read the ladder",
     "GET /bots/{name}/{number}/build-log": "read the ladder",
+    "GET /matches/{id}/replay": "read the ladder",
     "GET /queue": "read the ladder",
     "GET /finals": "read the ladder",
     "GET /finals/{name}": "read the ladder",

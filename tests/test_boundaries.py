@@ -127,6 +127,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "arena.bots",
         "arena.examine",
         "arena.sandbox",
+        "arena.page",
         "ladder.access",
         "ladder.cells",
         "ladder.service",

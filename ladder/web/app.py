@@ -81,7 +81,7 @@ def make_app(ladder: Ladder, url: str) -> FastAPI:
 
 
 class _Headers:
-    """Gives each answer the headers that keep a browser safe."""
+    """Gives each answer the headers that keep a browser safe, but for those that it brings."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -90,7 +90,9 @@ class _Headers:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         async def with_headers(message: Any) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message["headers"], *self.headers]}
+                said = {name for name, _ in message["headers"]}
+                ours = [header for header in self.headers if header[0] not in said]
+                message = {**message, "headers": [*message["headers"], *ours]}
             await send(message)
 
         await self.app(scope, receive, with_headers)

@@ -7,6 +7,7 @@ owners see alike is drawn once for all of them.
 import hashlib
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
@@ -31,7 +32,7 @@ _MOST_SHARED = 500
 # The browser runs and applies what comes from here as a file, and nothing that stands in a page.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
     "Content-Security-Policy": POLICY,
@@ -43,6 +44,15 @@ HEADERS = {
 
 Make = Callable[[Reader], Any]
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a page shows below its head. live: the ids of the parts that follow the ladder, None for all of it."""
+
+    title: str
+    text: str
+    live: str | None
 
 
 @cache
@@ -94,11 +104,11 @@ def page(visit: Visit, template: str, make: Make, *, shared: bool = False, fresh
     shared: it is the same for all but staff. fresh_s: it changes with time, too, and is drawn anew after so long.
     """
 
-    def draw(found: Any, reader: Reader) -> tuple[str, str]:
+    def draw(found: Any, reader: Reader) -> Content:
         return _content(visit, template, found=found, reader=reader)
 
     drawn, headers = _drawn(visit, make, draw, shared, fresh_s)
-    return _not_new(headers) if drawn is None else _whole(visit, *drawn, headers=headers)
+    return _not_new(headers) if drawn is None else _whole(visit, drawn, headers)
 
 
 def answer(visit: Visit, shape: TypeAdapter[Any], make: Make, *, fresh_s: float | None = None) -> Response:
@@ -107,13 +117,26 @@ def answer(visit: Visit, shape: TypeAdapter[Any], make: Make, *, fresh_s: float 
     return _not_new(headers) if text is None else Response(text, media_type="application/json", headers=headers)
 
 
+def document(visit: Visit, make: Make) -> Response:
+    """Answer with a page that `make` returns whole, and that never changes; it brings its policy, and fits a frame."""
+    text, headers = _drawn(visit, make, lambda found, reader: found, False, None, lasts=True)
+    headers["Content-Security-Policy"] = "frame-ancestors 'self'"
+    return _not_new(headers) if text is None else Response(text, 200, headers, "text/html; charset=utf-8")
+
+
 def _drawn(
-    visit: Visit, make: Make, draw: Callable[[Any, Reader], T], shared: bool, fresh_s: float | None
+    visit: Visit,
+    make: Make,
+    draw: Callable[[Any, Reader], T],
+    shared: bool,
+    fresh_s: float | None,
+    lasts: bool = False,
 ) -> tuple[T | None, dict[str, str]]:
     """Return what is drawn, None where the asker has it already; and its headers. Raises RefusedError."""
     viewer = PUBLIC if shared and not visit.viewer.staff else visit.viewer
     with visit.ladder.reading(viewer) as reader:
-        of = (visit.here, _who(viewer), reader.change, None if fresh_s is None else int(reader.now / fresh_s))
+        change = None if lasts else reader.change
+        of = (visit.here, _who(viewer), change, None if fresh_s is None else int(reader.now / fresh_s))
         tag = _tag((of, _who(visit.viewer), _build(), visit.ladder.name))
         headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
         if visit.request.headers.get("if-none-match") == tag:
@@ -138,18 +161,18 @@ def _not_new(headers: dict[str, str]) -> Response:
 
 def form(visit: Visit, template: str, status: int = 200, **words: Any) -> Response:
     """Draw a page that isn't kept by anybody: a form, a secret, a refusal."""
-    return _whole(visit, *_content(visit, template, **words), status=status, headers={"Cache-Control": "no-store"})
+    return _whole(visit, _content(visit, template, **words), {"Cache-Control": "no-store"}, status)
 
 
-def _content(visit: Visit, template: str, **words: Any) -> tuple[str, str]:
-    """Return a page's title and what it shows."""
+def _content(visit: Visit, template: str, **words: Any) -> Content:
+    """Return what a template makes of these words."""
     module: Any = _environment().get_template(template).make_module({"visit": visit, **words})
-    return module.title, str(module)
+    return Content(module.title, str(module), getattr(module, "live", None))
 
 
-def _whole(visit: Visit, title: str, content: str, headers: dict[str, str], status: int = 200) -> Response:
+def _whole(visit: Visit, content: Content, headers: dict[str, str], status: int = 200) -> Response:
     layout = _environment().get_template("layout.html")
-    text = layout.render(visit=visit, title=title, content=Markup(content))
+    text = layout.render(visit=visit, content=content)
     return Response(text, status, headers, "text/html; charset=utf-8")
 
 

@@ -1,15 +1,21 @@
-"""Matches: those that ended, and one with its games."""
+"""Matches: those that ended, one with its games, and these played again."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
+from fastapi.responses import Response
+from pydantic import TypeAdapter
 
+from arena.page import page
 from ladder import views
 from ladder.service import Ladder
-from ladder.views import Match, MatchList, Reader
+from ladder.views import Match, MatchList, Reader, Replay, replayed
+from ladder.web.draw import answer, document
 from ladder.web.reads import read
+from ladder.web.visit import Visit, gate
 
 router = APIRouter()
+Visited = Annotated[Visit, Depends(gate)]
 
 ROWS = 50
 
@@ -29,3 +35,20 @@ def matches(
 def match(ladder: Ladder, reader: Reader, id: int) -> Match | None:
     """Return a match."""
     return views.match(reader, id)
+
+
+@router.get("/matches/{id}/replay", include_in_schema=False)
+def replay(visit: Visited, id: int) -> Response:
+    """Return the games of a match, step by step: a page of its own, which shows what its reader may know."""
+    return document(visit, lambda reader: _replay(reader, id))
+
+
+@router.get("/api/matches/{id}/replay", response_model=Replay)
+def replay_as_json(visit: Visited, id: int) -> Response:
+    """Return the games of a match, step by step, as its reader may know them."""
+    return answer(visit, TypeAdapter(Replay), lambda reader: replayed(reader, id))
+
+
+def _replay(reader: Reader, id: int) -> str | None:
+    found = replayed(reader, id)
+    return None if found is None or found.match is None else page([found.match], f"Match {id}")

@@ -46,7 +46,9 @@ class App {
     window.addEventListener("hashchange", (event) => this.follow(new URL(event.newURL).hash));
     document.getElementById("page").addEventListener("click", (event) => this.click(event));
     document.addEventListener("keydown", (event) => this.key(event));
+    const plays = location.hash === "#play" && !matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.follow(location.hash);
+    if (plays) this.play(true);
   }
 
   get match() {

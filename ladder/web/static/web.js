@@ -33,7 +33,15 @@ function later() {
   setTimeout(ask, Math.max(0, last + LEAST_MS - performance.now()) + spread);
 }
 
+// The address of a match leads to a moment of its games: /matches/812#game=7&turn=14
+function follow() {
+  const frame = document.querySelector("iframe[data-follow]");
+  if (frame && location.hash.startsWith("#game=")) frame.contentWindow.location.replace(new URL(location.hash, frame.src));
+}
+
 localTimes(document);
+follow();
+addEventListener("hashchange", follow);
 document.body.addEventListener("htmx:afterSwap", () => localTimes(document.getElementById("main")));
 document.addEventListener("visibilitychange", () => document.hidden || waits || later());
 if (document.querySelector(".top")) new EventSource("/changes").onmessage = later;

@@ -1,11 +1,15 @@
 """People who come to a ladder's pages, each with what lets him in, without a server between."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from starlette.testclient import TestClient
 
+from ladder import views
+from ladder.access import ROUTES, STAFF
 from ladder.service import Ladder, issue, open_ladder, set_suspended, sign_in
 from ladder.web import make_app
 from tests.ladder.service.term import Term
@@ -53,3 +57,17 @@ def public(term: Term) -> Iterator[None]:
     toml.write_text(before.replace("public = false", "public = true"))
     yield
     toml.write_text(before)
+
+
+def paths(ladder: Ladder, bots: Sequence[str], finals: Sequence[str] = (), matches: int = 1000) -> Iterator[str]:
+    """Yield the paths of all pages, with each of these bots and finals, and of so many matches, in place of a name."""
+    with ladder.reading(STAFF) as reader:
+        ids = [str(line.id) for line in views.match_list(reader, limit=matches).rows]
+    fills = {"bots": bots, "finals": finals, "matches": ids}
+    for route in ROUTES:
+        method, path = route.split()
+        if method != "GET" or path in ("/changes", "/static/{tag}/{name}"):
+            continue
+        for name in fills.get(path.split("/")[1], ["eve"]):
+            filled = re.sub(r"\{(?!number)\w+\}", quote(name, safe=""), path, count=1)
+            yield re.sub(r"\{\w+\}", "1", filled)

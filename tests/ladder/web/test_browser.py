@@ -1,0 +1,160 @@
+"""The pages in a real browser: nothing that a stranger wrote runs, nobody is kept out, a match plays."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from arena.examine import Level, Step
+from ladder.service import Ladder, disable_bot, open_ladder, set_void, submit
+from ladder.store.database import TABLES, Owner, end_exam, put_owners
+from ladder.views import kept_step
+from tests.chromium import Reader
+from tests.ladder.service.term import Term, write
+from tests.ladder.web.served import Served, served
+from tests.ladder.web.visitors import paths
+from tests.place import BOT, Place
+
+# What a stranger may try to get into a page: as a bot's name, and in every text of an examination or a decision.
+PAYLOADS = (
+    "<img src=x onerror=window.hit=1>",
+    "\"'><svg onload=window.hit=1>",
+    "{{7*7}}${7*7}<%=7*7%>",
+    "javascript:window.hit=1",  # a name has no slash, and 40 characters at most
+    "a?b#c&d=%3Cscript%3E +;",
+    "<iframe srcdoc='<b onclick=hit()>'>",
+)
+TEXTS = (
+    *PAYLOADS,
+    "</script><script>window.hit=1</script>",
+    "<!--<script>",
+    "</title></textarea></pre><body onpageshow=window.hit=1>",
+    "\x1b[31m\u202e\u2066\u200f",
+    "<a href='javascript:window.hit=1' autofocus onfocus=window.hit=1>x</a>",
+)
+ALL = " ".join(TEXTS)
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory, term: Term) -> Term:
+    """Give a ladder whose every text is hostile; don't change it."""
+    folder = tmp_path_factory.mktemp("hostile")
+    own = Term(Path(shutil.copytree(term.path, folder / "spring", ignore=shutil.ignore_patterns("*-shm", "*-wal"))))
+    with closing(open_ladder(own.path)) as ladder:
+        people = [Owner(login, ALL, f"{ALL} of {login}", email=ALL, section=ALL) for login in ("eve", "mal")]
+        ladder.database.write(lambda connection: put_owners(connection, people, 2.0))
+        toml = own.path / "ladder.toml"
+        toml.write_text(toml.read_text().replace("bots_per_owner = 1 ", "bots_per_owner = 99 "))
+        for number, name in enumerate(PAYLOADS):
+            submit(ladder, write(folder / f"{number}.py", f"{BOT}# {number}\n"), "eve", name)
+        own.run()
+        for number, name in enumerate(PAYLOADS[:3]):
+            submit(ladder, write(folder / f"{number}.py", f"{BOT}# worse {number}\n"), "eve", name)
+        spoil(ladder)
+        disable_bot(ladder, PAYLOADS[1], ALL, ALL)
+        own.run(matches=4)
+        set_void(ladder, last(ladder), True, ALL, ALL)
+    return own
+
+
+@pytest.fixture
+def server(place: Place, hostile: Term) -> Iterator[Served]:
+    """Serve the hostile ladder."""
+    with served(place, hostile.path, "--no-runner") as made:
+        yield made
+
+
+def last(ladder: Ladder) -> int:
+    """Return the newest match that rates."""
+    matches = TABLES.tables["matches"]
+    query = select(matches.c.id).where(matches.c.rates).order_by(matches.c.id.desc())
+    return int(ladder.database.look(lambda connection: connection.scalars(query).first() or 0))
+
+
+def spoil(ladder: Ladder) -> None:
+    """Let what waits fail its examination, with all that a bot can say there."""
+    versions = TABLES.tables["versions"]
+    step = Step("hello", Level.FAIL, ALL, mend=ALL, do=ALL, sent=ALL.encode(), got=ALL.encode(), stderr=(ALL.encode(),))
+    with ladder.database.read() as reading:
+        queued = list(reading.scalars(select(versions.c.id).where(versions.c.state == "queued")))
+    for version in queued:
+        ladder.database.write(
+            lambda connection, version=version: end_exam(connection, version, [kept_step(step)], ALL, None, None, 9.0)
+        )
+
+
+def window(reader: Reader, server: Served, login: str, **options: Any) -> tuple[Any, list[str]]:
+    """Return a browser's page in which somebody is signed in, and what goes wrong in it."""
+    context = reader.browser.new_context(**options)
+    context.add_cookies([{"name": "session", "value": server.session(login), "url": server.url}])
+    page, wrong = context.new_page(), []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("dialog", lambda dialog: wrong.append(dialog.message))
+    page.on("console", lambda said: wrong.append(said.text) if "404" not in said.text else None)
+    return page, wrong
+
+
+@pytest.mark.parametrize("login", ["staff", "eve"])
+def test_nothing_that_a_stranger_wrote_runs_on_any_page(browser: Reader, server: Served, login: str) -> None:
+    """Neither in the page nor in the games within it; and all of it is there to be read."""
+    page, wrong = window(browser, server, login)
+    seen = ""
+    with closing(open_ladder(server.folder)) as ladder:
+        everywhere = list(paths(ladder, PAYLOADS, matches=3))
+    for path in everywhere:
+        if re.search(r"\.csv$|download|build-log", path):
+            continue  # a file
+        page.goto(server.url + path)
+        seen += page.locator("main").first.inner_text() if page.locator("main").count() else ""
+        for frame in page.frames:
+            assert frame.evaluate("window.hit") is None, path
+        assert page.locator("main img, main svg[onload], main script:not([type]), main iframe[srcdoc]").count() == 0, (
+            path
+        )
+    assert wrong == []
+    assert all(text in seen for text in PAYLOADS)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_on_any_page(
+    browser: Reader, server: Served, axe: Callable[[Any], list[str]], scheme: str
+) -> None:
+    """And no page is wider than a telephone."""
+    page, _ = window(browser, server, "staff", color_scheme=scheme, viewport={"width": 390, "height": 800})
+    with closing(open_ladder(server.folder)) as ladder:
+        everywhere = list(paths(ladder, PAYLOADS[:1], matches=1))
+    found = []
+    for path in everywhere:
+        if re.search(r"\.csv$|download|build-log|/replay$", path):
+            continue
+        page.goto(server.url + path)
+        found += [f"{path}: {problem}" for problem in axe(page)]
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            found.append(f"{path}: is wider than 390 px")
+    assert found == []
+
+
+def test_a_match_plays_from_the_moment_that_its_address_names(browser: Reader, server: Served) -> None:
+    """Within its page; the newest plays by itself on the front."""
+    page, wrong = window(browser, server, "ada")
+    with closing(open_ladder(server.folder)) as ladder:
+        match = last(ladder)
+    page.goto(f"{server.url}/matches/{match}#game=2&turn=3")
+    inner = page.frame_locator("iframe")
+    inner.get_by_text("Turn 3", exact=False).first.wait_for()
+    page.goto(server.url + "/")
+    page.frame_locator("iframe").get_by_role("button", name="pause").wait_for()
+    assert wrong == []
+
+
+def test_without_javascript_a_match_is_told_as_text(browser: Reader, server: Served) -> None:
+    page, _ = window(browser, server, "ada", java_script_enabled=False)
+    with closing(open_ladder(server.folder)) as ladder:
+        page.goto(f"{server.url}/matches/{last(ladder)}/replay")
+    page.locator("summary").first.click()
+    assert "Turn 1" in page.locator("pre").first.inner_text()
