@@ -109,7 +109,8 @@ def test_nothing_that_a_stranger_wrote_runs_on_any_page(browser: Reader, server:
     for path in everywhere:
         if re.search(r"\.csv$|download|build-log", path):
             continue  # a file
-        page.goto(server.url + path)
+        answered = page.goto(server.url + path)
+        assert answered.status < 500, path
         seen += page.locator("main").first.inner_text() if page.locator("main").count() else ""
         for frame in page.frames:
             assert frame.evaluate("window.hit") is None, path
