@@ -95,7 +95,7 @@ def window(reader: Reader, server: Served, login: str, **options: Any) -> tuple[
     page, wrong = context.new_page(), []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("dialog", lambda dialog: wrong.append(dialog.message))
-    page.on("console", lambda said: wrong.append(said.text) if "404" not in said.text else None)
+    page.on("console", lambda said: wrong.append(said.text) if "status of 4" not in said.text else None)
     return page, wrong
 
 
