@@ -418,7 +418,6 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
         "arena.run.answer",
         "ladder.service.settings",
         "ladder.web.draw",
-        "ladder.web.reads",
         "arena.stats.answer",
     }
 

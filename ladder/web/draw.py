@@ -111,10 +111,15 @@ def page(visit: Visit, template: str, make: Make, *, shared: bool = False, fresh
     return _not_new(headers) if drawn is None else _whole(visit, drawn, headers)
 
 
-def answer(visit: Visit, shape: TypeAdapter[Any], make: Make, *, fresh_s: float | None = None) -> Response:
-    """Answer with what `make` returns as JSON, as `page` does with HTML."""
-    text, headers = _drawn(visit, make, lambda found, reader: shape.dump_json(found), False, fresh_s)
+def answer(visit: Visit, shape: Any, make: Make, *, fresh_s: float | None = None) -> Response:
+    """Answer with what `make` returns, a value of the type `shape`, as JSON: as `page` does with HTML."""
+    text, headers = _drawn(visit, make, lambda found, reader: _adapter(shape).dump_json(found), False, fresh_s)
     return _not_new(headers) if text is None else Response(text, media_type="application/json", headers=headers)
+
+
+@cache
+def _adapter(shape: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(shape)
 
 
 def document(visit: Visit, make: Make) -> Response:

@@ -4,7 +4,6 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
-from pydantic import TypeAdapter
 
 from arena.page import page
 from ladder import views
@@ -46,7 +45,7 @@ def replay(visit: Visited, id: int) -> Response:
 @router.get("/api/matches/{id}/replay", response_model=Replay)
 def replay_as_json(visit: Visited, id: int) -> Response:
     """Return the games of a match, step by step, as its reader may know them."""
-    return answer(visit, TypeAdapter(Replay), lambda reader: replayed(reader, id))
+    return answer(visit, Replay, lambda reader: replayed(reader, id))
 
 
 def _replay(reader: Reader, id: int) -> str | None:

@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
-from pydantic import TypeAdapter
 
 from ladder.web.draw import answer, page
 from ladder.web.visit import Visit, gate
@@ -28,13 +27,12 @@ def read(
         words = [word.replace(kind=word.KEYWORD_ONLY) for word in words]
         visit = inspect.Parameter("visit", inspect.Parameter.KEYWORD_ONLY, annotation=Visit, default=Depends(gate))
         told = inspect.get_annotations(make)["return"]
-        shape: TypeAdapter[Any] = TypeAdapter(told)
 
         def drawn(*, visit: Visit, **given: Any) -> Response:
             return page(visit, template, partial(make, visit.ladder, **given), shared=shared, fresh_s=fresh_s)
 
         def plain(*, visit: Visit, **given: Any) -> Response:
-            return answer(visit, shape, partial(make, visit.ladder, **given), fresh_s=fresh_s)
+            return answer(visit, told, partial(make, visit.ladder, **given), fresh_s=fresh_s)
 
         for function in (drawn, plain):
             function.__signature__ = inspect.Signature([*words, visit])  # type: ignore[attr-defined]
