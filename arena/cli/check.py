@@ -15,8 +15,8 @@ from arena.bots import Bot, shown
 from arena.cli import options
 from arena.cli.answers import answers, print_json
 from arena.cli.completion import complete_bot, complete_rules
-from arena.cli.findings import failed, log_has_more, step_lines
-from arena.cli.out import counted, fail, note, reason, refuse, write
+from arena.cli.findings import failed, log_has_more, step_lines, verdict_line
+from arena.cli.out import fail, note, reason, refuse, write
 from arena.examine import BUILD_S, Exam, Examinations, Examined, Patience, Step, examine_all
 from arena.run import RulesetError, load
 from arena.sandbox import FULL, SandboxError, make, scratch_folder
@@ -91,10 +91,8 @@ def _examined(bots: tuple[str, ...], exam: Exam, quiet: bool) -> list[list[Step]
                 steps[place].append(step)
                 if not quiet:
                     write("\n".join(step_lines(step.view())))
-            count = sum(step.level == "fail" for step in steps[place])
             if not quiet:
-                words = f"{counted(count, 'step')} failed" if count else f"{shown(bots[place])} can play"
-                write(click.style(words, fg="red" if count else "green"))
+                write(verdict_line(bots[place], steps[place]))
     return steps
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from arena.bots import shown
-from arena.cli.out import NARROW, WIDE, asked_first, width
+from arena.cli.out import NARROW, WIDE, asked_first, counted, width
 from arena.examine import Finding, Step, StepView
 from protocol import show
 
@@ -79,6 +79,14 @@ def _folded(text: str, taken: int, columns: int = _COLUMNS) -> list[str]:
 def log_has_more(step: Step) -> bool:
     """Tell whether a build printed more than `step_lines` shows."""
     return step.partial or any(show(line, _LINE) != show(line, len(step.log)) for line in step.stderr if step.log)
+
+
+def verdict_line(bot: str, findings: Iterable[Finding]) -> str:
+    """Return what the steps of an examination come to."""
+    count = sum(finding.level == "fail" for finding in findings)
+    return click.style(
+        f"{counted(count, 'step')} failed" if count else f"{shown(bot)} can play", fg="red" if count else "green"
+    )
 
 
 def failed(findings: Iterable[Finding]) -> bool:

@@ -23,6 +23,7 @@ COMMANDS = {
     "arena.cli.rules": {"rules": "List the rulesets, or print the rules of one game as a sheet."},
     "arena.cli.run": {"run": "Play bots against each other and print who is best."},
     "arena.cli.stats": {"stats": "Tell how often bots win, bluff, challenge and are at fault."},
+    "arena.cli.submit": {"submit": "Submit a bot to a ladder's server, and see its examination."},
     "arena.cli.verify": {"verify": "Replay records through the engine, and demand the same events."},
     "arena.cli.watch": {"watch": "Watch bots play, step by step."},
 }

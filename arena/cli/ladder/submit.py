@@ -4,10 +4,11 @@ from pathlib import Path
 
 import click
 
-from arena.bots import sample_file, shown
+from arena.bots import sample_file
 from arena.cli.answers import answers, print_json
 from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.out import note
+from arena.cli.submit import say_taken
 from ladder.service import Taken
 from ladder.service import submit as take_in
 
@@ -28,12 +29,5 @@ def submit(folder: Path, bot: Path, login: str, name: str | None, as_json: bool)
     if as_json:
         print_json(taken)
         return
-    if taken.again:
-        note(f"{taken.label} has the same files: nothing was taken in")
-    else:
-        note(f"{taken.label} is taken in, and waits for its examination; {taken.left} more today")
-    if taken.disabled is not None:
-        note(f"the bot is disabled ({shown(taken.disabled)}): what is fit plays once staff activates it")
-    if taken.late is not None:
-        note(f"it comes after the deadline {taken.late}, in its grace: it counts, as late")
+    say_taken(taken.label, taken.again, taken.left, taken.late, taken.disabled)
     note(f"see what comes of it: arena ladder bot {folder} {taken.name}")

@@ -1,0 +1,229 @@
+"""The command `arena submit`: a bot is sent to a ladder's server, and its examination is printed as it ends."""
+
+import gzip
+import os
+import secrets
+import stat
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any, cast
+from urllib.parse import quote
+
+import click
+from pydantic import TypeAdapter
+
+from arena.bots import BotError, pack, shown
+from arena.cli.answers import answers, print_json
+from arena.cli.findings import failed, step_lines, verdict_line
+from arena.cli.out import error, fail, note, reason, refuse, write
+from arena.cli.server import AwayError, RefusedError, Server
+from arena.examine import StepView
+
+LOOK_S = 1.0  # between two looks at an examination
+PATIENCE_S = 120.0  # with a server that is away meanwhile
+READ_S = 300.0  # for the answer to an upload
+TRIES = 10  # at a server that is busy with others' uploads
+
+_STEPS = TypeAdapter(tuple[StepView, ...])
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """What became of a submission. state: queued, examined (at the moment), fit, or unfit for a `reason`.
+
+    late: the deadline in whose grace it came; left: submissions of today; disabled: why it won't play although it be
+    fit. steps: of its examination.
+    """
+
+    label: str
+    name: str
+    number: int
+    again: bool
+    late: str | None
+    left: int | None
+    disabled: str | None
+    state: str = "queued"
+    reason: str | None = None
+    steps: tuple[StepView, ...] = ()
+
+
+@click.command()
+@click.argument("url", metavar="URL")
+@click.argument("bot", metavar="BOT", type=click.Path(path_type=Path, exists=True))
+@click.option("--name", metavar="NAME", help="The bot's name.  [what its bot.toml or its file says]")
+@click.option(
+    "--token",
+    "file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The file with your token.  [$ARENA_TOKEN_FILE, else ~/.config/arena/token]",
+)
+@click.option("--no-wait", is_flag=True, help="Don't wait for its examination.")
+@answers(Submitted)
+def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bool, as_json: bool) -> None:
+    """Submit a bot to the ladder at URL: a file, a folder, a zip or a tar. Then wait for its examination.
+
+    It needs a token for submitting, which your account's page makes. Each step is printed as arena check does. The same
+    files sent twice in a row are one version.
+
+    Exit code 1 if a step failed.
+    """
+    file = file or Path(os.environ.get("ARENA_TOKEN_FILE") or "~/.config/arena/token").expanduser()
+    with _told(url, file):
+        server = Server(url, _token(file, url))
+        if server.readable:
+            note(f"{server.url} isn't encrypted: others on the way can read your token")
+        sent = Submitted(**_sent(server, bot, name))
+        where = f"/bots/{quote(sent.name, safe='')}/{sent.number}"
+        try:
+            say_taken(sent.label, sent.again, sent.left, sent.late, sent.disabled)
+            if no_wait:
+                note(f"its examination: {server.url}{where}")
+            else:
+                sent = _followed(server, where, sent)
+        except KeyboardInterrupt:
+            note(f"{sent.label} stays in, and is examined; see {server.url}{where}")
+            raise
+    if as_json:
+        print_json(sent)
+    elif not no_wait:
+        write(click.style(shown(sent.label), bold=True))
+        write("\n".join(line for step in sent.steps for line in step_lines(step)))
+        if sent.state == "unfit" and not failed(sent.steps):
+            error(sent.reason or "it is unfit")
+        else:
+            write(verdict_line(sent.label, sent.steps))
+    sys.exit(1 if sent.state == "unfit" else 0)
+
+
+def say_taken(label: str, again: bool, left: int | None, late: str | None, disabled: str | None) -> None:
+    """Say what became of a submission."""
+    if again:
+        note(f"{label} has the same files: nothing was taken in")
+    else:
+        note(f"{label} is taken in, and waits for its examination; {left} more today")
+    if disabled is not None:
+        note(f"the bot is disabled ({shown(disabled)}): what is fit plays once staff activates it")
+    if late is not None:
+        note(f"it comes after the deadline {late}, in its grace: it counts, as late")
+
+
+@contextmanager
+def _told(url: str, file: Path) -> Iterator[None]:
+    """Exit with 2 for what was asked wrongly, and with 1 where the server can't just now."""
+    try:
+        yield
+    except RefusedError as problem:
+        what = str(problem)
+        if problem.status == 401:
+            what += f"\nIt is the one in {file}. Your account's page makes another: {url.rstrip('/')}/account"
+        (fail if problem.status == 429 or problem.status >= 500 else refuse)(what)
+    except AwayError as problem:
+        fail(str(problem))
+    except BotError as problem:
+        refuse(str(problem))
+    except (KeyError, TypeError, ValueError) as problem:
+        refuse(str(problem) if type(problem) is ValueError else f"{url} answers otherwise than a ladder: {problem!r}")
+
+
+def _token(file: Path, url: str) -> str:
+    try:
+        token = file.read_text(encoding="ascii").strip()
+        mode = file.stat().st_mode
+    except OSError as problem:
+        refuse(
+            f"there is no token: {reason(problem)}\n"
+            f"Make one on your account's page, {url.rstrip('/')}/account, and write it to that file."
+        )
+    except UnicodeDecodeError:
+        token = ""
+    if not token or not token.isprintable() or " " in token:
+        refuse(f"{file} holds no token: it is one line of letters and digits")
+    if mode & (stat.S_IRGRP | stat.S_IROTH):
+        note(f"others can read your token: chmod 600 {file}")
+    return token
+
+
+def _sent(server: Server, bot: Path, name: str | None) -> dict[str, Any]:
+    """Send the bot, and return what the server says of it; one that is busy is asked again when it says."""
+    most = server.ask("/api/submit")["upload_mb"]  # a wrong address or token is told before anything is sent
+    with _archive(bot) as (file, called):
+        size = file.seek(0, os.SEEK_END)
+        if size > most << 20:
+            refuse(f"{bot} has {size / 2**20:.1f} MB, packed, and {most} MB are allowed")
+        for last in (*[False] * (TRIES - 1), True):
+            boundary = secrets.token_hex(16)
+            head = _part(boundary, f'name="name"\r\n\r\n{name or ""}\r\n')
+            head += _part(boundary, f'name="files"; filename="{called}"\r\n\r\n')
+            tail = f"\r\n--{boundary}--\r\n".encode()
+            length = len(head) + size + len(tail)
+            headers = {"Content-Type": f"multipart/form-data; boundary={boundary}", "Content-Length": str(length)}
+            try:
+                return dict(server.ask("/api/submissions", _pieces(head, file, tail), headers, READ_S))
+            except RefusedError as problem:
+                if problem.status != 503 or problem.again_s is None or last:
+                    raise
+                note(f"{problem} Again in {problem.again_s} s.")
+                time.sleep(problem.again_s)
+    raise AssertionError("the last try returns or raises")
+
+
+def _part(boundary: str, rest: str) -> bytes:
+    return f"--{boundary}\r\nContent-Disposition: form-data; {rest}".encode()
+
+
+def _pieces(head: bytes, file: IO[bytes], tail: bytes) -> Iterator[bytes]:
+    yield head
+    file.seek(0)
+    while piece := file.read(1 << 16):
+        yield piece
+    yield tail
+
+
+@contextmanager
+def _archive(bot: Path) -> Iterator[tuple[IO[bytes], str]]:
+    """Give what is sent, and its name: a folder is packed into a temporary file."""
+    bot = Path(os.path.abspath(bot))  # whose last part is a name
+    if bot.name == "bot.toml":
+        bot = bot.parent
+    name = "".join(f"%{ord(each):02X}" if each in '"\r\n\\' else each for each in bot.name)  # as browsers do
+    try:
+        if bot.is_dir():
+            with tempfile.TemporaryFile() as file:
+                with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed:
+                    pack(bot, cast(IO[bytes], packed))
+                yield file, f"{name}.tar.gz"
+        else:
+            with bot.open("rb") as file:
+                yield file, name
+    except OSError as problem:
+        fail(reason(problem))
+
+
+def _followed(server: Server, where: str, sent: Submitted) -> Submitted:
+    """Wait for the end of an examination, and return what came of it."""
+    away_since: float | None = None
+    said = ""
+    while True:
+        try:
+            found = server.ask(f"/api{where}")
+            away_since = None
+            version = next(each for each in found["versions"] if each["number"] == sent.number)
+            if version["state"] not in ("queued", "examined"):
+                steps = _STEPS.validate_python(found["examination"]["steps"])
+                return replace(sent, state=version["state"], reason=version["reason"], steps=steps)
+            if version["state"] != said == "queued":
+                note("it is being examined")
+            said = version["state"]
+        except (AwayError, RefusedError) as problem:
+            away_since = away_since or time.monotonic()
+            passing = isinstance(problem, AwayError) or problem.status >= 500
+            if not passing or time.monotonic() - away_since > PATIENCE_S:
+                note(f"{sent.label} stays in; see {server.url}{where}")
+                raise
+        time.sleep(LOOK_S)

@@ -1,0 +1,149 @@
+"""`arena submit`: a bot is sent to a server that really serves, and its examination is printed."""
+
+import json
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from ladder.service import issue, open_ladder
+from tests.ladder.service.ladders import ladder_in
+from tests.ladder.web.served import Served, served
+from tests.place import Place
+
+
+@pytest.fixture
+def server(place: Place) -> Iterator[Served]:
+    folder = ladder_in(place)
+    with served(place, folder, "--jobs", 1) as made:
+        token(place, made.folder)
+        yield made
+
+
+def token(place: Place, folder: Path, scope: str = "submit") -> Path:
+    """Write a token of ada's where it is looked for."""
+    file = place.folder / "token"
+    with closing(open_ladder(folder)) as ladder:
+        file.write_text(issue(ladder, "ada", "token", "staff", scope).secret + "\n")
+    file.chmod(0o600)
+    return file
+
+
+def test_a_folder_is_sent_and_its_examination_printed_as_check_prints_it(place: Place, server: Served) -> None:
+    folder = place.folder / "mine"
+    folder.mkdir()
+    (folder / "bot.toml").write_text('name = "ada"\nrun = "./bot.py"\n')
+    place.bot("mine/bot.py").chmod(0o755)
+    ran = place.run("submit", server.url, "mine", ARENA_TOKEN_FILE="token")
+    assert ran.code == 0, ran.err
+    label, first, *_, last = ran.out.splitlines()
+    assert re.fullmatch(r"ada@\d+", label)
+    assert last == f"{label} can play"
+    checked = place.run("check", "mine", "--sandbox", "process").out.splitlines()
+    assert first == checked[1]
+    again = place.run("submit", f"{server.url}/submit", "mine/bot.toml", "--token", "token", "--json")
+    assert "the same files" in again.err
+    told = json.loads(again.out)
+    assert (told["label"], told["state"], told["again"]) == (label, "fit", True)
+
+
+def test_a_bot_that_fails_ends_the_command_with_1(place: Place, server: Served) -> None:
+    place.bot("no.py", "import sys; sys.exit('no model')\n")
+    ran = place.run("submit", server.url, "no.py", "--name", "ada", "--token", "token")
+    assert ran.code == 1
+    assert "|  no model" in ran.out
+    assert ran.out.splitlines()[-1].endswith("failed")
+
+
+def test_what_is_wrong_is_said_in_a_line_or_two(place: Place) -> None:
+    """Also where nothing is examined: --no-wait, and Ctrl-C leave the submission in."""
+    folder = ladder_in(place)
+    bot, large = place.bot("x.py"), place.folder / "large.bin"
+    large.write_bytes(bytes(17 << 20))
+    with served(place, folder, "--no-runner") as server:
+        file, reads = token(place, folder), place.folder / "reads"
+        reads.write_text("no token\n")
+        for words, code, told in (
+            ((server.url, bot, "--token", "none"), 2, "/account"),
+            ((server.url, bot, "--token", reads), 2, "holds no token"),
+            ((server.url[7:], bot, "--token", file), 2, "begins with https://"),
+            ((server.url, large, "--token", file), 2, "16 MB are allowed"),
+            ((server.url, bot, "--token", file, "--name", "a@b"), 2, "--name NAME"),
+            ((server.url, bot, "--token", file, "--name", "ada", "--no-wait"), 0, "/bots/ada/"),
+        ):
+            ran = place.run("submit", *words)
+            assert (ran.code, told in ran.err) == (code, True), ran
+            assert len(ran.err.splitlines()) <= 3, ran.err
+        reads.write_text("x" * 43)
+        reads.chmod(0o644)
+        ran = place.run("submit", server.url, bot, "--token", reads)
+        assert ran.code == 2
+        assert "chmod 600" in ran.err
+        assert "not known" in ran.err
+        process = place.start("submit", server.url, bot, "--name", "ada", "--token", file)
+        assert process.stderr is not None
+        process.stderr.readline()
+        process.send_signal(2)
+        ran = place.end(process)
+        assert ran.code == 130
+        assert "stays in" in ran.err
+    ran = place.run("submit", server.url, bot, "--token", file)
+    assert ran.code == 1
+    assert "Connection refused" in ran.err
+
+
+@contextmanager
+def answering(status: int, body: bytes, **headers: str) -> Iterator[str]:
+    """Give the address of what is no ladder's server, or of one that fails."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name.replace("_", "-"), value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as made:
+        thread = threading.Thread(target=made.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{made.server_port}"
+        made.shutdown()
+        thread.join(20)
+
+
+def test_what_answers_otherwise_than_a_ladder_is_said_to(place: Place) -> None:
+    (place.folder / "token").write_text("t" * 43)
+    place.bot("x.py")
+    for status, body, headers, code, told in (
+        (200, b"<html>", {}, 2, "is no ladder's server"),
+        (200, b"[]", {}, 2, "otherwise than a ladder"),
+        (404, b"<html>", {}, 2, "answers 404"),
+        (302, b"", {"Location": "https://elsewhere.example/"}, 2, "sends on to https://elsewhere.example/"),
+        (429, b'{"error": "That was too often. Try again in 3 s."}', {"Retry_After": "3"}, 1, "too often"),
+        (502, b"<html>", {}, 1, "answers 502"),
+    ):
+        with answering(status, body, **headers) as url:  # type: ignore[arg-type]
+            ran = place.run("submit", url, "x.py", "--token", "token")
+            assert (ran.code, told in ran.err) == (code, True), ran
+    with closing(socket.create_server(("127.0.0.1", 0))) as silent:
+        process = place.start("submit", f"http://127.0.0.1:{silent.getsockname()[1]}", "x.py", "--token", "token")
+        silent.accept()[0].close()
+        ran = place.end(process)
+        assert (ran.code, "arena: http://127.0.0.1" in ran.err) == (1, True), ran
+
+
+def test_an_address_that_is_not_encrypted_is_warned_about(place: Place) -> None:
+    (place.folder / "token").write_text("t" * 43)
+    place.bot("x.py")
+    ran = place.run("submit", "http://no-such-host.invalid", "x.py", "--token", "token")
+    assert ran.code == 1
+    assert "others on the way can read your token" in ran.err
