@@ -119,6 +119,9 @@ ROUTES = {
     "GET /admin": "administer",
     "GET /admin/acts": "administer",
     "GET /admin/settings": "administer",
+    "GET /admin/grades": "administer",
+    "GET /admin/grades.csv": "administer",
+    "GET /grades": "keep an account",
     "POST /admin/freeze": "administer",
     "POST /bots/{name}/activate": "administer",
     "POST /bots/{name}/disable": "administer",
@@ -175,6 +178,7 @@ _ROWS: dict[str, dict[Who, str]] = {
     },
     "Repeated": {_ANYBODY: "name games otherwise"},
     "Grades": {_ANYBODY: "title of possible baselines grades waiting isolated"},
+    "GradesPage": {_ANYBODY: "told deadlines finals"},
     "Grade": {_OWNER: "owner version submitted late_hours points share share_low share_high games marks reason"},
     "Mark": {_OWNER: "baseline passed points possible threshold value low high doubtful words"},
     "Overview": {

@@ -65,3 +65,12 @@ class Grades:
     grades: tuple[Grade, ...]
     waiting: tuple[str, ...]
     isolated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GradesPage:
+    """Grades beside what there are others of. told: None where nothing says what points are for."""
+
+    told: Grades | None
+    deadlines: tuple[str, ...]
+    finals: tuple[str, ...]

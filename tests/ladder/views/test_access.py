@@ -32,7 +32,7 @@ ANSWERS = (
     views.EventList,
     views.FinalList,
     views.FinalState,
-    views.Grades,
+    views.GradesPage,
     views.Logs,
     views.Match,
     views.MatchList,

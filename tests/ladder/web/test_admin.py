@@ -17,6 +17,7 @@ from ladder import views
 from ladder.access import STAFF
 from ladder.service import Ladder
 from ladder.store.database import TABLES
+from tests.ladder.service.classes import settle
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import Pages, pages
 
@@ -283,3 +284,56 @@ def test_what_a_final_gave_up_plays_again_or_is_left_out(web: Pages, staff: Test
     give_up()
     post(staff, "/finals/last/reveal", as_is="true")
     assert staff.get("/api/finals/last").json()["key"] is not None
+
+
+# --- grades -----------------------------------------------------------------------------------------------------------
+
+BASELINES = """
+[[deadlines]]
+name = "first"
+at = 2100-01-01T00:00:00Z
+[[baselines]]
+name = "plays"
+points = 30
+games = 1
+"""
+
+
+def test_grades_are_those_of_the_command_and_fill_gradebooks(web: Pages, staff: TestClient, own: Term) -> None:
+    assert "No baseline says" in staff.get("/admin/grades").text
+    assert "No baseline says" in staff.get("/admin/grades.csv").text
+    settle(web.ladder, BASELINES)
+    for words, query in (((), {}), (("--deadline", "first"), {"deadline": "first"})):
+        page = staff.get("/admin/grades", params=query).text
+        assert '<th class="number">Points of 30</th>' in page
+        assert ">deadline first</a>" in page
+        for form in ("plain", "canvas", "moodle"):
+            got = staff.get("/admin/grades.csv", params={"format": form, **query})
+            assert got.text == own.arena("grades", "--format", form, *words).out
+            assert got.headers["cache-control"] == "no-store"
+    assert staff.get("/admin/grades?deadline=none").status_code == 400
+
+
+def test_a_participant_reads_his_own_grade_alone(web: Pages, own: Term) -> None:
+    ada, nobody = web.visitor("ada"), web.visitor("nobody")
+    assert "Nothing says yet" in ada.get("/grades").text
+    settle(web.ladder, BASELINES)
+    assert "<b>30 of 30 points</b>" in ada.get("/grades").text
+    [grade] = ada.get("/api/grades").json()["told"]["grades"]
+    assert grade["owner"]["login"] == "ada"
+    assert "didn&#39;t pass its examination" in web.visitor("bob").get("/grades").text
+    assert nobody.get("/grades").status_code == 303
+    (own.path / "ladder.toml").write_text("broken")
+    answered = ada.get("/grades?deadline=second")
+    assert (answered.status_code, str(own.path) in answered.text) == (400, False)
+
+
+def test_to_look_at_grades_reveals_no_final(web: Pages, staff: TestClient, own: Term) -> None:
+    settle(web.ladder, BASELINES)
+    post(staff, "/finals", name="last", games=6)
+    own.run()
+    assert "that is revealed" in staff.get("/admin/grades?final=last").text
+    assert staff.get("/api/finals/last").json()["key"] is None
+    post(staff, "/finals/last/reveal")
+    assert staff.get("/admin/grades?final=last").status_code == 200
+    assert staff.get("/admin/grades.csv?final=last").text == own.arena("grades", "--final", "last").out
