@@ -57,13 +57,15 @@ MALFORMED = "The address or the form holds a wrong value."
 OURS = "This is a fault of the arena. Nothing is lost; please tell its staff."
 
 
-def make_app(ladder: Ladder, url: str) -> FastAPI:
-    """Return the pages of an open ladder, which people find at this address.
+def make_app(ladder: Ladder, url: str, public: bool | None = None) -> FastAPI:
+    """Return the pages of an open ladder, which people find at this address; public: whether anybody reads them.
+
+    None: as ladder.toml says at each moment.
 
     Raises ValueError where its routes and those of ROUTES aren't the same.
     """
     app = FastAPI(title=f"The ladder {ladder.name}", docs_url=None, redoc_url=None, openapi_url=None)
-    app.state.door = Door(ladder, url.rstrip("/"))
+    app.state.door = Door(ladder, url.rstrip("/"), public)
     routes = [route for noun in NOUNS for route in noun.routes if isinstance(route, APIRoute)]
     found = {route_name(method, route.path) for route in routes for method in route.methods or ()}
     if found != set(ROUTES):

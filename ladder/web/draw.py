@@ -86,7 +86,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"cells": cells, "asset": asset, "spark": spark}
+    made.globals |= {"cells": cells, "asset": asset, "spark": spark, "version": __version__}
     made.filters |= {"when": when, "left": left, "points": points, "share_scale": share_scale, "percent_of": percent_of}
     return made
 

@@ -24,6 +24,7 @@ class Door:
 
     ladder: Ladder
     url: str
+    said_public: bool | None = None
     limits: Limits = field(default_factory=Limits)
     drawn: dict[Any, Any] = field(default_factory=dict)  # what was drawn for all alike
     uploads: Places = field(default_factory=lambda: Places(64, of_one=3))
@@ -38,6 +39,11 @@ class Door:
     def secure(self) -> bool:
         """Tell whether people come over TLS."""
         return self.url.startswith("https:")
+
+    @property
+    def public(self) -> bool:
+        """Tell whether anybody reads what all participants may."""
+        return self.ladder.last_settings.pages.public if self.said_public is None else self.said_public
 
     def last_change(self) -> int:
         """Return the number of the ladder's last event. Raises DatabaseError."""
@@ -69,7 +75,7 @@ class Visit:
     @property
     def plain(self) -> bool:
         """Tell whether a program asks, which reads JSON."""
-        return self.request.url.path.startswith("/api/")
+        return _page_of(self.request.url.path) != self.request.url.path
 
     def let_in(self, response: Response, issued: Issued) -> Response:
         """Give a response the session's cookie."""
@@ -107,7 +113,7 @@ def gate(request: Request) -> Visit:
     visit = _come(request)
     act = ROUTES[route_name(request.method, request.scope["route"].path)]
     viewer = visit.viewer
-    allowed = viewer.may(act) or (act == "read the ladder" and visit.ladder.last_settings.pages.public)
+    allowed = viewer.may(act) or (act == "read the ladder" and visit.door.public)
     if not allowed and viewer.login is None:
         if visit.plain or request.method not in ("GET", "HEAD"):
             raise RefusedError(401, visit.why or "Sign in first, or send a token: Authorization: Bearer TOKEN", visit)
@@ -122,8 +128,13 @@ def gate(request: Request) -> Visit:
 
 def route_name(method: str, path: str) -> str:
     """Return by what name ROUTES has a route; JSON has that of its page."""
-    path = path.removeprefix("/api") or "/"
+    path = _page_of(path)
     return f"{'GET' if method == 'HEAD' else method} {path}"
+
+
+def _page_of(path: str) -> str:
+    """Return the path of the page whose JSON stands at a path; of any other, the same."""
+    return path[4:] or "/" if path == "/api" or path.startswith("/api/") else path
 
 
 def local(path: str | None) -> str:

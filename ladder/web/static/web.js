@@ -44,7 +44,7 @@ follow();
 addEventListener("hashchange", follow);
 document.body.addEventListener("htmx:afterSwap", () => localTimes(document.getElementById("main")));
 document.addEventListener("visibilitychange", () => document.hidden || waits || later());
-if (document.querySelector(".top")) new EventSource("/changes").onmessage = later;
+if (document.querySelector(".who")) new EventSource("/changes").onmessage = later;
 
 // A bot is sent by its form. What is dropped there is sent with its paths, which a form knows of its own choice alone.
 async function filesOf(entry, above = "") {
