@@ -15,7 +15,15 @@ from ladder.service.accounts import (
 from ladder.service.backup import Backup, backup, restore
 from ladder.service.boxes import demand_boxes
 from ladder.service.challenge import Challenge, challenge
-from ladder.service.decisions import Decided, activate_version, disable_bot, set_frozen, set_suspended, set_void
+from ladder.service.decisions import (
+    Decided,
+    activate_version,
+    choose_version,
+    disable_bot,
+    set_frozen,
+    set_suspended,
+    set_void,
+)
 from ladder.service.doctor import Checkup, check_up
 from ladder.service.export import Exported, export, write_csv
 from ladder.service.finals import (

@@ -3,12 +3,14 @@
 A decision that is so already is no second act: a command may be given twice.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
 from arena.bots import shown
-from ladder.service.known import known_bot, known_owner
+from ladder.access import Viewer
+from ladder.service.known import acting_owner, known_bot, known_owner
 from ladder.service.ladder import STAFF, Ladder
 from ladder.service.settings import LadderError
 from ladder.store.database import (
@@ -18,9 +20,12 @@ from ladder.store.database import (
     RATED,
     UNFIT,
     Act,
+    KnownBot,
+    Version,
     activate,
     acts_of,
     all_bots,
+    barred_versions,
     cancel,
     find_version,
     is_frozen,
@@ -40,8 +45,35 @@ class Decided:
     changed: bool
 
 
-def activate_version(ladder: Ladder, name: str, number: int, who: str, why: str) -> bool:
-    """Let a fit version of a bot play, whatever played before; return False if it does already. Raises LadderError."""
+def choose_version(ladder: Ladder, name: str, number: int, login: str) -> bool:
+    """Let a fit version of a person's own bot play; return False if it does already.
+
+    One that was disabled or benched isn't the owner's to choose. Raises LadderError.
+    """
+
+    def check(connection: Connection, bot: KnownBot, version: Version) -> None:
+        owner = acting_owner(connection, login)
+        if not Viewer(owner.login, owner.staff).may("choose a version", bot.login):
+            raise LadderError(f'the bot "{shown(name)}" is another\'s.\nName one of yours.')
+        why = barred_versions(connection, bot.id).get(version.id)
+        if why is not None:
+            raise LadderError(f"{shown(version.label)} was {shown(why)}.\nAsk the staff, who can let it play.")
+
+    return activate_version(ladder, name, number, login, "its owner's choice", check)
+
+
+def activate_version(
+    ladder: Ladder,
+    name: str,
+    number: int,
+    who: str,
+    why: str,
+    check: Callable[[Connection, KnownBot, Version], None] = lambda connection, bot, version: None,
+) -> bool:
+    """Let a fit version of a bot play, whatever played before, unless `check` raises; return False if it does already.
+
+    Raises LadderError.
+    """
 
     def act(connection: Connection) -> bool:
         bot = known_bot(connection, name)
@@ -49,6 +81,7 @@ def activate_version(ladder: Ladder, name: str, number: int, who: str, why: str)
         wanted = next((each for each in versions if each.number == number), None)
         if wanted is None:
             raise LadderError(f"{shown(name)} has no version {number}: it has 1 to {len(versions)}.\nName one of them.")
+        check(connection, bot, wanted)
         if wanted.state != FIT:
             raise LadderError(
                 f"{shown(wanted.label)} can't play: it {_unfit(wanted.state, wanted.reason)}.\nActivate a fit version."

@@ -25,6 +25,7 @@ from ladder.views.credential import CredentialLine, Credentials, credential_list
 from ladder.views.decision import Decision
 from ladder.views.duels import Against, Duels, duels
 from ladder.views.event import EventLine, EventList, event_list
+from ladder.views.files import Difference, FileDifference, archive, difference
 from ladder.views.final import FinalList, FinalState, Repeated, final_list, state_of
 from ladder.views.front import About, Due, Front, front
 from ladder.views.grade import Grade, Grades, GradesPage, Mark

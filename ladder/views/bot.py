@@ -19,6 +19,7 @@ from ladder.store.database import (
     Version,
     acts_of,
     all_bots,
+    barred_versions,
     exchanges_of,
     find_bot,
     get_build_log,
@@ -41,6 +42,8 @@ faults, match_bots, matches, versions = (
     TABLES.tables[name] for name in ("faults", "match_bots", "matches", "versions")
 )
 
+_OWN_ACTS = ("challenge", "choose a version", "read a version's files")
+
 
 @dataclass(frozen=True, slots=True)
 class Sums:
@@ -62,7 +65,7 @@ class BotVersion:
     """A version. state: queued, examined (at the moment), fit, unfit, for a `reason`. Times: seconds since 1970.
 
     rated, all: what its matches add up to, those that rate, and all that were played. faults: how many of each kind, in
-    all that were played; those that follow from others too.
+    all that were played; those that follow from others too. barred: why its owner may not choose it.
     """
 
     number: int
@@ -75,6 +78,7 @@ class BotVersion:
     digest: str | None
     reason: str | None
     examined: float | None
+    barred: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,7 @@ class Bot:
     of the version that was asked for, else of the newest. examples: faulty exchanges, of each kind the first, of that
     version and of the one that plays. last: its last matches, newest first. limit_ms: the time of a request. days: what
     each day's table said of it. against, seats: how the version that plays, else the one asked for, fared against
-    others, and in each seat.
+    others, and in each seat. may: what the reader may do with it, of ACTS.
     """
 
     bot: str
@@ -124,6 +128,7 @@ class Bot:
     against: tuple[Against, ...]
     seats: tuple[SeatShare, ...]
     acts: tuple[Decision, ...] | None
+    may: tuple[str, ...]
     change: int | None = None
 
 
@@ -148,6 +153,7 @@ def bot(reader: Reader, name: str, wanted: int | None = None, last: int = 10) ->
         return None
     ids = [version.id for version in versions]
     number = {version.id: version.number for version in versions}
+    barred = barred_versions(connection, known.id)
     rated, played = _sums(reader, ids, matches.c.rates), _sums(reader, ids)
     kinds = _faults(reader, ids)
     text = last_board(connection)
@@ -178,6 +184,7 @@ def bot(reader: Reader, name: str, wanted: int | None = None, last: int = 10) ->
                     digest=version.digest,
                     reason=version.reason,
                     examined=version.examined_at,
+                    barred=barred.get(version.id),
                 ),
                 viewer,
                 known.login,
@@ -208,6 +215,7 @@ def bot(reader: Reader, name: str, wanted: int | None = None, last: int = 10) ->
             number,
             known.login,
         ),
+        may=tuple(act for act in _OWN_ACTS if viewer.may(act, known.login)),
         change=reader.change,
     )
     return visible(whole, viewer, known.login)

@@ -106,6 +106,7 @@ from ladder.store.database.versions import (
     active_versions,
     add_version,
     all_bots,
+    barred_versions,
     claim_exam,
     count_queued,
     disabled_versions,

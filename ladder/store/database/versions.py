@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, ScalarSelect, Select, and_, func, insert, or_, select, update
 
-from ladder.store.database.acts import Act, note_act
+from ladder.store.database.acts import Act, acts_of, note_act
 from ladder.store.database.events import BEGUN, EXAMINATION, SUBMITTED, note_event
 from ladder.store.database.leases import WAITING, Cost, give_back, may_begin
 from ladder.store.database.tables import acts, bots, files, owners, steps, versions
@@ -361,6 +361,17 @@ def disabled_versions(connection: Connection) -> dict[int, str]:
         elif activated == version or act <= before:
             disabled.pop(version, None)
     return disabled
+
+
+def barred_versions(connection: Connection, bot: int) -> dict[int, str]:
+    """Return the versions of a bot that play only if staff says so, with the reason: disabled or benched ones."""
+    barred: dict[int, str] = {}
+    for act in acts_of(connection, bot, what=("activate", "bench")):
+        if act.version is not None and act.what == "bench":
+            barred[act.version] = f"benched: {act.why}"
+        else:
+            barred.pop(act.version or 0, None)
+    return barred | {version: f"disabled: {why}" for version, why in disabled_versions(connection).items()}
 
 
 def activate(connection: Connection, version: Version, who: str, why: str, at: float) -> None:

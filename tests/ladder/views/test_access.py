@@ -28,6 +28,7 @@ ANSWERS = (
     views.Duels,
     views.Front,
     views.BuildLog,
+    views.Difference,
     views.Credentials,
     views.EventList,
     views.FinalList,

@@ -1,0 +1,159 @@
+"""What an owner does with his bot on its page: challenges, the choice of a version, its files and how they changed."""
+
+import io
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from ladder.access import Viewer
+from ladder.service import submit
+from ladder.store.database import find_bot, rest
+from ladder.views import difference
+from tests.ladder.service.term import BROKEN, LATE, Term, write
+from tests.ladder.web.visitors import Pages, pages
+from tests.place import QUICK_BOT
+
+HOSTILE = "# <script>alert(1)</script> \x1b[31m\n"
+
+
+@pytest.fixture
+def web(own: Term, tmp_path: Path) -> Iterator[Pages]:
+    """Give a ladder whose bot `late` has a second version, which plays."""
+    with pages(own) as made:
+        submit(made.ladder, write(tmp_path / "late.py", QUICK_BOT + HOSTILE), "ada", "late")
+        own.run()
+        yield made
+
+
+def playing(web: Pages, name: str = "late") -> list[int]:
+    versions = web.visitor("staff").get(f"/api/bots/{name}").json()["versions"]
+    return [version["number"] for version in versions if version["active"]]
+
+
+def test_a_challenge_is_queued_and_shown(web: Pages) -> None:
+    ada = web.visitor("ada")
+    asked = ada.post("/bots/late/challenges", data={"opponents": " late@1 ", "count": "2"})
+    assert asked.status_code == 303
+    match = ada.get("/api" + asked.headers["location"]).json()
+    assert (match["kind"], [seat["label"] for seat in match["seats"]]) == ("challenge", ["late@2", "late@1"])
+    for sent, why in ((("one,two",), "a table has 2 seats"), (("nobody",), "there is no bot"), (("one", "11"), "")):
+        refused = ada.post("/bots/late/challenges", data=dict(zip(("opponents", "count"), sent, strict=False)))
+        assert (refused.status_code, why in refused.text) == (400, True), sent
+    assert "another&#39;s" in web.visitor("bob").post("/bots/late/challenges", data={"opponents": "one"}).text
+    assert web.visitor("reading token").post("/bots/late/challenges", data={"opponents": "one"}).status_code == 403
+
+
+def test_an_owner_goes_back_to_a_version_and_nobody_else_does(web: Pages, own: Term) -> None:
+    assert playing(web) == [2]
+    refused = web.visitor("bob").post("/bots/late/choose", data={"version": "1"})
+    assert (refused.status_code, playing(web)) == (400, [2])
+    ada = web.visitor("ada")
+    assert "Let version 1 play" in ada.get("/bots/late").text
+    assert "Let version 1 play" not in web.visitor("bob").get("/bots/late").text
+    assert ada.post("/bots/late/choose", data={"version": "1"}).status_code == 303
+    assert playing(web) == [1]
+    assert own.json("bot", "late")["acts"][-1]["by"] == "ada"
+    assert ada.post("/bots/late/choose", data={"version": "1"}).status_code == 409
+    assert ada.post("/bots/late/choose", data={"version": "3"}).status_code == 400
+    assert "failed its examination" in web.visitor("bob").post("/bots/broken/choose", data={"version": "1"}).text
+
+
+def test_what_staff_disabled_its_owner_does_not_choose(web: Pages, own: Term) -> None:
+    ada = web.visitor("ada")
+    own.arena("disable", "late", "--why", "it is copied")
+    for version in ("1", "2"):
+        refused = ada.post("/bots/late/choose", data={"version": version})
+        assert (refused.status_code, "disabled: it is copied" in refused.text) == (400, True)
+    own.arena("activate", "late", 1, "--why", "this one isn't")
+    assert ada.post("/bots/late/choose", data={"version": "2"}).status_code == 400
+    assert playing(web) == [1]
+
+
+def test_what_the_ladder_benched_its_owner_does_not_choose_but_another_version(web: Pages, own: Term) -> None:
+    def bench(connection: Connection) -> None:
+        bot = find_bot(connection, "late")
+        assert bot is not None
+        rest(connection, bot.id, "bench", "ladder", "it forfeited", 5.0)
+
+    ada = web.visitor("ada")
+    web.ladder.database.write(bench)
+    assert playing(web) == []
+    page = ada.get("/bots/late").text
+    assert "benched: it forfeited" in page
+    assert ada.post("/bots/late/choose", data={"version": "2"}).status_code == 400
+    assert ada.post("/bots/late/choose", data={"version": "1"}).status_code == 303
+    assert ada.post("/bots/late/choose", data={"version": "2"}).status_code == 400
+    own.arena("activate", "late", 2, "--why", "it may")
+    ada.post("/bots/late/choose", data={"version": "1"})
+    assert ada.post("/bots/late/choose", data={"version": "2"}).status_code == 303
+
+
+def test_an_owner_reads_the_files_that_he_sent_in(web: Pages) -> None:
+    got = web.visitor("ada").get("/bots/late/1/files.tar")
+    with tarfile.open(fileobj=io.BytesIO(got.content)) as entries:
+        [entry] = entries.getmembers()
+        held = entries.extractfile(entry)
+        assert held is not None
+        assert held.read().decode() == LATE
+    assert got.headers["content-disposition"] == "attachment; filename*=UTF-8''late-1.tar"
+    assert got.headers["content-type"] == "application/x-tar"
+    assert web.visitor("staff").get("/bots/late/1/files.tar").status_code == 200
+    for kind, path in (
+        ("bob", "/bots/late/1"),
+        ("ada", "/bots/broken/1"),
+        ("ada", "/bots/late/3"),
+        ("ada", "/bots/x/1"),
+    ):
+        for what in ("files.tar", "difference"):
+            refused = web.visitor(kind).get(f"{path}/{what}")
+            assert (refused.status_code, "rubbish" in refused.text) == (404, False), (kind, path, what)
+
+
+def test_an_owner_sees_what_changed_and_what_it_says_runs_nowhere(web: Pages) -> None:
+    page = web.visitor("ada").get("/bots/late/2/difference").text
+    assert '<span class="up">+# &lt;script&gt;alert(1)&lt;/script&gt; \\x1b[31m</span>' in page
+    assert '<span class="down">-def rubbish(message):</span>' in page
+    assert "<script>alert" not in page
+    assert "\x1b" not in page
+    assert web.visitor("ada").get("/bots/late/1/difference").status_code == 404  # there is none before it
+
+
+def test_a_difference_has_bounds(own: Term, tmp_path: Path) -> None:
+    """Files come, go, are long, are no text; and all of it together is no more than a page holds."""
+
+    def version(files: dict[str, bytes]) -> None:
+        folder = tmp_path / "many"
+        folder.mkdir(exist_ok=True)
+        for old in folder.iterdir():
+            old.unlink()
+        for name, data in {"bot.py": BROKEN.encode(), "bot.toml": b'run = "./bot.py"\n', **files}.items():
+            write(folder / name, "").write_bytes(data)
+        submit(made.ladder, folder, "eve", "many")
+
+    with pages(own) as made:
+        own.arena("suspend", "eve", "--undo", "--why", "for this")
+        version(
+            {"gone": b"a\n", "same": b"same\n", "image": b"\x89PNG\0\n", "long": b"x" * 300_000, "lines": b"a\n" * 9000}
+        )
+        version(
+            {"new": b"b\n", "same": b"same\n", "image": b"\x89PNG\1\0", "long": b"y" * 300_000, "lines": b"b\n" * 9000}
+        )
+        version({f"file{number}": b"z" * 60_000 for number in range(9)})
+        with made.ladder.reading(Viewer("eve")) as reader:
+            first, second = (difference(reader, "many", number) for number in (2, 3))
+            assert difference(reader, "many", 9) is None
+    assert first is not None
+    assert second is not None
+    assert {file.name: (len(file.lines), file.note) for file in first.files} == {
+        "gone": (3, "It is gone."),
+        "new": (3, "It is new."),
+        "image": (0, "It is no text, or a long one."),
+        "long": (0, "It is no text, or a long one."),
+        "lines": (0, "It has too many lines to be compared."),
+    }
+    assert not first.cut
+    assert second.cut
+    assert sum(len(line) for file in second.files for line in file.lines) <= 200_000
