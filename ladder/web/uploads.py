@@ -42,6 +42,18 @@ async def take(visit: Visit) -> Taken:
     Once all of it has come it is taken in, whether anybody waits for the answer or not. Raises RefusedError, and as
     `submit` does.
     """
+    stream = visit.request.stream()
+    try:
+        return await _taken(visit, stream)
+    except (RefusedError, OSError) as problem:
+        if visit.request.headers.get("expect") is None:  # else a program waits to hear whether it is to send
+            await _drain(stream)
+        if not isinstance(problem, OSError) or problem.errno not in FULL:
+            raise
+        raise RefusedError(503, "The ladder's machine has no room for it now. Tell its staff.", visit, 60) from None
+
+
+async def _taken(visit: Visit, stream: AsyncIterator[bytes]) -> Taken:
     viewer, door = visit.viewer, visit.door
     if viewer.login is None or viewer.staff:
         raise RefusedError(400, NO_BOTS, visit)
@@ -49,28 +61,22 @@ async def take(visit: Visit) -> Taken:
     with door.uploads.held(viewer.login) as held:
         if not held:
             raise RefusedError(503, "Too many uploads come at once. Try again in a moment.", visit, AGAIN_S)
-        try:
-            async with contextmanager_in_threadpool(scratch_folder()) as scratch:
-                form = await _received(visit, scratch / "bot")
-                async with door.readers:
-                    return await run_in_threadpool(submit, visit.ladder, form.path, viewer.login, form.name or None)
-        except OSError as problem:
-            if problem.errno not in FULL:
-                raise
-            raise RefusedError(503, "The ladder's machine has no room for it now. Tell its staff.", visit, 60) from None
+        async with contextmanager_in_threadpool(scratch_folder()) as scratch:
+            form = await _received(visit, stream, scratch / "bot")
+            async with door.readers:
+                return await run_in_threadpool(submit, visit.ladder, form.path, viewer.login, form.name or None)
 
 
-async def _received(visit: Visit, folder: Path) -> "_Form":
+async def _received(visit: Visit, stream: AsyncIterator[bytes], folder: Path) -> "_Form":
     """Write the files of a request's form below a new folder. Raises RefusedError, OSError."""
-    request, stream = visit.request, visit.request.stream()
-    kind, words = parse_options_header(request.headers.get("content-type"))
+    kind, words = parse_options_header(visit.request.headers.get("content-type"))
     megabytes = visit.ladder.settings.quotas.upload_mb
     most = (megabytes << 20) + _FORM_BYTES
     large = RefusedError(413, f"It is larger than the {megabytes} MB that are allowed.", visit)
     try:
         if kind != b"multipart/form-data" or not words.get(b"boundary"):
             raise RefusedError(400, NOTHING, visit)
-        if int(request.headers.get("content-length", 0)) > most:
+        if int(visit.request.headers.get("content-length", 0)) > most:
             raise large
         folder.mkdir()
         with closing(_Form(words[b"boundary"], folder, visit)) as form:
@@ -88,10 +94,6 @@ async def _received(visit: Visit, folder: Path) -> "_Form":
         raise RefusedError(400, "It was cut off.", visit) from None  # nobody hears it
     except TimeoutError:
         raise RefusedError(408, f"It took more than {UPLOAD_S:.0f} s to come.", visit) from None
-    except RefusedError:
-        if request.headers.get("expect") is None:  # else a program waits to hear whether it is to send
-            await _drain(stream)
-        raise
 
 
 async def _drain(stream: AsyncIterator[bytes]) -> None:

@@ -1,5 +1,7 @@
 """The command `arena ladder serve`: the ladder's pages, and its runner beside them."""
 
+import ctypes
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -71,7 +73,7 @@ def _runner(folder: Path, jobs: int | None, none: bool) -> Iterator[None]:
         yield
         return
     words = [sys.executable, "-m", "arena.cli", "ladder", "run", str(folder), *(["--jobs", str(jobs)] if jobs else [])]
-    runner = subprocess.Popen(words, stdin=subprocess.DEVNULL, start_new_session=True)
+    runner = subprocess.Popen(words, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=_end_with_parent)
     try:
         yield
     finally:
@@ -81,3 +83,10 @@ def _runner(folder: Path, jobs: int | None, none: bool) -> Iterator[None]:
         except (subprocess.TimeoutExpired, KeyboardInterrupt):
             runner.terminate()  # a second one stops it at once
             runner.wait()
+
+
+def _end_with_parent() -> None:
+    """Ask the kernel for SIGTERM when the server is killed (Linux): the next one starts a runner of its own."""
+    if sys.platform == "linux":
+        pr_set_pdeathsig = 1  # linux/prctl.h
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)

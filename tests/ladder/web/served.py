@@ -48,9 +48,9 @@ class Served:
 
 
 @contextmanager
-def served(place: Place, folder: Path, *words: object) -> Iterator[Served]:
+def served(place: Place, folder: Path, *words: object, **environment: str) -> Iterator[Served]:
     """Serve a ladder as long as it is needed; SIGTERM ends it."""
-    process = place.start("ladder", "serve", folder, "--port", 0, *words, **cache(place))
+    process = place.start("ladder", "serve", folder, "--port", 0, *words, **cache(place), **environment)
     assert process.stderr is not None
     line = process.stderr.readline()
     found = re.search(r"http://\S+", line)

@@ -1,0 +1,187 @@
+"""Uploads to a server that really serves: killed in the middle, cut off, slow, on a full disk, several at once."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from ladder.service import issue, open_ladder
+from ladder.store.database import find_bot, versions_of
+from tests.ladder.service.invariants import demand_sound
+from tests.ladder.service.ladders import ladder_in
+from tests.ladder.web.served import Served, served
+from tests.place import QUICK_BOT, Place
+
+LARGE = 4 << 20
+
+
+def form(data: bytes, file: str = "bot.py", name: str = "ada") -> tuple[dict[str, str], bytes]:
+    """Return the headers and the body of an upload."""
+    body = b'--x\r\nContent-Disposition: form-data; name="name"\r\n\r\n' + name.encode()
+    body += f'\r\n--x\r\nContent-Disposition: form-data; name="f"; filename="{file}"\r\n\r\n'.encode()
+    body += data + b"\r\n--x--\r\n"
+    return {"Content-Type": "multipart/form-data; boundary=x", "Content-Length": str(len(body))}, body
+
+
+def program(mark: object, size: int = 0) -> bytes:
+    """Return a bot of its own, with so many bytes in it that can't be packed."""
+    return f"{QUICK_BOT}# {mark} ".encode() + random.Random(str(mark)).randbytes(size)
+
+
+def token(folder: Path, login: str = "ada") -> str:
+    with closing(open_ladder(folder)) as ladder:
+        return issue(ladder, login, "token", "staff").secret
+
+
+def upload(server: Served, secret: str, data: bytes, name: str = "ada") -> tuple[int, Any]:
+    """Send a bot, and return the status and what the server says."""
+    headers, body = form(data, name=name)
+    with closing(connected(server)) as connection:
+        connection.request("POST", "/api/submissions", body, {**headers, "Authorization": f"Bearer {secret}"})
+        answered = connection.getresponse()
+        return answered.status, json.loads(answered.read())
+
+
+def connected(server: Served) -> HTTPConnection:
+    parts = urlsplit(server.url)
+    return HTTPConnection(parts.hostname or "", parts.port, timeout=60)
+
+
+@contextmanager
+def half_sent(place: Place, server: Served, secret: str) -> Iterator[socket.socket]:
+    """Send half of an upload, and give its connection once that half is on the disk."""
+    headers, body = form(program("half", LARGE))
+    before = len(on_disk(place))
+    with closing(connected(server)) as connection:
+        connection.putrequest("POST", "/api/submissions")
+        for word, value in {**headers, "Authorization": f"Bearer {secret}"}.items():
+            connection.putheader(word, value)
+        connection.endheaders(body[: LARGE // 2])
+        place.wait(lambda: len(on_disk(place)) > before, 60)
+        yield connection.sock
+
+
+def on_disk(place: Place) -> Sequence[Path]:
+    """Return the files of uploads that were written so far."""
+    return [path for path in place.tmp.glob("arena-run-*/bot/*") if path.stat().st_size]
+
+
+def states(folder: Path, bot: str = "ada") -> list[str]:
+    """Return the states of a bot's versions."""
+    with closing(open_ladder(folder)) as ladder, ladder.database.read() as connection:
+        found = find_bot(connection, bot)
+        assert found is not None
+        return [version.state for version in versions_of(connection, found.id)]
+
+
+def kill(place: Place, *pids: int) -> None:
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    place.wait(lambda: not [line for line in place.processes() if int(line.split()[0]) in pids])
+
+
+def test_a_server_that_is_killed_in_an_upload_leaves_nothing_once_it_is_started_again(place: Place) -> None:
+    folder = ladder_in(place, fit=True)
+    secret = token(folder)
+    with served(place, folder, "--no-runner") as server, half_sent(place, server, secret):
+        kill(place, server.process.pid)
+        assert on_disk(place)
+    assert states(folder) == ["fit"]
+    with served(place, folder, "--no-runner") as server:
+        assert not list(place.tmp.glob("arena-run-*"))
+        status, told = upload(server, secret, program("half", LARGE))
+        assert (status, told["label"]) == (201, "ada@2")
+    assert states(folder) == ["fit", "queued"]
+    place.demand_nothing_left()
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["the server", "all of it"])
+def test_a_server_that_is_killed_in_an_examination_loses_nothing(place: Place, whole: bool) -> None:
+    """Its runner ends with it, or is killed, too: the next one examines what it had."""
+    folder = ladder_in(place, fit=True)
+    slow = QUICK_BOT.replace("import sys, zlib", "import sys, time, zlib\ntime.sleep(1)")
+    with served(place, folder, "--jobs", 1) as server:
+        assert upload(server, token(folder), slow.encode())[0] == 201
+        place.wait(lambda: states(folder)[-1] != "queued", 60)
+        kill(place, *([int(line.split()[0]) for line in place.processes()] if whole else [server.process.pid]))
+    if not whole:
+        place.wait(lambda: not place.processes(), 60)
+    assert len(states(folder)) == 2
+    with served(place, folder, "--jobs", 1) as server:
+        assert upload(server, token(folder), slow.encode())[1]["again"]
+        place.wait(lambda: states(folder) == ["fit", "fit"], 60)
+    with closing(open_ladder(folder)) as ladder:
+        demand_sound(ladder)
+    place.demand_nothing_left()
+
+
+def test_uploads_that_stall_or_are_cut_off_keep_nobody_else_from_being_served(place: Place) -> None:
+    """Three of one person are held; a further one is told to come again."""
+    folder = ladder_in(place, fit=True)
+    ada, bob = token(folder), token(folder, "bob")
+    with served(place, folder, "--no-runner") as server, ExitStack() as open_ones:
+        parts = urlsplit(server.url)
+        for _ in range(100):
+            open_ones.enter_context(closing(socket.create_connection((parts.hostname, parts.port or 0)))).send(
+                b"POST /"
+            )
+        for _ in range(3):
+            open_ones.enter_context(half_sent(place, server, ada))
+        status, told = upload(server, ada, program("more"))
+        assert (status, "Too many uploads" in told["error"]) == (503, True)
+        assert upload(server, bob, program("bob's"), "bob")[0] == 201
+        assert "ada" in server.get("/bots", server.session("bob"))
+        open_ones.close()
+        place.wait(lambda: not list(place.tmp.glob("arena-run-*")), 60)
+        assert upload(server, ada, program("more"))[1]["label"] == "ada@2"
+        server.process.terminate()
+        ran = place.end(server.process)
+    assert (ran.code, "rror" in ran.err) == (0, False), ran.err
+    place.demand_nothing_left()
+
+
+def test_a_full_disk_refuses_an_upload_and_keeps_nothing_of_it(place: Place, small_disk: Path) -> None:
+    folder = ladder_in(place, fit=True)
+    secret = token(folder)
+    with served(place, folder, "--no-runner", TMPDIR=str(small_disk)) as server:
+        status, told = upload(server, secret, program("large", 12 << 20))
+        assert (status, "no room" in told["error"]) == (503, True)
+        assert not list(small_disk.iterdir())
+        assert upload(server, secret, program("small"))[0] == 201
+    assert states(folder) == ["fit", "queued"]
+
+
+def test_a_full_disk_under_the_database_refuses_an_upload_that_can_be_sent_again(
+    place: Place, small_disk: Path
+) -> None:
+    folder = small_disk / "spring"
+    shutil.copytree(ladder_in(place, fit=True), folder)
+    secret = token(folder)
+    with served(place, folder, "--no-runner") as server:
+        status, told = upload(server, secret, program("large", 12 << 20))
+        assert status == 503
+        assert "try again" in told["error"]
+        assert upload(server, secret, program("small"))[1]["label"] == "ada@2"
+
+
+def test_one_person_in_two_browsers_makes_one_version_of_the_same_files_and_two_of_others(place: Place) -> None:
+    folder = ladder_in(place, fit=True)
+    secret = token(folder)
+    with served(place, folder, "--no-runner") as server, ThreadPoolExecutor(3) as browsers:
+        same = list(browsers.map(lambda _: upload(server, secret, program("same", LARGE)), range(3)))
+        assert sorted(status for status, _ in same) == [200, 200, 201]
+        assert {told["label"] for _, told in same} == {"ada@2"}
+        others = list(browsers.map(lambda mark: upload(server, secret, program(mark)), range(2)))
+        assert {told["label"] for _, told in others} == {"ada@3", "ada@4"}
+    assert len(states(folder)) == 4
