@@ -30,7 +30,8 @@ SEPARATORS = ",;\t"
 LONGEST = 100  # characters, as the database has room for
 MOST_BYTES = 8_000_000
 TOLD = 3  # problems of a roster that are told; the others are counted
-RESERVED = "staff"  # the login that the reference bots belong to
+# Logins that are nobody's, and whose they are: what was decided tells them apart from people's.
+RESERVED = {"staff": "the reference bots'", "ladder": "the ladder's own"}
 _NO_PERSON = re.compile(r"(muted|manual posting.*)?", re.IGNORECASE)  # cells of a row of Canvas' that is no student's
 
 
@@ -209,8 +210,8 @@ def _check(field: str, value: str) -> None:
         raise ValueError(f'the {field} "{value}" begins with "{value[0]}", which spreadsheets take for a formula')
     if field == "email" and not re.fullmatch(r"[^@\s]+@[^@\s]+", value):
         raise ValueError(f'"{value}" is no email')
-    if field == "login" and value.casefold() == RESERVED:
-        raise ValueError(f'the login "{value}" is the reference bots\'')
+    if field == "login" and value.casefold() in RESERVED:
+        raise ValueError(f'the login "{value}" is {RESERVED[value.casefold()]}')
 
 
 def _twins(people: Sequence[Person]) -> list[str]:

@@ -12,6 +12,7 @@ from ladder.web.draw import form
 from ladder.web.forms import Visited, who
 from ladder.web.reads import read
 from ladder.web.sign_in import limited
+from ladder.web.visit import Id
 
 router = APIRouter()
 
@@ -53,7 +54,7 @@ def forget_password(visit: Visited, current: Annotated[str, Form()]) -> Response
 
 
 @router.post("/account/credentials/{id}/revoke", include_in_schema=False)
-def revoke(visit: Visited, id: int) -> Response:
+def revoke(visit: Visited, id: Id) -> Response:
     """Let a link, a session, a token or the password let nobody in any more."""
     limited(visit, "account")
     login = who(visit)

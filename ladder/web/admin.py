@@ -12,6 +12,7 @@ from ladder.views import ActList, Overview, Reader
 from ladder.web.draw import form
 from ladder.web.forms import Visited
 from ladder.web.reads import read
+from ladder.web.visit import Id
 
 router = APIRouter()
 
@@ -36,7 +37,7 @@ def _checkup(ladder: Ladder) -> tuple[Finding, ...]:
 
 
 @read(router, "/admin/acts", "acts.html")
-def acts(ladder: Ladder, reader: Reader, after: int | None = None) -> ActList:
+def acts(ladder: Ladder, reader: Reader, after: Id | None = None) -> ActList:
     """Return what was decided, the last first; fifty before the one whose number is `after`."""
     return views.act_list(reader, after)
 

@@ -79,7 +79,7 @@ def make_app(ladder: Ladder, url: str, public: bool | None = None) -> FastAPI:
     app.add_exception_handler(LadderError, lambda request, problem: _refuse(request, 400, str(problem)))
     app.add_exception_handler(BotError, lambda request, problem: _refuse(request, 400, str(problem)))
     app.add_exception_handler(DatabaseError, lambda request, problem: _refuse(request, 503, AWAY, retry_s=60))
-    app.add_exception_handler(RequestValidationError, lambda request, problem: _refuse(request, 400, MALFORMED))
+    app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, lambda request, problem: _refuse(request, 500, OURS))
     app.add_middleware(_Headers)
@@ -126,6 +126,12 @@ def _refused(request: Request, problem: Exception) -> Response:
 def _sign_in(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, SignInError)
     return RedirectResponse(problem.to, 303)
+
+
+def _malformed(request: Request, problem: Exception) -> Response:
+    assert isinstance(problem, RequestValidationError)
+    first = problem.errors()[0]
+    return _refuse(request, 400, f"{MALFORMED}\n{first['loc'][-1]}: {first['msg']}.")
 
 
 def _http(request: Request, problem: Exception) -> Response:

@@ -9,7 +9,7 @@ from ladder import views
 from ladder.service import Ladder
 from ladder.views import Bot, BotList, Reader
 from ladder.web.reads import read
-from ladder.web.visit import RefusedError, Visit, gate
+from ladder.web.visit import Id, RefusedError, Visit, gate
 
 router = APIRouter()
 
@@ -27,13 +27,13 @@ def bot(ladder: Ladder, reader: Reader, name: str) -> Bot | None:
 
 
 @read(router, "/bots/{name}/{number}", "bot.html", fresh_s=3600)
-def version(ladder: Ladder, reader: Reader, name: str, number: int) -> Bot | None:
+def version(ladder: Ladder, reader: Reader, name: str, number: Id) -> Bot | None:
     """Return a bot, with the examination of one of its versions."""
     return views.bot(reader, name, number)
 
 
 @router.get("/bots/{name}/{number}/build-log", include_in_schema=False)
-def build_log(visit: Annotated[Visit, Depends(gate)], name: str, number: int) -> Response:
+def build_log(visit: Annotated[Visit, Depends(gate)], name: str, number: Id) -> Response:
     """Return what the build of a version printed, as text."""
     with visit.ladder.reading(visit.viewer) as reader:
         found = views.build_log(reader, name, number)

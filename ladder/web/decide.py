@@ -8,12 +8,13 @@ from fastapi.responses import Response
 
 from ladder.service import activate_version, disable_bot, set_frozen, set_void
 from ladder.web.forms import Visited, Why, decided, who
+from ladder.web.visit import Id
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.post("/bots/{name}/activate")
-def activate(visit: Visited, name: str, why: Why, version: Annotated[int, Form(ge=1, le=2**31 - 1)]) -> Response:
+def activate(visit: Visited, name: str, why: Why, version: Annotated[Id, Form()]) -> Response:
     """Let another fit version of a bot play."""
     new = activate_version(visit.ladder, name, version, who(visit), why)
     return decided(visit, new, f"{name}@{version} plays", f"/bots/{quote(name, safe='')}")
@@ -27,7 +28,7 @@ def disable(visit: Visited, name: str, why: Why) -> Response:
 
 
 @router.post("/matches/{id}/void")
-def void(visit: Visited, id: int, why: Why, rates: Annotated[bool, Form()] = False) -> Response:
+def void(visit: Visited, id: Id, why: Why, rates: Annotated[bool, Form()] = False) -> Response:
     """Take a match out of the ratings, or put it back."""
     new = set_void(visit.ladder, id, not rates, who(visit), why)
     return decided(visit, new, f"match {id} {'rates' if rates else 'is void'}", f"/matches/{id}")

@@ -11,7 +11,7 @@ from ladder.service import Ladder
 from ladder.views import Match, MatchList, Reader, Replay, replayed
 from ladder.web.draw import answer, document
 from ladder.web.reads import read
-from ladder.web.visit import Visit, gate
+from ladder.web.visit import Id, Visit, gate
 
 router = APIRouter()
 Visited = Annotated[Visit, Depends(gate)]
@@ -24,26 +24,26 @@ def matches(
     ladder: Ladder,
     reader: Reader,
     kind: Literal["rated", "qualifying", "challenge", "final", "trial"] | None = None,
-    after: int | None = None,
+    after: Id | None = None,
 ) -> MatchList:
     """Return the matches that ended, the newest first; fifty after the one whose number is `after`."""
     return views.match_list(reader, kind=kind, after=after, limit=ROWS)
 
 
 @read(router, "/matches/{id}", "match.html")
-def match(ladder: Ladder, reader: Reader, id: int) -> Match | None:
+def match(ladder: Ladder, reader: Reader, id: Id) -> Match | None:
     """Return a match."""
     return views.match(reader, id)
 
 
 @router.get("/matches/{id}/replay", include_in_schema=False)
-def replay(visit: Visited, id: int) -> Response:
+def replay(visit: Visited, id: Id) -> Response:
     """Return the games of a match, step by step: a page of its own, which shows what its reader may know."""
     return document(visit, lambda reader: _replay(reader, id))
 
 
 @router.get("/api/matches/{id}/replay", response_model=Replay)
-def replay_as_json(visit: Visited, id: int) -> Response:
+def replay_as_json(visit: Visited, id: Id) -> Response:
     """Return the games of a match, step by step, as its reader may know them."""
     return answer(visit, Replay, lambda reader: replayed(reader, id))
 

@@ -24,7 +24,7 @@ from ladder.views import OwnerLine, People, PersonPage, Reader
 from ladder.web.draw import form
 from ladder.web.forms import Visited, Why, decided, who
 from ladder.web.reads import read
-from ladder.web.visit import Visit
+from ladder.web.visit import Id, Visit
 
 router = APIRouter()
 
@@ -119,7 +119,7 @@ def suspend(visit: Visited, login: str, why: Why, suspended: Annotated[bool, For
 
 
 @router.post("/admin/credentials/{id}/revoke", include_in_schema=False)
-def revoke(visit: Visited, id: int, why: Why, login: Annotated[str, Form()] = "") -> Response:
+def revoke(visit: Visited, id: Id, why: Why, login: Annotated[str, Form()] = "") -> Response:
     """Let a link, a session or a token let nobody in any more."""
     new = revoke_credential(visit.ladder, id, who(visit), why)
     return decided(visit, new, f"{id} lets nobody in", _page(login))

@@ -7,15 +7,18 @@ could send a browser that is signed in.
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
 
+from annotated_types import Le
 from fastapi import Request
 from fastapi.responses import Response
 
 from ladder.access import PUBLIC, ROUTES, Viewer
 from ladder.service import Issued, Ladder, NotLetInError, viewer_of
 from ladder.web.limits import Limits, Places
+
+Id = Annotated[int, Le(2**31 - 1)]  # a number of something in the database
 
 
 @dataclass(frozen=True)

@@ -101,6 +101,7 @@ def test_whatever_a_spreadsheet_separates_with_is_read(separator: str, start: st
         (b"login\nad\x1b[31ma\n", 'line 2: the login "ad\\x1b[31ma" has characters that can\'t be printed'),
         (b"login\n=cmd\n", 'line 2: the login "=cmd" begins with "="'),
         (b"login\nStaff\n", "is the reference bots'"),
+        (b"login\nLadder\n", "is the ladder's own"),
         (b"login,email\nada,nowhere\n", '"nowhere" is no email'),
         (b"login,staff\nada,maybe\n", "staff is yes or no"),
         (b"login\n" + b"a" * 101 + b"\n", "longer than 100"),

@@ -134,7 +134,15 @@ def test_every_answer_has_the_headers_that_keep_a_browser_safe(web: Pages) -> No
 
 
 def test_no_page_is_called_by_what_is_not_there(web: Pages) -> None:
-    for path in ("/bots/none", "/bots/late/99", "/matches/999999", "/finals/none", "/nope", "/matches/x"):
+    for path in (
+        "/bots/none",
+        "/bots/late/99",
+        "/matches/999999",
+        "/finals/none",
+        "/nope",
+        "/matches/x",
+        f"/matches/{9**30}",
+    ):
         answered = web.visitor("ada").get(path)
         assert answered.status_code in (400, 404), path
         assert "<h1>" in answered.text

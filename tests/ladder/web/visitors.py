@@ -69,5 +69,5 @@ def paths(ladder: Ladder, bots: Sequence[str], finals: Sequence[str] = (), match
         if method != "GET" or path in ("/changes", "/static/{tag}/{name}"):
             continue
         for name in fills.get(path.split("/")[1], ["eve"]):
-            filled = re.sub(r"\{(?!number)\w+\}", quote(name, safe=""), path, count=1)
+            filled = re.sub(r"\{(?!number)[\w:]+\}", quote(name, safe=""), path, count=1)
             yield re.sub(r"\{\w+\}", "1", filled)
