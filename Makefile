@@ -17,7 +17,7 @@ CLOCKED = $(shell grep -rlw --include='test_*.py' 'mark.clock' tests)
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder/schedule tests/ladder/rating tests/ladder/test_board.py
 QUICK += tests/test_docs.py tests/test_boundaries.py
 
-.PHONY: run ladder quick test test-long test-boxes attack setup check lint bench mutants soak soak-boxes soak-numbers soak-ladder format clean
+.PHONY: run ladder serve quick test test-long test-boxes attack setup check lint bench mutants soak soak-boxes soak-numbers soak-ladder format clean
 
 # $(call tests,SELECTION): side by side what may be, then alone what measures time. Exit status 5: none was selected.
 define tests
@@ -29,18 +29,28 @@ endef
 run: $(VENV)/.run
 	$(BIN)/arena run $(ARGS) $(BOTS)
 
-# A ladder of the sample bots in the folder LADDER: makes it where it isn't, plays 24 matches, prints the table. The sample
-# bots are trusted; a ladder for strangers is made without --sandbox process.
+# Makes a ladder of the sample bots in the folder LADDER where there is none. The sample bots are trusted; a ladder for
+# strangers is made without --sandbox process.
+define begin_ladder
+test -f $(LADDER)/ladder.toml || { $(BIN)/arena ladder init $(LADDER) --rules coup --sandbox process && \
+  for bot in $(BOTS); do \
+    name=my_$$(basename $$bot | tr . _); \
+    $(BIN)/arena ladder owners add $(LADDER) owner_of_$$name && \
+    $(BIN)/arena ladder submit $(LADDER) $$bot --owner owner_of_$$name --name $$name || exit; \
+  done; }
+endef
+
+# A ladder of the sample bots: plays 24 matches, prints the table.
 ladder: $(VENV)/.ladder
-	test -f $(LADDER)/ladder.toml || { $(BIN)/arena ladder init $(LADDER) --rules coup --sandbox process && \
-	  for bot in $(BOTS); do \
-	    name=my_$$(basename $$bot | tr . _); \
-	    $(BIN)/arena ladder owners add $(LADDER) owner_of_$$name && \
-	    $(BIN)/arena ladder submit $(LADDER) $$bot --owner owner_of_$$name --name $$name || exit; \
-	  done; }
+	$(begin_ladder)
 	$(BIN)/arena ladder run $(LADDER) --until examined
 	$(BIN)/arena ladder run $(LADDER) --matches 24
 	$(BIN)/arena ladder standings $(LADDER)
+
+# The same in the browser: its pages, and a runner beside them, until Ctrl-C; more flags in ARGS="--port 9000".
+serve: $(VENV)/.web
+	$(begin_ladder)
+	$(BIN)/arena ladder serve $(LADDER) $(ARGS)
 
 # The rules, the protocol, the ladder's mathematics, the documents and the rooms: half a minute on two cores.
 quick: export OPENBLAS_NUM_THREADS = 1
@@ -114,6 +124,10 @@ $(VENV)/.run: pyproject.toml constraints.txt
 
 $(VENV)/.ladder: $(VENV)/.run
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[ladder]'
+	@touch $@
+
+$(VENV)/.web: $(VENV)/.run
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[web]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
