@@ -159,3 +159,29 @@ def test_without_javascript_a_match_is_told_as_text(browser: Reader, server: Ser
         page.goto(f"{server.url}/matches/{last(ladder)}/replay")
     page.locator("summary").first.click()
     assert "Turn 1" in page.locator("pre").first.inner_text()
+
+
+def test_a_folder_is_submitted_by_choosing_and_by_dropping_it(browser: Reader, place: Place, own: Term) -> None:
+    """The form needs no script; with it, a folder can be dropped, and the examination appears by itself."""
+    folder = place.folder / "mine"
+    place.bot("mine/bot.toml", 'run = "./bot.py"\n')
+    place.bot("mine/.git/HEAD", "not for others")
+    with served(place, own.path, "--jobs", 1) as server:
+        for number, how in enumerate(("no script", "chosen", "dropped"), 2):
+            place.bot("mine/bot.py", f"{BOT}# {how}\n")
+            page, wrong = window(browser, server, "ada", java_script_enabled=how != "no script")
+            page.goto(f"{server.url}/submit")
+            if how == "dropped":
+                box = page.locator(".drops").bounding_box()
+                told = {"items": [], "files": [str(folder)], "dragOperationsMask": 1}
+                session = page.context.new_cdp_session(page)
+                for event in ("dragEnter", "dragOver", "drop"):
+                    there = {"type": event, "x": box["x"] + 9, "y": box["y"] + 9, "data": told}
+                    session.send("Input.dispatchDragEvent", there)
+            else:
+                page.locator("input[webkitdirectory]").set_input_files(folder)
+                page.locator("button.main").click()
+            page.wait_for_url(f"{server.url}/bots/late/{number}#examination")
+            if how != "no script":
+                page.get_by_text("qualifying match").wait_for(timeout=60_000)
+            assert wrong == [], how
