@@ -93,6 +93,8 @@ ROUTES = {
     "POST /sign-in": "come in",
     "POST /sign-in/password": "come in",
     "POST /sign-out": "come in",
+    "GET /sign-in/openid": "come in",
+    "GET /sign-in/openid/callback": "come in",
     "GET /account": "see one's account",
     "POST /account/tokens": "keep an account",
     "POST /account/password": "keep an account",

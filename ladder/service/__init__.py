@@ -9,6 +9,7 @@ from ladder.service.accounts import (
     issue_each,
     revoke_credential,
     sign_in,
+    sign_in_as,
     sign_out,
     viewer_of,
 )
@@ -67,7 +68,7 @@ from ladder.service.retention import Pruned, overdue_now, prune_now
 from ladder.service.roster import Person, one_person, parse_roster
 from ladder.service.rounds import Rounds
 from ladder.service.service import Service
-from ladder.service.settings import Deadline, LadderError, Settings, read_settings
+from ladder.service.settings import Deadline, LadderError, Settings, SignIn, read_settings
 from ladder.service.submit import Taken, allowance, put_reference, read_reference, submit, submit_reference
 from ladder.service.tasks import Queue
 from ladder.service.trials import after_death

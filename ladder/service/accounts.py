@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
+from arena.bots import shown
 from ladder.access import Viewer
 from ladder.service.known import known_owner
 from ladder.service.ladder import Ladder
@@ -23,6 +24,7 @@ from ladder.store.database import (
     Act,
     Credential,
     Owner,
+    all_owners,
     credentials_of,
     find_credential,
     find_owner,
@@ -113,6 +115,23 @@ def sign_in(ladder: Ladder, link: str) -> Issued:
         return Issued(session, found.login, SESSION, found.scope, secret, ends)
 
     return ladder.database.write(act)
+
+
+def sign_in_as(ladder: Ladder, claim: str, value: str) -> Issued:
+    """Begin a session of the person of whom a provider says this: an email, or with another claim a login.
+
+    Raises NotLetInError for who isn't in the roster: nobody is taken in so.
+    """
+    owners = ladder.database.look(all_owners)
+    if claim == "email":
+        found = [owner for owner in owners if owner.email and owner.email.casefold() == value.casefold()]
+    else:
+        found = [owner for owner in owners if owner.login == value]
+    if len(found) != 1:
+        what = "email" if claim == "email" else "login"
+        many = "several people of the roster have" if found else "nobody in the roster has"
+        raise NotLetInError(f'{many} the {what} "{shown(value)}": ask the staff')
+    return issue(ladder, found[0].login, SESSION, "OpenID Connect", check=refuse_suspended)
 
 
 def viewer_of(ladder: Ladder, secret: str, kind: str) -> Viewer:

@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 FILE = "ladder.toml"
 
@@ -36,6 +36,12 @@ events_days = 30
 [pages]                     # what arena ladder serve shows
 public = false              # true: without signing in, anybody reads what all participants may
 # url = "https://coup.example.org"    # where people find them, behind a proxy
+
+# [sign_in]                 # by a provider of OpenID Connect, beside links and passwords
+# issuer = "https://id.example.org"
+# client_id = "coup"
+# client_secret_file = "secret"       # beside this file; or client_secret = "..."
+# claim = "email"           # is an owner's email, if verified; another claim, "preferred_username" say, is a login
 
 # [[deadlines]]
 # name = "first"
@@ -108,6 +114,31 @@ class Pages(_Table):
     url: Annotated[str, Field(pattern=r"^https?://[^/?#@\s]+$")] | None = None
 
 
+class SignIn(_Table):
+    """The provider of OpenID Connect that tells who somebody is."""
+
+    issuer: Annotated[str, Field(pattern=r"^(https://|http://(127\.0\.0\.1|localhost)[:/])[^?#@\s]+$")]
+    client_id: Annotated[str, Field(min_length=1)]
+    client_secret: Annotated[SecretStr, Field(min_length=1)] | None = None
+    client_secret_file: Path | None = None
+    claim: Annotated[str, Field(min_length=1)] = "email"
+
+    @model_validator(mode="after")
+    def _has_one_secret(self) -> "SignIn":
+        if (self.client_secret is None) == (self.client_secret_file is None):
+            raise ValueError("sign_in has one of client_secret and client_secret_file")
+        return self
+
+    def secret(self, folder: Path) -> str:
+        """Return the client's secret; a file's path counts from the ladder's folder. Raises LadderError."""
+        if self.client_secret is not None:
+            return self.client_secret.get_secret_value()
+        try:
+            return (folder / str(self.client_secret_file)).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            raise LadderError(f"{FILE}: sign_in.client_secret_file can't be read.") from None
+
+
 class Deadline(_Table):
     """A time by which versions are submitted; what comes up to `grace_minutes` later counts, and is called late."""
 
@@ -158,6 +189,7 @@ class Settings(_Table):
     examinations: Examinations = Examinations()
     retention: Retention = Retention()
     pages: Pages = Pages()
+    sign_in: SignIn | None = None
     deadlines: tuple[Deadline, ...] = ()
     grades: Grading = Grading()
     baselines: tuple[Baseline, ...] = ()

@@ -23,6 +23,7 @@ from ladder.web import (
     grades,
     keep,
     matches,
+    openid,
     people,
     queue,
     sign_in,
@@ -48,6 +49,7 @@ NOUNS: tuple[APIRouter, ...] = tuple(
         people,
         submit,
         sign_in,
+        openid,
         account,
         changes,
     )

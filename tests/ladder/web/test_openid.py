@@ -1,0 +1,193 @@
+"""Signing in by a provider of OpenID Connect: a real one, which runs beside, with its own pages."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import requests
+from starlette.testclient import TestClient
+
+from tests.ladder.service.term import Term
+from tests.ladder.web.visitors import URL, Pages, pages
+from tests.ports import free_port
+
+PEOPLE = {
+    "1": {"email": "Ada@Example.org", "email_verified": True, "preferred_username": "ada"},
+    "2": {"email": "bob@example.org", "email_verified": False, "preferred_username": "bob"},
+    "3": {"email": "mallory@example.org", "email_verified": True, "preferred_username": "mallory"},
+    "4": {"email": "eve@example.org", "email_verified": True, "preferred_username": "eve"},
+    "5": {},
+}
+
+
+@contextmanager
+def provided(*options: str) -> Iterator[str]:
+    """Start a provider, and give its address."""
+    port = free_port()
+    people = [f"--user-claims={json.dumps({'sub': sub, **claims})}" for sub, claims in PEOPLE.items()]
+    words = [Path(sys.executable).parent / "oidc-provider-mock", "--port", str(port), *options, *people]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + 60
+        while not answers(f"http://localhost:{port}"):
+            assert process.poll() is None
+            assert time.monotonic() < until
+        yield f"http://localhost:{port}"
+    finally:
+        process.kill()
+        process.wait(20)
+
+
+def answers(url: str) -> bool:
+    try:
+        return requests.get(f"{url}/.well-known/openid-configuration", timeout=5).ok
+    except requests.ConnectionError:
+        return False
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[str]:
+    with provided() as url:
+        yield url
+
+
+@pytest.fixture
+def web(own: Term) -> Iterator[Pages]:
+    for login in ("ada", "bob", "eve"):
+        own.arena("owners add", login, "--email", f"{login}@example.org")
+    with pages(own) as made:
+        yield made
+
+
+def use(own: Term, issuer: str, *more: str) -> None:
+    lines = ["", "[sign_in]", f'issuer = "{issuer}"', 'client_id = "coup"', 'client_secret = "told"', *more, ""]
+    with (own.path / "ladder.toml").open("a") as toml:
+        toml.write("\n".join(lines))
+
+
+def sent(web: Pages, then: str = "/") -> tuple[TestClient, str]:
+    """Return somebody who is sent to the provider, and where."""
+    visitor = web.visitor("nobody")
+    del visitor.headers["Sec-Fetch-Site"]
+    answered = visitor.get("/sign-in/openid", params={"then": then})
+    assert answered.status_code == 303, answered.text
+    return visitor, answered.headers["location"]
+
+
+def back(to: str, sub: str) -> str:
+    """Choose a person on the provider's page, and return the path to which it sends the browser back."""
+    assert "<form" in requests.get(to, timeout=10).text
+    answered = requests.post(to, data={"sub": sub}, timeout=10, allow_redirects=False)
+    assert answered.headers["location"].startswith(URL), answered.text
+    return answered.headers["location"].removeprefix(URL)
+
+
+def test_who_is_known_there_and_in_the_roster_is_let_in(web: Pages, own: Term, provider: str) -> None:
+    use(own, provider)
+    assert "Sign in at localhost" in web.visitor("nobody").get("/sign-in").text
+    visitor, to = sent(web, "/bots/late")
+    query = parse_qs(urlsplit(to).query)
+    assert query["code_challenge_method"] == ["S256"]
+    assert query["redirect_uri"] == [f"{URL}/sign-in/openid/callback"]
+    came = visitor.get(back(to, "1"))
+    assert (came.status_code, came.headers["location"]) == (303, "/bots/late")
+    assert visitor.get("/api/account").json()["person"]["login"] == "ada"
+    assert "openid" not in visitor.cookies
+
+
+@pytest.mark.parametrize(
+    ("sub", "claim", "why"),
+    [
+        ("2", "email", "isn&#39;t verified"),
+        ("3", "email", "nobody in the roster has the email &#34;mallory@example.org&#34;"),
+        ("4", "email", "you are suspended: she shared her link"),
+        ("5", "email", "doesn&#39;t tell your email"),
+        ("3", "preferred_username", "nobody in the roster has the login &#34;mallory&#34;"),
+        ("2", "preferred_username", None),
+    ],
+)
+def test_who_is_not_let_in_is_told_why(
+    web: Pages, own: Term, provider: str, sub: str, claim: str, why: str | None
+) -> None:
+    """An email counts if it is verified; nobody is taken in who isn't in the roster."""
+    use(own, provider, f'claim = "{claim}"')
+    visitor, to = sent(web)
+    came = visitor.get(back(to, sub))
+    assert came.status_code == (303 if why is None else 403)
+    assert why is None or why.casefold() in came.text.casefold(), came.text
+    assert (visitor.get("/account").status_code == 200) is (why is None)
+    assert "mallory" not in own.arena("owners list").out
+
+
+def test_what_was_not_begun_in_this_browser_ends_nowhere(web: Pages, own: Term, provider: str) -> None:
+    """Another state, another nonce, another cookie, and a code that was used."""
+    use(own, provider)
+    visitor, to = sent(web)
+    path = back(to, "1")
+    state = parse_qs(urlsplit(path).query)["state"][0]
+    refused = [visitor.get(path.replace(state, "another")), web.visitor("nobody").get(path)]
+    other, _ = sent(web)
+    refused.append(other.get(path))
+    tampered, away = sent(web)
+    nonce = parse_qs(urlsplit(away).query)["nonce"][0]
+    refused.append(tampered.get(back(away.replace(nonce, "another"), "1")))
+    forged, _ = sent(web)
+    forged.cookies.set("openid", visitor.cookies["openid"][:-1] + "x")
+    refused.append(forged.get(path))
+    assert visitor.get(path).status_code == 303
+    again, elsewhere = sent(web)
+    code = parse_qs(urlsplit(path).query)["code"][0]
+    refused.append(again.get(back(elsewhere, "1").replace("code=", f"code={code}&unused=")))
+    assert [(answer.status_code, "elsewhere, or too long ago" in answer.text) for answer in refused] == [
+        (403, True)
+    ] * 6
+
+
+def test_a_sign_in_that_took_too_long_begins_again(web: Pages, own: Term, provider: str) -> None:
+    use(own, provider)
+    visitor, to = sent(web)
+    now = web.ladder.clock()
+    web.ladder.clock = lambda: now + 601
+    assert visitor.get(back(to, "1")).status_code == 403
+
+
+def test_what_the_provider_said_long_ago_counts_no_more(web: Pages, own: Term) -> None:
+    with provided("--token-max-age=-100") as provider:
+        use(own, provider)
+        visitor, to = sent(web)
+        assert visitor.get(back(to, "1")).status_code == 403
+
+
+def test_who_says_no_at_the_provider_comes_back_to_words(web: Pages, own: Term, provider: str) -> None:
+    use(own, provider)
+    visitor, to = sent(web)
+    path = to and f"/sign-in/openid/callback?error=access_denied&state={parse_qs(urlsplit(to).query)['state'][0]}"
+    answered = visitor.get(path)
+    assert (answered.status_code, "didn&#39;t let you in" in answered.text) == (403, True)
+
+
+def test_while_the_provider_is_away_links_let_in(web: Pages, own: Term) -> None:
+    use(own, f"http://localhost:{free_port()}")
+    answered = web.visitor("nobody").get("/sign-in/openid")
+    assert (answered.status_code, "come in with a link or a password" in answered.text) == (503, True)
+    assert web.visitor("ada").get("/account").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        'issuer = "http://id.example.org"\nclient_id = "c"\nclient_secret = "s"',
+        'issuer = "https://id.example.org"\nclient_id = "c"',
+        'issuer = "https://id.example.org"\nclient_id = "c"\nclient_secret = "s"\nclient_secret_file = "f"',
+    ],
+)
+def test_a_provider_is_encrypted_and_has_one_secret(own: Term, words: str) -> None:
+    toml = own.path / "ladder.toml"
+    toml.write_text(f"{toml.read_text()}\n[sign_in]\n{words}\n")
+    assert "sign_in" in own.arena("standings", code=2).err
