@@ -44,8 +44,9 @@ def acts(ladder: Ladder, reader: Reader, after: Id | None = None) -> ActList:
 
 @router.get("/admin/settings", include_in_schema=False)
 def settings(visit: Visited) -> Response:
-    """Show what ladder.toml says, but for the database: its address may hold a password."""
+    """Show what ladder.toml says, but for secrets: the database's address may hold one."""
     found = visit.ladder.settings
-    tables = found.model_dump(exclude={"database", "deadlines", "baselines"})
+    hidden = {"database": True, "deadlines": True, "baselines": True, "sign_in": {"client_secret"}}
+    tables = found.model_dump(exclude=hidden, exclude_none=True)
     lists = {"deadlines": found.deadlines, "baselines": found.baselines}
     return form(visit, "settings.html", file=visit.ladder.path.absolute() / "ladder.toml", tables=tables, lists=lists)

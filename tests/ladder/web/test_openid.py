@@ -66,7 +66,7 @@ def web(own: Term) -> Iterator[Pages]:
 
 
 def use(own: Term, issuer: str, *more: str) -> None:
-    lines = ["", "[sign_in]", f'issuer = "{issuer}"', 'client_id = "coup"', 'client_secret = "told"', *more, ""]
+    lines = ["", "[sign_in]", f'issuer = "{issuer}"', 'client_id = "coup"', 'client_secret = "not for you"', *more, ""]
     with (own.path / "ladder.toml").open("a") as toml:
         toml.write("\n".join(lines))
 
@@ -170,6 +170,14 @@ def test_who_says_no_at_the_provider_comes_back_to_words(web: Pages, own: Term, 
     path = to and f"/sign-in/openid/callback?error=access_denied&state={parse_qs(urlsplit(to).query)['state'][0]}"
     answered = visitor.get(path)
     assert (answered.status_code, "didn&#39;t let you in" in answered.text) == (403, True)
+
+
+def test_the_settings_page_tells_the_provider_and_not_the_secret(web: Pages, own: Term) -> None:
+    assert web.visitor("staff").get("/admin/settings").status_code == 200  # without a provider
+    use(own, "https://id.example.org")
+    page = web.visitor("staff").get("/admin/settings").text
+    assert "https://id.example.org" in page
+    assert "not for you" not in page
 
 
 def test_while_the_provider_is_away_links_let_in(web: Pages, own: Term) -> None:
