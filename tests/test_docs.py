@@ -57,7 +57,15 @@ def test_every_command_and_option_says_what_it_does(words: str, command: click.C
     assert [option.name for option in options if not re.search(r"\w\w\.", option.help or "")] == []
 
 
-OTHERS = {"--privileged", "--cgroupns", "--owner", "--encoding"}  # of docker run, of createdb
+OTHERS = {"--privileged", "--cgroupns", "--read-only", "--cap-drop"}  # of docker run
+OTHERS |= {
+    "--owner",
+    "--encoding",
+    "--system",
+    "--create-home",
+    "--home-dir",
+    "--now",
+}  # of createdb, useradd, systemctl
 
 
 @pytest.mark.parametrize(
@@ -68,6 +76,7 @@ OTHERS = {"--privileged", "--cgroupns", "--owner", "--encoding"}  # of docker ru
         "CONTRIBUTING.md",
         "protocol/FIRST_BOT.md",
         "docs/ladder.md",
+        "docs/hosting.md",
         "docs/records.md",
         "docs/local.md",
         "docs/env.md",
@@ -115,6 +124,7 @@ def test_the_readme_lists_every_sample_bot() -> None:
         "protocol/FIRST_BOT.md",
         "protocol/kits/README.md",
         "docs/ladder.md",
+        "docs/hosting.md",
         "docs/records.md",
         "docs/local.md",
         "docs/env.md",
