@@ -38,6 +38,7 @@ from tests.bench import (
     peers,
     pipes,
     starts,
+    web,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -394,6 +395,16 @@ def ladder_rows() -> Iterator[Row]:
     )
 
 
+def web_rows() -> Iterator[Row]:
+    """Measure the pages of a ladder of 500 bots and 1,000,000 games, for staff."""
+    costs, grown = web.measure()
+    for cost in costs:
+        name = f"web: {cost.path} ({cost.status}, {cost.size / 1000:.0f} kB)"
+        yield Row(f"{name}, CPU-ms", f"{1000 * cost.drawn:.1f}", "goal 50", cost.drawn / 0.05, "<= 1")
+        yield Row(f"{name}, from its ETag", f"{1000 * cost.known:.2f}", "goal 2", cost.known / 0.002, "<= 1")
+    yield Row("web: MB that 10,000 requests add", f"{grown:.1f}", "goal 5", grown / 5, "<= 1")
+
+
 def command_rows() -> Iterator[Row]:
     """Measure how long the command takes to answer."""
     times = []
@@ -533,6 +544,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "rating": rating_rows,
     "exams": exams_rows,
     "ladder": ladder_rows,
+    "web": web_rows,
     "command": command_rows,
     "page": page_rows,
 }

@@ -10,7 +10,22 @@ import pytest
 
 from arena.sandbox import why_not
 from ladder.results import GameResult
-from tests.bench import engine, exams, figures, kits, ladder, learning, long, numbers, pairs, peers, pipes, real, starts
+from tests.bench import (
+    engine,
+    exams,
+    figures,
+    kits,
+    ladder,
+    learning,
+    long,
+    numbers,
+    pairs,
+    peers,
+    pipes,
+    real,
+    starts,
+    web,
+)
 from tests.bench.flat import memory_mb
 
 Needs = Callable[[str, str | None], None]
@@ -234,3 +249,10 @@ def test_starts_are_measured_of_what_is_here() -> None:
     assert found.problem is None
     assert found.cpu_ms > 0
     assert starts.start("process", "no such bot", 1).problem is not None
+
+
+def test_the_benchmark_of_pages_measures() -> None:
+    """Each page is there, and costs something."""
+    costs, _ = web.measure(games=600, bots=8, many=20)
+    assert {cost.status for cost in costs if "5000" not in cost.path and "bot7" not in cost.path} == {200}
+    assert all(cost.drawn > 0 for cost in costs)

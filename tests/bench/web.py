@@ -1,0 +1,95 @@
+"""What the pages of a ladder of 500 bots and 1,000,000 games cost: drawn, drawn for others before, and from an ETag."""
+
+import asyncio
+import gc
+import random
+import resource
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from ladder.service import Fold, issue, sign_in
+from ladder.web import make_app
+from tests.bench.ladder import GAMES, fill, keep, new_ladder, record
+
+PATHS = (
+    "/", "/standings", "/standings?search=bot1&sort=games", "/duels", "/bots", "/bots/bot7", "/matches",
+    "/matches/5000",
+    "/matches/5000/replay", "/queue", "/finals", "/account", "/admin", "/admin/people", "/standings.csv",
+    "/api/standings", "/api/matches",
+)  # fmt: skip
+TIMES = 10
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one page costs: CPU seconds when it is drawn, and answered from its ETag; bytes that are sent."""
+
+    path: str
+    status: int
+    drawn: float
+    known: float
+    size: int
+
+
+def measure(games: int = 1_000_000, bots: int = 500, many: int = 10_000) -> tuple[list[Cost], float]:
+    """Return the costs of pages, for staff, who share no drawing; and by how many MB `many` requests grow a server."""
+    with tempfile.TemporaryDirectory() as folder, new_ladder(Path(folder) / "spring", bots) as ladder:
+        draw, text = random.Random(1), record()
+        keep(ladder, draw, bots, 10, text)
+        fill(ladder, draw, bots, games // GAMES - 10, text)
+        Fold(ladder).update()
+        secret = sign_in(ladder, issue(ladder, "staff", "link", "bench").secret).secret
+        app = make_app(ladder, "http://localhost")
+        loop = asyncio.new_event_loop()
+
+        def get(path: str, tag: bytes | None = None) -> tuple[int, bytes, int]:
+            return loop.run_until_complete(_get(app, path, secret, tag))
+
+        costs = []
+        for path in PATHS:
+            status, tag, size = get(path)  # templates are read
+            gc.collect()
+            began = time.process_time()
+            for _ in range(TIMES):
+                get(path)
+            drawn = (time.process_time() - began) / TIMES
+            began = time.process_time()
+            for _ in range(10 * TIMES):
+                get(path, tag)
+            costs.append(Cost(path, status, drawn, (time.process_time() - began) / 10 / TIMES, size))
+        for _ in range(many // 20):
+            get("/matches")
+        before = _rss()
+        for turn in range(many):
+            get(f"/matches?after={5000 + turn % 1000}")
+        loop.close()
+        return costs, _rss() - before
+
+
+async def _get(app: Any, address: str, session: str, tag: bytes | None) -> tuple[int, bytes, int]:
+    parts, sent = urlsplit(address), []
+    headers = [(b"host", b"localhost"), (b"cookie", f"session={session}".encode())]
+    scope = {
+        "type": "http", "method": "GET", "path": parts.path, "raw_path": parts.path.encode(), "http_version": "1.1",
+        "query_string": parts.query.encode(), "headers": headers + ([(b"if-none-match", tag)] if tag else []),
+        "scheme": "http", "server": ("localhost", 80), "client": ("localhost", 0), "asgi": {"version": "3.0"},
+    }  # fmt: skip
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    size = sum(len(message.get("body", b"")) for message in sent[1:])
+    return sent[0]["status"], dict(sent[0]["headers"]).get(b"etag", b""), size
+
+
+def _rss() -> float:
+    """Return how many MB of memory this process has, most at a time."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
