@@ -46,7 +46,7 @@ def acts(ladder: Ladder, reader: Reader, after: Id | None = None) -> ActList:
 def settings(visit: Visited) -> Response:
     """Show what ladder.toml says, but for secrets: the database's address may hold one."""
     found = visit.ladder.settings
-    hidden = {"database": True, "deadlines": True, "baselines": True, "sign_in": {"client_secret"}}
-    tables = found.model_dump(exclude=hidden, exclude_none=True)
+    tables = found.model_dump(exclude={"database", "deadlines", "baselines"}, exclude_none=True)
+    tables.get("sign_in", {}).pop("client_secret", None)
     lists = {"deadlines": found.deadlines, "baselines": found.baselines}
     return form(visit, "settings.html", file=visit.ladder.path.absolute() / "ladder.toml", tables=tables, lists=lists)

@@ -61,6 +61,9 @@ MALFORMED = "The address or the form holds a wrong value."
 OURS = "This is a fault of the arena. Nothing is lost; please tell its staff."
 
 
+FORM_BYTES = 2 << 20  # of a form, a roster among them; a submission's route bounds its own
+
+
 def make_app(ladder: Ladder, url: str, public: bool | None = None) -> FastAPI:
     """Return the pages of an open ladder, which people find at this address; public: whether anybody reads them.
 
@@ -68,7 +71,9 @@ def make_app(ladder: Ladder, url: str, public: bool | None = None) -> FastAPI:
 
     Raises ValueError where its routes and those of ROUTES aren't the same.
     """
-    app = FastAPI(title=f"The ladder {ladder.name}", docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(
+        title=f"The ladder {ladder.name}", docs_url=None, redoc_url=None, openapi_url=None, max_body_size=FORM_BYTES
+    )
     app.state.door = Door(ladder, url.rstrip("/"), public)
     routes = [route for noun in NOUNS for route in noun.routes if isinstance(route, APIRoute)]
     found = {route_name(method, route.path) for route in routes for method in route.methods or ()}

@@ -14,6 +14,8 @@ from ladder.web.visit import Visit, gate
 
 router = APIRouter()
 
+BOUNDED = 1 << 40  # by `take`, as ladder.toml says
+
 
 @read(router, "/submit", "submit.html", fresh_s=60)
 def allowed(ladder: Ladder, reader: Reader) -> Allowance:
@@ -21,14 +23,14 @@ def allowed(ladder: Ladder, reader: Reader) -> Allowance:
     return allowance(ladder, reader)
 
 
-@router.post("/submit", include_in_schema=False)
+@router.post("/submit", include_in_schema=False, max_body_size=BOUNDED)
 async def send(visit: Annotated[Visit, Depends(gate)]) -> Response:
     """Take a bot in, and go on to its examination."""
     taken = await take(visit)
     return RedirectResponse(f"/bots/{quote(taken.name, safe='')}/{taken.number}#examination", 303)
 
 
-@router.post("/api/submissions")
+@router.post("/api/submissions", max_body_size=BOUNDED)
 async def send_plain(visit: Annotated[Visit, Depends(gate)]) -> Response:
     """Take a bot in, and say which version it became: 201, or 200 where the last version has the same files."""
     taken = await take(visit)

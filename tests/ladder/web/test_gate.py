@@ -125,6 +125,15 @@ def test_a_page_is_not_drawn_again_while_nothing_happens(web: Pages) -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["nobody", "staff"])
+def test_a_form_that_is_too_long_is_refused_before_it_is_kept(web: Pages, kind: str) -> None:
+    for path in ("/admin/people/import", "/sign-in", "/account/password"):
+        sent = (b"x" * 65536 for _ in range(64))
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        answered = web.visitor(kind).post(path, content=sent, headers=form)
+        assert answered.status_code == 413, (path, answered.text)
+
+
 def test_every_answer_has_the_headers_that_keep_a_browser_safe(web: Pages) -> None:
     for path in ("/", "/standings", "/nope", "/api/standings", "/sign-in", "/static/x/nope.js"):
         headers = web.visitor("ada").get(path).headers
