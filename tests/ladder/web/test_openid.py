@@ -137,7 +137,7 @@ def test_what_was_not_begun_in_this_browser_ends_nowhere(web: Pages, own: Term, 
     tampered, away = sent(web)
     nonce = parse_qs(urlsplit(away).query)["nonce"][0]
     refused.append(tampered.get(back(away.replace(nonce, "another"), "1")))
-    forged, _ = sent(web)
+    forged = web.visitor("nobody")
     forged.cookies.set("openid", visitor.cookies["openid"][:-1] + "x")
     refused.append(forged.get(path))
     assert visitor.get(path).status_code == 303
