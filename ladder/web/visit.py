@@ -142,10 +142,10 @@ def _page_of(path: str) -> str:
 
 def local(path: str | None) -> str:
     """Return a path of the ladder's own to go on to, whatever was asked for."""
-    parts = urlsplit(path or "/")
-    if parts.scheme or parts.netloc or not parts.path.startswith("/") or (path or "/")[1:2] in ("/", "\\"):
-        return "/"
-    return "".join(character for character in path or "/" if character.isprintable())
+    told = "".join(character for character in path or "/" if character.isprintable())  # browsers leave others out
+    parts = urlsplit(told)
+    outside = parts.scheme or parts.netloc or not parts.path.startswith("/") or told[1:2] in ("/", "\\")
+    return "/" if outside else told
 
 
 def _come(request: Request) -> Visit:
