@@ -1,0 +1,78 @@
+"""Servers and their database in trouble: each with the real thing, and a clear page each time."""
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from urllib.error import HTTPError
+
+import pytest
+from starlette.testclient import TestClient
+
+from ladder.service import issue, open_ladder, set_suspended, sign_in
+from ladder.web import make_app
+from tests.ladder.service.ladders import ladder_in, run_on
+from tests.ladder.service.term import Term
+from tests.ladder.web.served import Served, served, waited
+from tests.place import Place
+from tests.postgres import Postgres, postgres, why_no_postgres
+
+pytestmark = pytest.mark.needs("postgresql", why_no_postgres())
+
+
+@pytest.fixture
+def own_server() -> Iterator[Postgres]:
+    """Give a PostgreSQL server that may be stopped."""
+    with postgres() as server:
+        yield server
+
+
+def code(server: Served, path: str, session: str) -> int:
+    """Return with which code a page is answered."""
+    try:
+        server.get(path, session)
+    except HTTPError as refused:
+        with refused:
+            return refused.code
+    return 200
+
+
+def test_two_servers_on_one_database_are_one_ladder(place: Place, postgres_url: str) -> None:
+    """Who signed in at one is known to the other, and who is suspended leaves both; what was played shows in both."""
+    folder = ladder_in(place, postgres_url, fit=True)
+    with ExitStack() as stack:
+        servers = [stack.enter_context(served(place, folder, "--no-runner")) for _ in range(2)]
+        session = servers[0].session("ada")
+        before = [server.get("/matches", session) for server in servers]
+        assert before[0] == before[1]
+        run_on(place, folder)
+        after = [server.get("/matches", session) for server in servers]
+        assert after[0] == after[1] != before[0]
+        with closing(open_ladder(folder)) as ladder:
+            set_suspended(ladder, "ada", True, "staff", "a trial")
+        assert [server.get("/standings", session).count("a trial") for server in servers] == [1, 1]
+
+
+def test_a_database_that_is_restarted_is_told_and_nothing_is_lost(place: Place, own_server: Postgres) -> None:
+    folder = ladder_in(place, own_server.create("spring"), fit=True)
+    with served(place, folder, "--no-runner") as server:
+        session = server.session("ada")
+        assert code(server, "/bots/ada", session) == 200
+        own_server.stop()
+        assert code(server, "/bots/ada", session) == 503
+        own_server.start()
+        waited(lambda: code(server, "/bots/ada", session) == 200)
+        assert server.process.poll() is None
+
+
+def test_a_clock_that_is_set_back_signs_nobody_out_and_shows_what_is(own: Term) -> None:
+    """A session that began tomorrow holds, and the table that was written last is the newest."""
+    now = time.time()
+    with closing(open_ladder(own.path)) as ladder:
+        ladder.clock = lambda: now + 86_400
+        secret = sign_in(ladder, issue(ladder, "ada", "link", "staff").secret).secret
+        client = TestClient(make_app(ladder, "http://x"), base_url="http://x", cookies={"session": secret})
+        shown = {path: client.get(path).text for path in ("/matches", "/bots", "/finals")}
+        ladder.clock = lambda: now - 86_400
+        for path, text in shown.items():
+            assert client.get(path).text == text
+        assert client.get("/").status_code == client.get("/standings").status_code == 200
