@@ -87,6 +87,7 @@ _READS = {"come in", *(act for act in ACTS if act.startswith(("see ", "read ", "
 # /api, JSON: both by the same row. A route that isn't here doesn't exist.
 ROUTES = {
     "GET /static/{tag}/{name}": "come in",
+    "GET /documents/{name}": "come in",
     "GET /openapi.json": "come in",
     "GET /api-docs": "come in",
     "GET /sign-in": "come in",

@@ -31,7 +31,7 @@ from ladder.web import (
     submit,
 )
 from ladder.web.draw import HEADERS, form
-from ladder.web.visit import Door, RefusedError, SignInError, Visit, route_name
+from ladder.web.visit import Door, RefusedError, SignInError, Visit, route_name, visit_of
 
 NOUNS: tuple[APIRouter, ...] = tuple(
     noun.router
@@ -114,7 +114,7 @@ class _Headers:
 def _refuse(
     request: Request, status: int, what: str, visit: Visit | None = None, retry_s: int | None = None
 ) -> Response:
-    visit = visit or Visit(request, request.app.state.door)
+    visit = visit or visit_of(request)
     headers = {} if retry_s is None else {"Retry-After": str(retry_s)}
     response: Response
     if visit.plain:

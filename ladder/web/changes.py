@@ -23,7 +23,7 @@ class Watch:
     """Looks at the number of the last event while anybody listens: one task for all of them."""
 
     def __init__(self, door: Door) -> None:
-        self._door = door
+        self.door = door
         self._listeners = 0
         self._task: asyncio.Task[None] | None = None
         self.change: int | None = None
@@ -43,7 +43,7 @@ class Watch:
     async def _look(self) -> None:
         while True:
             with suppress(DatabaseError):  # it is away: pages say so
-                self.change = await run_in_threadpool(self._door.last_change)
+                self.change = await run_in_threadpool(self.door.last_change)
             await asyncio.sleep(LOOK_S)
 
 
@@ -69,7 +69,9 @@ async def _words(watch: Watch) -> AsyncIterator[str]:
         yield "retry: 5000\n\n"
         seen = watch.change
         for beat in range(int(LASTS_S / LEAST_S)):
-            await asyncio.sleep(LEAST_S)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(watch.door.ending.wait(), LEAST_S)
+                return
             if watch.change != seen:
                 yield "data: changed\n\n" if seen is not None else ":\n\n"
                 seen = watch.change

@@ -1,6 +1,7 @@
 """People, for staff: who they are, what lets them in, and who is suspended."""
 
 import io
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 from urllib.parse import quote
 
@@ -100,7 +101,15 @@ def links(
         return form(visit, "links.html", cards=cards, address=address)
     out = io.StringIO()
     rows = (
-        (owner.login, owner.name, owner.email, owner.section, address + link.secret, link.ends) for owner, link in cards
+        (
+            owner.login,
+            owner.name,
+            owner.email,
+            owner.section,
+            address + link.secret,
+            datetime.fromtimestamp(link.ends, UTC).isoformat(timespec="minutes"),
+        )
+        for owner, link in cards
     )
     write_csv(out, CARD_COLUMNS, rows)
     headers = {"Content-Disposition": 'attachment; filename="links.csv"', "Cache-Control": "no-store"}

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import uvicorn
 
@@ -55,7 +57,16 @@ def serve_pages(ladder: Ladder, address: Address, begun: Callable[[str], object]
         if remove_dead_scratch():  # uploads of a server that was killed
             sweep_all()
         begun(address.url)
-        uvicorn.Server(config).run(sockets=[listening])
+        _Server(config).run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Ends the feeds of open pages with itself: they would be waited for, and cut off with a traceback."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        app: Any = self.config.app
+        app.state.door.ending.set()
+        super().handle_exit(sig, frame)
 
 
 def _listening(address: Address) -> socket.socket:

@@ -16,6 +16,7 @@ from fastapi.responses import Response
 
 from ladder.access import PUBLIC, ROUTES, Viewer
 from ladder.service import Issued, Ladder, NotLetInError, viewer_of
+from ladder.store.database import DatabaseError
 from ladder.web.limits import Limits, Places
 
 Id = Annotated[int, Le(2**31 - 1)]  # a number of something in the database
@@ -30,6 +31,7 @@ class Door:
     said_public: bool | None = None
     limits: Limits = field(default_factory=Limits)
     drawn: dict[Any, Any] = field(default_factory=dict)  # what was drawn for all alike
+    ending: asyncio.Event = field(default_factory=asyncio.Event)  # the server is asked to end
     uploads: Places = field(default_factory=lambda: Places(64, of_one=3))
     readers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))  # each takes up to 300 MB
 
@@ -146,6 +148,14 @@ def local(path: str | None) -> str:
     parts = urlsplit(told)
     outside = parts.scheme or parts.netloc or not parts.path.startswith("/") or told[1:2] in ("/", "\\")
     return "/" if outside else told
+
+
+def visit_of(request: Request) -> Visit:
+    """Return the visit of a request that has no route, or that went wrong."""
+    try:
+        return _come(request)
+    except (RefusedError, DatabaseError):
+        return Visit(request, request.app.state.door)
 
 
 def _come(request: Request) -> Visit:

@@ -1,5 +1,7 @@
 // A page asks for itself again when the ladder has changed: at most every 30 s, not all at once, and not unseen.
+// A page with data-soon is one that people wait before.
 const LEAST_MS = 30_000;
+const soon = () => document.querySelector("[data-soon]") !== null;
 let last = performance.now();
 let waits = false;
 
@@ -29,8 +31,8 @@ function ask() {
 function later() {
   if (waits) return;
   waits = true;
-  const spread = 1_000 + Math.random() * 4_000;
-  setTimeout(ask, Math.max(0, last + LEAST_MS - performance.now()) + spread);
+  const spread = soon() ? 0 : 1_000 + Math.random() * 4_000;
+  setTimeout(ask, Math.max(0, last + (soon() ? 1_000 : LEAST_MS) - performance.now()) + spread);
 }
 
 // The address of a match leads to a moment of its games: /matches/812#game=7&turn=14
@@ -41,10 +43,13 @@ function follow() {
 
 localTimes(document);
 follow();
-addEventListener("hashchange", follow);
+addEventListener("hashchange", () => {
+  follow();
+  document.querySelector("iframe[data-follow]")?.scrollIntoView();
+});
 document.body.addEventListener("htmx:afterSwap", () => localTimes(document.getElementById("main")));
 document.addEventListener("visibilitychange", () => document.hidden || waits || later());
-if (document.querySelector(".who")) new EventSource("/changes").onmessage = later;
+if (document.querySelector("[data-feed]")) new EventSource("/changes").onmessage = later;
 
 // A bot is sent by its form. What is dropped there is sent with its paths, which a form knows of its own choice alone.
 async function filesOf(entry, above = "") {

@@ -45,6 +45,18 @@ def test_the_feed_says_that_something_has_changed_and_nothing_else(place: Place,
         assert set(lines) <= {b"data: changed\n", b":\n", b"\n"}
 
 
+def test_a_server_ends_without_a_word_while_a_page_listens(place: Place, folder: Path) -> None:
+    with served(place, folder, "--no-runner") as server:
+        headers = {"Cookie": f"session={server.session('ada')}"}
+        with urllib.request.urlopen(
+            urllib.request.Request(server.url + "/changes", headers=headers), timeout=30
+        ) as feed:
+            assert feed.readline() == b"retry: 5000\n"
+            server.process.terminate()
+            ran = place.end(server.process)
+    assert (ran.code, ran.err) == (0, "Ctrl-C ends it\n")
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
