@@ -35,7 +35,10 @@ LOADS = (
     "arena.cli.stats_tables",
 )
 LOADS += ("rich.console", "rich.table", "ladder.rating.strengths", "numpy.ma")
-LADDER_LOADS = ("ladder.service", "alembic.config", "ladder.pool.cluster", "scipy.special")
+LOADS_OF = {  # the first words of a command
+    "ladder": ("ladder.service", "alembic.config", "ladder.pool.cluster", "scipy.special"),
+    "ladder serve": ("ladder.web", "ladder.web.people", "uvicorn.protocols.http.h11_impl", "uvicorn.lifespan.on"),
+}
 LIMIT_S = 120  # of every command that a test starts; on an idle machine none takes 10
 ROOT = Path(__file__).parents[1]
 SHOWN_BYTES = 10_000  # what /proc shows of a command's words and of its environment; it cuts off what is longer
@@ -147,7 +150,11 @@ def serve(asked: socket.socket) -> None:
         if not data:
             sys.exit()
         task = json.loads(data)
-        for module in (*LOADS, *(LADDER_LOADS if task["words"][:1] == ["ladder"] else ())):
+        for module in (
+            *LOADS,
+            *LOADS_OF.get(" ".join(task["words"][:1]), ()),
+            *LOADS_OF.get(" ".join(task["words"][:2]), ()),
+        ):
             importlib.import_module(module)
         if os.fork() == 0:
             break

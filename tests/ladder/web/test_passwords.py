@@ -1,6 +1,5 @@
 """Passwords: who sets one, what signs in by one, and what nobody ever reads."""
 
-import statistics
 import subprocess
 import sys
 import time
@@ -136,8 +135,9 @@ def test_a_guess_takes_as_long_where_there_is_no_password(web: Pages) -> None:
             sign_in_by_password(web.ladder, login, OTHER)
         return time.perf_counter() - begun
 
-    took = {login: statistics.median(took_s(login) for _ in range(15)) for login in ("ada", "bob", "no login")}
-    assert max(took.values()) < 1.3 * min(took.values()), took
+    turns = [[took_s(login) for login in ("ada", "bob", "no login")] for _ in range(15)]  # the host's pace changes
+    took = [min(turn) for turn in zip(*turns, strict=True)]
+    assert max(took) < 1.5 * min(took), took  # without a hash to compare it is a twentieth
 
 
 def test_no_password_is_in_a_file_and_no_hash_in_what_is_told(web: Pages, own: Term, tmp_path: Path) -> None:
