@@ -54,7 +54,8 @@ def test_a_server_ends_without_a_word_while_a_page_listens(place: Place, folder:
             assert feed.readline() == b"retry: 5000\n"
             server.process.terminate()
             ran = place.end(server.process)
-    assert (ran.code, ran.err) == (0, "Ctrl-C ends it\n")
+    assert ran.code == 0
+    assert ran.err in ("", "Ctrl-C ends it\n")  # which may have been read with the line before
 
 
 @pytest.mark.parametrize(
