@@ -17,7 +17,7 @@ CLOCKED = $(shell grep -rlw --include='test_*.py' 'mark.clock' tests)
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder/schedule tests/ladder/rating tests/ladder/test_board.py
 QUICK += tests/test_docs.py tests/test_boundaries.py
 
-.PHONY: run ladder serve quick test test-long test-boxes attack setup check lint bench mutants soak soak-boxes soak-numbers soak-ladder format clean
+.PHONY: run play ladder serve quick test test-long test-boxes attack setup check lint bench mutants soak soak-boxes soak-numbers soak-ladder format clean
 
 # $(call tests,SELECTION): side by side what may be, then alone what measures time. Exit status 5: none was selected.
 define tests
@@ -28,6 +28,10 @@ endef
 # Plays the sample bots (or BOTS="mybot.py sample_bots/*.py"); more flags in ARGS="--games 600".
 run: $(VENV)/.run
 	$(BIN)/arena run $(ARGS) $(BOTS)
+
+# A table in the browser, with sample bots, on this machine alone; more flags in ARGS="--games 3 --rules treason-site".
+play: $(VENV)/.web
+	$(BIN)/arena play --browser $(ARGS)
 
 # Makes a ladder of the sample bots in the folder LADDER where there is none. The sample bots are trusted; a ladder for
 # strangers is made without --sandbox process.

@@ -75,7 +75,14 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "arena.run.answer": ("arena.bots", "arena.referee", "ladder.board", "ladder.rating", "ladder.store"),
     "arena.env": ("arena.coup", "arena.local", "arena.referee"),
-    "arena.play": ("arena.referee", "arena.sandbox", "ladder.store", "protocol.kits.coup_kit", "protocol.words"),
+    "arena.play": (
+        "arena.coup",
+        "arena.referee",
+        "arena.sandbox",
+        "ladder.store",
+        "protocol.kits.coup_kit",
+        "protocol.words",
+    ),
     "arena.local": (
         "arena.bots",
         "arena.coup",
@@ -122,6 +129,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "ladder.store.database",
     ),
     "ladder.cells": ("ladder.rating",),
+    "ladder.tables": ("arena.play", "arena.referee", "arena.sandbox"),
     "ladder.web": (
         "arena",
         "arena.bots",
@@ -142,6 +150,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "arena.coup",
         "arena.page",
         "arena.play",
+        "ladder.tables",
         "ladder.proof",
         "arena.referee",
         "arena.run",

@@ -79,8 +79,8 @@ class Host:
             case Waiting(bots):
                 self._waiting = tuple(bot for bot in bots if bot != self._sitting.person)
                 self._said_waiting = False
-            case Line(message):
-                self._take_line(message)
+            case Line():
+                self._take_line(happened.message)
             case GameOver(game):
                 self._keep()
                 self._waiting = ()

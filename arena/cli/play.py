@@ -15,9 +15,9 @@ from arena.cli.host import Host
 from arena.cli.keys import keys
 from arena.cli.out import fail, reason, refuse
 from arena.cli.person import Screen
-from arena.cli.seated import CLOCK, PLACE, seated
+from arena.cli.play_page import sit_in_browser
+from arena.cli.seated import CLOCK, PLACE, person_timings, seated
 from arena.play import Kept, Sitting
-from arena.referee import UNTIMED_MS, Timing
 
 
 @click.command(cls=options.GroupedCommand)
@@ -31,29 +31,38 @@ from arena.referee import UNTIMED_MS, Timing
 )
 @options.RULES
 @click.option("--name", default="person", metavar="NAME", help="Your name in the record.  [person]")
+@click.option("--browser", is_flag=True, help="Play on a page in the browser, on this machine alone.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="With --browser: 0, any free one.  [0]"
+)
+@click.option(
+    "--speed", type=click.FloatRange(0, 30), default=0.8, metavar="S", help="With --browser: seconds a move.  [0.8]"
+)
 @click.option("--open-names", is_flag=True, help="All play under their names instead of letters.")
 @click.option("--seed", type=int, metavar="N", help="Have the same cards as in another match with this seed.")
 @options.sandbox_options
 @options.limit_options
 @CLOCK
 @PLACE
-def play(bots: tuple[str, ...], name: str, **given: Any) -> None:
-    """Sit down at the table with bots, in the terminal.
+def play(bots: tuple[str, ...], name: str, browser: bool, port: int, speed: float, **given: Any) -> None:
+    """Sit down at the table with bots, in the terminal or the browser.
 
     BOT is as for arena run. You see what a bot in your seat would be told, and nothing else; what the players are
     called is told after the match. What was played is kept: arena replay shows it, with all cards.
     """
     name = _checked(name)
     end_like_ctrl_c()
-    with keys() as read:
-        screen = Screen(read)
-        with seated(given, bots, persons=1) as table:
-            names = [*(bot.name for bot in table.bots), name]
-            if name in names[:-1]:
-                refuse(f"a bot is called {name!r}: name yourself by --name")
-            if any(other.casefold() == "you" for other in names[:-1]):
-                refuse('a bot is called "you", as you are on the screen: name it by other=PATH')
-            problem = _sit(screen, table, names, given)
+    with seated(given, bots, persons=1) as table:
+        names = [*(bot.name for bot in table.bots), name]
+        if name in names[:-1]:
+            refuse(f"a bot is called {name!r}: name yourself by --name")
+        if any(other.casefold() == "you" for other in names[:-1]):
+            refuse('a bot is called "you", as you are on the screen: name it by other=PATH')
+        if browser:
+            sit_in_browser(table, names, given, port, speed)
+            return
+        with keys() as read:
+            problem = _sit(Screen(read), table, names, given)
     if problem is not None:
         fail(f"the match is void: {problem}")
 
@@ -67,8 +76,7 @@ def _checked(name: str) -> str:
 
 def _sit(screen: Screen, table: Any, names: list[str], given: dict[str, Any]) -> str | None:
     """Play, keep what was played, and tell about it; return what this machine failed at, None if it didn't."""
-    timings = (*[table.terms.timing] * len(table.bots), Timing(limit_ms=UNTIMED_MS, bank_ms=0))
-    spec = table.spec(given["games"], names, timings, given["open_names"])
+    spec = table.spec(given["games"], names, person_timings(table), given["open_names"])
     interrupted = False
     with _writing():
         kept = Kept(table.folder)

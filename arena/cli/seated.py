@@ -16,7 +16,7 @@ from arena.cli import options
 from arena.cli.new_run import Asked, built, fit, new_folder, refusals, refuse_inside, terms_of, timing_of
 from arena.cli.out import note, refuse
 from arena.coup import derived
-from arena.referee import GameRecord, MatchSpec, Terms, Timing
+from arena.referee import UNTIMED_MS, GameRecord, MatchSpec, Terms, Timing
 from arena.run import Building, RunConfig, clean_up, keyed_shuffle, load, seed_key
 from arena.sandbox import Box, make, programs_of, scratch_folder
 from ladder.schedule import seatings
@@ -53,13 +53,23 @@ class Seated:
     start: Callable[[int], Box]
 
     def spec(
-        self, games: int, names: Sequence[str], timings: tuple[Timing, ...] = (), open_names: bool = False
+        self,
+        games: int,
+        names: Sequence[str],
+        timings: tuple[Timing, ...] = (),
+        open_names: bool = False,
+        number: int = 0,
     ) -> MatchSpec:
-        """Return a match of so many games of these players."""
-        key = derived(self.seed_key, "match|0")
+        """Return a match of so many games of these players, the `number`th at this table."""
+        key = derived(self.seed_key, f"match|{number}")
         rows = seatings(len(names), -(-games // len(names)) * len(names), keyed_shuffle(key, "seats"))
         terms = replace(self.terms, open_names=open_names)
-        return MatchSpec(0, key, tuple(names), rows[:games], terms, timings)
+        return MatchSpec(number, key, tuple(names), rows[:games], terms, timings)
+
+
+def person_timings(table: Seated) -> tuple[Timing, ...]:
+    """Return the times of a table's bots, and of a person behind them, who has no clock."""
+    return (*[table.terms.timing] * len(table.bots), Timing(limit_ms=UNTIMED_MS, bank_ms=0))
 
 
 @contextmanager

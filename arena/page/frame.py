@@ -27,15 +27,17 @@ _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([a-z]+)\.js";$', re.MULTILI
 _EXPORT = re.compile(r"^export (?=(?:function|class|const) (\w+))", re.MULTILINE)
 
 
-def frame(title: str, body: str, styles: Sequence[str], scripts: Sequence[str]) -> str:
+def frame(title: str, body: str, styles: Sequence[str], scripts: Sequence[str], connects: bool = False) -> str:
     """Return a page as HTML.
 
     `title` is plain text, whatever it holds. `body` is HTML: the caller has escaped what strangers wrote. `styles` are
     the texts of style sheets (see `style`), `scripts` those of modules (see `script`); each runs once the page is read.
+    `connects`: scripts may ask the server that the page came from, and no other.
     """
+    connected = "connect-src 'self'; " if connects else ""
     policy = (
         f"default-src 'none'; script-src {_allowed(scripts)}; style-src {_allowed(styles)}; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
+        f"{connected}img-src data:; base-uri 'none'; form-action 'none'"
     )
     return "".join(
         (

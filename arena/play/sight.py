@@ -1,15 +1,19 @@
-"""What a person sees of the match, as lines of text: made of the lines that its box got, and of nothing else.
+"""What a person sees of the match: made of the lines that its seat got, of moments as the seat may know them, and of
+nothing else. As lines of text for a terminal, as one value (`Seen`) for a page; an onlooker has moments alone.
 
 `take` takes in each message. The players appear under the names that the wire has for them, the person as "you". What
 happened is told in the words that the whole arena uses, in the second person where it was the person who acted.
 """
 
 import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from arena.play.menu import Option, menu
-from arena.play.person import Message
+from arena.play.playing import Message
+from arena.referee import UNTIMED_MS
 from protocol.kits.coup_kit import Bot, Game, Player
 from protocol.words import story, tell
 
@@ -26,6 +30,53 @@ class Row:
 
     text: str
     own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SeenSeat:
+    """A seat as it is seen: `cards` has None for each that is hidden; `claims` counts by role."""
+
+    name: str
+    handle: str
+    coins: int
+    cards: tuple[str | None, ...]
+    drawn: tuple[str, ...]
+    revealed: tuple[str, ...]
+    out: bool
+    side: str | None
+    claims: dict[str, int]
+    own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The open request. `clock_s`: what is left of its time, None without a clock; `id` is what the answer names."""
+
+    id: int
+    kind: str
+    question: str
+    clock_s: float | None
+    options: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A game as a person sees it now; `seat` is None for an onlooker, `told` has a line for each turn."""
+
+    number: int
+    turn: int
+    seat: int | None
+    actor: int
+    deck: int
+    reserve: int | None
+    seats: tuple[SeenSeat, ...]
+    told: tuple[str, ...]
+    ask: Asked | None
+    end: str | None
+
+
+_RISK = "If it goes wrong you lose both cards."
+_ONLOOKER = -1  # the seat of who has none
 
 
 class _Follower(Bot):
@@ -48,6 +99,10 @@ class Sight:
         self._fresh = 0  # the first line of it that wasn't shown to its end
         self._known = ""  # what of that line was shown
         self._going: list[Message] = []  # the events of the last line
+        self._next = 0  # the number of the first event that wasn't told
+        self._asked_at = 0.0
+        self._early: list[Message] = []  # moments of a game that the seat hasn't heard of yet
+        self._over = False
 
     @property
     def game(self) -> Game:
@@ -56,15 +111,49 @@ class Sight:
 
     def take(self, message: Message) -> Message | None:
         """Take in a message; return the answer to a hello, which needs no person. Others are `answer`'s."""
+        match message["type"]:
+            case "moment":
+                self._take_moment(message)
+                return None
+            case "game_start":
+                self._begin()
+            case "request" | "game_over":
+                message = {**message, "events": self._fresh_of(message["events"])}
+                self.request = message if message["type"] == "request" else {}
+                self._asked_at = time.monotonic()
+                self._over = message["type"] == "game_over"
         answer = self._follower.reply(message)
-        if message["type"] == "game_start":
-            self.told, self._going, self._fresh, self._known = [], [], 0, ""
-        if message["type"] in ("request", "game_over"):
+        if "events" in message:
             self._tell(message["events"])
-        if message["type"] == "request":
-            self.request = message
-            return None
-        return answer
+        if message["type"] == "game_start":
+            early, self._early = self._early, []
+            for moment in early:
+                self._take_moment(moment)
+        return answer if message["type"] == "hello" else None
+
+    def _begin(self) -> None:
+        self.told, self._going, self._fresh, self._known, self._next = [], [], 0, "", 0
+        self._over = False
+
+    def _take_moment(self, message: Message) -> None:
+        """Take in what has just happened: the kit follows it as it follows a request, which is what it looks like."""
+        seen = {"you": {"seat": _ONLOOKER, "cards": []}, **message}
+        if "you" not in message and not message["events"]:  # nobody else tells an onlooker that a game begins
+            self._begin()
+            self._follower.reply({**seen, "type": "game_start"})
+        elif "you" in message and (not self.game.request or message["game"] != self.game.number or self._over):
+            self._early.append(message)
+        else:
+            seen["events"] = self._fresh_of(message["events"])
+            self.request = {}
+            self._follower.reply({**seen, "type": "request", "kind": "moment", "id": 0, "legal": [{"pass": True}]})
+            self._tell(seen["events"])
+
+    def _fresh_of(self, events: Sequence[Message]) -> list[Message]:
+        """Return the events that weren't told yet."""
+        fresh = [event for event in events if event["n"] >= self._next]
+        self._next += len(fresh)
+        return fresh
 
     def answer(self, choice: int) -> Message:
         """Return the answer to the open request: the index of a legal move."""
@@ -168,6 +257,74 @@ class Sight:
         """Return what may be answered."""
         cards = self.game.cards
         return menu(self.game.legal, cards, self.game.rules, self.names)
+
+    def seen(self) -> Seen | None:
+        """Return the game as it is seen now; None before the first."""
+        if not hasattr(self._follower, "game") or not self.game.request:
+            return None
+        game, names = self.game, self.names
+        state, you = game.state, game.request["you"]
+        reserve = state.get("reserve") if game.rules.get("reformation") else None
+        seats = []
+        for player, name in zip(game.players, names, strict=True):
+            own = player.seat == you["seat"]
+            hidden: list[str | None] = [None] * player.influence
+            seats.append(
+                SeenSeat(
+                    name,
+                    player.handle,
+                    player.coins,
+                    tuple(you["cards"] if own else hidden),
+                    tuple(you.get("drawn", ())) if own else (),
+                    tuple(player.revealed),
+                    not player.alive and bool(player.revealed),
+                    player.allegiance,
+                    dict(player.claims),
+                    own,
+                )
+            )
+        seat = None if you["seat"] == _ONLOOKER else you["seat"]
+        told = tuple(_sentence(line) for line in self.told)
+        end = self.end() if self._over else None
+        return Seen(
+            game.number,
+            state["turn"],
+            seat,
+            state["actor"],
+            state["deck"],
+            reserve,
+            tuple(seats),
+            told,
+            self._ask(),
+            end,
+        )
+
+    def _ask(self) -> Asked | None:
+        request = self.request
+        if not request:
+            return None
+        clock = request["clock"]
+        left = (clock["limit_ms"] + clock["bank_ms"]) / 1000 - (time.monotonic() - self._asked_at)
+        options = tuple(
+            {
+                "number": option.number,
+                "letter": option.letter,
+                "text": option.text,
+                "bluff": option.bluff,
+                "risk": _RISK if self._risks(request["legal"][option.choices[0][0]], option.bluff) else None,
+                "choices": option.choices,
+            }
+            for option in self.options()
+        )
+        timed = clock["limit_ms"] < UNTIMED_MS
+        return Asked(request["id"], request["kind"], self.question(), max(0.0, left) if timed else None, options)
+
+    def _risks(self, move: Mapping[str, Any], bluff: bool) -> bool:
+        """Tell whether a move may cost two cards: to doubt one's assassin, or to lie to him."""
+        game = self.game
+        aimed = game.pending.get("action") == "assassinate" and game.pending.get("target") == game.seat
+        doubts = "challenge" in move and not game.claim.get("block")
+        return aimed and len(game.cards) > 1 and (doubts or ("block" in move and bluff))
 
     # --- on request
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from arena.referee.faults import Facts, ending
 from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
-from arena.referee.terms import UNTIMED_MS, Timing
+from arena.referee.terms import Timing
 from arena.sandbox import Limits
 from protocol import Answer, show
 
@@ -58,7 +58,7 @@ Find = Callable[[dict[str, Any]], int | None]  # a reply's move -> its index in 
 
 def allowance(timing: Timing, limits: Limits) -> Allowance:
     """Return what a bot may use by these times and limits."""
-    return Allowance(math.inf if timing.limit_ms >= UNTIMED_MS else timing.limit_ms / 1000, limits)
+    return Allowance(timing.limit_ms / 1000 if timing.timed else math.inf, limits)
 
 
 def new_account(lives: int, timing: Timing, drained: bool = False) -> Account:

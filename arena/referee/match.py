@@ -348,11 +348,15 @@ class _Game:
 
     def play(self, state: State) -> GameRecord:
         """Play to the end of the game, and return its record."""
+        watch, notes = self.match.watch, self.notes
         self.open(state)
+        watch.moved(notes.game, state, 0, ())
         while state.board.phase.asked:
             answers = self.answers(state)
             after, events = apply(state, answers, self.chance)
-            self.notes.step(state, answers, after, events)
+            first = notes.feed.count
+            notes.step(state, answers, after, events)
+            watch.moved(notes.game, after, first, events)
             state = after
         over = state.board.phase
         assert isinstance(over, Over)

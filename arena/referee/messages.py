@@ -111,6 +111,24 @@ def request(
     }
 
 
+def moment(
+    game: int, players: Sequence[str], board: Board, view: View | None, first: int, events: Sequence[Event]
+) -> Message:
+    """Return what a seat, or an onlooker (None), may know of what has just happened, from event number `first` on.
+
+    It is for people who follow a game as it is played; no bot is sent it. A seat's next line tells the same events.
+    """
+    seat = None if view is None else view.seat
+    message: Message = {
+        "type": "moment",
+        "game": game,
+        "players": list(players),
+        "events": [event(number, happened, seat) for number, happened in enumerate(events, start=first)],
+        "state": state(board),
+    }
+    return message if view is None else {**message, "you": you(*view[1:])}
+
+
 def game_over(game: int, over: Over, events: list[Message]) -> Message:
     """Return the message that ends a game, with the events that the seat hasn't had yet."""
     return {

@@ -31,6 +31,11 @@ class Timing:
     own: bool = False
     ponder: bool = False
 
+    @property
+    def timed(self) -> bool:
+        """Tell whether there is a clock."""
+        return self.limit_ms < UNTIMED_MS
+
     @classmethod
     def from_json(cls, payload: dict[str, Any]) -> "Timing":
         """Return the times that a JSON object has. Raises TypeError or ValueError for anything else."""

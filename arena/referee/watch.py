@@ -5,6 +5,7 @@ What is told here is no seat's: nothing of it may reach a bot.
 
 from collections.abc import Sequence
 
+from arena.coup import Event, State
 from arena.referee.game_record import GameRecord
 
 
@@ -13,6 +14,9 @@ class Watch:
 
     def asked(self, bots: Sequence[int]) -> None:
         """See that these bots, by their indices, are being waited for from now on."""
+
+    def moved(self, game: int, state: State, first: int, events: Sequence[Event]) -> None:
+        """See a game begin, or what happened in it, from event number `first` on, and the state that it led to."""
 
     def game_over(self, game: GameRecord) -> bool:
         """See a game that has ended; tell whether the next one, if there is one, is wanted."""

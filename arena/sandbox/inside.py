@@ -102,9 +102,19 @@ class Peer:
         """What the program has spent, as one task."""
         return Spent(self.cpu_ns, self.waited_ns, self.sleeps, self.ready)
 
-    def wait_for(self, end: int) -> None:
-        """Wait until a descriptor of the script's own can be read."""
-        self._await(end, select.POLLIN)
+    def lines_beside(self, end: int) -> Iterator[bytes | None]:
+        """Give lines until end of file, and None whenever a descriptor of the script's own can be read."""
+        while True:
+            while b"\n" in self._pending:
+                yield self.read_line()
+            ready = self._await(self._stdin, select.POLLIN, end)
+            if end in ready:
+                yield None
+            if self._stdin in ready:
+                data = os.read(self._stdin, READ_BYTES)
+                if not data:
+                    return
+                self._pending += data
 
     def wait(self) -> NoReturn:
         """Do nothing until the box is closed."""
@@ -136,17 +146,20 @@ class Peer:
             with contextlib.suppress(BlockingIOError):
                 view = view[os.write(end, view) :]
 
-    def _await(self, end: int, event: int) -> None:
-        """Wait until an end is ready and the box isn't frozen."""
+    def _await(self, end: int, event: int, beside: int | None = None) -> set[int]:
+        """Wait until an end is ready, or `beside` can be read, and the box isn't frozen; return which are."""
         poll = select.poll()
         poll.register(end, event)
+        if beside is not None:
+            poll.register(beside, select.POLLIN)
         poll.register(self._killed, select.POLLIN)  # nobody writes to it; end of file means that the box is closed
         self._pass()
         while True:
-            if any(ready == self._killed for ready, _ in poll.poll()):
+            ready = {which for which, _ in poll.poll()}
+            if self._killed in ready:
                 raise _Killed
             if self.thawed.is_set():
-                return
+                return ready
             self._pass()
 
     def _pass(self) -> None:

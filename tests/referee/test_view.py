@@ -242,6 +242,24 @@ def test_no_message_to_a_bot_in_process_depends_on_what_its_seat_does_not_know(r
     assert leaks(play(ruleset, game), game[2], in_process, messages.Feed, messages.game_over) == []
 
 
+@each("game", SOME)
+def test_no_moment_depends_on_what_its_seat_does_not_know(ruleset: RulesOf, game: Game) -> None:
+    """People are told what happened as it happens, before their next line; onlookers have nothing else."""
+    rng = random.Random(game[2])
+    names = "ABCDEFGHIJ"[: game[1]]
+
+    def moment(state: State, seat: int | None, events: Sequence[Event]) -> object:
+        sight = None if seat is None else view(state, seat)
+        return messages.moment(GAME, names, state.board, sight, 7, events)
+
+    for step in play(ruleset, game):
+        for seat in range(game[1]):
+            other = redealt(step.after, seat, rng)
+            events = disguised(step.events, seat, rng, step.before.board.rules)
+            assert moment(step.after, seat, step.events) == moment(other, seat, events)
+            assert moment(step.after, None, step.events) == moment(other, None, events)
+
+
 @each("name", PRESETS)
 def test_the_first_line_of_a_game_shows_ones_own_cards_only(ruleset: RulesOf, name: str) -> None:
     """`game_start` too; before a draft there are no hands, and the third set is the deck."""

@@ -116,7 +116,7 @@ class Place {
       now.side ? h("span", { class: `side ${now.side}` }, now.side) : null,
       now.label && !now.out ? h("span", { class: `tag ${now.label}` }, LABELS[now.label]) : null,
       now.out ? h("span", { class: "tag gone" }, "out") : null,
-      now.own ? h("span", { class: "tag looking" }, "looks") : null,
+      now.own === true ? h("span", { class: "tag looking" }, "looks") : null,
     ]);
     this.part("cards", [now.hand, now.drawn, now.revealed, now.fresh, now.known], () => [
       now.hand.map((role) => card(role, role !== null && now.known ? "known" : "")),

@@ -1,0 +1,81 @@
+"""`arena play --browser`: the person's side is a page, which this process serves."""
+
+import io
+import os
+import socket
+import sys
+import webbrowser
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+
+from arena.cli import sheet
+from arena.cli.out import fail, note, reason, refuse
+from arena.cli.seated import Seated, person_timings, where_kept
+from arena.coup import Ruleset
+from arena.page import page, table_page
+from arena.play import Kept
+from arena.referee import GameRecord, Record, messages
+from arena.tell import told
+
+
+def sit_in_browser(table: Seated, names: Sequence[str], given: dict[str, Any], port: int, pace_s: float) -> None:
+    """Serve the table until the person ends it, and keep what was played. pace_s: how long a move is seen, in s."""
+    try:
+        from ladder.tables import Deal, Logs, Place, Table, serve_local
+    except ModuleNotFoundError as missing:
+        refuse(f"--browser needs {missing.name}: pip install 'coup-arena[web]'")
+    kept: list[Kept] = []
+    records: dict[int, Record] = {}
+
+    def keep(record: Record, logs: Logs) -> str | None:
+        try:
+            if not kept:
+                kept.append(Kept(table.folder))
+            kept[0].keep(record, logs)
+        except OSError as problem:
+            note(f"the record can't be written: {reason(problem)}")
+        records[record.header.match] = record
+        return "/replay"
+
+    def deal(number: int) -> Deal:
+        spec = table.spec(given["games"], names, person_timings(table), given["open_names"], number)
+        return Deal(spec, table.start, keep)
+
+    def seats(secret: str) -> Table:
+        places = [Place("bot", bot.name) for bot in table.bots]
+        return Table("here", [*places, Place("person", names[-1], secret)], deal, pace_s)
+
+    def replay() -> str | None:
+        return page([told(records[max(records)])], "The match") if records else None
+
+    def begun(url: str) -> None:
+        note(f"the table stands at {url}; Ctrl-C ends it")
+        if sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+            webbrowser.open(url)
+
+    title = f"Coup: {table.terms.rules.name}"
+    deck = messages.ruleset(table.terms.rules, len(names))["deck"]
+    with _listening(port) as listening:
+        serve_local(listening, table_page(title, _text(table.terms.rules), deck, "/socket"), replay, seats, begun)
+    games: list[GameRecord] = [game for record in records.values() for game in record.games]
+    note(where_kept(table.folder, "all cards", games, len(names) - 1) if games else "no game was played to its end")
+
+
+_SHEET = 64  # columns
+
+
+def _text(rules: Ruleset) -> str:
+    """Return the rules' sheet as plain text."""
+    console = Console(file=io.StringIO(), width=_SHEET, color_system=None)
+    with console.capture() as captured:
+        console.print(sheet.sheet(rules))
+    return captured.get()
+
+
+def _listening(port: int) -> socket.socket:
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except OSError as problem:
+        fail(f"port {port}: {reason(problem)}; name another --port, or 0 for any that is free")

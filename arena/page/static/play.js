@@ -1,0 +1,408 @@
+// The page of a table at which its reader plays, or looks on: what the server sends is shown whole, each time.
+
+import { card } from "./cards.js";
+import { h, plain, read, refill, say } from "./dom.js";
+import { Table } from "./table.js";
+
+const KEYS = [
+  [["1", "2", "…"], "the move with this number; its letter does too"],
+  [["Enter"], "pass, where you may"],
+  [["Esc"], "another move, instead of choosing whom"],
+  [["h"], "hint: how likely the others hold each role"],
+  [["r"], "the rules of this game"],
+  [["s"], "a sound when it is your turn, or none"],
+  [["d"], "dark or light"],
+  [["?"], "this help"],
+];
+
+// What a newcomer is told when he first meets it, by the kind of request.
+const TIPS = {
+  turn: "Choose an action. You may claim a role that you don't hold: unless somebody challenges you, it works all the same.",
+  challenge: "Challenge if you think that the claim is a lie. Whoever is wrong loses a card: the liar, or you.",
+  block: "You may stop this by claiming a role that blocks it. The others may challenge that claim in turn.",
+  prove: "Somebody doubts you. Show the card and the doubter loses one of his; you then draw another. Decline and you lose one.",
+  lose: "Give up one of your cards. It lies face up from now on; without cards you are out.",
+  exchange: "Keep as many cards as you had; the others go back into the deck.",
+};
+
+const AGAIN_MS = [500, 1000, 2000, 4000, 8000];
+const TAKEN = 4001;
+const UNKNOWN = 4004;
+
+class Play {
+  constructor(path) {
+    this.path = path;
+    this.frame = null;
+    this.option = null; // the option whose target is being chosen
+    this.sent = null; // the request that was answered
+    this.failed = 0;
+    this.sound = remembered("sound") === "on";
+    this.build();
+    document.addEventListener("keydown", (event) => this.key(event));
+    setInterval(() => this.tick(), 250);
+    this.connect();
+  }
+
+  // ---- the line to the server
+
+  connect() {
+    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+    this.socket = new WebSocket(`${scheme}//${location.host}${this.path}`);
+    this.socket.onmessage = (event) => this.take(JSON.parse(event.data));
+    this.socket.onclose = (event) => this.closed(event.code);
+  }
+
+  closed(code) {
+    if (code === TAKEN) return this.notice("This seat is open in another tab.", ["Play here", () => this.connect()]);
+    if (code === UNKNOWN) return this.notice("This table doesn't know you. It may have been closed.");
+    const pause = AGAIN_MS[Math.min(this.failed++, AGAIN_MS.length - 1)];
+    this.notice("The connection is lost. Your seat is kept; this page tries again.", ["Try now", () => location.reload()]);
+    setTimeout(() => this.connect(), pause);
+  }
+
+  send(message) {
+    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
+  }
+
+  take(message) {
+    if (message.hint) return this.tell(this.hints, "Hint", message.hint.join("\n"));
+    this.failed = 0;
+    const asked = this.frame?.game?.ask?.id;
+    this.frame = message;
+    const ask = message.game?.ask ?? null;
+    if (ask?.id !== asked) this.option = null;
+    if (ask && ask.id !== asked) this.alert(ask);
+    this.deadline = ask && ask.clock_s !== null ? performance.now() + 1000 * ask.clock_s : null;
+    this.notice(null);
+    this.show();
+  }
+
+  // ---- what never changes on the page
+
+  build() {
+    this.banner = h("div", { class: "banner", role: "status" });
+    this.question = h("h2", { class: "question", "aria-live": "assertive" });
+    this.clock = h("span", { class: "timer" });
+    this.tip = h("p", { class: "tip" });
+    this.moves = h("div", { class: "moves", role: "group", "aria-label": "Your moves" });
+    this.hand = h("div", { class: "own-cards", role: "group", "aria-label": "Your cards" });
+    this.say = h("div", { class: "say" });
+    this.news = h("p", { class: "news", "aria-live": "polite" });
+    this.place = h("div", { class: "place" });
+    this.log = h("ol", { class: "told" });
+    this.hints = dialog("Hint");
+    this.rules = dialog("The rules of this game");
+    this.help = dialog("Keys");
+    this.sure = dialog("Are you sure?");
+    this.soundButton = h("button", { class: "tool", onclick: () => this.hear() });
+    this.tell(this.rules, "The rules of this game", read("sheet"), false);
+    refill(this.help.text, h("dl", { class: "keys" }, KEYS.map(([keys, what]) => [h("dt", {}, keys.map((key) => h("kbd", {}, key))), h("dd", {}, what)])));
+    refill(
+      document.getElementById("page"),
+      h(
+        "header",
+        {},
+        h("h1", {}, document.title),
+        h(
+          "div",
+          { class: "choices" },
+          h("button", { class: "tool", onclick: () => this.rules.box.showModal() }, "Rules"),
+          h("button", { class: "tool", onclick: () => this.send({ hint: true }) }, "Hint"),
+          this.soundButton,
+          h("button", { class: "tool", "aria-label": "dark or light", onclick: () => shade() }, "◐"),
+          h("button", { class: "tool", "aria-label": "keys", onclick: () => this.help.box.showModal() }, "?"),
+        ),
+      ),
+      this.banner,
+      h(
+        "main",
+        { class: "playing" },
+        this.place,
+        h(
+          "div",
+          { class: "beside" },
+          h("section", { class: "panel ask", "aria-label": "What is asked" }, this.hand, this.question, this.clock, this.tip, this.moves, this.say),
+          h("section", { class: "panel log", "aria-labelledby": "log-title" }, h("h2", { id: "log-title" }, "The game"), this.news, this.log),
+        ),
+      ),
+      [this.hints, this.rules, this.help, this.sure].map((each) => each.box),
+    );
+    this.hear(this.sound);
+  }
+
+  tell(where, title, text, open = true) {
+    say(where.title, title);
+    refill(where.text, h("pre", {}, plain(text, true)));
+    if (open && !where.box.open) where.box.showModal();
+  }
+
+  notice(text, action = null) {
+    refill(this.banner, text && h("p", {}, text), action && h("button", { onclick: action[1] }, action[0]));
+  }
+
+  // ---- what is shown
+
+  show() {
+    const { table, game } = this.frame;
+    this.drawTable(game);
+    this.drawLog(game);
+    const own = game?.seats.find((seat) => seat.own);
+    refill(this.hand, own && !own.out ? [...own.cards, ...own.drawn].map((role) => card(role)) : []);
+    const ask = game?.ask ?? null;
+    const open = ask && ask.id !== this.sent ? ask : null;
+    say(this.question, this.asked(table, game, open));
+    say(this.tip, open && !remembered(`met-${open.kind}`) ? (TIPS[open.kind] ?? "") : "");
+    refill(this.moves, open ? this.options(open, game) : this.steps(table));
+    if (!open || !this.say.hasChildNodes()) refill(this.say, open && table.talk !== "off" ? this.talk(table, game) : []);
+    document.title = `${open ? "● " : ""}${document.title.replace(/^● /, "")}`;
+    this.tick();
+  }
+
+  asked(table, game, ask) {
+    if (table.state === "open") return this.awaited(table);
+    if (table.state === "void") return `The match is void: ${plain(table.why ?? "")}`;
+    if (ask) return plain(ask.question);
+    if (game?.end) return plain(game.end);
+    if (game && game.seat !== null && game.seats[game.seat].out) return "You are out. The others play on.";
+    return game ? "The others decide." : "The table is being set.";
+  }
+
+  awaited(table) {
+    const missing = table.places.filter((place) => !place.here).map((place) => plain(place.name ?? place.handle));
+    return missing.length ? `Waiting for ${missing.join(", ")}.` : "The table is being set.";
+  }
+
+  options(ask, game) {
+    if (this.option) {
+      const back = h("button", { class: "move back", onclick: () => this.choose(null) }, h("kbd", {}, "Esc"), "another move");
+      return [...this.option.choices.map(([index, seat], place) => this.aim(game, index, seat, place)), back];
+    }
+    return ask.options.map((option) =>
+      h(
+        "button",
+        { class: `move${option.bluff ? " bluff" : ""}`, onclick: () => this.choose(option) },
+        h("kbd", {}, option.number),
+        h("span", { class: "what" }, plain(option.text)),
+        option.bluff ? h("span", { class: "tag bluffing" }, "bluff") : null,
+      ),
+    );
+  }
+
+  aim(game, index, seat, place) {
+    const whom = seat === null ? "yourself" : plain(game.seats[seat].name);
+    return h("button", { class: "move", onclick: () => this.answer(index) }, h("kbd", {}, String(place + 1)), h("span", { class: "what" }, whom));
+  }
+
+  /** What may be done where nothing is asked. */
+  steps(table) {
+    const seated = table.places.some((place) => place.you);
+    const button = (text, message, kind = "") => h("button", { class: `move ${kind}`, onclick: () => this.send(message) }, text);
+    const replay = table.replay ? h("a", { class: "move", href: table.replay }, "Watch the replay, with all cards") : null;
+    if (table.state === "between" && seated) return [button("Next game", { go_on: true }, "first")];
+    if (table.state === "over" || table.state === "void") return [seated ? button("Play again", { rematch: true }, "first") : null, replay, this.who(table)];
+    return [];
+  }
+
+  who(table) {
+    const rows = table.places.map((place) => h("li", {}, `${place.handle} was `, h("bdi", {}, place.you ? "you" : plain(place.name ?? "?")), place.won ? `, won ${Number(place.won.toFixed(2))}` : ""));
+    return h("ul", { class: "who-was" }, rows);
+  }
+
+  drawTable(game) {
+    if (!game) return refill(this.place);
+    const players = game.seats.map((seat) => ({ name: plain(seat.name), handle: seat.handle }));
+    const key = JSON.stringify(players);
+    if (this.players !== key) {
+      this.players = key;
+      this.table = new Table(players, {});
+      refill(this.place, this.table.root);
+    }
+    refill(this.table.stage, h("p", { class: "muted" }, `Turn ${game.turn}, ${game.deck} cards in the deck${game.reserve === null ? "" : `, ${game.reserve} in the reserve`}`), h("p", { class: "sentence" }, plain(game.told.at(-1) ?? "")));
+    game.seats.forEach((seat, place) =>
+      this.table.places[place].show({
+        coins: seat.coins,
+        change: 0,
+        hand: seat.cards,
+        known: false,
+        drawn: [],
+        revealed: seat.revealed,
+        fresh: 0,
+        out: seat.out,
+        side: seat.side,
+        label: place === game.actor && !game.end ? "actor" : "",
+        own: seat.own && "you",
+        claims: Object.keys(seat.claims).map((role) => ({ role, outcome: "open" })),
+        likely: null,
+        true: [],
+      }),
+    );
+  }
+
+  drawLog(game) {
+    const told = (game?.told ?? []).filter(Boolean);
+    say(this.news, plain(told.at(-1) ?? ""));
+    const texts = told.map((line) => plain(line)).reverse();
+    if (texts.join("\n") === this.logged) return;
+    this.logged = texts.join("\n");
+    refill(this.log, texts.map((text, place) => h("li", { value: texts.length - place }, text)));
+  }
+
+  // ---- what may be said
+
+  talk(table, game) {
+    const roles = Object.keys(read("deck"));
+    const others = game.seats.map((seat, number) => [seat, number]).filter(([seat]) => !seat.own && !seat.out);
+    const statements = [
+      ...roles.flatMap((role) => [[`I hold the ${role}`, { say: "hold", role }], [`I don't hold the ${role}`, { say: "hold_not", role }]]),
+      ...others.flatMap(([seat, number]) => [
+        [`I will attack ${plain(seat.name)}`, { say: "attack", seat: number }],
+        [`I won't attack ${plain(seat.name)}`, { say: "attack_not", seat: number }],
+        ...roles.map((role) => [`${plain(seat.name)} has no ${role}`, { say: "lacks", seat: number, role }]),
+      ]),
+    ];
+    this.statements = statements;
+    this.stated = h("select", { "aria-label": "say with your move" }, h("option", { value: "" }, "say nothing"), statements.map(([text], place) => h("option", { value: place }, text)));
+    this.words = table.talk === "text" ? h("input", { "aria-label": "say in your own words", maxlength: 200, placeholder: "in your own words" }) : null;
+    return [h("p", { class: "muted small" }, "Say with your move, if you like; it binds nobody:"), this.stated, this.words];
+  }
+
+  said() {
+    const said = [];
+    if (this.say.hasChildNodes()) {
+      if (this.stated.value !== "") said.push(this.statements[Number(this.stated.value)][1]);
+      const text = this.words?.value.replace(/\p{C}/gu, "").trim();
+      if (text) said.push({ say: "text", text });
+    }
+    return said;
+  }
+
+  // ---- what its reader does
+
+  choose(option) {
+    this.option = option;
+    if (!option || option.choices.length > 1) return this.show();
+    this.answer(option.choices[0][0]);
+  }
+
+  answer(choice) {
+    const { ask } = this.frame.game;
+    const option = this.option ?? ask.options.find((each) => each.choices.some(([index]) => index === choice));
+    if (!option.risk) return this.commit(ask, choice);
+    refill(
+      this.sure.text,
+      h("p", {}, option.risk),
+      h("button", { class: "move first", onclick: () => this.sure.box.close() }, "Choose again"),
+      h("button", { class: "move", onclick: () => this.commit(ask, choice) }, plain(option.text)),
+    );
+    this.option = null;
+    this.sure.box.showModal();
+  }
+
+  commit(ask, choice) {
+    if (this.sure.box.open) this.sure.box.close();
+    const said = this.said();
+    this.send({ answer: { id: ask.id, choice, ...(said.length ? { say: said } : {}) } });
+    remember(`met-${ask.kind}`, "yes");
+    this.sent = ask.id;
+    this.option = null;
+    refill(this.say);
+    this.show();
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.altKey || event.metaKey || document.querySelector("dialog[open]")) return;
+    if (event.target.closest?.("select, input")) return;
+    const act = { h: () => this.send({ hint: true }), r: () => this.rules.box.showModal(), "?": () => this.help.box.showModal() }[event.key];
+    const move = this.pressed(event.key);
+    const other = act ?? { s: () => this.hear(), d: () => shade() }[event.key];
+    if (!move && !other) return;
+    event.preventDefault();
+    (move ?? other)();
+  }
+
+  /** What a key does among the moves: those come first, since their letters are always the same. */
+  pressed(key) {
+    const ask = this.frame?.game?.ask;
+    if (!ask || ask.id === this.sent) {
+      const first = this.moves.querySelector("button.first");
+      return key === "Enter" && first && document.activeElement !== first ? () => first.click() : null;
+    }
+    if (this.option) {
+      const found = this.option.choices[Number(key) - 1];
+      const named = this.option.choices.find(([, seat]) => seat !== null && this.frame.game.seats[seat].handle.toLowerCase() === key);
+      if (found || named) return () => this.answer((found ?? named)[0]);
+      return key === "Escape" ? () => this.choose(null) : null;
+    }
+    const option = ask.options.find((each) => key === each.number || key === each.letter);
+    if (option) return () => this.choose(option);
+    const passes = key === "Enter" && ask.options[0].letter === "p" && !document.activeElement?.closest?.("button, a");
+    return passes ? () => this.choose(ask.options[0]) : null;
+  }
+
+  // ---- time, and how one is called
+
+  tick() {
+    const left = this.deadline && this.frame?.game?.ask?.id !== this.sent ? Math.max(0, this.deadline - performance.now()) / 1000 : null;
+    say(this.clock, left === null ? "" : `${Math.ceil(left)} s`);
+    this.clock.classList.toggle("late", left !== null && left < 10);
+  }
+
+  hear(on = !this.sound) {
+    this.sound = on;
+    remember("sound", on ? "on" : "off");
+    say(this.soundButton, on ? "Sound on" : "Sound off");
+    this.soundButton.setAttribute("aria-pressed", String(on));
+    if (on && "Notification" in window && Notification.permission === "default") Notification.requestPermission();
+  }
+
+  alert(ask) {
+    if (!this.sound) return;
+    if (document.hidden && "Notification" in window && Notification.permission === "granted") new Notification("Coup", { body: plain(ask.question) });
+    beep();
+  }
+}
+
+function beep() {
+  const audio = new AudioContext();
+  const tone = audio.createOscillator();
+  const loudness = audio.createGain();
+  loudness.gain.setValueAtTime(0.08, audio.currentTime);
+  loudness.gain.exponentialRampToValueAtTime(0.0001, audio.currentTime + 0.3);
+  tone.frequency.value = 660;
+  tone.connect(loudness).connect(audio.destination);
+  tone.start();
+  tone.stop(audio.currentTime + 0.3);
+  tone.onended = () => audio.close();
+}
+
+function dialog(heading) {
+  const title = h("h2", {}, heading);
+  const text = h("div", { class: "text" });
+  const box = h("dialog", { "aria-label": heading }, title, text, h("form", { method: "dialog" }, h("button", {}, "Close")));
+  return { box, title, text };
+}
+
+function shade() {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+}
+
+// A browser may keep nothing; then each time is the first.
+function remembered(what) {
+  try {
+    return localStorage.getItem(`coup-${what}`);
+  } catch {
+    return null;
+  }
+}
+
+function remember(what, value) {
+  try {
+    localStorage.setItem(`coup-${what}`, value);
+  } catch {
+    // each time is the first
+  }
+}
+
+new Play(read("socket"));

@@ -1,0 +1,9 @@
+"""People and remote programs at a table: who sits where, its matches, and the sockets that carry lines.
+
+A table's state is held by one event loop; its referee plays in a thread of its own. Must not know the ladder's
+database, nor who somebody is: who shows a place's secret sits there.
+"""
+
+from ladder.tables.local import serve_local
+from ladder.tables.socket import sit
+from ladder.tables.table import Deal, Guest, Logs, Place, Table, Taken

@@ -1,0 +1,93 @@
+"""One table on this machine for the person in front of it: no ladder, no account.
+
+It listens on 127.0.0.1. The address that is printed holds a token that lets one browser in, once; a cookie holds the
+seat from then on. Requests that another site makes the browser send are refused by their Host and Origin.
+"""
+
+import asyncio
+import secrets
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from html import escape
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket
+
+from ladder.tables.socket import MOST_BYTES, sit
+from ladder.tables.table import Table
+
+HOST = "127.0.0.1"
+_HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY"}
+_USED = "This link was used already. Open the page in the browser that used it, or start the command anew."
+
+
+def serve_local(
+    listening: socket.socket,
+    page: str,
+    replay: Callable[[], str | None],
+    table: Callable[[str], Table],
+    begun: Callable[[str], object],
+) -> None:
+    """Serve a page and its table until SIGINT, SIGTERM, or the person leaves a match that is over.
+
+    `table` makes the table, in the event loop, by the secret of the person's place; `begun` is told the address;
+    `replay` gives the page of the last match.
+    """
+    port = listening.getsockname()[1]
+    token, secret = secrets.token_urlsafe(16), secrets.token_urlsafe(16)
+    cookie = f"table-{port}"  # a cookie is of all ports of a machine
+    unused = [token]
+    made: list[Table] = []
+
+    async def front(request: Request) -> Response:
+        if request.query_params.get("token") in unused:
+            unused.clear()
+            answer = RedirectResponse("/", 303, _HEADERS)
+            answer.set_cookie(cookie, secret, httponly=True, samesite="strict")
+            return answer
+        if request.cookies.get(cookie) != secret:
+            return HTMLResponse(f"<!doctype html><title>Coup</title><p>{escape(_USED)}", 403, _HEADERS)
+        return HTMLResponse(page, headers=_HEADERS)
+
+    async def last(request: Request) -> Response:
+        shown = replay() if request.cookies.get(cookie) == secret else None
+        return HTMLResponse(shown or "There is no match to show.", 200 if shown else 404, _HEADERS)
+
+    async def lines(ws: WebSocket) -> None:
+        ours = ws.headers.get("origin") == f"http://{ws.headers.get('host')}"
+        if not ours or ws.cookies.get(cookie) != secret:
+            await ws.close(1008)
+            return
+        await sit(ws, made[0], secret)
+        if made[0].state in ("over", "void") and not made[0].watched:
+            await asyncio.sleep(_LINGER_S)
+            if not made[0].watched:
+                server.should_exit = True
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        made.append(table(secret))
+        begun(f"http://{HOST}:{port}/?token={token}")
+        yield
+        await asyncio.to_thread(made[0].close)
+
+    app = Starlette(
+        routes=[Route("/", front), Route("/replay", last), WebSocketRoute("/socket", lines)],
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])],
+        lifespan=lifespan,
+    )
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=1, ws_max_size=MOST_BYTES
+    )
+    server = uvicorn.Server(config)
+    server.run(sockets=[listening])
+
+
+_LINGER_S = 5.0  # a page that is loaded anew, or shows the replay, comes back

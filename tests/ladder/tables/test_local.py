@@ -1,0 +1,145 @@
+"""`arena play --browser`: the page, played in a browser, and who is kept out of it."""
+
+import re
+from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+import websockets.sync.client
+from websockets.exceptions import InvalidStatus
+
+from arena.referee import read, verify
+from tests.chromium import WAIT_MS, Reader
+from tests.command import Command
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., str]]:
+    """Give a function that starts the command and returns the address that it prints."""
+    running: list[Command] = []
+
+    def begin(*words: str) -> str:
+        command = Command(
+            ["play", "--browser", "--sandbox", "process", "--speed", "0", "--out", "game", *words],
+            cwd=tmp_path,
+            stdout=-1,
+            stderr=-1,
+        )
+        running.append(command)
+        assert command.stderr is not None
+        for line in command.stderr:
+            found = re.search(r"http://\S+?(?=;)", line)
+            if found:
+                return found[0]
+        raise AssertionError("it ended without an address")
+
+    yield begin
+    for command in running:
+        command.terminate()
+        _, said = command.communicate(timeout=60)
+        assert "Traceback" not in said, said
+
+
+def window(browser: Reader, url: str, **options: Any) -> Any:
+    context = browser.browser.new_context(**options)
+    context.set_default_timeout(WAIT_MS)
+    page = context.new_page()
+    page.on("console", lambda message: browser.wrong.append(message.text))
+    page.on("pageerror", lambda error: browser.wrong.append(str(error)))
+    page.goto(url)
+    return page
+
+
+def played(page: Any) -> None:
+    """Play to the end of the match by the first key that does."""
+    page.locator(".moves .move").first.wait_for()
+    while not page.locator(".moves .first").count():
+        before = page.locator("main").inner_text()
+        page.keyboard.press("1")
+        page.wait_for_function("before => document.querySelector('main').innerText !== before", arg=before)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_newcomer_plays_a_game_by_keys_looks_at_the_replay_and_plays_again(
+    start: Callable[..., str], browser: Reader, axe: Callable[[Any], list[str]], tmp_path: Path, scheme: str
+) -> None:
+    """On a phone; axe finds nothing, nothing stands beyond the edge."""
+    page = window(browser, start("--seed", "3"), color_scheme=scheme, viewport={"width": 390, "height": 844})
+    page.locator(".moves .move").first.wait_for()
+    assert axe(page) == []
+    assert page.locator(".tip").inner_text() != ""
+    page.keyboard.press("r")
+    assert "assassin" in page.get_by_role("dialog").inner_text()
+    assert axe(page) == []
+    page.keyboard.press("Escape")
+    page.keyboard.press("h")
+    page.get_by_role("dialog", name="Hint").wait_for()
+    page.keyboard.press("Escape")
+    played(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert axe(page) == []
+    replay = page.get_by_role("link", name="Watch the replay").get_attribute("href")
+    page.get_by_role("button", name="Play again").click()
+    page.locator(".moves .move").first.wait_for()
+    page.goto(page.url.rstrip("/") + replay)
+    page.get_by_text("Turn", exact=False).first.wait_for()
+    browser.check()
+    verify(read((tmp_path / "game" / "records" / "000000.jsonl").read_text("utf-8")))
+
+
+def test_the_seat_is_kept_when_the_page_is_loaded_anew_and_another_tab_takes_it_over(
+    start: Callable[..., str], browser: Reader
+) -> None:
+    """The first tab says so, and can take it back."""
+    url = start()
+    first = window(browser, url)
+    first.locator(".moves .move").first.wait_for()
+    question = first.locator(".question").inner_text()
+    first.reload()
+    first.locator(".moves .move").first.wait_for()
+    assert first.locator(".question").inner_text() == question
+    second = first.context.new_page()
+    second.goto(url.split("?")[0])
+    second.locator(".moves .move").first.wait_for()
+    first.get_by_text("open in another tab").wait_for()
+    first.get_by_role("button", name="Play here").click()
+    second.get_by_text("open in another tab").wait_for()
+    browser.wrong.clear()
+
+
+def test_the_address_lets_one_browser_in_once_and_no_other_site(start: Callable[..., str]) -> None:
+    """By its token, its cookie, the Host and the Origin."""
+    url = start()
+    base = url.split("/?")[0]
+
+    def got(path: str, **headers: str) -> int:
+        try:
+            with urlopen(Request(base + path, headers=headers), timeout=60) as answer:  # it is http
+                return int(answer.status)
+        except OSError as problem:
+            return int(getattr(problem, "code", 0))
+
+    assert got("/") == 403
+    assert got("/?token=wrong") == 403
+    assert got("/", Host="evil.example") == 400
+    assert got("/replay") == 404
+    socket = base.replace("http", "ws") + "/socket"
+    for origin in (None, "http://evil.example", base):  # nobody has the cookie yet
+        with pytest.raises(InvalidStatus, match="403"):
+            websockets.sync.client.connect(socket, origin=origin)  # type: ignore[arg-type]
+
+
+def test_a_used_token_lets_nobody_in(start: Callable[..., str]) -> None:
+    """Who reads it from the terminal later is too late."""
+    url = start()
+    host, path = url.removeprefix("http://").split("/", 1)
+    statuses = []
+    for _ in range(2):
+        connection = HTTPConnection(host, timeout=60)
+        connection.request("GET", "/" + path)
+        statuses.append(connection.getresponse().status)
+        connection.close()
+    assert statuses == [303, 403]

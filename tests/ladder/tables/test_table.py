@@ -1,0 +1,221 @@
+"""A table: who sits there, what each is shown, and what is done at it, with scripted bots behind real pipes."""
+
+import asyncio
+import json
+import random
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.coup import PRESETS
+from arena.referee import UNTIMED_MS, MatchSpec, Record, Terms, Timing, verify
+from arena.sandbox import InsideSandbox, Limits, Program, SandboxError
+from ladder.tables import Deal, Guest, Logs, Place, Table, Taken
+from tests.play.test_sitting import dice
+
+WAIT_S = 60.0  # only a failure takes this long
+
+
+class Evening:
+    """A table with two bots and two people, and what was kept of its matches."""
+
+    def __init__(self, rules: str = "coup", games: int = 2, people: int = 2, broken: bool = False) -> None:
+        self.records: dict[int, Record] = {}
+        self.rules, self.games, self.broken = PRESETS[rules], games, broken
+        self.sandbox = InsideSandbox({"bot0": dice(0), "bot1": dice(1)})
+        people_there = [Place("person", f"person{number}", f"secret{number}") for number in range(people)]
+        places = [Place("bot", "bot0"), Place("bot", "bot1"), *people_there]
+        self.names = tuple(place.name for place in places)
+        self.table = Table("here", places, self.deal)
+
+    def deal(self, number: int) -> Deal:
+        seats = len(self.names)
+        rows = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(self.games))
+        timings = (*[Timing()] * 2, *[Timing(limit_ms=UNTIMED_MS, bank_ms=0)] * (seats - 2))
+        spec = MatchSpec(number, bytes([number]) * 32, self.names, rows, Terms(rules=self.rules), timings)
+        return Deal(spec, self.launch, self.keep)
+
+    def launch(self, bot: int) -> Any:
+        if self.broken:
+            raise SandboxError("no processes left")
+        return self.sandbox.start(Program((self.names[bot],), Path()), Limits())
+
+    def keep(self, record: Record, logs: Logs) -> str:
+        self.records[record.header.match] = record
+        return "/replay"
+
+    async def until(self, guest: Guest, holds: Callable[[Any], object]) -> Any:
+        """Wait for a frame of which something holds."""
+        async with asyncio.timeout(WAIT_S):
+            while not holds(frame := self.table.frame(guest)):
+                await guest.news()
+        return frame
+
+    async def play(self, guest: Guest, seed: int, seen: Callable[[Any], None] = lambda frame: None) -> None:
+        """Answer at random until the match has ended."""
+        rng = random.Random(seed)
+        while True:
+            frame = await self.until(
+                guest, lambda frame: _asks(frame) or frame["table"]["state"] in ("between", "over")
+            )
+            seen(json.loads(json.dumps(frame)))
+            if frame["table"]["state"] == "over":
+                return
+            if frame["table"]["state"] == "between":
+                self.table.take(guest, {"go_on": True})
+                continue
+            ask = frame["game"]["ask"]
+            choice = rng.choice(rng.choice(ask["options"])["choices"])[0]
+            self.table.take(guest, {"answer": {"id": ask["id"], "choice": choice}})
+
+
+def _asks(frame: Any) -> object:
+    return frame["game"] and frame["game"]["ask"]
+
+
+def evening(play: Callable[[Evening], Awaitable[None]], **given: Any) -> Evening:
+    """Spend an evening, and close its table."""
+    made: list[Evening] = []
+
+    async def whole() -> None:
+        made.append(Evening(**given))
+        try:
+            await play(made[0])
+        finally:
+            await asyncio.to_thread(made[0].table.close)
+
+    asyncio.run(whole())
+    assert all(box.stdin == -1 for box in made[0].sandbox.boxes)
+    return made[0]
+
+
+@pytest.mark.parametrize("rules", ["coup", "treason-site", "reformation-inquisitor"])
+def test_people_and_bots_play_and_each_sees_the_cards_that_it_may(rules: str) -> None:
+    """Own cards; nothing of others' but what lies face up; an onlooker none, until the match is over: then neither."""
+
+    def holds_own(frame: Any) -> None:
+        for seat in frame["game"]["seats"] if frame["game"] else ():
+            assert seat["own"] or set(seat["cards"]) <= {None}
+            assert not (seat["own"] and None in seat["cards"])
+
+    def holds_none(frame: Any) -> None:
+        assert frame["game"]["ask"] is None
+        assert all(set(seat["cards"]) <= {None} and not seat["drawn"] for seat in frame["game"]["seats"])
+
+    async def watch(there: Evening, guest: Guest) -> None:
+        while (await there.until(guest, lambda frame: frame["game"]))["table"]["state"] != "over":
+            holds_none(there.table.frame(guest))
+            await guest.news()
+
+    async def play(there: Evening) -> None:
+        looker = there.table.join(None)
+        people = [there.table.join(f"secret{number}") for number in range(2)]
+        await asyncio.gather(
+            *(there.play(guest, number, holds_own) for number, guest in enumerate(people)), watch(there, looker)
+        )
+        assert there.table.take(looker, {"rematch": True}) is None
+        assert there.table.state == "over"
+
+    there = evening(play, rules=rules)
+    assert [len(record.games) for record in there.records.values()] == [2]
+    verify(there.records[0])
+    assert [fault for game in there.records[0].games for fault in game.faults] == []
+
+
+def test_an_onlooker_sees_every_turn_at_once_though_nobody_at_the_table_is_a_person() -> None:
+    """What is told is what the record tells."""
+
+    async def play(there: Evening) -> None:
+        looker = there.table.join(None)
+        frame = await there.until(looker, lambda frame: frame["table"]["state"] == "over")
+        game = there.records[0].games[0]
+        assert len(frame["game"]["told"]) == game.turns or frame["game"]["told"][0] == ""
+        assert frame["game"]["turn"] == game.turns
+
+    evening(play, games=1, people=0)
+
+
+def test_a_table_waits_for_its_people_and_keeps_the_seat_of_one_who_goes_and_comes() -> None:
+    """Another tab takes the seat over; the first is told so, and what it still sends counts for nothing."""
+
+    async def play(there: Evening) -> None:
+        first = there.table.join("secret0")
+        assert there.table.state == "open"
+        with pytest.raises(KeyError):
+            there.table.join("secret7")
+        second = there.table.join("secret1")
+        frame = await there.until(first, _asks)
+        ask = frame["game"]["ask"]
+        again = there.table.join("secret0")
+        with pytest.raises(Taken):
+            await first.news()
+        there.table.part(first)
+        assert there.table.frame(again)["game"]["ask"]["id"] == ask["id"]
+        there.table.take(first, {"answer": {"id": ask["id"], "choice": 0}})
+        assert there.table.frame(again)["game"]["ask"] is not None
+        there.table.part(again)
+        assert [row["here"] for row in there.table.frame(second)["table"]["places"]].count(False) == 1
+        await asyncio.gather(there.play(there.table.join("secret0"), 1), there.play(second, 2))
+
+    verify(evening(play).records[0])
+
+
+def test_what_is_no_answer_to_the_open_request_counts_for_nothing() -> None:
+    """Neither garbage, nor another's request, nor a move that there isn't, nor what is no time for."""
+
+    async def play(there: Evening) -> None:
+        people = [there.table.join(f"secret{number}") for number in range(2)]
+        frame = await there.until(people[0], _asks)
+        number = frame["game"]["ask"]["id"]
+        for wrong in (
+            {},
+            {"answer": None},
+            {"answer": {}},
+            {"answer": {"id": number}},
+            {"answer": {"id": number, "choice": True}},
+            {"answer": {"id": number, "choice": 99}},
+            {"answer": {"id": number, "choice": -1}},
+            {"answer": {"id": number + 1, "choice": 0}},
+            {"go_on": True},
+            {"rematch": True},
+        ):
+            there.table.take(people[0], wrong)
+            assert there.table.frame(people[0])["game"]["ask"]["id"] == number
+        hint = there.table.take(people[0], {"hint": True})
+        assert hint is not None
+        assert "cards you see" in hint["hint"][0]
+        await asyncio.gather(*(there.play(guest, number) for number, guest in enumerate(people)))
+
+    there = evening(play)
+    assert [fault for game in there.records[0].games for fault in game.faults] == []
+
+
+def test_who_leaves_forfeits_the_game_and_the_others_play_again() -> None:
+    """The match ends after that game; a rematch has other cards."""
+
+    async def play(there: Evening) -> None:
+        people = [there.table.join(f"secret{number}") for number in range(2)]
+        await there.until(people[0], _asks)
+        there.table.take(people[0], {"leave": True})
+        await there.play(people[1], 1)
+        assert len(there.records[0].games) == 1
+        there.table.take(people[1], {"rematch": True})
+        await asyncio.gather(*(there.play(guest, number) for number, guest in enumerate(people)))
+
+    there = evening(play)
+    assert sorted(there.records) == [0, 1]
+    starts = [record.games[0].start["hands"] for record in there.records.values()]
+    assert starts[0] != starts[1]
+
+
+def test_a_machine_that_fails_makes_the_match_void_and_says_why() -> None:
+    """Nobody waits for ever."""
+
+    async def play(there: Evening) -> None:
+        guest = there.table.join(None)
+        frame = await there.until(guest, lambda frame: frame["table"]["state"] == "void")
+        assert frame["table"]["why"] == "no processes left"
+
+    evening(play, people=0, broken=True)
