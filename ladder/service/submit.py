@@ -26,6 +26,8 @@ from ladder.views import Allowance, Due, Reader
 
 DAY_S = 86_400  # of UTC
 
+_NAMING = 'Name the bot otherwise: --name NAME, on a page "Name of the bot"'
+
 
 @dataclass(frozen=True, slots=True)
 class Taken:
@@ -61,7 +63,7 @@ def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> T
         owner = acting_owner(connection, login).id
         known = _bot(connection, wanted)
         if known is not None and not Viewer(login).may("submit", known.login):  # staff, too, names the owner
-            raise LadderError(f'the bot "{shown(wanted)}" is another\'s.\nName yours otherwise: --name NAME')
+            raise LadderError(f'the bot "{shown(wanted)}" is another\'s.\n{_NAMING}')
         if known is None:
             _check_bots(connection, owner, settings)
         versions = [] if known is None else versions_of(connection, known.id)
@@ -156,11 +158,11 @@ def _checked(name: str) -> str:
     try:
         name = checked_name(name)
     except ValueError as problem:
-        raise LadderError(f"{problem}.\nName the bot otherwise: --name NAME") from None
+        raise LadderError(f"{problem}.\n{_NAMING}") from None
     if "@" in name:
-        raise LadderError(f'the name "{shown(name)}" has an "@", which stands before a version\'s number.\n--name NAME')
+        raise LadderError(f'the name "{shown(name)}" has an "@", which stands before a version\'s number.\n{_NAMING}')
     if cell(name) != name:
-        raise LadderError(f'the name "{shown(name)}" begins as a formula of a spreadsheet does.\n--name NAME')
+        raise LadderError(f'the name "{shown(name)}" begins as a formula of a spreadsheet does.\n{_NAMING}')
     return name
 
 
@@ -175,7 +177,7 @@ def _check_bots(connection: Connection, owner: int, settings: Settings) -> None:
     if len(names) >= most:
         raise LadderError(
             f"{most} bots of an owner are allowed (ladder.toml), and there are {', '.join(names)}.\n"
-            f"Submit a version of one: --name {names[0]}"
+            f'Submit a version of one, by its name (--name {names[0]}, on a page "Name of the bot")'
         )
 
 

@@ -15,7 +15,7 @@ from ladder.access import STAFF
 from ladder.service import SCOPES, Decided, Issued, issue, revoke_credential
 
 _DAY_S = 86_400.0
-_URL = "http://127.0.0.1:8000"  # where arena ladder serve listens, if nothing says otherwise
+_URL = "<the address that arena ladder serve prints>"
 
 
 @click.group()

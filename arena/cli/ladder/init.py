@@ -81,6 +81,7 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
             note(f"made {folder}: {play.terms.rules.name} at {play.seats} seats, {play.match_games} games a match")
             note(f"the key of all deals has the SHA-256 {ladder.commitment}")
             note(f"next: arena ladder owners import {folder} roster.csv; arena ladder run {folder}")
+            note(f"with pages in the browser: arena ladder serve {folder}")
 
 
 def _play(given: dict[str, Any], choice: Any, box: Any) -> Any:

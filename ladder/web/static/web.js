@@ -115,3 +115,8 @@ document.addEventListener("submit", (event) => {
   if (!files.length) say(form, "Choose a file or a folder first.");
   if (!files.length || tooLarge(form, files)) event.preventDefault();
 });
+
+for (const button of document.querySelectorAll(".print")) {
+  button.hidden = false;
+  button.addEventListener("click", () => window.print());
+}
