@@ -49,6 +49,7 @@ class Asked:
     sandbox: str | None
     docker_runtime: str | None
     docker_image: str | None
+    pass_env: tuple[str, ...]
     out: Path | None
     clock: str | None
     ponder: bool
@@ -85,7 +86,7 @@ def begin(asked: Asked) -> tuple[RunConfig, RunFolder]:
     if asked.seed is not None:
         note(f"seed {asked.seed}: a bot that knows or guesses it can compute all cards; a guess takes 288 MB and 1 s")
         note("  likely seeds can be worked out in advance: against bots that you don't trust, 20 random digits or none")
-    choice, reasons = options.chosen(asked.sandbox, asked.docker_runtime, asked.docker_image)
+    choice, reasons = options.chosen(asked.sandbox, asked.docker_runtime, asked.docker_image, asked.pass_env)
     config = _config(asked, choice)
     refuse_inside(folder.path, config.bots)
     clean_up(choice)

@@ -1,6 +1,7 @@
 """Options that several commands have; above all those of a sandbox: the one that is chosen, and what is said of it."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -19,7 +20,7 @@ RULES = click.option(
 )
 _GROUPS = {
     "Games": "games seats match_games rules seed strict open_names leave_out jobs resume",
-    "Sandbox": "sandbox docker_runtime docker_image",
+    "Sandbox": "sandbox docker_runtime docker_image pass_env",
     "Limits": " ".join(LIMITS),
     "Clock": " ".join(["clock", "ponder", *TIMES]),
     "Output": "out as_json json_schema as_csv",
@@ -64,16 +65,22 @@ def limits_of(flags: dict[str, float | None], rules: str) -> tuple[Timing, Limit
     return times, Limits(**{name: value for name, value in values.items() if name in LIMITS})
 
 
-def chosen(sandbox: str | None, runtime: str | None, image: str | None) -> tuple[Choice, dict[str, Trouble]]:
+def chosen(
+    sandbox: str | None, runtime: str | None, image: str | None, pass_env: Sequence[str] = ()
+) -> tuple[Choice, dict[str, Trouble]]:
     """Return the sandbox that was asked for, or for `auto` the strongest that works, with why stronger ones don't.
 
     Exits with 2 where one asked for by name can't be had.
     """
-    for field, option, given in (("runtime", "--docker-runtime", runtime), ("image", "--docker-image", image)):
+    for field, option, given in (
+        ("runtime", "--docker-runtime", runtime),
+        ("image", "--docker-image", image),
+        ("pass_env", "--pass-env", pass_env),
+    ):
         if given and sandbox not in takers(field):
             refuse(f"{option} is for --sandbox {', '.join(takers(field))}; add that, or leave it out")
     if sandbox is not None and sandbox != "auto":
-        choice = Choice(sandbox, runtime, image)
+        choice = Choice(sandbox, runtime, image, tuple(pass_env))
         demand(choice)
         return choice, {}
     name, reasons = strongest()
@@ -123,6 +130,22 @@ def demand_clock(timing: Timing, sandbox: Sandbox) -> None:
     """Exit with 2 if own time is to be charged and the sandbox can't tell it."""
     if timing.own and not sandbox.tells_waits:
         refuse(f"the sandbox {sandbox.name} can't tell a bot's own time here; see arena doctor, or use --clock wall")
+
+
+def _set_here(context: click.Context, option: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if name not in os.environ:
+            refuse(f"--pass-env {name}: your environment has no such variable")
+    return names
+
+
+PASS_ENV = click.option(
+    "--pass-env",
+    multiple=True,
+    metavar="NAME",
+    callback=_set_here,
+    help="With --sandbox process: bots get this variable of your environment. Its value is kept nowhere.",
+)
 
 
 def sandbox_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -41,6 +41,7 @@ from arena.play import Kept, Sitting
 @click.option("--open-names", is_flag=True, help="All play under their names instead of letters.")
 @click.option("--seed", type=int, metavar="N", help="Have the same cards as in another match with this seed.")
 @options.sandbox_options
+@options.PASS_ENV
 @options.limit_options
 @CLOCK
 @PLACE

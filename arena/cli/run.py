@@ -53,6 +53,7 @@ from ladder.store import FolderError, RunFolder
 )
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play side by side.  [number of cores]")
 @options.sandbox_options
+@options.PASS_ENV
 @options.limit_options
 @click.option(
     "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the results.  [arena-runs/<time>]"

@@ -97,7 +97,7 @@ def _table(given: Mapping[str, Any], named: Sequence[str], persons: int) -> Iter
     problem = ruleset.problem(len(wanted) + persons)
     if problem:
         refuse(problem)
-    choice, reasons = options.chosen(asked.sandbox, asked.docker_runtime, asked.docker_image)
+    choice, reasons = options.chosen(asked.sandbox, asked.docker_runtime, asked.docker_image, asked.pass_env)
     bots = _loaded(wanted, choice.name)
     refuse_inside(folder, bots)
     config = _config(asked, bots, len(bots) + persons, terms_of(asked, ruleset), choice)

@@ -37,6 +37,7 @@ from arena.referee import ArenaError, Record, RecordError, play_match
 @click.option("--open-names", is_flag=True, help="Tell bots the others' names instead of letters.")
 @click.option("--seed", type=int, metavar="N", help="Have the same cards as in another match with this seed.")
 @options.sandbox_options
+@options.PASS_ENV
 @options.limit_options
 @CLOCK
 @PLACE

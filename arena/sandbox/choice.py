@@ -12,11 +12,16 @@ NAMES = ("process", *ISOLATING)
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Name a sandbox; `runtime` (such as runsc) and `image` are for those that take them, None for their default."""
+    """Name a sandbox; `runtime` (such as runsc) and `image` are for those that take them, None for their default.
+
+    `pass_env` names variables of this process's environment that programs get, where a sandbox takes it; their values
+    are kept nowhere.
+    """
 
     name: str = "process"
     runtime: str | None = None
     image: str | None = None
+    pass_env: tuple[str, ...] = ()
 
     @property
     def isolates(self) -> bool:

@@ -48,7 +48,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from arena.sandbox.backend import Backend
 from arena.sandbox.box import CLOSE_MS, Exit, Program, ProgramError, SandboxError
@@ -71,6 +73,15 @@ class ProcessSandbox(ChildSandbox):
     """Start programs as plain processes with private folders below `scratch`; see `ChildSandbox`."""
 
     name = "process"
+
+    def __init__(
+        self,
+        scratch: Path,
+        hierarchy: cgroup.Hierarchy | Literal["found"] | None = "found",
+        pass_env: Sequence[str] = (),
+    ) -> None:
+        super().__init__(scratch, hierarchy)
+        self._passed = {name: os.environ[name] for name in pass_env if name in os.environ}
 
     @property
     def note(self) -> str:
@@ -107,7 +118,7 @@ class ProcessSandbox(ChildSandbox):
         try:
             group = None if self._groups is None else self._groups.make(limits)
             fork_limit = self._fork_limit(limits)
-            popen = _spawn(program, _environment(private, marker), limits, group, fork_limit)
+            popen = _spawn(program, {**self._passed, **_environment(private, marker)}, limits, group, fork_limit)
         except BaseException:
             if group is not None:
                 group.remove()
@@ -340,8 +351,9 @@ def _variables_of(pid: int) -> list[bytes]:
 
 
 BACKEND = Backend(
-    make=lambda choice, scratch: ProcessSandbox(scratch),
+    make=lambda choice, scratch: ProcessSandbox(scratch, pass_env=choice.pass_env),
     why_not=lambda choice: None,
     sweep=cgroup.sweep,
     programs=Programs,
+    takes=("pass_env",),
 )

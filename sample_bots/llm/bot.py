@@ -1,0 +1,199 @@
+"""A language model at the table: any endpoint of the usual chat form is asked which legal move to play.
+
+It is told the rules, what happened so far, in words, and the legal moves with their numbers; it answers with a number.
+Whatever goes wrong (no answer in time, none that can be read, an error, a budget that is used up), a quiet legal move
+is played.
+
+Environment:
+COUP_LLM_URL         the endpoint, such as http://localhost:11434/v1/chat/completions
+COUP_LLM_MODEL       the model's name
+COUP_LLM_KEY         sent as "Authorization: Bearer ..." if there is one; never written anywhere
+COUP_LLM_SECONDS     for a decision at most; the default is three quarters of what the clock allows
+COUP_LLM_CALLS       for a match at most; 1000
+COUP_LLM_LOG         a file to which each prompt, answer, time and count of tokens is added, a JSON object a line
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import sys
+import time
+from urllib.error import HTTPError, URLError
+from urllib.request import OpenerDirector, ProxyHandler, Request, build_opener
+
+from coup_kit import Answer, Bot, Game, Message, run
+
+MOST_BYTES = 1 << 20  # of an answer
+AGAIN = (429, 500, 502, 503, 504)  # an endpoint that is busy may have time a moment later
+PAUSE_S = 0.5
+SHARE = 0.75  # of the clock, so that an answer that is given up leaves time to play
+LEAST_S = 0.2
+QUESTIONS = {
+    "turn": "It is your turn.",
+    "challenge": "Do you challenge that claim? If it is true you lose a card, else the claimant does.",
+    "block": "Do you block that action by a claim of your own?",
+    "prove": "You are challenged. Do you show the card?",
+    "lose": "You lose a card. Which one?",
+    "exchange": "Which cards do you keep?",
+}
+RULES = """You play Coup. Each player has two hidden cards and coins; who has lost both cards is out, and the last one
+in wins. On your turn you take an action. Some actions, and all blocks, claim a role; you may claim roles that you
+don't hold. Anybody may challenge a claim: if it is false the claimant loses a card and the action or block fails,
+if it is true the challenger loses a card. Income: 1 coin. Foreign aid: 2 coins, a Duke blocks it. Coup: costs 7,
+the target loses a card, nothing stops it; with 10 coins you must. Duke: tax, 3 coins. Assassin: assassinate for 3
+coins, the target loses a card, a Contessa blocks it. Captain: steal 2 coins, a Captain or an Ambassador blocks it.
+Ambassador: exchange cards with the deck."""
+
+
+class LanguageModel(Bot):
+    """Asks the endpoint at every decision that has more than one move."""
+
+    name = "llm"
+
+    def __init__(self) -> None:
+        self.url = os.environ.get("COUP_LLM_URL", "")
+        self.model = os.environ.get("COUP_LLM_MODEL", "")
+        self.key = os.environ.get("COUP_LLM_KEY", "")
+        self.seconds = number("COUP_LLM_SECONDS", None)
+        self.calls_left = number("COUP_LLM_CALLS", 1000.0) or 0.0
+        self.log = os.environ.get("COUP_LLM_LOG", "")
+        self.told: list[str] = []
+        # A proxy of the environment isn't asked: the key is for the endpoint alone.
+        self.opener = build_opener(ProxyHandler({}))
+        if not self.url:
+            print("COUP_LLM_URL isn't set: quiet moves are played", file=sys.stderr)
+
+    def game_start(self, game: Game) -> None:
+        self.told = []
+
+    def event(self, game: Game, event: Message) -> None:
+        self.told.append(game.tell(event))
+
+    def other(self, game: Game) -> Answer:
+        began = time.monotonic()
+        if len(game.legal) == 1 or not self.url:
+            return 0
+        clock = game.request.get("clock", {})
+        allowed = SHARE * (clock.get("limit_ms", 500) + clock.get("bank_ms", 0) / 4) / 1000
+        until = began + (allowed if self.seconds is None else self.seconds)
+        prompt = self.prompt(game)
+        choice: int | None = None
+        heard: Message = {"problem": "no time"}
+        while choice is None and until - time.monotonic() > LEAST_S:
+            if self.calls_left < 1:
+                heard = {"problem": "the budget is used up"}
+                break
+            heard, again = self.ask(prompt, until - time.monotonic())
+            choice = chosen(heard.get("text", ""), len(game.legal))
+            if not again:
+                break
+            time.sleep(min(PAUSE_S, max(0.0, until - time.monotonic())))
+        self.keep(game, prompt, heard, choice, time.monotonic() - began)
+        return choice if choice is not None else 0
+
+    turn = challenge = block = prove = lose = exchange = other
+    keep_shown = examine_show = examine_decide = draft = allegiance = other
+
+    def prompt(self, game: Game) -> str:
+        """Return what the model is asked: what it can see, what happened, and the legal moves."""
+        lines = [f"You are {game.me.handle}, with {game.me.coins} coins and the cards: {', '.join(game.cards)}."]
+        if game.drawn:
+            lines.append(f"You drew: {', '.join(game.drawn)}.")
+        for player in game.players:
+            if player.seat != game.seat:
+                lost = f", lost {', '.join(player.revealed)}" if player.revealed else ""
+                lines.append(f"{player.handle}: {player.coins} coins, {player.influence} cards{lost}.")
+        lines += ["", "So far: " + "; ".join(text for text in self.told[-40:] if text) + ".", ""]
+        if game.pending:
+            lines.append(f"Now: {json.dumps(game.pending)}; claim: {json.dumps(game.claim)}; seats: {seats(game)}.")
+        lines.append(QUESTIONS.get(game.kind, f"You are asked: {game.kind}."))
+        lines += [f"{index}: {json.dumps(move)}" for index, move in enumerate(game.legal)]
+        lines.append(
+            f'Seats: {seats(game)}. Answer with JSON alone: {{"choice": NUMBER}}, one of 0 to {len(game.legal) - 1}.'
+        )
+        return "\n".join(lines)
+
+    def ask(self, prompt: str, seconds: float) -> tuple[Message, bool]:
+        """Ask once: return what came, with "text" if it is an answer, and whether to ask again."""
+        self.calls_left -= 1
+        rules = f"{RULES}\nThis game's rules as data: {json.dumps(self.rules)}"
+        body = {
+            "model": self.model,
+            "messages": [{"role": "system", "content": rules}, {"role": "user", "content": prompt}],
+        }
+        headers = {"Content-Type": "application/json"}
+        if self.key:
+            headers["Authorization"] = f"Bearer {self.key}"
+        try:
+            request = Request(self.url, json.dumps(body).encode(), headers)
+            data = read(self.opener, request, seconds)
+            reply = json.loads(data)
+            text = reply["choices"][0]["message"]["content"]
+            return {"text": str(text), "usage": reply.get("usage")}, False
+        except HTTPError as problem:
+            return {"problem": f"HTTP {problem.code}"}, problem.code in AGAIN
+        except (URLError, http.client.HTTPException, OSError) as problem:
+            reason = getattr(problem, "reason", problem)
+            return {"problem": type(reason).__name__}, isinstance(reason, ConnectionError)
+        except (ValueError, LookupError, TypeError, RecursionError) as problem:
+            return {"problem": f"no answer of the usual form: {type(problem).__name__}"}, False
+
+    def match_start(self, game: Game) -> None:
+        self.rules = game.rules
+
+    def keep(self, game: Game, prompt: str, heard: Message, choice: int | None, seconds: float) -> None:
+        """Add a decision to the log."""
+        if not self.log:
+            return
+        line = {"at": time.time(), "model": self.model, "game": game.number, "turn": game.turn, "kind": game.kind}
+        line.update(prompt=prompt, heard=heard, choice=choice, seconds=round(seconds, 3), calls_left=self.calls_left)
+        try:
+            with open(self.log, "a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+        except OSError as problem:
+            print(f"COUP_LLM_LOG: {problem.strerror}", file=sys.stderr)
+            self.log = ""
+
+
+def read(opener: OpenerDirector, request: Request, seconds: float) -> bytes:
+    """Return an answer's bytes. Raises what urllib does, and TimeoutError also where it comes drop by drop."""
+    until = time.monotonic() + seconds
+    with opener.open(request, timeout=seconds) as answer:
+        data: bytes = b""
+        while part := answer.read1(65536):
+            data += part
+            if len(data) > MOST_BYTES:
+                raise ValueError("too long")
+            if time.monotonic() > until:
+                raise TimeoutError
+        return data
+
+
+def chosen(text: str, moves: int) -> int | None:
+    """Return the move that an answer names: of a JSON object, or the last whole number of a text; None if none."""
+    found = re.findall(r'"choice"\s*:\s*(\d+)', text) or re.findall(
+        r"(?<![\d.\-])\d+(?![\d.])|(?<![\d.\-])\d+(?=\.\s*$)", text
+    )
+    return int(found[-1]) if found and len(found[-1]) < 6 and int(found[-1]) < moves else None
+
+
+def seats(game: Game) -> str:
+    return ", ".join(f"{player.seat} is {player.handle}" for player in game.players)
+
+
+def number(name: str, default: float | None) -> float | None:
+    text = os.environ.get(name)
+    if not text:
+        return default
+    try:
+        return float(text)
+    except ValueError:
+        print(f"{name} is no number: {default} is taken", file=sys.stderr)
+        return default
+
+
+if __name__ == "__main__":
+    run(LanguageModel())

@@ -1,0 +1,173 @@
+"""The language model's bot, against an endpoint that answers well, badly, late and not at all."""
+
+import itertools
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.referee import read
+from tests.command import completed
+
+BOT = Path(__file__).parents[2] / "sample_bots" / "llm"
+KEY = "sk-zqsecretzq"
+
+Says = Callable[[BaseHTTPRequestHandler, str], None]
+
+
+def told(handler: BaseHTTPRequestHandler, text: str, status: int = 200) -> None:
+    """Answer in the usual form."""
+    body = json.dumps({"choices": [{"message": {"content": text}}], "usage": {"total_tokens": 7}}).encode()
+    raw(handler, body, status)
+
+
+def raw(handler: BaseHTTPRequestHandler, body: bytes, status: int = 200) -> None:
+    handler.send_response(status)
+    handler.send_header("Content-Length", str(len(body)))
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+@contextmanager
+def endpoint(says: Says) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Give the address of an endpoint, and what it was asked."""
+    asked: list[dict[str, Any]] = []
+    ended = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked.append({**body, "authorization": self.headers["Authorization"]})
+            says(self, body["messages"][-1]["content"])
+
+        def log_message(self, *given: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    server.ended = ended  # type: ignore[attr-defined]
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1/chat/completions", asked
+    finally:
+        ended.set()
+        server.shutdown()
+        server.server_close()
+
+
+def never(handler: BaseHTTPRequestHandler, prompt: str) -> None:
+    handler.server.ended.wait(60)  # type: ignore[attr-defined]
+
+
+def refused(handler: BaseHTTPRequestHandler, prompt: str) -> None:
+    raw(handler, b"no", 401)
+
+
+SAYS: dict[str, tuple[Says, int | None]] = {  # and which move counts; None: a quiet one, for no answer can be read
+    "an object": (lambda handler, prompt: told(handler, '{"choice": 1}'), 1),
+    "an object in a fence": (lambda handler, prompt: told(handler, 'I think.\n```json\n{"choice": 1}\n```'), 1),
+    "a sentence": (lambda handler, prompt: told(handler, "Of 3 moves, my choice is 1."), 1),
+    "no number": (lambda handler, prompt: told(handler, "I pass."), None),
+    "no such move": (lambda handler, prompt: told(handler, '{"choice": 99}'), None),
+    "a negative one": (lambda handler, prompt: told(handler, "-1"), None),
+    "a list": (lambda handler, prompt: raw(handler, b"[]"), None),
+    "garbage": (lambda handler, prompt: raw(handler, b"\xff\x00<html>"), None),
+    "deep": (lambda handler, prompt: raw(handler, b"[" * 100_000), None),
+    "too much": (lambda handler, prompt: raw(handler, b" " * (2 << 20)), None),
+    "refused": (refused, None),
+    "never": (never, None),
+}
+
+
+def played(folder: Path, url: str, *more: str, **environment: str) -> list[dict[str, Any]]:
+    """Play two games against a sample; return the bot's log."""
+    log = folder / "llm.jsonl"
+    names = {
+        "COUP_LLM_URL": url,
+        "COUP_LLM_MODEL": "fake",
+        "COUP_LLM_KEY": KEY,
+        "COUP_LLM_LOG": str(log),
+        **environment,
+    }
+    words = [
+        "run",
+        str(BOT),
+        "sample:turtle",
+        "--sandbox",
+        "process",
+        "--games",
+        "2",
+        "--match-games",
+        "2",
+        "--out",
+        "r",
+    ]
+    passed = [word for name in names for word in ("--pass-env", name)]
+    done = completed([*words, *passed, "--seed", "1", *more], cwd=folder, env={**os.environ, **names})
+    assert done.returncode == 0, done.stderr
+    record = read((folder / "r" / "records" / "000000.jsonl").read_text("utf-8"))
+    assert [fault for game in record.games for fault in game.faults] == []
+    kept = (
+        b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
+        + (done.stdout + done.stderr).encode()
+    )
+    assert KEY.encode() not in kept
+    return [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []
+
+
+def test_whatever_the_endpoint_says_a_legal_move_is_played_in_time(tmp_path: Path) -> None:
+    """Without a fault; the log says what came, and the key is nowhere but in the request."""
+    turns = itertools.cycle(SAYS.values())
+    with endpoint(lambda handler, prompt: next(turns)[0](handler, prompt)) as (url, asked):
+        log = played(tmp_path, url, COUP_LLM_SECONDS="0.4", COUP_LLM_CALLS="18")
+    assert {each["authorization"] for each in asked} == {f"Bearer {KEY}"}
+    assert asked[0]["model"] == "fake"
+    assert "Duke: tax" in asked[0]["messages"][0]["content"]
+    assert '0: {"action": "income"}' in "".join(each["messages"][1]["content"] for each in asked)
+    heard = [line for line in log if line["heard"] != {"problem": "the budget is used up"}]
+    assert len(SAYS) < len(heard) == len(asked) < len(log)
+    for line, (name, (_, counts)) in zip(heard, itertools.cycle(SAYS.items()), strict=False):
+        assert line["choice"] == counts, name
+
+
+def test_an_endpoint_that_is_busy_is_asked_again(tmp_path: Path) -> None:
+    """While there is time."""
+    statuses = iter([503, 429])
+    with endpoint(lambda handler, prompt: told(handler, '{"choice": 0}', next(statuses, 200))) as (url, asked):
+        log = played(tmp_path, url, COUP_LLM_SECONDS="5", COUP_LLM_CALLS="4")
+    assert log[0]["choice"] == 0
+    assert log[0]["heard"]["usage"] == {"total_tokens": 7}
+    assert log[0]["calls_left"] == 1
+    assert asked[0]["messages"] == asked[1]["messages"] == asked[2]["messages"]
+
+
+def test_without_an_endpoint_or_with_a_wrong_number_it_plays_and_says_so(tmp_path: Path) -> None:
+    """Quiet moves alone."""
+    assert played(tmp_path, "", COUP_LLM_CALLS="many") == []
+    said = b"".join(file.read_bytes() for file in (tmp_path / "r" / "logs").rglob("*") if file.is_file())
+    assert b"COUP_LLM_URL isn't set" in said
+    assert b"COUP_LLM_CALLS is no number" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--sandbox", "process", "--pass-env", "COUP_NO_SUCH"], "COUP_NO_SUCH: your environment has no such variable"),
+        (["--sandbox", "bubblewrap", "--pass-env", "PATH"], "--pass-env is for --sandbox process"),
+        (["--pass-env", "PATH"], "--pass-env is for --sandbox process"),
+    ],
+)
+def test_a_variable_is_passed_where_it_is_and_to_plain_processes_alone(
+    tmp_path: Path, words: list[str], says: str
+) -> None:
+    """Nobody wonders why a bot hasn't got it."""
+    done = completed(["run", "sample:turtle", "sample:honest", *words], cwd=tmp_path)
+    assert done.returncode == 2
+    assert says in done.stderr
