@@ -10,7 +10,15 @@ from sqlalchemy import Connection
 from ladder.access import visible
 from ladder.rating import Estimate
 from ladder.standings import Row, Standings, Trend
-from ladder.store.database import NamedPoint, board_days, get_board, last_board, points_of_day, shares_before
+from ladder.store.database import (
+    NamedPoint,
+    all_owners,
+    board_days,
+    get_board,
+    last_board,
+    points_of_day,
+    shares_before,
+)
 from ladder.views.reader import Reader
 
 DAY_S = 86_400
@@ -70,10 +78,20 @@ class StandingsPage:
 def standings_page(
     reader: Reader, sort: str = "rank", day: str | None = None, search: str = "", first: int = 1, rows: int = ROWS
 ) -> StandingsPage:
-    """Return so many rows of a table, of bots whose name, or owner as the reader knows him, holds the words."""
+    """Return so many rows of a table, of bots whose name, or owner as the reader knows him, holds the words.
+
+    Staff finds a section's bots by its name.
+    """
     table = standings(reader, sort, day)
     word = search.casefold().strip()
-    found = [row for row in table.rows if word in f"{row.bot} {row.pseudonym} {row.owner or ''}".casefold()]
+    people = all_owners(reader.connection) if word and reader.viewer.staff else ()
+    known = {owner.login: f"{owner.login} {owner.name} {owner.section or ''}" for owner in people}
+
+    def told(row: Row) -> str:
+        login = row.owner or ""
+        return f"{row.bot} {row.pseudonym} {known.get(login, login)}"
+
+    found = [row for row in table.rows if word in told(row).casefold()]
     end = first - 1 + rows
     return StandingsPage(
         replace(table, rows=tuple(found[first - 1 : end])),

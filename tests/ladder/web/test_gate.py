@@ -113,6 +113,18 @@ def test_a_form_of_another_site_changes_nothing(web: Pages, headers: dict[str, s
     assert visitor.get("/standings").status_code == 200
 
 
+def test_staff_finds_the_bots_of_a_section_and_nobody_else_does(web: Pages) -> None:
+    """Sections are staff's to know."""
+    table = web.visitor("staff").get("/api/standings").json()["table"]["rows"]
+    login = next(row["owner"] for row in table if row["owner"] not in (None, "staff"))
+    staff = web.visitor("staff")
+    assert staff.post("/admin/people", data={"login": login, "section": "Zq7"}).status_code == 200
+    rows = staff.get("/api/standings", params={"search": "zq7"}).json()["table"]["rows"]
+    assert rows
+    assert {row["owner"] for row in rows} == {login}
+    assert web.visitor("ada").get("/api/standings", params={"search": "zq7"}).json()["table"]["rows"] == []
+
+
 def test_who_is_suspended_is_told_why(web: Pages) -> None:
     visitor = web.visitor("suspended")
     assert "she shared her link" in visitor.get("/sign-in").text
