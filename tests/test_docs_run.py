@@ -48,7 +48,7 @@ def test_the_readmes_first_commands_are_targets_that_begin_with_an_environment()
         venv = next(number for number, step in enumerate(steps) if "-m venv /fresh" in step)
         install = next(number for number, step in enumerate(steps) if "pip install" in step)
         assert venv < install < len(steps) - 1
-        assert ("arena run" if words[1] == "run" else "-m pytest") in steps[-1]
+        assert {"run": "arena run", "play": "arena play --browser"}.get(words[1], "-m pytest") in steps[-1]
 
 
 def test_every_make_target_of_the_documents_exists() -> None:

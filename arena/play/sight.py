@@ -103,6 +103,7 @@ class Sight:
         self._asked_at = 0.0
         self._early: list[Message] = []  # moments of a game that the seat hasn't heard of yet
         self._over = False
+        self._onlooks: int | None = None  # the game that an onlooker sees
 
     @property
     def game(self) -> Game:
@@ -138,7 +139,10 @@ class Sight:
     def _take_moment(self, message: Message) -> None:
         """Take in what has just happened: the kit follows it as it follows a request, which is what it looks like."""
         seen = {"you": {"seat": _ONLOOKER, "cards": []}, **message}
-        if "you" not in message and not message["events"]:  # nobody else tells an onlooker that a game begins
+        if (
+            "you" not in message and message["game"] != self._onlooks
+        ):  # nobody else tells an onlooker that a game begins
+            self._onlooks = message["game"]
             self._begin()
             self._follower.reply({**seen, "type": "game_start"})
         elif "you" in message and (not self.game.request or message["game"] != self.game.number or self._over):

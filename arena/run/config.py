@@ -83,8 +83,7 @@ class RunConfig:
             fields = {name: config[name] for name in cls.__dataclass_fields__}
             fields["key"] = bytes.fromhex(config["key"])
             fields["terms"] = Terms.from_json(config["terms"])
-            sandbox = config["sandbox"]
-            fields["sandbox"] = Choice(**{**sandbox, "pass_env": tuple(sandbox.get("pass_env", ()))})
+            fields["sandbox"] = Choice.from_json(config["sandbox"])
             fields["left_out"] = tuple((name, why) for name, why in config["left_out"])
             fields["bots"] = tuple(
                 Bot(

@@ -4,6 +4,7 @@ Must not know how one isolates: each is a module arena.sandbox.NAME, which holds
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 # In the order in which `auto` tries them. bubblewrap blocks as much as Docker, starts 10 times faster, needs no daemon.
 ISOLATING = ("bubblewrap", "docker")
@@ -22,6 +23,11 @@ class Choice:
     runtime: str | None = None
     image: str | None = None
     pass_env: tuple[str, ...] = ()
+
+    @classmethod
+    def from_json(cls, payload: dict[str, Any]) -> "Choice":
+        """Return the choice that a JSON object holds. Raises TypeError for another object."""
+        return cls(**{**payload, "pass_env": tuple(payload.get("pass_env", ()))})
 
     @property
     def isolates(self) -> bool:

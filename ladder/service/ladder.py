@@ -62,7 +62,9 @@ class Play:
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "Play":
         """Return what `to_json` wrote."""
-        return cls(**{**values, "terms": Terms.from_json(values["terms"]), "sandbox": Choice(**values["sandbox"])})
+        return cls(
+            **{**values, "terms": Terms.from_json(values["terms"]), "sandbox": Choice.from_json(values["sandbox"])}
+        )
 
 
 @dataclass(frozen=True, slots=True)

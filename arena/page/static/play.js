@@ -46,7 +46,7 @@ class Play {
   // ---- the line to the server
 
   connect() {
-    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+    const scheme = location.protocol.endsWith("s:") ? "wss:" : "ws:";
     this.socket = new WebSocket(`${scheme}//${location.host}${this.path}`);
     this.socket.onmessage = (event) => this.take(JSON.parse(event.data));
     this.socket.onclose = (event) => this.closed(event.code);
@@ -132,7 +132,7 @@ class Play {
 
   tell(where, title, text, open = true) {
     say(where.title, title);
-    refill(where.text, h("pre", {}, plain(text, true)));
+    refill(where.text, h("pre", { tabindex: 0 }, plain(text, true)));
     if (open && !where.box.open) where.box.showModal();
   }
 
