@@ -66,10 +66,11 @@ def serve_local(
             await ws.close(1008)
             return
         await sit(ws, made[0], secret)
+        asyncio.get_running_loop().call_later(_LINGER_S, end_if_left)
+
+    def end_if_left() -> None:
         if made[0].state in ("over", "void") and not made[0].watched:
-            await asyncio.sleep(_LINGER_S)
-            if not made[0].watched:
-                server.should_exit = True
+            server.should_exit = True
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -90,4 +91,4 @@ def serve_local(
     server.run(sockets=[listening])
 
 
-_LINGER_S = 5.0  # a page that is loaded anew, or shows the replay, comes back
+_LINGER_S = 300.0  # who looks at the replay comes back

@@ -89,7 +89,7 @@ class Play {
     this.say = h("div", { class: "say" });
     this.news = h("p", { class: "news", "aria-live": "polite" });
     this.place = h("div", { class: "place" });
-    this.log = h("ol", { class: "told" });
+    this.log = h("ol", { class: "told", tabindex: 0, "aria-labelledby": "log-title" });
     this.hints = dialog("Hint");
     this.rules = dialog("The rules of this game");
     this.help = dialog("Keys");
