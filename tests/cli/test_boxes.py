@@ -62,7 +62,7 @@ def test_the_same_seed_gives_the_same_results_in_every_sandbox(
             "run", *place.bots(3), *TINY, "--match-games", 3, "--seed", 3, "--sandbox", name, "--out", "out"
         )
         assert ran.code == 0, ran.err
-        assert config_of(place, "out")["sandbox"] == {"name": name, "runtime": None, "image": None}
+        assert config_of(place, "out")["sandbox"] == {"name": name, "runtime": None, "image": None, "pass_env": []}
         assert place.run("verify", "out").code == 0
         found[name] = (place.folder / "out" / "results.jsonl").read_bytes()
         place.demand_nothing_left()
