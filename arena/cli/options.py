@@ -132,10 +132,15 @@ def demand_clock(timing: Timing, sandbox: Sandbox) -> None:
         refuse(f"the sandbox {sandbox.name} can't tell a bot's own time here; see arena doctor, or use --clock wall")
 
 
-def _set_here(context: click.Context, option: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+def demand_set(names: Sequence[str]) -> None:
+    """Exit with 2 where a variable that bots shall get isn't set."""
     for name in names:
         if name not in os.environ:
             refuse(f"--pass-env {name}: your environment has no such variable")
+
+
+def _set_here(context: click.Context, option: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    demand_set(names)
     return names
 
 

@@ -131,6 +131,7 @@ def _check_before_resume(config: RunConfig) -> None:
     for bot in config.bots:
         note(f"{bot.name}: {shown(shlex.join(bot.argv))}")
     options.demand(config.sandbox)
+    options.demand_set(config.sandbox.pass_env)
     with scratch_folder() as scratch, closing(make(config.sandbox, scratch)) as box:
         options.demand_clock(config.terms.timing, box)
         options.announce(config.sandbox, {}, box, "")

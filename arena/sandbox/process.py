@@ -7,7 +7,7 @@ Theory of operation. `start` makes a private folder (home/ and tmp/) below `scra
 this before it becomes the program (spawning.py):
 
     own session           its own process group, which one kill ends; no terminal, no Ctrl-C
-    clean environment     PATH, a UTF-8 locale, the private folders, two Python switches, the marker: nothing else
+    clean environment     PATH, a UTF-8 locale, the private folders, two Python switches, the marker, `pass_env`
     descriptors 0, 1, 2   all others are closed; the referee's ends are close-on-exec, so boxes don't share pipes, and
                           the program's ends are closed here, so that its death is seen as end of file
     limits                core 0, open files, file size, CPU time of each process

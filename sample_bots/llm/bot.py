@@ -8,7 +8,7 @@ Environment:
 COUP_LLM_URL         the endpoint, such as http://localhost:11434/v1/chat/completions
 COUP_LLM_MODEL       the model's name
 COUP_LLM_KEY         sent as "Authorization: Bearer ..." if there is one; never written anywhere
-COUP_LLM_SECONDS     for a decision at most; the default is three quarters of what the clock allows
+COUP_LLM_SECONDS     for a decision at most; never more than three quarters of what the clock allows
 COUP_LLM_CALLS       for a match at most; 1000
 COUP_LLM_LOG         a file to which each prompt, answer, time and count of tokens is added, a JSON object a line
 """
@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import os
 import re
 import sys
+import threading
 import time
 from urllib.error import HTTPError, URLError
-from urllib.request import OpenerDirector, ProxyHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from coup_kit import Answer, Bot, Game, Message, run
 
@@ -48,6 +50,13 @@ coins, the target loses a card, a Contessa blocks it. Captain: steal 2 coins, a 
 Ambassador: exchange cards with the deck."""
 
 
+class NoRedirects(HTTPRedirectHandler):
+    """Follows none: urllib would send the key to wherever an endpoint points."""
+
+    def redirect_request(self, *given: object) -> None:
+        """Return no request, so that it's an HTTPError."""
+
+
 class LanguageModel(Bot):
     """Asks the endpoint at every decision that has more than one move."""
 
@@ -57,12 +66,12 @@ class LanguageModel(Bot):
         self.url = os.environ.get("COUP_LLM_URL", "")
         self.model = os.environ.get("COUP_LLM_MODEL", "")
         self.key = os.environ.get("COUP_LLM_KEY", "")
-        self.seconds = number("COUP_LLM_SECONDS", None)
-        self.calls_left = number("COUP_LLM_CALLS", 1000.0) or 0.0
+        self.seconds = number("COUP_LLM_SECONDS", math.inf)
+        self.calls_left = number("COUP_LLM_CALLS", 1000.0)
         self.log = os.environ.get("COUP_LLM_LOG", "")
         self.told: list[str] = []
         # A proxy of the environment isn't asked: the key is for the endpoint alone.
-        self.opener = build_opener(ProxyHandler({}))
+        self.opener = build_opener(ProxyHandler({}), NoRedirects())
         if not self.url:
             print("COUP_LLM_URL isn't set: quiet moves are played", file=sys.stderr)
 
@@ -78,17 +87,19 @@ class LanguageModel(Bot):
             return 0
         clock = game.request.get("clock", {})
         allowed = SHARE * (clock.get("limit_ms", 500) + clock.get("bank_ms", 0) / 4) / 1000
-        until = began + (allowed if self.seconds is None else self.seconds)
+        until = began + min(allowed, self.seconds)
         prompt = self.prompt(game)
         choice: int | None = None
         heard: Message = {"problem": "no time"}
-        while choice is None and until - time.monotonic() > LEAST_S:
+        for tries_left in (1, 0):
+            if until - time.monotonic() <= LEAST_S:
+                break
             if self.calls_left < 1:
                 heard = {"problem": "the budget is used up"}
                 break
             heard, again = self.ask(prompt, until - time.monotonic())
             choice = chosen(heard.get("text", ""), len(game.legal))
-            if not again:
+            if not again or not tries_left:
                 break
             time.sleep(min(PAUSE_S, max(0.0, until - time.monotonic())))
         self.keep(game, prompt, heard, choice, time.monotonic() - began)
@@ -129,8 +140,7 @@ class LanguageModel(Bot):
             headers["Authorization"] = f"Bearer {self.key}"
         try:
             request = Request(self.url, json.dumps(body).encode(), headers)
-            data = read(self.opener, request, seconds)
-            reply = json.loads(data)
+            reply = json.loads(read(self.opener, request, seconds))
             text = reply["choices"][0]["message"]["content"]
             return {"text": str(text), "usage": reply.get("usage")}, False
         except HTTPError as problem:
@@ -150,31 +160,45 @@ class LanguageModel(Bot):
             return
         line = {"at": time.time(), "model": self.model, "game": game.number, "turn": game.turn, "kind": game.kind}
         line.update(prompt=prompt, heard=heard, choice=choice, seconds=round(seconds, 3), calls_left=self.calls_left)
+        text = json.dumps(line)
+        if self.key:  # an endpoint may say it back
+            text = text.replace(json.dumps(self.key)[1:-1], "KEY")
         try:
             with open(self.log, "a", encoding="utf-8") as file:
-                file.write(json.dumps(line) + "\n")
+                file.write(text + "\n")
         except OSError as problem:
             print(f"COUP_LLM_LOG: {problem.strerror}", file=sys.stderr)
             self.log = ""
 
 
 def read(opener: OpenerDirector, request: Request, seconds: float) -> bytes:
-    """Return an answer's bytes. Raises what urllib does, and TimeoutError also where it comes drop by drop."""
-    until = time.monotonic() + seconds
-    with opener.open(request, timeout=seconds) as answer:
-        data: bytes = b""
-        while part := answer.read1(65536):
-            data += part
-            if len(data) > MOST_BYTES:
-                raise ValueError("too long")
-            if time.monotonic() > until:
-                raise TimeoutError
-        return data
+    """Return an answer's bytes. Raises what urllib does, ValueError if too long, and TimeoutError after `seconds`.
+
+    A thread waits, for a socket's own timeout starts anew at each byte.
+    """
+    came: list[bytes | Exception] = []
+
+    def wait() -> None:
+        try:
+            with opener.open(request, timeout=seconds) as answer:
+                came.append(answer.read(MOST_BYTES + 1))
+        except Exception as problem:  # raised again below, where the bot waits
+            came.append(problem)
+
+    waiting = threading.Thread(target=wait, daemon=True)
+    waiting.start()
+    waiting.join(seconds)
+    got = came[0] if came else TimeoutError()
+    if isinstance(got, Exception):
+        raise got
+    if len(got) > MOST_BYTES:
+        raise ValueError("too long")
+    return got
 
 
 def chosen(text: str, moves: int) -> int | None:
     """Return the move that an answer names: of a JSON object, or the last whole number of a text; None if none."""
-    found = re.findall(r'"choice"\s*:\s*(\d+)', text) or re.findall(
+    found = re.findall(r'"choice"\s*:\s*(\d+)(?![\d.])', text) or re.findall(
         r"(?<![\d.\-])\d+(?![\d.])|(?<![\d.\-])\d+(?=\.\s*$)", text
     )
     return int(found[-1]) if found and len(found[-1]) < 6 and int(found[-1]) < moves else None
@@ -184,15 +208,16 @@ def seats(game: Game) -> str:
     return ", ".join(f"{player.seat} is {player.handle}" for player in game.players)
 
 
-def number(name: str, default: float | None) -> float | None:
-    text = os.environ.get(name)
-    if not text:
-        return default
+def number(name: str, default: float) -> float:
+    text = os.environ.get(name) or str(default)
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
+        value = math.nan
+    if math.isnan(value):
         print(f"{name} is no number: {default} is taken", file=sys.stderr)
         return default
+    return value
 
 
 if __name__ == "__main__":

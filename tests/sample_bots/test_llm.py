@@ -5,7 +5,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,10 @@ def endpoint(says: Says) -> Iterator[tuple[str, list[dict[str, Any]]]]:
             asked.append({**body, "authorization": self.headers["Authorization"]})
             says(self, body["messages"][-1]["content"])
 
+        def do_GET(self) -> None:
+            asked.append({"authorization": f"{self.headers['Authorization']} after a redirect"})
+            told(self, '{"choice": 1}')
+
         def log_message(self, *given: Any) -> None:
             """Say nothing."""
 
@@ -70,12 +74,35 @@ def refused(handler: BaseHTTPRequestHandler, prompt: str) -> None:
     raw(handler, b"no", 401)
 
 
+def elsewhere(handler: BaseHTTPRequestHandler, prompt: str) -> None:
+    handler.send_response(302)
+    handler.send_header("Location", "/elsewhere")
+    handler.send_header("Content-Length", "0")
+    handler.end_headers()
+
+
+def drops(handler: BaseHTTPRequestHandler, prompt: str) -> None:
+    """Send a header's bytes, each in time for a socket that waits anew for each, until nobody listens."""
+    handler.wfile.write(b"HTTP/1.0 200 OK\r\nX: ")
+    with suppress(OSError):
+        while not handler.server.ended.wait(0.05):  # type: ignore[attr-defined]
+            handler.wfile.write(b"x")
+
+
+def said_back(handler: BaseHTTPRequestHandler, prompt: str) -> None:
+    told(handler, '{"choice": 1} ' + handler.headers["Authorization"])
+
+
 SAYS: dict[str, tuple[Says, int | None]] = {  # and which move counts; None: a quiet one, for no answer can be read
     "an object": (lambda handler, prompt: told(handler, '{"choice": 1}'), 1),
     "an object in a fence": (lambda handler, prompt: told(handler, 'I think.\n```json\n{"choice": 1}\n```'), 1),
     "a sentence": (lambda handler, prompt: told(handler, "Of 3 moves, my choice is 1."), 1),
     "no number": (lambda handler, prompt: told(handler, "I pass."), None),
     "no such move": (lambda handler, prompt: told(handler, '{"choice": 99}'), None),
+    "a fraction": (lambda handler, prompt: told(handler, '{"choice": 1.5}'), None),
+    "the key": (said_back, 1),
+    "elsewhere": (elsewhere, None),
+    "drops": (drops, None),
     "a negative one": (lambda handler, prompt: told(handler, "-1"), None),
     "a list": (lambda handler, prompt: raw(handler, b"[]"), None),
     "garbage": (lambda handler, prompt: raw(handler, b"\xff\x00<html>"), None),
@@ -127,6 +154,7 @@ def test_whatever_the_endpoint_says_a_legal_move_is_played_in_time(tmp_path: Pat
     turns = itertools.cycle(SAYS.values())
     with endpoint(lambda handler, prompt: next(turns)[0](handler, prompt)) as (url, asked):
         log = played(tmp_path, url, COUP_LLM_SECONDS="0.4", COUP_LLM_CALLS="18")
+    assert max(line["seconds"] for line in log) < 0.7
     assert {each["authorization"] for each in asked} == {f"Bearer {KEY}"}
     assert asked[0]["model"] == "fake"
     assert "Duke: tax" in asked[0]["messages"][0]["content"]
@@ -137,15 +165,23 @@ def test_whatever_the_endpoint_says_a_legal_move_is_played_in_time(tmp_path: Pat
         assert line["choice"] == counts, name
 
 
-def test_an_endpoint_that_is_busy_is_asked_again(tmp_path: Path) -> None:
-    """While there is time."""
-    statuses = iter([503, 429])
-    with endpoint(lambda handler, prompt: told(handler, '{"choice": 0}', next(statuses, 200))) as (url, asked):
-        log = played(tmp_path, url, COUP_LLM_SECONDS="5", COUP_LLM_CALLS="4")
-    assert log[0]["choice"] == 0
+def test_an_endpoint_that_is_busy_is_asked_once_more(tmp_path: Path) -> None:
+    """And no oftener: a decision doesn't use up the match's calls."""
+    statuses = iter([503, 200, 429, 500])
+    with endpoint(lambda handler, prompt: told(handler, '{"choice": 0}', next(statuses))) as (url, asked):
+        log = played(tmp_path, url, "--limit-ms", "9000", COUP_LLM_CALLS="4")
+    assert [line["choice"] for line in log[:2]] == [0, None]
+    assert [line["calls_left"] for line in log[:2]] == [2, 0]
     assert log[0]["heard"]["usage"] == {"total_tokens": 7}
-    assert log[0]["calls_left"] == 1
-    assert asked[0]["messages"] == asked[1]["messages"] == asked[2]["messages"]
+    assert log[1]["heard"] == {"problem": "HTTP 500"}
+    assert asked[0]["messages"] == asked[1]["messages"]
+
+
+def test_the_clock_bounds_a_decision_whatever_was_asked_for(tmp_path: Path) -> None:
+    """So that an endpoint that never answers costs no life."""
+    with endpoint(never) as (url, _):
+        log = played(tmp_path, url, "--limit-ms", "600", "--bank-ms", "800", COUP_LLM_SECONDS="inf", COUP_LLM_CALLS="2")
+    assert log[0]["heard"] == {"problem": "TimeoutError"}
 
 
 def test_without_an_endpoint_or_with_a_wrong_number_it_plays_and_says_so(tmp_path: Path) -> None:
@@ -171,3 +207,11 @@ def test_a_variable_is_passed_where_it_is_and_to_plain_processes_alone(
     done = completed(["run", "sample:turtle", "sample:honest", *words], cwd=tmp_path)
     assert done.returncode == 2
     assert says in done.stderr
+
+
+def test_a_run_goes_on_with_the_variables_that_it_began_with(tmp_path: Path) -> None:
+    """Their values aren't kept, so they must be set again."""
+    played(tmp_path, "")
+    done = completed(["run", "--resume", "r"], cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--pass-env COUP_LLM_URL: your environment has no such variable" in done.stderr
