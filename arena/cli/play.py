@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import click
@@ -53,7 +53,7 @@ def play(bots: tuple[str, ...], name: str, browser: bool, port: int, speed: floa
     """
     name = _checked(name)
     end_like_ctrl_c()
-    with seated(given, bots, persons=1) as table:
+    with nullcontext() if browser else keys() as read, seated(given, bots, persons=1) as table:
         names = [*(bot.name for bot in table.bots), name]
         if name in names[:-1]:
             refuse(f"a bot is called {name!r}: name yourself by --name")
@@ -62,8 +62,7 @@ def play(bots: tuple[str, ...], name: str, browser: bool, port: int, speed: floa
         if browser:
             sit_in_browser(table, names, given, port, speed)
             return
-        with keys() as read:
-            problem = _sit(Screen(read), table, names, given)
+        problem = _sit(Screen(read), table, names, given)
     if problem is not None:
         fail(f"the match is void: {problem}")
 

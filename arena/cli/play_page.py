@@ -16,7 +16,7 @@ from arena.cli.seated import Seated, person_timings, where_kept
 from arena.coup import Ruleset
 from arena.page import page, table_page
 from arena.play import Kept
-from arena.referee import GameRecord, Record, messages
+from arena.referee import GameRecord, Record
 from arena.tell import told
 
 
@@ -56,9 +56,8 @@ def sit_in_browser(table: Seated, names: Sequence[str], given: dict[str, Any], p
             webbrowser.open(url)
 
     title = f"Coup: {table.terms.rules.name}"
-    deck = messages.ruleset(table.terms.rules, len(names))["deck"]
     with _listening(port) as listening:
-        serve_local(listening, table_page(title, _text(table.terms.rules), deck, "/socket"), replay, seats, begun)
+        serve_local(listening, table_page(title, _text(table.terms.rules), "/socket"), replay, seats, begun)
     games: list[GameRecord] = [game for record in records.values() for game in record.games]
     note(where_kept(table.folder, "all cards", games, len(names) - 1) if games else "no game was played to its end")
 

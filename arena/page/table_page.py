@@ -1,17 +1,14 @@
 """The page of a table at which people play: what it shows comes over a WebSocket of the server that it came from."""
 
-from collections.abc import Mapping
-
 from arena.page.frame import data, frame, script, style
 
 
-def table_page(title: str, sheet: str, deck: Mapping[str, int], socket: str) -> str:
+def table_page(title: str, sheet: str, socket: str) -> str:
     """Return the HTML of the page: `sheet` is the rules as plain text, `socket` the path of the table's WebSocket."""
     body = "".join(
         (
             '<div id="page"></div>\n<noscript><p>To play here, the browser must run JavaScript.</p></noscript>\n',
             data("sheet", sheet),
-            data("deck", dict(deck)),
             data("socket", socket),
         )
     )

@@ -1,4 +1,4 @@
-"""People and remote programs at a table: who sits where, its matches, and the sockets that carry lines.
+"""People at a table: who sits where, its matches, and the sockets that carry what they see and do.
 
 A table's state is held by one event loop; its referee plays in a thread of its own. Must not know the ladder's
 database, nor who somebody is: who shows a place's secret sits there.

@@ -57,7 +57,8 @@ def serve_local(
         return HTMLResponse(page, headers=_HEADERS)
 
     async def last(request: Request) -> Response:
-        shown = replay() if request.cookies.get(cookie) == secret else None
+        # While a match goes on, its finished games would tell who plays under which letter.
+        shown = replay() if request.cookies.get(cookie) == secret and made[0].replay else None
         return HTMLResponse(shown or "There is no match to show.", 200 if shown else 404, _HEADERS)
 
     async def lines(ws: WebSocket) -> None:

@@ -5,8 +5,8 @@
           `--------------- answers ---> far seats
 
 A guest is one who looks at the table: from a place, or as an onlooker. Each gets frames that hold the whole of what is
-to be shown, so a slow one gets fewer of them, and one that comes back needs the last alone. A program gets its lines
-instead, from the one on that it wants. Nothing here tells who has answered.
+to be shown, so a slow one gets fewer of them, and one that comes back needs the last alone. Nothing here tells who has
+answered.
 """
 
 import asyncio
@@ -54,13 +54,12 @@ class Guest:
 
 @dataclass(eq=False)
 class Place:
-    """A place of a table. Who shows its secret sits there; a bot's has none. `lines` are those of a program's match."""
+    """A place of a table. Who shows its secret sits there; a bot's has none."""
 
-    kind: Literal["bot", "person", "program"]
+    kind: Literal["bot", "person"]
     name: str
     secret: str | None = None
     sight: Sight = field(default_factory=Sight)
-    lines: list[bytes] = field(default_factory=list)
     guest: Guest | None = None
     won: float = 0.0
 
@@ -135,13 +134,11 @@ class Table:
         self.state, self.why, self.replay = "playing", None, None
         for place in self.places:
             place.sight, place.won = Sight(), 0.0
-            place.lines.clear()
         self._public = Sight()
         rules = dealt.spec.terms.rules
         self._public.take({"type": "hello", "ruleset": messages.ruleset(rules, dealt.spec.seats)})
-        far = [number for number, place in enumerate(self.places) if place.kind != "bot"]
-        people = [number for number in far if self.places[number].kind == "person"]
-        self._playing = Playing(dealt.spec, far, dealt.launch, self._soon, (None, *people), self._pace_s)
+        people = [number for number, place in enumerate(self.places) if place.kind == "person"]
+        self._playing = Playing(dealt.spec, people, dealt.launch, self._soon, (None, *people), self._pace_s)
 
     # --- what guests do
 
@@ -175,23 +172,17 @@ class Table:
             return
         if not 0 <= choice < len(request["legal"]):
             return
-        said = {"say": answer["say"]} if answer.get("say") else {}
         assert self._playing is not None
-        self._playing.answer(number, json.dumps({**sight.answer(choice), **said}).encode() + b"\n")
+        self._playing.answer(number, json.dumps(sight.answer(choice)).encode() + b"\n")
         sight.request = {}
-
-    def take_line(self, guest: Guest, line: bytes) -> None:
-        """Pass on what a program sent."""
-        if self._playing is not None and guest.place is not None and self.places[guest.place].guest is guest:
-            self._playing.answer(guest.place, line)
 
     # --- what happens
 
     def _soon(self, happening: Happening) -> None:
         with suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(self._happened, self._playing, happening)
+            self._loop.call_soon_threadsafe(self._happened, happening)
 
-    def _happened(self, playing: Playing | None, happening: Happening) -> None:
+    def _happened(self, happening: Happening) -> None:
         playing = self._playing
         if playing is None or self._dealt is None:
             return
@@ -217,11 +208,7 @@ class Table:
         self._wake()
 
     def _take_line(self, bot: int, line: Line) -> None:
-        place = self.places[bot]
-        if place.kind == "program":
-            place.lines.append(line.data)
-            return
-        message = line.message
+        place, message = self.places[bot], line.message
         if message["type"] == "hello":
             place.sight = Sight()
         answer = place.sight.take(message)
@@ -250,7 +237,6 @@ class Table:
             for number, place in enumerate(self.places)
         ]
         rules = None if spec is None else spec.terms.rules
-        timing = None if spec is None else spec.timing(guest.place or 0)
         sight = self._public if guest.place is None else self.places[guest.place].sight
         seen = sight.seen()
         return {
@@ -258,11 +244,8 @@ class Table:
                 "id": self.name,
                 "rules": None if rules is None else rules.name,
                 "games": 0 if spec is None else len(spec.seatings),
-                "clock_s": None if timing is None or not timing.timed else timing.limit_ms / 1000,
-                "talk": getattr(rules, "talk", "off"),
                 "state": self.state,
                 "why": self.why,
-                "host": guest.place == 0,
                 "places": sorted(rows, key=lambda row: str(row["handle"])),
                 "replay": self.replay,
             },

@@ -2,7 +2,7 @@
 
 import { control, percent } from "./cards.js";
 import { Answers, claiming, Claims, results, Stderr, verdict } from "./details.js";
-import { h, plain, read, refill, say } from "./dom.js";
+import { h, plain, read, refill, say, shade } from "./dom.js";
 import { Log } from "./log.js";
 import { link, parsed, placed } from "./moment.js";
 import { chance } from "./odds.js";
@@ -89,7 +89,7 @@ class App {
     this.truthButton = button("truth", "Truth", "t", () => this.tell(!this.state.truth));
     this.gameBack = iconButton("back", "previous game", "k", () => this.leaf(-1));
     this.gameForth = iconButton("forth", "next game", "j", () => this.leaf(1));
-    this.themeButton = iconButton("theme", "dark or light", "d", () => this.shade());
+    this.themeButton = iconButton("theme", "dark or light", "d", () => shade());
     this.helpButton = button("help", "?", "?", () => this.help.showModal(), "help");
 
     this.turnText = h("h2", { class: "turn-text" });
@@ -280,12 +280,6 @@ class App {
     if (this.timer !== null) this.play(true);
   }
 
-  shade() {
-    const root = document.documentElement;
-    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    root.dataset.theme = dark ? "light" : "dark";
-  }
-
   key(event) {
     if (event.ctrlKey || event.altKey || event.metaKey || this.help.open) return;
     const at = event.target;
@@ -303,7 +297,7 @@ class App {
       p: () => this.jump(-1),
       v: () => this.look(this.lookers[(this.lookers.indexOf(this.state.seat) + 1) % this.lookers.length]),
       t: () => this.tell(!this.state.truth),
-      d: () => this.shade(),
+      d: () => shade(),
       "?": () => this.help.showModal(),
     }[event.key];
     if (!act) return;

@@ -32,6 +32,13 @@ export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/** Turn dark to light, and back. */
+export function shade() {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+}
+
 /** Return the value that Python's `data(name, value)` put into the page. */
 export function read(name) {
   return JSON.parse(document.getElementById(name).textContent);

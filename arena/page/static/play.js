@@ -1,7 +1,7 @@
 // The page of a table at which its reader plays, or looks on: what the server sends is shown whole, each time.
 
 import { card } from "./cards.js";
-import { h, plain, read, refill, say } from "./dom.js";
+import { h, plain, read, refill, say, shade } from "./dom.js";
 import { Table } from "./table.js";
 
 const KEYS = [
@@ -71,6 +71,7 @@ class Play {
     this.frame = message;
     const ask = message.game?.ask ?? null;
     if (ask?.id !== asked) this.option = null;
+    if (ask?.id !== this.sent) this.sent = null; // another match counts from 1 again
     if (ask && ask.id !== asked) this.alert(ask);
     this.deadline = ask && ask.clock_s !== null ? performance.now() + 1000 * ask.clock_s : null;
     this.notice(null);
@@ -86,7 +87,6 @@ class Play {
     this.tip = h("p", { class: "tip" });
     this.moves = h("div", { class: "moves", role: "group", "aria-label": "Your moves" });
     this.hand = h("div", { class: "own-cards", role: "group", "aria-label": "Your cards" });
-    this.say = h("div", { class: "say" });
     this.news = h("p", { class: "news", "aria-live": "polite" });
     this.place = h("div", { class: "place" });
     this.log = h("ol", { class: "told", tabindex: 0, "aria-labelledby": "log-title" });
@@ -121,7 +121,7 @@ class Play {
         h(
           "div",
           { class: "beside" },
-          h("section", { class: "panel ask", "aria-label": "What is asked" }, this.hand, this.question, this.clock, this.tip, this.moves, this.say),
+          h("section", { class: "panel ask", "aria-label": "What is asked" }, this.hand, this.question, this.clock, this.tip, this.moves),
           h("section", { class: "panel log", "aria-labelledby": "log-title" }, h("h2", { id: "log-title" }, "The game"), this.news, this.log),
         ),
       ),
@@ -153,7 +153,6 @@ class Play {
     say(this.question, this.asked(table, game, open));
     say(this.tip, open && !remembered(`met-${open.kind}`) ? (TIPS[open.kind] ?? "") : "");
     refill(this.moves, open ? this.options(open, game) : this.steps(table));
-    if (!open || !this.say.hasChildNodes()) refill(this.say, open && table.talk !== "off" ? this.talk(table, game) : []);
     document.title = `${open ? "● " : ""}${document.title.replace(/^● /, "")}`;
     this.tick();
   }
@@ -247,35 +246,6 @@ class Play {
     refill(this.log, texts.map((text, place) => h("li", { value: texts.length - place }, text)));
   }
 
-  // ---- what may be said
-
-  talk(table, game) {
-    const roles = Object.keys(read("deck"));
-    const others = game.seats.map((seat, number) => [seat, number]).filter(([seat]) => !seat.own && !seat.out);
-    const statements = [
-      ...roles.flatMap((role) => [[`I hold the ${role}`, { say: "hold", role }], [`I don't hold the ${role}`, { say: "hold_not", role }]]),
-      ...others.flatMap(([seat, number]) => [
-        [`I will attack ${plain(seat.name)}`, { say: "attack", seat: number }],
-        [`I won't attack ${plain(seat.name)}`, { say: "attack_not", seat: number }],
-        ...roles.map((role) => [`${plain(seat.name)} has no ${role}`, { say: "lacks", seat: number, role }]),
-      ]),
-    ];
-    this.statements = statements;
-    this.stated = h("select", { "aria-label": "say with your move" }, h("option", { value: "" }, "say nothing"), statements.map(([text], place) => h("option", { value: place }, text)));
-    this.words = table.talk === "text" ? h("input", { "aria-label": "say in your own words", maxlength: 200, placeholder: "in your own words" }) : null;
-    return [h("p", { class: "muted small" }, "Say with your move, if you like; it binds nobody:"), this.stated, this.words];
-  }
-
-  said() {
-    const said = [];
-    if (this.say.hasChildNodes()) {
-      if (this.stated.value !== "") said.push(this.statements[Number(this.stated.value)][1]);
-      const text = this.words?.value.replace(/\p{C}/gu, "").trim();
-      if (text) said.push({ say: "text", text });
-    }
-    return said;
-  }
-
   // ---- what its reader does
 
   choose(option) {
@@ -300,12 +270,10 @@ class Play {
 
   commit(ask, choice) {
     if (this.sure.box.open) this.sure.box.close();
-    const said = this.said();
-    this.send({ answer: { id: ask.id, choice, ...(said.length ? { say: said } : {}) } });
+    this.send({ answer: { id: ask.id, choice } });
     remember(`met-${ask.kind}`, "yes");
     this.sent = ask.id;
     this.option = null;
-    refill(this.say);
     this.show();
   }
 
@@ -380,12 +348,6 @@ function dialog(heading) {
   const text = h("div", { class: "text" });
   const box = h("dialog", { "aria-label": heading }, title, text, h("form", { method: "dialog" }, h("button", {}, "Close")));
   return { box, title, text };
-}
-
-function shade() {
-  const root = document.documentElement;
-  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.theme = dark ? "light" : "dark";
 }
 
 // A browser may keep nothing; then each time is the first.

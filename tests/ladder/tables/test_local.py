@@ -43,31 +43,43 @@ def start(tmp_path: Path) -> Iterator[Callable[..., str]]:
         assert "Traceback" not in said, said
 
 
-def window(browser: Reader, url: str, **options: Any) -> Any:
-    context = browser.browser.new_context(**options)
-    context.set_default_timeout(WAIT_MS)
-    page = context.new_page()
-    page.on("console", lambda message: browser.wrong.append(message.text))
-    page.on("pageerror", lambda error: browser.wrong.append(str(error)))
-    page.goto(url)
-    return page
+@pytest.fixture
+def window(start: Callable[..., str], browser: Reader) -> Iterator[Callable[..., Any]]:
+    """Give a function that opens an address; its pages are closed before their server ends, and may not complain."""
+    contexts = []
+
+    def begin(url: str, **options: Any) -> Any:
+        contexts.append(browser.browser.new_context(**options))
+        contexts[-1].set_default_timeout(WAIT_MS)
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: browser.wrong.append(message.text))
+        page.on("pageerror", lambda error: browser.wrong.append(str(error)))
+        page.goto(url)
+        return page
+
+    yield begin
+    for context in contexts:
+        context.close()
+    browser.check()
 
 
 def played(page: Any) -> None:
     """Play to the end of the match by the first key that does."""
     page.locator(".moves .move").first.wait_for()
-    while not page.locator(".moves .first").count():
-        before = page.locator("main").inner_text()
+    while True:
+        before = page.locator("main").inner_text()  # first: what is new after it ends the wait below
+        if page.locator(".moves .first").count():
+            return
         page.keyboard.press("1")
         page.wait_for_function("before => document.querySelector('main').innerText !== before", arg=before)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_newcomer_plays_a_game_by_keys_looks_at_the_replay_and_plays_again(
-    start: Callable[..., str], browser: Reader, axe: Callable[[Any], list[str]], tmp_path: Path, scheme: str
+    start: Callable[..., str], window: Callable[..., Any], axe: Callable[[Any], list[str]], tmp_path: Path, scheme: str
 ) -> None:
     """On a phone; axe finds nothing, nothing stands beyond the edge."""
-    page = window(browser, start("--seed", "3"), color_scheme=scheme, viewport={"width": 390, "height": 844})
+    page = window(start("--seed", "3"), color_scheme=scheme, viewport={"width": 390, "height": 844})
     page.locator(".moves .move").first.wait_for()
     assert axe(page) == []
     assert page.locator(".tip").inner_text() != ""
@@ -81,21 +93,35 @@ def test_a_newcomer_plays_a_game_by_keys_looks_at_the_replay_and_plays_again(
     played(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert axe(page) == []
-    replay = page.get_by_role("link", name="Watch the replay").get_attribute("href")
-    page.get_by_role("button", name="Play again").click()
-    page.locator(".moves .move").first.wait_for()
-    page.goto(page.url.rstrip("/") + replay)
+    page.get_by_role("link", name="Watch the replay").click()
     page.get_by_text("Turn", exact=False).first.wait_for()
-    browser.check()
+    page.go_back()
+    page.get_by_role("button", name="Play again").click()
+    page.locator(".moves .first").wait_for(state="detached")
+    page.locator(".moves .move").first.wait_for()
     verify(read((tmp_path / "game" / "records" / "000000.jsonl").read_text("utf-8")))
 
 
+def test_the_replay_waits_for_the_end_of_the_match(start: Callable[..., str], window: Callable[..., Any]) -> None:
+    """Who plays under which letter is told after the match, not between two games of it."""
+    page = window(start("--games", "2", "--seats", "2"))
+    address = page.url.rstrip("/") + "/replay"
+    played(page)
+    assert page.get_by_role("button", name="Next game").count() == 1
+    assert page.request.get(address).status == 404
+    page.keyboard.press("Enter")
+    page.locator(".moves .first").wait_for(state="detached")
+    played(page)
+    assert page.get_by_role("button", name="Play again").count() == 1
+    assert page.request.get(address).status == 200
+
+
 def test_the_seat_is_kept_when_the_page_is_loaded_anew_and_another_tab_takes_it_over(
-    start: Callable[..., str], browser: Reader
+    start: Callable[..., str], window: Callable[..., Any]
 ) -> None:
     """The first tab says so, and can take it back."""
     url = start()
-    first = window(browser, url)
+    first = window(url)
     first.locator(".moves .move").first.wait_for()
     question = first.locator(".question").inner_text()
     first.reload()
@@ -107,7 +133,6 @@ def test_the_seat_is_kept_when_the_page_is_loaded_anew_and_another_tab_takes_it_
     first.get_by_text("open in another tab").wait_for()
     first.get_by_role("button", name="Play here").click()
     second.get_by_text("open in another tab").wait_for()
-    browser.wrong.clear()
 
 
 def test_the_address_lets_one_browser_in_once_and_no_other_site(start: Callable[..., str]) -> None:
