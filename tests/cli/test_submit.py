@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ladder.service import issue, open_ladder
-from tests.ladder.service.ladders import ladder_in
+from tests.ladder.service.ladders import freeze, ladder_in
 from tests.ladder.web.served import Served, served
 from tests.place import Place
 
@@ -20,6 +20,7 @@ from tests.place import Place
 @pytest.fixture
 def server(place: Place) -> Iterator[Served]:
     folder = ladder_in(place)
+    freeze(folder)
     with served(place, folder, "--jobs", 1) as made:
         token(place, made.folder)
         yield made

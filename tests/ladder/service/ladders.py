@@ -13,7 +13,7 @@ from arena.coup import PRESETS
 from arena.examine import Level, Step
 from arena.referee import Terms
 from arena.sandbox import Choice
-from ladder.service import Ladder, Play, create, submit, submit_reference
+from ladder.service import Ladder, Play, create, open_ladder, set_frozen, submit, submit_reference
 from ladder.store.database import TABLES, Owner, activate, end_exam, find_version, put_owners
 from ladder.views import kept_step
 from tests.place import ROOT, Place
@@ -59,6 +59,12 @@ def pass_all(ladder: Ladder) -> None:
             activate(connection, find_version(connection, version), "ladder", "it passed", now)
 
     ladder.database.write(act)
+
+
+def freeze(folder: Path) -> None:
+    """Let no rated match begin: its runner then examines, and leaves the cores to the test."""
+    with closing(open_ladder(folder)) as ladder:
+        set_frozen(ladder, True, "staff", "nothing is to be played")
 
 
 def cache(place: Place) -> dict[str, str]:

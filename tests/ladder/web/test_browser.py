@@ -15,6 +15,7 @@ from ladder.service import Ladder, disable_bot, open_ladder, set_void, submit
 from ladder.store.database import TABLES, Owner, end_exam, put_owners
 from ladder.views import kept_step
 from tests.chromium import Reader
+from tests.ladder.service.ladders import freeze
 from tests.ladder.service.term import Term, write
 from tests.ladder.web.served import Served, served
 from tests.ladder.web.visitors import paths
@@ -166,6 +167,7 @@ def test_a_folder_is_submitted_by_choosing_and_by_dropping_it(browser: Reader, p
     folder = place.folder / "mine"
     place.bot("mine/bot.toml", 'run = "./bot.py"\n')
     place.bot("mine/.git/HEAD", "not for others")
+    freeze(own.path)
     with served(place, own.path, "--jobs", 1) as server:
         for number, how in enumerate(("no script", "chosen", "dropped"), 2):
             place.bot("mine/bot.py", f"{BOT}# {how}\n")
