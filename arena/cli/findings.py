@@ -10,7 +10,7 @@ from arena.cli.out import NARROW, WIDE, asked_first, counted, width
 from arena.examine import Finding, Step, StepView
 from protocol import show
 
-_COLOURS = {"ok": "green", "note": "cyan", "warn": "yellow", "fail": "red"}
+_COLOURS = {"ok": "green", "note": "cyan", "warn": "yellow", "fail": "red", "now": "blue"}
 _SHOWN = 400  # characters of what was sent, and of what came
 _COLUMNS = 80  # of a step; a wider terminal, or a pipe, gets no longer lines
 _LINE = 160  # characters of a line of standard error

@@ -85,15 +85,15 @@ def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bo
             if no_wait:
                 note(f"its examination: {server.url}{where}")
             else:
-                sent = _followed(server, where, sent)
+                if not as_json:
+                    write(click.style(shown(sent.label), bold=True))
+                sent = _followed(server, where, sent, as_json)
         except KeyboardInterrupt:
             note(f"{sent.label} stays in, and is examined; see {server.url}{where}")
             raise
     if as_json:
         print_json(sent)
     elif not no_wait:
-        write(click.style(shown(sent.label), bold=True))
-        write("\n".join(line for step in sent.steps for line in step_lines(step)))
         if sent.state == "unfit" and not failed(sent.steps):
             error(sent.reason or "it is unfit")
         else:
@@ -205,21 +205,33 @@ def _archive(bot: Path) -> Iterator[tuple[IO[bytes], str]]:
         fail(reason(problem))
 
 
-def _followed(server: Server, where: str, sent: Submitted) -> Submitted:
-    """Wait for the end of an examination, and return what came of it."""
+def _followed(server: Server, where: str, sent: Submitted, quiet: bool) -> Submitted:
+    """Wait for the end of an examination, and return what came of it; print each step as it ends, unless `quiet`."""
     away_since: float | None = None
     said = ""
+    printed: tuple[StepView, ...] = ()
+    doing: StepView | None = None
     while True:
         try:
             found = server.ask(f"/api{where}")
             away_since = None
             version = next(each for each in found["versions"] if each["number"] == sent.number)
+            steps = _STEPS.validate_python(found["examination"]["steps"])
+            ended = tuple(step for step in steps if step.level != "now")
+            if ended[: len(printed)] != printed:
+                note("its examination began anew")
+                printed = ()
+            for step in () if quiet else ended[len(printed) :]:
+                write("\n".join(step_lines(step)))
+            printed = ended
             if version["state"] not in ("queued", "examined"):
-                steps = _STEPS.validate_python(found["examination"]["steps"])
                 return replace(sent, state=version["state"], reason=version["reason"], steps=steps)
             if version["state"] != said == "queued":
                 note("it is being examined")
             said = version["state"]
+            if steps != ended and doing != steps[-1]:
+                doing = steps[-1]
+                note(f"{doing.what}: {shown(doing.text)}")
         except (AwayError, RefusedError) as problem:
             away_since = away_since or time.monotonic()
             passing = isinstance(problem, AwayError) or problem.status >= 500

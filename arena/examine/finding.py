@@ -11,6 +11,7 @@ class Level(StrEnum):
     WARN = "warn"  # bots of strangers need it
     OK = "ok"
     NOTE = "note"  # good to know
+    NOW = "now"  # it is being looked at
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ _LINE, _STDERR_LINE = 65_536, 1000  # characters of a line that a view has
 
 @dataclass(frozen=True, slots=True)
 class Step(Finding):
-    """One step, which FAIL or OK ends, or NOTE: there is something to know, and nothing to mend.
+    """One step, which FAIL or OK ends, or NOTE: there is something to know, and nothing to mend; NOW hasn't ended.
 
     `sent` is the last line that the bot was sent and `got` its faulty line, as they crossed the pipe, None where there
     is none. `stderr` are the last lines that it wrote to standard error; of a build those that tell most. `rows` is a

@@ -12,14 +12,14 @@ from arena.run.job import Job, Played
 from arena.run.progress import Progress
 from arena.run.worker import NoRoomError, begin, play
 from arena.sandbox import Choice, programs_of, remove_dead_scratch, scratch_folder, sweep, sweep_all
-from ladder.pool import Completed, Idle, Jobs, Voided, Workers, run
+from ladder.pool import Completed, Idle, Jobs, Said, Voided, Workers, run
 from ladder.store import Store, VoidMatch
 
 PAUSES_S = (2.0, 10.0)  # after a match's first and second void: a Docker daemon restarts in some seconds
 GIVE_UP = 3  # matches given up in a row, none played between them: then it's this machine, and the run stops
 _CHECK_S = 1.0  # how often the bots' files are compared with their digests while games are played
 
-Event = Completed[Job, Played] | Voided[Job] | Idle
+Event = Completed[Job, Played] | Voided[Job] | Said[Job] | Idle
 
 
 class HostError(Exception):

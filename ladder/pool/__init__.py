@@ -3,5 +3,14 @@
 Must not know what a job is. The same on the machines of a cluster is `ladder.pool.cluster`.
 """
 
-from ladder.pool.executors import ExecutorLostError, Pool, RefusedError, WorkerDiedError, Workers, shares_of_cores
-from ladder.pool.runner import DEATHS, VOIDS, Completed, Idle, Jobs, Voided, run
+from ladder.pool.executors import (
+    Call,
+    ExecutorLostError,
+    Pool,
+    RefusedError,
+    WorkerDiedError,
+    Workers,
+    say,
+    shares_of_cores,
+)
+from ladder.pool.runner import DEATHS, VOIDS, Completed, Idle, Jobs, Said, Voided, run

@@ -16,6 +16,9 @@ What can happen to a call:
 * The scheduler dies, or the way to it. Every future holds an ExecutorLostError, and so does every new one until the
   scheduler is back, which is tried for `patience_s`. The workers end with their scheduler.
 * It is cancelled. What has begun goes on to its end, and nobody gets the result.
+
+What a call says travels as an event of a topic of this executor's, with the call's key. A call that runs twice says all
+of it again. The scheduler keeps the last 10,000 events of a topic: words are short.
 """
 
 import asyncio
@@ -32,7 +35,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from ladder.pool.executors import ExecutorLostError, Pool, RefusedError, WorkerDiedError, Workers
+from ladder.pool.executors import Call, ExecutorLostError, Pool, RefusedError, WorkerDiedError, Workers
 
 if TYPE_CHECKING:
     from distributed import Client, Security, Worker
@@ -43,6 +46,7 @@ T = TypeVar("T")
 
 _LOOK_S = 0.5  # between two looks at the cluster: so soon a worker that joined gets calls
 _CONNECT_S = 5.0  # for the scheduler to answer
+_HEAR_S = 0.25  # between two looks at what a call has said
 _AGAIN_S = 60.0  # until a worker that refused is asked again
 
 
@@ -75,6 +79,7 @@ class DaskExecutor(Pool):
         self._admit = admit
         self._tls = tls
         self._patience_s = patience_s
+        self._topic = f"{kind}-{uuid.uuid4()}"
         self._lock = threading.Lock()
         self._running: dict[Future[Any], DaskFuture[bytes]] = {}
         self._asked: dict[str, DaskFuture[bytes]] = {}  # admissions on their way, by the workers' addresses
@@ -119,13 +124,14 @@ class DaskExecutor(Pool):
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Send a call to the cluster; it waits there until an admitted worker is free."""
-        future: Future[T] = Future()
-        data = pickle.dumps(_Call(_run, (self._kind, fn, args, kwargs)))
+        future: Call[T] = Call()
+        data = pickle.dumps(_Call(_run, (self._kind, self._topic, fn, args, kwargs)))
         with self._lock:
             if self._closed:
                 raise RuntimeError("the executor is shut down")
             client = self._client
             try:
+                client.subscribe_topic(self._topic, self._hear)  # each time: a new scheduler knows nothing of it
                 sent = self._send(client, data, resources={self._kind: 1})
             except Exception as problem:  # the scheduler has just gone: Dask has several words for that
                 future.set_exception(ExecutorLostError(f"{self._no_scheduler()} ({_first_line(problem)})"))
@@ -162,6 +168,14 @@ class DaskExecutor(Pool):
         """Return what was sent for a future, once: who gets it ends the future."""
         with self._lock:
             return self._running.pop(future, None)
+
+    def _hear(self, event: tuple[float, tuple[str, bytes]]) -> None:
+        """Let a call have what it said; what comes after its end is late."""
+        key, data = event[1]
+        with self._lock:
+            spoke = next((future for future, sent in self._running.items() if sent.key == key), None)
+        if isinstance(spoke, Call):
+            spoke.hear(pickle.loads(data))
 
     def _cancelled(self, future: Future[Any]) -> None:
         sent = self._take(future)
@@ -286,10 +300,18 @@ _pool: Workers | None = None  # this Dask worker's own
 _pool_lock = threading.Lock()
 
 
-def _run(kind: str, fn: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+def _run(kind: str, topic: str, fn: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
     """Run a call in a process of this worker's; return (True, the result) or (False, the exception), pickled."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    key = worker.get_current_task()
     try:
-        return pickle.dumps((True, _processes().submit(fn, *args, **kwargs).result()))
+        call = _processes().submit(fn, *args, **kwargs)
+        while not wait_for([call], timeout=_HEAR_S).done:
+            for word in call.words() if isinstance(call, Call) else ():
+                worker.log_event(topic, (key, pickle.dumps(word)))
+        return pickle.dumps((True, call.result()))
     except Exception as problem:
         if isinstance(problem, RefusedError):
             _offer(kind, 0)

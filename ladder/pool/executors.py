@@ -11,6 +11,9 @@ does: the user's present folder isn't searched, or a bot there called random.py 
 
 A worker that is to end during a call is asked first: SIGTERM raises SystemExit in it, so that the call can end the
 processes and remove the files that it made. After `leave_s` it is killed.
+
+A call may `say` something before it returns. What it said reaches its owner in order, or not at all: whoever needs it
+has it in the result, too.
 """
 
 import contextlib
@@ -33,7 +36,7 @@ T = TypeVar("T")
 
 _LEAVE_S = 10.0  # a worker that was asked to leave closes a table of ten bots in 0.2 s, once it gets a core
 
-_Call = tuple[Future[Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+_owner: Connection | None = None  # of this process, if it is a worker
 
 
 class WorkerDiedError(Exception):
@@ -48,8 +51,27 @@ class ExecutorLostError(Exception):
     """Say in one line that calls can't be brought to the workers, or their results back; they may have been run."""
 
 
+class Call(Future[T]):
+    """The future of a call that may say something before it returns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._words: queue.SimpleQueue[object] = queue.SimpleQueue()
+
+    def hear(self, word: object) -> None:
+        """Take what the call says."""
+        self._words.put(word)
+
+    def words(self) -> list[object]:
+        """Return what the call has said since this was asked last."""
+        return [self._words.get() for _ in range(self._words.qsize())]
+
+
+_Queued = tuple[Call[Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
+
 class Pool(Executor):
-    """An executor over workers that may come and go, and may refuse."""
+    """An executor over workers that may come and go, and may refuse. Futures are Calls."""
 
     def width(self) -> int:
         """Return how many calls the workers run at once, 0 as long as there are none."""
@@ -85,7 +107,7 @@ class Workers(Pool):
         self._initargs = initargs
         self._leave_s = leave_s
         self._cores = [",".join(map(str, share)) for share in shares_of_cores(jobs, _cores())]
-        self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
+        self._calls: queue.SimpleQueue[_Queued | None] = queue.SimpleQueue()
         self._closing = False
         self._cancelled = False
         self._lock = threading.Lock()
@@ -110,9 +132,9 @@ class Workers(Pool):
         """Queue a call. Raises RuntimeError after shutdown."""
         if self._closing:
             raise RuntimeError("the workers are shut down")
-        future: Future[T] = Future()
-        self._calls.put((future, fn, args, kwargs))
-        return future
+        call: Call[T] = Call()
+        self._calls.put((call, fn, args, kwargs))
+        return call
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the workers: after what is queued, or with `cancel_futures` at once, also during a call."""
@@ -151,7 +173,7 @@ class Workers(Pool):
                 if process is None or pipe is None or process.poll() is not None:
                     process, pipe = self._replace(number, process, pipe)
                     self._begin(pipe)
-                succeeded, value = _ask(pipe, fn, args, kwargs)
+                succeeded, value = _ask(pipe, fn, args, kwargs, future.hear)
             except (EOFError, OSError) as problem:
                 code = self._end(process, pipe)
                 process = pipe = None
@@ -230,12 +252,26 @@ class Workers(Pool):
 
 
 def _ask(
-    pipe: Connection, fn: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]
+    pipe: Connection,
+    fn: Callable[..., object],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    hear: Callable[[object], object] = lambda word: None,
 ) -> tuple[bool, Any]:
-    """Let a worker call a function; return (True, the result) or (False, the exception)."""
+    """Let a worker call a function; return (True, the result) or (False, the exception). `hear` gets what it says."""
     pipe.send_bytes(pickle.dumps((fn, args, kwargs)))
-    succeeded, value = pickle.loads(pipe.recv_bytes())
-    return succeeded, value
+    while True:
+        succeeded, value = pickle.loads(pipe.recv_bytes())
+        if succeeded is not None:
+            return succeeded, value
+        hear(value)
+
+
+def say(word: object) -> None:
+    """Tell the owner of this worker something before the call returns. Nobody hears it where there is no owner."""
+    if _owner is not None:
+        with contextlib.suppress(OSError):  # the owner is dead, and the kernel ends this process
+            _owner.send_bytes(pickle.dumps((None, word)))
 
 
 def _cores() -> list[int]:
@@ -256,6 +292,7 @@ def shares_of_cores(jobs: int, cores: Sequence[int]) -> list[tuple[int, ...]]:
 
 def serve(descriptor: int, owner: int, cores: str) -> None:
     """Run calls from the socket until it ends."""
+    global _owner
     if cores and hasattr(os, "sched_setaffinity"):
         with contextlib.suppress(OSError):  # a core that was taken away since: then run where the kernel likes
             os.sched_setaffinity(0, [int(core) for core in cores.split(",")])
@@ -263,7 +300,7 @@ def serve(descriptor: int, owner: int, cores: str) -> None:
     signal.signal(signal.SIGHUP, lambda *_: None)  # a closed terminal tells the owner, who ends the workers
     _leave_on_sigterm()
     _die_with(owner)
-    pipe = Connection(descriptor)
+    pipe = _owner = Connection(descriptor)
     while True:
         try:
             data = pipe.recv_bytes()

@@ -12,7 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from ladder.pool.executors import WorkerDiedError
+from ladder.pool.executors import Call, WorkerDiedError
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -43,6 +43,14 @@ class Voided(Generic[Job]):
     def reason(self) -> str:
         """Return in one line why."""
         return str(self.problem)
+
+
+@dataclass(frozen=True, slots=True)
+class Said(Generic[Job]):
+    """A match that is being played has said something: what is new of it, in order."""
+
+    job: Job
+    words: tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +131,12 @@ def run(
     width: Callable[[], int],
     voids: tuple[type[Exception], ...],
     sleep: Callable[[float], None] = time.sleep,
-) -> Iterator[Completed[Job, Result] | Voided[Job] | Idle]:
+) -> Iterator[Completed[Job, Result] | Voided[Job] | Said[Job] | Idle]:
     """Play all jobs of a source, at most `width()` at a time, and yield what becomes of each, in order of time.
 
-    `voids` are the exceptions of `play` that void a match, beside a worker's death. Any other (a defect, or what every
-    further match would meet too) is raised.
+    What a job says is yielded while it is played, if at all: not what it said just before its end. `voids` are the
+    exceptions of `play` that void a match, beside a worker's death. Any other (a defect, or what every further match
+    would meet too) is raised.
     """
     running: dict[Future[Result], Job] = {}
 
@@ -148,7 +157,10 @@ def run(
     while running or source.more:
         if not running:
             sleep(_POLL_S)
-        done, _ = wait(running, timeout=_POLL_S, return_when=FIRST_COMPLETED)
+        done, playing = wait(running, timeout=_POLL_S, return_when=FIRST_COMPLETED)
+        for future in playing:
+            if isinstance(future, Call) and (words := future.words()):
+                yield Said(running[future], tuple(words))
         if not done:
             fill()
             yield Idle()

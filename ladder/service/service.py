@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from arena.bots import shown
 from arena.examine import Level, Step
 from arena.run import Played
-from ladder.pool import Completed, Idle, Pool, Voided, run
+from ladder.pool import Completed, Idle, Pool, Said, Voided, run
 from ladder.service.fold import Fold
 from ladder.service.ladder import Ladder
 from ladder.service.news import Behind, Benched, Event, Exam, Excluded, Lost, Match, Misread, Rated, Returned
@@ -43,6 +43,7 @@ from ladder.store.database import (
     leave,
     living,
     newest_time,
+    note_steps,
     put_file,
     release_ended,
     table_of,
@@ -133,7 +134,7 @@ class Service:
             with suppress(DatabaseError):
                 self.ladder.database.write(lambda connection: leave(connection, self.runner))
 
-    def _note(self, event: "Completed[Task, Played | Examined] | Voided[Task] | Idle") -> Iterator[Event]:
+    def _note(self, event: "Completed[Task, Played | Examined] | Voided[Task] | Said[Task] | Idle") -> Iterator[Event]:
         match event:
             case Completed(task, Played() as played):
                 yield from self._keep(played)
@@ -143,6 +144,8 @@ class Service:
                 self.queue.kept(task)
             case Voided():
                 yield from self.queue.news()
+            case Said(task, words):
+                self._note_steps(task.id, [word for word in words if isinstance(word, Step)])
             case Idle():
                 yield event
 
@@ -175,6 +178,11 @@ class Service:
         yield from benched
 
     # --- examinations
+
+    def _note_steps(self, version: int, steps: Sequence[Step]) -> None:
+        """Let those who wait see the steps so far."""
+        now, rows = self.ladder.clock(), [(step.number, *kept_step(step)) for step in steps]
+        self.ladder.database.write(lambda connection: note_steps(connection, version, self.runner, rows, now))
 
     def _examined(self, version: int, found: Examined) -> Iterator[Event]:
         now = self.ladder.clock()

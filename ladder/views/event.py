@@ -16,8 +16,8 @@ bots, matches, owners = (TABLES.tables[name] for name in ("bots", "matches", "ow
 class EventLine:
     """One event.
 
-    what: submitted, begun (an examination), examined, match (it was played or given up), decided, rated (the
-    table is new), people (owners came, or changed). version: its label. decision: what was decided.
+    what: submitted, begun (an examination), step (it has come further), examined, match (it was played or given up),
+    decided, rated (the table is new), people (owners came, or changed). version: its label. decision: what was decided.
     """
 
     id: int

@@ -7,6 +7,9 @@ Whatever fails there keeps the version out; what is only told doesn't.
 All waits are wall time, and a machine that examines is busy with other examinations and matches. So they are as long as
 a match's or longer, and no bot fails because of its neighbours. A bot that is slow to answer is asked less.
 
+Each step is said as it is found, with its number, and so is the beginning of what takes long. A step of a number takes
+the place of what was said of that number, and of all that follow. What counts is what is returned.
+
 A failure of this machine is never a step: it raises, and the version is examined again. Everything on the disk lies in
 a scratch folder, which is locked as long as the examination lasts: the next one removes what a killed one left.
 """
@@ -16,7 +19,7 @@ import time
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import cycle, islice
+from itertools import chain, cycle, islice
 from pathlib import Path
 
 from arena import __version__
@@ -61,7 +64,7 @@ from arena.sandbox import (
     scratch_folder,
     sweep_all,
 )
-from ladder.pool import RefusedError
+from ladder.pool import RefusedError, say
 from ladder.schedule import seatings
 from ladder.store import PlayedMatch
 
@@ -157,12 +160,21 @@ class _Version:
             if archive is not None:
                 built = None if archive is self.job.archive else archive
                 played = self.qualify(bot, archive, checked)
-        steps = tuple(replace(step, number=number, log=_bounded(step.log)) for number, step in enumerate(self.steps, 1))
-        return Examined(steps, self.passed, bot, built, played, 0.0)
+        return Examined(tuple(self.steps), self.passed, bot, built, played, 0.0)
 
     @property
     def passed(self) -> bool:
         return all(step.level is not Level.FAIL for step in self.steps)
+
+    def note(self, step: Step) -> None:
+        """Take in the next step, and say it; the log of a build is long, and can wait."""
+        step = replace(step, number=len(self.steps) + 1, log=_bounded(step.log))
+        self.steps.append(step)
+        say(replace(step, log=b""))
+
+    def begin(self, what: str, text: str) -> None:
+        """Say that the next step is being done, which takes long."""
+        say(Step(what, Level.NOW, text, number=len(self.steps) + 1))
 
     def unpacked(self) -> Path:
         """Write the version's files, and return its file or folder."""
@@ -195,11 +207,12 @@ class _Version:
                 leave_s=_LEAVE_S,
                 enough_s=_ENOUGH_S,
                 root=self.scratch,
+                builds=lambda bot: self.begin("build", " ".join(bot.build or ())),
             )
             examination = Examination(exam)
             self.quoted = exam.quoted
-            self.steps += examination.before(f"./{given.relative_to(self.scratch)}")
-            self.steps += examination.running()
+            for step in chain(examination.before(f"./{given.relative_to(self.scratch)}"), examination.running()):
+                self.note(step)
         return getattr(examination, "bot", None)
 
     def packed(self, bot: Bot) -> bytes | None:
@@ -214,7 +227,7 @@ class _Version:
         except BotError as problem:
             what = str(problem).partition("\n")[0]
         help = "let the build remove what the bot doesn't need to play, such as objects and caches"
-        self.steps.append(Step("build kept", Level.FAIL, what, do=help))
+        self.note(Step("build kept", Level.FAIL, what, do=help))
         return None
 
     # -- the qualifying match
@@ -235,9 +248,10 @@ class _Version:
         names = tuple(each.name for each in table)
         rows = seatings(job.seats, job.match_games, keyed_shuffle(job.key, "seats"))
         spec = MatchSpec(job.match, job.key, names, rows, job.terms)
+        self.begin("qualifying match", f"{len(rows)} games against {', '.join(names[1:])}")
         with closing(Worker(cache)) as worker:
             played = worker.play(Job(spec, tuple(table), job.choice)).match
-        self.steps.append(self.told(played, names, checked))
+        self.note(self.told(played, names, checked))
         return played
 
     def told(self, played: PlayedMatch, names: tuple[str, ...], checked: Bot) -> Step:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from ladder.service import issue, open_ladder
-from tests.ladder.service.ladders import freeze, ladder_in
-from tests.ladder.web.served import Served, served
+from tests.ladder.service.ladders import Waiting, freeze, ladder_in
+from tests.ladder.web.served import Served, served, waited
 from tests.place import Place
 
 
@@ -51,6 +51,33 @@ def test_a_folder_is_sent_and_its_examination_printed_as_check_prints_it(place: 
     assert "the same files" in again.err
     told = json.loads(again.out)
     assert (told["label"], told["state"], told["again"]) == (label, "fit", True)
+
+
+def test_each_step_is_told_before_the_examination_has_ended(place: Place, server: Served) -> None:
+    """In the terminal, and on the bot's page: to its owner and to staff, and to nobody else."""
+    slow = Waiting(place)
+    ada, bob, staff = (server.session(login) for login in ("ada", "bob", "staff"))
+    process = place.start("submit", server.url, slow.folder, "--token", "token")
+    assert process.stdout is not None
+    assert re.fullmatch(r"ada@\d+\n", process.stdout.readline())
+    assert process.stdout.readline().startswith(" 1  ok    file")
+    waited(lambda: "<b>build</b> sh make" in server.get("/bots/ada", ada))
+    page = server.get("/bots/ada", ada)
+    assert "It is being examined." in page
+    assert page.index("<b>file</b>") < page.index('<li class="now"><span class="muted small">2 now</span>')
+    assert "<b>build</b> sh make" in server.get("/bots/ada", staff)
+    assert "<b>" not in server.get("/bots/ada", bob)
+    assert "it is being examined" in place.run("ladder", "bot", server.folder, "ada").out
+    slow.gate.touch()
+    ran = place.end(process)
+    assert ran.code == 0
+    assert "build: sh make" in ran.err
+    lines = ran.out.splitlines()
+    assert lines[0].startswith(" 2  ok    build")
+    assert lines[-1].endswith("can play")
+    assert "has come further in its examination" in place.run("ladder", "events", server.folder).out
+    waited(lambda: '"state":"fit"' in server.get("/api/bots/ada", ada))
+    assert "2 now" not in server.get("/bots/ada", ada)
 
 
 def test_a_bot_that_fails_ends_the_command_with_1(place: Place, server: Served) -> None:

@@ -74,9 +74,10 @@ def _parts(found: Bot) -> Iterator[RenderableType]:
     if exam is not None:
         yield ""
         yield f"examination of {shown(found.bot)}@{exam.version}:"
-        if not exam.steps:
-            version = next(version for version in found.versions if version.number == exam.version)
-            yield f"  it is {version.state}" + (f": {shown(version.reason)}" if version.reason else "")
+        version = next(version for version in found.versions if version.number == exam.version)
+        if not exam.steps or version.state == "examined":
+            state = "being examined" if version.state == "examined" else version.state
+            yield f"  it is {state}" + (f": {shown(version.reason)}" if version.reason else "")
         for step in exam.steps:
             yield Text.from_ansi("\n".join(step_lines(step)))
         if exam.build_log:

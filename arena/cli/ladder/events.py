@@ -18,6 +18,7 @@ _PAUSE_S = 1.0
 _WORDS = {
     "submitted": "was submitted",
     "begun": "is being examined",
+    "step": "has come further in its examination",
     "examined": "was examined",
     "match": "has ended",
     "rated": "the table is new",

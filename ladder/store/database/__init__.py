@@ -120,6 +120,7 @@ from ladder.store.database.versions import (
     ids_of_labels,
     is_newest,
     labels_of_ids,
+    note_steps,
     put_bot,
     put_file,
     release_exam,

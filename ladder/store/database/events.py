@@ -10,11 +10,11 @@ from sqlalchemy import Connection, delete, func, insert, select
 
 from ladder.store.database.tables import events
 
-SUBMITTED, BEGUN, EXAMINATION, MATCH = "submitted", "begun", "examined", "match"
+SUBMITTED, BEGUN, STEP, EXAMINATION, MATCH = "submitted", "begun", "step", "examined", "match"
 DECIDED, TABLE, PEOPLE = "decided", "rated", "people"
-WHAT = (SUBMITTED, BEGUN, EXAMINATION, MATCH, DECIDED, TABLE, PEOPLE)
-"""Kinds of events: a version was submitted, its examination has begun and has ended; a match was played or given up;
-somebody, or the ladder, decided something; the table is new; owners came or changed."""
+WHAT = (SUBMITTED, BEGUN, STEP, EXAMINATION, MATCH, DECIDED, TABLE, PEOPLE)
+"""Kinds of events: a version was submitted, its examination has begun, has come further and has ended; a match was
+played or given up; somebody, or the ladder, decided something; the table is new; owners came or changed."""
 
 
 @dataclass(frozen=True, slots=True)

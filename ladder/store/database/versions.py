@@ -5,10 +5,10 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, ScalarSelect, Select, and_, func, insert, or_, select, update
+from sqlalchemy import Connection, ScalarSelect, Select, and_, delete, func, insert, or_, select, update
 
 from ladder.store.database.acts import Act, acts_of, note_act
-from ladder.store.database.events import BEGUN, EXAMINATION, SUBMITTED, note_event
+from ladder.store.database.events import BEGUN, EXAMINATION, STEP, SUBMITTED, note_event
 from ladder.store.database.leases import WAITING, Cost, give_back, may_begin
 from ladder.store.database.tables import acts, bots, files, owners, steps, versions
 
@@ -236,6 +236,7 @@ def claim_exam(connection: Connection, runner: str, holding: Sequence[int], at: 
             connection.execute(
                 update(versions).where(versions.c.id == found[0].id).values(state=EXAMINED, runner=runner)
             )
+            _forget_steps(connection, found[0].id)  # of an examination whose runner doesn't know of it
             note_event(connection, BEGUN, at, found[0].id)
             return found[0]
     return None
@@ -262,11 +263,34 @@ def release_exam(
     Returns None where the runner doesn't examine the version any more: nothing happens then.
     """
     given_up = give_back(connection, versions, version, runner, cost, at)
+    if given_up is not None:
+        _forget_steps(connection, version)
     if given_up:
         values = {"state": UNFIT, "reason": f"it could not be examined: {reason}"}
         connection.execute(update(versions).where(versions.c.id == version).values(**values))
         note_event(connection, EXAMINATION, at, version)
     return given_up
+
+
+def note_steps(
+    connection: Connection, version: int, runner: str, told: Sequence[tuple[int, str, bytes]], at: float
+) -> None:
+    """Keep steps of an examination before its end, each with its number, as `get_steps` returns them.
+
+    A step takes the place of those of its number and after: an examination that begins anew says them again. Nothing
+    happens where the runner doesn't examine the version any more.
+    """
+    held = select(versions.c.id).where(versions.c.id == version, versions.c.runner == runner)
+    if connection.execute(held).first() is None:
+        return
+    for number, data, log in told:
+        _forget_steps(connection, version, number)
+        connection.execute(insert(steps).values(version=version, number=number, data=data, log=log or None))
+    note_event(connection, STEP, at, version)
+
+
+def _forget_steps(connection: Connection, version: int, first: int = 0) -> None:
+    connection.execute(delete(steps).where(steps.c.version == version, steps.c.number >= first))
 
 
 def end_exam(
@@ -280,7 +304,8 @@ def end_exam(
 ) -> bool:
     """Write what an examination found, once: `told` are its steps, each with what a build printed.
 
-    Without a `reason` the version is fit, and plays. Returns whether this call wrote it.
+    What was kept of them before gives way. Without a `reason` the version is fit, and plays. Returns whether this call
+    wrote it.
     """
     found = find_version(connection, version)
     if found.state not in (QUEUED, EXAMINED):
@@ -289,6 +314,7 @@ def end_exam(
         {"version": version, "number": number, "data": data, "log": log or None}
         for number, (data, log) in enumerate(told, 1)
     ]
+    _forget_steps(connection, version)
     if rows:
         connection.execute(insert(steps), rows)
     connection.execute(
@@ -308,7 +334,7 @@ def end_exam(
 
 
 def get_steps(connection: Connection, version: int) -> list[str]:
-    """Return the steps of a version's examination, as they were written."""
+    """Return the steps of a version's examination, as they were written; those so far, as long as it lasts."""
     return list(connection.scalars(select(steps.c.data).where(steps.c.version == version).order_by(steps.c.number)))
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from ladder.pool import ExecutorLostError, RefusedError, WorkerDiedError
+from ladder.pool import Call, ExecutorLostError, RefusedError, WorkerDiedError
 from ladder.pool.cluster import DaskExecutor, Tls
 from tests.dask import Cluster
 
@@ -168,6 +168,36 @@ def test_a_worker_that_is_killed_costs_its_calls_nothing(cluster: Cluster, tmp_p
         cluster.start_worker()
         assert isinstance(outcome(call), FileExistsError), "it ran a second time"
         until(lambda: executor.width() == 1)
+
+
+def test_what_a_call_says_is_heard_before_it_ends_and_again_where_it_runs_again(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """By the executor that sent it alone, and over a scheduler that is new."""
+    cluster.start_scheduler()
+    with executor_on(cluster) as executor, executor_on(cluster) as other:
+        for turn in range(2):
+            gate = tmp_path / f"gate {turn}"
+            program = "import pathlib, time, ladder.pool\nladder.pool.say(('step', 1))\nladder.pool.say(b'2')\n"
+            program += f"while not pathlib.Path({str(gate)!r}).exists(): time.sleep(0.01)"
+            victim = cluster.start_worker()
+            until(lambda: executor.width() == other.width() == 1)
+            call, silent = executor.submit(exec, program), other.submit(operator.add, 1, 1)
+            assert isinstance(call, Call)
+            assert isinstance(silent, Call)
+            heard: list[object] = []
+            until(lambda call=call, heard=heard: heard.extend(call.words()) or len(heard) == 2)
+            victim.kill()
+            until(lambda: executor.width() == 0)
+            cluster.start_worker()
+            until(lambda call=call, heard=heard: heard.extend(call.words()) or len(heard) == 4)
+            assert heard == [("step", 1), b"2"] * 2
+            gate.touch()
+            assert (outcome(call), outcome(silent), silent.words()) == (None, 2, [])
+            if turn == 0:
+                cluster.kill_scheduler()
+                until(executor.trouble)
+                cluster.start_scheduler()
 
 
 def test_a_call_that_kills_its_workers_ends(cluster: Cluster) -> None:

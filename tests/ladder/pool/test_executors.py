@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from ladder.pool import WorkerDiedError, Workers, shares_of_cores
+from ladder.pool import Call, Jobs, Said, WorkerDiedError, Workers, run, say, shares_of_cores
 
 LIMIT_S = 60
 
@@ -58,6 +58,43 @@ def test_calls_run_in_processes_of_their_own_and_return_what_they_return(workers
     assert 1 <= len(pids) <= 2
     assert outcome(workers.submit(operator.add, 2, 3)) == 5
     assert outcome(workers.submit(dict, [("a", 1)], b=2)) == {"a": 1, "b": 2}
+
+
+def speaking(gate: Path, *words: object) -> str:
+    """Return a program that says words, and waits for a file before it ends."""
+    lines = ["import pathlib, time, ladder.pool", *(f"ladder.pool.say({word!r})" for word in words)]
+    return "\n".join([*lines, f"while not pathlib.Path({str(gate)!r}).exists(): time.sleep(0.01)"])
+
+
+def test_what_a_call_says_is_heard_before_it_ends(workers: Workers, tmp_path: Path) -> None:
+    """In order, once, and by its own future; the result is as without it."""
+    gate = tmp_path / "gate"
+    first, second = (workers.submit(exec, speaking(gate, name, 2, None)) for name in ("one", "two"))
+    assert isinstance(first, Call)
+    assert isinstance(second, Call)
+    heard: list[object] = []
+    until(lambda: heard.extend(first.words()) or len(heard) == 3)
+    assert heard == ["one", 2, None]
+    gate.touch()
+    assert (outcome(first), outcome(second), second.words()) == (None, None, ["two", 2, None])
+    assert first.words() == []
+
+
+def test_what_is_said_by_no_worker_is_heard_by_nobody() -> None:
+    say("nobody listens")
+
+
+def test_a_runner_yields_what_its_jobs_say_while_they_last(workers: Workers, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    events = run(Jobs([speaking(gate, "half", "more")]), exec, workers, lambda: 1, ())
+    words: list[object] = []
+    for event in events:
+        if isinstance(event, Said):
+            words += event.words
+            assert event.job == speaking(gate, "half", "more")
+        if len(words) == 2:
+            gate.touch()
+    assert words == ["half", "more"]
 
 
 def test_calls_run_side_by_side(workers: Workers, tmp_path: Path) -> None:

@@ -130,6 +130,8 @@ def _counts(connection: Connection) -> Iterator[str]:
 
 def _examinations(connection: Connection) -> Iterator[str]:
     told = Counter(connection.scalars(select(steps.c.version)))
+    going_on = set(connection.scalars(select(steps.c.version).where(steps.c.data.contains('"level":"now"'))))
+    last = dict(connection.execute(select(steps.c.version, func.max(steps.c.number)).group_by(steps.c.version)).all())
     ladder = acts.c.who == "ladder", acts.c.what == "activate"
     begun = Counter(connection.scalars(select(acts.c.version).where(*ladder)))
     first = match_bots.join(matches, matches.c.id == match_bots.c.match)
@@ -153,7 +155,9 @@ def _examinations(connection: Connection) -> Iterator[str]:
         fit = row.state == "fit"
         allowed = {int(fit), int(fit and row.number == newest[row.bot])}  # an older one may be examined after a newer
         checks = {
-            "it has steps before its end": ended or not told[row.id],
+            "it has steps, and waits for its examination": row.state != "queued" or not told[row.id],
+            "a step of its examination lacks": told[row.id] == last.get(row.id, 0),
+            "a step still goes on": not ended or row.id not in going_on,
             "it has no steps": row.state != "fit" or told[row.id] > 0,
             "its reason and its state disagree": (row.state == "unfit") == (row.reason is not None),
             "it began to play other than once": begun[row.id] in allowed,

@@ -13,9 +13,10 @@ from arena.coup import PRESETS
 from arena.examine import Level, Step
 from arena.referee import Terms
 from arena.sandbox import Choice
+from ladder.access import Viewer
 from ladder.service import Ladder, Play, create, open_ladder, set_frozen, submit, submit_reference
 from ladder.store.database import TABLES, Owner, activate, end_exam, find_version, put_owners
-from ladder.views import kept_step
+from ladder.views import Bot, bot, kept_step
 from tests.place import ROOT, Place
 
 STEP = kept_step(Step("file", Level.OK, ""))
@@ -65,6 +66,37 @@ def freeze(folder: Path) -> None:
     """Let no rated match begin: its runner then examines, and leaves the cores to the test."""
     with closing(open_ladder(folder)) as ladder:
         set_frozen(ladder, True, "staff", "nothing is to be played")
+
+
+class Waiting:
+    """A version of ada's whose build prints a line, and waits for a file."""
+
+    def __init__(self, place: Place) -> None:
+        self.gate = place.folder / "gate"
+        self.folder = place.folder / "slow"
+        place.bot("slow/bot.py").chmod(0o755)
+        place.bot("slow/bot.toml", 'name = "ada"\nbuild = "sh make"\nrun = "./bot.py"\n')
+        place.bot("slow/make", f"echo it builds\nwhile [ ! -e '{self.gate}' ]; do sleep 0.05; done\n")
+
+    def found(self, ladder: Ladder) -> Bot:
+        """Return what its owner is told."""
+        with ladder.reading(Viewer("ada")) as reader:
+            found = bot(reader, "ada")
+        assert found is not None
+        return found
+
+    def steps(self, ladder: Ladder) -> list[tuple[int, str, str]]:
+        """Return number, name and level of its examination's steps so far."""
+        examination = self.found(ladder).examination
+        assert examination is not None
+        return [(step.number, step.what, step.level.value) for step in examination.steps]
+
+    def state(self, ladder: Ladder) -> str:
+        """Return how far it has come."""
+        return self.found(ladder).versions[-1].state
+
+
+BUILDING = [(1, "file", "ok"), (2, "build", "now")]
 
 
 def cache(place: Place) -> dict[str, str]:

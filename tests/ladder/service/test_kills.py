@@ -18,10 +18,10 @@ import pytest
 from sqlalchemy import select
 
 from arena.run import open_executor
-from ladder.service import Ladder, Service, open_ladder
+from ladder.service import Ladder, Service, open_ladder, submit
 from ladder.store.database import TABLES
 from tests.ladder.service.invariants import demand_sound, problems
-from tests.ladder.service.ladders import ladder_in, more, played, run_on, start_runner, start_script
+from tests.ladder.service.ladders import BUILDING, Waiting, ladder_in, more, played, run_on, start_runner, start_script
 from tests.place import LIMIT_S, Place
 from tests.postgres import Postgres
 
@@ -113,6 +113,55 @@ def test_workers_that_are_killed_cost_attempts_and_nothing_else(place: Place) ->
     process.terminate()
     assert place.end(process).code == 0
     demand_whole(place, folder)
+
+
+def test_steps_of_an_examination_are_void_once_its_worker_is_killed(place: Place) -> None:
+    """They show before its end."""
+    folder = ladder_in(place, fit=True)
+    slow = Waiting(place)
+    with opened(folder) as ladder:
+        submit(ladder, slow.folder, "ada")
+        process = start_runner(place, folder)
+        place.wait(lambda: slow.steps(ladder) == BUILDING, process=process)
+        with ladder.database.read() as connection:
+            assert list(problems(connection)) == []
+        for worker in workers(process.pid):
+            os.kill(worker, signal.SIGKILL)
+        place.wait(lambda: slow.state(ladder) == "queued", process=process)
+        assert slow.steps(ladder) == []
+        process.terminate()
+        assert place.end(process).code == 0
+        demand_sound(ladder)
+    slow.gate.touch()
+    place.wait(lambda: not place.processes())
+
+
+def test_steps_of_an_examination_whose_runner_is_killed_give_way_to_those_of_the_next(
+    place: Place, url: str | None
+) -> None:
+    """At its end each is there once. With a server all its processes are killed."""
+    folder = ladder_in(place, url, fit=True)
+    slow = Waiting(place)
+    with opened(folder) as ladder:
+        submit(ladder, slow.folder, "ada")
+        process = start_runner(place, folder)
+        place.wait(lambda: slow.steps(ladder) == BUILDING, process=process)
+        for pid in (process.pid, *(() if url is None else workers(process.pid))):
+            with contextlib.suppress(ProcessLookupError):  # a worker ends with its runner
+                os.kill(pid, signal.SIGKILL)
+        place.end(process)
+        demand_sound(ladder, quiet=False)
+        slow.gate.touch()
+        process = start_runner(place, folder)
+        place.wait(lambda: slow.state(ladder) == "fit", process=process)
+        numbers, names, levels = zip(*slow.steps(ladder), strict=True)
+        assert numbers == tuple(range(1, len(names) + 1))
+        assert (names[:2], names[-1], len(set(names))) == (("file", "build"), "qualifying match", len(names))
+        assert "now" not in levels
+        process.terminate()
+        assert place.end(process).code == 0
+        demand_sound(ladder)
+    place.demand_nothing_left()
 
 
 def test_of_two_runners_one_is_killed_and_the_other_plays_what_it_had(place: Place, url: str | None) -> None:

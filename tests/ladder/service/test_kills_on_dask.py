@@ -10,10 +10,10 @@ from contextlib import closing
 
 import pytest
 
-from ladder.service import open_ladder
+from ladder.service import open_ladder, submit
 from tests.dask import Cluster
 from tests.ladder.service.invariants import demand_sound, problems
-from tests.ladder.service.ladders import cache, ladder_in, more
+from tests.ladder.service.ladders import BUILDING, Waiting, cache, ladder_in, more
 from tests.place import Place
 
 pytestmark = [
@@ -88,6 +88,29 @@ def test_the_scheduler_of_a_cluster_is_killed_while_a_ladder_plays(place: Place,
                 process = place.start("ladder", "run", folder, "--scheduler", cluster.address)
         start_worker(place, cluster)
         place.wait(more(ladder, 4), process=process)
+        process.terminate()
+        assert place.end(process).code == 0
+        demand_sound(ladder)
+    demand_nothing_left(place, cluster)
+
+
+def test_steps_of_an_examination_that_a_cluster_does_twice_are_there_once(place: Place, cluster: Cluster) -> None:
+    """Its worker is killed, and another does it anew; those who wait see how far it has come each time."""
+    folder = ladder_in(place, fit=True)
+    slow = Waiting(place)
+    with closing(open_ladder(folder)) as ladder:
+        submit(ladder, slow.folder, "ada")
+        worker = start_worker(place, cluster)
+        process = place.start("ladder", "run", folder, "--scheduler", cluster.address)
+        place.wait(lambda: slow.steps(ladder) == BUILDING, process=process)
+        worker.kill()
+        worker.wait(60)
+        slow.gate.touch()
+        start_worker(place, cluster)
+        place.wait(lambda: slow.state(ladder) == "fit", process=process)
+        numbers, names, levels = zip(*slow.steps(ladder), strict=True)
+        assert numbers == tuple(range(1, len(names) + 1))
+        assert (len(set(names)), "now" in levels) == (len(names), False)
         process.terminate()
         assert place.end(process).code == 0
         demand_sound(ladder)

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, select
 
 from ladder.store.database import (
     TABLES,
+    Cost,
     Database,
     Watch,
     add_version,
@@ -24,10 +25,12 @@ from ladder.store.database import (
     fail,
     find_version,
     get_board,
+    get_steps,
     join,
     last_board,
     leave,
     living,
+    note_steps,
     put_board,
     release_ended,
     release_exam,
@@ -123,6 +126,27 @@ def test_a_runner_that_wakes_up_gives_nothing_back_that_another_does(connection:
     assert not release_exam(connection, version, slept, "its worker died", 1.0)
     assert state_of(connection, match) == ("leased", other)
     assert (find_version(connection, version).state, find_version(connection, version).attempts) == ("examined", 0)
+
+
+def test_steps_before_the_end_are_kept_by_their_numbers_until_they_are_void(connection: Connection) -> None:
+    """A step takes the place of those of its number and after; one of a runner that lost the version counts nothing."""
+    version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
+    mine, other = join(connection, 1, 1.0), join(connection, 1, 1.0)
+    note_steps(connection, version, mine, [(1, "unheld", b"")], 2.0)
+    claim_exam(connection, mine, [], 1.0)
+    assert get_steps(connection, version) == []
+    note_steps(connection, version, mine, [(1, "a", b""), (2, "going on", b""), (2, "b", b"log"), (3, "c", b"")], 2.0)
+    note_steps(connection, version, other, [(1, "other", b"")], 2.0)
+    assert get_steps(connection, version) == ["a", "b", "c"]
+    note_steps(connection, version, mine, [(1, "anew", b"")], 2.0)
+    assert get_steps(connection, version) == ["anew"]
+    assert not release_exam(connection, version, mine, "its worker died", 2.0, Cost.LOSS)
+    assert get_steps(connection, version) == []
+    claim_exam(connection, other, [], 2.0)
+    note_steps(connection, version, other, [(1, "a", b""), (2, "b", b""), (3, "going on", b"")], 2.0)
+    assert end_exam(connection, version, [("a", b""), ("end", b"")], None, ["python3"], None, 3.0)
+    note_steps(connection, version, other, [(1, "late", b"")], 4.0)
+    assert get_steps(connection, version) == ["a", "end"]
 
 
 def test_an_examination_that_was_done_twice_counts_once(connection: Connection) -> None:
