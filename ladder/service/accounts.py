@@ -82,7 +82,7 @@ def issue_each(
     lasts_s: float | None = None,
     check: Callable[[Connection, Owner], None] = lambda connection, owner: None,
 ) -> list[Issued]:
-    """Make what `issue` makes for each of these people: for all or none."""
+    """Make what `issue` makes for each of these people: for all or none. Links and tokens are noted as acts."""
     drawn, now = {login: secrets.token_urlsafe(32) for login in logins}, ladder.clock()
     ends = now + (LASTS_S[kind] if lasts_s is None else lasts_s)
 
@@ -92,7 +92,11 @@ def issue_each(
             owner = known_owner(connection, login)
             check(connection, owner)
             one = Credential(owner.id, owner.login, kind, digest_of(secret), scope, who, now, ends)
-            made.append(Issued(put_credential(connection, one), owner.login, kind, scope, secret, ends))
+            new = kind != SESSION and find_credential(connection, one.digest) is None
+            id = put_credential(connection, one)
+            if new:
+                note_act(connection, Act(who, "issue", f"{kind} {id}, to {scope}", now, owner=owner.id))
+            made.append(Issued(id, owner.login, kind, scope, secret, ends))
         return made
 
     return ladder.database.write(act)

@@ -160,7 +160,7 @@ def bot(reader: Reader, name: str, wanted: int | None = None, last: int = 10) ->
     table = None if text is None else Standings.from_json(text)
     row = None if table is None else next((row for row in table.rows if row.version == known.active), None)
     shares = {} if row is None or row.adjusted is None else {name: row.adjusted.value}
-    acts = [*acts_of(connection, bot=known.id), *acts_of(connection, owner=known.owner)]
+    acts = [*acts_of(connection, bot=known.id), *acts_of(connection, owner=known.owner, what=("suspend", "unsuspend"))]
     whole = Bot(
         bot=known.name,
         pseudonym=known.pseudonym,

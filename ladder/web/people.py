@@ -56,7 +56,7 @@ def add(
 ) -> Response:
     """Add a person, or bring one up to date: a field that is empty stays as it was."""
     told = (name.strip() or None, email.strip() or None, section.strip() or None, pseudonym.strip() or None)
-    taken = take_in_people(visit.ladder, [one_person(login.strip(), *told)])
+    taken = take_in_people(visit.ladder, [one_person(login.strip(), *told)], who(visit), "one person")
     return _taken(visit, taken, login.strip(), _page(login.strip()))
 
 
@@ -65,7 +65,7 @@ def take_in(visit: Visited, roster: UploadFile) -> Response:
     """Import a class's roster: all of it or, where a line is wrong, none."""
     name = roster.filename or "the roster"
     people = parse_roster(roster.file.read(), name)
-    return _taken(visit, take_in_people(visit.ladder, people), name, "/admin/people")
+    return _taken(visit, take_in_people(visit.ladder, people, who(visit), name), name, "/admin/people")
 
 
 def _taken(visit: Visit, taken: TakenIn, of: str, to: str) -> Response:

@@ -6,7 +6,7 @@ import click
 
 from arena.bots import shown
 from arena.cli.answers import answers, print_json
-from arena.cli.ladder.opened import FOLDER, opened
+from arena.cli.ladder.opened import BY, FOLDER, opened
 from arena.cli.out import counted, note, refuse, show, table
 from ladder import views
 from ladder.access import STAFF
@@ -50,6 +50,7 @@ def list_owners(folder: Path, as_json: bool) -> None:
 @click.option("--email", metavar="EMAIL", help="The person's email.")
 @click.option("--section", metavar="NAME", help="The person's section of the class.")
 @click.option("--pseudonym", metavar="NAME", help="What tables call the person.  [two words, drawn]")
+@BY
 @answers(TakenIn)
 def add_owner(
     folder: Path,
@@ -58,11 +59,12 @@ def add_owner(
     email: str | None,
     section: str | None,
     pseudonym: str | None,
+    who: str,
     as_json: bool,
 ) -> None:
     """Add one owner, or bring one up to date."""
     with opened(folder) as ladder:
-        taken = take_in_people(ladder, [one_person(login, name, email, section, pseudonym)])
+        taken = take_in_people(ladder, [one_person(login, name, email, section, pseudonym)], who, "one person")
     if as_json:
         print_json(taken)
     else:
@@ -72,8 +74,9 @@ def add_owner(
 @owners.command("import")
 @FOLDER
 @click.argument("roster", metavar="ROSTER", type=click.Path(path_type=Path))
+@BY
 @answers(TakenIn)
-def import_roster(folder: Path, roster: Path, as_json: bool) -> None:
+def import_roster(folder: Path, roster: Path, who: str, as_json: bool) -> None:
     """Import a class's roster, in CSV; those who are known are brought up to date.
 
     The header names the columns: login or email, and if there are any, name (or first and last name), section, number,
@@ -84,7 +87,7 @@ def import_roster(folder: Path, roster: Path, as_json: bool) -> None:
             data = roster.read_bytes()
         except OSError as problem:
             refuse(f"{roster} can't be read: {problem.strerror}")
-        taken = take_in_people(ladder, parse_roster(data, roster.name))
+        taken = take_in_people(ladder, parse_roster(data, roster.name), who, roster.name)
     if as_json:
         print_json(taken)
         return

@@ -15,7 +15,7 @@ class Act:
     """One decision.
 
     what: activate, disable (by a person), bench (by the ladder), void, unvoid, freeze, unfreeze, final, reveal,
-    recheck, suspend, unsuspend, revoke.
+    recheck, suspend, unsuspend, issue (a link or a token), revoke, import (people).
     """
 
     who: str

@@ -33,7 +33,7 @@ def school(folder: Path, owners: str = "ada bob", references: str = "one two", u
     ladder = small(folder, url, references.split())
     ladder.clock = Clock(1e6)
     roster = "login,section\n" + "".join(f"{login},A\n" for login in owners.split())
-    take_in_people(ladder, parse_roster(roster.encode(), "roster.csv"))
+    take_in_people(ladder, parse_roster(roster.encode(), "roster.csv"), "staff", "a roster")
     return ladder
 
 

@@ -113,7 +113,9 @@ DONE: dict[str, Callable[[Ladder], object]] = {
     "freeze": lambda ladder: set_frozen(ladder, True, "teacher", "deadline"),
     "void": lambda ladder: set_void(ladder, 1, True, "teacher", "wrong"),
     "suspend": suspended,
-    "people": lambda ladder: take_in_people(ladder, parse_roster(b"login,section\nada,B\ncyd,A\n", "roster.csv")),
+    "people": lambda ladder: take_in_people(
+        ladder, parse_roster(b"login,section\nada,B\ncyd,A\n", "roster.csv"), "staff", "a roster"
+    ),
     "sign in": signed_in,
     "token": token,
     "password": password,

@@ -48,7 +48,9 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
     folder = tmp_path_factory.mktemp("zqpath") / "spring"
     with closing(school(folder, owners="eve")) as made:
         rows = "".join(f"{login},{mail},{name},A\n" for login, mail, name in PEOPLE.values())
-        take_in_people(made, parse_roster(f"login,email,name,section\n{rows}".encode(), "roster.csv"))
+        take_in_people(
+            made, parse_roster(f"login,email,name,section\n{rows}".encode(), "roster.csv"), "staff", "a roster"
+        )
         settle(made, '\n[[baselines]]\nname = "plays"\npoints = 30\ngames = 1\n')
         for name in ("ada", "bob"):
             hand_in(made, LOGINS[name], f"{name}bot")

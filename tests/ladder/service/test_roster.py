@@ -130,14 +130,16 @@ def test_a_line_is_counted_where_a_cell_has_several(ladder: Ladder) -> None:
 def test_missing_pseudonyms_are_drawn_and_stay(ladder: Ladder) -> None:
     """A roster that comes again changes what it tells, and nothing else."""
     roster = b"login,name,section,pseudonym\nada,Ada,A,\nbob,Bob,A,Loud Owl\n"
-    taken = take_in_people(ladder, parse_roster(roster, "r"))
+    taken = take_in_people(ladder, parse_roster(roster, "r"), "staff", "a roster")
     assert (taken.added, taken.changed, taken.absent) == (2, 0, 0)
     first = owners(ladder)
     assert first["bob"].pseudonym == "Loud Owl"
     assert not {"ada", "lovelace"} & set(first["ada"].pseudonym.lower().split())
-    taken = take_in_people(ladder, parse_roster(roster, "r"))
+    taken = take_in_people(ladder, parse_roster(roster, "r"), "staff", "a roster")
     assert (taken.added, taken.changed, taken.absent) == (0, 0, 0)
-    taken = take_in_people(ladder, parse_roster(b"login,section,pseudonym\nada,B,Other Name\ncleo,,\n", "r"))
+    taken = take_in_people(
+        ladder, parse_roster(b"login,section,pseudonym\nada,B,Other Name\ncleo,,\n", "r"), "staff", "a roster"
+    )
     assert (taken.added, taken.changed, taken.absent) == (1, 1, 1)
     second = owners(ladder)
     assert (second["ada"].section, second["ada"].name) == ("B", "Ada")
@@ -148,11 +150,11 @@ def test_missing_pseudonyms_are_drawn_and_stay(ladder: Ladder) -> None:
 def test_pseudonyms_differ_and_depend_on_the_ladders_key(ladder: Ladder, tmp_path: Path) -> None:
     """Who knows the login but not the key can't tell whose a pseudonym is."""
     roster = parse_roster(("login\n" + "".join(f"s{number}\n" for number in range(300))).encode(), "r")
-    take_in_people(ladder, roster)
+    take_in_people(ladder, roster, "staff", "a roster")
     names = {login: owner.pseudonym for login, owner in owners(ladder).items()}
     assert len(set(names.values())) == len(names)
     with closing(create(tmp_path / "autumn", ladder.play, None)) as other:
-        take_in_people(other, roster)
+        take_in_people(other, roster, "staff", "a roster")
         same = [login for login, owner in owners(other).items() if owner.pseudonym == names[login] and login != "staff"]
     assert len(same) < 10
 
@@ -160,10 +162,10 @@ def test_pseudonyms_differ_and_depend_on_the_ladders_key(ladder: Ladder, tmp_pat
 def test_a_pseudonym_that_a_roster_gives_to_one_is_drawn_for_nobody_else(ladder: Ladder, tmp_path: Path) -> None:
     """Whoever stands first in it. Here ada would have had the one that bob is given."""
     shutil.copytree(ladder.path, tmp_path / "same")  # with its key
-    take_in_people(ladder, parse_roster(b"login\nada\n", "r"))
+    take_in_people(ladder, parse_roster(b"login\nada\n", "r"), "staff", "a roster")
     drawn = owners(ladder)["ada"].pseudonym
     with closing(open_ladder(tmp_path / "same")) as same:
-        take_in_people(same, parse_roster(f"login,pseudonym\nada,\nbob,{drawn}\n".encode(), "r"))
+        take_in_people(same, parse_roster(f"login,pseudonym\nada,\nbob,{drawn}\n".encode(), "r"), "staff", "a roster")
         assert owners(same)["bob"].pseudonym == drawn
         assert owners(same)["ada"].pseudonym != drawn
 
@@ -177,10 +179,15 @@ def test_a_pseudonym_that_a_roster_gives_to_one_is_drawn_for_nobody_else(ladder:
 )
 def test_a_roster_that_is_too_like_an_owner_is_refused_whole(ladder: Ladder, roster: bytes, told: str) -> None:
     """Nobody of it is taken in."""
-    take_in_people(ladder, parse_roster(b"login,pseudonym\nada,\nbob,Loud Owl\n", "r"))
+    take_in_people(ladder, parse_roster(b"login,pseudonym\nada,\nbob,Loud Owl\n", "r"), "staff", "a roster")
     before = owners(ladder)
     with pytest.raises(LadderError, match=told):
-        take_in_people(ladder, parse_roster(roster + b"dora,\n" if b"," in roster else roster + b"dora\n", "r"))
+        take_in_people(
+            ladder,
+            parse_roster(roster + b"dora,\n" if b"," in roster else roster + b"dora\n", "r"),
+            "staff",
+            "a roster",
+        )
     assert owners(ladder) == before
 
 
@@ -211,7 +218,7 @@ def test_what_a_later_roster_does_not_tell_stays(tmp_path: Path) -> None:
             "login\nada\n",
             "login,name\nada,Zoe\u0308\n",
         ):
-            take_in_people(ladder, parse_roster(text.encode(), "roster.csv"))
+            take_in_people(ladder, parse_roster(text.encode(), "roster.csv"), "staff", "a roster")
         with ladder.database.read() as connection:
             ada = find_owner(connection, "ada")
     assert ada is not None

@@ -135,6 +135,34 @@ def test_what_was_revoked_lets_nobody_in(web: Pages, staff: TestClient) -> None:
     assert "there is no credential" in post(staff, "/admin/credentials/9999/revoke", 400, why="x")
 
 
+def test_who_let_whom_in_is_told_to_staff_and_the_secret_to_nobody(web: Pages, staff: TestClient, own: Term) -> None:
+    """Rosters, links and tokens are acts; what is done to oneself, too."""
+    post(staff, "/admin/people/import", 200, files={"roster": ("b.csv", "login,section\nkay,B\nlee,B\n")})
+    post(staff, "/admin/people", 200, login="kay", name="Kay")
+    told = post(staff, "/admin/people/links", 200, section="B")
+    secrets = re.findall(r"/sign-in\?link=([\w-]+)<", told)
+    token = web.visitor("ada").post("/account/tokens", data={"scope": "read", "days": "1"}).text
+    secrets += re.findall(r'<pre id="secret">(.*)</pre>', token)
+    assert len(secrets) == 3
+    rows = staff.get("/api/admin/acts").json()["rows"][5::-1]
+    found = [(row["by"], row["what"], row["login"], re.sub(r" \d+,", " N,", row["why"])) for row in rows]
+    assert [line for line in found if line[:1] + line[2:] != ("staff", "ada", "link N, to submit")] == [
+        ("staff", "import", None, "b.csv: 2 added, 0 changed"),
+        ("staff", "import", "kay", "one person: 0 added, 1 changed"),
+        ("staff", "issue", "kay", "link N, to submit"),
+        ("staff", "issue", "lee", "link N, to submit"),
+        ("ada", "issue", "ada", "token N, to read"),
+    ]
+    printed = own.arena("events").out
+    assert "import by staff: b.csv: 2 added, 0 changed" in printed
+    assert "issue by ada: token " in printed
+    pages = [staff.get(path).text for path in ("/admin/acts", "/admin/people/kay", "/admin/people/ada", "/admin")]
+    assert [text for text in (printed, *pages) for secret in secrets if secret in text] == []
+    assert "b.csv" in pages[0]
+    assert "token" not in web.visitor("bob").get("/api/bots/late").text
+    assert "link" not in str(web.visitor("ada").get("/api/bots/late").json()["acts"])
+
+
 # --- decisions --------------------------------------------------------------------------------------------------------
 
 
