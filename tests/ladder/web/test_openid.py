@@ -1,11 +1,15 @@
 """Signing in by a provider of OpenID Connect: a real one, which runs beside, with its own pages."""
 
+import base64
+import hashlib
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -147,6 +151,68 @@ def test_what_was_not_begun_in_this_browser_ends_nowhere(web: Pages, own: Term, 
     assert [(answer.status_code, "elsewhere, or too long ago" in answer.text) for answer in refused] == [
         (403, True)
     ] * 6
+
+
+@contextmanager
+def strict(provider: str) -> Iterator[str]:
+    """Stand before a provider, and demand PKCE of it, as RFC 7636 says in 4.5 and 4.6: the mock passes it over."""
+    challenges: dict[str, str] = {}  # by the codes that were given for them
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.pass_on(b"")
+
+        def do_POST(self) -> None:
+            sent = self.rfile.read(int(self.headers["Content-Length"]))
+            form, asked = parse_qs(sent.decode()), parse_qs(urlsplit(self.path).query)
+            if "code" in form:
+                digest = hashlib.sha256(form.get("code_verifier", [""])[0].encode()).digest()
+                if base64.urlsafe_b64encode(digest).decode().rstrip("=") != challenges.pop(form["code"][0], None):
+                    self.answer(400, {"Content-Type": "application/json"}, b'{"error": "invalid_grant"}')
+                    return
+            code = parse_qs(urlsplit(self.pass_on(sent)).query).get("code", [""])[0]
+            if asked.get("code_challenge_method") == ["S256"] and code:
+                challenges[code] = asked["code_challenge"][0]
+
+        def pass_on(self, sent: bytes) -> str:
+            answered = requests.request(
+                self.command, provider + self.path, data=sent, headers=dict(self.headers), allow_redirects=False
+            )
+            kept = {name: answered.headers[name] for name in ("Content-Type", "Location") if name in answered.headers}
+            self.answer(answered.status_code, kept, answered.content)
+            return kept.get("Location", "")
+
+        def answer(self, status: int, headers: dict[str, str], body: bytes) -> None:
+            self.send_response(status)
+            for name, value in {**headers, "Content-Length": str(len(body))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("localhost", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://localhost:{server.server_port}"
+        server.shutdown()
+        thread.join(20)
+
+
+def test_a_code_counts_with_the_verifier_of_its_own_sign_in_alone(web: Pages, own: Term, provider: str) -> None:
+    """At a provider that looks: a code that another challenge was sent for, or none, lets nobody in."""
+    with strict(provider) as looking:
+        use(own, looking)
+        visitor, to = sent(web, "/bots/late")
+        challenge = parse_qs(urlsplit(to).query)["code_challenge"][0]
+        assert visitor.get(back(to, "1")).headers["location"] == "/bots/late"
+        for change in (lambda own: challenge, lambda own: own[::-1], lambda own: ""):
+            visitor, to = sent(web)
+            own_one = parse_qs(urlsplit(to).query)["code_challenge"][0]
+            came = visitor.get(back(to.replace(own_one, change(own_one)), "1"))
+            assert (came.status_code, "Begin it again" in came.text) == (403, True)
+            assert visitor.get("/account").status_code == 303
 
 
 def test_a_sign_in_that_took_too_long_begins_again(web: Pages, own: Term, provider: str) -> None:

@@ -1,11 +1,13 @@
 """Uploads to a server that really serves: killed in the middle, cut off, slow, on a full disk, several at once."""
 
+import io
 import json
 import os
 import random
 import shutil
 import signal
 import socket
+import tarfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
@@ -16,12 +18,15 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from ladder.access import Viewer
 from ladder.service import issue, open_ladder
 from ladder.store.database import find_bot, versions_of
+from ladder.views import archive
 from tests.ladder.service.invariants import demand_sound
-from tests.ladder.service.ladders import ladder_in
+from tests.ladder.service.ladders import ladder_in, run_on
 from tests.ladder.web.served import Served, served
 from tests.place import QUICK_BOT, Place
+from tests.postgres import why_no_postgres
 
 LARGE = 4 << 20
 
@@ -185,3 +190,31 @@ def test_one_person_in_two_browsers_makes_one_version_of_the_same_files_and_two_
         others = list(browsers.map(lambda mark: upload(server, secret, program(mark)), range(2)))
         assert {told["label"] for _, told in others} == {"ada@3", "ada@4"}
     assert len(states(folder)) == 4
+
+
+@pytest.mark.needs("postgresql", why_no_postgres())
+def test_what_comes_to_two_servers_of_one_postgresql_at_once_is_one_version(place: Place, postgres_url: str) -> None:
+    """It is examined, and read back as it was sent; one server is killed in an upload, and the other goes on."""
+    folder = ladder_in(place, postgres_url, fit=True)
+    secret, bot = token(folder), program("same")
+    with ExitStack() as stack, ThreadPoolExecutor(4) as browsers:
+        servers = [stack.enter_context(served(place, folder, "--no-runner")) for _ in range(2)]
+        same = list(browsers.map(lambda turn: upload(servers[turn % 2], secret, bot), range(4)))
+        assert sorted(status for status, _ in same) == [200, 200, 200, 201]
+        assert {told["label"] for _, told in same} == {"ada@2"}
+        with half_sent(place, servers[0], secret):
+            kill(place, servers[0].process.pid)
+        assert upload(servers[1], secret, program("half", LARGE))[1]["label"] == "ada@3"
+        assert states(folder) == ["fit", "queued", "queued"]
+        run_on(place, folder)
+        assert states(folder)[1] == "fit"
+        with closing(open_ladder(folder)) as ladder:
+            demand_sound(ladder)
+            with ladder.reading(Viewer("ada")) as reader:
+                kept = archive(reader, "ada", 2)
+    assert kept is not None
+    with tarfile.open(fileobj=io.BytesIO(kept)) as files:
+        [file] = files.getmembers()
+        held = files.extractfile(file)
+        assert held is not None
+        assert held.read() == bot
