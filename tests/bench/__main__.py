@@ -396,13 +396,24 @@ def ladder_rows() -> Iterator[Row]:
 
 
 def web_rows() -> Iterator[Row]:
-    """Measure the pages of a ladder of 500 bots and 1,000,000 games, for staff."""
-    costs, grown = web.measure()
+    """Measure the pages of a ladder of 500 bots and 1,000,000 games: for staff, 300 open ones, beside a runner."""
+    with web.filled() as (filled, change):
+        costs, grown = web.measure(filled)
+        opened, loaded = list(web.opened(filled, change)), list(web.under_load(filled, change))
+        held, seconds = web.uploaded(filled)
     for cost in costs:
         name = f"web: {cost.path} ({cost.status}, {cost.size / 1000:.0f} kB)"
         yield Row(f"{name}, CPU-ms", f"{1000 * cost.drawn:.1f}", "goal 50", cost.drawn / 0.05, "<= 1")
         yield Row(f"{name}, from its ETag", f"{1000 * cost.known:.2f}", "goal 2", cost.known / 0.002, "<= 1")
     yield Row("web: MB that 10,000 requests add", f"{grown:.1f}", "goal 5", grown / 5, "<= 1")
+    uploads = "web: MB that 50 uploads of 5 MB at once add"
+    yield Row(uploads, f"{held:.0f}", f"goal 200; {seconds:.0f} s", held / 200, "<= 1")
+    for pages in opened:
+        name, rate = f"web: 300 open pages, {pages.what}, % of a core", f"{pages.answers} answers, {pages.words} words"
+        yield Row(name, f"{100 * pages.core:.1f}", f"goal 10; {rate}", pages.core / 0.1, "<= 1")
+    for pages in loaded:
+        name, rate = f"web: a page while {pages.what}, ms, 99 of 100", f"{pages.answers} answers"
+        yield Row(name, f"{1000 * pages.percentile_s:.0f}", f"goal 300; {rate}", pages.percentile_s / 0.3, "<= 1")
 
 
 def command_rows() -> Iterator[Row]:

@@ -253,6 +253,7 @@ def test_starts_are_measured_of_what_is_here() -> None:
 
 def test_the_benchmark_of_pages_measures() -> None:
     """Each page is there, and costs something."""
-    costs, _ = web.measure(games=600, bots=8, many=20)
+    with web.filled(games=600, bots=8) as (ladder, _):
+        costs, _ = web.measure(ladder, many=20)
     assert {cost.status for cost in costs if "5000" not in cost.path and "bot7" not in cost.path} == {200}
     assert all(cost.drawn > 0 for cost in costs)

@@ -13,6 +13,7 @@ from ladder.web import make_app
 from tests.ladder.service.ladders import ladder_in, run_on
 from tests.ladder.service.term import Term
 from tests.ladder.web.served import Served, served, waited
+from tests.ladder.web.test_uploads import program, token, upload
 from tests.place import Place
 from tests.postgres import Postgres, postgres, why_no_postgres
 
@@ -55,12 +56,15 @@ def test_two_servers_on_one_database_are_one_ladder(place: Place, postgres_url: 
 def test_a_database_that_is_restarted_is_told_and_nothing_is_lost(place: Place, own_server: Postgres) -> None:
     folder = ladder_in(place, own_server.create("spring"), fit=True)
     with served(place, folder, "--no-runner") as server:
-        session = server.session("ada")
+        session, secret = server.session("ada"), token(folder)
         assert code(server, "/bots/ada", session) == 200
         own_server.stop()
         assert code(server, "/bots/ada", session) == 503
+        status, told = upload(server, secret, program("new"))
+        assert (status, "Nothing is lost" in told["error"]) == (503, True)
         own_server.start()
         waited(lambda: code(server, "/bots/ada", session) == 200)
+        assert upload(server, secret, program("new"))[1]["label"] == "ada@2"
         assert server.process.poll() is None
 
 

@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
+from starlette.testclient import TestClient
 
 from ladder.access import ACTS, ROUTES, Who
-from ladder.service import issue
+from ladder.service import issue, set_suspended
+from ladder.web import make_app
 from tests.ladder.service.term import Term
-from tests.ladder.web.visitors import KINDS, Pages, pages, public
+from tests.ladder.web.visitors import KINDS, URL, Pages, pages, public
 
 LEVELS = {"nobody": Who.ANYBODY, "suspended": Who.ANYBODY, "staff": Who.STAFF}  # the others are people
 FILLED = {"{name}": "late", "{number}": "1", "{id}": "1", "{tag}": "x", "{login:path}": "bob"}
@@ -123,6 +125,32 @@ def test_staff_finds_the_bots_of_a_section_and_nobody_else_does(web: Pages) -> N
     assert rows
     assert {row["owner"] for row in rows} == {login}
     assert web.visitor("ada").get("/api/standings", params={"search": "zq7"}).json()["table"]["rows"] == []
+
+
+@pytest.mark.parametrize(("url", "name"), [(URL, "session"), ("https://coup.example.org", "__Host-session")])
+def test_no_script_and_no_other_site_gets_a_sessions_cookie(web: Pages, url: str, name: str) -> None:
+    """Over TLS it is sent over TLS alone."""
+    with TestClient(make_app(web.ladder, url), base_url=url, follow_redirects=False) as visitor:
+        link = issue(web.ladder, "ada", "link", "staff").secret
+        cookie = visitor.post("/sign-in", data={"link": link}, headers={"Origin": url}).headers["set-cookie"]
+        value, *words = cookie.casefold().split("; ")
+        assert value.startswith(f"{name.casefold()}=")
+        assert {"httponly", "samesite=lax", "path=/"} <= set(words)
+        assert ("secure" in words, "domain" in cookie) == (url.startswith("https"), False)
+        assert visitor.get("/standings").status_code == 200
+
+
+def test_a_suspension_ends_all_that_lets_a_person_in_at_once(web: Pages) -> None:
+    """In every browser, and for programs; nobody else's."""
+    browsers, other = [web.visitor("ada"), web.visitor("ada"), web.visitor("token")], web.visitor("bob")
+    assert [visitor.get("/api/account").status_code for visitor in (*browsers, other)] == [200] * 4
+    link = issue(web.ladder, "ada", "link", "staff").secret
+    set_suspended(web.ladder, "ada", True, "staff", "she copied")
+    assert [visitor.get("/api/account").status_code for visitor in (*browsers, other)] == [401] * 3 + [200]
+    assert [visitor.post("/api/submissions").status_code for visitor in browsers] == [401] * 3
+    latecomer = web.visitor("nobody")
+    assert "she copied" in latecomer.post("/sign-in", data={"link": link}, follow_redirects=True).text
+    assert latecomer.get("/standings").status_code == 303
 
 
 def test_who_is_suspended_is_told_why(web: Pages) -> None:

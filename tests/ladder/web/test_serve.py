@@ -1,16 +1,23 @@
 """The server as a process: where it listens, its runner, the feed that says "changed", its end."""
 
+import re
 import socket
+import threading
 import urllib.request
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, suppress
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
+from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
 
-from ladder.service import open_ladder
+from ladder.service import issue, open_ladder
+from tests.ladder.service.invariants import demand_sound
 from tests.ladder.service.ladders import ladder_in, owners
-from tests.ladder.web.served import served, waited
+from tests.ladder.web.served import Served, served, waited
 from tests.place import Place
+from tests.ports import free_port
 
 
 @pytest.fixture
@@ -56,6 +63,105 @@ def test_a_server_ends_without_a_word_while_a_page_listens(place: Place, folder:
             ran = place.end(server.process)
     assert ran.code == 0
     assert ran.err in ("", "Ctrl-C ends it\n")  # which may have been read with the line before
+
+
+def test_a_server_that_is_killed_while_pages_are_read_is_the_same_once_it_is_back(place: Place, folder: Path) -> None:
+    """What was being answered breaks off; whoever was signed in is so, and each page is as before."""
+    port = free_port()
+    paths = ("/", "/standings", "/bots/ada", "/matches", "/api/bots")
+    begun = threading.Semaphore(0)
+
+    def read(path: str) -> int:
+        for count in range(10_000):
+            try:
+                server.get(path, session)
+                begun.release()
+            except (OSError, HTTPException):
+                return count
+        raise AssertionError("it was not killed")
+
+    with served(place, folder, "--no-runner", "--port", port) as server, ThreadPoolExecutor(len(paths)) as readers:
+        session = server.session("ada")
+        before = [server.get(path, session) for path in paths]
+        request = urllib.request.Request(server.url + "/changes", headers={"Cookie": f"session={session}"})
+        with urllib.request.urlopen(request, timeout=30) as feed:
+            assert feed.readline() == b"retry: 5000\n"
+            counts = readers.map(read, paths)
+            for _ in range(20):
+                assert begun.acquire(timeout=60)
+            server.process.kill()
+            assert sum(counts) >= 20
+            with suppress(OSError, HTTPException):
+                assert feed.read() in (b"\n", b"\n:\n\n")
+    with served(place, folder, "--no-runner", "--port", port) as server:
+        assert [server.get(path, session) for path in paths] == before
+        with closing(open_ladder(folder)) as ladder:
+            demand_sound(ladder)
+    place.demand_nothing_left()
+
+
+def test_visitors_who_read_nothing_keep_nobody_else_from_reading(place: Place, folder: Path) -> None:
+    """Each asks for hundreds of pages over one connection; the server holds no more of them than it sends."""
+    with served(place, folder, "--no-runner") as server, ExitStack() as stack:
+        session = server.session("ada")
+        status = Path(f"/proc/{server.process.pid}/status")
+        look = re.findall(r'"(/static/[^"]+/look.css)"', server.get("/", session))[0]
+        asked = f"GET {look} HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\nCookie: session={session}\r\n\r\n"
+        before = memory_mb(status)
+        parts = urlsplit(server.url)
+        for _ in range(50):
+            slow = stack.enter_context(closing(socket.socket()))
+            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            slow.connect((parts.hostname, parts.port))
+            slow.setblocking(False)
+            with suppress(BlockingIOError):
+                slow.send(asked.encode() * 200)
+        for path in ("/standings", "/bots/ada", "/matches"):
+            assert "</html>" in server.get(path, session)
+        assert memory_mb(status) - before < 60
+        server.process.terminate()
+        ran = place.end(server.process)
+    assert (ran.code, "rror" in ran.err) == (0, False), ran.err
+
+
+def memory_mb(status: Path) -> float:
+    """Return how much memory a process has had, most at a time."""
+    return int(re.findall(r"VmHWM:\s+(\d+) kB", status.read_text())[0]) / 1024
+
+
+def test_no_secret_is_printed_whatever_comes(place: Place, folder: Path) -> None:
+    """Neither of a link, a session, a token or a password, where it is right, wrong, or where it doesn't belong."""
+    with served(place, folder, "--no-runner") as server:
+        with closing(open_ladder(folder)) as ladder:
+            made = [issue(ladder, "ada", kind, "staff").secret for kind in ("link", "token")]
+        secrets = [*made, server.session("ada"), "a horse in a boat"]
+        link, token, session, password = secrets
+        forms = {"/sign-in": {"link": link}, "/sign-in/password": {"login": "ada", "password": password}}
+        headers = {"Cookie": f"session={session}", "Authorization": f"Bearer {token}", "Origin": server.url}
+        codes = []
+        for secret in secrets:
+            word = quote(secret)
+            for path in (f"/sign-in?link={word}", f"/nope/{word}", f"/matches/{word}", f"/api/bots/x?after={word}"):
+                codes.append(asked(server, "GET", path, headers))
+        for path, form in forms.items():
+            codes += [asked(server, "POST", path, headers, urlencode(form)) for _ in range(2)]
+        codes.append(asked(server, "POST", "/api/submissions", headers, f"--x\r\n{token}"))
+        with closing(socket.create_connection((urlsplit(server.url).hostname, urlsplit(server.url).port))) as broken:
+            broken.sendall(f"GET /sign-in?link={link} {token}\r\nCookie {session}\r\n\r\n".encode())
+            assert broken.recv(100).startswith(b"HTTP/1.1 400")
+        server.process.terminate()
+        ran = place.end(server.process)
+    assert {200, 400, 404} <= set(codes)
+    assert [secret for secret in secrets if secret in ran.out + ran.err] == []
+
+
+def asked(server: Served, method: str, path: str, headers: dict[str, str], body: str | None = None) -> int:
+    """Return with which code a request is answered."""
+    parts = urlsplit(server.url)
+    kind = {} if body is None else {"Content-Type": "application/x-www-form-urlencoded"}
+    with closing(HTTPConnection(parts.hostname or "", parts.port, timeout=30)) as connection:
+        connection.request(method, path, body, {**headers, **kind})
+        return connection.getresponse().status
 
 
 @pytest.mark.parametrize(
