@@ -6,7 +6,7 @@ them. Nothing here depends on the order of the matches.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
@@ -133,7 +133,13 @@ class Standings:
     @classmethod
     def from_json(cls, text: str) -> "Standings":
         """Return the table that `to_json` wrote."""
-        return _adapter().validate_json(text)
+        return _read(text)
+
+
+@lru_cache(maxsize=4)
+def _read(text: str) -> Standings:
+    """Return a table that was kept: one for all pages that show it, until the next is there."""
+    return _adapter().validate_json(text)
 
 
 @cache

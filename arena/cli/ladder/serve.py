@@ -1,6 +1,7 @@
 """The command `arena ladder serve`: the ladder's pages, and its runner beside them."""
 
 import ctypes
+import os
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from arena.cli.out import note, refuse
 from ladder.service import STAFF, demand_boxes, issue
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+_NICE = 5  # a third of the server's weight
 ENDS_S = 60.0  # what a runner may take to end its matches, when the server ends
 
 
@@ -73,7 +75,7 @@ def _runner(folder: Path, jobs: int | None, none: bool) -> Iterator[None]:
         yield
         return
     words = [sys.executable, "-m", "arena.cli", "ladder", "run", str(folder), *(["--jobs", str(jobs)] if jobs else [])]
-    runner = subprocess.Popen(words, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=_end_with_parent)
+    runner = subprocess.Popen(words, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=_give_way)
     try:
         yield
     finally:
@@ -85,8 +87,13 @@ def _runner(folder: Path, jobs: int | None, none: bool) -> Iterator[None]:
             runner.wait()
 
 
-def _end_with_parent() -> None:
-    """Ask the kernel for SIGTERM when the server is killed (Linux): the next one starts a runner of its own."""
+def _give_way() -> None:
+    """Let pages come first, and end with the server.
+
+    A bot isn't charged for the time in which it waits for a core. When the server is killed the kernel sends SIGTERM
+    (Linux): the next one starts a runner of its own.
+    """
+    os.nice(_NICE)
     if sys.platform == "linux":
         pr_set_pdeathsig = 1  # linux/prctl.h
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)

@@ -154,6 +154,26 @@ def test_a_match_plays_from_the_moment_that_its_address_names(browser: Reader, s
     assert wrong == []
 
 
+def test_a_page_asks_for_itself_once_in_half_a_minute_however_much_changes(browser: Reader, server: Served) -> None:
+    """And not all pages at the same moment: some seconds later, drawn by chance."""
+    page, wrong = window(browser, server, "ada")
+    asked: list[str] = []
+    words = "retry: 100\n\n" + "data: changed\n\n" * 9
+    page.route("**/changes", lambda route: route.fulfill(body=words, content_type="text/event-stream"))
+    page.clock.install()
+    page.goto(f"{server.url}/standings")
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/standings") else None)
+    page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 1)
+    for spent_s, count in ((28, 0), (8, 1), (25, 1), (12, 2)):
+        for _ in range(2):  # the second is asked for once the page has heard the first
+            with page.expect_response("**/changes"):
+                pass
+        with page.expect_response("**/changes"):
+            page.clock.run_for(1000 * spent_s)
+        assert len(asked) == count, (spent_s, asked)
+    assert wrong == []
+
+
 def test_without_javascript_a_match_is_told_as_text(browser: Reader, server: Served) -> None:
     page, _ = window(browser, server, "ada", java_script_enabled=False)
     with closing(open_ladder(server.folder)) as ladder:
