@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from sqlalchemy import select
 
 from ladder.access import visible
-from ladder.store.database import PEOPLE, TABLES, Event, events_after, find_act, find_version
+from ladder.store.database import PEOPLE, STEP, TABLES, Event, events_after, find_act, find_version
+from ladder.views.bot import Examination
 from ladder.views.decision import Decision, decisions
 from ladder.views.reader import Reader
 
@@ -55,6 +56,8 @@ def _line(reader: Reader, event: Event) -> EventLine | None:
     version = None if event.version is None else find_version(connection, event.version)
     act = None if event.act is None else find_act(connection, event.act)
     owner = None if version is None else version.login
+    if event.what == STEP and not reader.viewer.sees(Examination, "steps", owner):
+        return None
     if act is not None and version is None:
         of = select(owners.c.login)
         if act.bot is not None:

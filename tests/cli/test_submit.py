@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from ladder import views
+from ladder.access import Viewer
 from ladder.service import issue, open_ladder
 from tests.ladder.service.ladders import Waiting, freeze, ladder_in
 from tests.ladder.web.served import Served, served, waited
@@ -76,6 +78,12 @@ def test_each_step_is_told_before_the_examination_has_ended(place: Place, server
     assert lines[0].startswith(" 2  ok    build")
     assert lines[-1].endswith("can play")
     assert "has come further in its examination" in place.run("ladder", "events", server.folder).out
+    with closing(open_ladder(server.folder)) as ladder:
+        heard = {}
+        for login in ("ada", "bob"):
+            with ladder.reading(Viewer(login)) as reader:
+                heard[login] = {event.what for event in views.event_list(reader, limit=1000).rows}
+    assert heard["ada"] - heard["bob"] == {"step"}
     waited(lambda: '"state":"fit"' in server.get("/api/bots/ada", ada))
     assert "2 now" not in server.get("/bots/ada", ada)
 

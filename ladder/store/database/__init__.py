@@ -21,7 +21,7 @@ from ladder.store.database.credentials import (
     revoke,
     set_session,
 )
-from ladder.store.database.events import PEOPLE, Event, events_after, forget_events, last_event, last_event_at
+from ladder.store.database.events import PEOPLE, STEP, Event, events_after, forget_events, last_event, last_event_at
 from ladder.store.database.finals import (
     Final,
     FinalMatch,
