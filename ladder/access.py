@@ -155,7 +155,8 @@ _ROWS: dict[str, dict[Who, str]] = {
     "Account": {_OWNER: "person bots credentials session change"},
     "OwnBot": {_OWNER: "bot playing newest state reason stopped"},
     "Bot": {
-        _ANYBODY: "bot pseudonym reference row of fair trend limit_ms versions last days against seats may change",
+        _ANYBODY: "bot pseudonym reference row of fair trend limit_ms versions last days against seats style may"
+        " change",
         _OWNER: "examination examples acts",
         _STAFF: "owner",
     },
@@ -165,10 +166,15 @@ _ROWS: dict[str, dict[Who, str]] = {
     "About": {_ANYBODY: "name rules seats match_games limit_ms isolated commitment submissions due"},
     "Due": {_ANYBODY: "name at closes"},
     "Front": {_ANYBODY: "about top newest finals change"},
-    "StandingsPage": {_ANYBODY: "table first of next days"},
+    "StandingsPage": {_ANYBODY: "table first of next days", _STAFF: "sections"},
     "Against": {_ANYBODY: "label duel"},
     "Duel": {_ANYBODY: "wins losses games matches"},
     "Duels": {_ANYBODY: "labels rows first next change"},
+    "BotStyle": {_ANYBODY: "matches seen", _OWNER: "hidden"},
+    "StyleNumber": {_ANYBODY: "name count of field"},
+    # Of others' hidden numbers even the mean would tell: who knows his own bot's takes it away.
+    "HiddenNumber": {_OWNER: "name count of", _STAFF: "field"},
+    "FieldStyle": {_ANYBODY: "games bots seen", _STAFF: "hidden"},
     "SeatShare": {_ANYBODY: "seat games wins"},
     "DayOfBot": {_ANYBODY: "day version rating adjusted"},
     "BotLine": {_ANYBODY: "bot pseudonym reference playing versions", _STAFF: "owner"},
@@ -222,10 +228,10 @@ _ROWS: dict[str, dict[Who, str]] = {
         _ANYBODY: "label version games wins forfeits faults requests time_us slowest_us peak_bytes",
     },
     "Sums": {_ANYBODY: "matches games wins forfeits faults requests time_us slowest_us peak_bytes"},
-    "Standings": {_ANYBODY: "rows fair games matches at verdict findings isolated change"},
+    "Standings": {_ANYBODY: "rows fair games matches at verdict findings style isolated change"},
     "Row": {
         _ANYBODY: "place version bot number pseudonym reference ranks rating share adjusted games matches forfeits"
-        " faults since trend",
+        " faults since language trend",
         _STAFF: "owner",
     },
     "Estimate": {_ANYBODY: "value low high"},

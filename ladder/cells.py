@@ -1,12 +1,25 @@
 """What cells of tables say of numbers with intervals: one form for a run, for statistics and for a ladder."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from ladder.rating import Estimate
 
 NONE = "-"
+
+
+class StyleNumber(Protocol):
+    """So many of some cases, beside the mean of the field's shares."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def of(self) -> int: ...
+    @property
+    def field(self) -> float | None: ...
 
 
 def span(numbers: Sequence[int]) -> str:
@@ -35,3 +48,38 @@ def ends_of(share: "Estimate | None", digits: int = 1) -> str:
 def rated(rating: "Estimate") -> str:
     """Return a rating with half its interval: "24.1 ± 1.2"."""
     return f"{rating.value:.1f}" + ("" if rating.high is None else f" ± {rating.high - rating.value:.1f}")
+
+
+# Numbers of a bot's style, in the order in which they are shown: what the share is of.
+_STYLE = {
+    "turns": "turns in a game, on average",
+    "called all": "of its claims, those that were challenged",
+    "seen challenged": "of the claims that it could challenge, those that it did",
+    "seen right": "of these challenges, those that were right",
+    "seen blocked": "of the actions that it could block, those that it did",
+    "bluffs all": "of its claims, those that were bluffs",
+    "caught all": "of these bluffs, those that were challenged",
+    "blocks bluffed": "of the blocks that it chose, those that were bluffs",
+    "challenges made": "of the claims that it could challenge, those that it wanted to",
+    "challenges right": "of these, those that were lies",
+}
+
+
+def style_rows(numbers: Iterable[StyleNumber]) -> list[tuple[str, str, str, StyleNumber]]:
+    """Return (what it is, the bot's, the field's, the number) of numbers of a bot's style, in their order."""
+    of = {number.name: number for number in numbers}
+    names = [*(name for name in _STYLE if name in of), *(name for name in of if name not in _STYLE)]
+    return [
+        (
+            _STYLE.get(name) or f"of its turns, {name.partition(' ')[2].replace('_', ' ')}",
+            style_cell(name, of[name].count / of[name].of),
+            style_cell(name, of[name].field),
+            of[name],
+        )
+        for name in names
+    ]
+
+
+def style_cell(name: str, value: float | None) -> str:
+    """Return a number of a style: a share in percent, turns as they are."""
+    return percent(value, 0) if name != "turns" or value is None else f"{value:.1f}"

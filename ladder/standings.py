@@ -35,6 +35,7 @@ class Contestant:
     active: bool
     since: float
     predecessor: int | None
+    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Row(Standing):
     pseudonym: str
     reference: bool
     since: float
+    language: str | None = None
     trend: Trend = Trend()
 
     @property
@@ -104,6 +106,16 @@ class Findings:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldStyle:
+    """What bots that play do, on average over so many of them: shares by name, as each bot's page has them."""
+
+    games: int
+    bots: int
+    seen: dict[str, float]
+    hidden: dict[str, float] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Standings:
     """The table, best first. `fair` is the share that each would win if all were equal.
 
@@ -118,6 +130,7 @@ class Standings:
     at: float
     verdict: Verdict | None = None
     findings: Findings | None = None
+    style: FieldStyle | None = None
     isolated: bool | None = None
     change: int | None = None
 
@@ -192,6 +205,7 @@ def standings(
                 forfeits=forfeits[each.version],
                 faults=faults[each.version],
                 since=each.since,
+                language=each.language,
             )
         )
     games = int(matches.games.sum())

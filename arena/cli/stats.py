@@ -10,9 +10,10 @@ from arena.cli import stats_tables
 from arena.cli.answers import answers, print_json
 from arena.cli.completion import complete_name
 from arena.cli.out import counted, fail, note, progress, reason, refuse, show, write
+from arena.count import Fold
 from arena.referee import RecordError
 from arena.run import KeptError, record_at, records_at
-from arena.stats import Answer, Fold, Profile, answer, page, to_csv, with_comparison
+from arena.stats import Answer, Profile, answer, page, to_csv, with_comparison
 
 Counts = tuple[Answer, Fold]
 

@@ -7,7 +7,8 @@ from rich.text import Text
 
 from arena.bots import shown
 from arena.cli.out import Column, counted, table
-from arena.stats import ALL, ONE_MATCH, SECTIONS, Answer, Compared, Difference, Profile, Rate, Records, Took
+from arena.count import ALL
+from arena.stats import ONE_MATCH, SECTIONS, Answer, Compared, Difference, Profile, Rate, Records, Took
 from ladder.cells import NONE, ends, percent, span
 
 WIDEST = 100  # columns; a line of prose is folded there, a table isn't

@@ -1,6 +1,6 @@
-"""What a bot does: its statistics over many records, as one object; and how two bots differ.
+"""What bots do: their statistics over many records, as one object; and how two bots differ.
 
-Must not know terminals or files. A fold over `arena.tell.moments`: it holds numbers, never a record.
+Must not know terminals or files. What is counted, `arena.count` counts.
 """
 
 from arena.stats.answer import (
@@ -20,6 +20,4 @@ from arena.stats.answer import (
     to_csv,
 )
 from arena.stats.compare import with_comparison
-from arena.stats.fold import ALL, Fold
 from arena.stats.plots import page
-from arena.stats.tally import Both, Tally, difference, quantile

@@ -12,9 +12,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from arena.bots import cell
+from arena.count import ALL, LEVEL, LOSSES, Both, Counted, Fold, Interval, Tally, difference
 from arena.run import Times
-from arena.stats.fold import ALL, LOSSES, Counted, Fold
-from arena.stats.tally import LEVEL, Both, Interval, Tally, difference
 from ladder.results import committed
 
 VERSION: Literal[1] = 1
@@ -85,6 +84,11 @@ class Profile(_Part):
         title="challenges",
         description="made: of the claims that it was asked about; of_lies, of_truths: of the lies and the truths among "
         "them; right: of its challenges, those of a lie. Each counts, also where another's counted in the game",
+    )
+    seen: Rates = Field(
+        title="challenges and blocks that counted",
+        description="challenged: of the claims that it was asked about; right: of these challenges, those whose claim "
+        "wasn't proved; blocked: of the actions that it was asked about. All of it anybody sees at the table",
     )
     blocks: Rates = Field(
         title="blocks",
@@ -266,6 +270,7 @@ def _rounded(interval: Interval | None) -> Interval | None:
 
 _ORDER: dict[str, tuple[str, ...]] = {
     "challenges": ("made", "right", "of_lies", "of_truths"),
+    "seen": ("challenged", "right", "blocked"),
     "blocks": ("made", "as_target", "bluffed"),
     "losses": LOSSES,
 }

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from arena.count import Fold, Tally
 from arena.stats.answer import Answer, Compared, Comparison, Difference, Profile, Rate, difference_of, rates_of
-from arena.stats.fold import Fold
-from arena.stats.tally import Tally
 
 Counts = tuple[Answer, Fold]
 Counted = tuple[Rate, Tally]

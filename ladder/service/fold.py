@@ -5,14 +5,17 @@ nothing about the numbers, which a new fold over everything gives, too (`arena l
 """
 
 import time
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
 from ladder.service.seats import Seats
-from ladder.standings import Contestant, Findings, Row, Standings, findings, standings
-from ladder.store.database import Point, Version, fit_versions, last_act, put_board, rated_seats
+from ladder.standings import Contestant, FieldStyle, Findings, Row, Standings, findings, standings
+from ladder.store.database import Point, Version, fit_versions, last_act, put_board, rated_seats, style_of
 
 if TYPE_CHECKING:
     from ladder.rating import Fit, Start
@@ -30,6 +33,7 @@ class Fold:
         self._known: tuple[object, ...] | None = None
         self._voids = 0
         self._findings: Findings | None = None
+        self._style: FieldStyle | None = None
         self.table: Standings | None = None
         self.fit: Fit | None = None
         self._torn = False  # a look was cut short: what was read is a part of what there is
@@ -76,8 +80,24 @@ class Fold:
         table, self.fit = standings(contestants, known.forfeits, known.faults, matches, seats, now, self._start)
         if self._findings is None or not 1 <= table.games / max(1, self._findings.games) < GROWN:
             self._findings = findings(contestants, self.fit)
-        self.table = replace(table, findings=self._findings)
+            playing = [each.version for each in contestants if each.active]
+            self._style = self._ladder.database.look(lambda connection: field_style(connection, playing, table.games))
+        self.table = replace(table, findings=self._findings, style=self._style)
         self._start = self.fit.start
+
+
+def field_style(connection: Connection, versions: Sequence[int], games: int) -> FieldStyle:
+    """Return what these versions do on average, each by its newest matches; `games` is how many were rated by then."""
+    styles = [style for version in versions if (style := style_of(connection, version)).matches]
+
+    def mean(part: str) -> dict[str, float]:
+        shares = defaultdict(list)
+        for style in styles:
+            for name, (count, of) in getattr(style, part).items():
+                shares[name].append(count / of)
+        return {name: fmean(values) for name, values in sorted(shares.items())}
+
+    return FieldStyle(games, len(styles), mean("seen"), mean("hidden"))
 
 
 def point_of(row: Row) -> Point:
@@ -109,6 +129,7 @@ def contestants_of(found: list[Version]) -> list[Contestant]:
                 active=version.active,
                 since=version.at,
                 predecessor=before.get(version.bot),
+                language=version.language,
             )
         )
         before[version.bot] = version.id

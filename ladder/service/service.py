@@ -196,7 +196,7 @@ class Service:
             if found.built is not None and found.bot is not None:
                 built = found.bot.digest
                 put_file(connection, built, found.bot.file, found.built)
-            if not end_exam(connection, version, steps, reason, words, built, now):
+            if not end_exam(connection, version, steps, reason, words, built, now, found.language):
                 return None
             this = find_version(connection, version)
             if found.played is not None and len(set(table_of(connection, found.played.match))) == seats:

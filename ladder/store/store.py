@@ -28,7 +28,7 @@ class PlayedMatch:
 
     record: the text from which the match can be replayed. results: one a game, in the order of play.
     logs: (bot, process number, standard error) of each process. exchanges: the first faulty one of each bot and kind.
-    spent: what each bot took, where it is known.
+    spent: what each bot took, styles: what it did, as JSON; where they are known.
     """
 
     match: int
@@ -37,6 +37,7 @@ class PlayedMatch:
     logs: tuple[tuple[str, int, bytes], ...] = ()
     exchanges: tuple[KeptExchange, ...] = ()
     spent: tuple[tuple[str, Spent], ...] = ()
+    styles: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

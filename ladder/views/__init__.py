@@ -49,3 +49,4 @@ from ladder.views.standings import (
     standings_page,
 )
 from ladder.views.step import kept_step, steps_of
+from ladder.views.style import BotStyle, HiddenNumber, StyleNumber

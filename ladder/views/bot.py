@@ -37,6 +37,7 @@ from ladder.views.reader import Reader
 from ladder.views.seat import SeatShare, seat_shares
 from ladder.views.standings import trend
 from ladder.views.step import steps_of
+from ladder.views.style import BotStyle, bot_style
 
 faults, match_bots, matches, versions = (
     TABLES.tables[name] for name in ("faults", "match_bots", "matches", "versions")
@@ -108,7 +109,7 @@ class Bot:
     of the version that was asked for, else of the newest. examples: faulty exchanges, of each kind the first, of that
     version and of the one that plays. last: its last matches, newest first. limit_ms: the time of a request. days: what
     each day's table said of it. against, seats: how the version that plays, else the one asked for, fared against
-    others, and in each seat. may: what the reader may do with it, of ACTS.
+    others, and in each seat; style: what it does. may: what the reader may do with it, of ACTS.
     """
 
     bot: str
@@ -127,6 +128,7 @@ class Bot:
     days: tuple[DayOfBot, ...]
     against: tuple[Against, ...]
     seats: tuple[SeatShare, ...]
+    style: BotStyle | None
     acts: tuple[Decision, ...] | None
     may: tuple[str, ...]
     change: int | None = None
@@ -200,6 +202,7 @@ def bot(reader: Reader, name: str, wanted: int | None = None, last: int = 10) ->
         last=match_list(reader, bot=known.id, limit=last).rows if last else (),
         against=against(reader, known.active or asked.id),
         seats=seat_shares(reader, known.active or asked.id),
+        style=bot_style(reader, known.active or asked.id, known.login, None if table is None else table.style),
         days=tuple(
             DayOfBot(
                 day,

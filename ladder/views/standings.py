@@ -38,7 +38,7 @@ SORTS: dict[str, Callable[[Row], Any]] = {
 }
 STANDINGS_COLUMNS = (
     "best_rank", "worst_rank", "bot", "version", "owner", "rating", "rating_low", "rating_high", "share", "share_low",
-    "share_high", "since_1_day", "since_7_days", "games", "faults", "forfeits", "submitted",
+    "share_high", "since_1_day", "since_7_days", "games", "faults", "forfeits", "submitted", "language",
 )  # fmt: skip
 
 
@@ -65,7 +65,7 @@ def standings(reader: Reader, sort: str = "rank", day: str | None = None) -> Sta
 class StandingsPage:
     """Some rows of a table: from the one at place `first` of `of` on. days: those that have a table, the newest first.
 
-    next: what to give as `first` for the rows that follow, None if there are none.
+    next: what to give as `first` for the rows that follow, None if there are none. sections: those of all people.
     """
 
     table: Standings
@@ -73,33 +73,45 @@ class StandingsPage:
     of: int
     next: int | None
     days: tuple[str, ...]
+    sections: tuple[str, ...] | None
 
 
 def standings_page(
-    reader: Reader, sort: str = "rank", day: str | None = None, search: str = "", first: int = 1, rows: int = ROWS
+    reader: Reader,
+    sort: str = "rank",
+    day: str | None = None,
+    search: str = "",
+    section: str = "",
+    first: int = 1,
+    rows: int = ROWS,
 ) -> StandingsPage:
     """Return so many rows of a table, of bots whose name, or owner as the reader knows him, holds the words.
 
-    Staff finds a section's bots by its name.
+    section: that their owners are in, "" for all; for who may know it. It is in what staff's words may hold, too.
     """
     table = standings(reader, sort, day)
     word = search.casefold().strip()
-    people = all_owners(reader.connection) if word and reader.viewer.staff else ()
+    people = all_owners(reader.connection) if reader.viewer.sees(StandingsPage, "sections") else []
+    within = {owner.login for owner in people if owner.section == section}
     known = {owner.login: f"{owner.login} {owner.name} {owner.section or ''}" for owner in people}
 
     def told(row: Row) -> str:
         login = row.owner or ""
         return f"{row.bot} {row.pseudonym} {known.get(login, login)}"
 
-    found = [row for row in table.rows if word in told(row).casefold()]
+    found = [
+        row for row in table.rows if word in told(row).casefold() and (not section or not people or row.owner in within)
+    ]
     end = first - 1 + rows
-    return StandingsPage(
+    whole = StandingsPage(
         replace(table, rows=tuple(found[first - 1 : end])),
         first,
         len(found),
         end + 1 if end < len(found) else None,
         tuple(board_days(reader.connection, DAYS)),
+        tuple(sorted({owner.section for owner in people if owner.section})),
     )
+    return visible(whole, reader.viewer)
 
 
 def shown_table(
@@ -111,6 +123,7 @@ def shown_table(
         visible(table, reader.viewer),
         rows=tuple(visible(row, reader.viewer, row.owner) for row in sorted(rows, key=SORTS[sort])),
         findings=None if table.findings is None else visible(table.findings, reader.viewer),
+        style=None if table.style is None else visible(table.style, reader.viewer),
         isolated=reader.isolated,
         change=reader.change,
     )
@@ -139,6 +152,7 @@ def _row(named: NamedPoint) -> Row:
         pseudonym=named.pseudonym,
         reference=named.reference,
         since=named.since,
+        language=named.language,
     )
 
 
@@ -161,4 +175,5 @@ def standings_cells(row: Row) -> list[object]:
     return [
         *row.ranks, row.bot, row.number, row.owner or row.pseudonym, row.rating.value, row.rating.low, row.rating.high,
         *share, row.trend.day, row.trend.week, row.games, row.faults, row.forfeits, row.since,
+        row.language,
     ]  # fmt: skip

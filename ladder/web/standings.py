@@ -27,10 +27,14 @@ def standings(
     sort: Sort = "rank",
     day: Day = None,
     search: str = "",
-    first: Annotated[int, Query(ge=1)] = 1,
+    section: str = "",
+    first: First = 1,
 ) -> StandingsPage:
-    """Return the table: the newest, or the last of a day; fifty rows from a place in it, of bots with these words."""
-    return views.standings_page(reader, sort, day, search, first)
+    """Return the table: the newest, or the last of a day; fifty rows from a place in it, of bots with these words.
+
+    Staff asks for a section's, too.
+    """
+    return views.standings_page(reader, sort, day, search, section, first)
 
 
 @read(router, "/duels", "duels.html", shared=True)

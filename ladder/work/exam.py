@@ -34,6 +34,7 @@ from arena.bots import (
     NotHereError,
     PortableBot,
     changed,
+    language_of,
     pack,
     portable,
     unpack,
@@ -107,7 +108,7 @@ class Examined:
     """Hold what an examination found.
 
     passed: no step failed. bot: what plays, once it was loaded and built. built: the archive of its files as they play,
-    None if they are those that were submitted. played: the qualifying match.
+    None if they are those that were submitted. played: the qualifying match. language: what it is written in, if known.
     """
 
     steps: tuple[Step, ...]
@@ -116,6 +117,7 @@ class Examined:
     built: bytes | None
     played: PlayedMatch | None
     seconds: float
+    language: str | None = None
 
 
 def examine_version(job: ExamJob) -> Examined:
@@ -154,13 +156,14 @@ class _Version:
         given = self.unpacked()
         bot, built, played = None, None, None
         checked = self.check(given)
+        language = None if checked is None else language_of(checked)
         if checked is not None and self.passed:
             bot = portable(replace(checked, name=self.job.name), self.programs)
             archive = self.job.archive if checked.build is None and checked.path == given else self.packed(checked)
             if archive is not None:
                 built = None if archive is self.job.archive else archive
                 played = self.qualify(bot, archive, checked)
-        return Examined(tuple(self.steps), self.passed, bot, built, played, 0.0)
+        return Examined(tuple(self.steps), self.passed, bot, built, played, 0.0, language)
 
     @property
     def passed(self) -> bool:

@@ -1,7 +1,9 @@
 """What a runner hands to a worker: a match to play, or a version to examine."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from arena.count import styles
+from arena.referee import read
 from arena.run import Parcel, Played, play_parcel
 from ladder.work.exam import Examined, ExamJob, examine_version
 
@@ -21,4 +23,7 @@ class Task:
 
 def do(task: Task) -> Played | Examined:
     """Do a task, in a worker."""
-    return play_parcel(task.work) if isinstance(task.work, Parcel) else examine_version(task.work)
+    if isinstance(task.work, ExamJob):
+        return examine_version(task.work)
+    played = play_parcel(task.work)
+    return replace(played, match=replace(played.match, styles=styles(read(played.match.record))))

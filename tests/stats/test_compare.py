@@ -2,7 +2,8 @@
 
 from random import Random
 
-from arena.stats import Answer, Fold, answer, with_comparison
+from arena.count import Fold
+from arena.stats import Answer, answer, with_comparison
 
 PLACES = [(section, str(name)) for section in ("done", "bluffs", "called", "caught") for name in range(12)]
 MATCHES, CASES = 20, 12

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from arena.count import ALL, Fold
 from arena.coup import CHALLENGE, COUP, FORFEIT, PASS, PRESETS, Act, Action, Block, Move, View
 from arena.referee import Fault, Record
-from arena.stats import ALL, Answer, Fold, Profile, answer, rates_of, with_comparison
+from arena.stats import Answer, Profile, answer, rates_of, with_comparison
 from arena.tell import told
 from tests.tell.games import played, random_game
 
@@ -32,6 +33,28 @@ def taxes_and_doubts(seen: View, legal: Sequence[Move]) -> Move:
         if wanted in legal:
             return wanted
     return legal[0]
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_what_counted_at_the_table_is_what_events_say_that_all_seats_are_sent(number: int) -> None:
+    """A seat that wanted to challenge, and came too late, isn't among them: nobody learns of it."""
+    records = [random_game(COUP, 4, 3 * number + seed) for seed in range(3)]
+    found, seen, wanted = of(*records), Counter[tuple[str, int]](), 0
+    for record in records:
+        seating = record.games[0].seating
+        for step in told(record)["games"][0]["steps"]:
+            for event in step["events"]:
+                if event["event"] in ("challenge", "block"):
+                    seen[event["event"], seating[event["seat"]]] += 1
+    for bot_number, name in enumerate(records[0].header.bots):
+        numbers = bot(found, name).seen
+        assert numbers["challenged"].count == seen["challenge", bot_number]
+        assert numbers["blocked"].count == seen["block", bot_number]
+        assert numbers["right"].of == seen["challenge", bot_number] > 0
+        wanted += int(bot(found, name).challenges["made"].count)
+    assert wanted > sum(count for (what, _), count in seen.items() if what == "challenge")
+    lost = sum(profile.losses["unproven"].count for profile in found.bots)
+    assert sum(profile.seen["right"].count for profile in found.bots) == lost
 
 
 def test_lies_and_who_called_them_are_counted_by_the_cards_that_were_held() -> None:

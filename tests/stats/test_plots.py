@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from arena.count import Fold
 from arena.coup import COUP, PRESETS
-from arena.stats import SECTIONS, Answer, Fold, answer, page, rates_of, with_comparison
+from arena.stats import SECTIONS, Answer, answer, page, rates_of, with_comparison
 from tests.chromium import Reader
 from tests.tell.games import random_game
 

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from arena.stats import Both, Tally, difference, quantile
+from arena.count import Both, Tally, difference, quantile
 
 
 def by_case(count: int, of: int) -> Tally:

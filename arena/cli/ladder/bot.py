@@ -19,7 +19,7 @@ from arena.cli.out import Column, counted, note, refuse, show, table
 from arena.cli.report import counts, example_lines
 from ladder import views
 from ladder.access import STAFF, Viewer
-from ladder.cells import span
+from ladder.cells import span, style_rows
 from ladder.service import known_bot
 from ladder.views import Bot, BotVersion, Decision
 
@@ -82,6 +82,7 @@ def _parts(found: Bot) -> Iterator[RenderableType]:
             yield Text.from_ansi("\n".join(step_lines(step)))
         if exam.build_log:
             yield "all that its build printed: --build-log"
+    yield from _style(found)
     yield from _faults(found)
     if found.last:
         yield ""
@@ -134,6 +135,20 @@ def _version(version: BotVersion) -> tuple[str, ...]:
         took(sums.requests, sums.time_us, sums.slowest_us),
         megabytes(sums.peak_bytes),
     )
+
+
+def _style(found: Bot) -> Iterator[RenderableType]:
+    """Yield what it does, beside what the bots that play do on average."""
+    if found.style is None:
+        return
+    yield ""
+    rows = [
+        (what, own, field, str(number.of))
+        for part in (found.style.seen, found.style.hidden or ())
+        for what, own, field, number in style_rows(part)
+    ]
+    title = f"what it does, in its newest {counted(found.style.matches, 'match', 'es')}"
+    yield table([Column(title, least=20), *(Column(name, number=True) for name in ("it", "field", "cases"))], rows)
 
 
 def _faults(found: Bot) -> Iterator[RenderableType]:

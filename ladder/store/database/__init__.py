@@ -92,6 +92,7 @@ from ladder.store.database.runners import SILENT_S, Runner, Watch, beat, join, l
 from ladder.store.database.schema import NEWEST, prepare
 from ladder.store.database.series import NamedPoint, Point, points_of_day, points_of_versions, shares_before
 from ladder.store.database.settings import get_settings, put_settings
+from ladder.store.database.styles import Style, style_of
 from ladder.store.database.suspects import SUSPECT, convicts, deaths_of, on_trial, suspects_of
 from ladder.store.database.tables import TABLES
 from ladder.store.database.versions import (

@@ -52,7 +52,7 @@ def keep_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
     if kind == TRIAL:
         end(connection, match, "it was a trial, and no worker died", at)
         return True
-    spent = dict(played.spent)
+    spent, styles = dict(played.spent), dict(played.styles)
     table = _labels(connection, match)
     place = {label: number for number, (label, _) in enumerate(table)}
     version = dict(table)
@@ -72,6 +72,7 @@ def keep_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
                 time_us=took.time_us,
                 slowest_us=took.slowest_us,
                 peak_bytes=took.peak_bytes,
+                style=styles.get(label),
             )
         )
     connection.execute(insert(records).values(match=match, data=zlib.compress(played.record.encode())))

@@ -5,12 +5,12 @@ The records of finals stay, too: with them anybody can verify the deals once the
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, Delete, Table, delete, select
+from sqlalchemy import Connection, Table, delete, select, update
 
 from ladder.store.database.connection import Database
 from ladder.store.database.events import forget_events
 from ladder.store.database.queue import FINAL
-from ladder.store.database.tables import logs, matches, records
+from ladder.store.database.tables import logs, match_bots, matches, records
 
 _AT_ONCE = 200  # matches: a few milliseconds, in which nobody else writes
 _PAGES = 500  # of SQLite, likewise
@@ -52,10 +52,12 @@ def _old(connection: Connection, table: Table, before: float) -> list[int]:
 
 def _remove(database: Database, table: Table, old: Sequence[int]) -> None:
     for at in range(0, len(old), _AT_ONCE):
-        some = delete(table).where(table.c.match.in_(old[at : at + _AT_ONCE]))
+        part = old[at : at + _AT_ONCE]
 
-        def act(connection: Connection, some: Delete = some) -> None:
-            connection.execute(some)
+        def act(connection: Connection, part: Sequence[int] = part) -> None:
+            connection.execute(delete(table).where(table.c.match.in_(part)))
+            if table is records:
+                connection.execute(update(match_bots).where(match_bots.c.match.in_(part)).values(style=None))
 
         database.write(act)
 

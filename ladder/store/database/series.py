@@ -40,6 +40,7 @@ class NamedPoint:
     pseudonym: str
     reference: bool
     since: float
+    language: str | None
 
 
 _POINT = [series.c[name] for name in Point.__dataclass_fields__]
@@ -55,7 +56,10 @@ def put_points(connection: Connection, day: str, points: Iterable[Point]) -> Non
 
 def points_of_day(connection: Connection, day: str) -> list[NamedPoint]:
     """Return a day's points, in the order of their places."""
-    named = (bots.c.name, versions.c.number, owners.c.login, owners.c.pseudonym, bots.c.reference, versions.c.at)
+    named = (
+        bots.c.name, versions.c.number, owners.c.login, owners.c.pseudonym, bots.c.reference, versions.c.at,
+        versions.c.language,
+    )  # fmt: skip
     query = (
         select(*_POINT, *named)
         .join(versions, versions.c.id == series.c.version)

@@ -97,6 +97,7 @@ versions = Table(
     Column("file", Text),  # of a bare file: its name
     Column("built", String(64)),
     Column("words", Text),  # the command that starts it, as JSON, from the examination
+    Column("language", String(20)),  # in which it is written, from the examination
     Column("state", String(10), nullable=False, index=True),  # queued, examined (at the moment), fit, unfit
     Column("runner", String(40)),  # that examines it
     Column("attempts", Integer, nullable=False),  # at an examination that failed through the host
@@ -225,6 +226,7 @@ match_bots = Table(
     Column("time_us", BigInteger, nullable=False),  # of its own, for all requests
     Column("slowest_us", BigInteger, nullable=False),
     Column("peak_bytes", BigInteger),
+    Column("style", Text),  # what the bot did, as JSON, for as long as the match's record is kept
     Index("ix_match_bots_version", "version", "match"),
     sqlite_with_rowid=False,
 )

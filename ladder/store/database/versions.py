@@ -43,6 +43,7 @@ class Version:
     file: str | None
     built: str | None
     words: tuple[str, ...] | None
+    language: str | None
     state: str
     attempts: int
     reason: str | None
@@ -72,8 +73,8 @@ _PLAYS = and_(bots.c.active == versions.c.id, owners.c.suspended.is_(False))
 
 _VERSION = select(
     versions.c.id, versions.c.bot, bots.c.name, versions.c.number, bots.c.owner, bots.c.reference, versions.c.digest,
-    versions.c.file, versions.c.built, versions.c.words, versions.c.state, versions.c.attempts, versions.c.reason,
-    versions.c.at, versions.c.examined_at, func.coalesce(_PLAYS, False).label("active"),
+    versions.c.file, versions.c.built, versions.c.words, versions.c.language, versions.c.state, versions.c.attempts,
+    versions.c.reason, versions.c.at, versions.c.examined_at, func.coalesce(_PLAYS, False).label("active"),
     owners.c.login, owners.c.pseudonym, owners.c.suspended,
 ).join(bots, bots.c.id == versions.c.bot).join(owners, owners.c.id == bots.c.owner)  # fmt: skip
 
@@ -301,6 +302,7 @@ def end_exam(
     words: Sequence[str] | None,
     built: str | None,
     at: float,
+    language: str | None = None,
 ) -> bool:
     """Write what an examination found, once: `told` are its steps, each with what a build printed.
 
@@ -326,6 +328,7 @@ def end_exam(
             reason=reason,
             words=None if words is None else json.dumps(list(words)),
             built=built,
+            language=language,
             examined_at=at,
         )
     )

@@ -74,6 +74,7 @@ def test_a_page_of_a_bot_adds_up_what_its_matches_say(term: Term) -> None:
     assert version["all"]["matches"] == version["rated"]["matches"] + 1
     assert page["row"]["games"] == version["rated"]["games"]
     assert page["row"]["owner"] is page["owner"] is None
+    assert page["row"]["language"] == "Python"
 
 
 def test_every_result_says_which_version_played_it(term: Term) -> None:

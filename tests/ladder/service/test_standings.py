@@ -14,11 +14,13 @@ from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, select, update
 
+from ladder.access import PUBLIC, STAFF, Viewer
 from ladder.results import GameResult
 from ladder.service import Fold, Ladder, create, open_ladder
 from ladder.standings import Standings
 from ladder.store import PlayedMatch
-from ladder.store.database import TABLES, ids_of_labels, keep_match, last_board, put_matches
+from ladder.store.database import TABLES, Owner, ids_of_labels, keep_match, last_board, put_matches, put_owners
+from ladder.views import standings_page
 from tests.ladder.service.term import PLAY, Term
 from tests.ladder.store.databases import add_bot, revision
 
@@ -161,6 +163,19 @@ def test_tables_that_an_older_arena_kept_are_points_once_they_are_brought_up(lad
 def text_of(ladder: Ladder) -> str:
     with ladder.database.read() as connection:
         return last_board(connection) or ""
+
+
+def test_staff_sees_the_bots_of_a_section_and_nobody_else_learns_who_is_in_one(ladder: Ladder) -> None:
+    """Also not from how many rows there are."""
+    all_meet(ladder, 2, {})
+    folded(ladder)
+    people = [Owner(f"owner-of-{name}", name, f"pseudonym of owner-of-{name}", section="A") for name in "bd"]
+    ladder.database.write(lambda connection: put_owners(connection, people, 3.0))
+    for viewer, bots, sections in ((STAFF, "bd", ("A",)), (Viewer("owner-of-b"), "abcd", None), (PUBLIC, "abcd", None)):
+        with ladder.reading(viewer) as reader:
+            page = standings_page(reader, section="A")
+        assert sorted(row.bot for row in page.table.rows) == list(bots)
+        assert (page.of, page.sections) == (len(bots), sections)
 
 
 def test_a_pseudonymous_table_has_several_sortable_columns(ladder: Ladder) -> None:

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from arena.count.tally import Both, Tally
 from arena.coup import (
     CHALLENGE,
     FORFEIT,
@@ -27,11 +28,12 @@ from arena.coup import (
     LossReason,
     Lost,
     Resolved,
+    Shown,
     State,
+    Unproven,
 )
 from arena.referee import GameRecord, Record
 from arena.run import Times
-from arena.stats.tally import Both, Tally
 from arena.tell import Moment, moments
 
 ALL = "all"  # the name of a section's sum
@@ -139,6 +141,7 @@ class _Match:
         self.out: Counter[tuple[str, int]] = Counter()
         self._names: tuple[str, ...] = ()
         self._made: _Made | None = None
+        self._challenger = ""  # whose challenge counted last
 
     def play(self, game: GameRecord) -> None:
         """Count a game."""
@@ -187,6 +190,7 @@ class _Match:
 
     def _asked(self, moment: Moment) -> None:
         phase = moment.before.board.phase
+        counts = {type(event): event.seat for event in moment.events if isinstance(event, Challenged | Blocked)}
         for given in moment.given:
             if given.answer == FORFEIT:
                 continue
@@ -200,9 +204,11 @@ class _Match:
                 self._case(name, "challenges", "of_lies" if lie else "of_truths", doubted)
                 if doubted:
                     self._case(name, "challenges", "right", lie)
+                self._case(name, "seen", "challenged", counts.get(Challenged) == given.seat)
             elif isinstance(phase, BlockWindow):
                 blocks = isinstance(given.answer, Block)
                 self._case(name, "blocks", "made", blocks)
+                self._case(name, "seen", "blocked", counts.get(Blocked) == given.seat)
                 if given.seat == phase.pending.target:
                     self._case(name, "blocks", "as_target", blocks)
                 if isinstance(given.answer, Block):
@@ -224,9 +230,12 @@ class _Match:
             case Blocked(seat, role):
                 self._close()
                 self._made = _made(before, Claim(seat, role, block=True))
-            case Challenged():
+            case Challenged(seat):
                 assert self._made is not None
                 self._made.called = True
+                self._challenger = self._names[seat]
+            case Shown() | Unproven():
+                self._case(self._challenger, "seen", "right", isinstance(event, Unproven))
             case Lost(seat, _, reason):
                 self._mixes[self._names[seat], "losses"][_why(reason, seat, self._made)] += 1
             case Forfeited(seat, roles):

@@ -1,0 +1,9 @@
+"""What a bot does, counted from records, and shares with their intervals.
+
+Must not know terminals, files or pydantic: each worker of a ladder counts. A fold over `arena.tell.moments`: it holds
+numbers, never a record.
+"""
+
+from arena.count.fold import ALL, LOSSES, Counted, Fold
+from arena.count.style import styles
+from arena.count.tally import LEVEL, Both, Interval, Tally, difference, quantile

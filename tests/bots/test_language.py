@@ -1,0 +1,35 @@
+"""Which language a bot is written in: as its author would say."""
+
+from pathlib import Path
+
+from arena.bots import Bot, language_of, load
+from tests.each import each
+
+SAMPLES = Path(__file__).parents[2] / "sample_bots"
+NAMES = {
+    "c": "C", "cpp": "C++", "go": "Go", "java": "Java", "javascript": "JavaScript", "python": "Python",
+    "rust": "Rust", "llm": "Python", "honest.py": "Python", "honest.js": "JavaScript", "shell.sh": "shell",
+}  # fmt: skip
+
+
+@each("sample", NAMES)
+def test_each_sample_is_told_to_be_in_its_language(sample: str) -> None:
+    [bot], _ = load([str(SAMPLES / sample)])
+    assert language_of(bot) == NAMES[sample]
+
+
+@each("argv, build, names, language", [
+    (("./bot",), ("cargo", "build"), (), "Rust"),
+    (("./bot",), ("make",), ("main.c",), "C"),
+    (("/usr/bin/python3.12", "-m", "bot"), None, ("Makefile",), "Python"),
+    (("/usr/bin/env", "node", "x"), None, (), "JavaScript"),
+    (("./bot",), None, ("bot",), None),
+])  # fmt: skip
+def test_a_bot_without_a_kit_shows_it_by_commands_and_files(
+    tmp_path: Path, argv: tuple[str, ...], build: tuple[str, ...] | None, names: tuple[str, ...], language: str | None
+) -> None:
+    folder = tmp_path / f"{language}"
+    folder.mkdir()
+    for name in names:
+        (folder / name).touch()
+    assert language_of(Bot("bot", folder, argv, folder, build, "")) == language
