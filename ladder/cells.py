@@ -50,18 +50,18 @@ def rated(rating: "Estimate") -> str:
     return f"{rating.value:.1f}" + ("" if rating.high is None else f" ± {rating.high - rating.value:.1f}")
 
 
-# Numbers of a bot's style, in the order in which they are shown: what the share is of.
+# Numbers of a bot's style, in the order in which they are shown. Of what each is, `arena stats` says, too.
 _STYLE = {
-    "turns": "turns in a game, on average",
-    "called all": "of its claims, those that were challenged",
-    "seen challenged": "of the claims that it could challenge, those that it did",
-    "seen right": "of these challenges, those that were right",
-    "seen blocked": "of the actions that it could block, those that it did",
-    "bluffs all": "of its claims, those that were bluffs",
-    "caught all": "of these bluffs, those that were challenged",
-    "blocks bluffed": "of the blocks that it chose, those that were bluffs",
-    "challenges made": "of the claims that it could challenge, those that it wanted to",
-    "challenges right": "of these, those that were lies",
+    "turns": "turns in a game",
+    "seen challenged": "challenges, of the claims that it could challenge",
+    "seen right": "right ones, of these challenges",
+    "seen blocked": "blocks, of the actions that it could block",
+    "called all": "challenged, of its own claims",
+    "bluffs all": "bluffs, of its claims",
+    "caught all": "challenged, of these bluffs",
+    "blocks bluffed": "bluffs, of the blocks that it wanted",
+    "challenges made": "challenges that it wanted, of those that it could",
+    "challenges right": "right ones, of these",
 }
 
 
@@ -71,7 +71,7 @@ def style_rows(numbers: Iterable[StyleNumber]) -> list[tuple[str, str, str, Styl
     names = [*(name for name in _STYLE if name in of), *(name for name in of if name not in _STYLE)]
     return [
         (
-            _STYLE.get(name) or f"of its turns, {name.partition(' ')[2].replace('_', ' ')}",
+            _STYLE.get(name) or f"{name.partition(' ')[2].replace('_', ' ')}, of its turns",
             style_cell(name, of[name].count / of[name].of),
             style_cell(name, of[name].field),
             of[name],

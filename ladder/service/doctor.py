@@ -52,7 +52,7 @@ def check_up(folder: Path, deep: bool = False) -> Iterator[Finding]:
     It only looks, but `deep` keeps the table that it computes. A database that is away is a finding, and the last one.
     """
     settings = read_settings(folder)
-    yield Finding("ladder.toml", Level.OK, f"{len(settings.deadlines)} deadlines")
+    yield Finding("ladder.toml", Level.OK, f"{len(settings.deadlines)} deadline{'s' * (len(settings.deadlines) != 1)}")
     try:
         with closing(open_ladder(folder, _PATIENCE_S)) as ladder:
             yield Finding("database", Level.OK, f"answers, revision {NEWEST}")

@@ -95,9 +95,9 @@ def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> T
     return ladder.database.write(act)
 
 
-def allowance(ladder: Ladder, reader: Reader) -> Allowance:
-    """Return what the reader, a person, may submit now."""
-    connection, login, settings = reader.connection, reader.viewer.login, ladder.last_settings
+def allowance(ladder: Ladder, reader: Reader, login: str | None = None) -> Allowance:
+    """Return what a person, the reader unless another is named, may submit now."""
+    connection, login, settings = reader.connection, login or reader.viewer.login, ladder.last_settings
     owner = None if login is None else find_owner(connection, login)
     bots = () if owner is None else _bots_of(connection, owner.id)
     begins = reader.now - reader.now % DAY_S

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ladder.access import visible
 from ladder.store.database import all_bots, all_owners, find_owner
 from ladder.views.act import ActLine, act_list
+from ladder.views.allowance import Allowance
 from ladder.views.bot import BotLine, bot_list
 from ladder.views.credential import CredentialLine, credential_list
 from ladder.views.cursor import cut
@@ -34,12 +35,16 @@ class People:
 
 @dataclass(frozen=True, slots=True)
 class PersonPage:
-    """All that staff knows of a person. credentials: those that let him in now, the newest first."""
+    """All that staff knows of a person. credentials: those that let him in now, the newest first.
+
+    allowance: what he may submit now.
+    """
 
     owner: OwnerLine
     bots: tuple[BotLine, ...]
     credentials: tuple[CredentialLine, ...]
     acts: tuple[ActLine, ...]
+    allowance: Allowance | None
     change: int | None = None
 
 
@@ -68,8 +73,8 @@ def people(reader: Reader, search: str = "", after: str | None = None, limit: in
     return visible(People(rows, len(found), sections, more, reader.change), reader.viewer)
 
 
-def person(reader: Reader, login: str) -> PersonPage | None:
-    """Return a person, None if nobody has the login."""
+def person(reader: Reader, login: str, allowance: Allowance | None = None) -> PersonPage | None:
+    """Return a person with what he may submit, None if nobody has the login."""
     owner = find_owner(reader.connection, login)
     if owner is None:
         return None
@@ -78,6 +83,7 @@ def person(reader: Reader, login: str) -> PersonPage | None:
         tuple(line for line in bot_list(reader, limit=None).rows if line.owner == login),
         tuple(line for line in reversed(credential_list(reader, login).rows) if line.holds),
         act_list(reader, login=login).rows,
+        allowance,
         reader.change,
     )
     return visible(whole, reader.viewer)

@@ -20,13 +20,17 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class RunnerLine:
-    """A runner that hasn't ended: how many it plays and examines at a time, and now. dead: None, if nobody knows."""
+    """A runner that hasn't ended: how many it plays and examines at a time, and now; which matches.
+
+    dead: None, if nobody knows.
+    """
 
     id: str
     host: str
     pid: int
     width: int
     leases: int
+    matches: tuple[int, ...]
     dead: bool | None
 
 
@@ -61,7 +65,7 @@ def runner_lines(reader: Reader) -> tuple[RunnerLine, ...]:
     return tuple(
         visible(
             RunnerLine(each.runner.id, each.runner.host.split()[0], each.runner.pid, each.runner.width, each.leases,
-                       each.dead),
+                       each.matches, each.dead),
             reader.viewer,
         )
         for each in holders(reader.connection)

@@ -88,6 +88,7 @@ def _environment() -> Environment:
     )
     made.globals |= {"cells": cells, "asset": asset, "spark": spark, "version": __version__}
     made.filters |= {"when": when, "left": left, "points": points, "share_scale": share_scale, "percent_of": percent_of}
+    made.filters["lines"] = lines
     return made
 
 
@@ -96,6 +97,14 @@ def _plain(value: object) -> object:
     if value is None:
         return ""
     return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def lines(text: str | bytes | Sequence[str]) -> Markup:
+    """Return a text of several lines, such as standard error, or some texts: each line escaped, none joined."""
+    if isinstance(text, bytes):
+        text = text.decode(errors="backslashreplace")
+    texts = [text] if isinstance(text, str) else text
+    return Markup("\n").join(shown(line) for text in texts for line in text.splitlines())
 
 
 def page(visit: Visit, template: str, make: Make, *, shared: bool = False, fresh_s: float | None = None) -> Response:

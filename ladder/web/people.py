@@ -13,6 +13,7 @@ from ladder.service import (
     Ladder,
     LadderError,
     TakenIn,
+    allowance,
     issue_each,
     one_person,
     parse_roster,
@@ -42,7 +43,7 @@ def people(ladder: Ladder, reader: Reader, search: str = "", after: str | None =
 @read(router, "/admin/people/{login:path}", "person.html", fresh_s=1)
 def person(ladder: Ladder, reader: Reader, login: str) -> PersonPage | None:
     """Return a person, with bots, with what lets him in, and with what was decided."""
-    return views.person(reader, login)
+    return views.person(reader, login, allowance(ladder, reader, login))
 
 
 @router.post("/admin/people", include_in_schema=False)

@@ -16,10 +16,14 @@ _TIMES = ((acts, "at"), (boards, "at"), (matches, "at"), (matches, "ended_at"), 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A runner that hasn't ended, and how much is leased to it. `dead`: its process is no more; None: nobody knows."""
+    """A runner that hasn't ended, how much is leased to it, and its matches among that.
+
+    dead: its process is no more; None: nobody knows.
+    """
 
     runner: Runner
     leases: int
+    matches: tuple[int, ...]
     dead: bool | None
 
 
@@ -76,11 +80,11 @@ def holders(connection: Connection) -> list[Holder]:
     """Return the runners that haven't ended, in order of their begin."""
     found = []
     for runner in living(connection):
-        leases = sum(
-            connection.scalar(select(func.count()).select_from(table).where(table.c.runner == runner.id, state)) or 0
-            for table, state in ((matches, matches.c.state == LEASED), (versions, versions.c.state == EXAMINED))
-        )
-        found.append(Holder(runner, leases, gone(runner) if is_here(runner) else None))
+        plays = select(matches.c.id).where(matches.c.runner == runner.id, matches.c.state == LEASED)
+        examines = select(versions.c.id).where(versions.c.runner == runner.id, versions.c.state == EXAMINED)
+        played = tuple(connection.scalars(plays.order_by(matches.c.id)))
+        leases = len(played) + len(connection.scalars(examines).all())
+        found.append(Holder(runner, leases, played, gone(runner) if is_here(runner) else None))
     return found
 
 
