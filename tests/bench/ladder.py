@@ -15,14 +15,16 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
 from sqlalchemy import Connection, Table, insert
 
+from arena.count import styles
 from arena.coup import PRESETS
 from arena.examine import Level, Step
-from arena.referee import Terms
+from arena.referee import Terms, read
 from arena.run import open_executor
 from arena.sandbox import Choice
 from ladder.access import STAFF
@@ -113,6 +115,12 @@ def record() -> str:
         return file.read_text()
 
 
+@cache
+def style(text: str) -> str:
+    """Return what a bot of that match did, as a worker counts it."""
+    return styles(read(text))[0][1]
+
+
 def tables(draw: random.Random, bots: int, count: int) -> list[list[int]]:
     """Return tables of versions, whose ids are from 1 on, in rounds."""
     made: list[list[int]] = []
@@ -140,7 +148,10 @@ def keep(ladder: Ladder, draw: random.Random, bots: int, matches: int, text: str
     for some in batches(tables(draw, bots, matches), 125):
         ids = ladder.database.write(lambda connection, some=some: put_matches(connection, RATED, some, 3.0))
         for id, table in zip(ids, some, strict=True):
-            played = PlayedMatch(id, text.replace('"match":0', f'"match":{id}', 1), games_of(draw, id, table), ())
+            seen = tuple((f"bot{version - 1}@1", style(text)) for version in table)
+            played = PlayedMatch(
+                id, text.replace('"match":0', f'"match":{id}', 1), games_of(draw, id, table), styles=seen
+            )
             began = time.perf_counter()
             ladder.database.write(lambda connection, played=played: keep_match(connection, played, 4.0))
             took.append(time.perf_counter() - began)
@@ -183,7 +194,8 @@ def rows_of(
         wins = sum(result.seats[result.winner or 0] == label for result in results)
         rows["match_bots"].append(
             {"match": id, "place": number, "version": table[number], "games": GAMES, "wins": float(wins),
-             "forfeits": 0, "faults": 0, "requests": 300, "time_us": 100_000, "slowest_us": 900, "peak_bytes": 10**7}
+             "forfeits": 0, "faults": 0, "requests": 300, "time_us": 100_000, "slowest_us": 900, "peak_bytes": 10**7,
+             "style": style(text)}
         )  # fmt: skip
     for result in results:
         rows["games"].append(
