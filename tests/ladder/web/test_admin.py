@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from sqlalchemy import update
+from sqlalchemy import Connection, update
 from starlette.testclient import TestClient
 
 from arena.cli import cli
 from ladder import views
 from ladder.access import STAFF
 from ladder.service import Ladder
-from ladder.store.database import TABLES
+from ladder.store.database import CHALLENGE, TABLES, claim, ids_of_labels, join, put_matches
 from tests.ladder.service.classes import settle
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import Pages, pages
@@ -227,6 +227,30 @@ def test_the_ladder_in_one_look_is_what_its_commands_tell(web: Pages, staff: Tes
     told = own.json("doctor")["rows"]
     assert [each["what"] for each in checked] == [each["what"] for each in told]
     assert "none is running" in staff.get("/admin?check=yes").text
+
+
+def test_staff_sees_what_of_the_quotas_is_left_and_what_each_runner_plays(web: Pages, staff: TestClient) -> None:
+    """A runner's matches are told to nobody else; what needs a hand stands above what is well."""
+
+    def lease(connection: Connection) -> int:
+        table = list(ids_of_labels(connection, ["one@1", "two@1"]).values())
+        [match] = put_matches(connection, CHALLENGE, [table], 3.0)
+        claimed = claim(connection, join(connection, 2, 4.0), [], 4.0)
+        assert claimed is not None
+        assert claimed.id == match
+        return match
+
+    match = web.ladder.database.write(lease)
+    assert [runner["matches"] for runner in staff.get("/api/queue").json()["runners"]] == [[match]]
+    assert f'<a href="/matches/{match}">match {match}</a>; 2 at most' in staff.get("/admin").text
+    assert web.visitor("ada").get("/api/queue").json()["runners"] is None
+    allowed = staff.get("/api/admin/people/ada").json()["allowance"]
+    assert (allowed["left"], allowed["most"]) == (9, 10)
+    assert "9 of 10 submissions of today are left" in staff.get("/admin/people/ada").text
+    assert "A person may have 1 bot, and a day 10 submissions" in staff.get("/admin").text
+    levels = re.findall(r'<li class="(fail|warn|note|ok)">', staff.get("/admin?check=yes").text)
+    assert levels == sorted(levels, key=("fail", "warn", "note", "ok").index)
+    assert len(set(levels)) > 1
 
 
 def test_decisions_go_on_before_the_last_that_was_shown(web: Pages, staff: TestClient) -> None:
