@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 from ladder.store.database.queue import RATED
 from ladder.store.database.tables import match_bots, matches
 
-NEWEST = 100  # matches of which a style is: some thousand decisions, and 2 ms to sum up
+NEWEST = 50  # matches of which a style is: some thousand decisions; each more is a row to be looked up
 
 
 @dataclass(frozen=True, slots=True)
