@@ -14,6 +14,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypeAliasType
 
+from protocol.framing import TEXT_LIMIT
+
 
 class Sent(BaseModel):
     """What the referee sends: nothing missing, nothing more, nothing coerced."""
@@ -117,6 +119,9 @@ class Ruleset(Sent):
     draft: bool = Field(description="Each of two players picks its first card from a set of its own.")
     dead_target: Literal["nothing", "coins"] = Field(
         description="What a steal takes from a target that is out before it takes effect."
+    )
+    talk: Literal["off", "statements", "text"] = Field(
+        description="What replies may say: nothing, statements, or these and a text."
     )
 
 
@@ -524,6 +529,40 @@ class ConvertResolvedEvent(_Resolved):
     target: Absent[Seat] = Field(default=None, description="Whom it converted; absent: itself.")
 
 
+class _Say(_Event):
+    event: Literal["say"]
+
+
+class CardSayEvent(_Say):
+    """`seat` says that it holds a role, or that it doesn't."""
+
+    says: Literal["hold", "lack"]
+    role: Role
+
+
+class PlanSayEvent(_Say):
+    """`seat` says that it will attack another, or that it won't."""
+
+    says: Literal["attack", "spare"]
+    target: Seat
+
+
+class DoubtSayEvent(_Say):
+    """`seat` says that another doesn't hold a role."""
+
+    says: Literal["doubt"]
+    role: Role
+    target: Seat
+
+
+class TextSayEvent(_Say):
+    """`seat` says something in its own words."""
+
+    says: Literal["text"]
+    text: str = Field(min_length=1, max_length=TEXT_LIMIT, description="Untrusted words; they act on no terminal.")
+
+
+SayEvent = Annotated[CardSayEvent | PlanSayEvent | DoubtSayEvent | TextSayEvent, Field(discriminator="says")]
 ActionEvent = Annotated[
     GeneralActionEvent | CoupEvent | RoleActionEvent | TargetedRoleActionEvent | ConvertEvent | EmbezzleEvent,
     Field(discriminator="action"),
@@ -549,7 +588,8 @@ Event = TypeAliasType(
         | AllegiancesEvent
         | ConvertedEvent
         | ExaminedEvent
-        | ResolvedEvent,
+        | ResolvedEvent
+        | SayEvent,
         Field(discriminator="event"),
     ],
 )

@@ -27,6 +27,8 @@ LINE_LIMIT = 65_536  # bytes without the newline; a reply to the basic game has 
 DEPTH_LIMIT = 32  # brackets; a reply needs 3, and json's own limit depends on the Python version and the call stack
 INT_DIGITS = 20  # any 64-bit integer fits (a bot may add a time in ns); json alone would go to 4,300, in quadratic time
 NAME_LIMIT = 64  # characters of a bot's name or version: a column of a results table
+SAY_LIMIT = 4  # statements beside an answer: what one says in a breath
+TEXT_LIMIT = 200  # characters of a text that is said: two lines of a terminal, and a page's bubble
 
 MalformedCode = Literal[
     "bad_utf8",
@@ -53,12 +55,14 @@ class Answer(NamedTuple):
     """A well-formed reply. Exactly one of `move` and `choice` isn't None; neither has been held against `legal`.
 
     `choice` may be negative or past the end of the list: check the range before using it as an index. Answers of the
-    same text may share one `move`: don't change it.
+    same text may share one `move` and one `say`: don't change them. `say` is whatever came under that name, unread;
+    where nothing came it is empty.
     """
 
     id: int
     move: dict[str, Any] | None
     choice: int | None
+    say: Any = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,13 +229,13 @@ def parse_reply(message: dict[str, Any]) -> Answer | Malformed:
         choice = message["choice"]
         if type(choice) is not int:  # True is an int to isinstance
             return Malformed("bad_reply", "choice must be an integer, an index into legal")
-        return Answer(number, None, choice)
+        return Answer(number, None, choice, message.get("say", ()))
     if "move" not in message:
         return Malformed("bad_reply", "the reply has neither move nor choice")
     move = message["move"]
     if type(move) is not dict:
         return Malformed("bad_reply", "move must be an object, one of those in legal")
-    return Answer(number, move, None)
+    return Answer(number, move, None, message.get("say", ()))
 
 
 _USUAL_BYTES = 100  # after the id; the longest move of the basic game takes half
@@ -246,7 +250,7 @@ def usual_reply(line: bytes, number: int) -> Answer | None:
     if len(rest) > _USUAL_BYTES or (head != b'{"id":%d' % number and head != b'{"id": %d' % number):
         return None
     known = _beside_an_id(rest)
-    return known and Answer(number, known.move, known.choice)
+    return known and Answer(number, known.move, known.choice, known.say)
 
 
 @lru_cache(maxsize=1000)

@@ -47,14 +47,14 @@ from protocol.coup import (
     TurnMove,
     You,
 )
-from protocol.framing import NAME_LIMIT, PROTOCOL
+from protocol.framing import NAME_LIMIT, PROTOCOL, SAY_LIMIT
 
 # SPEC.md and the referee's table give the consequences. Error lines, logs and results share these names. Faults of the
 # last three rows end the process, so no error line carries them.
 FaultCode = Literal[
     "bad_utf8", "bad_json", "duplicate_key", "bad_number", "too_deep", "lone_surrogate", "not_an_object",
     "bad_reply", "illegal_move", "wrong_id", "too_many_strays", "timeout",
-    "late_reply", "stray_line",
+    "late_reply", "stray_line", "bad_say",
     "line_too_long", "flood",
     "out_of_memory", "too_many_processes", "cpu_used_up", "file_too_large",
     "exited", "closed", "start_failed", "out_of_lives", "retired",
@@ -318,6 +318,11 @@ class Reply(_Received):
     id: Count = Field(description="The request's id.")
     move: Absent[dict[str, Any]] = Field(default=None, description="One of the moves in `legal`.")
     choice: Absent[int] = Field(default=None, description="A 0-based index into `legal`.")
+    say: Any = Field(  # whatever it is, the move counts
+        default=None,
+        description="Statements: what events that say something have, but for n, event and seat. Only with talk.",
+        json_schema_extra={"type": "array", "maxItems": SAY_LIMIT, "items": {"type": "object", "required": ["says"]}},
+    )
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:

@@ -67,6 +67,16 @@ class Fault(Sent):
     count: Absent[Positive] = Field(None, description="How often, if more than once.")
 
 
+class Said(Sent):
+    """What a seat said beside a move."""
+
+    move: Count = Field(description="The move of the game, from 0; `by` has its seat.")
+    says: Literal["hold", "lack", "attack", "spare", "doubt", "text"]
+    role: Absent[Role] = Field(None, description="Of hold, lack and doubt.")
+    target: Absent[Seat] = Field(None, description="Of attack, spare and doubt.")
+    text: Absent[str] = Field(None, description="Of text.")
+
+
 class Game(Sent):
     """A game: a line for each, in the order of play."""
 
@@ -79,6 +89,7 @@ class Game(Sent):
     draws: str = Field(
         description="The cards that were drawn after the deal, in order.", pattern=f"^(?:{_DRAW}(?: {_DRAW})*)?$"
     )
+    said: Absent[tuple[Said, ...]] = Field(None, description="What was said, in the order of the moves.")
     faults: tuple[Fault, ...]
     winner: Seat | None
     reason: Literal["last_standing", "turn_limit", "all_forfeit"]

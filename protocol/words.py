@@ -58,6 +58,8 @@ def _event_names(event: Mapping[str, Any]) -> Iterator[str]:
         yield f"action.{event['action']}"
     elif word == "resolved":
         yield f"resolved.{event['how']}"
+    elif word == "say":
+        yield f"say.{event['says']}"
     elif word == "shown" and event.get("replaced") is False:
         yield "shown.kept"
     elif word == "examined":

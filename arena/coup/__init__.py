@@ -26,6 +26,8 @@ from arena.coup.events import (
     LossReason,
     Lost,
     Resolved,
+    Said,
+    Saying,
     Shown,
     Sided,
     Unproven,
@@ -91,6 +93,7 @@ from arena.coup.rules import (
     ExchangeReturn,
     Role,
     Ruleset,
+    Talk,
 )
 from arena.coup.sentences import SECTIONS, SET_UP, Sentence, Told, beyond_fields, sections
 from arena.coup.state import (

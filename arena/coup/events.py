@@ -50,6 +50,17 @@ class How(StrEnum):
     ACTOR_GONE = "actor_gone"  # the actor forfeited before the action had ended
 
 
+class Saying(StrEnum):
+    """What a seat says beside its answer (rules.md#talk)."""
+
+    HOLD = "hold"  # it holds a card of the role
+    LACK = "lack"  # it holds none of the role
+    ATTACK = "attack"  # it will attack the target
+    SPARE = "spare"  # it won't attack the target
+    DOUBT = "doubt"  # the target holds none of the role
+    TEXT = "text"  # whatever it wrote
+
+
 # Who sees a private field: the fields that name the seats.
 _ACTOR = {"seen_by": ("seat",)}
 _TARGET = {"seen_by": ("target",)}
@@ -236,6 +247,19 @@ class Resolved:
     how: How
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A seat said something beside its answer. No step of the engine makes or reads it: words change nothing."""
+
+    word: ClassVar = "say"
+
+    seat: int
+    says: Saying
+    role: Role | None = None
+    target: int | None = None
+    text: str | None = None
+
+
 Event = (
     Acted
     | Coins
@@ -253,6 +277,7 @@ Event = (
     | Converted
     | Examination
     | Resolved
+    | Said
 )
 
 # The private fields of the events that have some, each with the fields that name who sees it.

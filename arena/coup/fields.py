@@ -25,6 +25,7 @@ from arena.coup.rules import (
     Proof,
     Ruleset,
     ShownCard,
+    Talk,
 )
 
 RULES_PAGE = "docs/rules.md"  # what fields, sentences and messages cite sections of
@@ -33,7 +34,7 @@ MOST_SEATS = 10  # rules.md#players
 _COUP_COST = next(row.cost for row in Ruleset().actions if row.action == "coup")
 _MOST_COINS = 100  # a bound for typing errors: the treasury has no end (rules.md#coins)
 _MOST_TURNS = 10_000  # likewise; a game of random bots is over after 40 turns
-_ADDED = ("dead_target",)  # fields that earlier records and ladders lack: they played its default
+_ADDED = ("dead_target", "talk")  # fields that earlier records and ladders lack: they played the defaults
 _NAME_CHARACTERS = 40  # a name goes into titles and file names
 
 
@@ -392,6 +393,25 @@ FIELDS: tuple[FieldRule, ...] = (
             ),
         ),
         program=DeadTarget.COINS,
+    ),
+    FieldRule(
+        "talk",
+        "What players may say beside their moves.",
+        "talk",
+        (
+            Option(Talk.OFF, "Players can't talk."),
+            Option(
+                Talk.STATEMENTS,
+                "With each answer a player may make up to four statements about its cards, its plans or another's "
+                "cards. All hear them once all who were asked have answered. They may be lies, and bind nobody.",
+            ),
+            Option(
+                Talk.TEXT,
+                "With each answer a player may make up to four statements about its cards, its plans or another's "
+                "cards, one of which may be any text of up to 200 characters. All hear them once all who were asked "
+                "have answered. They may be lies, and bind nobody.",
+            ),
+        ),
     ),
 )
 

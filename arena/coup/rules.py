@@ -142,6 +142,14 @@ class AllegianceStart(StrEnum):
     ASSIGNED = "assigned"
 
 
+class Talk(StrEnum):
+    """What players may say beside their moves: nothing, statements of a few forms, or these and a text."""
+
+    OFF = "off"
+    STATEMENTS = "statements"
+    TEXT = "text"
+
+
 @dataclass(frozen=True, slots=True)
 class ActionRule:
     """One row of the action table: cost and gain in coins, the role claimed, who may block it with what.
@@ -192,6 +200,7 @@ class Ruleset:
     draft: bool = False  # rules.md#draft
     turn_limit: int | None = None  # turns after which a game is drawn; None: see `limit`
     dead_target: DeadTarget = DeadTarget.NOTHING  # rules.md#dead-target
+    talk: Talk = Talk.OFF  # rules.md#talk
     roles: tuple[Role, ...] = field(init=False, repr=False, compare=False, default=())
     actions: tuple[ActionRule, ...] = field(init=False, repr=False, compare=False, default=())
     _rows: dict[tuple[Action, bool], ActionRule] = field(init=False, repr=False, compare=False, default_factory=dict)
@@ -342,6 +351,7 @@ PRESETS: dict[str, Ruleset] = {
             exchange_return=ExchangeReturn.CLAIMED_ROLE,
             block_after_failed_challenge=BlockAfterChallenge.NOT_CHALLENGER,
         ),
+        Ruleset("open-table", talk=Talk.TEXT),
     )
 }
 
@@ -362,4 +372,5 @@ ABOUT: dict[str, str] = {
     "andy": "a card shown as proof may be kept",
     "andy-as-written": "Andy's sheet: the shown card is replaced",
     "blog": "an exchange of one puts the claimed card back",
+    "open-table": "the base game, at which players may talk",
 }

@@ -21,6 +21,7 @@ from arena.coup.rules import (
     Proof,
     Ruleset,
     ShownCard,
+    Talk,
 )
 
 
@@ -63,6 +64,8 @@ def _is_news(field: str, rules: Ruleset) -> bool:
     """Return whether a field's value tells of something that is played."""
     if field in ("inquisitor", "reformation"):
         return bool(getattr(rules, field))
+    if field == "talk":
+        return _talks(rules)
     return field != "exchange_return" or rules.exchange_return is not ExchangeReturn.ANY
 
 
@@ -75,6 +78,10 @@ def _reformation(rules: Ruleset) -> bool:
 
 def _inquisitor(rules: Ruleset) -> bool:
     return rules.inquisitor
+
+
+def _talks(rules: Ruleset) -> bool:
+    return rules.talk is not Talk.OFF
 
 
 def _attacks_by_anyone(rules: Ruleset) -> bool:
@@ -192,7 +199,7 @@ def beyond_fields(rules: Ruleset) -> tuple[str, ...]:
         "The program has no turn limit.",
         "Who leaves the program in the middle of a game keeps its coins, and an action on it goes on. Here its coins "
         "go to the treasury, and the action ends without effect.",
-        "The program's players can write to one another.",
+        "The program's players can write to one another at any time.",
     )
 
 
@@ -574,7 +581,16 @@ SECTIONS: tuple[tuple[str, tuple[Sentence | str, ...]], ...] = (
                 "allegiance",
                 lambda rules: rules.reformation and rules.allegiance_start is AllegianceStart.ASSIGNED,
             ),
-            Sentence("no_talk", "Players can't talk, show cards unasked or give coins away.", "talk"),
+            "talk",
+            Sentence(
+                "no_talk",
+                lambda rules: (
+                    "Cards can't be shown unasked, and coins can't be given away."
+                    if _talks(rules)
+                    else "Players can't talk, though the documents allow it, nor show cards unasked or give coins away."
+                ),
+                "talk",
+            ),
             Sentence(
                 "bare_roles",
                 "A card is its name: which of the two places in a hand it had, means nothing and is never told.",

@@ -7,8 +7,9 @@ protocol as those of a process are, but what is wrong isn't a fault that costs a
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from arena.coup import Board, Said, Talk
 from arena.local.sample import sample
-from arena.referee import menus
+from arena.referee import SayError, menus, read_say
 from protocol import Malformed, parse_hello, parse_reply
 
 Message = dict[str, Any]
@@ -75,7 +76,7 @@ def _name(bot: Replies | Maker) -> str:
 class Player:
     """One bot in one match. `number` is the id of its last request."""
 
-    __slots__ = ("_reply", "name", "number")
+    __slots__ = ("_reply", "name", "number", "said")
 
     def __init__(self, name: str, bot: Replies | Maker) -> None:
         self.name = name
@@ -84,6 +85,7 @@ class Player:
             raise TypeError(f"{name!r} made a {type(made).__name__}, which has no method reply(message)")
         self._reply = made.reply
         self.number = 0
+        self.said: tuple[Said, ...] = ()  # beside the last choice
 
     def greet(self, message: Message) -> None:
         """Tell the bot which match it plays; it must reply with a hello."""
@@ -101,8 +103,11 @@ class Player:
                 f"bot {self.name!r} replied {answer!r} to {message['type']}, which asks for nothing: return None"
             )
 
-    def choice(self, message: Message, menu: menus.Menu) -> int:
-        """Return the index of the move that the bot chooses at a request."""
+    def choice(self, message: Message, menu: menus.Menu, board: Board | None = None) -> int:
+        """Return the index of the move that the bot chooses at a request; what it says is read where it is heard.
+
+        board: the present one, None where nobody hears anything.
+        """
         reply = self._said(message)
         answer = parse_reply(reply) if isinstance(reply, dict) else None
         if answer is None:
@@ -114,6 +119,11 @@ class Player:
         index = menu.find(answer.move) if answer.move is not None else answer.choice
         if index is None or not 0 <= index < len(menu.moves):
             raise self._wrong(message, reply, "the move is not in the list of legal moves")
+        if board is not None and board.rules.talk is not Talk.OFF:
+            try:
+                self.said = read_say(answer.say, board, message["you"]["seat"])
+            except SayError as problem:
+                raise self._wrong(message, reply, f"say: {problem}") from None
         return index
 
     def _said(self, message: Message) -> Any:

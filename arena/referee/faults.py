@@ -94,6 +94,12 @@ _ROWS = (
         "send one line for each request, with its id",
     ),
     FaultRule(
+        "bad_say",
+        Consequence.FREE,
+        "what the reply says is dropped, and its move counts",
+        "send a list of at most 4 statements as SPEC.md has them, or leave say out",
+    ),
+    FaultRule(
         "line_too_long", Consequence.FORFEIT, "a line is over 64 KiB", "end each line with a newline; replies are short"
     ),
     *(

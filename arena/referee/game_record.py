@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from arena.coup import Answer, Event, Exiled, Forfeited, Over, State
+from arena.coup import Answer, Event, Exiled, Forfeited, Over, Said, State
 from arena.referee import wire
 from arena.referee.draws import draws
 from arena.referee.faults import Fault
+from arena.referee.talk import Placed, heard
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +16,7 @@ class GameRecord:
     """One game that has ended. `seating`: the bot of each seat; `eliminated`: (seat, turn).
 
     `words` has the moves in notation, `by` the seat of each, `times` what each took by the match's clock, in us.
+    `said` has what was said, with the place of the move beside which it was.
     `starter` is the last winner's seat, which matters to rulesets in which the winner starts. `start` is how the game
     began, `draws` which cards were drawn after that. `digest` is the SHA-256 of all events with their private parts.
     """
@@ -24,6 +26,7 @@ class GameRecord:
     words: tuple[str, ...] = ()
     by: tuple[int, ...] = ()
     times: tuple[int, ...] = ()
+    said: tuple[Placed, ...] = ()
     faults: tuple[Fault, ...] = ()
     eliminated: tuple[tuple[int, int], ...] = ()
     winner: int | None = None
@@ -40,7 +43,7 @@ class GameRecord:
 class Notes:
     """What was noted of a game so far; `feed` has its events.
 
-    Who asks the seats adds `words` and `times`; the referee adds `faults`.
+    Who asks the seats adds `words` and `times`, and `said` where there is talk; the referee adds `faults`.
     """
 
     __slots__ = (
@@ -51,6 +54,7 @@ class Notes:
         "faults",
         "feed",
         "game",
+        "said",
         "seating",
         "starter",
         "times",
@@ -64,11 +68,16 @@ class Notes:
         self.feed = wire.Feed(len(seating))
         self.words: list[str] = []
         self.times: list[int] = []
+        self.said: list[Placed] = []
         self.faults: list[Fault] = []
         self._start: dict[str, Any] = {}
         self._by: list[int] = []
         self._draws: list[str] = []
         self._eliminated: list[tuple[int, int]] = []
+
+    def heard(self) -> list[Said]:
+        """Return what was said in the step that isn't noted yet: events that come before its own."""
+        return heard(self.said, len(self._by))
 
     def step(self, before: State, answers: Sequence[Answer], after: State, events: Sequence[Event]) -> None:
         """Note what one step of the engine led to."""
@@ -91,6 +100,7 @@ class Notes:
             words=tuple(self.words),
             by=tuple(self._by),
             times=tuple(self.times),
+            said=tuple(self.said),
             faults=tuple(self.faults),
             eliminated=tuple(self._eliminated),
             winner=over.winner,

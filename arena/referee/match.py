@@ -10,14 +10,16 @@ then void.
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from arena.coup import (
     FORFEIT,
     Answer,
     Chance,
+    Move,
     Over,
     State,
+    Talk,
     View,
     apply,
     deal,
@@ -40,6 +42,7 @@ from arena.referee.record import Header, Record
 from arena.referee.replies import Answered, Gone, Reply, TimedOut, Unreadable
 from arena.referee.seat import Seat
 from arena.referee.table import Ask, Table
+from arena.referee.talk import SayError, read_say
 from arena.referee.terms import Terms, Timing
 from arena.referee.waits import Waits
 from arena.referee.watch import Watch
@@ -345,6 +348,9 @@ class _Game:
         self.notes = notes
         self.chance = chance
         self.players = [match.players[bot] for bot in notes.seating]
+        self.talk = match.terms.rules.talk is not Talk.OFF
+        self.unsaid: dict[int, Fault] = {}  # by bot, the first say that was wrong, and how many were
+        self.moment = 0  # the game's events without what was said
 
     def play(self, state: State) -> GameRecord:
         """Play to the end of the game, and return its record."""
@@ -354,6 +360,7 @@ class _Game:
         while state.board.phase.asked:
             answers = self.answers(state)
             after, events = apply(state, answers, self.chance)
+            events = (*notes.heard(), *events) if self.talk else events
             first = notes.feed.count
             notes.step(state, answers, after, events)
             watch.moved(notes.game, after, first, events)
@@ -379,10 +386,12 @@ class _Game:
             if player.seat is not None:
                 player.seat.send(wire.game_over(self.notes.game, over, self.notes.feed.take(seat)))
                 self.report_strays(player, player.seat)
+        self.notes.faults += self.unsaid.values()
 
     def answers(self, state: State) -> list[Answer]:
         """Ask all seats of the present phase at once; return their answers in the phase's order."""
         board = state.board
+        self.moment = state.events
         question = wire.Question(board, self.notes.game)
         asked = []
         asks = []
@@ -425,6 +434,8 @@ class _Game:
             self.match.times[player.bot].append(notes.times[-1])
         if wrong is None:
             assert not isinstance(choice, Instead)
+            if self.talk and isinstance(reply, Answered):
+                self.listen(reply, player, sight)
             notes.words.append(menu.words[choice])
             return menu.moves[choice]
         player.drained = player.drained or wrong.code == "timeout"
@@ -432,12 +443,33 @@ class _Game:
             return self.default(player, sight, wrong)
         return self.forfeit(player, wrong)
 
+    def listen(self, reply: Answered, player: _Player, sight: View) -> None:
+        """Note what a seat says beside a legal move; what it can't say costs it nothing but these words."""
+        notes = self.notes
+        assert not isinstance(reply.message, Greeting)
+        try:
+            said = read_say(reply.message.say, sight.board, sight.seat)
+        except SayError as problem:
+            wrong = Wrong("bad_say", str(problem), reply.line)
+            fault = Fault(player.bot, wrong.code, got=show(reply.line, _GOT_SHOWN), detail=wrong.detail)
+            before = self.unsaid.get(player.bot)
+            self.unsaid[player.bot] = fault if before is None else replace(before, count=before.count + 1)
+            self.match.keep(player, wrong, notes.game, len(notes.words))
+            self.tell_fault(player, wrong, None)
+        else:
+            notes.said += [(len(notes.words), statement) for statement in said]
+
     def default(self, player: _Player, sight: View, wrong: Wrong) -> Answer:
         """Play a move for a bot, and tell it why."""
-        # The stream's label is the game's moment: a fault of one bot never shifts another draw.
-        move = default(sight, lambda below: self.chance.number(f"default {sight.seat}", self.notes.feed.count, below))
+        # The stream's label is the game's moment: neither a fault of one bot nor its words shift another draw.
+        move = default(sight, lambda below: self.chance.number(f"default {sight.seat}", self.moment, below))
         self.note(player, wrong, notation(move))
         self.notes.words.append(notation(move))
+        self.tell_fault(player, wrong, move)
+        return move
+
+    def tell_fault(self, player: _Player, wrong: Wrong, used: Move | None) -> None:
+        """Tell a bot what is wrong with its reply, and what was played instead, if anything was."""
         rule = FAULTS[wrong.code]
         message = rule.message if wrong.detail is None else f"{rule.message}: {wrong.detail}"
         assert player.seat is not None
@@ -449,12 +481,11 @@ class _Game:
                     "code": wrong.code,
                     "message": f"{message}; {rule.help}",
                     "got": None if wrong.line is None else show(wrong.line, _ECHO_SHOWN),
-                    "used": menus.move_payload(move),
+                    "used": None if used is None else menus.move_payload(used),
                     "lives": player.account.lives,
                 }
             )
         )
-        return move
 
     def forfeit(self, player: _Player, wrong: Wrong) -> Answer:
         """Take a bot out of the game: its process ends, a new one is started for the next game."""

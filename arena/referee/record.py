@@ -4,8 +4,9 @@ A record is JSONL: a header, one line a game, and an end line whose checksum cov
 It holds what can't be recomputed (terms, key, seats, moves, faults, times) and, of what can, what lets `replay` tell
 that the engine still says the same (result, number of events and their digest), and what a reader without an engine
 needs: who made each move (`by`), how the game began (`start`), and the cards that were drawn (`draws`, see draws.py).
-The moves of a game stand in one string, in notation, in the order in which they were asked for. Times (`times_us`, one
-a move, by the match's clock) are left out of every comparison. docs/records.md describes all of it for readers.
+The moves of a game stand in one string, in notation, in the order in which they were asked for; `said` has what was
+said beside them, if anything was. Times (`times_us`, one a move, by the match's clock) are left out of every
+comparison. docs/records.md describes all of it for readers.
 
 Version 3 lacks `by`, `start` and `draws`; `read` has the engine add them.
 """
@@ -25,6 +26,7 @@ from arena.coup import (
     Event,
     IllegalMoveError,
     Role,
+    Said,
     State,
     apply,
     deal,
@@ -34,6 +36,7 @@ from arena.coup import (
 )
 from arena.referee.faults import FAULTS, Fault
 from arena.referee.game_record import GameRecord, Notes
+from arena.referee.talk import SayError, check, from_record, heard, written
 from arena.referee.terms import Terms, Timing
 
 VERSION = 4
@@ -98,6 +101,7 @@ def _game_payload(game: GameRecord) -> dict[str, Any]:
         "moves": " ".join(game.words),
         "by": "".join(map(str, game.by)),
         "draws": " ".join(game.draws),
+        **({"said": [{"move": place, **written(said)} for place, said in game.said]} if game.said else {}),
         "faults": [_fault_payload(fault) for fault in game.faults],
         "winner": game.winner,
         "reason": game.reason,
@@ -183,6 +187,7 @@ def _game(payload: dict[str, Any], version: int) -> GameRecord:
         words=tuple(payload["moves"].split()),
         by=tuple(map(int, told["by"])),
         times=_times(payload),
+        said=from_record(payload.get("said", ()), tuple(map(int, told["by"]))),
         faults=tuple(map(_fault, payload["faults"])),
         eliminated=tuple((seat, turn) for seat, turn in payload["eliminated"]),
         winner=payload["winner"],
@@ -311,10 +316,23 @@ def replay(header: Header, game: GameRecord) -> Iterator[Step]:
             after, events = apply(state, answers, chance)
         except IllegalMoveError as problem:
             raise RecordError(f"game {game.game}, move {place}: {problem}") from problem
+        if game.said:
+            events = (*_heard(game, state, place - len(asked), place), *events)
         yield Step(state, tuple(answers), after, events)
         state = after
     if place != len(game.words):
         raise RecordError(f"game {game.game}: {len(game.words) - place} moves come after its end")
+
+
+def _heard(game: GameRecord, state: State, first: int, end: int) -> list[Said]:
+    """Return what was said in a step, whose moves have these places. Raises RecordError for what couldn't be said."""
+    said = [(place, statement) for place, statement in game.said if first <= place < end]
+    for at in range(first, end):
+        try:
+            check([statement for place, statement in said if place == at], state.board)
+        except SayError as problem:
+            raise RecordError(f"game {game.game}, move {at}: what was said is wrong: {problem}") from problem
+    return heard(said, first)
 
 
 # What the engine says again, and what messages call it.

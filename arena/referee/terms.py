@@ -9,7 +9,7 @@ doesn't tell how long tasks wait for a core, it charges wall time.
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from arena.coup import COUP, Ruleset, from_dict, to_dict
+from arena.coup import COUP, Ruleset, Talk, from_dict, to_dict
 from arena.sandbox import LIMITS, LimitRule, Limits
 
 UNTIMED_MS = 2**31 - 1  # as free time: no clock. 24 days; any bot's integer holds it
@@ -63,9 +63,10 @@ class Terms:
         return int(self.limits.on_wire()["flood_bytes"])
 
     def to_json(self) -> dict[str, Any]:
-        """Return the terms as a JSON object."""
+        """Return the terms as a JSON object. Rules without talk leave it out: so old records keep their bytes."""
+        silent = self.rules.talk is Talk.OFF
         return {
-            "rules": to_dict(self.rules),
+            "rules": {name: value for name, value in to_dict(self.rules).items() if name != "talk" or not silent},
             "timing": asdict(self.timing),
             "limits": asdict(self.limits),
             "lives": self.lives,

@@ -244,6 +244,8 @@ def test_no_line_raises(line: bytes) -> None:
         ({"id": 41, "move": {"pass": True}}, Answer(41, {"pass": True}, None)),
         ({"id": 41, "move": {}}, Answer(41, {}, None)),
         ({"id": 41, "choice": 1, "note": [None]}, Answer(41, None, 1)),
+        ({"id": 41, "choice": 1, "say": None}, Answer(41, None, 1, None)),
+        ({"id": 41, "move": {}, "say": [{"says": "hold"}]}, Answer(41, {}, None, [{"says": "hold"}])),
     ],
 )
 def test_a_good_reply_is_read(message: dict[str, Any], answer: Answer) -> None:

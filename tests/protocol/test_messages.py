@@ -149,6 +149,10 @@ EVENTS: list[dict[str, Any]] = [
     {"n": 33, "event": "resolved", "seat": 0, "action": "steal", "target": 1, "how": "blocked"},
     {"n": 34, "event": "resolved", "seat": 0, "action": "convert", "target": 1, "how": "done"},
     {"n": 35, "event": "resolved", "seat": 0, "action": "convert", "how": "done"},
+    {"n": 36, "event": "say", "seat": 0, "says": "hold", "role": "duke"},
+    {"n": 37, "event": "say", "seat": 0, "says": "spare", "target": 1},
+    {"n": 38, "event": "say", "seat": 0, "says": "doubt", "role": "duke", "target": 1},
+    {"n": 39, "event": "say", "seat": 0, "says": "text", "text": "\U0001f3b2" * 200},
 ]
 HELLO: dict[str, Any] = {
     "type": "hello",
@@ -179,6 +183,7 @@ HELLO: dict[str, Any] = {
         "embezzle_concede": True,
         "draft": False,
         "dead_target": "nothing",
+        "talk": "off",
     },
     "limits": {
         "limit_ms": 500,
@@ -360,6 +365,9 @@ def test_every_field_of_a_line_is_needed_and_typed(line: dict[str, Any]) -> None
         {"n": 0, "event": "resolved", "seat": 0, "action": "tax", "how": "bluffed"},  # nobody learns that
         {"n": 0, "event": "resolved", "seat": 0, "action": "tax", "target": 1, "how": "done"},
         {"n": 0, "event": "resolved", "seat": 0, "action": "coup", "how": "done"},  # at whom?
+        {"n": 0, "event": "say", "seat": 0, "says": "hold"},  # what?
+        {"n": 0, "event": "say", "seat": 0, "says": "attack", "target": 1, "role": "duke"},
+        {"n": 0, "event": "say", "seat": 0, "says": "text", "text": "x" * 201},
         {"n": -1, "event": "exiled", "seat": 0},
     ],
 )
@@ -456,7 +464,7 @@ odd = st.one_of(
     st.just([]),
     st.dictionaries(st.text(max_size=3), st.integers() | st.none(), max_size=2),
 )
-replies = st.fixed_dictionaries({}, optional={"id": st.integers(-1, 99) | odd, "move": odd, "choice": odd, "note": odd})
+replies = st.fixed_dictionaries({}, optional={"id": st.integers(-1, 99) | odd, "move": odd, "choice": odd, "say": odd})
 hellos = st.fixed_dictionaries(
     {},
     optional={
@@ -487,7 +495,8 @@ def test_the_fast_reader_agrees_with_the_model_about_replies(message: dict[str, 
     if isinstance(fast, Malformed):
         assert slow is None
     else:
-        assert slow == {"id": fast.id, "move": fast.move, "choice": fast.choice}
+        assert slow == {"id": fast.id, "move": fast.move, "choice": fast.choice, "say": message.get("say")}
+        assert fast.say == message.get("say", ())
 
 
 @given(hellos)

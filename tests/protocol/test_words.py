@@ -98,5 +98,5 @@ def test_what_the_table_does_not_know_is_not_told() -> None:
 def test_every_text_has_only_fields_that_its_event_or_move_may_have() -> None:
     """A misspelt field would be told as None."""
     fields = {"seat", "target", "claimant", "role", "roles", "cards", "count", "delta", "action", "sides", "allegiance"}
-    fields |= {"block", "show", "lose", "keep", "pick", "side", "reveal"}
+    fields |= {"block", "show", "lose", "keep", "pick", "side", "reveal", "text"}
     assert set(re.findall(r"{(\w+)}", json.dumps(WORDS))) <= fields

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from arena.coup import PRESETS
 from arena.referee import FAULTS, Consequence, MatchSpec, Terms, Timing, play_match, verify
 from arena.run import game_results
 from arena.sandbox import ISOLATING, Box, Choice, Limits, ProcessSandbox, Program, Sandbox, make, why_not
@@ -36,12 +37,16 @@ SHORT_START = Timing(start_ms=2000)  # a Python program takes 20 to 100 ms, in a
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a program is charged with. `codes`: the faults of both games; `perhaps`: those that luck may add."""
+    """What a program is charged with. `codes`: the faults of both games; `perhaps`: those that luck may add.
+
+    `preset`: what is played.
+    """
 
     codes: frozenset[str]
     forfeits: bool
     timing: Timing
     perhaps: frozenset[str]
+    preset: str = "coup"
 
 
 def case(*codes: str, timing: Timing = UNHURRIED, perhaps: tuple[str, ...] = ()) -> Case:
@@ -51,6 +56,7 @@ def case(*codes: str, timing: Timing = UNHURRIED, perhaps: tuple[str, ...] = ())
 
 CASES = {
     "bad_hello": case("start_failed"),
+    "bad_say": replace(case("bad_say"), preset="open-table"),
     "big_reply": case("line_too_long"),
     # That its input is closed shows when something is written: if the next request came before, when that timed out.
     "closes_stdin": case("closed", timing=HURRIED, perhaps=("timeout",)),
@@ -211,7 +217,7 @@ def test_a_bad_bot_is_charged_with_its_own_faults_and_nobody_suffers(
         key=b"b" * 32,
         bots=("bad", "honest"),
         seatings=((0, 1), (1, 0)),
-        terms=Terms(timing=timing),
+        terms=Terms(timing=timing, rules=PRESETS[expected.preset]),
         timings=(timing, replace(UNHURRIED, own=timing.own, ponder=timing.ponder)),
     )
     started: list[int] = []

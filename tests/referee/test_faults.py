@@ -192,7 +192,7 @@ LIFE: dict[str, bytes | None] = {
     "wrong_id": b'{"id":2,"choice":0}',
     "timeout": None,  # no line at all
 }
-FREE = {"late_reply", "stray_line"}
+FREE = {"late_reply", "stray_line", "bad_say"}
 LIMIT = {limit.code for limit in LIMITS.values()} - {"", "flood"}  # a process that a limit has ended
 FORFEIT = {"line_too_long", "flood", "exited", "closed", "start_failed", "out_of_lives", "retired"} | LIMIT
 

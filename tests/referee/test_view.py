@@ -17,7 +17,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -67,11 +67,14 @@ from arena.coup import (
     Revealing,
     Role,
     Ruleset,
+    Said,
+    Saying,
     Show,
     ShowHand,
     Shown,
     Side,
     State,
+    Talk,
     Turn,
     View,
     apply,
@@ -228,6 +231,29 @@ def leaks(
 def test_every_line_to_a_seat_is_the_same_whatever_the_seat_does_not_know(ruleset: RulesOf, game: Game) -> None:
     """Unseen cards are other hands and discards, the deck, and what others drew or examined."""
     assert leaks(play(ruleset, game), game[2]) == []
+
+
+def spoken(step: Step) -> list[Said]:
+    """Return what is said in a step, by ascending seats: words that depend on nothing but what everybody sees."""
+    board = step.before.board
+    statements = []
+    for seat, answer in sorted(zip(board.phase.asked, step.answers, strict=True)):
+        if answer != FORFEIT:  # who leaves says nothing
+            other, role = (seat + board.turn) % board.seats, board.rules.roles[board.turn % 5]
+            statements += [Said(seat, Saying.HOLD, role), Said(seat, Saying.DOUBT, role, other)]
+            statements.append(Said(seat, Saying.TEXT, text=f"turn {board.turn}"))
+    return statements
+
+
+@each("game", SOME)
+def test_no_line_tells_what_its_seat_does_not_know_where_all_talk_at_every_request(
+    ruleset: RulesOf, game: Game
+) -> None:
+    """Words are events that come before those of their step, in the same copy for all."""
+    steps = [replace(step, events=(*spoken(step), *step.events)) for step in play(ruleset, game)]
+    assert {type(step.before.board.phase) for step in steps if spoken(step)} >= {Turn, ChallengeWindow}
+    assert leaks(steps, game[2]) == []
+    assert leaks(steps, game[2], in_process, messages.Feed, messages.game_over) == []
 
 
 def in_process(state: State, seat: int, events: list[dict[str, Any]]) -> object:
@@ -725,6 +751,7 @@ def match(
     An empty return makes it die.
     """
     lines: list[list[bytes]] = [[] for _ in range(seats)]
+    talk = rules.talk is not Talk.OFF
 
     def script(number: int) -> Script:
         rng = random.Random(number)
@@ -745,7 +772,8 @@ def match(
                 else:
                     calm = message["kind"] in ("challenge", "block") and rng.random() < 0.7
                     index = 0 if calm else rng.randrange(len(message["legal"]))
-                    peer.send(b'{"id":%d,"choice":%d}\n' % (message["id"], index))
+                    say = b',"say":%s' % json.dumps(scripted(message, rules.talk)).encode() if talk else b""
+                    peer.send(b'{"id":%d,"choice":%d%s}\n' % (message["id"], index, say))
 
         return run
 
@@ -761,6 +789,33 @@ def match(
     return Played(spec, record, lines)
 
 
+def scripted(request: dict[str, Any], talk: Talk) -> list[dict[str, Any]]:
+    """Return what a bot says beside an answer: it tells nothing but the turn and what is asked."""
+    turn = request["state"]["turn"]
+    held = {"says": "hold", "role": ("captain", "duke")[turn % 2]}
+    text = {"says": "text", "text": f"{request['kind']} in turn {turn}"}
+    return [held, text] if talk is Talk.TEXT else [held]
+
+
+def rules_of(ruleset: RulesOf, name: str, seats: int) -> Ruleset:
+    """Return the ruleset of a match; "talking NAME" is NAME with talk."""
+    base = name.removeprefix("talking ")
+    return replace(ruleset(base, seats), talk=Talk.TEXT) if base != name else ruleset(name, seats)
+
+
+def told_beside(game: GameRecord, place: int, asked: Sequence[int], state: State) -> list[Said]:
+    """Return what the bots of `match` said in a step, as they do by `scripted`: none beside a fault or a forfeit."""
+    faulty = {fault.step for fault in game.faults}
+    said = []
+    for at, seat in sorted(enumerate(asked, start=place), key=lambda pair: pair[1]):
+        if at not in faulty and game.words[at] != "#":
+            message = {"state": {"turn": state.board.turn}, "kind": messages.KINDS[type(state.board.phase)]}
+            held, *texts = scripted(message, state.board.rules.talk)
+            said.append(Said(seat, Saying.HOLD, Role(held["role"])))
+            said += [Said(seat, Saying.TEXT, text=text["text"]) for text in texts]
+    return said
+
+
 def rebuilt(played: Played) -> list[list[bytes]]:
     """Build the lines to each bot from the record alone, by the functions that the tests above use."""
     spec = played.spec
@@ -772,7 +827,7 @@ def rebuilt(played: Played) -> list[list[bytes]]:
         state = deal(spec.terms.rules, spec.seats, Chance(spec.key, game.game), game.starter)
         for seat, bot in enumerate(seating):
             lines[bot].append(wire.game_start(view(state, seat), game.game, handles))
-        words = iter(game.words)
+        place = 0
         while asked := state.board.phase.asked:
             question = wire.Question(state.board, game.game)
             for seat in asked:
@@ -781,7 +836,10 @@ def rebuilt(played: Played) -> list[list[bytes]]:
                 sight = view(state, seat)
                 menu = menus.menu(legal(sight))
                 lines[bot].append(question.line(sight, number[bot], feed.take(seat), menu, 500, 10_000))
-            answers = [parse(next(words)) for _ in asked]
+            answers = [parse(word) for word in game.words[place : place + len(asked)]]
+            if spec.terms.rules.talk is not Talk.OFF:
+                feed.add(told_beside(game, place, asked, state))
+            place += len(asked)
             state, events = apply(state, answers, Chance(spec.key, game.game))
             feed.add(events)
         over = state.board.phase
@@ -818,6 +876,11 @@ MATCHES = [
     ("blog", 5),
     ("random 102", 2),
     ("random 3", 3),
+    ("open-table", 4),
+    ("talking duel", 2),
+    ("talking reformation-inquisitor", 4),
+    ("talking andy", 3),
+    ("talking treason", 3),
 ]
 
 
@@ -827,8 +890,10 @@ def test_a_match_sends_the_lines_that_these_tests_build_and_no_others(
     ruleset: RulesOf, name: str, seats: int, misbehave: Callable[[random.Random, dict[str, Any]], bytes | None]
 ) -> None:
     """The clock aside. Other lines are the hello, match_over, and the errors of the offender."""
-    played = match(seats, misbehave, games=3, rules=ruleset(name, seats))
+    rules = rules_of(ruleset, name, seats)
+    played = match(seats, misbehave, games=3, rules=rules)
     expected = rebuilt(played)
+    assert any(game.said for game in played.record.games) == (rules.talk is not Talk.OFF)
     for bot, lines in enumerate(played.lines):
         kinds = [json.loads(line)["type"] for line in lines]
         assert (kinds[0], kinds[-1]) == ("hello", "match_over")
@@ -918,7 +983,7 @@ def test_nothing_that_crosses_the_pipe_tells_the_key_or_another_bots_name() -> N
 @pytest.mark.parametrize(("name", "seats"), MATCHES)
 def test_a_bots_lines_hold_private_parts_of_its_own_seat_only(ruleset: RulesOf, name: str, seats: int) -> None:
     """The contract: `cards`, `drawn`, `discards` and `seen` stand in `you`, and `cards` in one's own copies."""
-    played = match(seats, well_behaved, games=4, rules=ruleset(name, seats))
+    played = match(seats, well_behaved, games=4, rules=rules_of(ruleset, name, seats))
     private = 0
     for bot, lines in enumerate(played.lines):
         seat = None

@@ -120,9 +120,11 @@ def test_data_of_an_earlier_arena_has_what_it_played() -> None:
     data = to_dict(PRESETS["treason-site"])
     del data["dead_target"]
     assert from_dict(data).dead_target == "nothing"
+    del data["talk"]
+    assert from_dict(data).talk == "off"
 
 
-@pytest.mark.parametrize("name", [name for name in FIELD if name != "dead_target"])
+@pytest.mark.parametrize("name", [name for name in FIELD if name not in ("dead_target", "talk")])
 def test_data_that_lacks_a_field_is_refused(name: str) -> None:
     """Strict: a record holds the whole ruleset, so that it doesn't change when a default does."""
     data = to_dict(COUP)
@@ -221,6 +223,7 @@ PRESET_TABLE: dict[str, tuple[range, dict[str, object]]] = {
             "block_after_failed_challenge": "not_challenger",
         },
     ),
+    "open-table": (range(2, 11), {"talk": "text"}),
 }
 
 

@@ -36,6 +36,8 @@ function eventNames(event) {
       return [...(event.target === undefined ? [] : [`action.${event.action}.target`]), `action.${event.action}`, word];
     case "resolved":
       return [`resolved.${event.how}`, word];
+    case "say":
+      return [`say.${event.says}`, word];
     case "examined": {
       const base = event.replaced ? "examined.replaced" : "examined";
       return [...(event.role === undefined ? [] : [`${base}.role`]), base, word];

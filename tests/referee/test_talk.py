@@ -1,0 +1,401 @@
+"""What is said beside an answer: who hears it and when, what can't be said, and what a record keeps of it.
+
+Real matches of scripted bots. Sources: SPEC.md, "Talk" and "Faults"; docs/rules.md, "Talk". That words tell nothing
+hidden is tested in test_view.py.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.coup import COUP, PRESETS, Role, Ruleset, Said, Saying, Talk
+from arena.referee import MatchSpec, Record, RecordError, Terms, play_match, read, verify, write
+from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program, Script
+from protocol.messages import parse_to_bot
+from protocol.records import LINE
+
+Message = dict[str, Any]
+Says = Callable[[Message], Any]  # a request -> what is said beside its answer; ...: nothing
+
+OPEN = PRESETS["open-table"]
+HOLD = {"says": "hold", "role": "duke"}
+TEXT = {"says": "text", "text": "Peace?"}
+
+
+class Heard:
+    """A match, and what each of its bots heard."""
+
+    def __init__(self, *says: Says, moves: Any = None, rules: Ruleset = OPEN, games: int = 1, **terms: Any) -> None:
+        self.lines: list[list[Message]] = [[] for _ in says]
+        sandbox = InsideSandbox({str(bot): self._script(bot, say, moves) for bot, say in enumerate(says)})
+        names = tuple(map(str, range(len(says))))
+        seatings = (tuple(range(len(says))),) * games
+        spec = MatchSpec(0, bytes(32), names, seatings, Terms(rules=rules, **terms))
+
+        def launch(bot: int) -> Box:
+            return sandbox.start(Program((names[bot],), Path()), Limits())
+
+        self.record: Record = play_match(spec, launch).record
+        verify(self.record)
+        assert read(write(self.record)) == self.record
+        for line in write(self.record).splitlines():
+            LINE.validate_json(line)
+
+    def _script(self, bot: int, says: Says, moves: Any) -> Script:
+        def play(peer: Peer) -> None:
+            for raw in peer.lines():
+                parse_to_bot(raw)
+                message = json.loads(raw)
+                self.lines[bot].append(message)
+                if message["type"] == "hello":
+                    peer.send(b'{"type":"hello"}\n')
+                elif message["type"] == "request":
+                    say = says(message)
+                    reply = {"id": message["id"], "choice": moves(bot, message) if moves else 0}
+                    peer.send(json.dumps(reply if say is ... else {**reply, "say": say}).encode() + b"\n")
+
+        return play
+
+    def events(self, bot: int = 0) -> list[Message]:
+        return [event for line in self.lines[bot] for event in line.get("events", [])]
+
+    def said(self, bot: int = 0) -> list[Message]:
+        return [event for event in self.events(bot) if event["event"] == "say"]
+
+    def errors(self, bot: int) -> list[Message]:
+        return [line for line in self.lines[bot] if line["type"] == "error"]
+
+
+def nothing(_: Message) -> Any:
+    return ...
+
+
+def once(say: Any) -> Says:
+    """Say something beside the first answer, and nothing afterwards."""
+    return lambda request: say if request["id"] == 1 else ...
+
+
+def tells_what_it_is_asked(request: Message) -> Any:
+    return [{"says": "text", "text": f"{request['kind']} {request['id']}"}]
+
+
+def at(kind: str, say: Any) -> Says:
+    return lambda request: say if request["kind"] == kind else ...
+
+
+def choosing(*bots: dict[str, Message]) -> Callable[[int, Message], int]:
+    """Have each bot play these moves at these kinds of request, where they are legal; else the quiet one."""
+
+    def choose(bot: int, request: Message) -> int:
+        move = bots[bot].get(request["kind"])
+        return request["legal"].index(move) if move in request["legal"] else 0
+
+    return choose
+
+
+# --- who hears what, and when -----------------------------------------------------------------------------------------
+
+
+def test_all_hear_what_is_said_before_what_the_answer_led_to() -> None:
+    """SPEC, Talk: everybody's next line, the speaker's too; one event a statement, in the speaker's order."""
+    heard = Heard(once([HOLD, TEXT]), nothing, nothing)
+    wanted = [
+        {"n": 0, "event": "say", "seat": 0, **HOLD},
+        {"n": 1, "event": "say", "seat": 0, **TEXT},
+        {"n": 2, "event": "action", "seat": 0, "action": "income"},
+    ]
+    for bot in range(3):
+        assert heard.events(bot)[:3] == wanted
+        assert [event["n"] for event in heard.events(bot)] == list(range(len(heard.events(bot))))
+
+
+def test_a_window_is_heard_by_ascending_seats_whoever_counted_in_it() -> None:
+    """SPEC, Talk: also who passed, or whose challenge didn't count. Seat 1 claims, so seat 2 is asked before seat 0."""
+    moves = choosing(
+        {"challenge": {"challenge": True}},
+        {"turn": {"action": "tax"}},
+        {"challenge": {"challenge": True}},
+        {},
+    )
+    doubts = at("challenge", [{"says": "doubt", "role": "duke", "target": 1}])
+    heard = Heard(doubts, nothing, doubts, doubts, moves=moves, rules=OPEN)
+    first = heard.said(1)[0]["n"]
+    for bot in range(4):
+        window = heard.events(bot)[first : first + 4]
+        assert [(event["event"], event["seat"]) for event in window] == [
+            ("say", 0),
+            ("say", 2),
+            ("say", 3),
+            ("challenge", 2),
+        ]
+
+
+def test_what_is_heard_does_not_tell_whether_its_speaker_passed() -> None:
+    """The same words beside a pass and beside a challenge that doesn't count: the others' lines are the same."""
+
+    def lines(last: Message) -> list[list[Message]]:
+        claims, doubts = {"turn": {"action": "tax"}}, {"challenge": {"challenge": True}}
+        moves = choosing(claims, doubts, {"challenge": last})
+        heard = Heard(nothing, nothing, at("challenge", [HOLD]), moves=moves)
+        return [[{**line, "clock": None} for line in heard.lines[bot]] for bot in range(2)]
+
+    assert lines({"pass": True}) == lines({"challenge": True})
+
+
+def test_words_are_heard_at_every_kind_of_request() -> None:
+    """In variants too: what is said beside the pick of a draft, or a look at a card, is heard."""
+
+    def plays(_: int, request: Message) -> int:
+        return int(request["id"] * 7 % len(request["legal"]))
+
+    kinds: set[str] = set()
+    for name in ("duel", "reformation-inquisitor", "andy", "open-table"):
+        rules = replace(PRESETS[name], talk=Talk.TEXT)
+        bots = 2 if name == "duel" else 3
+        heard = Heard(*[tells_what_it_is_asked] * bots, moves=plays, rules=rules, games=12)
+        for bot in range(bots):
+            asked = [f"{line['kind']} {line['id']}" for line in heard.lines[bot] if line["type"] == "request"]
+            assert [event["text"] for event in heard.said((bot + 1) % bots) if event["seat"] == bot] == asked
+            kinds |= {text.split()[0] for text in asked}
+    assert kinds == {
+        *("turn", "challenge", "block", "prove", "lose", "exchange"),
+        *("draft", "allegiance", "keep_shown", "examine_show", "examine_decide"),
+    }
+
+
+def test_who_answers_wrongly_or_leaves_says_nothing() -> None:
+    """SPEC, Talk: an answer that is a fault says nothing, and neither does a seat that forfeits by it."""
+
+    def wrong(bot: int, _: Message) -> int:
+        return 99 if bot == 0 else 0
+
+    heard = Heard(lambda _: [HOLD], nothing, moves=wrong, lives=2)
+    assert [event["event"] for event in heard.events(1)].count("forfeit") == 1
+    assert heard.said(1) == []
+    assert heard.record.games[0].said == ()
+
+
+def test_words_change_no_card_and_no_default() -> None:
+    """What anybody says shifts no draw: games with and without words are the same but for these."""
+
+    def plays(bot: int, request: Message) -> int:
+        return 99 if bot == 2 and request["kind"] == "lose" else int(request["id"] * 5 % len(request["legal"]))
+
+    told = Heard(lambda _: [HOLD, TEXT], lambda _: [HOLD], nothing, moves=plays, games=8, lives=9)
+    silent = Heard(nothing, nothing, nothing, moves=plays, games=8, lives=9)
+    for talked, quiet in zip(told.record.games, silent.record.games, strict=True):
+        assert (talked.words, talked.draws, talked.start) == (quiet.words, quiet.draws, quiet.start)
+        assert talked.events == quiet.events + len(talked.said)
+    assert any(fault.code == "illegal_move" for game in told.record.games for fault in game.faults)
+
+
+def test_a_liar_is_heard_and_nobody_is_bound() -> None:
+    """A bot that lies, and one that believes it: it doesn't challenge who said that it holds the card."""
+
+    def believes(bot: int, request: Message) -> int:
+        if bot == 0:
+            moves = [{"action": "tax"}]
+            return next((request["legal"].index(move) for move in moves if move in request["legal"]), 0)
+        honest.update(event["seat"] for event in request["events"] if event["event"] == "say")
+        claim = request.get("claim", {})
+        return 1 if request["kind"] == "challenge" and claim["seat"] not in honest else 0
+
+    honest: set[int] = set()
+    believed = Heard(at("turn", [HOLD, {"says": "spare", "target": 1}]), nothing, moves=believes).record.games[0]
+    honest = set()
+    doubted = Heard(nothing, nothing, moves=believes).record.games[0]
+    assert "!" not in believed.words
+    assert "!" in doubted.words
+    assert "coup:1" in believed.words  # whom it had promised to spare
+
+
+# --- where there is no talk -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("say", [[HOLD], "x", None, [{"says": "hold"}], list(range(10_000))], ids=str)
+def test_without_talk_say_is_a_field_like_any_unknown_one(say: Any) -> None:
+    """SPEC, Lines from the bot: unknown fields are ignored. The record and all lines have the same bytes."""
+    spoken = Heard(lambda _: say, nothing, rules=COUP)
+    silent = Heard(nothing, nothing, rules=COUP)
+    assert spoken.lines[0][0]["ruleset"]["talk"] == "off"
+    for bot in range(2):
+        lines = [[{**line, "clock": None} for line in heard.lines[bot]] for heard in (spoken, silent)]
+        assert lines[0] == lines[1]
+    assert untimed(spoken.record) == untimed(silent.record)
+    assert "talk" not in write(silent.record)
+    assert "said" not in write(silent.record)
+
+
+def untimed(record: Record) -> Record:
+    return replace(record, games=tuple(replace(game, times=()) for game in record.games))
+
+
+def test_a_text_is_said_only_where_the_rules_have_it() -> None:
+    """docs/rules.md, Talk: with `statements` there are the forms alone."""
+    rules = replace(OPEN, talk=Talk.STATEMENTS)
+    heard = Heard(once([HOLD]), once([TEXT]), rules=rules)
+    assert [event["says"] for event in heard.said()] == ["hold"]
+    assert [fault.code for fault in heard.record.games[0].faults] == ["bad_say"]
+
+
+# --- what can't be said -----------------------------------------------------------------------------------------------
+
+WRONG: dict[str, Any] = {
+    "a text": "hello",
+    "null": None,
+    "an object": {"says": "hold", "role": "duke"},
+    "a number": 7,
+    "five statements": [HOLD] * 5,
+    "ten thousand": [HOLD] * 1500,
+    "junk": [[]],
+    "nested junk": [{"says": [[[{"says": "hold"}]]], "role": "duke"}],
+    "no says": [{"role": "duke"}],
+    "an unknown form": [{"says": "swear", "role": "duke"}],
+    "a form too few": [{"says": "hold"}],
+    "a form too many": [{**HOLD, "target": 1}],
+    "no role": [{"says": "hold", "role": "jester"}],
+    "another game's role": [{"says": "hold", "role": "inquisitor"}],
+    "a role that is a list": [{"says": "hold", "role": ["duke"]}],
+    "oneself": [{"says": "attack", "target": 0}],
+    "no seat": [{"says": "attack", "target": 3}],
+    "a seat below": [{"says": "attack", "target": -1}],
+    "a seat that is true": [{"says": "attack", "target": True}],
+    "a seat that is a float": [{"says": "attack", "target": 1.0}],
+    "a seat of twenty digits": [{"says": "attack", "target": 10**19}],
+    "one wrong of two": [HOLD, {"says": "spare", "target": 0}],
+    "no text": [{"says": "text", "text": ""}],
+    "201 characters": [{"says": "text", "text": "é" * 201}],
+    "two texts": [TEXT, TEXT],
+    "a text that is none": [{"says": "text", "text": ["x"]}],
+    **{
+        f"a text with U+{ord(letter):04X}": [{"says": "text", "text": f"a{letter}b"}]
+        for letter in "\0\n\t\x1b\x7f\x9b\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069\ufeff\ue000"
+    },
+}
+
+
+@pytest.mark.parametrize("say", WRONG.values(), ids=WRONG.keys())
+def test_what_cannot_be_said_costs_these_words_and_nothing_else(say: Any) -> None:
+    """SPEC, Faults, bad_say: the move counts, no life is lost, an error line tells at once; nobody else learns."""
+    played = Heard(once(say), once([HOLD]), nothing)
+    (error,) = played.errors(0)
+    assert (error["id"], error["code"], error["used"], error["lives"]) == (1, "bad_say", None, 3)
+    assert error["got"].isprintable()
+    assert [line["type"] for line in played.lines[0][2:4]] == ["request", "error"]
+    assert played.errors(1) == []
+    assert [(event["seat"], event["says"]) for event in played.said(2)] == [(1, "hold")]
+    (fault,) = played.record.games[0].faults
+    assert (fault.bot, fault.code, fault.step, fault.used, fault.count) == (0, "bad_say", None, None, 1)
+    assert fault.got is not None
+    assert fault.got.isprintable()
+    assert fault.detail is not None
+    assert played.record.games[0].words[0] == "income"
+
+
+def test_a_seat_that_is_out_can_be_spoken_of_no_more() -> None:
+    """SPEC, Talk: `target` is another seat that is still in the game."""
+
+    def attacks_the_dead(request: Message) -> Any:
+        dead = [seat for seat, player in enumerate(request["state"]["players"]) if not player["influence"]]
+        return [{"says": "attack", "target": dead[0]}] if dead else ...
+
+    heard = Heard(nothing, nothing, attacks_the_dead)
+    (fault,) = heard.record.games[0].faults
+    assert (fault.bot, fault.code, fault.detail) == (2, "bad_say", "target is another seat that is in the game")
+    assert heard.said() == []
+
+
+def test_a_record_has_the_first_of_them_and_how_many_there_were() -> None:
+    """SPEC, Faults, bad_say: a bot that says nonsense all game long makes no longer record."""
+    heard = Heard(lambda request: [{"says": f"no {request['id']}"}], nothing, games=2)
+    for game in heard.record.games:
+        (fault,) = game.faults
+        assert fault.count == sum(line["type"] == "request" and line["game"] == game.game for line in heard.lines[0])
+    assert '"no 1"' in str(heard.record.games[0].faults[0].got)
+    assert len(heard.errors(0)) == sum(game.faults[0].count for game in heard.record.games)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\U0001f3b2" * 200,  # 800 bytes, and 400 units of UTF-16
+        "\u05e9\u05dc\u05d5\u05dd \u0645\u0631\u062d\u0628\u0627",
+        "\U0001f468\u200d\U0001f469\u200d\U0001f467 \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+        'e\u0301\u00a0\u3000<script>alert(1)</script> {seat} {role} %s \\ " \u201c',
+        " ",
+    ],
+)
+def test_a_text_may_have_any_script_and_signs_that_act_on_nothing(text: str) -> None:
+    """SPEC, Talk: up to 200 code points. It comes as it was written."""
+    heard = Heard(once([{"says": "text", "text": text}]), nothing)
+    assert [event["text"] for event in heard.said(1)] == [text]
+    assert heard.errors(0) == []
+
+
+# --- what a record keeps ----------------------------------------------------------------------------------------------
+
+
+def record_of(*said: tuple[int, Said]) -> Record:
+    record = Heard(once([HOLD]), nothing).record
+    return replace(record, games=(replace(record.games[0], said=said),))
+
+
+def test_a_record_that_lost_its_words_is_not_the_same_game() -> None:
+    """`arena verify`: the digest is of all events, the words among them."""
+    verify(record_of((0, Said(0, Saying.HOLD, Role.DUKE))))
+    for said in [(), ((0, Said(0, Saying.LACK, Role.DUKE)),), ((2, Said(0, Saying.HOLD, Role.DUKE)),)]:
+        with pytest.raises(RecordError, match="events differ"):
+            verify(record_of(*said))
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (Said(0, Saying.SPARE, target=0), "target is another seat"),
+        (Said(0, Saying.HOLD, Role.INQUISITOR), "role is a role"),
+        (Said(0, Saying.TEXT, text="\x1b[2J"), "no control characters"),
+    ],
+)
+def test_a_record_of_what_nobody_could_say_is_refused(said: Said, why: str) -> None:
+    """Anybody may write a checksum: what a reader shows has passed the rules of talk."""
+    with pytest.raises(RecordError, match=why):
+        verify(read(write(record_of((0, said)))))
+
+
+def test_a_record_of_words_without_talk_is_refused() -> None:
+    """The rules are the header's."""
+    record = record_of((0, Said(0, Saying.HOLD, Role.DUKE)))
+    header = replace(record.header, terms=replace(record.header.terms, rules=COUP))
+    with pytest.raises(RecordError, match="these rules have no talk"):
+        verify(replace(record, header=header))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "[0]",
+        "{}",
+        "7",
+        '[{"says":"hold","role":"duke"}]',
+        '[{"move":-1,"says":"hold","role":"duke"}]',
+        '[{"move":999,"says":"hold","role":"duke"}]',
+        '[{"move":true,"says":"hold","role":"duke"}]',
+        '[{"move":0,"says":"hold"}]',
+        '[{"move":3,"says":"hold","role":"duke"},{"move":0,"says":"hold","role":"duke"}]',
+    ],
+)
+def test_a_record_whose_words_have_no_form_is_refused(said: str) -> None:
+    """As one that lacks something, whatever its checksum says."""
+    lines = [json.loads(line) for line in write(Heard(once([HOLD]), nothing).record).splitlines()]
+    lines[1]["said"] = json.loads(said)
+    dump = [json.dumps(line, separators=(",", ":"), ensure_ascii=False) for line in lines]
+    bare = [{name: value for name, value in line.items() if name != "times_us"} for line in lines[:-1]]
+    text = "".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n" for line in bare)
+    dump[-1] = json.dumps({"end": True, "games": 1, "sha256": hashlib.sha256(text.encode()).hexdigest()})
+    with pytest.raises(RecordError, match="lacks something"):
+        read("\n".join(dump) + "\n")
