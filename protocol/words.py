@@ -3,7 +3,8 @@
 The table is words.json, which the page and the kits share, so that all say the same. The name of a text is the event's
 or the move's word, then what tells it apart, with dots: "action.convert.target", "shown.kept", "keep_shown.true". The
 most particular name that the table has counts. In a text, `{seat}` and other fields that are seats become the players'
-names, lists are joined by "and", and `delta` gets its sign. What the table doesn't know gives "".
+names, lists are joined by "and", `delta` gets its sign, and a `text` that was said loses the quotes in which it stands.
+What the table doesn't know gives "".
 """
 
 import json
@@ -14,6 +15,7 @@ from typing import Any
 
 WORDS: dict[str, Any] = json.loads(Path(__file__).with_name("words.json").read_text(encoding="utf-8"))
 
+_QUOTES = str.maketrans("“”", "''")
 _SEATS = frozenset({"seat", "target", "claimant"})
 
 
@@ -114,6 +116,8 @@ def _field(name: str, fields: Mapping[str, Any], names: Sequence[str]) -> str:
         return names[value]
     if name == "delta":
         return f"{value:+d}"
+    if name == "text":  # it can't end its own quotation, and go on as if it were an event
+        return str(value).translate(_QUOTES)
     if isinstance(value, list | tuple):
         return str(WORDS["and"]).join(map(str, value)) or "nothing"
     return str(value)

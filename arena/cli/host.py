@@ -18,8 +18,10 @@ h      hint: how likely the others hold each role
 l      log: all that happened in this game
 ?      this help
 q      leave; also Ctrl-C and Ctrl-D
+/      say something beside your move, where the rules have talk
 A move marked "bluff" claims a role that you don't hold. There is no clock for you."""
 
+_SAY = "hold ROLE, lack ROLE, attack NAME, spare NAME, doubt NAME ROLE"
 _PATIENCE_S = 1.0  # until it is said whom the table waits for
 
 
@@ -38,6 +40,7 @@ class Host:
         self._waiting: tuple[int, ...] = ()  # the bots that were asked last
         self._said_waiting = False
         self._said_help = False
+        self._say: list[dict[str, Any]] = []  # beside the next answer
         self._table: list[Row] = []  # as it was last shown
         self.problem: str | None = None
 
@@ -169,14 +172,16 @@ class Host:
         options = self._say_request()
         if not self._said_help:
             self._said_help = True
-            self._screen.say("h hint, l log, ? help, q leave", dim=True)
+            say = "" if self._sight.talk == "off" else ", / say something"
+            self._screen.say(f"h hint, l log{say}, ? help, q leave", dim=True)
         while True:
             option = self._chosen(options)
             if option is None:
                 return
             choice = option.choices[0][0] if len(option.choices) == 1 else self._targeted(option)
             if choice is not None:
-                self._sitting.answer(self._sight.answer(choice))
+                self._sitting.answer(self._sight.answer(choice, self._say))
+                self._say = []
                 return
             if self._left:
                 return
@@ -231,6 +236,8 @@ class Host:
                     screen.say(line)
             case "?":
                 screen.say(HELP)
+            case "/" if sight.talk != "off":
+                self._compose()
             case "q" if not self._is_sure():
                 pass
             case "q" | "eof":
@@ -244,6 +251,14 @@ class Host:
             case _:
                 screen.say(f"{token}? Type {expected}; ? for help.")
         return True
+
+    def _compose(self) -> None:
+        """Ask what the person says beside its next move; the last one counts."""
+        screen, sight = self._screen, self._sight
+        screen.say(_SAY + (", or a text" if sight.talk == "text" else ""), dim=True)
+        screen.prompt("say > ")
+        self._say = sight.statements(screen.line())
+        screen.say("All hear it when your move is made." if self._say else "You say nothing.")
 
     def _is_sure(self) -> bool:
         """Tell whether the person wants to leave a game that goes on."""

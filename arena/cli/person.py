@@ -65,6 +65,20 @@ class Screen:
             self._words += line.split() or ["enter"]
         return self._words.popleft()
 
+    def line(self) -> str:
+        """Return what is typed until Enter, or the rest of a line; "" where Esc takes it back."""
+        if self._read is None:
+            typed = " ".join(self._words)
+            self._words.clear()
+            return typed
+        typed = ""
+        while (key := self.token()) not in ("enter", "eof", "escape"):
+            letter = " " if key == "space" else key if len(key) == 1 else ""
+            typed = typed[:-1] if key == "backspace" else typed + letter
+            self._print("\b \b" if key == "backspace" else letter, end="")
+        self.echo("")
+        return "" if key == "escape" else typed
+
     def echo(self, text: str) -> None:
         """Print what was chosen, after the prompt."""
         self._print(text)

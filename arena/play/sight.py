@@ -13,9 +13,9 @@ from typing import Any
 
 from arena.play.menu import Option, menu
 from arena.play.playing import Message
-from arena.referee import UNTIMED_MS
+from arena.referee import UNTIMED_MS, clean
 from protocol.kits.coup_kit import Bot, Game, Player
-from protocol.words import story, tell
+from protocol.words import joined, tell
 
 YOU = "you"
 HIDDEN = "??"
@@ -159,9 +159,40 @@ class Sight:
         self._next += len(fresh)
         return fresh
 
-    def answer(self, choice: int) -> Message:
-        """Return the answer to the open request: the index of a legal move."""
-        return {"id": self.request["id"], "choice": choice}
+    def answer(self, choice: int, say: str | Sequence[Message] | None = None) -> Message:
+        """Return the answer to the open request: the index of a legal move, and what is said beside it.
+
+        say: statements, or what a person typed; see `statements`.
+        """
+        said = self.statements(say) if isinstance(say, str) else list(say or ())
+        return {"id": self.request["id"], "choice": choice, **({"say": said} if said else {})}
+
+    @property
+    def talk(self) -> str:
+        """What may be said: `off`, `statements`, or `text`, which is both."""
+        return str(self.game.rules.get("talk", "off"))
+
+    def statements(self, words: str) -> list[Message]:
+        """Return what typed words say: "hold duke", "lack duke", "attack B", "spare B", "doubt B duke", else a text.
+
+        It is empty where the rules don't let that be said.
+        """
+        says, *rest = words.lower().split() or [""]
+        roles, others = self.game.rules.get("deck", ()), {player.handle.lower(): player for player in self.game.players}
+        match rest:
+            case [role] if says in ("hold", "lack") and role in roles:
+                said: Message = {"says": says, "role": role}
+            case [name] if says in ("attack", "spare") and self._is_other(others.get(name)):
+                said = {"says": says, "target": others[name].seat}
+            case [name, role] if says == "doubt" and role in roles and self._is_other(others.get(name)):
+                said = {"says": says, "role": role, "target": others[name].seat}
+            case _:
+                text = clean(words) if self.talk == "text" else ""
+                return [{"says": "text", "text": text}] if text else []
+        return [said] if self.talk != "off" else []
+
+    def _is_other(self, player: Player | None) -> bool:
+        return player is not None and player.alive and player.seat != self.game.seat
 
     @property
     def names(self) -> list[str]:
@@ -176,11 +207,25 @@ class Sight:
         for event in events:
             if event["event"] == "allegiances":  # the table shows them
                 continue
-            if event["event"] == "action" or not self.told:
+            if self._begins_a_turn(event):
                 self.told.append("")
                 self._going = []
             self._going.append(event)
-            self.told[-1] = second_person(story(self._going, self.names))
+            self.told[-1] = joined(
+                (each["event"], self._in_words(each)) for each in self._going if each["event"] != "coins"
+            )
+
+    def _begins_a_turn(self, event: Message) -> bool:
+        """Tell whether an event begins a line: an action, or what is said before one."""
+        going = [each["event"] for each in self._going]
+        if not self.told or (event["event"] == "say" and going[-1] == "resolved"):
+            return True
+        return bool(event["event"] == "action" and set(going) != {"say"})
+
+    def _in_words(self, event: Message) -> str:
+        """Return an event in the second person; what somebody wrote stays as it is."""
+        head, quote, text = tell(event, self.names).partition("“")
+        return second_person(head) + quote + text
 
     def news(self) -> list[str]:
         """Return the lines that are new since this was last asked, and what is new of the last one."""
