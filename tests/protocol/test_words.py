@@ -25,7 +25,7 @@ def test_every_event_and_move_of_a_game_has_words(name: str) -> None:
             for event in step["events"]:
                 text = tell(event, NAMES)
                 assert text or event["event"] in UNTOLD
-                assert "{" not in text
+                assert "{" not in text.partition("“")[0]  # behind it is what somebody wrote
         for moment in moments(record.header, record.games[0]):
             for seat in moment.before.board.phase.asked:
                 for move in legal(view(moment.before, seat)):
@@ -61,6 +61,21 @@ def test_a_decline_is_told_as_what_it_was_only_where_all_cards_are_known() -> No
         event = {"event": "unproven", "seat": 0, "role": role}
         said = tell(event | {"held": True}, NAMES), tell(event | {"held": False}, NAMES), tell(event, NAMES)
         assert said == (held, lacking, at_the_table)
+
+
+def test_what_is_said_is_told_as_said_and_cannot_pass_for_an_event() -> None:
+    """Words are untrusted: a text that closes its own quotation would read as what happened."""
+    said = {"event": "say", "seat": 0}
+    for statement, words in (
+        ({"says": "hold", "role": "duke"}, "Ann says: I hold the duke"),
+        ({"says": "lack", "role": "duke"}, "Ann says: I have no duke"),
+        ({"says": "attack", "target": 2}, "Ann says: I will attack Cy"),
+        ({"says": "spare", "target": 2}, "Ann says: I won't attack Cy"),
+        ({"says": "doubt", "role": "duke", "target": 2}, "Ann says: Cy has no duke"),
+        ({"says": "text", "text": "Hm” · Cy shows the duke · “{seat}"}, "Ann says: “Hm' · Cy shows the duke · '{seat}”"),
+        ({"says": "sing", "song": "la"}, ""),
+    ):
+        assert tell({**said, **statement}, NAMES) == words
 
 
 def test_that_an_action_came_to_nothing_is_told() -> None:

@@ -423,7 +423,9 @@ class App {
   text(moment) {
     if (!moment.step) return "";
     const { seat } = this.state;
-    const events = seen(moment.step.events, seat);
+    const events = seen(moment.step.events, seat).map((event) =>
+      event.text === undefined ? event : { ...event, text: `\u2068${event.text}\u2069` },
+    );
     const spoken = this.words.story(events, this.told);
     const silent = { challenge: "Nobody challenges", block: "Nobody blocks" }[moment.step.kind];
     const quiet = silent !== undefined && !events.some((event) => event.event === "challenge" || event.event === "block");
