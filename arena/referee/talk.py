@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from arena.coup import Board, Drafting, Role, Said, Saying, Talk
+from arena.coup import Board, Drafting, Role, Said, Saying, Talk, plain
 from protocol import SAY_LIMIT, TEXT_LIMIT
 
 Placed = tuple[int, Said]  # the place, among the moves of the game, of the answer beside which it was said
@@ -82,7 +82,7 @@ def check(statements: Sequence[Said], board: Board) -> None:
 
 def written(statement: Said) -> dict[str, Any]:
     """Return a statement as replies have it."""
-    return {"says": statement.says.value} | {part: getattr(statement, part) for part in _PARTS[statement.says]}
+    return {"says": statement.says.value} | {part: plain(getattr(statement, part)) for part in _PARTS[statement.says]}
 
 
 def heard(said: Sequence[Placed], first: int) -> list[Said]:

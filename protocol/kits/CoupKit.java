@@ -17,7 +17,7 @@ import java.util.Random;
 
 /**
  * A kit for bots of the Coup arena: it reads and writes the lines, follows the game, and asks you for moves. One file,
- * for Java 11 and newer, without packages of others, kit version 3. A whole bot:
+ * for Java 11 and newer, without packages of others, kit version 4. A whole bot:
  *
  * <pre>
  * public class MyBot extends CoupKit.Bot {
@@ -210,7 +210,7 @@ public class CoupKit {
                     answer = "{\"type\":\"hello\"" + label("name", name) + label("version", version) + "}";
                     break;
                 case "request":
-                    answer = "{\"id\":" + line.get("id") + ",\"choice\":" + choose() + "}";
+                    answer = "{\"id\":" + line.get("id") + ",\"choice\":" + choose() + game.said() + "}";
                     break;
                 case "game_over":
                     game.winner = line.get("winner").integer(NOBODY);
@@ -361,6 +361,7 @@ public class CoupKit {
         public Random random = new Random(0);
 
         private final Map<String, History> histories = new HashMap<>(); // by handle
+        private final List<String> words = new ArrayList<>(); // to be said beside the next answer
         private Player doubter; // who challenged last in this game,
         private String doubted = ""; // and which role
 
@@ -423,6 +424,37 @@ public class CoupKit {
                 }
             }
             return null;
+        }
+
+        /**
+         * Says something beside your next answer: say("hold", "duke"), say("lack", "duke"), or, where the rules allow it,
+         * say("text", "Peace?"). All hear it, and nobody is bound. At most 4, one of them a text. Without talk it isn't
+         * sent. Others' words are events, "say".
+         */
+        public void say(String says, String what) {
+            words(says, ",\"" + (says.equals("text") ? "text" : "role") + "\":" + Json.quoted(what));
+        }
+
+        /** The same of a seat: say("attack", 2), say("spare", 2). */
+        public void say(String says, int target) {
+            words(says, ",\"target\":" + target);
+        }
+
+        /** The same of a seat and a role: say("doubt", "duke", 2). */
+        public void say(String says, String role, int target) {
+            words(says, ",\"role\":" + Json.quoted(role) + ",\"target\":" + target);
+        }
+
+        private void words(String says, String parts) {
+            if (!rules.get("talk").string("off").equals("off")) {
+                words.add("{\"says\":" + Json.quoted(says) + parts + "}");
+            }
+        }
+
+        private String said() {
+            String say = words.isEmpty() ? "" : ",\"say\":[" + String.join(",", words) + "]";
+            words.clear();
+            return say;
         }
 
         /**

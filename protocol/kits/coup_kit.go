@@ -1,5 +1,5 @@
 // The Coup arena's kit for bots in Go 1.19 or newer, with the standard library alone. Copy this one file beside your bot
-// (kit version 3):
+// (kit version 4):
 //
 //	package main
 //
@@ -223,6 +223,7 @@ type Game struct {
 	histories map[string]*History
 	doubter   int // who challenged last, and which role
 	doubted   string
+	words     []map[string]any // to be said beside the next answer
 }
 
 // Me returns you, as the others see you.
@@ -282,6 +283,33 @@ func (game *Game) Moves(word string) []*Move {
 		}
 	}
 	return found
+}
+
+// Say says something beside your next answer: Say("hold", "duke"), Say("lack", "duke"), or, where the rules allow it,
+// Say("text", "Peace?"). All hear it, and nobody is bound. At most 4, one of them a text. Without talk it isn't sent.
+// Others' words are events, "say".
+func (game *Game) Say(says, what string) {
+	part := "role"
+	if says == "text" {
+		part = "text"
+	}
+	game.speak(map[string]any{"says": says, part: what})
+}
+
+// SayAt says the same of a seat: SayAt("attack", 2), SayAt("spare", 2).
+func (game *Game) SayAt(says string, target int) {
+	game.speak(map[string]any{"says": says, "target": target})
+}
+
+// SayOf says the same of a seat and a role: SayOf("doubt", "duke", 2).
+func (game *Game) SayOf(says, role string, target int) {
+	game.speak(map[string]any{"says": says, "role": role, "target": target})
+}
+
+func (game *Game) speak(statement map[string]any) {
+	if talk := game.Rules.Text("talk"); talk != "" && talk != "off" {
+		game.words = append(game.words, statement)
+	}
 }
 
 // Odds tells how likely a seat holds at least one card of a role, 0 to 1, from the cards that you can see.
@@ -740,7 +768,13 @@ func (talk *Talk) request(message Object) string {
 	if talk.Ended {
 		return ""
 	}
-	return fmt.Sprintf(`{"id":%d,"choice":%d}`, message.Int("id"), choice)
+	say := ""
+	if len(game.words) > 0 {
+		words, _ := json.Marshal(game.words) // it has texts and numbers alone
+		say = `,"say":` + string(words)
+		game.words = nil
+	}
+	return fmt.Sprintf(`{"id":%d,"choice":%d%s}`, message.Int("id"), choice, say)
 }
 
 func (talk *Talk) events(message Object) {

@@ -1,6 +1,6 @@
 /* coup_kit.h - a bot for the Coup arena in C11, with nothing but libc (and of POSIX what every Unix has).
 
-   One file, kit version 2. In ONE source file of your bot write
+   One file, kit version 3. In ONE source file of your bot write
 
        #define COUP_KIT_IMPLEMENTATION
        #include "coup_kit.h"
@@ -194,6 +194,13 @@ double coup_odds(const coup_game *game, int seat, const char *role);
 /* The share of a player's challenged claims that were lies, in this match; NAN before the first. */
 double coup_bluff_rate(const coup_player *player);
 
+/* Says something beside your next answer; all hear it, and nobody is bound. `what` is a role or a text, else NULL;
+   `target` a seat, else COUP_NOBODY: coup_say(game, "hold", "duke", COUP_NOBODY), likewise "lack";
+   coup_say(game, "attack", NULL, 2), likewise "spare"; coup_say(game, "doubt", "duke", 2); and where the rules allow it,
+   coup_say(game, "text", "Peace?", COUP_NOBODY). At most 4, one of them a text, in UTF-8. Without talk it isn't sent.
+   Others' words are events, "say". */
+void coup_say(const coup_game *game, const char *says, const char *what, int target);
+
 /* A number from 0 to below - 1, and one from 0 to below 1. The same match gives the same numbers. */
 int coup_random(coup_game *game, int below);
 double coup_chance(coup_game *game);
@@ -284,7 +291,8 @@ static struct {
     long long id;        /* of the request */
     const char *method;  /* which of the bot's functions runs, if one does */
     jmp_buf escape;      /* out of it, if the bot is careful */
-    char reply[400];     /* the latest line to the arena, or "" */
+    char reply[3200];    /* the latest line to the arena, or "" */
+    char said[3000];     /* what is said beside the next answer, or ""; a text takes at most 1,600 */
     bool over;           /* the match is */
 } coup__;
 
@@ -1016,6 +1024,31 @@ static void coup__add_text(char *line, const char *key, const char *text) {
     strcpy(line, "\"");
 }
 
+/* Appends text in quotes; the line has room for it. */
+static void coup__add_quoted(char *line, const char *text) {
+    line += strlen(line);
+    *line++ = '"';
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') *line++ = '\\';
+        *line++ = (unsigned char)*text < ' ' ? ' ' : *text; /* control characters can't be said */
+    }
+    strcpy(line, "\"");
+}
+
+void coup_say(const coup_game *game, const char *says, const char *what, int target) {
+    char *said = coup__.said;
+    size_t room = strlen(said) + 2 * (strlen(says) + (what ? strlen(what) : 0)) + 100;
+    if (room > sizeof coup__.said || coup_same(coup_text(game->rules, "talk", "off"), "off")) return;
+    strcat(said, *said ? ",{\"says\":" : "{\"says\":");
+    coup__add_quoted(said, says);
+    if (what) {
+        strcat(said, coup_same(says, "text") ? ",\"text\":" : ",\"role\":");
+        coup__add_quoted(said, what);
+    }
+    if (target != COUP_NOBODY) sprintf(said + strlen(said), ",\"target\":%d", target);
+    strcat(said, "}");
+}
+
 static void coup__greet(void) {
     coup_game *game = &coup__.game;
     game->rules = coup_get(game->hello, "ruleset");
@@ -1043,7 +1076,10 @@ static void coup__take(const coup_json *line) {
         coup_player *looked_at = coup__player(coup_get(line, "pending"), "target");
         if (game->seen[0] && looked_at) coup__know(looked_at, game->seen); /* the events may tell of an earlier card */
         int choice = coup__choose();
-        snprintf(coup__.reply, sizeof coup__.reply, "{\"id\":%lld,\"choice\":%d}", coup__.id, choice);
+        const char *say = *coup__.said ? ",\"say\":[" : "", *end = *coup__.said ? "]" : "";
+        snprintf(coup__.reply, sizeof coup__.reply - 1, "{\"id\":%lld,\"choice\":%d%s%s%s}", coup__.id, choice, say,
+                 coup__.said, end);
+        coup__.said[0] = '\0';
     } else if (coup_same(type, "game_start")) {
         const coup_json *handles = coup_get(line, "players");
         coup__seat(handles ? handles->count : 0, handles);

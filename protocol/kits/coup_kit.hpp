@@ -1,6 +1,6 @@
 // coup_kit.hpp - a bot for the Coup arena in C++17, with nothing but the standard library (and of POSIX dup2).
 //
-// One header, kit version 2. A whole bot:
+// One header, kit version 3. A whole bot:
 //
 //     #include "coup_kit.hpp"
 //
@@ -213,9 +213,18 @@ struct Game {
     // likely the seat has no duke. After a draft, where cards are chosen and half of them are away, it is a guess.
     double odds(int seat, std::string_view role) const;
 
+    // Says something beside your next answer; all hear it, and nobody is bound. say("hold", "duke"), say("lack", "duke"),
+    // say("attack", 2), say("spare", 2), say("doubt", "duke", 2), and where the rules allow it, say("text", "Peace?").
+    // At most 4, one of them a text, in UTF-8. Without talk it isn't sent. Others' words are events, "say".
+    void say(std::string_view says, std::string_view what) { words(says, what, nobody); }
+    void say(std::string_view says, int target) { words(says, {}, target); }
+    void say(std::string_view says, std::string_view role, int target) { words(says, role, target); }
+
 private:
     friend class Bot;
 
+    void words(std::string_view says, std::string_view what, int target);
+    std::string said();
     void greet(const Json& hello);
     void begin(const Json& start);
     void take(Json message);
@@ -226,6 +235,7 @@ private:
     std::map<std::string, History> histories_; // by handle
     Player* doubter_ = nullptr;                // who challenged last in this game,
     std::string doubted_;                      // and which role
+    std::string words_;                        // to be said beside the next answer
 };
 
 // ---- The bot --------------------------------------------------------------------------------------------------------
@@ -615,6 +625,21 @@ inline Player* Game::at(const Json& sent) {
     return which >= 0 && which < int(players.size()) ? &players[std::size_t(which)] : nullptr;
 }
 
+inline void Game::words(std::string_view says, std::string_view what, int target) {
+    if (rules["talk"].string("off") == "off") return;
+    words_ += (words_.empty() ? "{\"says\":" : ",{\"says\":") + detail::quoted(says);
+    if (target == nobody || !what.empty())
+        words_ += (says == "text" ? ",\"text\":" : ",\"role\":") + detail::quoted(what);
+    if (target != nobody) words_ += ",\"target\":" + std::to_string(target);
+    words_ += '}';
+}
+
+inline std::string Game::said() {
+    std::string say = words_.empty() ? "" : ",\"say\":[" + words_ + ']';
+    words_.clear();
+    return say;
+}
+
 inline void Game::greet(const Json& hello) {
     rules = hello["ruleset"];
     limits = hello["limits"];
@@ -831,7 +856,8 @@ inline std::optional<std::string> Bot::reply(std::string_view text) {
     game_.look();
     std::optional<std::string> answer;
     if (type == "request") {
-        answer = "{\"id\":" + line["id"].dump() + ",\"choice\":" + std::to_string(choose()) + "}";
+        answer = "{\"id\":" + line["id"].dump() + ",\"choice\":" + std::to_string(choose());
+        *answer += game_.said() + '}';
     } else if (type == "game_start") {
         guarded("game_start", [&] { game_start(game_); });
     } else if (type == "game_over") {

@@ -1,6 +1,6 @@
 // A kit for bots of the Coup arena: it reads and writes the lines, follows the game, and asks you for moves.
 //
-// Copy this one file beside your bot; it needs Node.js 18 or newer and nothing else. This is kit version 3.
+// Copy this one file beside your bot; it needs Node.js 18 or newer and nothing else. This is kit version 4.
 //
 //     const { Bot, run } = require("./coup_kit.js");
 //
@@ -99,6 +99,7 @@ class Game {
   #histories = new Map();
   #doubt = { seat: 0, role: "" }; // the latest challenge
   #random = null;
+  #words = []; // to be said beside the next answer
 
   constructor(hello) {
     this.rules = hello.ruleset ?? {}; // the fields of hello.ruleset
@@ -252,12 +253,29 @@ class Game {
     return WORDS[name].replace(/\{(\w+)\}/g, (whole, field) => {
       const value = event[field];
       if (["seat", "target", "claimant"].includes(field)) return this.players[value].handle;
+      if (field === "text") return String(value).replace(/[“”]/g, "'"); // it can't end its own quotation
       if (field === "delta") return value < 0 ? `${value}` : `+${value}`;
       return Array.isArray(value) ? value.join(AND) || "nothing" : String(value);
     });
   }
 
+  // Says something beside your next answer; all hear it, and nobody is bound. Without talk it isn't sent.
+  //
+  // say("hold", "duke"), say("lack", "duke"), say("attack", 2), say("spare", 2), say("doubt", "duke", 2), and where the
+  // rules allow it, say("text", "Peace?"). At most 4, one of them a text. Others' words are events, "say".
+  say(says, what, target = null) {
+    if ((this.rules.talk ?? "off") === "off") return;
+    const seat = typeof what === "number" ? what : target;
+    const part = typeof what === "number" ? {} : { [says === "text" ? "text" : "role"]: what };
+    this.#words.push({ says, ...part, ...(seat === null ? {} : { target: seat }) });
+  }
+
   // --- following the game --------------------------------------------------------------------------------------------
+
+  // For the kit: what is said beside this answer.
+  _said() {
+    return this.#words.length ? { say: this.#words.splice(0) } : {};
+  }
 
   // For the kit: a game begins.
   _begin(start, handles) {
@@ -403,6 +421,13 @@ const WORDS = {
   "resolved.target_gone": "it has no effect",
   "resolved.actor_gone": "it has no effect",
   resolved: "",
+  "say.hold": "{seat} says: I hold the {role}",
+  "say.lack": "{seat} says: I have no {role}",
+  "say.attack": "{seat} says: I will attack {target}",
+  "say.spare": "{seat} says: I won't attack {target}",
+  "say.doubt": "{seat} says: {target} has no {role}",
+  "say.text": "{seat} says: “{text}”",
+  say: "",
 };
 const AND = " and ";
 
@@ -414,6 +439,7 @@ function names(event) {
     return [...("target" in event ? [`${name}.target`] : []), name, word];
   }
   if (word === "resolved") return [`resolved.${event.how}`, word];
+  if (word === "say") return [`say.${event.says}`, word];
   if (word === "shown" && event.replaced === false) return ["shown.kept", word];
   if (word === "examined") {
     const base = event.replaced ? "examined.replaced" : "examined";
@@ -474,7 +500,7 @@ class Bot {
         game.request = message;
         this.#follow(message);
         if (game.seen !== null) know(game.players[game.pending.target], game.seen);
-        return { id: message.id, choice: this.#choice(message) };
+        return { id: message.id, choice: this.#choice(message), ...game._said() };
       case "game_start":
         game._begin(message, message.players);
         this.#notify("gameStart", message);

@@ -1,6 +1,6 @@
 """A kit for bots of the Coup arena: it reads and writes the lines, follows the game, and asks you for moves.
 
-Copy this one file beside your bot; it needs Python 3.9 or newer and nothing else. This is kit version 3.
+Copy this one file beside your bot; it needs Python 3.9 or newer and nothing else. This is kit version 4.
 
     from coup_kit import Bot, run
 
@@ -137,6 +137,7 @@ class Game:
         self._histories: dict[str, History] = {}
         self._doubt: tuple[int, str] = (0, "")  # who challenged last, and which role
         self._random: Random | None = None
+        self._words: list[Message] = []  # to be said beside the next answer
 
     # --- what the request says ----------------------------------------------------------------------------------------
 
@@ -302,10 +303,29 @@ class Game:
                 said = self.players[value].handle
             elif field == "delta":
                 said = f"{value:+d}"
+            elif field == "text":  # it can't end its own quotation
+                said = str(value).replace("“", "'").replace("”", "'")
             else:
                 said = (_AND.join(value) or "nothing") if isinstance(value, list) else str(value)
             text = text.replace("{" + field + "}", said)
         return text
+
+    def say(self, says: str, what: str | int, target: int | None = None) -> None:
+        """Say something beside your next answer; all hear it, and nobody is bound. Without talk it isn't sent.
+
+        say("hold", "duke"), say("lack", "duke"), say("attack", 2), say("spare", 2), say("doubt", "duke", 2), and where
+        the rules allow it, say("text", "Peace?"). At most 4, one of them a text. Others' words are events, "say".
+        """
+        if self.rules.get("talk", "off") == "off":
+            return
+        statement: Message = {"says": says}
+        if isinstance(what, str):
+            statement["text" if says == "text" else "role"] = what
+        else:
+            target = what
+        if target is not None:
+            statement["target"] = int(target)
+        self._words.append(statement)
 
     # --- following the game -------------------------------------------------------------------------------------------
 
@@ -447,6 +467,13 @@ _WORDS = {
     "resolved.target_gone": "it has no effect",
     "resolved.actor_gone": "it has no effect",
     "resolved": "",
+    "say.hold": "{seat} says: I hold the {role}",
+    "say.lack": "{seat} says: I have no {role}",
+    "say.attack": "{seat} says: I will attack {target}",
+    "say.spare": "{seat} says: I won't attack {target}",
+    "say.doubt": "{seat} says: {target} has no {role}",
+    "say.text": "{seat} says: “{text}”",
+    "say": "",
 }
 _AND = " and "
 
@@ -459,6 +486,8 @@ def _names(event: Message) -> list[str]:
         return [*([f"{name}.target"] if "target" in event else []), name, word]
     if word == "resolved":
         return [f"resolved.{event['how']}", word]
+    if word == "say":
+        return [f"say.{event['says']}", word]
     if word == "shown" and event.get("replaced") is False:
         return ["shown.kept", word]
     if word == "examined":
@@ -578,7 +607,10 @@ class Bot:
             except Exception:
                 self._failed(method, message)
                 choice = 0
-            return {"id": message["id"], "choice": choice}
+            answer: Message = {"id": message["id"], "choice": choice}
+            if game._words:
+                answer["say"], game._words = game._words, []
+            return answer
         if kind == "game_start":
             game._begin(message, message["players"])
             self._notify("game_start", message)
@@ -677,6 +709,15 @@ def _codec() -> tuple[Callable[[str], Message], Callable[[str], str]]:
     return read, _json.encode_basestring_ascii
 
 
+def _in_json(words: list[Message], quoted: Callable[[str], str]) -> bytes:
+    """Return what is said as a field of the answer."""
+    statements = []
+    for statement in words:
+        parts = (f"{quoted(k)}:{quoted(v) if isinstance(v, str) else v}" for k, v in statement.items())
+        statements.append(f"{{{','.join(parts)}}}")
+    return f',"say":[{",".join(statements)}]'.encode()
+
+
 def _mentioned(code: Any) -> set[str]:
     """Return the names and the texts that a function's code has, also those of functions in it."""
     words = {*code.co_names, *(value for value in code.co_consts if isinstance(value, str))}
@@ -748,7 +789,8 @@ def run(bot: Bot) -> None:
                 return
             continue
         if "choice" in answer:
-            out = b'{"id":%d,"choice":%d}\n' % (answer["id"], answer["choice"])
+            said = _in_json(answer["say"], quoted) if "say" in answer else b""
+            out = b'{"id":%d,"choice":%d%s}\n' % (answer["id"], answer["choice"], said)
         else:
             fields = ",".join(f"{quoted(name)}:{quoted(value)}" for name, value in answer.items())
             out = f"{{{fields}}}\n".encode()

@@ -1,5 +1,5 @@
 //! The Coup arena's kit for bots in Rust 1.63 or newer, with the standard library alone. Copy this one file beside your bot
-//! (kit version 2):
+//! (kit version 3):
 //!
 //! ```ignore
 //! mod coup_kit;
@@ -25,7 +25,7 @@
 //! panics says at which request, and ends the program; a bot that is `careful` plays the quiet move and goes on.
 #![allow(dead_code)]
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::io::{self, BufRead, Write};
 use std::ops::Index;
@@ -315,6 +315,7 @@ pub struct Game {
     histories: Vec<(String, History)>, // by handle, of players who aren't at the table now
     doubt: (usize, String),            // who challenged last, and which role
     nobody: Player,
+    words: RefCell<Vec<String>>, // to be said beside the next answer
 }
 
 impl Game {
@@ -401,6 +402,34 @@ impl Game {
         let none: f64 =
             (0..cards).map(|card| (unseen - copies - card).max(0) as f64 / (unseen - card) as f64).product();
         1.0 - none
+    }
+
+    /// Say something beside your next answer: `say("hold", "duke")`, `say("lack", "duke")`, or, where the rules allow
+    /// it, `say("text", "Peace?")`. All hear it, and nobody is bound. At most 4, one of them a text. Without talk it
+    /// isn't sent. Others' words are events, `say`.
+    pub fn say(&self, says: &str, what: &str) {
+        let part = if says == "text" { "text" } else { "role" };
+        self.speak(says, vec![(part, Json::Text(what.to_string()))]);
+    }
+
+    /// The same of a seat: `say_at("attack", 2)`, `say_at("spare", 2)`.
+    pub fn say_at(&self, says: &str, target: usize) {
+        self.speak(says, vec![("target", Json::Int(target as i64))]);
+    }
+
+    /// The same of a seat and a role: `say_of("doubt", "duke", 2)`.
+    pub fn say_of(&self, says: &str, role: &str, target: usize) {
+        let target = Json::Int(target as i64);
+        self.speak(says, vec![("role", Json::Text(role.to_string())), ("target", target)]);
+    }
+
+    fn speak(&self, says: &str, parts: Vec<(&str, Json)>) {
+        if !matches!(self.rules["talk"].text(), "" | "off") {
+            let first = ("says".to_string(), Json::Text(says.to_string()));
+            let parts = parts.into_iter().map(|(key, value)| (key.to_string(), value));
+            let statement = Json::Object(std::iter::once(first).chain(parts).collect());
+            self.words.borrow_mut().push(statement.to_string());
+        }
     }
 
     // --- following the game ---
@@ -730,7 +759,9 @@ impl<B: Bot> Talk<B> {
         if self.ended.is_some() {
             return None;
         }
-        Some(format!("{{\"id\":{},\"choice\":{}}}", message["id"], choice))
+        let words: Vec<String> = self.game.words.borrow_mut().drain(..).collect();
+        let say = if words.is_empty() { String::new() } else { format!(",\"say\":[{}]", words.join(",")) };
+        Some(format!("{{\"id\":{},\"choice\":{}{}}}", message["id"], choice, say))
     }
 
     fn events(&mut self, message: &Json) {

@@ -15,13 +15,13 @@ BARE = b"from coup_kit import Bot, run\n\nrun(Bot())\n"
 TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 # Kit -> its version, and the beginning of its SHA-256.
 VERSIONS: dict[str, tuple[int, str]] = {
-    "coup_kit.py": (3, "ee1cd57348b0"),
-    "coup_kit.js": (3, "6b59698f371c"),
-    "CoupKit.java": (3, "f554d7327699"),
-    "coup_kit.h": (2, "890713dd8605"),
-    "coup_kit.hpp": (2, "6fe651b9675a"),
-    "coup_kit.rs": (2, "b6d9c5b1d325"),
-    "coup_kit.go": (3, "91b3f4f0236b"),
+    "coup_kit.py": (4, "e2449ef93729"),
+    "coup_kit.js": (4, "230811811d70"),
+    "CoupKit.java": (4, "4f2a85f438c6"),
+    "coup_kit.h": (3, "d5a7ffa8cdfe"),
+    "coup_kit.hpp": (3, "b60de8b19bb4"),
+    "coup_kit.rs": (3, "e1c92fcdee39"),
+    "coup_kit.go": (4, "574edcee25df"),
 }
 
 

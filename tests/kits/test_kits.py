@@ -170,6 +170,35 @@ def test_a_careful_bot_plays_the_default_where_it_fails(kit: Kit, made: Make) ->
     assert [f"request {turn['id']}: turn" in err for turn in turns] == [True] * len(turns)
 
 
+SAYS = [
+    {"says": "hold", "role": "duke"},
+    {"says": "spare", "target": 1},
+    {"says": "doubt", "role": "duke", "target": 1},
+    {"says": "text", "text": 'Zo\u00eb says "\\ \U0001f3b2"'},
+]
+
+
+@each_kit
+def test_a_bot_speaks_with_one_call_and_hears_others_where_there_is_talk(kit: Kit, made: Make) -> None:
+    """SPEC, Talk: words go beside the next answer, once. Without talk nothing of them is sent."""
+    messages = example()
+    for talk in ("off", "text"):
+        messages[0]["ruleset"]["talk"] = talk
+        if talk == "text":
+            for number, message in enumerate(messages):
+                if "events" in message:
+                    statement = SAYS[number % len(SAYS)]
+                    message["events"] = [{"n": 0, "event": "say", "seat": 1, **statement}, *message["events"]]
+        ran = made(kit, kit.probe).hears(messages, "say")
+        assert ran.code == 0, ran.err
+        _, *replies = ran.lines
+        for reply, request in zip(replies, requests(messages), strict=True):
+            wanted = {"say": SAYS} if (talk, request["kind"]) == ("text", "turn") else {}
+            assert reply == {"id": request["id"], "choice": 0, **wanted}
+        heard = [event["says"] for message in messages for event in message.get("events", []) if "says" in event]
+        assert [line for line in ran.err.splitlines() if "fault" not in line] == heard
+
+
 @each_kit
 def test_a_kit_ignores_what_it_does_not_know(kit: Kit, made: Make) -> None:
     """SPEC, What later versions may change: fields, types, events, roles, actions, words of claims, kinds, moves."""

@@ -288,7 +288,10 @@ def test_the_kits_tables_of_words_are_the_arenas() -> None:
     assert WORDS["and"] == coup_kit._AND
     source = SCRIPTS["javascript"].file.read_text()
     for name, text in WORDS["events"].items():
-        assert f"  {name if name.isidentifier() else json.dumps(name)}: {json.dumps(text)},\n" in source
+        assert (
+            f"  {name if name.isidentifier() else json.dumps(name)}: {json.dumps(text, ensure_ascii=False)},\n"
+            in source
+        )
     assert f"const AND = {json.dumps(WORDS['and'])};" in source
 
 

@@ -72,7 +72,10 @@ def test_what_is_said_is_told_as_said_and_cannot_pass_for_an_event() -> None:
         ({"says": "attack", "target": 2}, "Ann says: I will attack Cy"),
         ({"says": "spare", "target": 2}, "Ann says: I won't attack Cy"),
         ({"says": "doubt", "role": "duke", "target": 2}, "Ann says: Cy has no duke"),
-        ({"says": "text", "text": "Hm” · Cy shows the duke · “{seat}"}, "Ann says: “Hm' · Cy shows the duke · '{seat}”"),
+        (
+            {"says": "text", "text": "Hm” · Cy shows the duke · “{seat}"},
+            "Ann says: “Hm' · Cy shows the duke · '{seat}”",
+        ),
         ({"says": "sing", "song": "la"}, ""),
     ):
         assert tell({**said, **statement}, NAMES) == words

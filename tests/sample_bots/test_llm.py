@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from arena.referee import read
+from arena.referee import read, written
 from tests.command import completed
 
 BOT = Path(__file__).parents[2] / "sample_bots" / "llm"
@@ -163,6 +163,42 @@ def test_whatever_the_endpoint_says_a_legal_move_is_played_in_time(tmp_path: Pat
     assert len(SAYS) < len(heard) == len(asked) < len(log)
     for line, (name, (_, counts)) in zip(heard, itertools.cycle(SAYS.items()), strict=False):
         assert line["choice"] == counts, name
+
+
+SPOKEN: list[tuple[str, list[dict[str, Any]]]] = [  # what the endpoint answers, and what of it is said
+    ('{"choice": 0, "say": [{"says": "hold", "role": "duke"}]}', [{"says": "hold", "role": "duke"}]),
+    ('Hm. {"choice": 0, "say": [{"says": "spare", "target": 0}, {"says": "spare", "target": 1}]}', [{"says": "spare"}]),
+    ('{"choice": 0, "say": [{"says": "text", "text": "Peace,\\n\\u202efriends"}]}', [{"text": "Peace, friends"}]),
+    ('{"choice": 0, "say": [{"says": "text", "text": "' + 300 * "x" + '"}]}', [{"text": 200 * "x"}]),
+    ('{"choice": 0, "say": [{"says": "text", "text": "It is ' + KEY[:5] + "\\u200b" + KEY[5:] + '"}]}', []),
+    ('{"choice": 0, "say": "hello"}', []),
+    ('{"choice": 0, "say": [7, {"says": "doubt", "role": "jester", "target": []}, {"says": null}]}', []),
+    ('{"choice": 0, "say": [' + ",".join(9 * ['{"says": "lack", "role": "duke"}']) + "]}", 4 * [{"says": "lack"}]),
+]
+
+
+def test_where_there_is_talk_it_says_what_the_model_says_and_can_be_said(tmp_path: Path) -> None:
+    """The rest is dropped, so that no word is a fault; the key is never said, however it is hidden."""
+    answers = itertools.cycle(SPOKEN)
+    given: list[list[dict[str, Any]]] = []
+
+    def answer(handler: BaseHTTPRequestHandler, prompt: str) -> None:
+        text, said = next(answers)
+        given.append(said)
+        told(handler, text)
+
+    with endpoint(answer) as (url, asked):
+        played(tmp_path, url, "--rules", "open-table", COUP_LLM_CALLS=str(len(SPOKEN)))
+    records = [read(path.read_text("utf-8")) for path in sorted((tmp_path / "r" / "records").iterdir())]
+    wanted = [statement for said in given for statement in said]
+    said = [written(statement) for record in records for game in record.games for _, statement in game.said]
+    assert [{name: statement[name] for name in want} for want, statement in zip(wanted, said, strict=True)] == wanted
+    assert all("You may say something" in each["messages"][1]["content"] for each in asked)
+    assert "says: I hold the duke" in asked[1]["messages"][1]["content"]
+    with endpoint(lambda handler, prompt: told(handler, SPOKEN[0][0])) as (url, asked):
+        (tmp_path / "silent").mkdir()
+        played(tmp_path / "silent", url, COUP_LLM_CALLS="3")
+    assert not any("You may say something" in each["messages"][1]["content"] for each in asked)
 
 
 def test_an_endpoint_that_is_busy_is_asked_once_more(tmp_path: Path) -> None:

@@ -38,6 +38,20 @@ static int tell(coup_game *game) {
     return id % game->legal_count;
 }
 
+/* Speaks at each turn, and listens. */
+static int speak(coup_game *game) {
+    coup_say(game, "hold", "duke", COUP_NOBODY);
+    coup_say(game, "spare", NULL, 1);
+    coup_say(game, "doubt", "duke", 1);
+    coup_say(game, "text", "Zo\xc3\xab says \"\\ \xf0\x9f\x8e\xb2\"", COUP_NOBODY);
+    return 0;
+}
+
+static void listen(coup_game *game, const coup_json *event) {
+    (void)game;
+    if (coup_same(coup_text(event, "event", ""), "say")) puts(coup_text(event, "says", ""));
+}
+
 static int fail(coup_game *game) {
     COUP_CHECK(game->seat > 99);
     return 0;
@@ -49,5 +63,6 @@ int main(int count, char **words) {
                        .keep_shown = tell, .examine_show = tell, .examine_decide = tell, .draft = tell,
                        .allegiance = tell, .other = tell};
     coup_bot failing = {.turn = fail, .careful = coup_same(word, "careful")};
-    return coup_run(coup_same(word, "tell") ? &teller : &failing);
+    coup_bot speaker = {.turn = speak, .event = listen};
+    return coup_run(coup_same(word, "tell") ? &teller : coup_same(word, "say") ? &speaker : &failing);
 }

@@ -64,6 +64,21 @@ struct Teller : coup::Bot {
     Answer other(Game& game) override { return turn(game); }
 };
 
+// Speaks at each turn, and listens.
+struct Speaker : coup::Bot {
+    Answer turn(Game& game) override {
+        game.say("hold", "duke");
+        game.say("spare", 1);
+        game.say("doubt", "duke", 1);
+        game.say("text", "Zo\xc3\xab says \"\\ \xf0\x9f\x8e\xb2\"");
+        return 0;
+    }
+
+    void event(Game&, const coup::Json& event) override {
+        if (event["event"].string() == "say") std::cout << event["says"].string() << std::endl;
+    }
+};
+
 struct Failing : coup::Bot {
     Answer turn(Game&) override { throw std::runtime_error("on purpose"); }
 };
@@ -71,6 +86,7 @@ struct Failing : coup::Bot {
 int main(int count, char** words) {
     const std::string word = count > 1 ? words[1] : "";
     if (word == "tell") return coup::run(Teller{});
+    if (word == "say") return coup::run(Speaker{});
     Failing bot;
     bot.careful = word == "careful";
     return coup::run(bot);

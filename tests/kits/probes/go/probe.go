@@ -60,15 +60,37 @@ func (*Teller) Draft(game *Game) *Move         { return tell(game) }
 func (*Teller) Allegiance(game *Game) *Move    { return tell(game) }
 func (*Teller) Other(game *Game) *Move         { return tell(game) }
 
+// Speaker speaks at each turn, and listens.
+type Speaker struct{ Base }
+
+// Turn says something in each form.
+func (*Speaker) Turn(game *Game) *Move {
+	game.Say("hold", "duke")
+	game.SayAt("spare", 1)
+	game.SayOf("doubt", "duke", 1)
+	game.Say("text", "Zo\u00eb says \"\\ \U0001f3b2\"")
+	return nil
+}
+
+// Event writes what is said.
+func (*Speaker) Event(game *Game, event Object) {
+	if event.Text("event") == "say" {
+		fmt.Println(event.Text("says"))
+	}
+}
+
 // Failing fails at each turn.
 type Failing struct{ Base }
 
 func (*Failing) Turn(*Game) *Move { panic("on purpose") }
 
 func main() {
-	if os.Args[1] == "tell" {
+	switch os.Args[1] {
+	case "tell":
 		Run(&Teller{})
-	} else {
+	case "say":
+		Run(&Speaker{})
+	default:
 		Run(&Failing{Base{Careful: os.Args[1] == "careful"}})
 	}
 }

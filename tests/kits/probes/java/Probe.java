@@ -7,9 +7,11 @@ public class Probe extends CoupKit.Bot {
             List.of("ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", "not_duke");
 
     private final boolean tells;
+    private final boolean speaks;
 
     private Probe(String word) {
         tells = word.equals("tell");
+        speaks = word.equals("say");
         careful = word.equals("careful");
     }
 
@@ -59,7 +61,20 @@ public class Probe extends CoupKit.Bot {
         return out.append("]").toString();
     }
 
+    @Override public void event(Game game, Json event) {
+        if (speaks && event.get("event").string("").equals("say")) {
+            System.out.println(event.get("says").string(""));
+        }
+    }
+
     @Override public Move turn(Game game) {
+        if (speaks) {
+            game.say("hold", "duke");
+            game.say("spare", 1);
+            game.say("doubt", "duke", 1);
+            game.say("text", "Zo\u00eb says \"\\ \ud83c\udfb2\"");
+            return null;
+        }
         if (!tells) {
             throw new IllegalStateException("on purpose");
         }

@@ -32,6 +32,20 @@ for (const method of ["examineShow", "examineDecide", "draft", "allegiance"]) {
   Teller.prototype[method] = Teller.prototype.other;
 }
 
+// Speaks at each turn, and listens.
+class Speaker extends Bot {
+  turn(game) {
+    game.say("hold", "duke");
+    game.say("spare", 1);
+    game.say("doubt", "duke", 1);
+    game.say("text", 'Zoë says "\\ \u{1f3b2}"');
+  }
+
+  event(game, event) {
+    if (event.event === "say") console.log(event.says);
+  }
+}
+
 // Writes each event in words.
 class Narrator extends Bot {
   event(game, event) {
@@ -47,6 +61,6 @@ class Failing extends Bot {
 }
 
 const [, , word] = process.argv;
-const bot = new ({ tell: Teller, words: Narrator }[word] ?? Failing)();
+const bot = new ({ tell: Teller, words: Narrator, say: Speaker }[word] ?? Failing)();
 bot.careful = word === "careful";
 run(bot);

@@ -41,6 +41,21 @@ class Narrator(Bot):
         print(game.tell(event))
 
 
+class Speaker(Bot):
+    """Speaks at each turn, and listens."""
+
+    def turn(self, game: Game) -> Answer:
+        game.say("hold", "duke")
+        game.say("spare", 1)
+        game.say("doubt", "duke", 1)
+        game.say("text", 'Zoë says "\\ \U0001f3b2"')
+        return None
+
+    def event(self, game: Game, event: Message) -> None:
+        if event["event"] == "say":
+            print(event["says"])
+
+
 class Failing(Bot):
     """Fails at each turn."""
 
@@ -50,6 +65,6 @@ class Failing(Bot):
 
 if __name__ == "__main__":
     word = sys.argv[1]
-    bot = {"tell": Teller, "words": Narrator}.get(word, Failing)()
+    bot = {"tell": Teller, "words": Narrator, "say": Speaker}.get(word, Failing)()
     bot.careful = word == "careful"
     run(bot)

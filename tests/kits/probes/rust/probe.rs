@@ -2,7 +2,7 @@
 
 mod coup_kit;
 
-use coup_kit::{Bot, Counts, Game, Player};
+use coup_kit::{Bot, Counts, Game, Json, Player};
 
 const ROLES: [&str; 7] = ["ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", "not_duke"];
 
@@ -45,6 +45,25 @@ impl Bot for Teller {
     each!(turn challenge block prove lose exchange keep_shown examine_show examine_decide draft allegiance other);
 }
 
+/// Speaks at each turn, and listens.
+struct Speaker;
+
+impl Bot for Speaker {
+    fn turn(&mut self, game: &Game) -> usize {
+        game.say("hold", "duke");
+        game.say_at("spare", 1);
+        game.say_of("doubt", "duke", 1);
+        game.say("text", "Zo\u{eb} says \"\\ \u{1f3b2}\"");
+        0
+    }
+
+    fn event(&mut self, _game: &Game, event: &Json) {
+        if event["event"].text() == "say" {
+            coup_kit::log(event["says"].text());
+        }
+    }
+}
+
 /// Fails at each turn.
 struct Failing {
     careful: bool,
@@ -63,6 +82,7 @@ impl Bot for Failing {
 fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("tell") => coup_kit::run(Teller),
+        Some("say") => coup_kit::run(Speaker),
         word => coup_kit::run(Failing { careful: word == Some("careful") }),
     }
 }
