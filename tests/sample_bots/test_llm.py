@@ -180,18 +180,12 @@ SPOKEN: list[tuple[str, list[dict[str, Any]]]] = [  # what the endpoint answers,
 def test_where_there_is_talk_it_says_what_the_model_says_and_can_be_said(tmp_path: Path) -> None:
     """The rest is dropped, so that no word is a fault; the key is never said, however it is hidden."""
     answers = itertools.cycle(SPOKEN)
-    given: list[list[dict[str, Any]]] = []
-
-    def answer(handler: BaseHTTPRequestHandler, prompt: str) -> None:
-        text, said = next(answers)
-        given.append(said)
-        told(handler, text)
-
-    with endpoint(answer) as (url, asked):
-        played(tmp_path, url, "--rules", "open-table", COUP_LLM_CALLS=str(len(SPOKEN)))
-    records = [read(path.read_text("utf-8")) for path in sorted((tmp_path / "r" / "records").iterdir())]
-    wanted = [statement for said in given for statement in said]
-    said = [written(statement) for record in records for game in record.games for _, statement in game.said]
+    with endpoint(lambda handler, prompt: told(handler, next(answers)[0])) as (url, asked):
+        more = ["--rules", "open-table", "--limit-ms", "9000"]
+        played(tmp_path, url, *more, COUP_LLM_CALLS=str(len(SPOKEN)))
+    record = read((tmp_path / "r" / "records" / "000000.jsonl").read_text("utf-8"))
+    wanted = [statement for _, said in SPOKEN for statement in said]
+    said = [written(statement) for game in record.games for _, statement in game.said]
     assert [{name: statement[name] for name in want} for want, statement in zip(wanted, said, strict=True)] == wanted
     assert all("You may say something" in each["messages"][1]["content"] for each in asked)
     assert "says: I hold the duke" in asked[1]["messages"][1]["content"]
