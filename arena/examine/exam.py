@@ -242,6 +242,7 @@ class Examination:
             yield self.ok(f"after {self.hello_s * 1000:.0f} ms")
             self.step = "first game"
             table.play()
+            table.demand_good_words()
             first = list(table.tally.choices)
             yield self.ok(f"{_requests(len(first))} answered with legal moves")
             self.step = "more games"
@@ -334,6 +335,7 @@ class Examination:
                     (left := kinds(rules) - tally.asked.keys()) and tally.games < _MOST_GAMES and not self.slow(table)
                 ):
                     table.play(left, override=True)
+                table.demand_good_words()
             names.append(rules.name)
             for kind, count in tally.asked.items():
                 row = rows.setdefault(kind, [0, 0])

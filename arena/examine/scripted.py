@@ -19,6 +19,7 @@ from arena.coup import (
     Move,
     Over,
     Ruleset,
+    Said,
     State,
     View,
     apply,
@@ -28,7 +29,7 @@ from arena.coup import (
     view,
 )
 from arena.examine.talk import BrokenError, Talk
-from arena.referee import FAULTS, MatchSpec, hello, menus, messages, wire
+from arena.referee import FAULTS, MatchSpec, SayError, hello, menus, messages, read_say, wire
 from protocol import encode
 
 _AHEAD = 60  # games that are played ahead to find a way
@@ -79,6 +80,8 @@ class Table:
         self.talk = talk
         self.spec = spec
         self.tally = Tally()
+        self.said: tuple[Said, ...] = ()  # beside the bot's last answer, until it is told
+        self._unsaid: BrokenError | None = None
         self.change: Change = lambda line: line
         self.notify: tuple[float, Callable[[], None]] | None = None
         self._rules = spec.terms.rules
@@ -111,7 +114,17 @@ class Table:
             raise BrokenError("illegal_move", detail, line.rstrip(b"\n"), self.talk.last)
         self.tally.answered[kind] = self.tally.answered.get(kind, 0) + 1
         self.tally.choices.append(index)
+        if plain(self._rules.talk) != "off":
+            try:
+                self.said = read_say(answer.say, sight.board, sight.seat)
+            except SayError as problem:
+                self._unsaid = self._unsaid or BrokenError("bad_say", str(problem), line.rstrip(b"\n"), self.talk.last)
         return menu, index
+
+    def demand_good_words(self) -> None:
+        """Raise BrokenError for the first thing that the bot couldn't say: a match only drops it, and goes on."""
+        if self._unsaid is not None:
+            raise self._unsaid
 
     def opened(self) -> int:
         """Begin a game: its number, with a full bank."""
@@ -158,7 +171,8 @@ class _Game:
         table.talk.send(table.change(wire.game_start(view(state, seat), self.number, handles)))
         while state.board.phase.asked:
             state, events = apply(state, self.answers(state), self.chance)
-            self.feed.add(events)
+            self.feed.add((*table.said, *events))
+            table.said = ()
         over = state.board.phase
         assert isinstance(over, Over)
         table.talk.send(table.change(wire.game_over(self.number, over, self.feed.take(seat))))

@@ -127,6 +127,11 @@ WRONG: dict[str, tuple[Callable[[Message], object], str, str]] = {
         "all requests",
         "andy: ",
     ),
+    "words that can't be said, which only a game with talk tells": (
+        lambda message: {"id": message["id"], "choice": 0, "say": "hello"},
+        "all requests",
+        "open-table: what the reply says is dropped",
+    ),
     "no answer but to fields it knows": (
         lambda message: b"?\n" if "later" in message else {"id": message["id"], "choice": 0},
         "unknown things",

@@ -188,7 +188,7 @@ def test_where_there_is_talk_it_says_what_the_model_says_and_can_be_said(tmp_pat
     said = [written(statement) for game in record.games for _, statement in game.said]
     assert [{name: statement[name] for name in want} for want, statement in zip(wanted, said, strict=True)] == wanted
     assert all("You may say something" in each["messages"][1]["content"] for each in asked)
-    assert "says: I hold the duke" in asked[1]["messages"][1]["content"]
+    assert any("says: I hold the duke" in each["messages"][1]["content"] for each in asked)
     with endpoint(lambda handler, prompt: told(handler, SPOKEN[0][0])) as (url, asked):
         (tmp_path / "silent").mkdir()
         played(tmp_path / "silent", url, COUP_LLM_CALLS="3")
