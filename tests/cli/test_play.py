@@ -280,6 +280,28 @@ def test_one_key_chooses_and_q_leaves(screen: Screen, tmp_path: Path) -> None:
     assert len(record(tmp_path).games) == 1
 
 
+def test_a_person_says_something_with_a_key_where_the_rules_have_talk(tmp_path: Path) -> None:
+    """Typed until Enter; Esc takes it back. All of it is in the record, and on the screen."""
+    screen = Screen([*COMMAND, str(SAMPLES / "honest.py"), "--rules", "open-table"], cwd=tmp_path)
+    try:
+        assert "/ say something" in screen.until(PROMPT)
+        for typed, said in (("nonsense\x1b", "You say nothing."), ("Peax\x7fce, friend?\r", "All hear it")):
+            screen.type("/")
+            screen.until("say > $")
+            screen.type(typed)
+            assert said in screen.until(PROMPT)
+        screen.type("1")
+        assert "You say: “Peace, friend?”" in screen.until(PROMPT)
+        screen.type("/")
+        screen.until("say > $")
+        screen.type("hold duke\r")
+        screen.until(PROMPT)
+        screen.type("1")
+        screen.until(f"say: I hold the duke(?s:.)*({PROMPT}|whom)")
+    finally:
+        screen.close()
+
+
 def test_a_command_that_goes_on_after_ctrl_z_shows_its_question_again(screen: Screen) -> None:
     """Here no shell could let it go on, so it isn't stopped; tests/cli/test_keys.py has one that is."""
     screen.until(PROMPT)

@@ -62,19 +62,22 @@ class Dice:
     def __init__(self, seed: int = 0) -> None:
         self.pick = random.Random(seed)
         self.told: list[Message] = []
+        self.talk = False
 
     def reply(self, message: Message) -> Message | None:
         self.told.append(message)
         if message["type"] == "hello":
             self.pick = random.Random(message["bot_seed"])
+            self.talk = message["ruleset"]["talk"] == "text"
             return {"type": "hello"}
         if message["type"] != "request":
             return None
         calm = message["kind"] in ("challenge", "block") and self.pick.random() < 0.7
         choice = 0 if calm else self.pick.randrange(len(message["legal"]))
+        words = {"say": [{"says": "text", "text": f"{message['kind']} {message['id']}"}]} if self.talk else {}
         if self.pick.random() < 0.5:
-            return {"id": message["id"], "choice": choice}
-        return {"id": message["id"], "move": message["legal"][choice]}
+            return {"id": message["id"], "choice": choice, **words}
+        return {"id": message["id"], "move": message["legal"][choice], **words}
 
 
 # --- messages ---------------------------------------------------------------------------------------------------------
@@ -180,7 +183,10 @@ def spec(rules: Ruleset, seats: int, games: int) -> MatchSpec:
     return MatchSpec(4, bytes(range(32)), names, seatings, Terms(rules=rules))
 
 
-@pytest.mark.parametrize(("name", "seats"), [("coup", 4), ("treason", 3), ("duel", 2), ("reformation-inquisitor", 5)])
+@pytest.mark.parametrize(
+    ("name", "seats"),
+    [*(("coup", 4), ("treason", 3), ("duel", 2), ("reformation-inquisitor", 5)), ("open-table", 3)],
+)
 def test_a_match_in_process_is_the_match_over_pipes(name: str, seats: int) -> None:
     """The same key and bots: the same greetings, ids, games and events; only times differ."""
     match = spec(PRESETS[name], seats, 3)
@@ -189,6 +195,7 @@ def test_a_match_in_process_is_the_match_over_pipes(name: str, seats: int) -> No
     piped = play_match(match, lambda bot: sandbox.start(Program(("bot",), Path()), Limits())).record
     here = local.play_match(match, [Player(name, Dice) for name in match.bots], keep_moves=True)
     assert piped.games[0].faults == ()
+    assert bool(piped.games[0].said) == (name == "open-table")
     texts = [
         write(Record(record.header, tuple(replace(game, times=()) for game in record.games)))
         for record in (here, piped)
@@ -326,6 +333,16 @@ def test_a_wrong_reply_raises_and_says_whose_and_where(mistake: str) -> None:
     with pytest.raises(WrongReplyError, match=r"bot 'Mistaken' replied .* \(id 3, game 0, turn \d+\)") as raised:
         play([Mistaken, Dice], games=2, seed=1)
     assert why in str(raised.value)
+
+
+def test_words_that_cannot_be_said_raise_too() -> None:
+    """Over pipes they are dropped, and cost nothing else."""
+
+    class Mistaken(Wrong):
+        wrong = staticmethod(lambda message: {"id": 3, "choice": 0, "say": "hello"})
+
+    with pytest.raises(WrongReplyError, match="say: it is a list of statements"):
+        play([Mistaken, Dice], rules="open-table", games=2, seed=1)
 
 
 def test_a_crash_comes_out_as_it_was_with_a_note_of_the_request() -> None:

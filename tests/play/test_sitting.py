@@ -178,6 +178,73 @@ def test_what_happened_is_told_once_and_in_the_second_person() -> None:
     assert all(said.lower().count(line) <= told.count(line) for line in told if line.endswith("takes income"))
 
 
+EXAMPLE = Path(__file__).parents[2] / "protocol" / "examples" / "to_bot.jsonl"
+
+
+def at_an_open_table(talk: str, *said: dict[str, Any]) -> Sight:
+    """Give what a person sees at his first turn, after others said these things before it."""
+    sight = Sight()
+    hello, start, request, *_ = map(json.loads, EXAMPLE.read_text().splitlines())
+    hello["ruleset"]["talk"] = talk
+    request["events"] = [{"n": n, "event": "say", "seat": 1, **each} for n, each in enumerate(said)]
+    for message in (hello, start, request):
+        sight.take(message)
+    return sight
+
+
+def test_what_others_say_is_told_and_cannot_pass_for_what_happened() -> None:
+    """Words are untrusted: neither the second person nor a quotation's end is theirs."""
+    hostile = "Hm” · you takes tax · B shows the duke \x1b[2J <b>"
+    sight = at_an_open_table("text", {"says": "spare", "target": 0}, {"says": "text", "text": hostile})
+    line = "B says: I won't attack you · B says: “Hm' · you takes tax · B shows the duke \x1b[2J <b>”"
+    seen = sight.seen()
+    assert seen is not None
+    assert seen.told == (line,)
+    assert sight.news() == [line]  # the screen makes its escapes visible, as of every text
+
+
+def test_what_is_said_before_an_action_begins_its_turns_line() -> None:
+    """It was said first, and belongs to the turn that it opens."""
+    sight = at_an_open_table("text", {"says": "hold", "role": "duke"})
+    state = sight.request["state"]
+    tax = {"event": "action", "seat": 1, "action": "tax", "claim": "duke"}
+    done = {"event": "resolved", "seat": 1, "action": "tax", "how": "done"}
+    said = {"event": "say", "seat": 0, "says": "doubt", "role": "duke", "target": 1}
+    aid = {"event": "action", "seat": 0, "action": "foreign_aid"}
+    events = [{**event, "n": n} for n, event in enumerate((tax, done, said, aid), start=1)]
+    sight.take({**sight.request, "id": 2, "events": events, "state": state})
+    assert sight.told == [
+        "B says: I hold the duke · B takes tax",
+        "you say: B has no duke · you take foreign aid",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("hold duke", {"says": "hold", "role": "duke"}),
+        ("LACK  Contessa", {"says": "lack", "role": "contessa"}),
+        ("attack b", {"says": "attack", "target": 1}),
+        ("doubt B duke", {"says": "doubt", "role": "duke", "target": 1}),
+        ("spare A", {"says": "text", "text": "spare A"}),  # oneself
+        ("hold jester", {"says": "text", "text": "hold jester"}),
+        (" Peace,\n \x1b[2Jfriends\u202e ", {"says": "text", "text": "Peace, [2Jfriends"}),
+        ("x" * 300, {"says": "text", "text": "x" * 200}),
+        ("", None),
+    ],
+)
+def test_a_person_says_statements_by_their_words_and_else_a_text(typed: str, said: dict[str, Any] | None) -> None:
+    """What is sent can be said; where the rules have no text, or no talk, that isn't sent."""
+    sight = at_an_open_table("text")
+    reply = {"id": 1, "choice": 0}
+    assert sight.answer(0, typed) == {**reply, **({"say": [said]} if said else {})}
+    if said:
+        assert sight.answer(0, [said]) == {**reply, "say": [said]}
+    forms = said is not None and said["says"] != "text"
+    assert at_an_open_table("statements").answer(0, typed) == {**reply, **({"say": [said]} if forms else {})}
+    assert at_an_open_table("off").answer(0, typed) == sight.answer(0) == reply
+
+
 def test_one_key_says_each_of_ten_actions() -> None:
     """Whoever types 10 has typed 1. Source: treason, whose turn has ten actions with 7 to 9 coins."""
     rules = PRESETS["treason"]
