@@ -6,7 +6,7 @@ Seats of one window are asked one after the other, and none sees what another an
 import json
 from collections.abc import Sequence
 
-from arena.coup import Chance, Exiled, Move, Over, Said, State, apply, deal, first_seat, legal, view
+from arena.coup import Chance, Exiled, Move, Over, Said, State, Talk, apply, deal, first_seat, legal, view
 from arena.local.players import Player
 from arena.referee import GameRecord, MatchSpec, Notes, Record, hello, menus, messages
 
@@ -38,6 +38,7 @@ class _Game:
         self.handles = [spec.handles[bot] for bot in notes.seating]
         self.times = [spec.timing(bot) for bot in notes.seating]
         self.feed = messages.Feed(spec.seats)
+        self.talk = spec.terms.rules.talk is not Talk.OFF
         self.said: list[Said] = []  # beside the present answers
 
     def play(self) -> GameRecord:
@@ -51,7 +52,8 @@ class _Game:
         while state.board.phase.asked:
             answers = self.answers(state)
             after, events = apply(state, answers, chance)
-            events = (*sorted(self.said, key=lambda statement: statement.seat), *events)
+            if self.talk:
+                events = (*sorted(self.said, key=lambda statement: statement.seat), *events)
             self.feed.add(events)
             if self.keep_moves:
                 notes.step(state, answers, after, events)
@@ -90,11 +92,13 @@ class _Game:
             message = messages.request(
                 sight, self.notes.game, player.number, events, menu, times.limit_ms, times.bank_ms
             )
-            choice = player.choice(message, menu, state.board)
-            self.said += player.said
+            choice = player.choice(message, menu, state.board if self.talk else None)
+            if self.talk:
+                self.said += player.said
             answers.append(moves[choice])
             if self.keep_moves:
-                self.notes.said += [(len(self.notes.words), statement) for statement in player.said]
+                if self.talk:
+                    self.notes.said += [(len(self.notes.words), statement) for statement in player.said]
                 self.notes.words.append(menu.words[choice])
                 self.notes.times.append(0)
         return answers

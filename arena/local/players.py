@@ -7,7 +7,7 @@ protocol as those of a process are, but what is wrong isn't a fault that costs a
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from arena.coup import Board, Said, Talk
+from arena.coup import Board, Said
 from arena.local.sample import sample
 from arena.referee import SayError, menus, read_say
 from protocol import Malformed, parse_hello, parse_reply
@@ -106,7 +106,7 @@ class Player:
     def choice(self, message: Message, menu: menus.Menu, board: Board | None = None) -> int:
         """Return the index of the move that the bot chooses at a request; what it says is read where it is heard.
 
-        board: the present one, None where nobody hears anything.
+        board: the present one where there is talk, else None.
         """
         reply = self._said(message)
         answer = parse_reply(reply) if isinstance(reply, dict) else None
@@ -119,7 +119,7 @@ class Player:
         index = menu.find(answer.move) if answer.move is not None else answer.choice
         if index is None or not 0 <= index < len(menu.moves):
             raise self._wrong(message, reply, "the move is not in the list of legal moves")
-        if board is not None and board.rules.talk is not Talk.OFF:
+        if board is not None:
             try:
                 self.said = read_say(answer.say, board, message["you"]["seat"])
             except SayError as problem:

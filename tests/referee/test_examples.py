@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from arena.coup import PRESETS
 from arena.referee import MatchSpec, Terms, Timing, play_match
 from arena.sandbox import Box, InsideSandbox, Limits, Peer, Program
 from protocol.messages import parse_to_bot
@@ -50,7 +51,20 @@ def _faulty(request: Line, rng: random.Random) -> list[Line]:
     return mistakes.get(request["id"]) or _reply(request, rng)
 
 
-def _conversation(seats: int, games: int, seed: int, answer: Answer) -> list[Line]:
+def _speaking(request: Line, rng: random.Random) -> list[Line]:
+    """Say something at each turn, now and then what can't be said."""
+    [reply] = _reply(request, rng)
+    other = 1 - request["you"]["seat"]
+    said: list[Any] = [
+        [{"says": "hold", "role": rng.choice(request["you"]["cards"])}, {"says": "spare", "target": other}],
+        [{"says": "doubt", "role": "duke", "target": other}, {"says": "text", "text": "I don't believe you."}],
+        [{"says": "attack", "target": request["you"]["seat"]}],
+        "Peace?",
+    ]
+    return [{**reply, "say": said[request["id"] % 4]} if request["kind"] == "turn" else reply]
+
+
+def _conversation(seats: int, games: int, seed: int, answer: Answer, preset: str = "coup") -> list[Line]:
     """Play a match; return what bot 0 and the referee said to each other."""
     said: list[Line] = []
 
@@ -63,7 +77,7 @@ def _conversation(seats: int, games: int, seed: int, answer: Answer) -> list[Lin
                 if message["type"] == "hello":
                     answers = [{"type": "hello", "name": f"example-{bot}", "version": "1.0"}]
                 elif message["type"] == "request":
-                    answers = (answer if bot == 0 else _reply)(message, rng)
+                    answers = (answer if bot == 0 or preset == "open-table" else _reply)(message, rng)
                 answers = list(answers)
                 if bot == 0:
                     said.append({"from": "referee", "line": message})
@@ -79,7 +93,7 @@ def _conversation(seats: int, games: int, seed: int, answer: Answer) -> list[Lin
 
     rotations = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
     key = bytes([seed]) * 32
-    terms = Terms(timing=Timing(own=True))
+    terms = Terms(rules=PRESETS[preset], timing=Timing(own=True))
     play_match(MatchSpec(0, key, tuple(f"bot-{bot}" for bot in range(seats)), rotations, terms), launch)
     return said
 
@@ -88,6 +102,7 @@ CONVERSATIONS: dict[str, Callable[[], list[Line]]] = {
     "two_seats.jsonl": lambda: _conversation(2, 2, 7, _reply),
     "four_seats.jsonl": lambda: _conversation(4, 4, 17, _reply),
     "faults.jsonl": lambda: _conversation(2, 2, 2, _faulty),
+    "talk.jsonl": lambda: _conversation(2, 1, 3, _speaking, "open-table"),
 }
 
 
@@ -151,7 +166,7 @@ def test_the_examples_show_every_kind_of_request_and_most_events() -> None:
     assert kinds == {"turn", "challenge", "block", "prove", "lose", "exchange"}
     events = {event["event"] for line in lines for event in line.get("events", [])}
     shown = {"action", "coins", "challenge", "shown", "unproven", "lost", "exiled", "block", "exchanged"}
-    assert events >= shown
+    assert events >= {*shown, "say"}
     assert {line["type"] for line in lines if "type" in line} >= {"error", "game_over", "match_over"}
 
 
