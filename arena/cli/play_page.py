@@ -6,6 +6,7 @@ import socket
 import sys
 import webbrowser
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
@@ -23,7 +24,7 @@ from arena.tell import told
 def sit_in_browser(table: Seated, names: Sequence[str], given: dict[str, Any], port: int, pace_s: float) -> None:
     """Serve the table until the person ends it, and keep what was played. pace_s: how long a move is seen, in s."""
     try:
-        from ladder.tables import Deal, Logs, Place, Table, serve_local
+        from ladder.tables import Deal, Logs, Offer, Place, Table, serve_local
     except ModuleNotFoundError as missing:
         refuse(f"--browser needs {missing.name}: pip install 'coup-arena[web]'")
     kept: list[Kept] = []
@@ -45,7 +46,9 @@ def sit_in_browser(table: Seated, names: Sequence[str], given: dict[str, Any], p
 
     def seats(secret: str) -> Table:
         places = [Place("bot", bot.name) for bot in table.bots]
-        return Table("here", [*places, Place("person", names[-1], secret)], deal, pace_s)
+        terms = replace(table.terms, open_names=given["open_names"])
+        offer = Offer(terms, given["games"], person_timings(table)[-1])
+        return Table("here", [*places, Place("person", names[-1], secret)], offer, deal, pace_s=pace_s)
 
     def replay() -> str | None:
         return page([told(records[max(records)])], "The match") if records else None

@@ -6,6 +6,7 @@ the referee judges it as it judges a bot's. Who leaves ends the box, as a bot do
 
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 
 from arena.sandbox import InsideBox, Peer
 
@@ -18,10 +19,16 @@ class Far:
     def __init__(self, tell: Callable[[bytes], None]) -> None:
         self._tell = tell
         self._answers, self._answer = socket.socketpair()
+        self._answers.setblocking(False)
         self._answer.setblocking(False)
+        self._ends = False
 
     def start(self) -> InsideBox:
-        """Start the box; it is started anew where a bot's process would be."""
+        """Start the box; it is started anew where a bot's process would be: what was said to the one before is lost."""
+        with suppress(BlockingIOError):
+            while self._answers.recv(_READ_BYTES):
+                pass
+        self._ends = False
         return InsideBox("far", self._script)
 
     def answer(self, line: bytes) -> None:
@@ -34,6 +41,11 @@ class Far:
             sent = 0
         if sent < len(line):
             self.leave()
+
+    def end(self) -> None:
+        """Have this box end, as if the program had; the next one may be started."""
+        self._ends = True
+        self.answer(b"\n")  # wakes it
 
     def leave(self) -> None:
         """Have the box end once what was sent is passed on. To leave again completes a leave that was interrupted."""
@@ -50,6 +62,6 @@ class Far:
                 self._tell(line)
                 continue
             answer = self._answers.recv(_READ_BYTES)
-            if not answer:
+            if not answer or self._ends:
                 return
             peer.send(answer)

@@ -10,6 +10,7 @@ knows more of the bot's cards. The faults of a game that has ended are in its re
 
 import json
 import threading
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -82,7 +83,9 @@ class Playing(Watch):
     """A match with far seats at some places of the spec; `launch` starts the others.
 
     `tell` is called with what happens, from several threads. `eyes`: for whom moves are told as they happen; None is an
-    onlooker. `pace_s`: how long they have to see a move before the match goes on, in s; no clock runs meanwhile.
+    onlooker. `pace_s`: how long they have to see a move before the match goes on, in s. `least_s`: how long at least a
+    window takes in which one of `people` is asked, so that a fast answer of one tells the others nothing. No clock runs
+    meanwhile.
     """
 
     def __init__(
@@ -93,6 +96,8 @@ class Playing(Watch):
         tell: Callable[[Happening], None],
         eyes: Collection[int | None] = (),
         pace_s: float = 0.0,
+        people: Collection[int] = (),
+        least_s: float = 0.0,
     ) -> None:
         self.spec = spec
         self.games: list[GameRecord] = []
@@ -103,6 +108,8 @@ class Playing(Watch):
         self._boxes: list[Box] = []  # of the others
         self._abandoned = False
         self._pace_s = pace_s
+        self._people, self._least_s = frozenset(people), least_s
+        self._closes_at = 0.0  # the window that is open, at the earliest
         self._ending = threading.Event()
         self._wants: SimpleQueue[bool] = SimpleQueue()
         self._left = False
@@ -128,6 +135,10 @@ class Playing(Watch):
         self._left = True
         self._far[bot].leave()
         self._wants.put(False)
+
+    def end_process(self, bot: int) -> None:
+        """Forfeit the game that a far seat is playing, as a program does that ends; it is greeted anew for the next."""
+        self._far[bot].end()
 
     def give_up(self) -> None:
         """End the match at its next step, without the game that is being played."""
@@ -163,7 +174,13 @@ class Playing(Watch):
         """See who is waited for."""
         if self._ending.is_set():
             raise _GivenUpError
+        if not self._people.isdisjoint(bots):
+            self._closes_at = time.monotonic() + self._least_s
         self._tell(Waiting(tuple(bots)))
+
+    def answered(self) -> None:
+        """Keep the window open for its least time."""
+        self._ending.wait(max(0.0, self._closes_at - time.monotonic()))
 
     def moved(self, game: int, state: State, first: int, events: Sequence[Event]) -> None:
         """Tell each whom it is told to what it may know."""

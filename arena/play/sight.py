@@ -50,12 +50,12 @@ class SeenSeat:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The open request. `clock_s`: what is left of its time, None without a clock; `id` is what the answer names."""
+    """The open request. `ends_at`: when its time is over by time.monotonic, None without a clock; answers name `id`."""
 
     id: int
     kind: str
     question: str
-    clock_s: float | None
+    ends_at: float | None
     options: tuple[dict[str, Any], ...]
 
 
@@ -353,7 +353,7 @@ class Sight:
         if not request:
             return None
         clock = request["clock"]
-        left = (clock["limit_ms"] + clock["bank_ms"]) / 1000 - (time.monotonic() - self._asked_at)
+        ends_at = self._asked_at + (clock["limit_ms"] + clock["bank_ms"]) / 1000
         options = tuple(
             {
                 "number": option.number,
@@ -366,7 +366,7 @@ class Sight:
             for option in self.options()
         )
         timed = clock["limit_ms"] < UNTIMED_MS
-        return Asked(request["id"], request["kind"], self.question(), max(0.0, left) if timed else None, options)
+        return Asked(request["id"], request["kind"], self.question(), ends_at if timed else None, options)
 
     def _risks(self, move: Mapping[str, Any], bluff: bool) -> bool:
         """Tell whether a move may cost two cards: to doubt one's assassin, or to lie to him."""

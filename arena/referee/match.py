@@ -404,6 +404,7 @@ class _Game:
                 asks.append(self.request(player, player.seat, question, sight, menu))
         self.match.watch.asked([player.bot for player, _, _ in asked])
         replies = iter(self.match.table.exchange(asks))
+        self.match.watch.answered()
         self.match.requests += len(asks)
         return [
             self.judge(self.absence(player) if player.seat is None else next(replies), player, sight, menu)

@@ -15,6 +15,9 @@ class Watch:
     def asked(self, bots: Sequence[int]) -> None:
         """See that these bots, by their indices, are being waited for from now on."""
 
+    def answered(self) -> None:
+        """See that all who were asked in a game have answered; what follows waits for the return."""
+
     def moved(self, game: int, state: State, first: int, events: Sequence[Event]) -> None:
         """See a game begin, or what happened in it, from event number `first` on, and the state that it led to."""
 

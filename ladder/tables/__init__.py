@@ -5,5 +5,20 @@ database, nor who somebody is: who shows a place's secret sits there.
 """
 
 from ladder.tables.local import serve_local
-from ladder.tables.socket import sit
-from ladder.tables.table import Deal, Guest, Logs, Place, Table, Taken
+from ladder.tables.place import PROGRAM, Carrier, Closed, Guest, Offer, Place, Taken, twice
+from ladder.tables.socket import (
+    DIED,
+    FLOOD,
+    LOST,
+    MOST_BYTES,
+    OVER,
+    PING_S,
+    TAKEN,
+    UNKNOWN,
+    Channel,
+    Gone,
+    WebChannel,
+    attach,
+    sit,
+)
+from ladder.tables.table import Deal, Logs, State, Table

@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
-from ladder.tables.socket import MOST_BYTES, sit
+from ladder.tables.socket import MOST_BYTES, PING_S, WebChannel, sit
 from ladder.tables.table import Table
 
 HOST = "127.0.0.1"
@@ -66,7 +66,9 @@ def serve_local(
         if not ours or ws.cookies.get(cookie) != secret:
             await ws.close(1008)
             return
-        await sit(ws, made[0], secret)
+        channel = WebChannel(ws)
+        await channel.open()
+        await sit(channel, made[0], secret)
         asyncio.get_running_loop().call_later(_LINGER_S, end_if_left)
 
     def end_if_left() -> None:
@@ -86,7 +88,13 @@ def serve_local(
         lifespan=lifespan,
     )
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=1, ws_max_size=MOST_BYTES
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=1,
+        ws_max_size=MOST_BYTES,
+        ws_ping_interval=PING_S,
     )
     server = uvicorn.Server(config)
     server.run(sockets=[listening])

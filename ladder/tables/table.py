@@ -5,22 +5,28 @@
           `--------------- answers ---> far seats
 
 A guest is one who looks at the table: from a place, or as an onlooker. Each gets frames that hold the whole of what is
-to be shown, so a slow one gets fewer of them, and one that comes back needs the last alone. Nothing here tells who has
-answered.
+to be shown, so a slow one gets fewer of them, and one that comes back needs the last alone. A program's lines go to its
+carrier one by one. Nothing here tells who has answered: what one does changes nobody else's frame before its window has
+closed.
 """
 
 import asyncio
+import hmac
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 from arena.play import Ended, GameOver, Happening, Line, Message, Moved, Playing, Sight
-from arena.referee import MatchSpec, Record, messages
+from arena.referee import MatchSpec, Record, Timing, messages
 from arena.sandbox import Box
+from ladder.tables.place import Carrier, Closed, Guest, Offer, Place, Taken
 
 Logs = Sequence[tuple[int, int, bytes]]
+State = Literal["open", "playing", "between", "over", "void"]
+_BETWEEN_S = 20.0  # two games, where people have a clock
+_DELAY = '{"type":"delay"'  # what a program's client says for itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,79 +38,86 @@ class Deal:
     keep: Callable[[Record, Logs], str | None]
 
 
-class Taken(Exception):  # noqa: N818  # no error: the guest is elsewhere now
-    """Somebody else has shown the secret of this place: another tab, another device."""
-
-
-@dataclass(eq=False)
-class Guest:
-    """One who looks on; `place` is where he sits. `changed` is set when there is something new for him."""
-
-    place: int | None
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
-    taken: bool = False
-
-    async def news(self) -> None:
-        """Wait until there is something new. Raises Taken."""
-        await self.changed.wait()
-        self.changed.clear()
-        if self.taken:
-            raise Taken
-
-
-@dataclass(eq=False)
-class Place:
-    """A place of a table. Who shows its secret sits there; a bot's has none."""
-
-    kind: Literal["bot", "person"]
-    name: str
-    secret: str | None = None
-    sight: Sight = field(default_factory=Sight)
-    guest: Guest | None = None
-    won: float = 0.0
-
-
 class Table:
     """A table: made in an event loop, whose thread alone calls its methods.
 
-    `deal` makes a match by its number at this table; `pace_s` is how long people have to see a move, in s. A match
-    begins as soon as nobody is awaited. State: open, playing, between (two games), over, void.
+    `deal` makes a match by its number at this table, as `offer` says. `changed` is called whenever the state has
+    changed. `pace_s` is how long people have to see a move, `least_s` how long at least a window stays open in which
+    people are asked, in s. `opener` is the place that is shown the invitations.
+
+    A match begins as soon as nobody is awaited. State: open, playing, between (two games), over, void; a table that
+    was ended stays void.
     """
 
-    def __init__(self, name: str, places: Sequence[Place], deal: Callable[[int], Deal], pace_s: float = 0.0) -> None:
+    def __init__(
+        self,
+        name: str,
+        places: Sequence[Place],
+        offer: Offer,
+        deal: Callable[[int], Deal],
+        changed: Callable[["Table"], object] = lambda table: None,
+        pace_s: float = 0.0,
+        least_s: float = 0.0,
+        opener: int | None = None,
+    ) -> None:
         self.name = name
         self.places = tuple(places)
-        self.state = "open"
+        self.offer = offer
+        self.state: State = "open"
         self.why: str | None = None
         self.replay: str | None = None
         self.matches = 0
         self._deal = deal
-        self._pace_s = pace_s
+        self._tell_owner = changed
+        self._pace_s, self._least_s = pace_s, least_s
+        self._opener = opener
         self._dealt: Deal | None = None
         self._playing: Playing | None = None
         self._public = Sight()  # what an onlooker sees
         self._guests: set[Guest] = set()
+        self._ended = False
         self._loop = asyncio.get_running_loop()
         self._begin_if_all_here()
+
+    def _be(self, state: State, why: str | None = None) -> None:
+        self.state, self.why = state, why
+        self._tell_owner(self)
 
     # --- guests
 
     def join(self, secret: str | None) -> Guest:
         """Let somebody look on, from the place whose secret he shows; who sat there before is told so.
 
-        Raises KeyError for a secret of no place.
+        Raises KeyError for a secret of no person's place.
         """
-        guest = Guest(None if secret is None else self._place_of(secret))
+        guest = Guest(None if secret is None else self._place_of(secret, "person"))
+        self._seat(guest)
+        return guest
+
+    def attach(self, secret: str, after: int = 0) -> Carrier:
+        """Let a client carry the lines of the program whose secret it shows, from the `after`th on.
+
+        One that comes too late for that, or for the first time in the middle, brings a program that knows nothing: the
+        one before counts as ended. Raises KeyError for a secret of no program's place.
+        """
+        number = self._place_of(secret, "program")
+        lines = self.places[number].lines
+        reaches = lines.reach(after)
+        carrier = Carrier(number, next=after if reaches else lines.count)
+        if not reaches and self._playing is not None:
+            self._playing.end_process(number)
+        self._seat(carrier)
+        return carrier
+
+    def _seat(self, guest: Guest) -> None:
         if guest.place is not None:
             place = self.places[guest.place]
             if place.guest is not None:
-                place.guest.taken = True
-                place.guest.changed.set()
+                place.guest.oust(Taken())
             place.guest = guest
         self._guests.add(guest)
         self._begin_if_all_here()
         self._wake()
-        return guest
 
     def part(self, guest: Guest) -> None:
         """Have a guest go away; his place is kept for him."""
@@ -113,14 +126,35 @@ class Table:
             self.places[guest.place].guest = None
         self._wake()
 
+    def detach(self, carrier: Carrier, left: bool, died: bool) -> None:
+        """Have a carrier go away. Its program is waited for, unless it left the table, or has ended."""
+        place, playing = carrier.place, self._playing
+        if place is not None and self.places[place].guest is carrier and playing is not None:
+            if left:
+                playing.leave(place)
+            elif died:
+                playing.end_process(place)
+        self.part(carrier)
+
+    def renamed(self, number: int, name: str) -> None:
+        """Call who sits at a place by another name."""
+        self.places[number].name = name
+        self._wake()
+
+    def dismiss(self, why: str) -> None:
+        """Have all go who are here; they are told why."""
+        for guest in tuple(self._guests):
+            guest.oust(Closed(why))
+
     @property
     def watched(self) -> bool:
         """Tell whether anybody looks on."""
         return bool(self._guests)
 
-    def _place_of(self, secret: str) -> int:
+    def _place_of(self, secret: str, kind: str) -> int:
         for number, place in enumerate(self.places):
-            if place.secret == secret:
+            shown = (place.secret or "").encode()
+            if place.kind == kind and place.secret and hmac.compare_digest(shown, secret.encode()):
                 return number
         raise KeyError("no place has this secret")
 
@@ -131,14 +165,27 @@ class Table:
     def _begin(self) -> None:
         dealt = self._dealt = self._deal(self.matches)
         self.matches += 1
-        self.state, self.why, self.replay = "playing", None, None
+        self.replay = None
         for place in self.places:
-            place.sight, place.won = Sight(), 0.0
+            place.sight, place.won, place.again = Sight(), 0.0, False
         self._public = Sight()
         rules = dealt.spec.terms.rules
         self._public.take({"type": "hello", "ruleset": messages.ruleset(rules, dealt.spec.seats)})
-        people = [number for number, place in enumerate(self.places) if place.kind == "person"]
-        self._playing = Playing(dealt.spec, people, dealt.launch, self._soon, (None, *people), self._pace_s)
+        people = self._of("person")
+        self._playing = Playing(
+            dealt.spec,
+            [*people, *self._of("program")],
+            dealt.launch,
+            self._soon,
+            (None, *people),
+            self._pace_s,
+            people,
+            self._least_s,
+        )
+        self._be("playing")
+
+    def _of(self, kind: str) -> list[int]:
+        return [number for number, place in enumerate(self.places) if place.kind == kind]
 
     # --- what guests do
 
@@ -151,16 +198,22 @@ class Table:
         match message:
             case {"answer": dict(answer)} if playing is not None:
                 self._answer(guest.place, answer)
+                guest.changed.set()  # nobody else's: when he answers is nobody's business
+                return None
             case {"hint": True} if place.sight.seen() is not None:
                 return {"hint": list(place.sight.hint(80))}
-            case {"go_on": True} if self.state == "between" and playing is not None:
-                self.state = "playing"
-                playing.go_on()
+            case {"go_on": True} if self.state == "between":
+                place.again = True
+                self._go_on_if_all_want()
             case {"leave": True} if playing is not None and self.state in ("playing", "between"):
                 playing.leave(guest.place)
-            case {"rematch": True} if self.state in ("over", "void"):
-                self.state = "open"
-                self._begin_if_all_here()
+            case {"rematch": True} if self.state in ("over", "void") and not self._ended:
+                place.again = True
+                if all(self.places[number].again for number in self._of("person")):
+                    self._be("open")
+                    self._begin_if_all_here()
+            case _:
+                return None
         self._wake()
         return None
 
@@ -176,6 +229,39 @@ class Table:
         self._playing.answer(number, json.dumps(sight.answer(choice)).encode() + b"\n")
         sight.request = {}
 
+    def _go_on_if_all_want(self, game: int | None = None) -> None:
+        """Have the next game begin, if all who are here want it, or did not say so in time for the one after `game`."""
+        playing = self._playing
+        if playing is None or self.state != "between" or game not in (None, len(playing.games)):
+            return
+        if game is not None or all(
+            self.places[number].again for number in self._of("person") if self.places[number].guest
+        ):
+            self._be("playing")
+            playing.go_on()
+            self._wake()
+
+    # --- what programs do
+
+    def lines(self, carrier: Carrier) -> list[str]:
+        """Return the lines that a program's carrier hasn't had."""
+        assert carrier.place is not None
+        lines = self.places[carrier.place].lines
+        fresh = lines.since(carrier.next)
+        carrier.next = lines.count
+        return fresh
+
+    def say(self, carrier: Carrier, line: str) -> None:
+        """Pass on a line of a program; its client may tell the delay that it has measured instead."""
+        assert carrier.place is not None
+        place = self.places[carrier.place]
+        if line.startswith(_DELAY):
+            with suppress(ValueError, RecursionError, AttributeError):
+                place.measured(json.loads(line).get("ms"))
+            self._wake()
+        elif self._playing is not None and place.guest is carrier:
+            self._playing.answer(carrier.place, line.rstrip("\n").encode("utf-8", "replace") + b"\n")
+
     # --- what happens
 
     def _soon(self, happening: Happening) -> None:
@@ -189,31 +275,58 @@ class Table:
         match happening:
             case Line(bot):
                 self._take_line(bot, happening)
+                return
             case Moved(told):
                 for eyes, message in told.items():
                     (self._public if eyes is None else self.places[eyes].sight).take(message)
             case GameOver(game):
                 for seat in game.survivors:
                     self.places[game.seating[seat]].won += 1 / len(game.survivors)
-                more = len(playing.games) < len(playing.spec.seatings)
-                self.state = "between" if more else "playing"
                 self._dealt.keep(playing.record, ())
+                if len(playing.games) < len(playing.spec.seatings):
+                    self._be_between(playing)
             case Ended(problem):
-                self.state, self.why = ("over", None) if problem is None else ("void", problem)
-                self.replay = self._dealt.keep(playing.record, playing.logs) if playing.games else None
-                self._playing = None
-                playing.close()
+                self._finish(playing, problem)
             case _:
                 return
         self._wake()
 
+    def _be_between(self, playing: Playing) -> None:
+        people = self._of("person")
+        for number in people:
+            self.places[number].again = False
+        self._be("between")
+        if not people:
+            self._go_on_if_all_want(len(playing.games))
+        elif self.offer.person.timed:
+            self._loop.call_later(_BETWEEN_S, self._go_on_if_all_want, len(playing.games))
+
+    def _finish(self, playing: Playing, problem: str | None) -> None:
+        assert self._dealt is not None
+        self.replay = self._dealt.keep(playing.record, playing.logs) if playing.games else None
+        self._playing = None
+        playing.close()
+        if not self._ended:
+            self._be("over" if problem is None else "void", problem)
+        if self._ended or not self._of("person"):  # nobody is here who could want another match
+            for number in self._of("program"):
+                guest = self.places[number].guest
+                if guest is not None:
+                    guest.oust(Closed(self.why or "the match is over"))
+
     def _take_line(self, bot: int, line: Line) -> None:
-        place, message = self.places[bot], line.message
-        if message["type"] == "hello":
-            place.sight = Sight()
-        answer = place.sight.take(message)
-        if answer is not None and self._playing is not None:
-            self._playing.answer(bot, json.dumps(answer).encode() + b"\n")
+        place = self.places[bot]
+        if place.kind == "program":
+            place.lines.add(line.data.decode().rstrip("\n"))
+        else:
+            message = line.message
+            if message["type"] == "hello":
+                place.sight = Sight()
+            answer = place.sight.take(message)
+            if answer is not None and self._playing is not None:
+                self._playing.answer(bot, json.dumps(answer).encode() + b"\n")
+        if place.guest is not None:
+            place.guest.changed.set()
 
     def _wake(self) -> None:
         for guest in self._guests:
@@ -222,38 +335,61 @@ class Table:
     # --- what is shown
 
     def frame(self, guest: Guest) -> Message:
-        """Return the whole of what a guest is to be shown."""
-        spec = self._dealt.spec if self._dealt is not None else None
-        told = self.state in ("over", "void") or (spec is not None and spec.terms.open_names)
-        rows = [
-            {
-                "handle": spec.handles[number] if spec is not None else "",
-                "name": place.name if told or place.kind != "bot" else None,
-                "kind": place.kind,
-                "here": place.kind == "bot" or place.guest is not None,
-                "you": number == guest.place,
-                "won": place.won,
-            }
-            for number, place in enumerate(self.places)
-        ]
-        rules = None if spec is None else spec.terms.rules
+        """Return the whole of what a guest is to be shown; the end of his request's time by the monotonic clock."""
         sight = self._public if guest.place is None else self.places[guest.place].sight
         seen = sight.seen()
+        rows = [self._row(number, place, guest) for number, place in enumerate(self.places)]
         return {
             "table": {
                 "id": self.name,
-                "rules": None if rules is None else rules.name,
-                "games": 0 if spec is None else len(spec.seatings),
+                "rules": self.offer.terms.rules.name,
+                "games": self.offer.games,
+                "clock": _clock(self.offer.person),
+                "program_clock": _clock(self.offer.program),
+                "open_names": self.offer.terms.open_names,
                 "state": self.state,
                 "why": self.why,
+                "again": not self._ended,
                 "places": sorted(rows, key=lambda row: str(row["handle"])),
                 "replay": self.replay,
             },
             "game": None if seen is None else asdict(seen),
         }
 
+    def _row(self, number: int, place: Place, guest: Guest) -> Message:
+        spec = self._dealt.spec if self._dealt is not None else None
+        shows = place.kind == "person" or self.state in ("over", "void") or self.offer.terms.open_names
+        invites = self._opener is not None and guest.place == self._opener and place.guest is None
+        return {
+            "handle": spec.handles[number] if spec is not None else "",
+            "name": place.name if shows else None,
+            "kind": place.kind,
+            "here": place.kind == "bot" or place.guest is not None,
+            "you": number == guest.place,
+            "won": place.won,
+            "again": place.again,
+            "delay_ms": place.delay_ms,
+            "invite": place.invite if invites else None,
+        }
+
+    # --- the end
+
+    def end(self, why: str) -> None:
+        """End the table as void, with the reason that all are shown; whole games are kept. No match follows."""
+        if not self._ended:
+            self._ended = True
+            self._be("void", why)
+            if self._playing is not None:
+                self._playing.give_up()
+            self._wake()
+
     def close(self) -> None:
         """End what is played, without the game that goes on; blocks as long as a bot may take for an answer."""
         playing, self._playing = self._playing, None
         if playing is not None:
             playing.close()
+
+
+def _clock(timing: Timing) -> Message | None:
+    """Return times as they are shown, in s; None without a clock."""
+    return {"move_s": timing.limit_ms / 1000, "game_s": timing.bank_ms / 1000} if timing.timed else None

@@ -12,7 +12,7 @@ import pytest
 from arena.coup import PRESETS
 from arena.referee import UNTIMED_MS, MatchSpec, Record, Terms, Timing, verify
 from arena.sandbox import InsideSandbox, Limits, Program, SandboxError
-from ladder.tables import Deal, Guest, Logs, Place, Table, Taken
+from ladder.tables import Deal, Guest, Logs, Offer, Place, Table, Taken
 from tests.play.test_sitting import dice
 
 WAIT_S = 60.0  # only a failure takes this long
@@ -28,7 +28,8 @@ class Evening:
         people_there = [Place("person", f"person{number}", f"secret{number}") for number in range(people)]
         places = [Place("bot", "bot0"), Place("bot", "bot1"), *people_there]
         self.names = tuple(place.name for place in places)
-        self.table = Table("here", places, self.deal)
+        untimed = Timing(limit_ms=UNTIMED_MS, bank_ms=0)
+        self.table = Table("here", places, Offer(Terms(rules=self.rules), games, untimed), self.deal)
 
     def deal(self, number: int) -> Deal:
         seats = len(self.names)
@@ -58,12 +59,12 @@ class Evening:
         rng = random.Random(seed)
         while True:
             frame = await self.until(
-                guest, lambda frame: _asks(frame) or frame["table"]["state"] in ("between", "over")
+                guest, lambda frame: _asks(frame) or _is_over(frame) or frame["table"]["state"] == "over"
             )
             seen(json.loads(json.dumps(frame)))
             if frame["table"]["state"] == "over":
                 return
-            if frame["table"]["state"] == "between":
+            if _is_over(frame):
                 self.table.take(guest, {"go_on": True})
                 continue
             ask = frame["game"]["ask"]
@@ -73,6 +74,13 @@ class Evening:
 
 def _asks(frame: Any) -> object:
     return frame["game"] and frame["game"]["ask"]
+
+
+def _is_over(frame: Any) -> bool:
+    """Tell whether a game is over of which the guest hasn't said yet that he has seen its end."""
+    return frame["table"]["state"] == "between" and not any(
+        row["you"] and row["again"] for row in frame["table"]["places"]
+    )
 
 
 def evening(play: Callable[[Evening], Awaitable[None]], **given: Any) -> Evening:
@@ -193,7 +201,7 @@ def test_what_is_no_answer_to_the_open_request_counts_for_nothing() -> None:
 
 
 def test_who_leaves_forfeits_the_game_and_the_others_play_again() -> None:
-    """The match ends after that game; a rematch has other cards."""
+    """The match ends after that game; a rematch has other cards, and waits until all people want it."""
 
     async def play(there: Evening) -> None:
         people = [there.table.join(f"secret{number}") for number in range(2)]

@@ -1,0 +1,118 @@
+"""The places of a table, what those agree on who sit down there, and what carries something to each."""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from arena.play import Sight
+from arena.referee import Terms, Timing
+
+PROGRAM = Timing(limit_ms=5_000, bank_ms=60_000, start_ms=60_000)  # the way there and back costs it time, too
+_KEPT = 24  # lines to a program; one that is away is asked until it is out of lives, and started anew
+_MOST_DELAY_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What is agreed on by sitting down: the terms of the bots, games a match, the clocks of people and programs."""
+
+    terms: Terms
+    games: int
+    person: Timing
+    program: Timing = PROGRAM
+
+    def timings(self, places: Sequence["Place"]) -> tuple[Timing, ...]:
+        """Return the times of who sits at each place."""
+        of = {"bot": self.terms.timing, "person": self.person, "program": self.program}
+        return tuple(of[place.kind] for place in places)
+
+
+class Taken(Exception):  # noqa: N818  # no error: he is elsewhere now
+    """Somebody else has shown the secret of this place: another tab, another device, another client."""
+
+
+class Closed(Exception):  # noqa: N818  # no error: it is done
+    """The table has no more for who is here."""
+
+
+@dataclass(eq=False)
+class Guest:
+    """One who looks on; `place` is where he sits. `changed` is set when there is something new for him."""
+
+    place: int | None
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    gone: Taken | Closed | None = None
+
+    async def news(self) -> None:
+        """Wait until there is something new. Raises Taken or Closed."""
+        await self.changed.wait()
+        self.changed.clear()
+        if self.gone is not None:
+            raise self.gone
+
+    def oust(self, why: Taken | Closed) -> None:
+        """Have him go."""
+        self.gone = why
+        self.changed.set()
+
+
+@dataclass(eq=False)
+class Carrier(Guest):
+    """What carries a program's lines; `next` is the number of the line that it gets next."""
+
+    next: int = 0
+
+
+class Lines:
+    """The lines to a program, by number. The last ones are kept for a carrier whose socket was cut."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._kept: deque[str] = deque(maxlen=_KEPT)
+
+    def add(self, line: str) -> None:
+        """Add the next line."""
+        self._kept.append(line)
+        self.count += 1
+
+    def reach(self, number: int) -> bool:
+        """Tell whether all lines from a number on are kept."""
+        return self.count - len(self._kept) <= number <= self.count
+
+    def since(self, number: int) -> list[str]:
+        """Return the lines from a number on, as far as they are kept."""
+        return list(self._kept)[max(0, len(self._kept) - (self.count - number)) :]
+
+
+@dataclass(eq=False)
+class Place:
+    """A place of a table. Who shows its secret sits there; a bot's has none.
+
+    `owner` is who answers for what plays there, None if nobody is known. `invite` is the address by which somebody can
+    take the place; the table's opener alone is shown it, until somebody is there.
+    """
+
+    kind: Literal["bot", "person", "program"]
+    name: str
+    secret: str | None = None
+    owner: str | None = None
+    invite: str | None = None
+    sight: Sight = field(default_factory=Sight)
+    lines: Lines = field(default_factory=Lines)
+    guest: Guest | None = None
+    won: float = 0.0
+    again: bool = False  # who sits there wants to go on
+    delay_ms: int | None = None  # there and back, as a program's client has measured it
+
+    def measured(self, delay: object) -> None:
+        """Take a delay that a client says it has measured; nothing else."""
+        if type(delay) is int and 0 <= delay <= _MOST_DELAY_MS:
+            self.delay_ms = delay
+
+
+def twice(places: Iterable[Place]) -> list[str]:
+    """Return the owners of more than one place; where a match rates, nobody may be among them."""
+    owners = [place.owner for place in places if place.owner is not None]
+    return sorted({owner for owner in owners if owners.count(owner) > 1})
