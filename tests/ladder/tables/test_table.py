@@ -210,6 +210,8 @@ def test_who_leaves_forfeits_the_game_and_the_others_play_again() -> None:
         await there.play(people[1], 1)
         assert len(there.records[0].games) == 1
         there.table.take(people[1], {"rematch": True})
+        assert there.table.state == "over"
+        there.table.take(people[0], {"rematch": True})
         await asyncio.gather(*(there.play(guest, number) for number, guest in enumerate(people)))
 
     there = evening(play)
