@@ -75,6 +75,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "protocol.kits.coup_kit",
         "protocol.words",
     ),
+    "arena.connect": ("protocol",),
     "arena.local": (
         "arena.bots",
         "arena.coup",
@@ -139,6 +140,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "arena.cli": (
         "arena",
         "arena.bots",
+        "arena.connect",
         "arena.examine",
         "arena.coup",
         "arena.page",

@@ -1,10 +1,13 @@
 """A ladder's server as a program sees it: JSON, asked for with a token. Needs the standard library alone."""
 
 import json
+import os
+import stat
 from collections.abc import Iterable, Mapping
 from email.message import Message
 from http.client import HTTPException
 from ipaddress import ip_address
+from pathlib import Path
 from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
@@ -12,7 +15,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from arena import __version__
 from arena.bots import shown
-from arena.cli.out import reason
+from arena.cli.out import note, reason, refuse
 
 _MOST = 64 << 20  # bytes of an answer
 
@@ -83,6 +86,30 @@ class Server:
                 what = f"{self.url} sends on to {shown(problem.headers.get('Location', ''))}: give the address itself"
         again = problem.headers.get("Retry-After", "")
         return RefusedError(problem.code, what, int(again) if again.isdecimal() else None)
+
+
+def token_file(file: Path | None) -> Path:
+    """Return the file that was named, or where a token usually is."""
+    return file or Path(os.environ.get("ARENA_TOKEN_FILE") or "~/.config/arena/token").expanduser()
+
+
+def token_of(file: Path, url: str) -> str:
+    """Return the token in a file. Exits with 2 if there is none."""
+    try:
+        token = file.read_text(encoding="ascii").strip()
+        mode = file.stat().st_mode
+    except OSError as problem:
+        refuse(
+            f"there is no token: {reason(problem)}\n"
+            f"Make one on your account's page, {url.rstrip('/')}/account, and write it to that file."
+        )
+    except UnicodeDecodeError:
+        token = ""
+    if not token or not token.isprintable() or " " in token:
+        refuse(f"{file} holds no token: it is one line of letters and digits")
+    if mode & (stat.S_IRGRP | stat.S_IROTH):
+        note(f"others can read your token: chmod 600 {file}")
+    return token
 
 
 def _this_machine(host: str) -> bool:

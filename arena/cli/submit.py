@@ -3,7 +3,6 @@
 import gzip
 import os
 import secrets
-import stat
 import sys
 import tempfile
 import time
@@ -21,7 +20,7 @@ from arena.bots import BotError, pack, shown
 from arena.cli.answers import answers, print_json
 from arena.cli.findings import failed, step_lines, verdict_line
 from arena.cli.out import error, fail, note, reason, refuse, write
-from arena.cli.server import AwayError, RefusedError, Server
+from arena.cli.server import AwayError, RefusedError, Server, token_file, token_of
 from arena.examine import StepView
 
 LOOK_S = 1.0  # between two looks at an examination
@@ -73,9 +72,9 @@ def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bo
 
     Exit code 1 if a step failed.
     """
-    file = file or Path(os.environ.get("ARENA_TOKEN_FILE") or "~/.config/arena/token").expanduser()
+    file = token_file(file)
     with _told(url, file):
-        server = Server(url, _token(file, url))
+        server = Server(url, token_of(file, url))
         if server.readable:
             note(f"{server.url} isn't encrypted: others on the way can read your token")
         sent = Submitted(**_sent(server, bot, name))
@@ -129,24 +128,6 @@ def _told(url: str, file: Path) -> Iterator[None]:
         refuse(str(problem))
     except (KeyError, TypeError, ValueError) as problem:
         refuse(str(problem) if type(problem) is ValueError else f"{url} answers otherwise than a ladder: {problem!r}")
-
-
-def _token(file: Path, url: str) -> str:
-    try:
-        token = file.read_text(encoding="ascii").strip()
-        mode = file.stat().st_mode
-    except OSError as problem:
-        refuse(
-            f"there is no token: {reason(problem)}\n"
-            f"Make one on your account's page, {url.rstrip('/')}/account, and write it to that file."
-        )
-    except UnicodeDecodeError:
-        token = ""
-    if not token or not token.isprintable() or " " in token:
-        refuse(f"{file} holds no token: it is one line of letters and digits")
-    if mode & (stat.S_IRGRP | stat.S_IROTH):
-        note(f"others can read your token: chmod 600 {file}")
-    return token
 
 
 def _sent(server: Server, bot: Path, name: str | None) -> dict[str, Any]:

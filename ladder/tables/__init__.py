@@ -7,7 +7,6 @@ database, nor who somebody is: who shows a place's secret sits there.
 from ladder.tables.local import serve_local
 from ladder.tables.place import PROGRAM, Carrier, Closed, Guest, Offer, Place, Taken, twice
 from ladder.tables.socket import (
-    DIED,
     FLOOD,
     LOST,
     MOST_BYTES,
@@ -15,6 +14,7 @@ from ladder.tables.socket import (
     PING_S,
     TAKEN,
     UNKNOWN,
+    VOID,
     Channel,
     Gone,
     WebChannel,

@@ -10,6 +10,7 @@ from arena.play import Sight
 from arena.referee import Terms, Timing
 
 PROGRAM = Timing(limit_ms=5_000, bank_ms=60_000, start_ms=60_000)  # the way there and back costs it time, too
+MATCH_OVER = '{"type":"match_over"}'
 _KEPT = 24  # lines to a program; one that is away is asked until it is out of lives, and started anew
 _MOST_DELAY_MS = 60_000
 
@@ -34,7 +35,11 @@ class Taken(Exception):  # noqa: N818  # no error: he is elsewhere now
 
 
 class Closed(Exception):  # noqa: N818  # no error: it is done
-    """The table has no more for who is here."""
+    """The table has no more for who is here; `void`: its match came to no end."""
+
+    def __init__(self, why: str, void: bool = False) -> None:
+        super().__init__(why)
+        self.void = void
 
 
 @dataclass(eq=False)
@@ -46,10 +51,12 @@ class Guest:
     gone: Taken | Closed | None = None
 
     async def news(self) -> None:
-        """Wait until there is something new. Raises Taken or Closed."""
+        """Wait until there is something new. Raises Taken or Closed, once he was shown what was new before."""
+        if self.gone is not None and not self.changed.is_set():
+            raise self.gone
         await self.changed.wait()
         self.changed.clear()
-        if self.gone is not None:
+        if isinstance(self.gone, Taken):
             raise self.gone
 
     def oust(self, why: Taken | Closed) -> None:
@@ -71,6 +78,11 @@ class Lines:
     def __init__(self) -> None:
         self.count = 0
         self._kept: deque[str] = deque(maxlen=_KEPT)
+
+    @property
+    def last(self) -> str | None:
+        """Return the last line, None if there was none."""
+        return self._kept[-1] if self._kept else None
 
     def add(self, line: str) -> None:
         """Add the next line."""

@@ -20,12 +20,13 @@ OVER = 1000  # ours: the match is over, or the table closed; a program's: it lea
 FLOOD = 1008  # too much came
 LOST = 1006  # what a socket tells that was cut
 TAKEN = 4001  # another tab, or another client, has the seat
+VOID = 4011  # the match came to no end
 UNKNOWN = 4004  # the table doesn't know the secret
-DIED = 4010  # a program's: it has ended, and its client would start it anew for the next game
 
 PING_S = 20.0  # a proxy cuts sockets that are idle for a minute
 MOST_BYTES = 70_000  # of a frame that comes: a line of the protocol, and room for escapes
 _MOST_SAID = 4_000  # characters of a frame that comes from a person
+_MOST_WHY = 30  # characters of a reason: a close frame has room for 123 bytes
 _RATE = 40  # frames a second, on the average of the time since the last pause
 _BURST = 200
 _STALLED_S = 30.0  # for what is sent to leave this machine
@@ -101,8 +102,8 @@ async def sit(channel: Channel, table: Table, secret: str | None) -> None:
         table.part(guest)
 
 
-async def attach(channel: Channel, table: Table, secret: str, after: int = 0) -> None:
-    """Carry a program's lines until the socket closes: a frame is a line. `after`: how many of them it has had."""
+async def attach(channel: Channel, table: Table, secret: str, after: int | None) -> None:
+    """Carry a program's lines until the socket closes: a frame is a line. `after`: see Table.attach."""
     try:
         carrier = table.attach(secret, after)
     except KeyError:
@@ -112,7 +113,7 @@ async def attach(channel: Channel, table: Table, secret: str, after: int = 0) ->
     try:
         code = await _both(channel, _carry(channel, table, carrier), _pass_on(channel, table, carrier))
     finally:
-        table.detach(carrier, left=code == OVER, died=code == DIED)
+        table.detach(carrier, left=code == OVER)
 
 
 async def _both(channel: Channel, *ways: Coroutine[Any, Any, None]) -> int:
@@ -128,7 +129,7 @@ async def _both(channel: Channel, *ways: Coroutine[Any, Any, None]) -> int:
                 case Taken():
                     await channel.close(TAKEN, "this seat is open elsewhere")
                 case Closed():
-                    await channel.close(OVER, str(problem))
+                    await channel.close(VOID if problem.void else OVER, str(problem)[:_MOST_WHY])
                 case TimeoutError():
                     await channel.close(FLOOD, "too little was taken")
                 case BaseException():

@@ -21,7 +21,7 @@ from typing import Literal
 from arena.play import Ended, GameOver, Happening, Line, Message, Moved, Playing, Sight
 from arena.referee import MatchSpec, Record, Timing, messages
 from arena.sandbox import Box
-from ladder.tables.place import Carrier, Closed, Guest, Offer, Place, Taken
+from ladder.tables.place import MATCH_OVER, Carrier, Closed, Guest, Offer, Place, Taken
 
 Logs = Sequence[tuple[int, int, bytes]]
 State = Literal["open", "playing", "between", "over", "void"]
@@ -94,20 +94,26 @@ class Table:
         self._seat(guest)
         return guest
 
-    def attach(self, secret: str, after: int = 0) -> Carrier:
-        """Let a client carry the lines of the program whose secret it shows, from the `after`th on.
+    def attach(self, secret: str, after: int | None = None) -> Carrier:
+        """Let a client carry the lines of the program whose secret it shows: it goes on after so many lines.
 
-        One that comes too late for that, or for the first time in the middle, brings a program that knows nothing: the
-        one before counts as ended. Raises KeyError for a secret of no program's place.
+        Without `after` its program knows nothing, or too little where those lines aren't kept any more: the one before
+        counts as ended, and this one is greeted for the next game. Raises KeyError for a secret of no program's place.
         """
         number = self._place_of(secret, "program")
         lines = self.places[number].lines
-        reaches = lines.reach(after)
-        carrier = Carrier(number, next=after if reaches else lines.count)
-        if not reaches and self._playing is not None:
+        goes_on = after is not None and lines.reach(after)
+        if not goes_on and self._playing is not None:
             self._playing.end_process(number)
+        carrier = Carrier(number, next=after if after is not None and goes_on else lines.count)
         self._seat(carrier)
+        self._close_if_done(carrier)
         return carrier
+
+    def _close_if_done(self, carrier: Guest) -> None:
+        """Have a program go when nobody could want another match."""
+        if self._playing is None and (self._ended or (self.state != "open" and not self._of("person"))):
+            carrier.oust(Closed(self.why or "the match is over", void=self.state == "void"))
 
     def _seat(self, guest: Guest) -> None:
         if guest.place is not None:
@@ -126,14 +132,11 @@ class Table:
             self.places[guest.place].guest = None
         self._wake()
 
-    def detach(self, carrier: Carrier, left: bool, died: bool) -> None:
-        """Have a carrier go away. Its program is waited for, unless it left the table, or has ended."""
-        place, playing = carrier.place, self._playing
-        if place is not None and self.places[place].guest is carrier and playing is not None:
-            if left:
-                playing.leave(place)
-            elif died:
-                playing.end_process(place)
+    def detach(self, carrier: Carrier, left: bool) -> None:
+        """Have a carrier go away. Its program is waited for, unless it left the table."""
+        place = carrier.place
+        if left and place is not None and self.places[place].guest is carrier and self._playing is not None:
+            self._playing.leave(place)
         self.part(carrier)
 
     def renamed(self, number: int, name: str) -> None:
@@ -308,11 +311,12 @@ class Table:
         playing.close()
         if not self._ended:
             self._be("over" if problem is None else "void", problem)
-        if self._ended or not self._of("person"):  # nobody is here who could want another match
-            for number in self._of("program"):
-                guest = self.places[number].guest
-                if guest is not None:
-                    guest.oust(Closed(self.why or "the match is over"))
+        for number in self._of("program"):
+            place = self.places[number]
+            if place.lines.last != MATCH_OVER:  # it had forfeited, or this machine failed
+                place.lines.add(MATCH_OVER)
+            if place.guest is not None:
+                self._close_if_done(place.guest)
 
     def _take_line(self, bot: int, line: Line) -> None:
         place = self.places[bot]

@@ -1,0 +1,93 @@
+"""The command `arena connect`: a program of this machine plays at a ladder's table."""
+
+import asyncio
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import click
+
+from arena.cli.ending import end_like_ctrl_c
+from arena.cli.out import fail, note, refuse, write
+from arena.cli.server import AwayError, RefusedError, Server, token_file, token_of
+
+
+@click.command()
+@click.argument("url", metavar="URL")
+@click.argument("command", nargs=-1, required=True, metavar="-- PROGRAM...")
+@click.option(
+    "--token-file",
+    "file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The file with the seat's token, or your account's.  [$ARENA_TOKEN_FILE, else ~/.config/arena/token]",
+)
+@click.option(
+    "--challenge", metavar="BOT,...", help="Have a table opened with these bots of the ladder; URL is its server."
+)
+@click.option(
+    "--games", type=click.IntRange(1, 1000), metavar="N", help="With --challenge: how many games.  [the table's]"
+)
+@click.option("--rules", metavar="PRESET", help="With --challenge: the rules.  [the ladder's]")
+@click.option("--name", metavar="NAME", help="With --challenge: what the program is called.  [its file's name]")
+@click.option(
+    "--away",
+    type=click.FloatRange(1, 86400),
+    metavar="S",
+    help="Try for so long when the connection is lost.  [while the program's clock runs]",
+)
+def connect(
+    url: str, command: tuple[str, ...], file: Path | None, challenge: str | None, away: float | None, **given: Any
+) -> None:
+    """Let a program of this machine play at a ladder's table.
+
+    URL is the address of its seat: https://HOST/tables/ID/program. With --challenge it is the ladder's own. PROGRAM
+    reads and writes the lines of protocol/SPEC.md, as under arena run; it is a plain process of yours, and its standard
+    error comes to this terminal. Ctrl-C leaves the table. Exits with 0 if the match was played to its end, else with 1.
+    """
+    try:
+        from arena.connect import ConnectError, carry
+    except ModuleNotFoundError as missing:
+        refuse(f"arena connect needs {missing.name}: pip install 'coup-arena[web]'")
+    if challenge is None and any(given.values()):
+        refuse("--games, --rules and --name are of a --challenge")
+    if shutil.which(command[0]) is None:
+        refuse(f"{command[0]} can't be started: there is no such program")
+    url = re.sub("^ws(?=s?:)", "http", url)
+    token = token_of(token_file(file), url)
+    try:
+        server = Server(url, token)
+    except ValueError as problem:
+        refuse(str(problem))
+    if server.readable:
+        note(f"{server.url} isn't encrypted: others on the way can read your token")
+    if challenge is not None:
+        url = server.url + _opened(server, challenge.split(","), command, given)
+    end_like_ctrl_c()
+    try:
+        played = asyncio.run(carry(re.sub("^http", "ws", url), token, command, note, away))
+    except ConnectError as problem:
+        (refuse if problem.usage else fail)(str(problem))
+    write(played.summary)
+    if played.lost or played.games < played.of:
+        fail("the match wasn't played to its end by this program")
+
+
+def _opened(server: Server, bots: list[str], command: tuple[str, ...], given: dict[str, Any]) -> str:
+    """Have a table opened; return the path of the program's seat."""
+    name = given.pop("name") or Path(command[-1]).stem
+    asked = {
+        "bots": [bot.strip() for bot in bots],
+        "program": name,
+        **{key: value for key, value in given.items() if value},
+    }
+    body = json.dumps(asked).encode()
+    headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+    try:
+        table = server.ask("/api/tables", [body], headers)
+    except (AwayError, RefusedError) as problem:
+        fail(str(problem))
+    note(f"the table is at {server.url}{table['page']}")
+    return str(table["program"])

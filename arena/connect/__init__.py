@@ -1,0 +1,8 @@
+"""A program of this machine at a table elsewhere: its lines go over a WebSocket, and it can't tell.
+
+The program is the user's own process, with no sandbox around it. Must not know click, and prints nothing: what happens
+is told to the caller in words.
+"""
+
+from arena.connect.carrying import ConnectError, carry
+from arena.connect.tidings import Tidings

@@ -1,0 +1,175 @@
+"""`arena connect`: a program of this machine at a table elsewhere, whose server is real."""
+
+import re
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from arena.referee import verify
+from tests.command import Command
+from tests.ladder.tables.served import WAIT_S, Served, served
+
+BOT = """
+import json, sys
+print("the program speaks", file=sys.stderr)
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "hello":
+        print('{"type":"hello"}', flush=True)
+    elif message["type"] == "request":
+        print(json.dumps({"id": message["id"], "choice": 0}), flush=True)
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """Give a folder with a bot and its token."""
+    (tmp_path / "bot.py").write_text(BOT, "utf-8")
+    (tmp_path / "token").write_text("secret1\n", "utf-8")
+    (tmp_path / "token").chmod(0o600)
+    return tmp_path
+
+
+def begun(files: Path, url: str, *words: str, program: str = "bot.py") -> Command:
+    """Start the command."""
+    line = ["connect", url, "--token-file", "token", *words, "--", sys.executable, program]
+    return Command(line, cwd=files, stdout=-1, stderr=-1)
+
+
+def ended(command: Command) -> tuple[int, str, str]:
+    """Return its exit code, and what it wrote."""
+    out, err = command.communicate(timeout=WAIT_S)
+    assert "Traceback" not in err, err
+    return command.returncode, out, err
+
+
+def read_until(command: Command, what: str) -> str:
+    """Read what the command says until something is said."""
+    said = ""
+    assert command.stderr is not None
+    for line in command.stderr:
+        said += line
+        if what in line:
+            return said
+    raise AssertionError(said)
+
+
+def faults(there: Served, match: int = 0) -> list[str]:
+    return [fault.code for game in there.records[match].games for fault in game.faults]
+
+
+def test_a_program_plays_a_match_and_cannot_tell(files: Path) -> None:
+    """What happens is said, its standard error comes to the terminal, and the delay is shown at the table."""
+    with served("bot", "program", games=2) as there:
+        code, out, err = ended(begun(files, f"{there.url}/program"))
+        delay = there.table.places[1].delay_ms
+    assert code == 0, err
+    assert re.fullmatch(r"[012] of 2 games won, 0 faults\n", out)
+    assert "the program speaks" in err
+    for said in (
+        "match: coup, 2 seats, you are ",
+        "game 1 of 2 begins",
+        "game 2 of 2: ",
+        "the table is closed",
+        "there and back",
+    ):
+        assert said in err
+    assert isinstance(delay, int)
+    assert faults(there) == []
+    verify(there.records[0])
+
+
+def test_a_challenge_is_asked_of_the_server_first(files: Path) -> None:
+    """With the account's token; the seat is where the answer says."""
+    with served("bot", "program") as there:
+        url = there.url.replace("ws", "http")
+        code, _, err = ended(begun(files, url, "--challenge", "bot0", "--games", "1", "--name", "home"))
+    assert code == 0, err
+    assert f"the table is at {url}/tables/here" in err
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("sys.exit(3)", "the program doesn't play: it ended with exit code 3 before its first line"),
+        ("print('x' * 70000)", "a line of more than 65536 bytes"),
+        ("\nprint('{\"type\":\"hello\"}')\nwhile True: print('x' * 1000)", "it wrote 100 lines that nobody asked for"),
+        (
+            '\nprint(\'{"type":"hello"}\', flush=True); sys.stdin.readline(); sys.stdin.readline(); sys.exit(4)',
+            "exit code 4",
+        ),
+    ],
+)
+def test_a_program_that_dies_or_floods_is_told_of_and_the_match_is_played_on(
+    files: Path, program: str, said: str
+) -> None:
+    """The others needn't wait."""
+    (files / "bad.py").write_text(f"import sys; {program}\n", "utf-8")
+    with served("bot", "program", games=2) as there:
+        code, _, err = ended(begun(files, f"{there.url}/program", program="bad.py"))
+        there.end()
+    assert code == 1
+    assert said in err, err
+    assert {"exited", "start_failed"} & set(faults(there))
+    verify(there.records[0])
+
+
+@pytest.mark.parametrize(
+    ("url", "token", "code", "said"),
+    [
+        ("nonsense", "secret1", 2, "is no server's address"),
+        ("http://127.0.0.1:9/program", "secret1", 1, "doesn't answer"),
+        ("{url}/nothing", "secret1", 1, "the server refuses the token"),
+        ("{url}/program", "wrong", 1, "the table doesn't know this token"),
+        ("{url}/program", "withdrawn", 1, "this token was withdrawn"),
+        ("{url}/program", "two words", 2, "holds no token"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(files: Path, url: str, token: str, code: int, said: str) -> None:
+    """And with the exit code of wrong use or of failure."""
+    (files / "token").write_text(token, "utf-8")
+    with served("bot", "program") as there:
+        left, _, err = ended(begun(files, url.format(url=there.url)))
+    assert said in err, err
+    assert left == code
+
+
+def test_a_program_that_is_not_there_is_refused_before_anything_is_asked(files: Path) -> None:
+    command = Command(
+        ["connect", "http://127.0.0.1:9", "--token-file", "token", "--", "./nothing"], cwd=files, stderr=-1
+    )
+    _, err = command.communicate(timeout=WAIT_S)
+    assert command.returncode == 2
+    assert "./nothing can't be started" in err
+
+
+def test_ctrl_c_leaves_the_table(files: Path) -> None:
+    """The program ends with it, and the match after the game that is forfeited."""
+    with served("bot", "program", "program", games=4) as there:
+        command = begun(files, f"{there.url}/program")
+        read_until(command, "there and back")
+        command.send_signal(signal.SIGINT)
+        assert ended(command)[0] == 130
+        (files / "token").write_text("secret2", "utf-8")
+        other = begun(files, f"{there.url}/program")
+        read_until(other, "there and back")
+        again = (files / "token").write_text("secret1", "utf-8")
+        assert again
+        command = begun(files, f"{there.url}/program")
+        read_until(command, "begins")
+        command.send_signal(signal.SIGINT)
+        assert ended(command)[0] == 130
+        assert ended(other)[0] == 1  # it hasn't played all games
+    assert len(there.records[0].games) < 4
+
+
+def test_a_server_that_goes_away_is_tried_again_and_given_up(files: Path) -> None:
+    with served("bot", "program", "person") as there:
+        command = begun(files, f"{there.url}/program", "--away", "1")
+        read_until(command, "there and back")
+        there.on(lambda: setattr(there.table, "dismiss", lambda why: None))
+    code, _, err = ended(command)
+    assert code == 1
+    assert "given up after" in err or "the table is closed" in err

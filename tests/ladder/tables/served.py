@@ -1,0 +1,139 @@
+"""Tables on a real server of this process: people, onlookers and programs come by WebSocket."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from socket import create_server
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket
+
+from arena.coup import PRESETS
+from arena.referee import MatchSpec, Record, Terms, Timing
+from arena.sandbox import InsideSandbox, Limits, Program
+from ladder.tables import MOST_BYTES, Deal, Logs, Offer, Place, Table, WebChannel, attach, sit
+from tests.play.test_sitting import dice
+
+WAIT_S = 60.0  # only a failure takes this long
+PERSON = Timing(limit_ms=60_000, bank_ms=60_000)
+PROGRAM = Timing(limit_ms=20_000, bank_ms=20_000, start_ms=20_000)
+
+
+class Served:
+    """One table, its server's address, and what was kept. `on` runs a function in the table's loop."""
+
+    def __init__(
+        self, kinds: Sequence[str], games: int, rules: str, offer: dict[str, Any], given: dict[str, Any]
+    ) -> None:
+        self.records: dict[int, Record] = {}
+        self.states: list[str] = []
+        self.url = ""
+        self._over = threading.Event()
+        self.names = tuple(f"{kind}{number}" for number, kind in enumerate(kinds))
+        secrets = [None if kind == "bot" else f"secret{number}" for number, kind in enumerate(kinds)]
+        self._places = [Place(*row) for row in zip(kinds, self.names, secrets, strict=True)]  # type: ignore[arg-type]
+        self._offer = Offer(Terms(rules=PRESETS[rules]), games, **{"person": PERSON, "program": PROGRAM, **offer})
+        self._given = given
+        self.sandbox = InsideSandbox({name: dice(number) for number, name in enumerate(self.names)})
+        self.table: Table
+        self.loop: asyncio.AbstractEventLoop
+
+    def make(self) -> None:
+        """Make the table, in its loop."""
+        self.loop = asyncio.get_running_loop()
+        self.table = Table("here", self._places, self._offer, self._deal, self._changed, **self._given)
+
+    def end(self) -> None:
+        """Wait until a match is over."""
+        assert self._over.wait(WAIT_S)
+
+    def on(self, function: Callable[[], Any]) -> Any:
+        """Return what a function returns in the table's loop."""
+
+        async def call() -> Any:
+            return function()
+
+        return asyncio.run_coroutine_threadsafe(call(), self.loop).result(WAIT_S)
+
+    def _changed(self, table: Table) -> None:
+        self.states.append(table.state)
+        if table.state in ("over", "void"):
+            self._over.set()
+
+    def _deal(self, number: int) -> Deal:
+        seats = len(self.names)
+        rows = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(self._offer.games))
+        timings = self._offer.timings(self._places)
+        spec = MatchSpec(number, bytes([number]) * 32, self.names, rows, self._offer.terms, timings)
+        return Deal(spec, lambda bot: self.sandbox.start(Program((self.names[bot],), Path()), Limits()), self._keep)
+
+    def _keep(self, record: Record, logs: Logs) -> str:
+        self.records[record.header.match] = record
+        return "/replay"
+
+
+@contextmanager
+def served(
+    *kinds: str,
+    games: int = 1,
+    rules: str = "coup",
+    ping_s: float = 20.0,
+    offer: dict[str, Any] | None = None,
+    **given: Any,
+) -> Iterator[Served]:
+    """Serve a table with places of these kinds; the secret of the `n`th is `secretn`."""
+    there = Served(kinds, games, rules, offer or {}, given)
+
+    async def person(ws: WebSocket) -> None:
+        channel = WebChannel(ws)
+        await channel.open()
+        await sit(channel, there.table, ws.query_params.get("secret"))
+
+    async def program(ws: WebSocket) -> None:
+        token = ws.headers.get("authorization", "").removeprefix("Bearer ")
+        if token == "withdrawn":  # it opens nothing
+            await ws.send_denial_response(JSONResponse({"error": "this token was withdrawn"}, 403))
+            return
+        channel = WebChannel(ws)
+        await channel.open()
+        await attach(channel, there.table, token, int(ws.query_params["after"]) if "after" in ws.query_params else None)
+
+    async def opened(request: Any) -> JSONResponse:
+        asked = await request.json()
+        return JSONResponse({"id": "here", "page": "/tables/here", "program": "/program", "asked": asked}, 201)
+
+    routes = [
+        WebSocketRoute("/socket", person),
+        WebSocketRoute("/program", program),
+        Route("/api/tables", opened, methods=["POST"]),
+    ]
+    ready = threading.Event()
+    with create_server(("127.0.0.1", 0)) as listening:
+        config = uvicorn.Config(
+            Starlette(routes=routes), log_config=None, ws_max_size=MOST_BYTES, ws_ping_interval=ping_s, lifespan="off"
+        )
+        server = uvicorn.Server(config)
+
+        async def run() -> None:
+            there.make()
+            ready.set()
+            await server.serve([listening])
+            await asyncio.to_thread(there.table.close)
+
+        thread = threading.Thread(target=lambda: asyncio.run(run()))
+        there.url = f"ws://127.0.0.1:{listening.getsockname()[1]}"
+        thread.start()
+        assert ready.wait(WAIT_S)
+        try:
+            yield there
+        finally:
+            server.should_exit = True
+            there.on(lambda: there.table.dismiss("the test is over"))
+            thread.join(WAIT_S)
+            assert not thread.is_alive()

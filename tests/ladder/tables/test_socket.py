@@ -1,0 +1,255 @@
+"""Sockets of a table on a real server: programs by a client of the library alone, people, onlookers, and strangers."""
+
+import json
+import socket as sockets
+import struct
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from typing import Any
+
+from websockets.client import ClientProtocol
+from websockets.exceptions import ConnectionClosed
+from websockets.frames import Frame, Opcode
+from websockets.sync.client import ClientConnection, connect
+from websockets.uri import parse_uri
+
+from arena.referee import Timing, verify
+from ladder.tables import FLOOD, OVER, TAKEN, UNKNOWN
+from tests.ladder.tables.served import WAIT_S, Served, served
+
+
+def program(there: Served, number: int = 1, after: int | None = None) -> ClientConnection:
+    """Take a program's seat."""
+    headers = {"Authorization": f"Bearer secret{number}"}
+    path = "/program" if after is None else f"/program?after={after}"
+    return connect(f"{there.url}{path}", additional_headers=headers)
+
+
+def person(there: Served, number: int | None = None, **given: Any) -> ClientConnection:
+    """Sit down, or look on."""
+    return connect(f"{there.url}/socket" + ("" if number is None else f"?secret=secret{number}"), **given)
+
+
+def answered(line: str) -> str | None:
+    """Return a program's answer to a line: the first legal move."""
+    message = json.loads(line)
+    if message["type"] == "hello":
+        return '{"type":"hello"}'
+    return json.dumps({"id": message["id"], "choice": 0}) if message["type"] == "request" else None
+
+
+def frames(socket: ClientConnection, holds: Callable[[Any], object]) -> Any:
+    """Read frames until something holds of one; return that."""
+    while True:
+        frame = json.loads(socket.recv(WAIT_S))
+        if holds(frame):
+            return frame
+
+
+def asks(frame: Any) -> Any:
+    return frame.get("game") and frame["game"]["ask"]
+
+
+def play(socket: ClientConnection, number: int = 0) -> Any:
+    """Play a person's match by first moves; return the last frame."""
+    answered_ids = set()
+    while True:
+        frame = json.loads(socket.recv(WAIT_S))
+        if frame["table"]["state"] in ("over", "void"):
+            return frame
+        ask = asks(frame)
+        if ask and ask["id"] not in answered_ids:
+            answered_ids.add(ask["id"])
+            socket.send(json.dumps({"answer": {"id": ask["id"], "choice": ask["options"][0]["choices"][0][0]}}))
+
+
+def faults(there: Served) -> list[str]:
+    return [fault.code for game in there.records[0].games for fault in game.faults]
+
+
+def closed(socket: ClientConnection) -> int | None:
+    """Return the code by which the server closes a socket, after what it still sends."""
+    with suppress(ConnectionClosed):
+        while True:
+            socket.recv(WAIT_S)
+    return socket.close_code
+
+
+def test_a_client_written_by_hand_plays_a_match_and_misses_no_line_though_it_is_cut_off_after_each() -> None:
+    """It says how many lines it has had; each comes once."""
+    lines = []
+    with served("bot", "program", games=2) as there:
+        over = False
+        while not over:
+            with program(there, after=len(lines) or None) as socket:
+                line = str(socket.recv(WAIT_S))
+                lines.append(json.loads(line))
+                over = lines[-1]["type"] == "match_over"
+                reply = answered(line)
+                if reply is not None:
+                    socket.send(reply)
+                    socket.ping().wait(WAIT_S)  # it has arrived
+                if not over:
+                    socket.socket.shutdown(sockets.SHUT_RDWR)
+    assert faults(there) == []
+    assert [line["type"] for line in lines].count("hello") == 1
+    requests = [line["id"] for line in lines if line["type"] == "request"]
+    assert requests == list(range(1, len(requests) + 1))
+    verify(there.records[0])
+
+
+def test_a_program_that_ends_forfeits_its_game_and_is_greeted_anew_for_the_next() -> None:
+    with served("bot", "program", games=2) as there:
+        with program(there) as socket:
+            socket.send(str(answered(str(socket.recv(WAIT_S)))))
+            while json.loads(socket.recv(WAIT_S))["type"] != "request":
+                pass
+            socket.close(4010)
+        types: list[str] = []
+        with program(there) as socket:
+            while not types or types[-1] != "match_over":
+                line = str(socket.recv(WAIT_S))
+                types.append(json.loads(line)["type"])
+                reply = answered(line)
+                if reply:
+                    socket.send(reply)
+    assert types[0] == "hello"
+    assert [fault.code for fault in there.records[0].games[0].faults] == ["exited"]
+    assert there.records[0].games[1].faults == ()
+
+
+def test_a_program_that_leaves_is_waited_for_no_more_and_who_comes_later_is_told_so() -> None:
+    """A close by 1000 leaves the table; also an `after` that never was opens a socket."""
+    with served("bot", "program", games=2) as there:
+        with program(there) as socket:
+            socket.recv(WAIT_S)
+        there.end()
+        with program(there, after=1000) as socket:
+            assert closed(socket) == OVER
+    assert len(there.records[0].games) == 1
+
+
+def test_garbage_and_floods_are_judged_as_any_bots_and_the_match_goes_on() -> None:
+    with served("bot", "program", games=1) as there, program(there) as socket:
+        socket.recv(WAIT_S)
+        socket.send('{"type":"hello"}')
+        for line in ("garbage", "\x00", "[" * 5000):
+            while json.loads(socket.recv(WAIT_S))["type"] != "request":
+                pass
+            socket.send(line)
+        while json.loads(socket.recv(WAIT_S))["type"] != "match_over":
+            pass
+    assert faults(there)[-1] == "out_of_lives"
+    assert len(faults(there)) == 4
+
+
+def test_two_clients_on_one_seat_are_one_and_the_newest_has_it() -> None:
+    with served("bot", "program", "person") as there, program(there) as first, program(there):
+        assert closed(first) == TAKEN
+    with served("bot", "person", "person") as there, person(there, 1) as first, person(there, 1) as second:
+        assert closed(first) == TAKEN
+        assert frames(second, lambda frame: frame["table"])["table"]["state"] == "open"
+
+
+def test_a_wrong_secret_and_a_secret_of_another_kind_open_nothing() -> None:
+    with served("bot", "person", "program") as there:
+        for open_one in (
+            lambda: person(there, 7),
+            lambda: person(there, 2),
+            lambda: program(there, 7),
+            lambda: program(there, 1),
+        ):
+            with open_one() as socket:
+                assert closed(socket) == UNKNOWN
+        assert not there.table.watched
+
+
+def test_who_sends_too_much_is_cut_off_and_the_others_play_on() -> None:
+    with served("bot", "person", "person") as there, person(there, 1) as first:
+        for said, times in (("x" * 5000, 1), ("{}", 400)):
+            with person(there, 2) as second:
+                with suppress(ConnectionClosed):
+                    for _ in range(times):
+                        second.send(said)
+                assert closed(second) == FLOOD
+        with person(there, 2) as second:
+            assert frames(second, lambda frame: frame["game"])
+            assert frames(first, lambda frame: frame["game"])
+
+
+def test_bytes_garbage_and_moves_for_another_seat_count_for_nothing() -> None:
+    """What isn't understood is dropped: the question stays open, and nobody is at fault."""
+    with served("person", "person") as there, person(there, 0) as first, person(there, 1) as second:
+        waiting = {socket: frames(socket, lambda frame: frame["game"]) for socket in (first, second)}
+        asked = next(socket for socket in waiting if asks(frames_now(there, socket is second)))
+        other = second if asked is first else first
+        number = asks(frames_now(there, asked is second))["id"]
+        for said in (
+            b"\xff\x00",
+            "[" * 3000,
+            "null",
+            '{"answer":{"id":1e400,"choice":0}}',
+            json.dumps({"answer": {"id": number, "choice": 0}}),  # the other's
+            json.dumps({"answer": {"id": number, "choice": 0, "seat": 0}, "place": 0}),
+        ):
+            other.send(said)
+        other.send('{"hint":true}')
+        frames(other, lambda frame: "hint" in frame)  # all before it has been taken
+        assert asks(frames_now(there, asked is second))["id"] == number
+        asked.send('{"leave":true}')
+        frames(other, lambda frame: frame.get("table", {}).get("state") == "over")
+    assert faults(there) == ["exited"]
+
+
+def frames_now(there: Served, second: bool) -> Any:
+    """Return what a place is shown now."""
+    return there.on(lambda: there.table.frame(there.table.places[int(second)].guest))  # type: ignore[arg-type]
+
+
+def raw(there: Served, path: str) -> tuple[sockets.socket, ClientProtocol]:
+    """Open a WebSocket of which nothing is read but what the caller reads."""
+    protocol = ClientProtocol(parse_uri(f"{there.url}{path}"))
+    line = sockets.socket()
+    line.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 4096)
+    line.settimeout(WAIT_S)
+    line.connect(("127.0.0.1", int(there.url.rsplit(":", 1)[1])))
+    protocol.send_request(protocol.connect())
+    line.sendall(b"".join(protocol.data_to_send()))
+    return line, protocol
+
+
+def test_an_idle_socket_is_pinged() -> None:
+    """So that no proxy takes it for dead."""
+    with served("bot", "person", "person", ping_s=0.2) as there:
+        line, protocol = raw(there, "/socket?secret=secret1")
+        with line:
+            while not any(
+                isinstance(event, Frame) and event.opcode is Opcode.PING for event in protocol.events_received()
+            ):
+                protocol.receive_data(line.recv(4096))
+
+
+def test_a_person_who_never_answers_holds_nobody_up() -> None:
+    """Defaults are played for him, then he forfeits; the others see that he is here, and nothing else."""
+    clock = Timing(limit_ms=100, bank_ms=100)
+    with (
+        served("bot", "person", "person", offer={"person": clock}) as there,
+        person(there, 1),
+        person(there, 2) as second,
+    ):
+        last = play(second)
+    assert last["table"]["state"] == "over"
+    assert set(faults(there)) <= {"timeout", "out_of_lives"}
+
+
+def test_two_hundred_onlookers_of_whom_many_read_nothing_keep_no_move_back() -> None:
+    """The match ends meanwhile; who reads is shown its end."""
+    with served("bot", "bot", "person", games=1) as there, ExitStack() as stack:
+        stalled = [stack.enter_context(raw(there, "/socket")[0]) for _ in range(100)]
+        lookers = [stack.enter_context(person(there)) for _ in range(100)]
+        with person(there, 2) as socket:
+            assert play(socket)["table"]["state"] == "over"
+        for looker in lookers:
+            assert frames(looker, lambda frame: frame["table"]["state"] == "over")["table"]["replay"]
+        for line in stalled:
+            line.setsockopt(sockets.SOL_SOCKET, sockets.SO_LINGER, struct.pack("ii", 1, 0))
