@@ -6,7 +6,7 @@ import socket
 import sys
 import webbrowser
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from rich.console import Console
@@ -14,7 +14,7 @@ from rich.console import Console
 from arena.cli import sheet
 from arena.cli.out import fail, note, reason, refuse
 from arena.cli.seated import Seated, person_timings, where_kept
-from arena.coup import Ruleset
+from arena.coup import Ruleset, card
 from arena.page import page, table_page
 from arena.play import Kept
 from arena.referee import GameRecord, Record
@@ -60,7 +60,9 @@ def sit_in_browser(table: Seated, names: Sequence[str], given: dict[str, Any], p
 
     title = f"Coup: {table.terms.rules.name}"
     with _listening(port) as listening:
-        serve_local(listening, table_page(title, _text(table.terms.rules), "/socket"), replay, seats, begun)
+        rules = table.terms.rules
+        at_table = table_page(title, _text(rules), "/socket", [asdict(row) for row in card(rules)])
+        serve_local(listening, at_table, replay, seats, begun)
     games: list[GameRecord] = [game for record in records.values() for game in record.games]
     note(where_kept(table.folder, "all cards", games, len(names) - 1) if games else "no game was played to its end")
 

@@ -19,14 +19,10 @@ from arena.coup import (
     PRESETS,
     RULES_PAGE,
     SET_UP,
-    Action,
-    ActionRule,
-    Blockers,
-    Effect,
-    ExchangeReturn,
     FieldRule,
     Ruleset,
     beyond_fields,
+    card,
     differences,
     plain,
     seat_counts,
@@ -104,40 +100,10 @@ def _actions(rules: Ruleset) -> Table:
         "claims",
         Column("may be blocked by", least=_WORDS),
     ]
-    rows = []
-    for row in rules.actions:
-        claim = "-" if row.claim is None else f"no {row.claim}" if row.denies else row.claim.value
-        rows.append([row.action.value, effect(row, rules), str(row.cost or "-"), claim, _blockers(row, rules)])
+    rows = [
+        [row.action, row.effect, str(row.cost or "-"), row.claim or "-", row.blockers or "-"] for row in card(rules)
+    ]
     return table(columns, rows)
-
-
-def effect(row: ActionRule, rules: Ruleset) -> str:
-    """Return what an action does, in words."""
-    match row.effect:
-        case Effect.GAIN:
-            return f"take {counted(row.gain, 'coin')}"
-        case Effect.STEAL:
-            return f"take up to {counted(row.gain, 'coin')} from the target"
-        case Effect.HIT:
-            return "the target loses an influence"
-        case Effect.EXCHANGE:
-            back = "the claimed one" if rules.exchange_return is ExchangeReturn.CLAIMED_ROLE else str(rules.draw)
-            return f"draw {counted(rules.draw, 'card')}, return {back}"
-        case Effect.EXAMINE:
-            return "look at a card of the target; hand it back or have it replaced"
-        case Effect.CONVERT:
-            return f"turn {'the target' if row.targeted else 'yourself'} to the other side; coins go to the reserve"
-        case Effect.EMBEZZLE:
-            return "take all coins of the reserve"
-
-
-def _blockers(row: ActionRule, rules: Ruleset) -> str:
-    if row.blocked_by is Blockers.NOBODY:
-        return "-"
-    # rules.md#own-side bans blocks of foreign aid alone: an ally may block an attack where anyone may.
-    other_side = rules.reformation and row.action is Action.FOREIGN_AID
-    who = "the other side" if other_side else "anyone" if row.blocked_by is Blockers.ANYONE else "the target"
-    return f"{who} as {' or '.join(row.block_roles)}{'; see Blocks' if other_side else ''}"
 
 
 # ---------------------------------------------------------------- sentences, deck, differences

@@ -6,6 +6,7 @@ while state.board.phase.asked:
     state, events = apply(state, answers, chance)
 """
 
+from arena.coup.card import ActionWords, card, effect
 from arena.coup.chance import Chance, derived, draw, permuted
 from arena.coup.events import (
     PRIVATE,

@@ -359,6 +359,7 @@ class Sight:
                 "number": option.number,
                 "letter": option.letter,
                 "text": option.text,
+                "action": request["legal"][option.choices[0][0]].get("action"),
                 "bluff": option.bluff,
                 "risk": _RISK if self._risks(request["legal"][option.choices[0][0]], option.bluff) else None,
                 "choices": option.choices,

@@ -70,7 +70,7 @@ class Table:
         self._deal = deal
         self._tell_owner = changed
         self._pace_s, self._least_s = pace_s, least_s
-        self._opener = opener
+        self.opener = opener
         self._dealt: Deal | None = None
         self._playing: Playing | None = None
         self._public = Sight()  # what an onlooker sees
@@ -81,6 +81,8 @@ class Table:
 
     def _be(self, state: State, why: str | None = None) -> None:
         self.state, self.why = state, why
+        for place in self.places:
+            place.again = False
         self._tell_owner(self)
 
     # --- guests
@@ -170,7 +172,7 @@ class Table:
         self.matches += 1
         self.replay = None
         for place in self.places:
-            place.sight, place.won, place.again = Sight(), 0.0, False
+            place.sight, place.won = Sight(), 0.0
         self._public = Sight()
         rules = dealt.spec.terms.rules
         self._public.take({"type": "hello", "ruleset": messages.ruleset(rules, dealt.spec.seats)})
@@ -295,11 +297,8 @@ class Table:
         self._wake()
 
     def _be_between(self, playing: Playing) -> None:
-        people = self._of("person")
-        for number in people:
-            self.places[number].again = False
         self._be("between")
-        if not people:
+        if not self._of("person"):
             self._go_on_if_all_want(len(playing.games))
         elif self.offer.person.timed:
             self._loop.call_later(_BETWEEN_S, self._go_on_if_all_want, len(playing.games))
@@ -363,7 +362,7 @@ class Table:
     def _row(self, number: int, place: Place, guest: Guest) -> Message:
         spec = self._dealt.spec if self._dealt is not None else None
         shows = place.kind == "person" or self.state in ("over", "void") or self.offer.terms.open_names
-        invites = self._opener is not None and guest.place == self._opener and place.guest is None
+        invites = self.opener is not None and guest.place == self.opener and place.guest is None
         return {
             "handle": spec.handles[number] if spec is not None else "",
             "name": place.name if shows else None,

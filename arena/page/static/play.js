@@ -23,15 +23,35 @@ const TIPS = {
   prove: "Somebody doubts you. Show the card and the doubter loses one of his; you then draw another. Decline and you lose one.",
   lose: "Give up one of your cards. It lies face up from now on; without cards you are out.",
   exchange: "Keep as many cards as you had; the others go back into the deck.",
+  keep_shown: "You proved your claim. Keep the card that all have seen, or have it replaced from the deck.",
+  examine_show: "Somebody looks at one of your cards. Nobody else sees it.",
+  examine_decide: "You alone have seen this card. Hand it back, or have it replaced by another.",
+  draft: "Choose the card that you begin with; nobody else sees it.",
+  allegiance: "You can't attack players of your own side while there is another.",
 };
 
+// The game for who has never played; the table below it has the actions.
+const MINUTE = [
+  "Your cards, your influence, lie face down: only you see them. Who has lost all cards is out; the last player left wins.",
+  "On your turn you take one action. Some claim a role. You may claim any role, also one that you don't hold: that is a bluff.",
+  "When somebody claims a role, the others may challenge. If he has the card, the challenger loses one of his own; if he lied, the liar does.",
+  "Some actions can be stopped by who claims the right role, and that claim can be challenged in turn.",
+  "Coins buy what nobody can stop: a coup. Pass when you have no reason to act.",
+];
+
+const TIMES = 3; // that a tip is given
+
+const KINDS = { bot: "a bot", person: "a person", program: "a program from elsewhere" };
+
 const AGAIN_MS = [500, 1000, 2000, 4000, 8000];
+const CLOSED = 1000;
 const TAKEN = 4001;
 const UNKNOWN = 4004;
 
 class Play {
   constructor(path) {
     this.path = path;
+    this.card = read("card");
     this.frame = null;
     this.option = null; // the option whose target is being chosen
     this.sent = null; // the request that was answered
@@ -53,6 +73,8 @@ class Play {
   }
 
   closed(code) {
+    const home = read("home");
+    if (code === CLOSED) return this.notice("This table is closed.", home && [`Back to ${home[1]}`, () => location.assign(home[0])]);
     if (code === TAKEN) return this.notice("This seat is open in another tab.", ["Play here", () => this.connect()]);
     if (code === UNKNOWN) return this.notice("This table doesn't know you. It may have been closed.");
     const pause = AGAIN_MS[Math.min(this.failed++, AGAIN_MS.length - 1)];
@@ -73,6 +95,8 @@ class Play {
     if (ask?.id !== asked) this.option = null;
     if (ask?.id !== this.sent) this.sent = null; // another match counts from 1 again
     if (ask && ask.id !== asked) this.alert(ask);
+    if (message.game?.end && !this.ended) remember("games", String(1 + Number(remembered("games"))));
+    this.ended = message.game?.end ?? null;
     this.deadline = ask && ask.clock_s !== null ? performance.now() + 1000 * ask.clock_s : null;
     this.notice(null);
     this.show();
@@ -81,6 +105,7 @@ class Play {
   // ---- what never changes on the page
 
   build() {
+    const home = read("home");
     this.banner = h("div", { class: "banner", role: "status" });
     this.question = h("h2", { class: "question", "aria-live": "assertive" });
     this.clock = h("span", { class: "timer" });
@@ -93,6 +118,10 @@ class Play {
     this.hints = dialog("Hint");
     this.rules = dialog("The rules of this game");
     this.help = dialog("Keys");
+    this.people = h("ul", { class: "people" });
+    this.minute = h("details", { class: "panel minute", open: remembered("games") === null }, h("summary", {}, "The game in a minute"), minute(this.card));
+    this.leaveButton = h("button", { class: "tool", onclick: () => this.leave() }, "Leave");
+    this.count = h("span", { class: "muted" });
     this.sure = dialog("Are you sure?");
     this.soundButton = h("button", { class: "tool", onclick: () => this.hear() });
     this.tell(this.rules, "The rules of this game", read("sheet"), false);
@@ -102,13 +131,14 @@ class Play {
       h(
         "header",
         {},
-        h("h1", {}, document.title),
+        h("h1", {}, home ? h("a", { href: home[0] }, plain(home[1])) : null, home ? " · " : null, document.title, " ", this.count),
         h(
           "div",
           { class: "choices" },
           h("button", { class: "tool", onclick: () => this.rules.box.showModal() }, "Rules"),
           h("button", { class: "tool", onclick: () => this.send({ hint: true }) }, "Hint"),
           this.soundButton,
+          this.leaveButton,
           h("button", { class: "tool", "aria-label": "dark or light", onclick: () => shade() }, "◐"),
           h("button", { class: "tool", "aria-label": "keys", onclick: () => this.help.box.showModal() }, "?"),
         ),
@@ -117,7 +147,13 @@ class Play {
       h(
         "main",
         { class: "playing" },
-        this.place,
+        h(
+          "div",
+          { class: "beside" },
+          this.place,
+          this.minute,
+          h("section", { class: "panel", "aria-labelledby": "people-title" }, h("h2", { id: "people-title" }, "At the table"), this.people),
+        ),
         h(
           "div",
           { class: "beside" },
@@ -144,31 +180,30 @@ class Play {
 
   show() {
     const { table, game } = this.frame;
-    this.drawTable(game);
+    if (table.state === "open") this.drawLobby(table);
+    else this.drawTable(game);
+    this.drawPeople(table);
+    say(this.count, table.games > 1 && game ? `game ${game.number + 1} of ${table.games}` : "");
+    this.leaveButton.hidden = !(table.places.some((place) => place.you) && ["playing", "between"].includes(table.state));
     this.drawLog(game);
     const own = game?.seats.find((seat) => seat.own);
     refill(this.hand, own && !own.out ? [...own.cards, ...own.drawn].map((role) => card(role)) : []);
     const ask = game?.ask ?? null;
     const open = ask && ask.id !== this.sent ? ask : null;
     say(this.question, this.asked(table, game, open));
-    say(this.tip, open && !remembered(`met-${open.kind}`) ? (TIPS[open.kind] ?? "") : "");
+    say(this.tip, open && Number(remembered(`met-${open.kind}`)) < TIMES ? (TIPS[open.kind] ?? "") : "");
     refill(this.moves, open ? this.options(open, game) : this.steps(table));
     document.title = `${open ? "● " : ""}${document.title.replace(/^● /, "")}`;
     this.tick();
   }
 
   asked(table, game, ask) {
-    if (table.state === "open") return this.awaited(table);
+    if (table.state === "open") return awaited(table.places.filter((place) => !place.here));
     if (table.state === "void") return `The match is void: ${plain(table.why ?? "")}`;
     if (ask) return plain(ask.question);
     if (game?.end) return plain(game.end);
     if (game && game.seat !== null && game.seats[game.seat].out) return "You are out. The others play on.";
     return game ? "The others decide." : "The table is being set.";
-  }
-
-  awaited(table) {
-    const missing = table.places.filter((place) => !place.here).map((place) => plain(place.name ?? place.handle));
-    return missing.length ? `Waiting for ${missing.join(", ")}.` : "The table is being set.";
   }
 
   options(ask, game) {
@@ -181,10 +216,15 @@ class Play {
         "button",
         { class: `move${option.bluff ? " bluff" : ""}`, onclick: () => this.choose(option) },
         h("kbd", {}, option.number),
-        h("span", { class: "what" }, plain(option.text)),
+        h("span", { class: "what" }, plain(option.text), h("span", { class: "does" }, this.does(option))),
         option.bluff ? h("span", { class: "tag bluffing" }, "bluff") : null,
       ),
     );
+  }
+
+  does(option) {
+    const row = this.card.find((each) => each.action === option.action);
+    return row && Number(remembered("games") ?? 0) < TIMES ? does(row) : "";
   }
 
   aim(game, index, seat, place) {
@@ -194,20 +234,66 @@ class Play {
 
   /** What may be done where nothing is asked. */
   steps(table) {
-    const seated = table.places.some((place) => place.you);
-    const button = (text, message, kind = "") => h("button", { class: `move ${kind}`, onclick: () => this.send(message) }, text);
+    const you = table.places.find((place) => place.you);
+    const wanting = (text, message) => {
+      if (!you) return null;
+      const others = table.places.filter((place) => place.kind === "person" && !place.again && (table.state !== "between" || place.here));
+      return you.again ? h("p", {}, awaited(others)) : h("button", { class: "move first", onclick: () => this.send(message) }, text);
+    };
+    if (table.state === "between") return [wanting("Next game", { go_on: true })];
+    if (table.state !== "over" && table.state !== "void") return [];
     const replay = table.replay ? h("a", { class: "move", href: table.replay }, "Watch the replay, with all cards") : null;
-    if (table.state === "between" && seated) return [button("Next game", { go_on: true }, "first")];
-    if (table.state === "over" || table.state === "void") return [seated ? button("Play again", { rematch: true }, "first") : null, replay, this.who(table)];
-    return [];
+    return [table.again ? wanting("Play again", { rematch: true }) : null, replay];
   }
 
-  who(table) {
-    const rows = table.places.map((place) => h("li", {}, `${place.handle} was `, h("bdi", {}, place.you ? "you" : plain(place.name ?? "?")), place.won ? `, won ${Number(place.won.toFixed(2))}` : ""));
-    return h("ul", { class: "who-was" }, rows);
+  /** Who sits where, who is away, and who wants to go on; never who has answered. */
+  drawPeople(table) {
+    const over = table.state === "over" || table.state === "void";
+    const rows = table.places.map((place) => {
+      const called = place.you ? "you" : place.name === null ? KINDS[place.kind] : h("bdi", {}, plain(place.name));
+      const marks = [
+        place.you ? h("bdi", {}, plain(place.name)) : place.name !== null && KINDS[place.kind],
+        place.delay_ms !== null && `${place.delay_ms} ms away`,
+        place.won > 0 && `won ${Number(place.won.toFixed(2))}`,
+        over && place.again && "wants to play again",
+      ];
+      return h(
+        "li",
+        {},
+        place.handle ? h("span", { class: "chip" }, plain(place.handle)) : null,
+        called,
+        marks.filter(Boolean).map((mark) => h("span", { class: "muted" }, mark)),
+        place.here ? null : h("span", { class: "tag gone" }, table.state === "open" ? "awaited" : "away"),
+      );
+    });
+    const key = rows.map((row) => row.outerHTML).join();
+    if (key !== this.peopleShown) refill(this.people, rows);
+    this.peopleShown = key;
+  }
+
+  /** What is agreed on by sitting down, and whom the table waits for. */
+  drawLobby(table) {
+    const far = table.places.some((place) => place.kind === "program");
+    const terms = [
+      [`Rules: ${table.rules}`, `${table.games} ${table.games === 1 ? "game" : "games"}`, `clock: ${clock(table.clock)}`].join("; "),
+      table.open_names ? "All play under their names." : "Bots play under letters; which is which is told after the match.",
+      far && `A program from elsewhere isn't frozen while others think, and nobody knows where it runs; its clock: ${clock(table.program_clock)}.`,
+      "Nothing that is played here rates. Who is away keeps the seat: the clock runs, then a default move is played.",
+    ];
+    const invited = table.places.filter((place) => place.invite);
+    const links = invited.map((place) => {
+      const text = h("input", { readonly: true, value: new URL(place.invite, location.href).href, "aria-label": `Link for ${plain(place.name)}` });
+      return h("div", { class: "invite" }, text, h("button", { class: "tool", onclick: () => copy(text) }, "Copy"));
+    });
+    const key = JSON.stringify([terms, invited]);
+    if (this.lobby === key) return;
+    this.lobby = key;
+    this.players = null;
+    refill(this.place, h("section", { class: "panel lobby" }, h("h2", {}, "Before the match"), h("ul", {}, terms.filter(Boolean).map((text) => h("li", {}, plain(text)))), links.length ? [h("p", {}, "Pass these links on; each seats one who opens it:"), links] : null));
   }
 
   drawTable(game) {
+    this.lobby = null;
     if (!game) return refill(this.place);
     const players = game.seats.map((seat) => ({ name: plain(seat.name), handle: seat.handle }));
     const key = JSON.stringify(players);
@@ -258,20 +344,31 @@ class Play {
     const { ask } = this.frame.game;
     const option = this.option ?? ask.options.find((each) => each.choices.some(([index]) => index === choice));
     if (!option.risk) return this.commit(ask, choice);
+    this.option = null;
+    this.confirm(option.risk, "Choose again", plain(option.text), () => this.commit(ask, choice));
+  }
+
+  confirm(text, no, yes, act) {
     refill(
       this.sure.text,
-      h("p", {}, option.risk),
-      h("button", { class: "move first", onclick: () => this.sure.box.close() }, "Choose again"),
-      h("button", { class: "move", onclick: () => this.commit(ask, choice) }, plain(option.text)),
+      h("p", {}, text),
+      h("button", { class: "move first", onclick: () => this.sure.box.close() }, no),
+      h("button", { class: "move", onclick: act }, yes),
     );
-    this.option = null;
     this.sure.box.showModal();
+  }
+
+  leave() {
+    this.confirm("You forfeit this game: the others play it to its end, and then the match is over.", "Stay", "Leave", () => {
+      this.sure.box.close();
+      this.send({ leave: true });
+    });
   }
 
   commit(ask, choice) {
     if (this.sure.box.open) this.sure.box.close();
     this.send({ answer: { id: ask.id, choice } });
-    remember(`met-${ask.kind}`, "yes");
+    remember(`met-${ask.kind}`, String(1 + Number(remembered(`met-${ask.kind}`))));
     this.sent = ask.id;
     this.option = null;
     this.show();
@@ -328,6 +425,30 @@ class Play {
     if (document.hidden && "Notification" in window && Notification.permission === "granted") new Notification("Coup", { body: plain(ask.question) });
     beep();
   }
+}
+
+/** What an action does, costs and claims, from the card of the rules. */
+function does(row) {
+  return [row.effect, row.cost && `costs ${row.cost}`, row.claim && `claims ${row.claim}`, row.blockers && `stopped by ${row.blockers}`].filter(Boolean).join("; ");
+}
+
+function minute(card) {
+  const rows = card.map((row) => h("li", {}, h("b", {}, row.action.replace("_", " ")), `: ${does(row)}`));
+  return h("ul", {}, MINUTE.map((text) => h("li", {}, text)), rows);
+}
+
+function awaited(places) {
+  const names = places.map((place) => plain(place.name ?? KINDS[place.kind]));
+  return names.length ? `Waiting for ${names.join(", ")}.` : "The table is being set.";
+}
+
+function clock(times) {
+  return times ? `${times.move_s} s a move, then ${times.game_s} s for a whole game` : "none";
+}
+
+function copy(input) {
+  input.select();
+  navigator.clipboard?.writeText(input.value);
 }
 
 function beep() {

@@ -4,17 +4,19 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from socket import create_server
 from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.responses import JSONResponse
+from starlette.responses import HTMLResponse, JSONResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
-from arena.coup import PRESETS
+from arena.coup import PRESETS, card
+from arena.page import table_page
 from arena.referee import MatchSpec, Record, Terms, Timing
 from arena.sandbox import InsideSandbox, Limits, Program
 from ladder.tables import MOST_BYTES, Deal, Logs, Offer, Place, Table, WebChannel, attach, sit
@@ -37,7 +39,7 @@ class Served:
         self._over = threading.Event()
         self.names = tuple(f"{kind}{number}" for number, kind in enumerate(kinds))
         secrets = [None if kind == "bot" else f"secret{number}" for number, kind in enumerate(kinds)]
-        self._places = [Place(*row) for row in zip(kinds, self.names, secrets, strict=True)]  # type: ignore[arg-type]
+        self.places = [Place(*row) for row in zip(kinds, self.names, secrets, strict=True)]  # type: ignore[arg-type]
         self._offer = Offer(Terms(rules=PRESETS[rules]), games, **{"person": PERSON, "program": PROGRAM, **offer})
         self._given = given
         self.sandbox = InsideSandbox({name: dice(number) for number, name in enumerate(self.names)})
@@ -47,7 +49,7 @@ class Served:
     def make(self) -> None:
         """Make the table, in its loop."""
         self.loop = asyncio.get_running_loop()
-        self.table = Table("here", self._places, self._offer, self._deal, self._changed, **self._given)
+        self.table = Table("here", self.places, self._offer, self._deal, self._changed, **self._given)
 
     def end(self) -> None:
         """Wait until a match is over."""
@@ -69,7 +71,7 @@ class Served:
     def _deal(self, number: int) -> Deal:
         seats = len(self.names)
         rows = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(self._offer.games))
-        timings = self._offer.timings(self._places)
+        timings = self._offer.timings(self.places)
         spec = MatchSpec(number, bytes([number]) * 32, self.names, rows, self._offer.terms, timings)
         return Deal(spec, lambda bot: self.sandbox.start(Program((self.names[bot],), Path()), Limits()), self._keep)
 
@@ -108,7 +110,14 @@ def served(
         asked = await request.json()
         return JSONResponse({"id": "here", "page": "/tables/here", "program": "/program", "asked": asked}, 201)
 
+    def page(request: Any) -> HTMLResponse:
+        secret = request.query_params.get("secret")
+        socket = "/socket" if secret is None else f"/socket?secret={secret}"
+        rows = [asdict(row) for row in card(PRESETS[rules])]
+        return HTMLResponse(table_page("Coup", "rules", socket, rows, ("/home", "Tables")))
+
     routes = [
+        Route("/", page),
         WebSocketRoute("/socket", person),
         WebSocketRoute("/program", program),
         Route("/api/tables", opened, methods=["POST"]),

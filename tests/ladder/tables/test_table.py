@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from arena.coup import PRESETS
 from arena.referee import UNTIMED_MS, MatchSpec, Record, Terms, Timing, verify
 from arena.sandbox import InsideSandbox, Limits, Program, SandboxError
-from ladder.tables import Deal, Guest, Logs, Offer, Place, Table, Taken
+from ladder.tables import Closed, Deal, Guest, Logs, Offer, Place, Table, Taken, twice
 from tests.play.test_sitting import dice
 
 WAIT_S = 60.0  # only a failure takes this long
@@ -21,7 +22,9 @@ WAIT_S = 60.0  # only a failure takes this long
 class Evening:
     """A table with two bots and two people, and what was kept of its matches."""
 
-    def __init__(self, rules: str = "coup", games: int = 2, people: int = 2, broken: bool = False) -> None:
+    def __init__(
+        self, rules: str = "coup", games: int = 2, people: int = 2, broken: bool = False, least_s: float = 0.0
+    ) -> None:
         self.records: dict[int, Record] = {}
         self.rules, self.games, self.broken = PRESETS[rules], games, broken
         self.sandbox = InsideSandbox({"bot0": dice(0), "bot1": dice(1)})
@@ -29,7 +32,7 @@ class Evening:
         places = [Place("bot", "bot0"), Place("bot", "bot1"), *people_there]
         self.names = tuple(place.name for place in places)
         untimed = Timing(limit_ms=UNTIMED_MS, bank_ms=0)
-        self.table = Table("here", places, Offer(Terms(rules=self.rules), games, untimed), self.deal)
+        self.table = Table("here", places, Offer(Terms(rules=self.rules), games, untimed), self.deal, least_s=least_s)
 
     def deal(self, number: int) -> Deal:
         seats = len(self.names)
@@ -81,6 +84,16 @@ def _is_over(frame: Any) -> bool:
     return frame["table"]["state"] == "between" and not any(
         row["you"] and row["again"] for row in frame["table"]["places"]
     )
+
+
+async def any_news(guests: list[Guest]) -> None:
+    """Wait until there is something new for one of them."""
+    async with asyncio.timeout(WAIT_S):
+        tasks = [asyncio.create_task(guest.changed.wait()) for guest in guests]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for guest, task in zip(guests, tasks, strict=True):
+        task.cancel()
+        guest.changed.clear()
 
 
 def evening(play: Callable[[Evening], Awaitable[None]], **given: Any) -> Evening:
@@ -229,3 +242,97 @@ def test_a_machine_that_fails_makes_the_match_void_and_says_why() -> None:
         assert frame["table"]["why"] == "no processes left"
 
     evening(play, people=0, broken=True)
+
+
+def test_what_one_answers_changes_nothing_for_the_others_before_the_window_has_closed() -> None:
+    """Neither what they are shown nor whether they are sent anything; nor for an onlooker."""
+
+    async def play(there: Evening) -> None:
+        guests = [*(there.table.join(f"secret{number}") for number in range(3)), there.table.join(None)]
+        while len(asked := [guest for guest in guests if _asks(there.table.frame(guest))]) < 2:
+            for guest in asked:
+                ask = there.table.frame(guest)["game"]["ask"]
+                claims = [option for option in ask["options"] if option["action"] == "tax"]
+                choice = (claims or ask["options"])[0]["choices"][0][0]
+                there.table.take(guest, {"answer": {"id": ask["id"], "choice": choice}})
+            await any_news(guests)
+        before = [there.table.frame(guest) for guest in guests]
+        for guest in guests:
+            guest.changed.clear()
+        number = _asks(there.table.frame(asked[0]))["id"]
+        there.table.take(asked[0], {"answer": {"id": number, "choice": 0}})
+        assert [guest.changed.is_set() for guest in guests] == [guest is asked[0] for guest in guests]
+        others = [place for place, guest in enumerate(guests) if guest is not asked[0]]
+        assert [there.table.frame(guests[place]) for place in others] == [before[place] for place in others]
+
+    evening(play, people=3)
+
+
+def test_a_window_with_people_stays_open_for_its_least_time() -> None:
+    """However fast they are; nobody's clock runs meanwhile."""
+
+    async def play(there: Evening) -> None:
+        first, second = there.table.join("secret0"), None
+        begun = time.monotonic()
+        second = there.table.join("secret1")
+        plays = asyncio.gather(there.play(first, 1), there.play(second, 2))
+        frame = await there.until(there.table.join(None), lambda frame: frame["game"] and frame["game"]["turn"] > 4)
+        assert frame["game"]["turn"] > 4
+        assert time.monotonic() - begun >= 4 * 0.1  # each turn has a window with people at least
+        there.table.end("enough")
+        plays.cancel()
+
+    there = evening(play, games=1, least_s=0.1)
+    assert there.table.why == "enough"
+
+
+def test_a_table_that_is_ended_is_void_for_all_with_the_reason_and_no_match_follows() -> None:
+    """Whole games are kept; who waits for others is told, too."""
+
+    async def play(there: Evening) -> None:
+        guests = [there.table.join("secret0"), there.table.join(None)]
+        await there.until(guests[0], lambda frame: frame["table"]["state"] == "open")
+        there.table.end("the server is restarted")
+        for guest in guests:
+            frame = there.table.frame(guest)
+            assert (frame["table"]["state"], frame["table"]["why"]) == ("void", "the server is restarted")
+        there.table.take(guests[0], {"rematch": True})
+        there.table.join("secret1")
+        assert there.table.state == "void"
+        there.table.dismiss("closed")
+        for guest in guests:
+            guest.changed.clear()  # it was shown the end
+            with pytest.raises(Closed):
+                await guest.news()
+
+    evening(play)
+
+
+def test_bots_names_and_invitations_are_shown_to_those_who_may_see_them() -> None:
+    """Names of bots after the match; an invitation to the opener alone, while nobody sits there."""
+
+    async def play(there: Evening) -> None:
+        opener, looker = there.table.join("secret0"), there.table.join(None)
+        there.table.places[3].invite = "/sit"
+
+        def shown(guest: Guest, field: str) -> list[Any]:
+            return [row[field] for row in there.table.frame(guest)["table"]["places"] if row[field] is not None]
+
+        assert shown(opener, "invite") == []  # nobody opened it
+        there.table.opener = 2
+        assert shown(opener, "invite") == ["/sit"]
+        assert shown(looker, "invite") == []
+        assert sorted(shown(looker, "name")) == ["person0", "person1"]
+        second = there.table.join("secret1")
+        assert shown(opener, "invite") == []
+        await asyncio.gather(there.play(opener, 1), there.play(second, 2))
+        assert sorted(shown(looker, "name")) == ["bot0", "bot1", "person0", "person1"]
+
+    evening(play, games=1)
+
+
+def test_an_owner_of_two_places_is_found() -> None:
+    """As a person, as a bot's owner, as a program's: it is the same one."""
+    places = [Place("person", "a", owner="ann"), Place("bot", "b", owner="bob"), Place("program", "c", owner="ann")]
+    assert twice(places) == ["ann"]
+    assert twice([*places[:2], Place("bot", "d"), Place("bot", "e")]) == []
