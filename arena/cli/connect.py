@@ -22,7 +22,7 @@ from arena.cli.server import AwayError, RefusedError, Server, token_file, token_
     "file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="The file with the seat's token, or your account's.  [$ARENA_TOKEN_FILE, else ~/.config/arena/token]",
+    help="The file with the token of the seat or of your account.  [$ARENA_TOKEN_FILE, else ~/.config/arena/token]",
 )
 @click.option(
     "--challenge", metavar="BOT,...", help="Have a table opened with these bots of the ladder; URL is its server."

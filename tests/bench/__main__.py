@@ -38,6 +38,7 @@ from tests.bench import (
     peers,
     pipes,
     starts,
+    tables,
     web,
 )
 
@@ -395,6 +396,18 @@ def ladder_rows() -> Iterator[Row]:
     )
 
 
+def tables_rows() -> Iterator[Row]:
+    """Measure tables with two people and two bots each in one process: how late a move shows, and what they take."""
+    for count in (1, 50):
+        evening = tables.measured(count, 30.0)
+        name = f"{count} {'table' if count == 1 else 'tables'} with people"
+        against = f"goal 100; half within {evening.p50_ms:.1f}, at most {evening.most_ms:.0f}; {evening.frames} moves"
+        yield Row(f"{name}: a move shows, p99, ms", f"{evening.p99_ms:.1f}", against, evening.p99_ms / 100, "<= 1")
+        yield Row(f"{name}: cores", f"{evening.cores:.2f}", "goal 2", evening.cores / 2, "<= 1")
+        against = f"its two bots {evening.bots_mb:.1f}"
+        yield Row(f"{name}: MB a table", f"{evening.table_mb:.1f}", against, evening.table_mb / evening.bots_mb, "-")
+
+
 def web_rows() -> Iterator[Row]:
     """Measure the pages of a ladder of 500 bots and 1,000,000 games: for staff, 300 open ones, beside a runner."""
     with web.filled() as (filled, change):
@@ -555,6 +568,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "rating": rating_rows,
     "exams": exams_rows,
     "ladder": ladder_rows,
+    "tables": tables_rows,
     "web": web_rows,
     "command": command_rows,
     "page": page_rows,
