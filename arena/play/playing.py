@@ -70,6 +70,7 @@ class Ended:
     problem: str | None
 
 
+_HURRIES = 3  # times as fast moves are seen once all people are out
 _ABANDONED_S = 0.5  # for the referee to see that its boxes are closed
 
 Happening = Line | Waiting | Moved | GameOver | Ended
@@ -83,9 +84,9 @@ class Playing(Watch):
     """A match with far seats at some places of the spec; `launch` starts the others.
 
     `tell` is called with what happens, from several threads. `eyes`: for whom moves are told as they happen; None is an
-    onlooker. `pace_s`: how long they have to see a move before the match goes on, in s. `least_s`: how long at least a
-    window takes in which one of `people` is asked, so that a fast answer of one tells the others nothing. No clock runs
-    meanwhile.
+    onlooker. `pace_s`: how long they have to see a move before the match goes on, in s; less once all `people` are out.
+    `least_s`: how long at least a window takes in which one of `people` is asked, so that a fast answer of one tells
+    the others nothing. No clock runs meanwhile.
     """
 
     def __init__(
@@ -195,7 +196,8 @@ class Playing(Watch):
             told[bot] = messages.moment(game, handles, state.board, sight, first, events)
         self._tell(Moved(told))
         if events:
-            self._ending.wait(self._pace_s)
+            plays = any(state.board.influence[seating.index(bot)] for bot in self._people)
+            self._ending.wait(self._pace_s if plays else self._pace_s / _HURRIES)
 
     def game_over(self, game: GameRecord) -> bool:
         """Keep a game, and wait until the next one is wanted."""
