@@ -73,6 +73,7 @@ class _Carrying:
         self.tidings = Tidings()
         self.program: Program | None = None
         self._url, self._token, self._command, self._say, self._away_s = url, token, command, say, away_s
+        self._met = False  # a socket was open
         self._anew = True  # the program here knows nothing of the match
         self._count = 0  # lines that came
         self._said: Said = asyncio.Queue()
@@ -88,7 +89,7 @@ class _Carrying:
                 async with self._socket() as socket:
                     if lost_at is not None:
                         self._say(f"connected again after {time.monotonic() - lost_at:.1f} s")
-                    tries, lost_at, self._anew = 0, None, False
+                    tries, lost_at, self._anew, self._met = 0, None, False, True
                     await self._carry(socket)
                     continue
             except ConnectionClosed as end:
@@ -97,13 +98,13 @@ class _Carrying:
                 problem = "the connection is lost"
             except InvalidStatus as refusal:
                 problem = _refusal(refusal)
-                if refusal.response.status_code < 500 or not self._count:
+                if refusal.response.status_code < 500 or not self._met:
                     raise ConnectError(problem) from None
             except InvalidURI:
                 raise ConnectError(f"{self._url} is no table's address: it begins with https://", usage=True) from None
             except (OSError, InvalidHandshake, TimeoutError) as error:
                 problem = f"{self._url} doesn't answer: {str(error) or type(error).__name__}"
-                if not self._count and lost_at is None:
+                if not self._met:
                     raise ConnectError(problem) from None
             now = time.monotonic()
             most_s = self._away_s if self._away_s is not None else max(_LEAST_AWAY_S, self.tidings.away_s)

@@ -2,6 +2,7 @@
 
 import re
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from arena.referee import verify
 from tests.command import Command
-from tests.ladder.tables.served import WAIT_S, Served, served
+from tests.ladder.tables.served import WAIT_S, Served, person, play, served
 
 BOT = """
 import json, sys
@@ -165,11 +166,44 @@ def test_ctrl_c_leaves_the_table(files: Path) -> None:
     assert len(there.records[0].games) < 4
 
 
-def test_a_server_that_goes_away_is_tried_again_and_given_up(files: Path) -> None:
+def test_a_socket_that_is_cut_is_opened_again_and_the_program_cannot_tell(files: Path) -> None:
+    """Cut in the middle of a game, several times: no line is missed and none comes twice."""
+    with served("person", "program", games=1) as there:
+        command = begun(files, f"{there.url}/program")
+        read_until(command, "there and back")
+        with person(there, 0) as socket:
+            read_until(command, "game 1 of 1 begins")
+            for _ in range(3):
+                there.cut()
+                read_until(command, "connected again after")
+            assert play(socket)["table"]["state"] == "over"
+        there.on(lambda: there.table.dismiss("enough"))
+        code, _, err = ended(command)
+    assert code == 0, err
+    assert faults(there) == []
+
+
+def test_a_server_that_stays_away_is_given_up(files: Path) -> None:
+    """After as long as was asked for; that it is tried again is said at once."""
     with served("bot", "program", "person") as there:
         command = begun(files, f"{there.url}/program", "--away", "1")
         read_until(command, "there and back")
-        there.on(lambda: setattr(there.table, "dismiss", lambda why: None))
-    code, _, err = ended(command)
+        there.away = True
+        there.cut()
+        said = read_until(command, "the seat is kept, and its clock runs")
+        code, _, err = ended(command)
     assert code == 1
-    assert "given up after" in err or "the table is closed" in err
+    assert "given up after" in said + err
+
+
+def test_the_client_of_the_document_plays_a_match(files: Path) -> None:
+    """Its seat's address and token are its words; the library alone is needed."""
+    text = (Path(__file__).parents[2] / "docs" / "connect.md").read_text("utf-8")
+    (files / "client.py").write_text(re.findall("```python\n(.*?)```", text, re.DOTALL)[0], "utf-8")
+    with served("bot", "program", games=2) as there:
+        subprocess.run(
+            [sys.executable, "client.py", f"{there.url}/program", "secret1"], cwd=files, check=True, timeout=WAIT_S
+        )
+        there.end()
+    assert len(there.records[0].games) == 2
+    assert faults(there) == []

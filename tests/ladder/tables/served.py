@@ -1,9 +1,10 @@
 """Tables on a real server of this process: people, onlookers and programs come by WebSocket."""
 
 import asyncio
+import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from socket import create_server
@@ -14,6 +15,7 @@ from starlette.applications import Starlette
 from starlette.responses import HTMLResponse, JSONResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
+from websockets.sync.client import ClientConnection, connect
 
 from arena.coup import PRESETS, card
 from arena.page import table_page
@@ -36,6 +38,8 @@ class Served:
         self.records: dict[int, Record] = {}
         self.states: list[str] = []
         self.url = ""
+        self.away = False  # the server answers programs with 503
+        self.lines: list[WebSocket] = []  # programs' sockets
         self._over = threading.Event()
         self.names = tuple(f"{kind}{number}" for number, kind in enumerate(kinds))
         secrets = [None if kind == "bot" else f"secret{number}" for number, kind in enumerate(kinds)]
@@ -54,6 +58,13 @@ class Served:
     def end(self) -> None:
         """Wait until a match is over."""
         assert self._over.wait(WAIT_S)
+
+    def cut(self) -> None:
+        """Close the programs' sockets as a server does that is restarted."""
+        for line in self.lines:
+            with suppress(RuntimeError):
+                asyncio.run_coroutine_threadsafe(line.close(1012), self.loop).result(WAIT_S)
+        self.lines.clear()
 
     def on(self, function: Callable[[], Any]) -> Any:
         """Return what a function returns in the table's loop."""
@@ -102,8 +113,12 @@ def served(
         if token == "withdrawn":  # it opens nothing
             await ws.send_denial_response(JSONResponse({"error": "this token was withdrawn"}, 403))
             return
+        if there.away:
+            await ws.send_denial_response(JSONResponse({}, 503))
+            return
         channel = WebChannel(ws)
         await channel.open()
+        there.lines.append(ws)
         await attach(channel, there.table, token, int(ws.query_params["after"]) if "after" in ws.query_params else None)
 
     async def opened(request: Any) -> JSONResponse:
@@ -146,3 +161,33 @@ def served(
             there.on(lambda: there.table.dismiss("the test is over"))
             thread.join(WAIT_S)
             assert not thread.is_alive()
+
+
+def person(there: Served, number: int | None = None, **given: Any) -> ClientConnection:
+    """Sit down, or look on."""
+    return connect(f"{there.url}/socket" + ("" if number is None else f"?secret=secret{number}"), **given)
+
+
+def frames(socket: ClientConnection, holds: Callable[[Any], object]) -> Any:
+    """Read frames until something holds of one; return that."""
+    while True:
+        frame = json.loads(socket.recv(WAIT_S))
+        if holds(frame):
+            return frame
+
+
+def asks(frame: Any) -> Any:
+    return frame.get("game") and frame["game"]["ask"]
+
+
+def play(socket: ClientConnection, number: int = 0) -> Any:
+    """Play a person's match by first moves; return the last frame."""
+    answered_ids = set()
+    while True:
+        frame = json.loads(socket.recv(WAIT_S))
+        if frame["table"]["state"] in ("over", "void"):
+            return frame
+        ask = asks(frame)
+        if ask and ask["id"] not in answered_ids:
+            answered_ids.add(ask["id"])
+            socket.send(json.dumps({"answer": {"id": ask["id"], "choice": ask["options"][0]["choices"][0][0]}}))

@@ -3,7 +3,6 @@
 import json
 import socket as sockets
 import struct
-from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from typing import Any
 
@@ -15,7 +14,7 @@ from websockets.uri import parse_uri
 
 from arena.referee import Timing, verify
 from ladder.tables import FLOOD, OVER, TAKEN, UNKNOWN
-from tests.ladder.tables.served import WAIT_S, Served, served
+from tests.ladder.tables.served import WAIT_S, Served, asks, frames, person, play, served
 
 
 def program(there: Served, number: int = 1, after: int | None = None) -> ClientConnection:
@@ -25,42 +24,12 @@ def program(there: Served, number: int = 1, after: int | None = None) -> ClientC
     return connect(f"{there.url}{path}", additional_headers=headers)
 
 
-def person(there: Served, number: int | None = None, **given: Any) -> ClientConnection:
-    """Sit down, or look on."""
-    return connect(f"{there.url}/socket" + ("" if number is None else f"?secret=secret{number}"), **given)
-
-
 def answered(line: str) -> str | None:
     """Return a program's answer to a line: the first legal move."""
     message = json.loads(line)
     if message["type"] == "hello":
         return '{"type":"hello"}'
     return json.dumps({"id": message["id"], "choice": 0}) if message["type"] == "request" else None
-
-
-def frames(socket: ClientConnection, holds: Callable[[Any], object]) -> Any:
-    """Read frames until something holds of one; return that."""
-    while True:
-        frame = json.loads(socket.recv(WAIT_S))
-        if holds(frame):
-            return frame
-
-
-def asks(frame: Any) -> Any:
-    return frame.get("game") and frame["game"]["ask"]
-
-
-def play(socket: ClientConnection, number: int = 0) -> Any:
-    """Play a person's match by first moves; return the last frame."""
-    answered_ids = set()
-    while True:
-        frame = json.loads(socket.recv(WAIT_S))
-        if frame["table"]["state"] in ("over", "void"):
-            return frame
-        ask = asks(frame)
-        if ask and ask["id"] not in answered_ids:
-            answered_ids.add(ask["id"])
-            socket.send(json.dumps({"answer": {"id": ask["id"], "choice": ask["options"][0]["choices"][0][0]}}))
 
 
 def faults(there: Served) -> list[str]:
