@@ -248,6 +248,9 @@ class Play {
 
   /** Who sits where, who is away, and who wants to go on; never who has answered. */
   drawPeople(table) {
+    const key = JSON.stringify([table.state, table.places]);
+    if (key === this.peopleShown) return;
+    this.peopleShown = key;
     const over = table.state === "over" || table.state === "void";
     const rows = table.places.map((place) => {
       const called = place.you ? "you" : place.name === null ? KINDS[place.kind] : h("bdi", {}, plain(place.name));
@@ -266,9 +269,7 @@ class Play {
         place.here ? null : h("span", { class: "tag gone" }, table.state === "open" ? "awaited" : "away"),
       );
     });
-    const key = rows.map((row) => row.outerHTML).join();
-    if (key !== this.peopleShown) refill(this.people, rows);
-    this.peopleShown = key;
+    refill(this.people, rows);
   }
 
   /** What is agreed on by sitting down, and whom the table waits for. */
