@@ -231,7 +231,7 @@ class Table:
         if not 0 <= choice < len(request["legal"]):
             return
         assert self._playing is not None
-        self._playing.answer(number, json.dumps(sight.answer(choice)).encode() + b"\n")
+        self._playing.answer(number, json.dumps(sight.answer(choice, _words(answer.get("say")))).encode() + b"\n")
         sight.request = {}
 
     def _go_on_if_all_want(self, game: int | None = None) -> None:
@@ -349,6 +349,7 @@ class Table:
                 "games": self.offer.games,
                 "clock": _clock(self.offer.person),
                 "program_clock": _clock(self.offer.program),
+                "talk": str(self.offer.terms.rules.talk),
                 "open_names": self.offer.terms.open_names,
                 "state": self.state,
                 "why": self.why,
@@ -391,6 +392,11 @@ class Table:
         playing, self._playing = self._playing, None
         if playing is not None:
             playing.close()
+
+
+def _words(said: object) -> str | None:
+    """Return what is said beside an answer; None for what no words are."""
+    return said if isinstance(said, str) and said.strip() else None
 
 
 def _clock(timing: Timing) -> Message | None:

@@ -110,6 +110,7 @@ class Play {
     this.question = h("h2", { class: "question", "aria-live": "assertive" });
     this.clock = h("span", { class: "timer" });
     this.tip = h("p", { class: "tip" });
+    this.words = h("input", { class: "words", maxlength: 200, "aria-label": "Say this with your move", placeholder: "say with your move: hold duke, attack B, or words", hidden: true });
     this.moves = h("div", { class: "moves", role: "group", "aria-label": "Your moves" });
     this.hand = h("div", { class: "own-cards", role: "group", "aria-label": "Your cards" });
     this.news = h("p", { class: "news", "aria-live": "polite" });
@@ -157,7 +158,7 @@ class Play {
         h(
           "div",
           { class: "beside" },
-          h("section", { class: "panel ask", "aria-label": "What is asked" }, this.hand, this.question, this.clock, this.tip, this.moves),
+          h("section", { class: "panel ask", "aria-label": "What is asked" }, this.hand, this.question, this.clock, this.tip, this.words, this.moves),
           h("section", { class: "panel log", "aria-labelledby": "log-title" }, h("h2", { id: "log-title" }, "The game"), this.news, this.log),
         ),
       ),
@@ -191,6 +192,7 @@ class Play {
     const ask = game?.ask ?? null;
     const open = ask && ask.id !== this.sent ? ask : null;
     say(this.question, this.asked(table, game, open));
+    this.words.hidden = !open || table.talk === "off";
     say(this.tip, open && Number(remembered(`met-${open.kind}`)) < TIMES ? (TIPS[open.kind] ?? "") : "");
     refill(this.moves, open ? this.options(open, game) : this.steps(table));
     document.title = `${open ? "● " : ""}${document.title.replace(/^● /, "")}`;
@@ -368,7 +370,8 @@ class Play {
 
   commit(ask, choice) {
     if (this.sure.box.open) this.sure.box.close();
-    this.send({ answer: { id: ask.id, choice } });
+    this.send({ answer: { id: ask.id, choice, say: this.words.value } });
+    this.words.value = "";
     remember(`met-${ask.kind}`, String(1 + Number(remembered(`met-${ask.kind}`))));
     this.sent = ask.id;
     this.option = null;

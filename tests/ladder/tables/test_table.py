@@ -336,3 +336,20 @@ def test_an_owner_of_two_places_is_found() -> None:
     places = [Place("person", "a", owner="ann"), Place("bot", "b", owner="bob"), Place("program", "c", owner="ann")]
     assert twice(places) == ["ann"]
     assert twice([*places[:2], Place("bot", "d"), Place("bot", "e")]) == []
+
+
+@pytest.mark.parametrize(("rules", "heard"), [("open-table", True), ("coup", False)])
+def test_what_a_person_says_with_a_move_is_told_to_all_where_the_rules_let_people_talk(rules: str, heard: bool) -> None:
+    """Elsewhere the words are dropped, and the move counts."""
+
+    async def play(there: Evening) -> None:
+        people = [there.table.join(f"secret{number}") for number in range(2)]
+        looker = there.table.join(None)
+        assert there.table.frame(looker)["table"]["talk"] == ("text" if heard else "off")
+        ask = (await there.until(people[0], _asks))["game"]["ask"]
+        there.table.take(people[0], {"answer": {"id": ask["id"], "choice": 0, "say": "trust me"}})
+        await asyncio.gather(*(there.play(guest, number) for number, guest in enumerate(people)))
+
+    there = evening(play, rules=rules, games=1)
+    assert ("trust me" in repr(there.records[0].games[0])) == heard
+    assert there.records[0].games[0].faults == ()
