@@ -26,6 +26,21 @@ from ladder.service.decisions import (
     set_void,
 )
 from ladder.service.doctor import Checkup, check_up
+from ladder.service.evenings import (
+    FROZEN,
+    Opened,
+    Seat,
+    Wanted,
+    close_evening,
+    known_rules,
+    new_secret,
+    open_evening,
+    player_of,
+    seat_of,
+    seat_of_program,
+    sit,
+    why_not_playable,
+)
 from ladder.service.export import Exported, export, write_csv
 from ladder.service.finals import (
     FINAL_GAMES,
@@ -70,5 +85,5 @@ from ladder.service.rounds import Rounds
 from ladder.service.service import Service
 from ladder.service.settings import Deadline, LadderError, Settings, SignIn, read_settings
 from ladder.service.submit import Taken, allowance, put_reference, read_reference, submit, submit_reference
-from ladder.service.tasks import Queue
+from ladder.service.tasks import Queue, portable_of
 from ladder.service.trials import after_death

@@ -15,6 +15,7 @@ import re
 import shutil
 import tarfile
 import tempfile
+import time
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,7 +78,7 @@ def restore(file: Path, folder: Path, url: str | None = None) -> Ladder:
             _unpack(file, Path(beside))
             with closing(Database(f"sqlite:///{Path(beside, _DATABASE).absolute()}")) as copy:
                 prepare(copy)  # it may be an older arena's
-                copy.write(end_runners)
+                copy.write(lambda connection: end_runners(connection, time.time()))
             if url is None:
                 url = f"sqlite:///{_DATABASE}"
                 Path(beside, _DATABASE).replace(folder / _DATABASE)

@@ -124,6 +124,10 @@ class Ladder:
         """Return the key of a match that belongs to no final."""
         return derived(self._key, f"match|{match}")
 
+    def evening_key(self, evening: int, number: int) -> bytes:
+        """Return the key of a match at a table for people, the `number`th there."""
+        return derived(self._key, f"evening|{evening}|{number}")
+
     def spec(self, match: int, bots: Sequence[str], key: bytes | None = None, place: int | None = None) -> MatchSpec:
         """Return the spec of a match; one of a final has its `key` and its `place` in the final's plan."""
         own = self.match_key(match) if key is None or place is None else place_key(key, place)

@@ -33,6 +33,13 @@ records_days = 400
 logs_days = 60
 events_days = 30
 
+[tables]                    # at which people play, and programs from home; they rate nobody
+guests = false              # true: who has a link plays under a name of his own, without an account
+per_person = 2              # tables that one person may have open
+in_all = 20                 # 0: none
+move_seconds = 0.8          # that people have to see a move before the match goes on
+window_seconds = 1.0        # that people are asked at least: who answers at once doesn't tell that he had to think
+
 [pages]                     # what arena ladder serve shows
 public = false              # true: without signing in, anybody reads what all participants may
 # url = "https://coup.example.org"    # where people find them, behind a proxy
@@ -105,6 +112,16 @@ class Retention(_Table):
     records_days: Annotated[int, Field(ge=1)] = 400
     logs_days: Annotated[int, Field(ge=1)] = 60
     events_days: Annotated[int, Field(ge=1)] = 30
+
+
+class Tables(_Table):
+    """Who plays at tables with people, and how many are open at a time."""
+
+    guests: bool = False
+    per_person: Annotated[int, Field(ge=1)] = 2
+    in_all: Annotated[int, Field(ge=0)] = 20
+    move_seconds: Annotated[float, Field(ge=0, le=10)] = 0.8
+    window_seconds: Annotated[float, Field(ge=0, le=10)] = 1.0
 
 
 class Pages(_Table):
@@ -188,6 +205,7 @@ class Settings(_Table):
     benching: Benching = Benching()
     examinations: Examinations = Examinations()
     retention: Retention = Retention()
+    tables: Tables = Tables()
     pages: Pages = Pages()
     sign_in: SignIn | None = None
     deadlines: tuple[Deadline, ...] = ()

@@ -24,6 +24,16 @@ from ladder.views.bot import (
 from ladder.views.credential import CredentialLine, Credentials, credential_list
 from ladder.views.decision import Decision
 from ladder.views.duels import Against, Duels, duels
+from ladder.views.evening import (
+    TableLine,
+    TableList,
+    TablePage,
+    TablePlace,
+    TableReplay,
+    table_list,
+    table_page,
+    table_replay,
+)
 from ladder.views.event import EventLine, EventList, event_list
 from ladder.views.files import Difference, FileDifference, archive, difference
 from ladder.views.final import FinalList, FinalState, Repeated, final_list, state_of

@@ -18,7 +18,8 @@ class EventLine:
     """One event.
 
     what: submitted, begun (an examination), step (it has come further), examined, match (it was played or given up),
-    decided, rated (the table is new), people (owners came, or changed). version: its label. decision: what was decided.
+    decided, rated (the table is new), people (owners came, or changed), table (one for people was opened, plays, or
+    ended). version: its label. table: its number. decision: what was decided.
     """
 
     id: int
@@ -27,6 +28,7 @@ class EventLine:
     version: str | None
     match: int | None
     decision: Decision | None
+    table: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,5 +71,5 @@ def _line(reader: Reader, event: Event) -> EventLine | None:
         number = {} if version is None else {version.id: version.number}
         [told] = decisions(reader, [act], number, owner)
     label = None if version is None else version.label
-    line = EventLine(event.id, event.at, event.what, label, event.match, told)
+    line = EventLine(event.id, event.at, event.what, label, event.match, told, event.evening)
     return visible(line, reader.viewer, owner)

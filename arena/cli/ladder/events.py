@@ -23,6 +23,7 @@ _WORDS = {
     "match": "has ended",
     "rated": "the table is new",
     "people": "owners came, or changed",
+    "table": "was opened, plays, or ended",
 }
 
 
@@ -57,6 +58,7 @@ def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) ->
 def _told(line: EventLine) -> str:
     words = [str(line.id), when(line.at)]
     words += [f"match {line.match}"] if line.match is not None else []
+    words += [f"table {line.table}"] if line.table is not None else []
     words += [shown(line.version)] if line.version is not None else []
     if line.decision is None:
         return " ".join([*words, _WORDS[line.what]])

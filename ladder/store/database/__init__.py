@@ -21,6 +21,32 @@ from ladder.store.database.credentials import (
     revoke,
     set_session,
 )
+from ladder.store.database.evenings import (
+    BOT,
+    OPEN,
+    OVER,
+    PERSON,
+    PLAYING,
+    PROGRAM,
+    Evening,
+    EveningMatch,
+    EveningPlace,
+    claim_evening,
+    count_open,
+    end_evening,
+    evening_ids,
+    evening_matches_of,
+    evenings_at,
+    evenings_of,
+    find_evening,
+    get_evening_record,
+    keep_evening_match,
+    opened_at,
+    put_evening,
+    set_playing,
+    set_secret,
+    sit_down,
+)
 from ladder.store.database.events import PEOPLE, STEP, Event, events_after, forget_events, last_event, last_event_at
 from ladder.store.database.finals import (
     Final,
@@ -88,7 +114,17 @@ from ladder.store.database.results import (
     void_attempts,
 )
 from ladder.store.database.retention import overdue, prune, prune_events
-from ladder.store.database.runners import SILENT_S, Runner, Watch, beat, join, leave, living, release_ended
+from ladder.store.database.runners import (
+    SILENT_S,
+    Runner,
+    Watch,
+    beat,
+    is_reached,
+    join,
+    leave,
+    living,
+    release_ended,
+)
 from ladder.store.database.schema import NEWEST, prepare
 from ladder.store.database.series import NamedPoint, Point, points_of_day, points_of_versions, shares_before
 from ladder.store.database.settings import get_settings, put_settings

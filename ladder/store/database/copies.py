@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, func, insert, select, text
 
 from ladder.store.database.connection import Database, DatabaseError
+from ladder.store.database.evenings import end_evening, evenings_at
 from ladder.store.database.runners import leave, living
 from ladder.store.database.schema import prepare
 from ladder.store.database.tables import TABLES
@@ -52,10 +53,12 @@ def copy_from(path: Path, database: Database) -> None:
         source.close()
 
 
-def end_runners(connection: Connection) -> None:
+def end_runners(connection: Connection, at: float) -> None:
     """End all runners, and queue again what they had: those of a copy play for the ladder that it was copied from."""
-    for runner in living(connection):
+    for runner in (*living(connection), *living(connection, evenings=True)):
         leave(connection, runner.id)
+        for evening in evenings_at(connection, runner.id):
+            end_evening(connection, evening, "the ladder was restored from a copy", at)
 
 
 def _copy(source: Connection, target: Connection) -> None:

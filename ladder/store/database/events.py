@@ -11,15 +11,16 @@ from sqlalchemy import Connection, delete, func, insert, select
 from ladder.store.database.tables import events
 
 SUBMITTED, BEGUN, STEP, EXAMINATION, MATCH = "submitted", "begun", "step", "examined", "match"
-DECIDED, TABLE, PEOPLE = "decided", "rated", "people"
-WHAT = (SUBMITTED, BEGUN, STEP, EXAMINATION, MATCH, DECIDED, TABLE, PEOPLE)
+DECIDED, TABLE, PEOPLE, EVENING = "decided", "rated", "people", "table"
+WHAT = (SUBMITTED, BEGUN, STEP, EXAMINATION, MATCH, DECIDED, TABLE, PEOPLE, EVENING)
 """Kinds of events: a version was submitted, its examination has begun, has come further and has ended; a match was
-played or given up; somebody, or the ladder, decided something; the table is new; owners came or changed."""
+played or given up; somebody, or the ladder, decided something; the table is new; owners came or changed; a table for
+people was opened, begins a match, has played one, or ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event. version, match, act: the ids of what it is about; an act says more of what was decided."""
+    """One event. version, match, act, evening: the ids of what it is about; an act says more of what was decided."""
 
     id: int
     at: float
@@ -27,9 +28,12 @@ class Event:
     version: int | None
     match: int | None
     act: int | None
+    evening: int | None
 
 
-_COLUMNS = (events.c.id, events.c.at, events.c.what, events.c.version, events.c.match, events.c.act)
+_COLUMNS = (
+    events.c.id, events.c.at, events.c.what, events.c.version, events.c.match, events.c.act, events.c.evening,
+)  # fmt: skip
 
 
 def note_event(
@@ -39,9 +43,10 @@ def note_event(
     version: int | None = None,
     match: int | None = None,
     act: int | None = None,
+    evening: int | None = None,
 ) -> None:
     """Write an event, of one of the kinds WHAT."""
-    connection.execute(insert(events).values(at=at, what=what, version=version, match=match, act=act))
+    connection.execute(insert(events).values(at=at, what=what, version=version, match=match, act=act, evening=evening))
 
 
 def events_after(connection: Connection, after: int, limit: int) -> Sequence[Event]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, Table, delete, select, update
 
 from ladder.store.database.connection import Database
+from ladder.store.database.evenings import forget_evening_records
 from ladder.store.database.events import forget_events
 from ladder.store.database.queue import FINAL
 from ladder.store.database.tables import logs, match_bots, matches, records
@@ -25,6 +26,7 @@ def overdue(connection: Connection, records_before: float, logs_before: float) -
 def prune(database: Database, records_before: float, logs_before: float) -> tuple[int, int]:
     """Remove records and logs of matches that ended before these times; return of how many matches each."""
     with_records, with_logs = database.look(lambda connection: overdue(connection, records_before, logs_before))
+    database.write(lambda connection: forget_evening_records(connection, records_before))
     _remove(database, records, with_records)
     _remove(database, logs, with_logs)
     if (with_records or with_logs) and database.sqlite is not None:

@@ -7,7 +7,7 @@ it for dead; clocks that are set back don't matter. On the same machine the kern
 import os
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sqlalchemy import Connection, Select, insert, select, update
@@ -30,18 +30,33 @@ class Runner:
     started: str
     beat: int
     width: int
+    port: int | None = None  # of one that plays evenings: where it listens
+    secret: str | None = field(default=None, repr=False)
 
 
-_COLUMNS = (runners.c.id, runners.c.host, runners.c.pid, runners.c.started, runners.c.beat, runners.c.width)
+_COLUMNS = (
+    runners.c.id, runners.c.host, runners.c.pid, runners.c.started, runners.c.beat, runners.c.width, runners.c.port,
+    runners.c.secret,
+)  # fmt: skip
 
 
-def join(connection: Connection, width: int, at: float, id: str | None = None) -> str:
-    """Make this process a runner; return its id. With an `id` that is known: let it take part again."""
+def join(
+    connection: Connection,
+    width: int,
+    at: float,
+    id: str | None = None,
+    port: int | None = None,
+    secret: str | None = None,
+) -> str:
+    """Make this process a runner; return its id. With an `id` that is known: let it take part again.
+
+    One that plays evenings says at which port of this machine it listens, and what opens that.
+    """
     known = id is not None
     id = id or uuid.uuid4().hex
     values = {
         "host": _host(), "pid": os.getpid(), "started": _started(os.getpid()), "beat": 0, "width": width, "at": at,
-        "ended": False,
+        "ended": False, "port": port, "secret": secret,
     }  # fmt: skip
     if known:
         connection.execute(update(runners).where(runners.c.id == id).values(ended=False, width=width))
@@ -79,9 +94,10 @@ def _release(connection: Connection, ids: Sequence[str] | Select[tuple[str]], lo
             give_back(connection, id, runner, "each runner that began it was lost", lost_at or 0.0, cost)
 
 
-def living(connection: Connection) -> list[Runner]:
-    """Return the runners that haven't ended; some of them may be dead."""
-    query = select(*_COLUMNS).where(runners.c.ended.is_(False)).order_by(runners.c.at)
+def living(connection: Connection, evenings: bool = False) -> list[Runner]:
+    """Return the runners that haven't ended; some of them may be dead. `evenings`: those that play these."""
+    kind = runners.c.port.is_not(None) if evenings else runners.c.port.is_(None)
+    query = select(*_COLUMNS).where(runners.c.ended.is_(False), kind).order_by(runners.c.at)
     return [Runner(*row) for row in connection.execute(query)]
 
 
@@ -116,6 +132,11 @@ class Watch:
 def is_here(runner: Runner) -> bool:
     """Tell whether a runner is, or was, a process of this machine since it was started."""
     return runner.host == _host()
+
+
+def is_reached(runner: Runner) -> bool:
+    """Tell whether a runner's port is one of this machine, perhaps of another process namespace, and none of a dead."""
+    return runner.host.split()[:2] == _host().split()[:2] and not gone(runner)
 
 
 def gone(runner: Runner) -> bool:

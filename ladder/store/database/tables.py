@@ -153,6 +153,7 @@ events = Table(
     Column("version", ForeignKey("versions.id")),
     Column("match", ForeignKey("matches.id")),
     Column("act", ForeignKey("acts.id")),
+    Column("evening", ForeignKey("evenings.id")),
     sqlite_autoincrement=True,
 )
 
@@ -168,6 +169,8 @@ runners = Table(
     Column("width", Integer, nullable=False),  # matches side by side
     Column("at", Float, nullable=False),
     Column("ended", Boolean, nullable=False),
+    Column("port", Integer),  # of 127.0.0.1, where one that plays evenings listens; null: it plays matches
+    Column("secret", Text),  # that web servers show there
 )
 
 finals = Table(
@@ -335,4 +338,46 @@ boards = Table(
     Column("ended", Integer, nullable=False),  # how many matches had ended
     Column("at", Float, nullable=False),
     Column("data", Text, nullable=False),
+)
+
+# A table that somebody opened for people and programs from home, with its matches, which rate nobody.
+evenings = Table(
+    "evenings",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("owner", ForeignKey("owners.id"), nullable=False, index=True),  # who opened it
+    Column("at", Float, nullable=False),
+    Column("rules", Text, nullable=False),  # a preset's name, or that of the ladder's own rules
+    Column("games", Integer, nullable=False),  # of a match
+    Column("clock_s", Integer),  # that people and programs have for a move; null: no clock
+    Column("watch", Boolean, nullable=False),  # who may read the ladder may look on
+    Column("state", String(10), nullable=False, index=True),  # open, playing, ended
+    Column("why", Text),  # it ended
+    Column("runner", String(40)),  # that plays it
+    Column("ended_at", Float),
+)
+
+evening_places = Table(
+    "evening_places",
+    TABLES,
+    Column("evening", ForeignKey("evenings.id"), primary_key=True),
+    Column("place", Integer, primary_key=True),
+    Column("kind", String(10), nullable=False),  # bot, person, program
+    Column("version", ForeignKey("versions.id")),  # of a bot
+    Column("owner", ForeignKey("owners.id")),  # the participant who sits there, or whose program does
+    Column("name", Text),  # of who sits there and is no bot; null: nobody does yet
+    Column("digest", String(64), unique=True),  # of the secret of a link or a token, while it lets somebody sit down
+    sqlite_with_rowid=False,
+)
+
+# One row a match that had a game to its end. A record that has grown replaces the one before.
+evening_matches = Table(
+    "evening_matches",
+    TABLES,
+    Column("evening", ForeignKey("evenings.id"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("games", Integer, nullable=False),  # that the record has
+    Column("ended", Boolean, nullable=False),  # until then the record is nobody's to read: it has all cards to come
+    Column("at", Float, nullable=False),
+    Column("data", LargeBinary),  # the record; null: its time was over
 )

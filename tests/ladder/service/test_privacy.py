@@ -16,6 +16,7 @@ from ladder.service import (
     Ladder,
     Metrics,
     Service,
+    Wanted,
     challenge,
     commitment_file,
     disable_bot,
@@ -23,6 +24,7 @@ from ladder.service import (
     grades,
     hold_final,
     issue,
+    open_evening,
     parse_roster,
     rerate,
     see_final,
@@ -58,6 +60,7 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
             hand_in(made, LOGINS[name], f"{name}bot")
             challenge(made, f"{name}bot", ["one"], LOGINS[name])
             issue(made, LOGINS[name], "token", "prof")
+            open_evening(made, Wanted(bots=("one",), me=True, program="mine", people=1), LOGINS[name])
         hold_final(made, "first", None, 2, "prof")
         serve(made)
         serve(made, 4)

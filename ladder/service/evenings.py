@@ -1,0 +1,287 @@
+"""Evenings: tables that somebody opens for people and programs from home, and who may sit down there.
+
+A person's place is for whoever comes first with its link: from then on it is the participant's whose session it was,
+or a guest's with a secret of his own, so that who made the link can't look into his cards. A program's place is for
+whoever shows its token, or for the account's whose place it is.
+"""
+
+import secrets
+from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import Ge, Le, MaxLen
+from sqlalchemy import Connection
+
+from arena.bots import checked_name, shown
+from arena.coup import PRESETS, Ruleset
+from ladder.access import Viewer
+from ladder.service.accounts import digest_of
+from ladder.service.known import acting_owner, playing_version
+from ladder.service.ladder import Ladder
+from ladder.service.settings import LadderError
+from ladder.store.database import (
+    BOT,
+    FIT,
+    OVER,
+    PERSON,
+    PROGRAM,
+    Evening,
+    EveningPlace,
+    Runner,
+    Version,
+    count_open,
+    disabled_versions,
+    end_evening,
+    evenings_at,
+    find_evening,
+    find_owner,
+    find_version,
+    is_frozen,
+    is_reached,
+    living,
+    opened_at,
+    put_evening,
+    set_secret,
+    sit_down,
+)
+
+_NO_SEAT = "This link is used up, was made anew, or its table has closed: ask for another one."
+FROZEN = "the ladder is frozen"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What somebody wants opened. rules: a preset, None for the ladder's own. clock_s: for a move, None for no clock.
+
+    bots: names or versions. me: the opener has a place. program: what the one of his is called that has a place, too;
+    people, programs: places for others. watch: others may look on.
+    """
+
+    rules: str | None = None
+    games: Annotated[int, Ge(1), Le(20)] = 1
+    clock_s: Annotated[int, Ge(5), Le(600)] | None = None
+    bots: Annotated[tuple[str, ...], MaxLen(10)] = ()
+    people: Annotated[int, Ge(0), Le(10)] = 0
+    programs: Annotated[int, Ge(0), Le(10)] = 0
+    me: bool = False
+    program: str | None = None
+    watch: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An evening that was opened. secrets: of its places, by number, which are told this once."""
+
+    evening: Evening
+    secrets: dict[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """What somebody is at a table: place None, he looks on."""
+
+    evening: Evening
+    place: int | None
+
+
+def known_rules(ladder: Ladder, name: str | None) -> Ruleset:
+    """Return the ladder's own rules, or a preset. Raises LadderError."""
+    own = ladder.play.terms.rules
+    if name in (None, own.name):
+        return own
+    if name not in PRESETS:
+        raise LadderError(f'there are no rules "{shown(name or "")}".\nThere are {", ".join(PRESETS)}.')
+    return PRESETS[name]
+
+
+def open_evening(ladder: Ladder, wanted: Wanted, login: str) -> Opened:
+    """Open a table. Raises LadderError for what can't be played, a quota, or a ladder that is frozen."""
+    now, most = ladder.clock(), ladder.settings.tables
+    rules = known_rules(ladder, wanted.rules)
+    own = [PERSON] * wanted.me + [PROGRAM] * (wanted.program is not None)
+    kinds = [BOT] * len(wanted.bots) + own + [PERSON] * wanted.people + [PROGRAM] * wanted.programs
+    if PERSON not in kinds and PROGRAM not in kinds:
+        raise LadderError("nobody would sit there but bots.\nHave a place for a person or a program.")
+    problem = rules.problem(len(kinds))
+    if problem:
+        raise LadderError(problem)
+    try:
+        program = None if wanted.program is None else checked_name(wanted.program)
+    except ValueError as error:
+        raise LadderError(f"{error}.\nName the program otherwise.") from None
+    first = len(wanted.bots) + len(own)
+    drawn = {place: secrets.token_urlsafe(24) for place in range(first, len(kinds))}
+
+    def act(connection: Connection) -> Evening:
+        owner = acting_owner(connection, login)
+        known = opened_at(connection, owner.id, now)
+        if known is not None:  # the second call of a function whose commit had no answer
+            return known_evening(connection, known)
+        bots = [playing_version(connection, name) for name in wanted.bots]
+        if is_frozen(connection):
+            raise LadderError(f"{FROZEN}, and nobody opens a table.\nAsk the staff.")
+        for version in bots:
+            if not _may_play(connection, version):
+                raise LadderError(f"{shown(version.label)} may not play.\nName another bot.")
+        counts = count_open(connection)
+        if counts.get(login, 0) >= most.per_person and not owner.staff:
+            raise LadderError(f"you have {counts[login]} tables open.\nClose one first.")
+        if sum(counts.values()) >= most.in_all:
+            raise LadderError(f"{most.in_all} tables are open, and no more are allowed.\nTry again later.")
+        places = [EveningPlace(BOT, version.id) for version in bots]
+        names = {PERSON: owner.pseudonym, PROGRAM: program}
+        places += [EveningPlace(kind, login=login, name=names[kind]) for kind in own]
+        programs = 0
+        for place, secret in drawn.items():
+            programs += kinds[place] == PROGRAM
+            called = f"program {programs}" if kinds[place] == PROGRAM else None
+            places.append(EveningPlace(kinds[place], name=called, digest=digest_of(secret)))
+        id = put_evening(connection, owner, now, rules.name, wanted.games, wanted.clock_s, wanted.watch, places)
+        return known_evening(connection, id)
+
+    return Opened(ladder.database.write(act), drawn)
+
+
+def known_evening(connection: Connection, id: int) -> Evening:
+    """Return an evening. Raises LadderError."""
+    evening = find_evening(connection, id)
+    if evening is None:
+        raise LadderError(f"there is no table {id}.\nSee the list of tables.")
+    return evening
+
+
+def why_not_playable(connection: Connection, evening: Evening) -> str | None:
+    """Say why no match may begin at a table, None if one may: the ladder is frozen, or somebody may not play."""
+    if is_frozen(connection):
+        return FROZEN
+    for place in evening.places:
+        if place.version is not None and not _may_play(connection, find_version(connection, place.version)):
+            return "one of its bots may not play any more"
+    for login in {evening.login, *(place.login for place in evening.places if place.login)}:
+        owner = find_owner(connection, login)
+        if owner is not None and owner.suspended:
+            return "somebody who sits there, or opened it, is suspended"
+    return None
+
+
+def seat_of(ladder: Ladder, id: int, viewer: Viewer, secret: str | None) -> Seat | None:
+    """Return what a person is at a table, by his account or a guest's secret; None if there is no such table.
+
+    Who looks on has no place: whether he may is the caller's to know.
+    """
+    digest = None if secret is None else digest_of(secret)
+    return _seat(ladder, id, PERSON, viewer.login if viewer.changes else None, digest)
+
+
+def seat_of_program(ladder: Ladder, id: int, viewer: Viewer, token: str) -> Seat | None:
+    """Return the place of a program, by the place's token or the account's; None if it has none."""
+    seat = _seat(ladder, id, PROGRAM, viewer.login if viewer.changes else None, digest_of(token))
+    return None if seat is None or seat.place is None else seat
+
+
+def _seat(ladder: Ladder, id: int, kind: str, login: str | None, digest: str | None) -> Seat | None:
+    evening = ladder.database.look(lambda connection: find_evening(connection, id))
+    if evening is None:
+        return None
+    for by_secret in (True, False):
+        for number, place in enumerate(evening.places):
+            if place.kind == kind and place.name is not None:
+                if by_secret and digest is not None and place.digest == digest:
+                    return Seat(evening, number)
+                if not by_secret and login is not None and place.login == login:
+                    return Seat(evening, number)
+    return Seat(evening, None)
+
+
+def player_of(ladder: Ladder, evening: Evening) -> Runner | None:
+    """Return the process of this machine that plays a table, or that is to: who has the fewest. None: there is none."""
+
+    def look(connection: Connection) -> Runner | None:
+        runners = [runner for runner in living(connection, evenings=True) if is_reached(runner)]
+        if evening.runner is not None:
+            return next((runner for runner in runners if runner.id == evening.runner), None)
+        return min(runners, key=lambda runner: len(evenings_at(connection, runner.id)), default=None)
+
+    return ladder.database.look(look)
+
+
+def sit(ladder: Ladder, id: int, link: str, login: str | None, name: str = "") -> str | None:
+    """Let a person have the place of a link; return a guest's secret, None for a participant, whom his session lets in.
+
+    Who comes again with his own secret, from another device, keeps it. Raises LadderError.
+    """
+    secret, now = secrets.token_urlsafe(24), ladder.clock()
+    guests = ladder.settings.tables.guests
+
+    def act(connection: Connection) -> str | None:
+        evening = known_evening(connection, id)
+        taken = {place.digest: place for place in evening.places if place.kind == PERSON and place.digest}
+        if login is not None and any(place.kind == PERSON and place.login == login for place in evening.places):
+            return None
+        if digest_of(secret) in taken:
+            return secret  # the second call of a function whose commit had no answer
+        place = taken.get(digest_of(link))
+        if place is None:
+            raise LadderError(_NO_SEAT)
+        if place.name is not None:
+            return link
+        number = evening.places.index(place)
+        if login is not None:
+            owner = acting_owner(connection, login)
+            sit_down(connection, id, number, owner.id, owner.pseudonym, None, now)
+            return None
+        if not guests:
+            raise LadderError("this ladder has no guests.\nSign in first, and open the link again.")
+        try:
+            called = f"{checked_name(name)} (guest)"
+        except ValueError as problem:
+            raise LadderError(f"{problem}.\nChoose another name.") from None
+        if any(other.name == called for other in evening.places):
+            raise LadderError("somebody there is called so.\nChoose another name.")
+        sit_down(connection, id, number, None, called, digest_of(secret), now)
+        return secret
+
+    return ladder.database.write(act)
+
+
+def new_secret(ladder: Ladder, id: int, place: int, viewer: Viewer) -> str:
+    """Make the link or the token of a place anew: the one before lets nobody in any more. Raises LadderError."""
+    secret = secrets.token_urlsafe(24)
+
+    def act(connection: Connection) -> None:
+        evening = _kept(connection, id, viewer)
+        free = 0 <= place < len(evening.places) and _by_secret(evening.places[place])
+        if evening.state == OVER or not free:
+            raise LadderError(f"place {place} of table {id} is nobody's to give away.\nSee its page.")
+        set_secret(connection, id, place, digest_of(secret))
+
+    ladder.database.write(act)
+    return secret
+
+
+def _by_secret(place: EveningPlace) -> bool:
+    """Tell whether a secret of the opener's lets somebody sit there: not where a person sits already."""
+    return (place.kind == PROGRAM and place.login is None) or (place.kind == PERSON and place.name is None)
+
+
+def close_evening(ladder: Ladder, id: int, viewer: Viewer) -> bool:
+    """End a table for who opened it, or staff; return False if it has ended already. Raises LadderError."""
+    now = ladder.clock()
+
+    def act(connection: Connection) -> bool:
+        evening = _kept(connection, id, viewer)
+        by = "who opened it" if viewer.login == evening.login else "the staff"
+        return end_evening(connection, id, f"closed by {by}", now)
+
+    return ladder.database.write(act)
+
+
+def _kept(connection: Connection, id: int, viewer: Viewer) -> Evening:
+    evening = known_evening(connection, id)
+    if not viewer.may("close a table", evening.login):
+        raise LadderError(f"table {id} is another's.\nAsk who opened it, or the staff.")
+    return evening
+
+
+def _may_play(connection: Connection, version: Version) -> bool:
+    return version.state == FIT and not version.suspended and version.id not in disabled_versions(connection)

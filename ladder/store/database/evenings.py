@@ -1,0 +1,243 @@
+"""Evenings: tables that somebody opened for people and programs from home, who sits there, and what was played.
+
+An evening is open until it ended; while a match is being played at it, it is playing. It ends once, for a reason. Its
+matches rate nobody, so they are no rows of `matches`.
+"""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from ladder.store.database.events import EVENING, note_event
+from ladder.store.database.owners import Owner
+from ladder.store.database.tables import bots, evening_matches, evening_places, evenings, owners, versions
+
+OPEN, PLAYING, OVER = "open", "playing", "ended"
+BOT, PERSON, PROGRAM = "bot", "person", "program"
+
+
+@dataclass(frozen=True, slots=True)
+class EveningPlace:
+    """A place of an evening's table.
+
+    version: of a bot, by id, label: what it is called. login: the participant who sits there, whose program does, or
+    who owns the bot. name: of who sits there. digest: of the secret by which somebody may sit down.
+    """
+
+    kind: str
+    version: int | None = None
+    label: str | None = None
+    login: str | None = None
+    name: str | None = None
+    digest: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evening:
+    """One evening. login, pseudonym: of who opened it. clock_s: what people have for a move, None for no clock."""
+
+    id: int
+    login: str
+    pseudonym: str
+    at: float
+    rules: str
+    games: int
+    clock_s: int | None
+    watch: bool
+    state: str
+    why: str | None
+    runner: str | None
+    ended_at: float | None
+    places: tuple[EveningPlace, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EveningMatch:
+    """A match of an evening, of which games were kept. ended: its record may be read."""
+
+    number: int
+    games: int
+    ended: bool
+    at: float
+    kept: bool
+
+
+_LINE = select(
+    evenings.c.id, owners.c.login, owners.c.pseudonym, evenings.c.at, evenings.c.rules, evenings.c.games,
+    evenings.c.clock_s, evenings.c.watch, evenings.c.state, evenings.c.why, evenings.c.runner, evenings.c.ended_at,
+).join(owners, owners.c.id == evenings.c.owner)  # fmt: skip
+
+_of_bot = owners.alias()
+_PLACE = (
+    select(
+        evening_places.c.evening, evening_places.c.kind, evening_places.c.version, bots.c.name, versions.c.number,
+        func.coalesce(owners.c.login, _of_bot.c.login), evening_places.c.name, evening_places.c.digest,
+    )
+    .outerjoin(owners, owners.c.id == evening_places.c.owner)
+    .outerjoin(versions, versions.c.id == evening_places.c.version)
+    .outerjoin(bots, bots.c.id == versions.c.bot)
+    .outerjoin(_of_bot, _of_bot.c.id == bots.c.owner)
+    .order_by(evening_places.c.evening, evening_places.c.place)
+)  # fmt: skip
+
+
+def put_evening(
+    connection: Connection,
+    owner: Owner,
+    at: float,
+    rules: str,
+    games: int,
+    clock_s: int | None,
+    watch: bool,
+    places: Sequence[EveningPlace],
+) -> int:
+    """Open an evening and return its id."""
+    values = {
+        "owner": owner.id, "at": at, "rules": rules, "games": games, "clock_s": clock_s, "watch": watch, "state": OPEN,
+    }  # fmt: skip
+    id = int(connection.execute(insert(evenings).values(values).returning(evenings.c.id)).scalar_one())
+    for number, place in enumerate(places):
+        sits = None if place.login is None or place.kind == BOT else _id_of(connection, place.login)
+        row = {
+            "evening": id, "place": number, "kind": place.kind, "version": place.version, "owner": sits,
+            "name": place.name, "digest": place.digest,
+        }  # fmt: skip
+        connection.execute(insert(evening_places).values(row))
+    note_event(connection, EVENING, at, evening=id)
+    return id
+
+
+def opened_at(connection: Connection, owner: int, at: float) -> int | None:
+    """Return the evening that an owner opened at a time, None if there is none."""
+    return connection.scalar(select(evenings.c.id).where(evenings.c.owner == owner, evenings.c.at == at))
+
+
+def find_evening(connection: Connection, id: int) -> Evening | None:
+    """Return an evening, None if there is none of the id."""
+    return next(iter(evenings_of(connection, [id])), None)
+
+
+def evenings_of(connection: Connection, ids: Sequence[int]) -> list[Evening]:
+    """Return a few evenings, in order of id."""
+    places: dict[int, list[EveningPlace]] = {id: [] for id in ids}
+    rows = connection.execute(_PLACE.where(evening_places.c.evening.in_(ids)))
+    for evening, kind, version, bot, number, login, name, digest in rows:
+        label = None if bot is None else f"{bot}@{number}"
+        places[evening].append(EveningPlace(kind, version, label, login, name, digest))
+    lines = connection.execute(_LINE.where(evenings.c.id.in_(ids)).order_by(evenings.c.id))
+    return [Evening(**line, places=tuple(places[line["id"]])) for line in lines.mappings()]
+
+
+def evening_ids(
+    connection: Connection, ended: bool, after: int | None = None, limit: int | None = None
+) -> Sequence[int]:
+    """Return the evenings that have ended, or haven't, the newest first; after the one of this id."""
+    query = select(evenings.c.id).where(evenings.c.state == OVER if ended else evenings.c.state != OVER)
+    if after is not None:
+        query = query.where(evenings.c.id < after)
+    return connection.scalars(query.order_by(evenings.c.id.desc()).limit(limit)).all()
+
+
+def count_open(connection: Connection) -> dict[str, int]:
+    """Return how many evenings haven't ended, by the login of who opened them."""
+    query = select(owners.c.login, func.count()).join(evenings, evenings.c.owner == owners.c.id)
+    rows = connection.execute(query.where(evenings.c.state != OVER).group_by(owners.c.login))
+    return {row[0]: row[1] for row in rows}
+
+
+def claim_evening(connection: Connection, id: int, runner: str) -> Evening | None:
+    """Let a runner play an evening, and return it; None if it has ended, or another plays it."""
+    evening = find_evening(connection, id)
+    if evening is None or evening.state == OVER or evening.runner not in (None, runner):
+        return None
+    connection.execute(update(evenings).where(evenings.c.id == id).values(runner=runner))
+    return evening
+
+
+def set_playing(connection: Connection, id: int, playing: bool, at: float) -> None:
+    """Say whether a match is being played at a table that hasn't ended."""
+    state = PLAYING if playing else OPEN
+    open_ = update(evenings).where(evenings.c.id == id, evenings.c.state != OVER, evenings.c.state != state)
+    if connection.execute(open_.values(state=state)).rowcount:
+        note_event(connection, EVENING, at, evening=id)
+
+
+def end_evening(connection: Connection, id: int, why: str, at: float) -> bool:
+    """End an evening; return False if it has ended already: the first end counts. What was kept may be read now."""
+    ends = update(evenings).where(evenings.c.id == id, evenings.c.state != OVER)
+    if not connection.execute(ends.values(state=OVER, why=why, ended_at=at)).rowcount:
+        return False
+    connection.execute(update(evening_matches).where(evening_matches.c.evening == id).values(ended=True))
+    connection.execute(update(evening_places).where(evening_places.c.evening == id).values(digest=None))
+    note_event(connection, EVENING, at, evening=id)
+    return True
+
+
+def evenings_at(connection: Connection, runner: str | None) -> Sequence[int]:
+    """Return the evenings that haven't ended and that a runner plays; None: that nobody has begun to play."""
+    query = select(evenings.c.id).where(evenings.c.runner == runner if runner else evenings.c.runner.is_(None))
+    return connection.scalars(query.where(evenings.c.state != OVER).order_by(evenings.c.id)).all()
+
+
+def sit_down(
+    connection: Connection, id: int, place: int, owner: int | None, name: str, digest: str | None, at: float
+) -> None:
+    """Let somebody have a place: a participant by `owner`, a guest by the digest of a secret of his own."""
+    _set_place(connection, id, place, owner=owner, name=name, digest=digest)
+    note_event(connection, EVENING, at, evening=id)
+
+
+def set_secret(connection: Connection, id: int, place: int, digest: str) -> None:
+    """Let another secret be the one by which somebody may sit down at a place, and no earlier one."""
+    _set_place(connection, id, place, digest=digest)
+
+
+def _set_place(connection: Connection, id: int, place: int, **values: object) -> None:
+    where = (evening_places.c.evening == id, evening_places.c.place == place)
+    connection.execute(update(evening_places).where(*where).values(**values))
+
+
+def keep_evening_match(
+    connection: Connection, id: int, number: int, record: str, games: int, ended: bool, at: float
+) -> None:
+    """Keep a match's record, unless one with as many games is kept; an evening that ended has ended matches alone."""
+    key = (evening_matches.c.evening == id, evening_matches.c.number == number)
+    kept = connection.execute(select(evening_matches.c.games, evening_matches.c.ended).where(*key)).one_or_none()
+    over = connection.scalar(select(evenings.c.state).where(evenings.c.id == id)) == OVER
+    values = {"games": games, "ended": ended or over, "at": at, "data": zlib.compress(record.encode())}
+    if kept is None:
+        connection.execute(insert(evening_matches).values(evening=id, number=number, **values))
+    elif games > kept.games:
+        connection.execute(update(evening_matches).where(*key).values(**values))
+    elif ended and not kept.ended:
+        connection.execute(update(evening_matches).where(*key).values(ended=True))
+    if ended and not (kept is not None and kept.ended):
+        note_event(connection, EVENING, at, evening=id)
+
+
+def evening_matches_of(connection: Connection, id: int) -> list[EveningMatch]:
+    """Return the matches of an evening of which something is kept, in order."""
+    row = evening_matches.c
+    query = select(row.number, row.games, row.ended, row.at, row.data.is_not(None)).where(row.evening == id)
+    return [EveningMatch(*found) for found in connection.execute(query.order_by(row.number))]
+
+
+def get_evening_record(connection: Connection, id: int, number: int) -> str | None:
+    """Return the record of a match that has ended, None if there is none: also while it is being played."""
+    row = evening_matches.c
+    query = select(row.data).where(row.evening == id, row.number == number, row.ended)
+    data = connection.scalar(query)
+    return None if data is None else zlib.decompress(data).decode()
+
+
+def forget_evening_records(connection: Connection, before: float) -> None:
+    """Remove the records of matches that ended before a time; that they were played stays."""
+    row = evening_matches.c
+    old = update(evening_matches).where(row.at < before, row.ended, row.data.is_not(None))
+    connection.execute(old.values(data=None))
+
+
+def _id_of(connection: Connection, login: str) -> int:
+    return int(connection.execute(select(owners.c.id).where(owners.c.login == login)).scalar_one())
