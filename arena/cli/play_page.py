@@ -1,6 +1,5 @@
 """`arena play --browser`: the person's side is a page, which this process serves."""
 
-import io
 import os
 import socket
 import sys
@@ -9,12 +8,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from rich.console import Console
-
 from arena.cli import sheet
 from arena.cli.out import fail, note, reason, refuse
 from arena.cli.seated import Seated, person_timings, where_kept
-from arena.coup import Ruleset, card
+from arena.coup import card
 from arena.page import page, table_page
 from arena.play import Kept
 from arena.referee import GameRecord, Record
@@ -61,21 +58,10 @@ def sit_in_browser(table: Seated, names: Sequence[str], given: dict[str, Any], p
     title = f"Coup: {table.terms.rules.name}"
     with _listening(port) as listening:
         rules = table.terms.rules
-        at_table = table_page(title, _text(rules), "/socket", [asdict(row) for row in card(rules)])
+        at_table = table_page(title, sheet.as_text(rules), "/socket", [asdict(row) for row in card(rules)])
         serve_local(listening, at_table, replay, seats, begun)
     games: list[GameRecord] = [game for record in records.values() for game in record.games]
     note(where_kept(table.folder, "all cards", games, len(names) - 1) if games else "no game was played to its end")
-
-
-_SHEET = 64  # columns
-
-
-def _text(rules: Ruleset) -> str:
-    """Return the rules' sheet as plain text."""
-    console = Console(file=io.StringIO(), width=_SHEET, color_system=None)
-    with console.capture() as captured:
-        console.print(sheet.sheet(rules))
-    return captured.get()
 
 
 def _listening(port: int) -> socket.socket:

@@ -4,9 +4,10 @@ Nothing is written down twice: rows come from `Ruleset.actions`, sentences from 
 `Ruleset.copies`, and what differs from the base game is found by comparing. All of it is ASCII; 60 columns suffice.
 """
 
+import io
 from collections.abc import Iterator
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -38,6 +39,7 @@ _DOCUMENTS = {
     "andy": "Andy's sheet, for up to 5 players",
     "treason": 'the page "About Treason Coup" of a game on the web',
 }
+_PLAIN = 64  # columns, of a phone
 _WORDS = 12  # columns of a text in a table: one of its words
 _FILE = 'base = "classroom"\nforced_coup = "off"\nexchange_draw = 1'
 
@@ -69,6 +71,14 @@ def sheet(rules: Ruleset) -> RenderableType:
         *([Text("What a field means: arena rules --fields", style="dim")] if others else []),
         _page(),
     )
+
+
+def as_text(rules: Ruleset) -> str:
+    """Return the rules of one game as plain text, for a page."""
+    console = Console(file=io.StringIO(), width=_PLAIN, color_system=None)
+    with console.capture() as captured:
+        console.print(sheet(rules))
+    return captured.get()
 
 
 def fields() -> RenderableType:

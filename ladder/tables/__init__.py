@@ -6,6 +6,7 @@ database, nor who somebody is: who shows a place's secret sits there.
 
 from ladder.tables.local import serve_local
 from ladder.tables.place import PROGRAM, Carrier, Closed, Guest, Offer, Place, Taken, twice
+from ladder.tables.relay import AWAY, Hello, StreamChannel, carry, listen
 from ladder.tables.socket import (
     FLOOD,
     LOST,

@@ -146,6 +146,12 @@ class Table:
         self.places[number].name = name
         self._wake()
 
+    def show_replay(self, match: int, address: str) -> None:
+        """Tell where the `match`th match here is shown, now that it may be; nothing once another one goes on."""
+        if self.matches == match + 1 and self.state in ("over", "void"):
+            self.replay = address
+            self._wake()
+
     def dismiss(self, why: str) -> None:
         """Have all go who are here; they are told why."""
         for guest in tuple(self._guests):

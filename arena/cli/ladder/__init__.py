@@ -10,6 +10,7 @@ COMMANDS = {
     "arena.cli.ladder.submit": {"submit": "Submit a version of a bot: a file, a folder, a zip or a tar."},
     "arena.cli.ladder.run": {"run": "Examine what is submitted, play, and rate."},
     "arena.cli.ladder.serve": {"serve": "Serve its pages, and examine, play and rate beside them."},
+    "arena.cli.ladder.tables": {"tables": "Play at the tables that people open on its pages."},
     "arena.cli.ladder.site": {"site": "Write what the public may read as files, for any web space."},
     "arena.cli.ladder.standings": {"standings": "Print the table: ranks and shares with 95 % intervals."},
     "arena.cli.ladder.doctor": {"doctor": "Check a ladder, which may be running: disks, clock, sandbox."},

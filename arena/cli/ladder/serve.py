@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,11 +16,13 @@ from arena.cli.ending import end_like_ctrl_c
 from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.lazy import needs_extras
 from arena.cli.out import note, refuse
+from arena.cli.sheet import as_text
 from ladder.service import STAFF, demand_boxes, issue
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _NICE = 5  # a third of the server's weight
 ENDS_S = 60.0  # what a runner may take to end its matches, when the server ends
+AGAIN_S = 0.5  # between two looks at the process for tables, and before it begins anew
 
 
 @click.command()
@@ -30,6 +33,7 @@ ENDS_S = 60.0  # what a runner may take to end its matches, when the server ends
 @click.option("--tls-key", type=FILE, help="PEM file of its key.")
 @click.option("--insecure", is_flag=True, help="Listen elsewhere than on 127.0.0.1 without TLS.")
 @click.option("--no-runner", is_flag=True, help="Pages alone: nothing is examined and played here.")
+@click.option("--no-tables", is_flag=True, help="Tables for people aren't played here.")
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Matches side by side.  [number of cores]")
 def serve(
     folder: Path,
@@ -39,12 +43,13 @@ def serve(
     tls_key: Path | None,
     insecure: bool,
     no_runner: bool,
+    no_tables: bool,
     jobs: int | None,
 ) -> None:
-    """Serve the ladder's pages, and examine, play and rate beside them.
+    """Serve the ladder's pages, and examine, play and rate beside them, and play at tables with people.
 
     On a terminal it prints a link with which staff signs in; else: arena ladder access add LADDER staff. Ctrl-C or
-    SIGTERM ends both, the runner after the matches that are being played.
+    SIGTERM ends all, the runner after the matches that are being played.
     """
     with needs_extras():
         from ladder.web import Address, serve_pages
@@ -64,36 +69,79 @@ def serve(
             note("Ctrl-C ends it")
 
         end_like_ctrl_c()
-        with _runner(folder, jobs, no_runner), suppress(KeyboardInterrupt):  # uvicorn ends, and passes the signal on
-            serve_pages(ladder, address, begun)
+        runner = [] if no_runner else ["run", str(folder), *(["--jobs", str(jobs)] if jobs else [])]
+        tables = [] if no_runner or no_tables else ["tables", str(folder)]
+        # uvicorn ends, and passes the signal on
+        with _beside(runner), _kept_beside(tables), suppress(KeyboardInterrupt):
+            serve_pages(ladder, address, begun, as_text)
 
 
 @contextmanager
-def _runner(folder: Path, jobs: int | None, none: bool) -> Iterator[None]:
-    """Keep `arena ladder run` beside what is done meanwhile, in a process of its own; end it politely."""
-    if none:
+def _beside(words: list[str]) -> Iterator[None]:
+    """Keep a command of the ladder beside what is done meanwhile, in a process of its own; end it politely."""
+    if not words:
         yield
         return
-    words = [sys.executable, "-m", "arena.cli", "ladder", "run", str(folder), *(["--jobs", str(jobs)] if jobs else [])]
-    runner = subprocess.Popen(words, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=_give_way)
+    process = _begun(words)
     try:
         yield
     finally:
-        runner.terminate()
-        try:
-            runner.wait(ENDS_S)
-        except (subprocess.TimeoutExpired, KeyboardInterrupt):
-            runner.terminate()  # a second one stops it at once
-            runner.wait()
+        _end(process)
+
+
+@contextmanager
+def _kept_beside(words: list[str]) -> Iterator[None]:
+    """Do so, and begin it anew whenever it ends: what was played at tables ends with the process, pages go on."""
+    ending = threading.Event()
+
+    def keep() -> None:  # a thread that lives as long as its processes: the kernel ends them with it
+        while not ending.is_set():
+            process = _begun(words)
+            while process.poll() is None and not ending.wait(AGAIN_S):
+                pass
+            if process.poll() is None:
+                _end(process)
+            elif not ending.wait(AGAIN_S):
+                note(f"the process for tables has ended ({process.returncode}), and begins anew")
+
+    keeper = threading.Thread(target=keep, name="tables")
+    if words:
+        keeper.start()
+    try:
+        yield
+    finally:
+        ending.set()
+        if words:
+            keeper.join()
+
+
+def _begun(words: list[str]) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "arena.cli", "ladder", *words]
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=_give_way if words[0] == "run" else _end_with_parent,
+    )
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    try:
+        process.wait(ENDS_S)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        process.terminate()  # a second one stops it at once
+        process.wait()
 
 
 def _give_way() -> None:
-    """Let pages come first, and end with the server.
-
-    A bot isn't charged for the time in which it waits for a core. When the server is killed the kernel sends SIGTERM
-    (Linux): the next one starts a runner of its own.
-    """
+    """Let pages and tables come first, and end with the server: a bot isn't charged while it waits for a core."""
     os.nice(_NICE)
+    _end_with_parent()
+
+
+def _end_with_parent() -> None:
+    """Ask the kernel for SIGTERM when the server is killed (Linux): the next one starts processes of its own."""
     if sys.platform == "linux":
         pr_set_pdeathsig = 1  # linux/prctl.h
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)

@@ -1,0 +1,6 @@
+"""The process that plays a ladder's tables for people, beside its web servers. Must not know who somebody is.
+
+Web servers of this machine say which place a socket is for; who may sit there, they have found out.
+"""
+
+from ladder.dealer.dealer import deal_tables
