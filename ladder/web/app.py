@@ -1,14 +1,16 @@
 """The application: all routes, and what is answered where one refuses or fails."""
 
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
-from fastapi.routing import APIRoute
+from fastapi.routing import APIRoute, APIWebSocketRoute
 from starlette.exceptions import HTTPException
 
 from arena.bots import BotError
+from arena.coup import Ruleset
 from ladder.access import ROUTES
 from ladder.service import Ladder, LadderError
 from ladder.store.database import DatabaseError
@@ -27,8 +29,10 @@ from ladder.web import (
     people,
     queue,
     sign_in,
+    sockets,
     standings,
     submit,
+    tables,
 )
 from ladder.web.draw import HEADERS, form
 from ladder.web.visit import Door, RefusedError, SignInError, Visit, route_name, visit_of
@@ -42,6 +46,8 @@ NOUNS: tuple[APIRouter, ...] = tuple(
         keep,
         matches,
         queue,
+        tables,
+        sockets,
         finals,
         admin,
         decide,
@@ -64,19 +70,22 @@ OURS = "This is a fault of the arena. Nothing is lost; please tell its staff."
 FORM_BYTES = 2 << 20  # of a form, a roster among them; a submission's route bounds its own
 
 
-def make_app(ladder: Ladder, url: str, public: bool | None = None) -> FastAPI:
+def make_app(
+    ladder: Ladder, url: str, public: bool | None = None, sheet: Callable[[Ruleset], str] = lambda rules: rules.name
+) -> FastAPI:
     """Return the pages of an open ladder, which people find at this address; public: whether anybody reads them.
 
-    None: as ladder.toml says at each moment.
+    None: as ladder.toml says at each moment. sheet: the rules as plain text, for who plays by them.
 
     Raises ValueError where its routes and those of ROUTES aren't the same.
     """
     app = FastAPI(
         title=f"The ladder {ladder.name}", docs_url=None, redoc_url=None, openapi_url=None, max_body_size=FORM_BYTES
     )
-    app.state.door = Door(ladder, url.rstrip("/"), public)
+    app.state.door = Door(ladder, url.rstrip("/"), public, sheet)
     routes = [route for noun in NOUNS for route in noun.routes if isinstance(route, APIRoute)]
     found = {route_name(method, route.path) for route in routes for method in route.methods or ()}
+    found |= {f"WS {route.path}" for route in sockets.router.routes if isinstance(route, APIWebSocketRoute)}
     if found != set(ROUTES):
         raise ValueError(f"routes and ROUTES differ: {sorted(found ^ set(ROUTES))}")
     for noun in NOUNS:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
 from fastapi.concurrency import run_in_threadpool
@@ -51,16 +51,15 @@ class Watch:
 async def changes(visit: Annotated[Visit, Depends(gate)]) -> StreamingResponse:
     """Say "changed" whenever something has happened, at most every five seconds."""
     return StreamingResponse(
-        _words(_watch(visit)), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
+        _words(watch_of(visit.request.app)), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
     )
 
 
-def _watch(visit: Visit) -> Watch:
-    """Return the one that all feeds of this process share."""
-    state = visit.request.app.state
-    if not hasattr(state, "watch"):
-        state.watch = Watch(visit.door)
-    watch: Watch = state.watch
+def watch_of(app: Any) -> Watch:
+    """Return the one that all feeds and sockets of an application share."""
+    if not hasattr(app.state, "watch"):
+        app.state.watch = Watch(app.state.door)
+    watch: Watch = app.state.watch
     return watch
 
 

@@ -10,8 +10,10 @@ from typing import Any
 
 import uvicorn
 
+from arena.coup import Ruleset
 from arena.sandbox import remove_dead_scratch, sweep_all
 from ladder.service import Ladder, LadderError
+from ladder.tables import MOST_BYTES, PING_S
 from ladder.web.app import make_app
 
 
@@ -40,12 +42,17 @@ class Address:
             )
 
 
-def serve_pages(ladder: Ladder, address: Address, begun: Callable[[str], object]) -> None:
-    """Serve until SIGINT or SIGTERM; call `begun` with where people find it, once it listens. Raises LadderError."""
+def serve_pages(
+    ladder: Ladder, address: Address, begun: Callable[[str], object], sheet: Callable[[Ruleset], str]
+) -> None:
+    """Serve until SIGINT or SIGTERM; call `begun` with where people find it, once it listens. Raises LadderError.
+
+    sheet: the rules as plain text, for who plays by them.
+    """
     with _listening(address) as listening:
         address = replace(address, port=listening.getsockname()[1])
         config = uvicorn.Config(
-            make_app(ladder, address.url),
+            make_app(ladder, address.url, sheet=sheet),
             ssl_certfile=address.certificate,
             ssl_keyfile=address.key,
             log_config=None,  # an address may hold a link's secret
@@ -53,6 +60,10 @@ def serve_pages(ladder: Ladder, address: Address, begun: Callable[[str], object]
             server_header=False,
             timeout_graceful_shutdown=3,
             h11_max_incomplete_event_size=32 << 10,
+            ws_max_size=MOST_BYTES,
+            ws_ping_interval=PING_S,
+            ws_ping_timeout=PING_S,
+            ws_per_message_deflate=False,  # it keeps some 300 kB a socket
         )
         if remove_dead_scratch():  # uploads of a server that was killed
             sweep_all()

@@ -16,7 +16,7 @@ from ladder.web.app import make_app
 MATCHES = 200  # of which pages are written: the newest
 _LINK = re.compile(r'(?<=[ ])(href|src|action|hx-get)="(/[^"]*)"')
 _STARTS = ("/", "/standings", "/duels", "/bots", "/matches", "/finals")
-_NOT = ("/sign-in", "/account", "/submit", "/queue", "/api", "/openapi.json", "/changes")
+_NOT = ("/sign-in", "/account", "/submit", "/queue", "/tables", "/api", "/openapi.json", "/changes")
 
 
 def write_site(ladder: Ladder, folder: Path) -> int:

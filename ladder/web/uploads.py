@@ -10,6 +10,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import IO
 
+from fastapi import Request
 from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
@@ -42,6 +43,7 @@ async def take(visit: Visit) -> Taken:
     Once all of it has come it is taken in, whether anybody waits for the answer or not. Raises RefusedError, and as
     `submit` does.
     """
+    assert isinstance(visit.request, Request), "a form comes by a request"
     stream = visit.request.stream()
     try:
         return await _taken(visit, stream)

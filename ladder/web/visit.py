@@ -11,9 +11,11 @@ from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
 
 from annotated_types import Le
-from fastapi import Request
+from fastapi import Request, WebSocket
 from fastapi.responses import Response
+from starlette.requests import HTTPConnection
 
+from arena.coup import Ruleset
 from ladder.access import PUBLIC, ROUTES, Viewer
 from ladder.service import Issued, Ladder, NotLetInError, viewer_of
 from ladder.store.database import DatabaseError
@@ -29,6 +31,7 @@ class Door:
     ladder: Ladder
     url: str
     said_public: bool | None = None
+    sheet: Callable[[Ruleset], str] = lambda rules: rules.name  # the rules as plain text, for who plays
     limits: Limits = field(default_factory=Limits)
     drawn: dict[Any, Any] = field(default_factory=dict)  # what was drawn for all alike
     ending: asyncio.Event = field(default_factory=asyncio.Event)  # the server is asked to end
@@ -39,6 +42,10 @@ class Door:
     def cookie(self) -> str:
         """Return the name of the session's cookie: browsers keep __Host- for one site, over TLS alone."""
         return "__Host-session" if self.secure else "session"
+
+    def guest_cookie(self, table: int) -> str:
+        """Return the name of the cookie by which a guest has his place at a table."""
+        return f"__Host-table-{table}" if self.secure else f"table-{table}"
 
     @property
     def secure(self) -> bool:
@@ -60,7 +67,7 @@ class Door:
 class Visit:
     """One request. session: its cookie's secret. why: for what reason a session or a token lets nobody in."""
 
-    request: Request
+    request: HTTPConnection
     door: Door
     viewer: Viewer = PUBLIC
     session: str | None = None
@@ -81,6 +88,11 @@ class Visit:
     def plain(self) -> bool:
         """Tell whether a program asks, which reads JSON."""
         return _page_of(self.request.url.path) != self.request.url.path
+
+    @property
+    def reads(self) -> bool:
+        """Tell whether the ladder is the visitor's to read."""
+        return self.viewer.may("read the ladder") or self.door.public
 
     def let_in(self, response: Response, issued: Issued) -> Response:
         """Give a response the session's cookie."""
@@ -115,7 +127,7 @@ class SignInError(Exception):
 
 def gate(request: Request) -> Visit:
     """Let a request through to its route, or not: what ROUTES says of it decides. Raises RefusedError, SignInError."""
-    visit = _come(request)
+    visit = _come(request, request.method)
     act = ROUTES[route_name(request.method, request.scope["route"].path)]
     viewer = visit.viewer
     allowed = viewer.may(act) or (act == "read the ladder" and visit.door.public)
@@ -129,6 +141,11 @@ def gate(request: Request) -> Visit:
             what = "A token doesn't do this: sign in." if viewer.changes else "This token is for reading only."
         raise RefusedError(403, what, visit)
     return visit
+
+
+def gate_socket(socket: WebSocket) -> Visit:
+    """Return as whom a socket comes; a browser's comes from a page of the ladder's own. Raises RefusedError."""
+    return _come(socket, "WS")
 
 
 def route_name(method: str, path: str) -> str:
@@ -153,19 +170,25 @@ def local(path: str | None) -> str:
 def visit_of(request: Request) -> Visit:
     """Return the visit of a request that has no route, or that went wrong."""
     try:
-        return _come(request)
+        return _come(request, request.method)
     except (RefusedError, DatabaseError):
         return Visit(request, request.app.state.door)
 
 
-def _come(request: Request) -> Visit:
+def bearer(request: HTTPConnection) -> str | None:
+    """Return the token that a program shows, None if it shows none."""
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else None
+
+
+def _come(request: HTTPConnection, method: str) -> Visit:
     """Return the visit of a request, as whom its token or its cookie says. Raises RefusedError for another site's."""
     visit = Visit(request, request.app.state.door)
-    kind, _, token = request.headers.get("authorization", "").partition(" ")
-    if kind.lower() == "bearer":
-        return _as(visit, token.strip(), "token", lambda why: RefusedError(401, why, visit))
+    token = bearer(request)
+    if token is not None:
+        return _as(visit, token, "token", lambda why: RefusedError(401, why, visit))
     session = request.cookies.get(visit.door.cookie)
-    if request.method not in ("GET", "HEAD") and _from_elsewhere(request, visit.door):
+    if method not in ("GET", "HEAD") and _from_elsewhere(request, visit.door):
         raise RefusedError(403, "This form came from another site. Open the page here, and send it again.", visit)
     return visit if session is None else _as(visit, session, "session", None)
 
@@ -180,12 +203,13 @@ def _as(visit: Visit, secret: str, kind: str, refuse: Callable[[str], RefusedErr
     return Visit(visit.request, visit.door, viewer, secret if kind == "session" else None)
 
 
-def _from_elsewhere(request: Request, door: Door) -> bool:
+def _from_elsewhere(request: HTTPConnection, door: Door) -> bool:
     """Tell whether a page of another site sent this. Browsers say so; what is no browser brings no cookie either."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site not in ("same-origin", "none")
     origin = request.headers.get("origin")
     if origin is not None:
-        return origin not in (door.url, f"{request.url.scheme}://{request.headers.get('host')}")
+        scheme = request.url.scheme.replace("ws", "http")
+        return origin not in (door.url, f"{scheme}://{request.headers.get('host')}")
     return bool(request.cookies)

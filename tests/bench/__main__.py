@@ -37,10 +37,12 @@ from tests.bench import (
     pairs,
     peers,
     pipes,
+    served_tables,
     starts,
     tables,
     web,
 )
+from tests.place import Place
 
 ROOT = Path(__file__).parents[2]
 
@@ -429,6 +431,29 @@ def web_rows() -> Iterator[Row]:
         yield Row(name, f"{1000 * pages.percentile_s:.0f}", f"goal 300; {rate}", pages.percentile_s / 0.3, "<= 1")
 
 
+def served_rows() -> Iterator[Row]:
+    """Measure 50 tables of two people and two bots each on a served ladder, over sockets: on two cores, scripts too."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(8192, most[1]), most[1]))
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(Path(folder))
+        try:
+            found = served_tables.measure(place, 50, 90.0)
+        finally:
+            place.close()
+    resource.setrlimit(resource.RLIMIT_NOFILE, most)
+    for share in (0.5, 0.99):
+        shown, late = served_tables.below_ms(found.delays_ms, share), served_tables.below_ms(found.late_ms, share)
+        name = f"50 served tables: a move shows after ms, {100 * share:.0f} % of {len(found.delays_ms)}"
+        against = f"goal 100; the scripts wake {late:.1f} late"
+        yield Row(name, f"{shown:.1f}", against, shown / 100, "<= 1")
+    for what, kb, goal in (("table", found.table_kb, 4_000), ("socket in the web server", found.socket_kb, 400)):
+        yield Row(f"50 served tables: kB of a {what}", f"{kb:.0f}", f"goal {goal}", kb / goal, "<= 1")
+    yield Row("50 served tables: kB of a table's two bots", f"{found.bots_kb:.0f}", "-", 1.0, "-")
+    for what, cpu in (("web server", found.web_cpu), ("process for tables", found.tables_cpu)):
+        yield Row(f"50 served tables: CPU s a second, {what}", f"{cpu:.2f}", "goal 0.5", cpu / 0.5, "<= 1")
+
+
 def command_rows() -> Iterator[Row]:
     """Measure how long the command takes to answer."""
     times = []
@@ -568,8 +593,9 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "rating": rating_rows,
     "exams": exams_rows,
     "ladder": ladder_rows,
-    "tables": tables_rows,
     "web": web_rows,
+    "tables": tables_rows,
+    "served": served_rows,
     "command": command_rows,
     "page": page_rows,
 }

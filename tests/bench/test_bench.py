@@ -23,10 +23,12 @@ from tests.bench import (
     peers,
     pipes,
     real,
+    served_tables,
     starts,
     web,
 )
 from tests.bench.flat import memory_mb
+from tests.place import Place
 
 Needs = Callable[[str, str | None], None]
 needs_cc = pytest.mark.needs("cc", None if shutil.which("cc") else "there is no C compiler: apt install gcc libc6-dev")
@@ -257,3 +259,16 @@ def test_the_benchmark_of_pages_measures() -> None:
         costs, _ = web.measure(ladder, many=20)
     assert {cost.status for cost in costs if "5000" not in cost.path and "bot7" not in cost.path} == {200}
     assert all(cost.drawn > 0 for cost in costs)
+
+
+@pytest.mark.boxes
+def test_the_benchmark_of_served_tables_measures(tmp_path: Path, needs: Needs) -> None:
+    """People play at tables of a served ladder, and moves show."""
+    needs("bubblewrap", why_not("bubblewrap"))
+    place = Place(tmp_path)
+    try:
+        found = served_tables.measure(place, 2, 10.0)
+    finally:
+        place.close()
+    assert found.delays_ms
+    assert min(found.table_kb, found.web_cpu, found.tables_cpu) > 0

@@ -46,6 +46,7 @@ const KINDS = { bot: "a bot", person: "a person", program: "a program from elsew
 const AGAIN_MS = [500, 1000, 2000, 4000, 8000];
 const CLOSED = 1000;
 const TAKEN = 4001;
+const WITHDRAWN = 4003;
 const UNKNOWN = 4004;
 
 class Play {
@@ -69,13 +70,14 @@ class Play {
     const scheme = location.protocol.endsWith("s:") ? "wss:" : "ws:";
     this.socket = new WebSocket(`${scheme}//${location.host}${this.path}`);
     this.socket.onmessage = (event) => this.take(JSON.parse(event.data));
-    this.socket.onclose = (event) => this.closed(event.code);
+    this.socket.onclose = (event) => this.closed(event.code, event.reason);
   }
 
-  closed(code) {
+  closed(code, reason) {
     const home = read("home");
     if (code === CLOSED) return this.notice("This table is closed.", home && [`Back to ${home[1]}`, () => location.assign(home[0])]);
     if (code === TAKEN) return this.notice("This seat is open in another tab.", ["Play here", () => this.connect()]);
+    if (code === WITHDRAWN || (code === UNKNOWN && home)) return this.notice(`You are not at this table: ${plain(reason)}.`, home && [`Back to ${home[1]}`, () => location.assign(home[0])]);
     if (code === UNKNOWN) return this.notice("This table doesn't know you. It may have been closed.");
     const pause = AGAIN_MS[Math.min(this.failed++, AGAIN_MS.length - 1)];
     this.notice("The connection is lost. Your seat is kept; this page tries again.", ["Try now", () => location.reload()]);

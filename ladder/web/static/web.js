@@ -120,3 +120,15 @@ for (const button of document.querySelectorAll(".print")) {
   button.hidden = false;
   button.addEventListener("click", () => window.print());
 }
+
+// What is sent to somebody is copied by a button beside it.
+for (const text of navigator.clipboard ? document.querySelectorAll("[data-copy]") : []) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(text.textContent);
+    button.textContent = "Copied";
+  });
+  text.after(button);
+}

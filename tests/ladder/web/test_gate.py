@@ -3,21 +3,22 @@
 from collections.abc import Iterator
 
 import pytest
-from starlette.testclient import TestClient
+from starlette.testclient import TestClient, WebSocketDenialResponse
 
 from ladder.access import ACTS, ROUTES, Who
-from ladder.service import issue, set_suspended
+from ladder.service import Wanted, issue, open_evening, set_suspended
 from ladder.web import make_app
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import KINDS, URL, Pages, pages, public
 
 LEVELS = {"nobody": Who.ANYBODY, "suspended": Who.ANYBODY, "staff": Who.STAFF}  # the others are people
-FILLED = {"{name}": "late", "{number}": "1", "{id}": "1", "{tag}": "x", "{login:path}": "bob"}
+FILLED = {"{name}": "late", "{number}": "1", "{id}": "1", "{place}": "0", "{tag}": "x", "{login:path}": "bob"}
 
 
 @pytest.fixture
 def web(own: Term) -> Iterator[Pages]:
     with pages(own) as made:
+        open_evening(made.ladder, Wanted(bots=("one",), me=True, people=1), "bob")
         yield made
 
 
@@ -34,8 +35,8 @@ def test_each_route_lets_through_whom_the_table_says(web: Pages, kind: str) -> N
     for name, act in ROUTES.items():
         visitor = web.visitor(kind)
         method, path = name.split()
-        if path == "/changes":
-            continue  # an answer without an end: see test_changes.py
+        if path == "/changes" or method == "WS":
+            continue  # an answer without an end: see test_changes.py, and below
         let_in = level >= ACTS[act] and (kind != "reading token" or method == "GET")
         let_in = let_in and not ("token" in kind and act == "keep an account")
         came = 0
@@ -53,6 +54,30 @@ def test_each_route_lets_through_whom_the_table_says(web: Pages, kind: str) -> N
             )
             assert answered.status_code < 500, (name, answered.text)
         assert came or let_in, name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_socket_lets_through_whom_the_table_says(own: Term, kind: str) -> None:
+    """Whose session or token may read the ladder looks on at a table; a program's place is for its token alone."""
+    sockets = {name.removeprefix("WS ") for name in ROUTES if name.startswith("WS ")}
+    assert sockets == {"/tables/{id}/socket", "/tables/{id}/program"}
+    with pages(own) as web:
+        open_evening(web.ladder, Wanted(bots=("one",), me=True, programs=1, people=1), "bob")
+        for path in sockets:
+            let_in = path.endswith("/socket") and kind not in ("nobody", "suspended")
+            assert (_knocked(web.visitor(kind), path, URL) == 1013) is let_in, (kind, path)
+            elsewhere = _knocked(web.visitor(kind), path, "https://evil.example")
+            assert (elsewhere == 1013) is (let_in and "token" in kind), (kind, path)
+
+
+def _knocked(visitor: TestClient, path: str, origin: str) -> int:
+    """Return by which status a socket was refused, or which code closed it; 1013: nobody plays tables here."""
+    visitor.headers.pop("Sec-Fetch-Site", None)
+    try:
+        with visitor.websocket_connect(address(path), headers={"Origin": origin}) as socket:
+            return int(socket.receive()["code"])
+    except WebSocketDenialResponse as refused:
+        return refused.status_code
 
 
 def test_a_ladder_that_says_so_is_read_by_anybody(web: Pages, own: Term) -> None:

@@ -63,11 +63,12 @@ def paths(ladder: Ladder, bots: Sequence[str], finals: Sequence[str] = (), match
     """Yield the paths of all pages, with each of these bots and finals, and of so many matches, in place of a name."""
     with ladder.reading(STAFF) as reader:
         ids = [str(line.id) for line in views.match_list(reader, limit=matches).rows]
-    fills = {"bots": bots, "finals": finals, "matches": ids}
+        tables = [str(line.id) for line in views.table_list(reader).rows]
+    fills = {"bots": bots, "finals": finals, "matches": ids, "tables": tables}
     for route in ROUTES:
         method, path = route.split()
         if method != "GET" or path in ("/changes", "/static/{tag}/{name}"):
             continue
-        for name in fills.get(path.split("/")[1], ["eve"]):
+        for name in ["new"] if path == "/tables/new" else fills.get(path.split("/")[1], ["eve"]):
             filled = re.sub(r"\{(?!number)[\w:]+\}", quote(name, safe=""), path, count=1)
             yield re.sub(r"\{\w+\}", "1", filled)

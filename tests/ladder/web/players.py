@@ -1,0 +1,221 @@
+"""People and programs who play at a served ladder's tables over real sockets, and who look on."""
+
+import asyncio
+import json
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+from ladder.service import issue, open_ladder
+from tests.ladder.service.ladders import cache
+from tests.ladder.web.served import Served, served
+from tests.place import Place
+
+WAIT_S = 90.0  # only a failure takes this long
+Frame = dict[str, Any]
+
+
+@dataclass
+class Club:
+    """A served ladder and the process that plays its tables."""
+
+    served: Served
+    dealer: "subprocess.Popen[str]"
+    sessions: dict[str, str] = field(default_factory=dict)
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def url(self) -> str:
+        """Return where it is served."""
+        return self.served.url
+
+    def session(self, login: str) -> str:
+        """Return a person's session."""
+        if login not in self.sessions:
+            self.sessions[login] = self.served.session(login)
+        return self.sessions[login]
+
+    def token(self, login: str) -> str:
+        """Return a person's token."""
+        if login not in self.tokens:
+            with closing(open_ladder(self.served.folder)) as ladder:
+                self.tokens[login] = issue(ladder, login, "token", "staff").secret
+        return self.tokens[login]
+
+    def open(self, login: str, code: int = 201, **wanted: object) -> Any:
+        """Open a table by the API; return what it answers."""
+        headers = {"Authorization": f"Bearer {self.token(login)}", "Content-Type": "application/json"}
+        request = urllib.request.Request(f"{self.url}/api/tables", json.dumps(wanted).encode(), headers)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answered:
+                status, text = answered.status, answered.read()
+        except urllib.error.HTTPError as refused:
+            status, text = refused.code, refused.read()
+        assert status == code, text
+        return json.loads(text)
+
+    def post(self, path: str, session: str | None, **form: str) -> tuple[int, str, str]:
+        """Send a form as a browser does; return status, where it leads, and the cookie that it brings."""
+        parts = urlsplit(self.url)
+        headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": self.url}
+        if session is not None:
+            headers["Cookie"] = f"session={session}"
+        with closing(HTTPConnection(parts.hostname or "", parts.port, timeout=60)) as connection:
+            connection.request("POST", path, urlencode(form), headers)
+            answered = connection.getresponse()
+            return answered.status, answered.headers.get("location", ""), answered.headers.get("set-cookie", "")
+
+    def sit(self, login: str, link: str) -> None:
+        """Have a participant sit down by a link."""
+        path, _, secret = link.removeprefix(self.url).partition("?link=")
+        status, to, _ = self.post(path, self.session(login), link=secret)
+        assert (status, to) == (303, path.replace("/sit", "/play"))
+
+    def sit_as_guest(self, name: str, link: str) -> str:
+        """Have a guest sit down; return his cookie."""
+        path, _, secret = link.removeprefix(self.url).partition("?link=")
+        status, _, cookie = self.post(path, None, link=secret, name=name)
+        assert status == 303
+        return cookie.partition(";")[0]
+
+    def table(self, id: int, login: str) -> Any:
+        """Return what the API tells of a table."""
+        return self.served.json(f"/tables/{id}", self.session(login))
+
+    def line(self, id: int, login: str) -> Any:
+        """Return the table in one line."""
+        return self.table(id, login)["line"]
+
+    def player(self, id: int, login: str) -> "Player":
+        """Return a participant who plays in a browser."""
+        return Player(self.url, id, {"Cookie": f"session={self.session(login)}"})
+
+
+def at_once(folder: Path) -> None:
+    """Let a ladder's tables wait for nobody's eyes, have guests, and be many."""
+    toml = folder / "ladder.toml"
+    text = toml.read_text()
+    for old, new in (
+        ("guests = false", "guests = true"),
+        ("per_person = 2", "per_person = 9"),
+        ("in_all = 20", "in_all = 60"),
+        ("move_seconds = 0.8", "move_seconds = 0"),
+        ("window_seconds = 1.0", "window_seconds = 0"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    toml.write_text(text)
+
+
+@contextmanager
+def club(place: Place, folder: Path, **environment: str) -> Iterator[Club]:
+    """Serve a ladder's pages, and play its tables beside, as two commands."""
+    with served(place, folder, "--no-runner", **environment) as server:
+        yield Club(server, dealer(place, folder, **environment))
+
+
+def dealer(place: Place, folder: Path, **environment: str) -> "subprocess.Popen[str]":
+    """Start the process that plays tables."""
+    return place.start("ladder", "tables", folder, **cache(place), **environment)
+
+
+class Player:
+    """One at a table by a socket: what he was shown, and how he answers. `headers`: what lets him in."""
+
+    def __init__(self, url: str, table: int, headers: dict[str, str], origin: str | None = None) -> None:
+        self.address = f"ws{url.removeprefix('http')}/tables/{table}/socket"
+        self.headers = headers
+        self.origin = url if origin is None else origin
+        self.frame: Frame = {}
+        self.shown = 0
+        self.closed: tuple[int, str] | None = None
+        self.saw: Callable[[Frame], None] = lambda frame: None
+        self._socket: ClientConnection | None = None
+
+    @asynccontextmanager
+    async def there(self) -> AsyncIterator["Player"]:
+        """Be at the table as long as this lasts."""
+        self._socket = await connect(
+            self.address,
+            origin=self.origin,
+            additional_headers=self.headers,
+            open_timeout=WAIT_S,  # type: ignore[arg-type]  # any text
+        )
+        try:
+            yield self
+        finally:
+            await self._socket.close()
+
+    async def news(self) -> bool:
+        """Wait for the next frame; return False if the socket was closed instead."""
+        assert self._socket is not None
+        try:
+            self.frame = json.loads(await asyncio.wait_for(self._socket.recv(), WAIT_S))
+        except ConnectionClosed as end:
+            self.closed = (end.rcvd.code, end.rcvd.reason) if end.rcvd else (1006, "")
+            return False
+        self.shown += 1
+        self.saw(self.frame)
+        return True
+
+    async def send(self, message: Frame) -> None:
+        """Do something."""
+        assert self._socket is not None
+        await self._socket.send(json.dumps(message))
+
+    @property
+    def state(self) -> str:
+        """Return what the table is doing, as it was shown last."""
+        return str(self.frame["table"]["state"])
+
+    async def until(self, holds: Callable[[Frame], object]) -> Frame:
+        """Wait for a frame of which something holds."""
+        async with asyncio.timeout(WAIT_S):
+            while not (self.frame and holds(self.frame)):
+                assert await self.news(), self.closed
+        return self.frame
+
+    async def play(self, done: Callable[[Frame], object]) -> bool:
+        """Take the first move each time until something is so; return False if the socket was closed first."""
+        answered = None
+        while True:
+            ask = (self.frame["game"] or {}).get("ask") if self.frame else None
+            if self.frame and done(self.frame):
+                return True
+            if self.frame and self.state == "between":
+                await self.send({"go_on": True})
+            elif ask is not None and ask["id"] != answered:
+                answered = ask["id"]
+                await self.send({"answer": {"id": ask["id"], "choice": ask["options"][0]["choices"][0][0]}})
+            if not await self.news():
+                return False
+
+
+def over(frame: Frame) -> bool:
+    """Tell whether a match has ended."""
+    return frame["table"]["state"] in ("over", "void")
+
+
+async def evening(people: "list[Player]", done: Callable[[Frame], object], hold: asyncio.Event | None = None) -> None:
+    """Have people be at their tables and play until something is so for each; then stay until `hold` is set."""
+
+    async def one(person: Player) -> None:
+        async with person.there():
+            await person.play(done)
+            if hold is not None:
+                await hold.wait()
+            while person.closed is None and not over(person.frame):
+                if not await person.news():
+                    break
+
+    await asyncio.gather(*(one(person) for person in people))

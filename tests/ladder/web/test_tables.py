@@ -1,0 +1,315 @@
+"""Tables on a served ladder: opened, sat down at, played by people over sockets, and who is kept out."""
+
+import asyncio
+import json
+import urllib.error
+from collections.abc import Awaitable, Iterator
+from contextlib import AsyncExitStack, closing
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from arena.referee import read, verify
+from ladder.service import open_ladder, revoke_credential, set_frozen, set_suspended
+from ladder.store.database import credentials_of, get_evening_record
+from tests.ladder.service.ladders import ladder_in
+from tests.ladder.web.players import WAIT_S, Club, Player, at_once, club, over
+from tests.ladder.web.served import waited
+from tests.place import Place
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Club]:
+    """Give a ladder that is served for all tests of this file; each opens tables of its own."""
+    place = Place(tmp_path_factory.mktemp("club"))
+    folder = ladder_in(place, bots=("ada", "bob", "cleo", "dan"), fit=True)
+    at_once(folder)
+    with club(place, folder) as made:
+        yield made
+        made.dealer.terminate()
+        assert place.end(made.dealer).code == 0
+    place.close()
+    place.demand_nothing_left()
+
+
+def test_people_guests_and_bots_play_a_match_and_its_replay_shows_each_what_it_may(house: Club) -> None:
+    """While it is played nobody reads its record, nor who is who; afterwards the public sees no hidden card."""
+    opened = house.open("ada", bots=["one"], me=True, people=2)
+    id = opened["id"]
+    _, _, bob, gus = opened["places"]
+    house.sit("bob", bob["link"])
+    cookie = house.sit_as_guest("Gus", gus["link"])
+    assert house.post(f"/tables/{id}/sit", house.session("cleo"), link=gus["link"].partition("?link=")[2])[0] == 400
+    ada, guest, looker = house.player(id, "ada"), Player(house.url, id, {"Cookie": cookie}), house.player(id, "cleo")
+    people = [ada, house.player(id, "bob"), guest]
+
+    def sees_only_his_own(frame: Any) -> None:
+        for seat in frame["game"]["seats"] if frame["game"] else ():
+            assert not seat["cards"] or seat["own"] is (None not in seat["cards"])
+        names = {row["name"] for row in frame["table"]["places"] if row["kind"] == "bot"}
+        assert names == ({"one@1"} if over(frame) else {None})
+
+    def sees_none(frame: Any) -> None:
+        for seat in frame["game"]["seats"] if frame["game"] else ():
+            assert not [card for card in seat["cards"] if card is not None]
+
+    async def play() -> None:
+        async with AsyncExitStack() as stack:
+            for person in (*people, looker):
+                person.saw = sees_none if person is looker else sees_only_his_own
+                await stack.enter_async_context(person.there())
+            await ada.until(lambda frame: frame["table"]["state"] == "playing")
+            waited(lambda: house.line(id, "cleo")["state"] == "playing")
+            assert [each["bot"] for each in house.line(id, "cleo")["places"]] == [None] * 4
+            assert house.line(id, "ada")["places"][0]["bot"] == "one@1"
+            await asyncio.gather(*(person.play(over) for person in people), looker.until(over))
+            await ada.until(lambda frame: frame["table"]["replay"])
+            assert [await person.play(over) for person in people] == [True] * 3
+
+    asyncio.run(play())
+    assert ada.frame["table"]["replay"] == f"/tables/{id}/matches/0/replay"
+    names = {row["name"] for row in ada.frame["table"]["places"]}
+    assert names == {"one@1", "pseudonym of ada", "pseudonym of bob", "Gus (guest)"}
+    assert house.line(id, "cleo")["places"][0]["bot"] == "one@1"
+    public, own = (house.served.json(f"/tables/{id}/matches/0/replay", house.session(who)) for who in ("cleo", "ada"))
+    assert all(set(hand) == {None} for hand in public["match"]["games"][0]["start"]["hands"])  # type: ignore[index]
+    hands = own["match"]["games"][0]["start"]["hands"]  # type: ignore[index]
+    assert sum(set(hand) != {None} for hand in hands) == 1
+    with closing(open_ladder(house.served.folder)) as ladder:
+        text = ladder.database.look(lambda connection: get_evening_record(connection, id, 0))
+    assert text is not None
+    verify(read(text))
+
+
+def test_a_match_of_a_table_is_nobodys_to_read_before_its_end(house: Club) -> None:
+    """Also when some of its games have ended: its head has the key of all deals."""
+    id = house.open("ada", bots=["one"], me=True, games=2)["id"]
+
+    async def play() -> None:
+        async with house.player(id, "ada").there() as ada:
+            await ada.play(lambda frame: frame["table"]["state"] == "between")
+            with closing(open_ladder(house.served.folder)) as ladder:
+                waited(lambda: ladder.database.look(_kept_games) == [1])
+            for login in ("ada", "staff"):
+                with pytest.raises(urllib.error.HTTPError, match="404"):
+                    house.served.json(f"/tables/{id}/matches/0/replay", house.session(login))
+                assert house.table(id, login)["matches"] == []
+            await ada.play(over)
+        waited(lambda: len(house.table(id, "bob")["matches"]) == 1)
+
+    def _kept_games(connection: Any) -> list[int]:
+        from ladder.store.database import evening_matches_of
+
+        return [match.games for match in evening_matches_of(connection, id) if not match.ended]
+
+    asyncio.run(play())
+
+
+def test_who_comes_by_a_link_of_somebody_else_finds_it_used_up(house: Club) -> None:
+    """A guest's secret isn't the link, so its maker can't look into his cards; his own lets him in anywhere."""
+    opened = house.open("ada", people=2)
+    link = opened["places"][0]["link"]
+    cookie = house.sit_as_guest("Mia", link)
+    assert house.post(f"/tables/{opened['id']}/sit", None, link=link.partition("?link=")[2], name="Eve")[0] == 400
+    secret = cookie.partition("=")[2]
+    assert house.post(f"/tables/{opened['id']}/sit", None, link=secret)[2].startswith(cookie)
+    assert house.post(f"/tables/{opened['id']}/places/0/link", house.session("ada"))[0] == 400  # he sits there
+    assert house.post(f"/tables/{opened['id']}/places/1/link", house.session("bob"))[0] == 400  # another's table
+    assert house.post(f"/tables/{opened['id']}/places/1/link", house.session("ada"))[0] == 200
+    used = opened["places"][1]["link"].partition("?link=")[2]
+    assert house.post(f"/tables/{opened['id']}/sit", house.session("bob"), link=used)[0] == 400  # made anew
+
+
+async def refused(awaited: Awaitable[Any]) -> int:
+    """Return the status by which a socket was refused, or the code by which it was closed at once."""
+    try:
+        async with asyncio.timeout(WAIT_S):
+            socket = await awaited
+            await socket.recv()
+    except InvalidStatus as problem:
+        return problem.response.status_code
+    except ConnectionClosed as end:
+        return end.rcvd.code if end.rcvd else 1006
+    await socket.close()
+    return 0
+
+
+def test_each_socket_lets_in_whom_it_should(house: Club) -> None:
+    """A person of the ladder looks on; nobody without an account, no program without its token, no other site."""
+    opened = house.open("ada", bots=["one"], me=True, programs=1)
+    id, token = opened["id"], opened["places"][2]["token"]
+    closed_to_others = house.open("ada", bots=["one"], me=True, people=1, watch=False)["id"]
+    cookie = {"Cookie": f"session={house.session('bob')}"}
+    with closing(open_ladder(house.served.folder)) as ladder:
+        set_suspended(ladder, "dan", False, "staff", "to sign in")
+        dan = {"Cookie": f"session={house.session('dan')}"}
+        set_suspended(ladder, "dan", True, "staff", "he cheated")
+
+    def socket(headers: dict[str, str], origin: str | None = house.url, table: int = id, way: str = "socket") -> Any:
+        address = f"ws{house.url.removeprefix('http')}/tables/{table}/{way}"
+        return refused(connect(address, origin=origin, additional_headers=headers))  # type: ignore[arg-type]  # any text
+
+    async def knock() -> list[int]:
+        with_token = {"Authorization": f"Bearer {token}"}
+        account = {"Authorization": f"Bearer {house.token('bob')}"}
+        return [
+            await socket(cookie),
+            await socket({}),
+            await socket(dan),
+            await socket(cookie, "http://evil.example"),
+            await socket(cookie, None),
+            await socket({}, "http://evil.example"),
+            await socket(cookie, table=closed_to_others),
+            await socket(cookie, table=9999),
+            await socket({"Cookie": f"session={house.session('ada')}"}, table=closed_to_others),
+            await socket({}, None, way="program"),
+            await socket(cookie, way="program"),
+            await socket(account, None, way="program"),
+            await socket({"Authorization": "Bearer x"}, None, way="program"),
+            await socket(with_token, None, table=closed_to_others, way="program"),
+        ]
+
+    expected = [0, 401, 401, 403, 403, 403, 403, 404, 0, 401, 401, 401, 401, 401]
+    assert asyncio.run(knock()) == expected
+
+
+def test_a_program_plays_by_the_token_of_its_place_and_by_its_owners_account(house: Club) -> None:
+    """Its frames are the protocol's lines; after a cut it goes on where it was."""
+    opened = house.open("bob", bots=["one"], program="far.py")
+    assert opened["program"] == f"/tables/{opened['id']}/program"
+    by_token = house.open("bob", bots=["one"], programs=1)
+    places = [(opened["id"], house.token("bob")), (by_token["id"], by_token["places"][1]["token"])]
+
+    async def play(id: int, token: str) -> int:
+        address = f"ws{house.url.removeprefix('http')}/tables/{id}/program"
+        had, cuts = 0, 0
+        while True:
+            async with connect(
+                f"{address}?after={had}", additional_headers={"Authorization": f"Bearer {token}"}
+            ) as socket:
+                try:
+                    while True:
+                        message = json.loads(await asyncio.wait_for(socket.recv(), WAIT_S))
+                        had += 1
+                        if message["type"] == "hello":
+                            await socket.send(json.dumps({"type": "hello"}))
+                        elif message["type"] == "request":
+                            if cuts == 0:
+                                cuts = 1
+                                had -= 1  # it comes again
+                                socket.transport.abort()
+                                break
+                            await socket.send(json.dumps({"id": message["id"], "choice": 0}))
+                except ConnectionClosed as end:
+                    return end.rcvd.code if end.rcvd else 1006
+
+    for id, token in places:
+        assert asyncio.run(play(id, token)) == 1000
+        waited(lambda id=id: house.line(id, "bob")["state"] == "ended")  # type: ignore[misc]  # a default binds it
+        assert house.line(id, "bob")["why"] == "it was played"
+        [match] = house.table(id, "bob")["matches"]
+        assert match["games"] == 1
+
+
+def test_who_may_not_be_there_any_more_is_cut_off_within_seconds(house: Club) -> None:
+    """A session that staff ended, an account's token, a place's token that was made anew."""
+    opened = house.open("cleo", bots=["one"], me=True, programs=1)
+    id, program = opened["id"], opened["places"][2]
+    challenge = house.open("cleo", bots=["one"], program="mine.py", people=1)["id"]
+
+    def end(kind: str) -> None:
+        with closing(open_ladder(house.served.folder)) as ladder:
+            known = ladder.database.look(lambda connection: credentials_of(connection, "cleo"))
+            for credential in known:
+                if credential.kind == kind:
+                    revoke_credential(ladder, credential.id, "staff", "it was lost")
+
+    async def come() -> list[int]:
+        codes = []
+        address = f"ws{house.url.removeprefix('http')}/tables"
+        by = {"Authorization": f"Bearer {program['token']}"}
+        async with connect(f"{address}/{id}/program", additional_headers=by) as socket:
+            assert house.post(f"/tables/{id}/places/2/link", house.session("cleo"))[0] == 200
+            codes.append(await _code(socket))
+        by = {"Authorization": f"Bearer {house.token('cleo')}"}
+        async with connect(f"{address}/{challenge}/program", additional_headers=by) as socket:
+            await asyncio.to_thread(end, "token")
+            codes.append(await _code(socket))
+        async with house.player(id, "cleo").there() as cleo:
+            await cleo.until(lambda frame: frame)
+            await asyncio.to_thread(end, "session")
+            while await cleo.news():
+                pass
+            assert cleo.closed is not None
+            codes.append(cleo.closed[0])
+        return codes
+
+    async def _code(socket: Any) -> int:
+        async with asyncio.timeout(15):
+            try:
+                while True:
+                    await socket.recv()
+            except ConnectionClosed as end:
+                return end.rcvd.code if end.rcvd else 1006
+
+    assert asyncio.run(come()) == [4003, 4003, 4003]
+    house.tokens.clear()
+    house.sessions.clear()
+
+
+def test_what_may_not_be_opened_is_refused_with_a_reason(house: Club) -> None:
+    """No bots alone, no unknown rules, no bot of who is suspended, not too many, none while frozen."""
+    with closing(open_ladder(house.served.folder)) as ladder:
+        set_suspended(ladder, "dan", True, "staff", "he cheated")
+        for wanted, told in (
+            ({"bots": ["one", "two"]}, "nobody would sit there but bots"),
+            ({"bots": ["one"]}, "nobody would sit there"),
+            ({"bots": ["one"], "me": True, "rules": "chess"}, "no rules"),
+            ({"bots": ["none"], "me": True}, "no bot"),
+            ({"bots": ["dan"], "me": True}, "fit to play"),
+            ({"me": True}, "2"),
+        ):
+            assert told in house.open("bob", 400, **wanted)["error"], wanted
+        set_frozen(ladder, True, "staff", "an evening")
+        assert "frozen" in house.open("bob", 400, bots=["one"], me=True)["error"]
+        set_frozen(ladder, False, "staff", "it is over")
+    mine = [house.open("bob", bots=["one"], me=True)["id"]]
+    while (
+        sum(
+            line["by"] == "pseudonym of bob"
+            for line in house.served.json("/tables", house.session("bob"))["rows"]  # type: ignore[index]
+            if line["state"] != "ended"
+        )
+        < 9
+    ):
+        mine.append(house.open("bob", bots=["one"], me=True)["id"])
+    assert "tables open" in house.open("bob", 400, bots=["one"], me=True)["error"]
+    for id in mine:
+        assert house.post(f"/tables/{id}/close", house.session("cleo"))[0] == 400
+        assert house.post(f"/tables/{id}/close", house.session("bob"))[0] == 303
+        assert house.line(id, "bob")["why"] == "closed by who opened it"
+
+
+def test_a_table_that_is_closed_in_the_middle_says_so_to_all_and_lets_nobody_in_again(house: Club) -> None:
+    opened = house.open("ada", bots=["one"], me=True)
+    id = opened["id"]
+
+    async def play() -> None:
+        async with house.player(id, "ada").there() as ada, house.player(id, "bob").there() as bob:
+            await ada.until(lambda frame: frame["table"]["state"] == "playing")
+            assert house.post(f"/tables/{id}/close", house.session("staff"))[0] == 303
+            for one in (ada, bob):
+                frame = await one.until(over)
+                assert (frame["table"]["state"], frame["table"]["why"]) == ("void", "closed by the staff")
+                while await one.news():
+                    pass
+                assert one.closed == (1000, "closed by the staff")
+        async with house.player(id, "ada").there() as ada:
+            assert not await ada.news()
+            assert ada.closed is not None
+            assert ada.closed[0] == 4004
+
+    asyncio.run(play())
+    assert house.line(id, "ada")["state"] == "ended"

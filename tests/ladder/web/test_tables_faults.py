@@ -1,0 +1,289 @@
+"""Tables in trouble: servers, processes and databases are killed or restarted in the middle of games."""
+
+import asyncio
+import os
+import resource
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, closing, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.referee import read, verify
+from ladder.service import open_ladder
+from ladder.store.database import evening_matches_of, get_evening_record
+from tests.ladder.service.ladders import ladder_in
+from tests.ladder.web.players import WAIT_S, Club, Player, at_once, club, over
+from tests.ladder.web.served import served, waited
+from tests.place import SETTLE_S, Place
+from tests.postgres import Postgres, postgres, why_no_postgres
+
+TABLES, GAMES = 4, 5
+
+
+@pytest.fixture
+def own_server() -> Iterator[Postgres]:
+    """Give a PostgreSQL server that may be stopped."""
+    with postgres() as server:
+        yield server
+
+
+def ready(place: Place, url: str | None = None) -> Path:
+    folder = ladder_in(place, url, fit=True)
+    at_once(folder)
+    return folder
+
+
+def records(folder: Path, id: int) -> list[Any]:
+    """Return the records of a table's matches, each of which must be whole."""
+    with closing(open_ladder(folder)) as ladder, ladder.database.read() as connection:
+        matches = evening_matches_of(connection, id)
+        texts = [get_evening_record(connection, id, match.number) for match in matches]
+    whole = [read(text) for text in texts if text is not None]
+    for record in whole:
+        verify(record)
+    assert [len(record.games) for record in whole] == [match.games for match in matches]
+    return whole
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_server_that_is_restarted_in_the_middle_of_20_games_ends_them_void_and_keeps_what_was_played(
+    place: Place, number: signal.Signals
+) -> None:
+    """Whoever is there is told why, if anybody can; no box and no process stays behind."""
+    folder = ready(place)
+
+    async def play(house: Club) -> list[int]:
+        ids = [house.open("ada", bots=["one", "two"], me=True, games=GAMES)["id"] for _ in range(TABLES)]
+        people = [house.player(id, "ada") for id in ids]
+        async with AsyncExitStack() as stack:
+            for person in people:
+                await stack.enter_async_context(person.there())
+            begun = asyncio.gather(
+                *(person.play(lambda frame: (frame["game"] or {}).get("number", 0) >= 1) for person in people)
+            )
+            await begun
+            await asyncio.to_thread(waited, lambda: all(kept(id) for id in ids))
+            for process in (house.dealer, house.served.process):
+                process.send_signal(number)
+            for person in people:
+                while person.closed is None:
+                    await person.news()
+        return ids
+
+    def kept(id: int) -> bool:
+        with closing(open_ladder(folder)) as ladder, ladder.database.read() as connection:
+            return bool(evening_matches_of(connection, id))
+
+    with club(place, folder) as house:
+        ids = asyncio.run(play(house))
+        for process in (house.dealer, house.served.process):
+            process.communicate(timeout=60)
+    place.wait(lambda: not place.processes(), SETTLE_S)
+    with club(place, folder) as again:
+        again.sessions |= house.sessions
+        waited(lambda: all(again.line(id, "ada")["state"] == "ended" for id in ids))
+        why = {again.line(id, "ada")["why"] for id in ids}
+        assert why == {"the server was stopped" if number == signal.SIGTERM else "the process that played it died"}
+        for id in ids:
+            [record] = records(folder, id)
+            assert 1 <= len(record.games) < GAMES
+            assert again.served.json(f"/tables/{id}/matches/0/replay", again.session("ada"))
+        assert asyncio.run(came_back(again.player(ids[0], "ada"))) == (4004, f"this table has ended: {why.pop()}")
+        again.dealer.terminate()
+        assert place.end(again.dealer).code == 0
+    place.demand_nothing_left()
+
+
+async def came_back(person: Player) -> tuple[int, str] | None:
+    """Return how the socket of somebody who comes again is closed."""
+    async with person.there():
+        await person.news()
+    return person.closed
+
+
+def test_a_process_for_tables_that_dies_is_told_on_the_pages_and_a_new_one_begins(place: Place) -> None:
+    folder = ready(place)
+    with served(place, folder, "--jobs", 1) as server:
+        house = Club(server, server.process)
+
+        async def play() -> None:
+            id = house.open("ada", bots=["one"], me=True)["id"]
+            waited(lambda: house.table(id, "ada")["away"] is False)
+            [first] = tables_of(server.process.pid)
+            async with house.player(id, "ada").there() as ada:
+                await ada.until(lambda frame: frame["table"]["state"] == "playing")
+                os.kill(first, signal.SIGKILL)
+                while await ada.news():
+                    pass
+                assert ada.closed is not None
+                assert ada.closed[0] == 1013
+            waited(lambda: house.line(id, "ada")["state"] == "ended")
+            assert house.line(id, "ada")["why"] == "the process that played it died"
+            assert "the process that played it died" in server.get(f"/tables/{id}", house.session("ada"))
+            assert tables_of(server.process.pid) != [first]
+            another = house.open("ada", bots=["one"], me=True)["id"]
+            async with house.player(another, "ada").there() as ada:
+                assert await ada.play(over)
+
+        asyncio.run(play())
+        server.process.terminate()
+        ran = place.end(server.process)
+        assert ran.code == 0
+        assert "begins anew" in ran.err
+    place.demand_nothing_left()
+
+
+def tables_of(server: int) -> list[int]:
+    """Return the processes for tables that a server has started."""
+    told = subprocess.run(
+        ["ps", "-o", "pid=,args=", "--ppid", str(server)], capture_output=True, text=True, check=False
+    )
+    return [int(line.split()[0]) for line in told.stdout.splitlines() if " ladder tables " in line]
+
+
+@pytest.mark.needs("postgresql", why_no_postgres())
+def test_a_match_goes_on_while_its_database_is_restarted_and_a_seat_may_be_at_another_server(
+    place: Place, own_server: Postgres
+) -> None:
+    """Two servers on one database; what is played while it is away is kept once it is back."""
+    folder = ready(place, own_server.create("spring"))
+    with club(place, folder) as house, served(place, folder, "--no-runner") as other:
+        opened = house.open("ada", bots=["one"], me=True, people=1, games=2)
+        id = opened["id"]
+        house.sit("bob", opened["places"][2]["link"])
+        there = Club(other, house.dealer, house.sessions)
+        people = [house.player(id, "ada"), there.player(id, "bob")]
+
+        async def play() -> None:
+            async with people[0].there() as ada, people[1].there() as bob:
+                await ada.until(lambda frame: frame["table"]["state"] == "playing")
+                own_server.stop()
+                try:
+                    half = [one.play(lambda frame: (frame["game"] or {}).get("number") == 1) for one in (ada, bob)]
+                    assert await asyncio.gather(*half) == [True, True]
+                finally:
+                    own_server.start()
+                assert await asyncio.gather(ada.play(over), bob.play(over)) == [True, True]
+                await ada.until(lambda frame: frame["table"]["replay"])
+
+        asyncio.run(play())
+        [record] = records(folder, id)
+        assert len(record.games) == 2
+        house.dealer.terminate()
+        assert place.end(house.dealer).code == 0
+
+
+class Cutting:
+    """A proxy that cuts what is idle for a while."""
+
+    def __init__(self, port: int, idle_s: float) -> None:
+        self.cuts = 0
+        self._port = port
+        self._idle_s = idle_s
+
+    async def come(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await asyncio.open_connection("127.0.0.1", self._port)
+        loop = asyncio.get_running_loop()
+        last = [loop.time()]
+
+        async def pipe(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+            with suppress(OSError):
+                while data := await source.read(65536):
+                    last[0] = loop.time()
+                    sink.write(data)
+                    await sink.drain()
+
+        pipes = [asyncio.create_task(pipe(reader, back)), asyncio.create_task(pipe(there, writer))]
+        while not any(each.done() for each in pipes):
+            left = last[0] + self._idle_s - loop.time()
+            if left <= 0:
+                self.cuts += 1
+                break
+            await asyncio.wait(pipes, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        for sink in (back, writer):
+            sink.transport.abort()
+        for each in pipes:
+            each.cancel()
+        await asyncio.gather(*pipes, return_exceptions=True)
+
+
+def test_a_proxy_that_cuts_idle_sockets_takes_nobodys_seat(place: Place) -> None:
+    """Who thinks too long for it is cut, comes again, and goes on with the same question."""
+    folder = ready(place)
+    with club(place, folder) as house:
+        id = house.open("ada", bots=["one"], me=True)["id"]
+        port = int(house.url.rpartition(":")[2])
+
+        async def play() -> None:
+            proxy = Cutting(port, 2.0)
+            async with (
+                await asyncio.start_server(proxy.come, "127.0.0.1", 0) as listening,
+                house.player(id, "bob").there() as bob,
+            ):
+                ada = house.player(id, "ada")
+                ada.address = ada.address.replace(str(port), str(listening.sockets[0].getsockname()[1]))
+                async with ada.there():
+                    await ada.until(_asked)
+                    while await ada.news():  # she thinks
+                        pass
+                    assert ada.closed == (1006, "")
+                kept = ada.frame["game"]["ask"]["id"]
+                await bob.until(lambda frame: not all(row["here"] for row in frame["table"]["places"]))
+                async with ada.there():
+                    ada.frame = {}
+                    assert (await ada.until(_asked))["game"]["ask"]["id"] == kept
+                    assert await ada.play(over)
+                await bob.until(over)
+                assert proxy.cuts >= 1
+
+        asyncio.run(play())
+        house.dealer.terminate()
+        assert place.end(house.dealer).code == 0
+
+
+def _asked(frame: Any) -> object:
+    return frame["game"] and frame["game"]["ask"]
+
+
+def test_200_who_look_on_at_one_table_neither_stop_the_play_nor_fill_the_servers_memory(place: Place) -> None:
+    """Some of them take nothing of what they are sent."""
+    folder = ready(place)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
+    try:
+        with club(place, folder) as house:
+            id = house.open("ada", bots=["one"], me=True, games=2)["id"]
+            house.session("bob")
+
+            async def play() -> list[int]:
+                before = [memory_kb(process.pid) for process in (house.served.process, house.dealer)]
+                async with AsyncExitStack() as stack:
+                    lookers = [house.player(id, "bob") for _ in range(200)]
+                    for looker in lookers:
+                        await stack.enter_async_context(looker.there())
+                    ada = await stack.enter_async_context(house.player(id, "ada").there())
+                    watching = [looker.until(over) for looker in lookers[:150]]
+                    await asyncio.gather(ada.play(over), *watching)
+                    after = [memory_kb(process.pid) for process in (house.served.process, house.dealer)]
+                return [now - then for now, then in zip(after, before, strict=True)]
+
+            async def bounded() -> list[int]:
+                async with asyncio.timeout(WAIT_S):
+                    return await play()
+
+            grown = asyncio.run(bounded())
+            assert max(grown) < 200 * 400, grown  # kB: some 400 a socket
+            house.dealer.terminate()
+            assert place.end(house.dealer).code == 0
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def memory_kb(process: int) -> int:
+    """Return the memory of a process, in kB."""
+    [line] = [line for line in Path(f"/proc/{process}/status").read_text().splitlines() if line.startswith("VmRSS")]
+    return int(line.split()[1])
