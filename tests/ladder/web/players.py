@@ -149,7 +149,8 @@ class Player:
             self.address,
             origin=self.origin,
             additional_headers=self.headers,
-            open_timeout=WAIT_S,  # type: ignore[arg-type]  # any text
+            open_timeout=WAIT_S,
+            close_timeout=1,  # type: ignore[arg-type]  # any text
         )
         try:
             yield self
