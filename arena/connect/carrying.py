@@ -24,6 +24,7 @@ _ENDS = {
     4004: "the table doesn't know this token",
     4011: "the match is void",
 }
+_IDLE = 1013  # the server's: nothing plays the table now
 _ANEW = 4010  # ours: another socket follows
 _AGAIN_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 _LEAST_AWAY_S = 5.0  # of trying: a clock may be shorter
@@ -84,10 +85,12 @@ class _Carrying:
     async def run(self) -> None:
         """Open the socket, and again whenever it is lost, until the table has no more."""
         tries, lost_at = 0, None
+        idle = False  # the server was reached last, and played no tables
         while True:
+            before = tries, lost_at
             try:
                 async with self._socket() as socket:
-                    if lost_at is not None:
+                    if lost_at is not None and not idle:
                         self._say(f"connected again after {time.monotonic() - lost_at:.1f} s")
                     tries, lost_at, self._anew, self._met = 0, None, False, True
                     await self._carry(socket)
@@ -95,7 +98,10 @@ class _Carrying:
             except ConnectionClosed as end:
                 if self._is_over(end):
                     return
-                problem = "the connection is lost"
+                idle = end.rcvd is not None and end.rcvd.code == _IDLE
+                problem = "the server plays no tables now" if idle else "the connection is lost"
+                if idle:
+                    tries, lost_at = before
             except InvalidStatus as refusal:
                 problem = _refusal(refusal)
                 if refusal.response.status_code < 500 or not self._met:

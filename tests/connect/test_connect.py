@@ -4,9 +4,11 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
+from websockets.sync.server import serve
 
 from arena.referee import verify
 from tests.command import Command
@@ -207,3 +209,14 @@ def test_the_client_of_the_document_plays_a_match(files: Path) -> None:
         there.end()
     assert len(there.records[0].games) == 2
     assert faults(there) == []
+
+
+def test_a_server_that_plays_no_tables_is_given_up_as_one_that_is_away(files: Path) -> None:
+    with serve(lambda socket: socket.close(1013, "the table is away"), "127.0.0.1", 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.socket.getsockname()[1]}/program"
+        code, _, err = ended(begun(files, url, "--away", "1"))
+        server.shutdown()
+    assert code == 1
+    assert "plays no tables now: given up after" in err
+    assert "connected again" not in err
