@@ -3,4 +3,5 @@
 Web servers of this machine say which place a socket is for; who may sit there, they have found out.
 """
 
-from ladder.dealer.dealer import deal_tables
+from ladder.dealer.dealer import RETRY_S, Dealer, deal_tables
+from ladder.dealer.hosted import Bots, Boxes, UnplayableError

@@ -12,9 +12,10 @@ this process. While the database is away tables play on, and what is to be kept 
 import asyncio
 import secrets
 import signal
+import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -49,6 +50,7 @@ Say = Callable[[str], None]
 
 LOOK_S = 1.0  # between two looks at what happened in the ladder
 BEAT_S = SILENT_S / 12
+RETRY_S = 2.0  # before what could not be written is tried again
 IDLE_S = 900.0  # without anybody a table closes
 UNCLAIMED_S = 3_600.0  # so does one to which nobody has come
 _ENDS_S = 15.0  # for a table to end; a bot may take so long for an answer
@@ -69,7 +71,7 @@ class Dealer:
         self._hosted: dict[int, asyncio.Task[Hosted | None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
-        self._stopping = False
+        self._stopping = threading.Event()
         self._watch = Watch(time.monotonic)
         self._next_beat = 0.0
         self._seen = -1  # the last event that was looked at
@@ -98,7 +100,7 @@ class Dealer:
 
     async def _stop(self) -> None:
         """End all tables, and leave."""
-        self._stopping = True
+        self._stopping.set()
         await asyncio.gather(*(self._end(id, STOPPED) for id in tuple(self._hosted)))
 
         def act(connection: Connection) -> None:
@@ -125,13 +127,19 @@ class Dealer:
                     break
                 except AwayError as problem:
                     self._say(str(problem))
-                    if self._stopping:
+                    if self._stopping.wait(RETRY_S):
                         return
             if then is not None:
                 with suppress(RuntimeError):  # the loop has ended
                     self._loop.call_soon_threadsafe(then)
 
-        self._hands.submit(work)
+        self._hands.submit(work).add_done_callback(self._tell)
+
+    def _tell(self, written: Future[None]) -> None:
+        """Say why something was not written, if it was not."""
+        problem = None if written.cancelled() else written.exception()
+        if problem is not None:
+            self._say(f"what a table has to keep was lost: {str(problem) or repr(problem)}")
 
     # --- sockets
 
@@ -151,7 +159,7 @@ class Dealer:
 
     async def _table(self, id: int) -> Hosted | None:
         """Return a table, which is made when it is asked for first; None if its evening is over, or another's."""
-        if self._stopping:
+        if self._stopping.is_set():
             return None
         if id not in self._hosted:
             self._hosted[id] = asyncio.create_task(self._claim(id))
