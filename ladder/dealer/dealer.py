@@ -74,7 +74,7 @@ class Dealer:
         self._stopping = threading.Event()
         self._watch = Watch(time.monotonic)
         self._next_beat = 0.0
-        self._seen = -1  # the last event that was looked at
+        self._seen: tuple[int, tuple[int, ...]] | None = None  # the last event that was looked at, for which tables
         self._id = ""
         self._secret = secrets.token_urlsafe(24)
 
@@ -253,14 +253,14 @@ class Dealer:
 
         def look(connection: Connection) -> dict[int, str] | None:
             last = last_event(connection)
-            if last == self._seen:
+            if (last, ids) == self._seen:
                 return None
-            self._seen = last
             troubles = {}
             for evening in evenings_of(connection, ids):
                 why = evening.why if evening.state == OVER else why_not_playable(connection, evening)
                 if why is not None:
                     troubles[evening.id] = why
+            self._seen = last, ids
             return troubles
 
         return database.look(look)

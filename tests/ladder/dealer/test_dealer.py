@@ -135,6 +135,21 @@ def house(place: Place) -> Iterator[House]:
             yield House(ladder, database, place.folder)
 
 
+def test_a_table_that_is_closed_while_it_is_claimed_ends(house: House) -> None:
+    """Also when a look at what happened waits behind the claim, and nothing happens afterwards."""
+
+    def closes(evening: Evening) -> Evening:
+        assert close_evening(house.ladder, house.id, ADA)
+        waited(lambda: house.loop.waiting)
+        return evening
+
+    async def come() -> None:
+        assert await house.come() == (1000, "closed by who opened it")
+
+    house.then = closes
+    house.serve(come)
+
+
 def test_what_cannot_be_written_is_tried_again_after_a_pause_until_it_is(house: House) -> None:
     def fails(evening: Evening) -> Evening:
         house.database.writes_fail = [AwayError("the disk is full"), AwayError("the disk is full")]
