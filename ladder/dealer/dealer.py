@@ -43,7 +43,7 @@ from ladder.store.database import (
     leave,
     living,
 )
-from ladder.tables import UNKNOWN, Hello, StreamChannel, attach, listen, sit
+from ladder.tables import AWAY, UNKNOWN, Hello, StreamChannel, attach, listen, sit
 
 T = TypeVar("T")
 Say = Callable[[str], None]
@@ -146,7 +146,10 @@ class Dealer:
     async def _come(self, channel: StreamChannel, hello: Hello) -> None:
         """Let a socket be at its table: at a place, or looking on."""
         hosted = await self._table(int(hello["table"]))
-        if hosted is None or hosted.ending:
+        if hosted is None:  # another process's, or over: who comes again is told by a web server
+            await channel.close(AWAY, "the table is away")
+            return
+        if hosted.ending:
             await channel.close(UNKNOWN, "this table has closed")
             return
         place = hello["place"]

@@ -178,3 +178,11 @@ def test_a_write_that_fails_unexpectedly_is_told(house: House) -> None:
     house.then = fails
     house.serve(come)
     assert "odd" in house.said[0]
+
+
+def test_who_comes_to_a_process_that_lost_the_claim_is_told_to_come_again(house: House) -> None:
+    async def come() -> None:
+        assert (await house.come())[0] == AWAY
+
+    house.then = lambda evening: None
+    house.serve(come)
