@@ -79,7 +79,7 @@ class Dealer:
         self._secret = secrets.token_urlsafe(24)
 
     async def serve(self) -> None:
-        """Serve until SIGTERM or SIGINT. Raises DatabaseError."""
+        """Serve until SIGTERM or SIGINT. Raises DatabaseError, and what ended the looks."""
         asked = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, asked.set)
@@ -93,6 +93,8 @@ class Dealer:
         looks = asyncio.create_task(self._look())
         try:
             await asyncio.wait([looks, asyncio.create_task(asked.wait())], return_when=asyncio.FIRST_COMPLETED)
+            if looks.done():
+                looks.result()
         finally:
             server.close()
             looks.cancel()

@@ -186,3 +186,12 @@ def test_who_comes_to_a_process_that_lost_the_claim_is_told_to_come_again(house:
 
     house.then = lambda evening: None
     house.serve(come)
+
+
+def test_a_look_that_fails_unexpectedly_ends_the_process_with_its_reason(house: House) -> None:
+    async def come() -> None:
+        await asyncio.Event().wait()
+
+    house.database.looks_fail = ZeroDivisionError("odd")
+    with pytest.raises(ZeroDivisionError, match="odd"):
+        house.serve(come)
