@@ -27,7 +27,7 @@ from arena.bots import BotCache
 from arena.run import cache_folder
 from arena.sandbox import remove_dead_scratch, scratch_folder, sweep_all
 from ladder.dealer.hosted import Bots, Hosted, UnplayableError
-from ladder.service import FROZEN, Ladder, why_not_playable
+from ladder.service import FROZEN, Ladder, LadderError, why_not_playable
 from ladder.store.database import (
     OVER,
     SILENT_S,
@@ -183,7 +183,14 @@ class Dealer:
         except DatabaseError as problem:
             self._say(str(problem))
             return None
-        return None if claimed is None else Hosted(self._ladder, *claimed, self._write)
+        if claimed is None:
+            return None
+        try:
+            return Hosted(self._ladder, *claimed, self._write)
+        except LadderError as problem:
+            await asyncio.to_thread(claimed[1].ends.close)
+            self._put_end(id, str(problem).splitlines()[0])
+            return None
 
     # --- the end of tables
 

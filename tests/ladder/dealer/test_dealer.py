@@ -195,3 +195,14 @@ def test_a_look_that_fails_unexpectedly_ends_the_process_with_its_reason(house: 
     house.database.looks_fail = ZeroDivisionError("odd")
     with pytest.raises(ZeroDivisionError, match="odd"):
         house.serve(come)
+
+
+def test_a_table_that_cannot_be_made_ends_with_the_reason_and_its_boxes_are_closed(house: House) -> None:
+    async def come() -> None:
+        assert (await house.come())[0] == AWAY
+        await asyncio.to_thread(waited, lambda: house.evening.state == "ended")
+
+    house.then = lambda evening: replace(evening, rules="gone")
+    house.serve(come)
+    assert house.evening.why == 'there are no rules "gone".'
+    assert house.closed_boxes == 1
