@@ -3,7 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from arena.play import Sight
@@ -27,7 +27,8 @@ class Offer:
     def timings(self, places: Sequence["Place"]) -> tuple[Timing, ...]:
         """Return the times of who sits at each place."""
         of = {"bot": self.terms.timing, "person": self.person, "program": self.program}
-        return tuple(of[place.kind] for place in places)
+        ponder = self.terms.timing.ponder  # one for all: who is frozen goes by the terms
+        return tuple(replace(of[place.kind], ponder=ponder) for place in places)
 
 
 class Taken(Exception):  # noqa: N818  # no error: he is elsewhere now

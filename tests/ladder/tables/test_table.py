@@ -23,22 +23,30 @@ class Evening:
     """A table with two bots and two people, and what was kept of its matches."""
 
     def __init__(
-        self, rules: str = "coup", games: int = 2, people: int = 2, broken: bool = False, least_s: float = 0.0
+        self,
+        rules: str = "coup",
+        games: int = 2,
+        people: int = 2,
+        broken: bool = False,
+        least_s: float = 0.0,
+        ponder: bool = False,
     ) -> None:
         self.records: dict[int, Record] = {}
-        self.rules, self.games, self.broken = PRESETS[rules], games, broken
+        self.games, self.broken = games, broken
+        self.terms = Terms(rules=PRESETS[rules], timing=Timing(ponder=ponder))
         self.sandbox = InsideSandbox({"bot0": dice(0), "bot1": dice(1)})
         people_there = [Place("person", f"person{number}", f"secret{number}") for number in range(people)]
         places = [Place("bot", "bot0"), Place("bot", "bot1"), *people_there]
-        self.names = tuple(place.name for place in places)
+        self.places, self.names = places, tuple(place.name for place in places)
         untimed = Timing(limit_ms=UNTIMED_MS, bank_ms=0)
-        self.table = Table("here", places, Offer(Terms(rules=self.rules), games, untimed), self.deal, least_s=least_s)
+        self.offer = Offer(self.terms, games, untimed)
+        self.table = Table("here", places, self.offer, self.deal, least_s=least_s)
 
     def deal(self, number: int) -> Deal:
         seats = len(self.names)
         rows = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(self.games))
-        timings = (*[Timing()] * 2, *[Timing(limit_ms=UNTIMED_MS, bank_ms=0)] * (seats - 2))
-        spec = MatchSpec(number, bytes([number]) * 32, self.names, rows, Terms(rules=self.rules), timings)
+        timings = self.offer.timings(self.places)
+        spec = MatchSpec(number, bytes([number]) * 32, self.names, rows, self.terms, timings)
         return Deal(spec, self.launch, self.keep)
 
     def launch(self, bot: int) -> Any:
@@ -156,6 +164,15 @@ def test_an_onlooker_sees_every_turn_at_once_though_nobody_at_the_table_is_a_per
         assert frame["game"]["turn"] == game.turns
 
     evening(play, games=1, people=0)
+
+
+def test_people_play_also_where_bots_may_compute_while_others_think() -> None:
+    async def play(there: Evening) -> None:
+        guest = there.table.join("secret0")
+        await there.play(guest, 1)
+        assert there.table.state == "over"
+
+    evening(play, games=1, people=1, ponder=True)
 
 
 def test_a_table_waits_for_its_people_and_keeps_the_seat_of_one_who_goes_and_comes() -> None:
