@@ -138,7 +138,9 @@ class Sight:
 
     def _take_moment(self, message: Message) -> None:
         """Take in what has just happened: the kit follows it as it follows a request, which is what it looks like."""
-        seen = {"you": {"seat": _ONLOOKER, "cards": []}, **message}
+        you = message.get("you", {"seat": _ONLOOKER, "cards": []})
+        # Whose card an examiner has seen stands in the request that follows.
+        seen = {**message, "you": {name: value for name, value in you.items() if name != "seen"}}
         if (
             "you" not in message and message["game"] != self._onlooks
         ):  # nobody else tells an onlooker that a game begins

@@ -293,6 +293,8 @@ class Table:
             case GameOver(game):
                 for seat in game.survivors:
                     self.places[game.seating[seat]].won += 1 / len(game.survivors)
+                ended = {"type": "game_over", "winner": game.winner, "survivors": list(game.survivors), "events": []}
+                self._public.take(ended)  # nobody else tells an onlooker
                 self._dealt.keep(playing.record, ())
                 if len(playing.games) < len(playing.spec.seatings):
                     self._be_between(playing)

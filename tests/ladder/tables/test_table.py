@@ -107,8 +107,12 @@ async def any_news(guests: list[Guest]) -> None:
 def evening(play: Callable[[Evening], Awaitable[None]], **given: Any) -> Evening:
     """Spend an evening, and close its table."""
     made: list[Evening] = []
+    wrong: list[dict[str, Any]] = []
 
     async def whole() -> None:
+        asyncio.get_running_loop().set_exception_handler(
+            lambda loop, context: wrong.append(context) if "handle" in context else None
+        )
         made.append(Evening(**given))
         try:
             await play(made[0])
@@ -116,6 +120,7 @@ def evening(play: Callable[[Evening], Awaitable[None]], **given: Any) -> Evening
             await asyncio.to_thread(made[0].table.close)
 
     asyncio.run(whole())
+    assert wrong == []
     assert all(box.stdin == -1 for box in made[0].sandbox.boxes)
     return made[0]
 
@@ -162,6 +167,8 @@ def test_an_onlooker_sees_every_turn_at_once_though_nobody_at_the_table_is_a_per
         game = there.records[0].games[0]
         assert len([line for line in frame["game"]["told"] if line]) == game.turns
         assert frame["game"]["turn"] == game.turns
+        assert game.winner is not None
+        assert frame["game"]["end"] == f"{frame['game']['seats'][game.winner]['name']} wins."
 
     evening(play, games=1, people=0)
 
