@@ -88,7 +88,7 @@ def _text(moves: Sequence[Mapping[str, Any]], rules: Mapping[str, Any], names: S
     if not targets:
         return tell_move(move, names) + paid
     aimed = next(each for each in moves if "target" in each)
-    whom = ", ".join(targets)
+    whom = " or ".join(filter(None, (", ".join(targets[:-1]), targets[-1])))
     told = tell_move({**aimed, "target": 0}, [whom])
     alone = tell_move(move, names)
     return (f"{alone}, or {told}" if "target" not in move else told) + paid

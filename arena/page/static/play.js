@@ -12,13 +12,14 @@ const KEYS = [
   [["r"], "the rules of this game"],
   [["s"], "a sound when it is your turn, or none"],
   [["d"], "dark or light"],
+  [["say"], "with a move, where the rules allow talk: hold duke, lack duke, attack B, spare B, doubt B duke, or other words"],
   [["?"], "this help"],
 ];
 
 // What a newcomer is told when he first meets it, by the kind of request.
 const TIPS = {
   turn: "Choose an action. You may claim a role that you don't hold: unless somebody challenges you, it works all the same.",
-  challenge: "Challenge if you think that the claim is a lie. Whoever is wrong loses a card: the liar, or you.",
+  challenge: "Challenge if you think that the claim is a lie. Whoever is wrong loses a card: the liar, or you. Pass, and what can be blocked may still be.",
   block: "You may stop this by claiming a role that blocks it. The others may challenge that claim in turn.",
   prove: "Somebody doubts you. Show the card and the doubter loses one of his; you then draw another. Decline and you lose one.",
   lose: "Give up one of your cards. It lies face up from now on; without cards you are out.",
@@ -37,6 +38,7 @@ const MINUTE = [
   "When somebody claims a role, the others may challenge. If he has the card, the challenger loses one of his own; if he lied, the liar does.",
   "Some actions can be stopped by who claims the right role, and that claim can be challenged in turn.",
   "Coins buy what nobody can stop: a coup. Pass when you have no reason to act.",
+  "How many cards of each role there are, and all else, is told by Rules; Hint tells how likely the others hold each.",
 ];
 
 const TIMES = 3; // that a tip is given
@@ -112,7 +114,7 @@ class Play {
     this.question = h("h2", { class: "question", "aria-live": "assertive" });
     this.clock = h("span", { class: "timer" });
     this.tip = h("p", { class: "tip" });
-    this.words = h("input", { class: "words", maxlength: 200, "aria-label": "Say this with your move", placeholder: "say with your move: hold duke, attack B, or words", hidden: true });
+    this.words = h("input", { class: "words", maxlength: 200, "aria-label": "Say this with your move", placeholder: "say: hold duke, attack B, or words", hidden: true });
     this.moves = h("div", { class: "moves", role: "group", "aria-label": "Your moves" });
     this.hand = h("div", { class: "own-cards", role: "group", "aria-label": "Your cards" });
     this.news = h("p", { class: "news", "aria-live": "polite" });
@@ -123,6 +125,7 @@ class Play {
     this.help = dialog("Keys");
     this.people = h("ul", { class: "people" });
     this.minute = h("details", { class: "panel minute", open: remembered("games") === null }, h("summary", {}, "The game in a minute"), minute(this.card));
+    this.hintButton = h("button", { class: "tool", onclick: () => this.send({ hint: true }) }, "Hint");
     this.leaveButton = h("button", { class: "tool", onclick: () => this.leave() }, "Leave");
     this.count = h("span", { class: "muted" });
     this.sure = dialog("Are you sure?");
@@ -139,7 +142,7 @@ class Play {
           "div",
           { class: "choices" },
           h("button", { class: "tool", onclick: () => this.rules.box.showModal() }, "Rules"),
-          h("button", { class: "tool", onclick: () => this.send({ hint: true }) }, "Hint"),
+          this.hintButton,
           this.soundButton,
           this.leaveButton,
           h("button", { class: "tool", "aria-label": "dark or light", onclick: () => shade() }, "◐"),
@@ -187,7 +190,9 @@ class Play {
     else this.drawTable(game);
     this.drawPeople(table);
     say(this.count, table.games > 1 && game ? `game ${game.number + 1} of ${table.games}` : "");
-    this.leaveButton.hidden = !(table.places.some((place) => place.you) && ["playing", "between"].includes(table.state));
+    const seated = table.places.some((place) => place.you);
+    this.hintButton.hidden = !seated;
+    this.leaveButton.hidden = !(seated && ["playing", "between"].includes(table.state));
     this.drawLog(game);
     const own = game?.seats.find((seat) => seat.own);
     refill(this.hand, own && !own.out ? [...own.cards, ...own.drawn].map((role) => card(role)) : []);
@@ -195,7 +200,7 @@ class Play {
     const open = ask && ask.id !== this.sent ? ask : null;
     say(this.question, this.asked(table, game, open));
     this.words.hidden = !open || table.talk === "off";
-    say(this.tip, open && Number(remembered(`met-${open.kind}`)) < TIMES ? (TIPS[open.kind] ?? "") : "");
+    say(this.tip, open && !this.option && Number(remembered(`met-${open.kind}`)) < TIMES ? (TIPS[open.kind] ?? "") : "");
     refill(this.moves, open ? this.options(open, game) : this.steps(table));
     document.title = `${open ? "● " : ""}${document.title.replace(/^● /, "")}`;
     this.tick();
@@ -204,7 +209,7 @@ class Play {
   asked(table, game, ask) {
     if (table.state === "open") return awaited(table.places.filter((place) => !place.here));
     if (table.state === "void") return `The match is void: ${plain(table.why ?? "")}`;
-    if (ask) return plain(ask.question);
+    if (ask) return this.option ? `Whom? ${plain(this.option.text)}` : plain(ask.question);
     if (game?.end) return plain(game.end);
     if (game && game.seat !== null && game.seats[game.seat].out) return "You are out. The others play on.";
     return game ? "The others decide." : "The table is being set.";
@@ -220,8 +225,7 @@ class Play {
         "button",
         { class: `move${option.bluff ? " bluff" : ""}`, onclick: () => this.choose(option) },
         h("kbd", {}, option.number),
-        h("span", { class: "what" }, plain(option.text), h("span", { class: "does" }, this.does(option))),
-        option.bluff ? h("span", { class: "tag bluffing" }, "bluff") : null,
+        h("span", { class: "what" }, plain(option.text), option.bluff ? [" ", h("span", { class: "tag bluffing" }, "bluff")] : null, h("span", { class: "does" }, this.does(option))),
       ),
     );
   }
@@ -246,7 +250,7 @@ class Play {
     };
     if (table.state === "between") return [wanting("Next game", { go_on: true })];
     if (table.state !== "over" && table.state !== "void") return [];
-    const replay = table.replay ? h("a", { class: "move", href: table.replay }, "Watch the replay, with all cards") : null;
+    const replay = table.replay ? h("a", { class: "move", href: table.replay }, read("home") ? "Watch the replay" : "Watch the replay, with all cards") : null;
     return [table.again ? wanting("Play again", { rematch: true }) : null, replay];
   }
 
@@ -283,7 +287,7 @@ class Play {
       [`Rules: ${table.rules}`, `${table.games} ${table.games === 1 ? "game" : "games"}`, `clock: ${clock(table.clock)}`].join("; "),
       table.open_names ? "All play under their names." : "Bots play under letters; which is which is told after the match.",
       far && `A program from elsewhere isn't frozen while others think, and nobody knows where it runs; its clock: ${clock(table.program_clock)}.`,
-      "Nothing that is played here rates. Who is away keeps the seat: the clock runs, then a default move is played.",
+      `Nothing that is played here rates. Who is away keeps the seat: ${table.clock ? "the clock runs, then a default move is played" : "the others wait"}.`,
     ];
     const invited = table.places.filter((place) => place.invite);
     const links = invited.map((place) => {
