@@ -7,7 +7,7 @@ owners see alike is drawn once for all of them.
 import hashlib
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
@@ -110,11 +110,12 @@ def lines(text: str | bytes | Sequence[str]) -> Markup:
 def page(visit: Visit, template: str, make: Make, *, shared: bool = False, fresh_s: float | None = None) -> Response:
     """Draw what `make` returns of the ladder as it is now; 404 where that is None.
 
-    shared: it is the same for all but staff. fresh_s: it changes with time, too, and is drawn anew after so long.
+    shared: it is the same for all but staff: the template gets the public as its viewer, whoever came first.
+    fresh_s: it changes with time, too, and is drawn anew after so long.
     """
 
     def draw(found: Any, reader: Reader) -> Content:
-        return _content(visit, template, found=found, reader=reader)
+        return _content(replace(visit, viewer=reader.viewer), template, found=found, reader=reader)
 
     drawn, headers = _drawn(visit, make, draw, shared, fresh_s)
     return _not_new(headers) if drawn is None else _whole(visit, drawn, headers)

@@ -88,6 +88,17 @@ def test_a_ladder_that_says_so_is_read_by_anybody(web: Pages, own: Term) -> None
     assert visitor.get("/standings").status_code == 303
 
 
+@pytest.mark.parametrize("kinds", [("nobody", "ada"), ("ada", "nobody")], ids=str)
+def test_what_all_see_alike_does_not_depend_on_who_comes_first(web: Pages, own: Term, kinds: tuple[str, str]) -> None:
+    """The first one's page is kept for the other. Both are offered to submit: /submit asks for a sign-in."""
+    with public(own):
+        first, second = (web.visitor(kind) for kind in kinds)
+        for path in ("/", "/standings", "/matches", "/queue", "/finals"):
+            bodies = [visitor.get(path).text.partition("<main")[2] for visitor in (first, second)]
+            assert bodies[0] == bodies[1], path
+            assert ('class="button" href="/submit"' in bodies[0]) is (path == "/"), path
+
+
 def test_a_link_lets_in_once_and_goes_on_where_one_was(web: Pages) -> None:
     secret = issue(web.ladder, "ada", "link", "staff").secret
     visitor = web.visitor("nobody")
