@@ -170,17 +170,21 @@ class Workers(Pool):
             if not future.set_running_or_notify_cancel():
                 continue
             try:
+                words = pickle.dumps((fn, args, kwargs))
+            except Exception as problem:  # the caller's mistake, not the worker's
+                future.set_exception(problem)
+                continue
+            try:
                 if process is None or pipe is None or process.poll() is not None:
                     process, pipe = self._replace(number, process, pipe)
                     self._begin(pipe)
-                succeeded, value = _ask(pipe, fn, args, kwargs, future.hear)
-            except (EOFError, OSError) as problem:
+                succeeded, value = _ask(pipe, words, future.hear)
+            except Exception as problem:  # what the pipe still holds would answer the next call
+                if process is not None and not isinstance(problem, EOFError | OSError):
+                    process.terminate()  # it lives, and may be in the middle of the call
                 code = self._end(process, pipe)
                 process = pipe = None
                 future.set_exception(WorkerDiedError(f"the worker process ended with {code} ({problem!r})"))
-                continue
-            except Exception as problem:  # what can't be pickled: the caller's mistake, not the worker's
-                future.set_exception(problem)
                 continue
             self._reap_adopted()
             if succeeded:
@@ -230,9 +234,9 @@ class Workers(Pool):
         return fresh, connection
 
     def _begin(self, pipe: Connection) -> None:
-        """Call the initializer in a fresh worker. Raises OSError or EOFError if it fails."""
+        """Call the initializer in a fresh worker. Raises an exception if it fails."""
         if self._initializer is not None:
-            succeeded, value = _ask(pipe, self._initializer, self._initargs, {})
+            succeeded, value = _ask(pipe, pickle.dumps((self._initializer, self._initargs, {})))
             if not succeeded:
                 raise ChildProcessError(f"it can't begin: {value!r}")
 
@@ -252,14 +256,13 @@ class Workers(Pool):
 
 
 def _ask(
-    pipe: Connection,
-    fn: Callable[..., object],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    hear: Callable[[object], object] = lambda word: None,
+    pipe: Connection, call: bytes, hear: Callable[[object], object] = lambda word: None
 ) -> tuple[bool, Any]:
-    """Let a worker call a function; return (True, the result) or (False, the exception). `hear` gets what it says."""
-    pipe.send_bytes(pickle.dumps((fn, args, kwargs)))
+    """Let a worker make a pickled call; return (True, the result) or (False, the exception). `hear` gets its words.
+
+    After an exception of this function nobody knows what the worker will send next.
+    """
+    pipe.send_bytes(call)
     while True:
         succeeded, value = pickle.loads(pipe.recv_bytes())
         if succeeded is not None:

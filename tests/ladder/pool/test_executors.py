@@ -171,6 +171,28 @@ def test_what_cannot_be_pickled_is_an_exception_of_the_call_alone(workers: Worke
     assert outcome(workers.submit(operator.add, 2, 2)) == 4
 
 
+@pytest.mark.parametrize("going_on", ["", "; time.sleep(600)"])
+def test_a_word_that_cannot_be_read_ends_its_worker_and_the_next_calls_get_their_own_answers(going_on: str) -> None:
+    """Also in the middle of a call: what the pipe still holds would answer the next one."""
+    word = "type('Word', (), {'__reduce__': lambda self: (int, ('no number',))})()"
+    with Workers(1) as pool:
+        unread = pool.submit(exec, f"import time, ladder.pool; ladder.pool.say({word}){going_on}")
+        sums = [pool.submit(operator.add, n, n) for n in range(3)]
+        problem = outcome(unread)
+        assert isinstance(problem, WorkerDiedError)
+        assert "no number" in str(problem)
+        assert [outcome(future) for future in sums] == [0, 2, 4]
+
+
+def test_a_result_that_cannot_be_read_ends_its_worker_alone() -> None:
+    result = "type('Result', (), {'__reduce__': lambda self: (int, ('no number',))})()"
+    with Workers(1) as pool:
+        unread = pool.submit(eval, result)
+        sums = [pool.submit(operator.add, n, n) for n in range(3)]
+        assert isinstance(outcome(unread), WorkerDiedError)
+        assert [outcome(future) for future in sums] == [0, 2, 4]
+
+
 THREADING = "__import__('threading')."
 
 
