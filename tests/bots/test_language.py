@@ -24,11 +24,24 @@ def test_each_sample_is_told_to_be_in_its_language(sample: str) -> None:
     (("/usr/bin/python3.12", "-m", "bot"), None, ("Makefile",), "Python"),
     (("/usr/bin/env", "node", "x"), None, (), "JavaScript"),
     (("./bot",), None, ("bot",), None),
+    (("./bot",), ("sh", "build.sh"), ("build.sh", "main.cpp"), "C++"),
+    (("./bot",), ("./build.sh",), ("build.sh", "main.rs"), "Rust"),
+    (("./bot",), ("python3", "build.py"), ("build.py", "main.c"), "C"),
+    (("./bot",), ("env", "CXX=c++", "g++-13", "-o", "bot", "main.c"), ("main.c",), "C++"),
+    (("./bot",), ("make",), ("generate.py", "main.go"), "Go"),
+    (("node", "bot.js"), ("cargo", "build"), ("bot.js", "lib.rs"), "JavaScript"),
+    (("python3", "bot.py"), ("gcc", "-shared", "fast.c"), ("bot.py", "fast.c"), "Python"),
+    (("/usr/bin/env", "-S", "pypy3.10", "-u", "bot"), None, ("bot",), "Python"),
+    (("./bot.rb",), None, ("a.c", "bot.rb"), "Ruby"),
+    (("sh", "run.sh"), None, ("bot.js", "run.sh"), "JavaScript"),
+    (("./bot", "node"), None, ("bot", "main.c"), "C"),
+    (("sh", "run.sh"), ("python3", "build.py"), ("data",), "shell"),
+    (("./bot",), ("python3", "build.py"), ("bot",), "Python"),
 ])  # fmt: skip
 def test_a_bot_without_a_kit_shows_it_by_commands_and_files(
     tmp_path: Path, argv: tuple[str, ...], build: tuple[str, ...] | None, names: tuple[str, ...], language: str | None
 ) -> None:
-    folder = tmp_path / f"{language}"
+    folder = tmp_path / f"bot-{len(list(tmp_path.iterdir()))}"
     folder.mkdir()
     for name in names:
         (folder / name).touch()
