@@ -1,7 +1,7 @@
 """What each bot did, counted from records: one pass over their moments.
 
-A case is counted for a bot in a section, under a name: `("bluffs", "duke")`. The sections are those of `Profile`
-(answer.py), which says what each counts. All cards are known here: a claim is a lie if the claimant lacks the role when
+A case is counted for a bot in a section, under a name: `("bluffs", "duke")`. The sections are those of
+`arena.stats.Profile`, which says what each counts. All cards are known here: a claim is a lie if the claimant lacks the role when
 it claims it, or has it where it claims to lack it.
 """
 
@@ -24,6 +24,7 @@ from arena.coup import (
     Event,
     Exiled,
     Forfeited,
+    HandShown,
     How,
     LossReason,
     Lost,
@@ -234,7 +235,7 @@ class _Match:
                 assert self._made is not None
                 self._made.called = True
                 self._challenger = self._names[seat]
-            case Shown() | Unproven():
+            case Shown() | HandShown() | Unproven():
                 self._case(self._challenger, "seen", "right", isinstance(event, Unproven))
             case Lost(seat, _, reason):
                 self._mixes[self._names[seat], "losses"][_why(reason, seat, self._made)] += 1

@@ -35,10 +35,11 @@ def taxes_and_doubts(seen: View, legal: Sequence[Move]) -> Move:
     return legal[0]
 
 
+@pytest.mark.parametrize("rules", ["coup", "reformation"])
 @pytest.mark.parametrize("number", range(3))
-def test_what_counted_at_the_table_is_what_events_say_that_all_seats_are_sent(number: int) -> None:
+def test_what_counted_at_the_table_is_what_events_say_that_all_seats_are_sent(number: int, rules: str) -> None:
     """A seat that wanted to challenge, and came too late, isn't among them: nobody learns of it."""
-    records = [random_game(COUP, 4, 3 * number + seed) for seed in range(3)]
+    records = [random_game(PRESETS[rules], 4, 3 * number + seed) for seed in range(3)]
     found, seen, wanted = of(*records), Counter[tuple[str, int]](), 0
     for record in records:
         seating = record.games[0].seating
