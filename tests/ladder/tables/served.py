@@ -117,8 +117,8 @@ def served(
             await ws.send_denial_response(JSONResponse({}, 503))
             return
         channel = WebChannel(ws)
-        await channel.open()
         there.lines.append(ws)
+        await channel.open()
         await attach(channel, there.table, token, int(ws.query_params["after"]) if "after" in ws.query_params else None)
 
     async def opened(request: Any) -> JSONResponse:
