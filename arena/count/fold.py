@@ -1,8 +1,8 @@
 """What each bot did, counted from records: one pass over their moments.
 
 A case is counted for a bot in a section, under a name: `("bluffs", "duke")`. The sections are those of
-`arena.stats.Profile`, which says what each counts. All cards are known here: a claim is a lie if the claimant lacks the role when
-it claims it, or has it where it claims to lack it.
+`arena.stats.Profile`, which says what each counts. All cards are known here: a claim is a lie if the claimant lacks the
+role when it claims it, or has it where it claims to lack it.
 """
 
 from collections import Counter, defaultdict
