@@ -168,7 +168,7 @@ def _lines(reader: Reader, evenings: Sequence[Evening]) -> list[TableLine]:
 
 def _line(reader: Reader, evening: Evening, played: bool) -> TableLine:
     """Return a table in one line. played: a match has ended, which told all who played."""
-    bots = played or evening.state == OVER or reader.viewer.sees(TablePlace, "bot", evening.login)
+    bots = played or evening.state == OVER or reader.viewer.login == evening.login
     places = tuple(
         TablePlace(place.kind, place.label if bots else None, place.name, place.kind != BOT and place.name is None)
         for place in evening.places

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ladder import views
-from ladder.access import STAFF, Viewer
+from ladder.access import PUBLIC, STAFF, Viewer
 from ladder.service import (
     Ladder,
     LadderError,
@@ -104,6 +104,24 @@ def test_an_evening_ends_once_and_is_played_by_one(ladder: Ladder) -> None:
         assert (page.line.state, page.line.why) == ("ended", "closed by who opened it")
         told = [line for line in views.event_list(reader, 0, 1000).rows if line.what == "table"]
     assert [line.table for line in told] == [id] * 3  # it was opened, played, and ended
+
+
+def test_who_opened_a_table_alone_is_told_which_bots_sit_there_until_a_match_has_ended(ladder: Ladder) -> None:
+    """The staff is told no more than others: of them one may sit there, or look over a shoulder."""
+    id, _ = opened(ladder)
+
+    def bots() -> list[str | None]:
+        labels = []
+        for viewer in (ADA, BOB, STAFF, Viewer("staff", staff=True), PUBLIC):
+            with ladder.reading(viewer) as reader:
+                page = views.table_page(reader, id)
+                assert page is not None
+                labels.append(page.line.places[0].bot)
+        return labels
+
+    assert bots() == ["one@1", None, None, None, None]
+    keep(ladder, id, 0, 1, True)
+    assert bots() == ["one@1"] * 5
 
 
 def test_records_are_kept_as_long_as_others_and_that_they_were_played_stays(ladder: Ladder) -> None:
