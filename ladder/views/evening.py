@@ -39,7 +39,7 @@ class TablePlace:
 
 @dataclass(frozen=True, slots=True)
 class TableLine:
-    """A table in one line. by: the pseudonym of who opened it. clock_s: for a move; None, there is no clock.
+    """A table in one line. by: the pseudonym of who opened it. clock_s: of people, a move; None: no clock.
 
     watch: others may look on. state: open, playing (a match), ended; why it ended. Times are seconds since 1970.
     """

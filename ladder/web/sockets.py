@@ -89,7 +89,7 @@ async def _withdrawn(socket: WebSocket, seat: Seat, is_program: bool) -> str:
             except DatabaseError:  # nobody can say now: play goes on
                 continue
             if now.place != seat.place and now.evening.state != OVER:
-                return "this place is another's now"
+                return "you have sat down in another tab" if seat.place is None else "this place is another's now"
 
 
 def _seat(socket: WebSocket, id: int, is_program: bool) -> Seat:

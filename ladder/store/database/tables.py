@@ -349,7 +349,7 @@ evenings = Table(
     Column("at", Float, nullable=False),
     Column("rules", Text, nullable=False),  # a preset's name, or that of the ladder's own rules
     Column("games", Integer, nullable=False),  # of a match
-    Column("clock_s", Integer),  # that people and programs have for a move; null: no clock
+    Column("clock_s", Integer),  # that people have for a move; null: no clock. Programs have limits of their own
     Column("watch", Boolean, nullable=False),  # who may read the ladder may look on
     Column("state", String(10), nullable=False, index=True),  # open, playing, ended
     Column("why", Text),  # it ended

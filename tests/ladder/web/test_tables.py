@@ -259,6 +259,20 @@ def test_who_may_not_be_there_any_more_is_cut_off_within_seconds(house: Club) ->
     house.sessions.clear()
 
 
+def test_who_looked_on_and_sits_down_in_another_tab_is_told_so_in_the_first(house: Club) -> None:
+    opened = house.open("ada", me=True, people=1)
+
+    async def look_on() -> tuple[int, str] | None:
+        async with house.player(opened["id"], "bob").there() as bob:
+            await bob.until(lambda frame: frame)
+            await asyncio.to_thread(house.sit, "bob", opened["places"][1]["link"])
+            while await bob.news():
+                pass
+        return bob.closed
+
+    assert asyncio.run(look_on()) == (4003, "you have sat down in another tab")
+
+
 def test_what_may_not_be_opened_is_refused_with_a_reason(house: Club) -> None:
     """No bots alone, no unknown rules, no bot of who is suspended, not too many, none while frozen."""
     with closing(open_ladder(house.served.folder)) as ladder:
