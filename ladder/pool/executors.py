@@ -255,9 +255,7 @@ class Workers(Pool):
         return process.returncode
 
 
-def _ask(
-    pipe: Connection, call: bytes, hear: Callable[[object], object] = lambda word: None
-) -> tuple[bool, Any]:
+def _ask(pipe: Connection, call: bytes, hear: Callable[[object], object] = lambda word: None) -> tuple[bool, Any]:
     """Let a worker make a pickled call; return (True, the result) or (False, the exception). `hear` gets its words.
 
     After an exception of this function nobody knows what the worker will send next.
