@@ -232,10 +232,7 @@ _ROWS: dict[str, dict[Who, str]] = {
     "Submission": {_ANYBODY: "label pseudonym state submitted"},
     "TableList": {_ANYBODY: "rows next change"},
     "TableLine": {_ANYBODY: "id by at rules games clock_s watch state why ended_at places"},
-    "TablePlace": {
-        _ANYBODY: "kind name free",
-        _OWNER: "bot",
-    },  # until a match has ended: the opener's alone, not staff's
+    "TablePlace": {_ANYBODY: "kind name free", _OWNER: "bot"},  # until a match has ended, without staff
     "TablePage": {_ANYBODY: "line matches seat away change", _OWNER: "keeps"},
     "EveningMatch": {_ANYBODY: "number games ended at kept"},
     "TableReplay": {_ANYBODY: "table number why match change"},  # match is cut by ACTS

@@ -51,7 +51,7 @@ FROZEN = "the ladder is frozen"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What somebody wants opened. rules: a preset, None for the ladder's own. clock_s: of people, a move; None: no clock.
+    """What somebody wants opened. rules: a preset, None for the ladder's own. clock_s: of people; None: no clock.
 
     bots: names or versions. me: the opener has a place. program: what the one of his is called that has a place, too;
     people, programs: places for others. watch: others may look on.
