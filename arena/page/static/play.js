@@ -71,6 +71,7 @@ class Play {
   connect() {
     const scheme = location.protocol.endsWith("s:") ? "wss:" : "ws:";
     this.socket = new WebSocket(`${scheme}//${location.host}${this.path}`);
+    this.socket.onopen = () => (this.sent = null); // what was done meanwhile went nowhere
     this.socket.onmessage = (event) => this.take(JSON.parse(event.data));
     this.socket.onclose = (event) => this.closed(event.code, event.reason);
   }

@@ -40,6 +40,7 @@ class Served:
         self.url = ""
         self.away = False  # the server answers programs with 503
         self.lines: list[WebSocket] = []  # programs' sockets
+        self.people: list[WebSocket] = []
         self._over = threading.Event()
         self.names = tuple(f"{kind}{number}" for number, kind in enumerate(kinds))
         secrets = [None if kind == "bot" else f"secret{number}" for number, kind in enumerate(kinds)]
@@ -61,10 +62,17 @@ class Served:
 
     def cut(self) -> None:
         """Close the programs' sockets as a server does that is restarted."""
-        for line in self.lines:
+        self._cut(self.lines)
+
+    def cut_people(self) -> None:
+        """Close the people's."""
+        self._cut(self.people)
+
+    def _cut(self, lines: list[WebSocket]) -> None:
+        for line in lines:
             with suppress(RuntimeError):
                 asyncio.run_coroutine_threadsafe(line.close(1012), self.loop).result(WAIT_S)
-        self.lines.clear()
+        lines.clear()
 
     def on(self, function: Callable[[], Any]) -> Any:
         """Return what a function returns in the table's loop."""
@@ -106,6 +114,7 @@ def served(
     async def person(ws: WebSocket) -> None:
         channel = WebChannel(ws)
         await channel.open()
+        there.people.append(ws)
         await sit(channel, there.table, ws.query_params.get("secret"))
 
     async def program(ws: WebSocket) -> None:

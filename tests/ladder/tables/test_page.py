@@ -89,6 +89,24 @@ def test_two_people_meet_in_the_lobby_play_and_play_again(
             page.get_by_text("This table is closed").wait_for()
 
 
+def test_a_move_that_was_made_while_the_socket_was_down_can_be_made_again(window: Callable[..., Any]) -> None:
+    """It went nowhere: the question is open on the page as it is at the table."""
+    with served("person", "bot") as there:
+        page = window(there, "secret0")
+        page.locator(".moves button.move").first.wait_for()
+        question = page.locator(".question").inner_text()
+        page.evaluate(
+            """() => new MutationObserver(() => {
+                if (document.querySelector(".banner").textContent.includes("lost"))
+                    document.dispatchEvent(new KeyboardEvent("keydown", {key: "1"}));
+            }).observe(document.querySelector(".banner"), {childList: true, subtree: true, characterData: true})"""
+        )
+        there.cut_people()
+        page.get_by_text("The others decide.").wait_for()
+        page.locator(".moves button.move").first.wait_for()
+        assert page.locator(".question").inner_text() == question
+
+
 @pytest.mark.parametrize("width", [390, 768, 1280])
 def test_nothing_stands_beyond_the_edge_with_ten_at_the_table(window: Callable[..., Any], width: int) -> None:
     with served("person", *["bot"] * 9, rules="reformation-inquisitor") as there:
