@@ -1,7 +1,8 @@
 """Lines between a table's WebSocket and a program here, from the first match to the table's end.
 
 A hello begins a program: the one before is ended, as the referee would end its process. The number of lines that came
-is told to the table when a socket is opened anew, so none is missed and none comes twice. What the program said last is
+since a program here began to play is told to the table when a socket is opened anew, so none is missed and none comes
+twice. What the program said last is
 said again then, unless a line has come since: the table drops what it has had.
 """
 
@@ -76,7 +77,7 @@ class _Carrying:
         self._url, self._token, self._command, self._say, self._away_s = url, token, command, say, away_s
         self._met = False  # a socket was open
         self._anew = True  # the program here knows nothing of the match
-        self._count = 0  # lines that came
+        self._count = 0  # lines that came since
         self._said: Said = asyncio.Queue()
         self._last = b""  # what the program said since the last of them
         self._playing = False
@@ -123,6 +124,8 @@ class _Carrying:
             tries += 1
 
     def _socket(self) -> connect:
+        if self._anew:
+            self._count = 0
         return _Straight(
             self._url if self._anew else f"{self._url}?after={self._count}",
             additional_headers={"Authorization": f"Bearer {self._token}"},

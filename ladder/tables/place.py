@@ -76,8 +76,8 @@ class Carrier(Guest):
 class Lines:
     """The lines to a program, by number. The last ones are kept for a carrier whose socket was cut."""
 
-    def __init__(self) -> None:
-        self.count = 0
+    def __init__(self, count: int = 0) -> None:
+        self.count = count
         self._kept: deque[str] = deque(maxlen=_KEPT)
 
     @property

@@ -21,7 +21,7 @@ from typing import Literal
 from arena.play import Ended, GameOver, Happening, Line, Message, Moved, Playing, Sight
 from arena.referee import MatchSpec, Record, Timing, messages
 from arena.sandbox import Box
-from ladder.tables.place import MATCH_OVER, Carrier, Closed, Guest, Offer, Place, Taken
+from ladder.tables.place import MATCH_OVER, Carrier, Closed, Guest, Lines, Offer, Place, Taken
 
 Logs = Sequence[tuple[int, int, bytes]]
 State = Literal["open", "playing", "between", "over", "void"]
@@ -103,11 +103,12 @@ class Table:
         counts as ended, and this one is greeted for the next game. Raises KeyError for a secret of no program's place.
         """
         number = self._place_of(secret, "program")
-        lines = self.places[number].lines
-        goes_on = after is not None and lines.reach(after)
-        if not goes_on and self._playing is not None:
-            self._playing.end_process(number)
-        carrier = Carrier(number, next=after if after is not None and goes_on else lines.count)
+        place = self.places[number]
+        if after is None or not place.lines.reach(after):
+            place.lines = Lines(after or 0)  # the client counts on from there
+            if self._playing is not None:
+                self._playing.end_process(number)
+        carrier = Carrier(number, next=place.lines.count if after is None else after)
         self._seat(carrier)
         self._close_if_done(carrier)
         return carrier

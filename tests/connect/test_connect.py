@@ -185,6 +185,27 @@ def test_a_socket_that_is_cut_is_opened_again_and_the_program_cannot_tell(files:
     assert faults(there) == []
 
 
+def test_a_program_that_died_is_begun_anew_and_stays_in_the_match_when_the_socket_is_cut(files: Path) -> None:
+    """Lines to the one before don't count any more."""
+    once = (
+        "elif message['type'] == 'request' and not died.exists():\n        died.touch()\n        sys.exit(4)\n    elif"
+    )
+    begins = "import pathlib\ndied = pathlib.Path('died')"
+    (files / "dies.py").write_text(begins + BOT.replace("elif", once, 1), "utf-8")
+    with served("person", "program", games=2) as there:
+        command = begun(files, f"{there.url}/program", program="dies.py")
+        with person(there, 0) as socket:
+            play(socket, ends=("between",))
+            socket.send('{"go_on":true}')
+            read_until(command, "game 2 of 2 begins")
+            there.cut()
+            read_until(command, "connected again after")
+            assert play(socket)["table"]["state"] == "over"
+        there.on(lambda: there.table.dismiss("enough"))
+        ended(command)
+    assert faults(there) == ["exited"]
+
+
 def test_a_server_that_stays_away_is_given_up(files: Path) -> None:
     """After as long as was asked for; that it is tried again is said at once."""
     with served("bot", "program", "person") as there:

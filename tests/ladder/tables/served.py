@@ -14,7 +14,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.responses import HTMLResponse, JSONResponse
 from starlette.routing import Route, WebSocketRoute
-from starlette.websockets import WebSocket
+from starlette.websockets import WebSocket, WebSocketDisconnect
 from websockets.sync.client import ClientConnection, connect
 
 from arena.coup import PRESETS, card
@@ -70,7 +70,7 @@ class Served:
 
     def _cut(self, lines: list[WebSocket]) -> None:
         for line in lines:
-            with suppress(RuntimeError):
+            with suppress(RuntimeError, WebSocketDisconnect):
                 asyncio.run_coroutine_threadsafe(line.close(1012), self.loop).result(WAIT_S)
         lines.clear()
 
@@ -189,12 +189,12 @@ def asks(frame: Any) -> Any:
     return frame.get("game") and frame["game"]["ask"]
 
 
-def play(socket: ClientConnection, number: int = 0) -> Any:
-    """Play a person's match by first moves; return the last frame."""
+def play(socket: ClientConnection, ends: Sequence[str] = ("over", "void")) -> Any:
+    """Play a person's match by first moves until the table is in one of these states; return the last frame."""
     answered_ids = set()
     while True:
         frame = json.loads(socket.recv(WAIT_S))
-        if frame["table"]["state"] in ("over", "void"):
+        if frame["table"]["state"] in ends:
             return frame
         ask = asks(frame)
         if ask and ask["id"] not in answered_ids:

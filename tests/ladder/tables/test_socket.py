@@ -87,6 +87,27 @@ def test_a_program_that_ends_forfeits_its_game_and_is_greeted_anew_for_the_next(
     assert there.records[0].games[1].faults == ()
 
 
+def test_who_comes_anew_in_the_middle_counts_anew_and_misses_no_line_when_cut() -> None:
+    """The lines of the program before aren't his; nobody forfeits a second time."""
+    with served("bot", "program", games=2) as there:
+        with program(there) as socket:
+            socket.send(str(answered(str(socket.recv(WAIT_S)))))
+            socket.recv(WAIT_S)
+            socket.close(4010)
+        had, over = 0, False
+        while not over:
+            with program(there, after=had or None) as socket:
+                line = str(socket.recv(WAIT_S))
+                had, over = had + 1, json.loads(line)["type"] == "match_over"
+                reply = answered(line)
+                if reply:
+                    socket.send(reply)
+                    socket.ping().wait(WAIT_S)  # it has arrived
+                if not over:
+                    socket.socket.shutdown(sockets.SHUT_RDWR)
+    assert faults(there) == ["exited"]
+
+
 def test_a_program_that_leaves_is_waited_for_no_more_and_who_comes_later_is_told_so() -> None:
     """A close by 1000 leaves the table; also an `after` that never was opens a socket."""
     with served("bot", "program", games=2) as there:
