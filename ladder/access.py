@@ -187,11 +187,11 @@ _ROWS: dict[str, dict[Who, str]] = {
     "Against": {_ANYBODY: "label duel"},
     "Duel": {_ANYBODY: "wins losses games matches"},
     "Duels": {_ANYBODY: "labels rows first next change"},
-    "BotStyle": {_ANYBODY: "matches seen", _OWNER: "hidden"},
+    "BotStyle": {_ANYBODY: "matches public", _OWNER: "hidden"},
     "StyleNumber": {_ANYBODY: "name count of field"},
     # Of others' hidden numbers even the mean would tell: who knows his own bot's takes it away.
     "HiddenNumber": {_OWNER: "name count of", _STAFF: "field"},
-    "FieldStyle": {_ANYBODY: "games bots seen", _STAFF: "hidden"},
+    "FieldStyle": {_ANYBODY: "games bots public", _STAFF: "hidden"},
     "SeatShare": {_ANYBODY: "seat games wins"},
     "DayOfBot": {_ANYBODY: "day version rating adjusted"},
     "BotLine": {_ANYBODY: "bot pseudonym reference playing versions", _STAFF: "owner"},

@@ -53,9 +53,9 @@ def rated(rating: "Estimate") -> str:
 # Numbers of a bot's style, in the order in which they are shown. Of what each is, `arena stats` says, too.
 _STYLE = {
     "turns": "turns in a game",
-    "seen challenged": "challenges, of the claims that it could challenge",
-    "seen right": "right ones, of these challenges",
-    "seen blocked": "blocks, of the actions that it could block",
+    "table challenged": "challenges, of the claims that it could challenge",
+    "table right": "right ones, of these challenges",
+    "table blocked": "blocks, of the actions that it could block",
     "called all": "challenged, of its own claims",
     "bluffs all": "bluffs, of its claims",
     "caught all": "challenged, of these bluffs",

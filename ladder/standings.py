@@ -111,7 +111,7 @@ class FieldStyle:
 
     games: int
     bots: int
-    seen: dict[str, float]
+    public: dict[str, float]
     hidden: dict[str, float] | None
 
 

@@ -205,11 +205,11 @@ class _Match:
                 self._case(name, "challenges", "of_lies" if lie else "of_truths", doubted)
                 if doubted:
                     self._case(name, "challenges", "right", lie)
-                self._case(name, "seen", "challenged", counts.get(Challenged) == given.seat)
+                self._case(name, "table", "challenged", counts.get(Challenged) == given.seat)
             elif isinstance(phase, BlockWindow):
                 blocks = isinstance(given.answer, Block)
                 self._case(name, "blocks", "made", blocks)
-                self._case(name, "seen", "blocked", counts.get(Blocked) == given.seat)
+                self._case(name, "table", "blocked", counts.get(Blocked) == given.seat)
                 if given.seat == phase.pending.target:
                     self._case(name, "blocks", "as_target", blocks)
                 if isinstance(given.answer, Block):
@@ -236,7 +236,7 @@ class _Match:
                 self._made.called = True
                 self._challenger = self._names[seat]
             case Shown() | HandShown() | Unproven():
-                self._case(self._challenger, "seen", "right", isinstance(event, Unproven))
+                self._case(self._challenger, "table", "right", isinstance(event, Unproven))
             case Lost(seat, _, reason):
                 self._mixes[self._names[seat], "losses"][_why(reason, seat, self._made)] += 1
             case Forfeited(seat, roles):

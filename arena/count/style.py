@@ -1,6 +1,6 @@
 """A bot's style in a match, small enough to be kept of each: numbers of `arena stats`, as counts and cases.
 
-`seen` follows from what anybody sees at the table. `hidden` takes cards that nobody may have seen, or what a seat
+`public` follows from what anybody sees at the table. `hidden` takes cards that nobody may have seen, or what a seat
 wanted to do and what didn't count: it is for the bot's owner.
 """
 
@@ -12,12 +12,12 @@ from arena.referee import Record
 
 # Section -> the names in it that are kept, None for all.
 _Sections = Mapping[str, tuple[str, ...] | None]
-_SEEN: _Sections = {"actions": None, "called": (ALL,), "seen": None}
+_PUBLIC: _Sections = {"actions": None, "called": (ALL,), "table": None}
 _HIDDEN: _Sections = {"bluffs": (ALL,), "caught": (ALL,), "challenges": ("made", "right"), "blocks": ("bluffed",)}
 
 
 def styles(record: Record) -> tuple[tuple[str, str], ...]:
-    """Return (bot, its style as JSON) of each bot of a match: `{"seen": {"seen right": [3, 4], ...}, "hidden": ...}`.
+    """Return (bot, its style as JSON) of each bot of a match: `{"public": {"table right": [3, 4], ...}, ...}`.
 
     `turns` are those of all games, of so many games. Raises RecordError where the engine doesn't play it so.
     """
@@ -26,8 +26,8 @@ def styles(record: Record) -> tuple[tuple[str, str], ...]:
     turns = [sum(number * games for number, games in fold.turns.items()), fold.games]
 
     def told(counted: Counted) -> str:
-        seen = {"turns": turns} | _numbers(counted, _SEEN)
-        return json.dumps({"seen": seen, "hidden": _numbers(counted, _HIDDEN)}, separators=(",", ":"))
+        public = {"turns": turns} | _numbers(counted, _PUBLIC)
+        return json.dumps({"public": public, "hidden": _numbers(counted, _HIDDEN)}, separators=(",", ":"))
 
     return tuple((name, told(counted)) for name, counted in fold.bots.items())
 

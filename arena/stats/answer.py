@@ -85,7 +85,7 @@ class Profile(_Part):
         description="made: of the claims that it was asked about; of_lies, of_truths: of the lies and the truths among "
         "them; right: of its challenges, those of a lie. Each counts, also where another's counted in the game",
     )
-    seen: Rates = Field(
+    table: Rates = Field(
         title="challenges and blocks that counted",
         description="challenged: of the claims that it was asked about; right: of these challenges, those whose claim "
         "wasn't proved; blocked: of the actions that it was asked about. All of it anybody sees at the table",
@@ -270,7 +270,7 @@ def _rounded(interval: Interval | None) -> Interval | None:
 
 _ORDER: dict[str, tuple[str, ...]] = {
     "challenges": ("made", "right", "of_lies", "of_truths"),
-    "seen": ("challenged", "right", "blocked"),
+    "table": ("challenged", "right", "blocked"),
     "blocks": ("made", "as_target", "bluffed"),
     "losses": LOSSES,
 }

@@ -97,7 +97,7 @@ def field_style(connection: Connection, versions: Sequence[int], games: int) -> 
                 shares[name].append(count / of)
         return {name: fmean(values) for name, values in sorted(shares.items())}
 
-    return FieldStyle(games, len(styles), mean("seen"), mean("hidden"))
+    return FieldStyle(games, len(styles), mean("public"), mean("hidden"))
 
 
 def point_of(row: Row) -> Point:

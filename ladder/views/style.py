@@ -11,7 +11,7 @@ from ladder.views.reader import Reader
 
 @dataclass(frozen=True, slots=True)
 class StyleNumber:
-    """A number of `arena stats`, such as "seen right": so many of the cases. field: the mean of the bots' shares."""
+    """A number of `arena stats`, such as "table right": so many of the cases. field: the mean of the bots' shares."""
 
     name: str
     count: int
@@ -26,10 +26,10 @@ class HiddenNumber(StyleNumber):
 
 @dataclass(frozen=True, slots=True)
 class BotStyle:
-    """What a bot did in so many of its newest rated matches. seen: by what anybody sees at the table."""
+    """What a bot did in so many of its newest rated matches. public: by what anybody sees at the table."""
 
     matches: int
-    seen: tuple[StyleNumber, ...]
+    public: tuple[StyleNumber, ...]
     hidden: tuple[HiddenNumber, ...] | None
 
 
@@ -38,11 +38,13 @@ def bot_style(reader: Reader, version: int, owner: str, field: FieldStyle | None
     style, viewer = style_of(reader.connection, version), reader.viewer
     if not style.matches:
         return None
-    seen: Mapping[str, float] = field.seen if field else {}
+    public: Mapping[str, float] = field.public if field else {}
     hidden: Mapping[str, float] = (field.hidden if field else None) or {}
     whole = BotStyle(
         style.matches,
-        tuple(visible(StyleNumber(name, *cases, seen.get(name)), viewer, owner) for name, cases in style.seen.items()),
+        tuple(
+            visible(StyleNumber(name, *cases, public.get(name)), viewer, owner) for name, cases in style.public.items()
+        ),
         tuple(
             visible(HiddenNumber(name, *cases, hidden.get(name)), viewer, owner) for name, cases in style.hidden.items()
         ),

@@ -48,14 +48,14 @@ def test_what_counted_at_the_table_is_what_events_say_that_all_seats_are_sent(nu
                 if event["event"] in ("challenge", "block"):
                     seen[event["event"], seating[event["seat"]]] += 1
     for bot_number, name in enumerate(records[0].header.bots):
-        numbers = bot(found, name).seen
+        numbers = bot(found, name).table
         assert numbers["challenged"].count == seen["challenge", bot_number]
         assert numbers["blocked"].count == seen["block", bot_number]
         assert numbers["right"].of == seen["challenge", bot_number] > 0
         wanted += int(bot(found, name).challenges["made"].count)
     assert wanted > sum(count for (what, _), count in seen.items() if what == "challenge")
     lost = sum(profile.losses["unproven"].count for profile in found.bots)
-    assert sum(profile.seen["right"].count for profile in found.bots) == lost
+    assert sum(profile.table["right"].count for profile in found.bots) == lost
 
 
 def test_lies_and_who_called_them_are_counted_by_the_cards_that_were_held() -> None:

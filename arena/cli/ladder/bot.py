@@ -144,7 +144,7 @@ def _style(found: Bot) -> Iterator[RenderableType]:
     yield ""
     rows = [
         (what, own, field, str(number.of))
-        for part in (found.style.seen, found.style.hidden or ())
+        for part in (found.style.public, found.style.hidden or ())
         for what, own, field, number in style_rows(part)
     ]
     title = f"what it does, in its newest {counted(found.style.matches, 'match', 'es')}"

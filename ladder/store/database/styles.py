@@ -14,13 +14,13 @@ NEWEST = 50  # matches of which a style is: some thousand decisions; each more i
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What a version did in so many matches. Numbers are counts and cases, by name; the worker decides which are seen.
+    """What a version did in so many matches. Numbers are counts and cases, by name; the worker says which are public.
 
-    seen: what anybody sees at the table. hidden: what takes cards that nobody may have seen.
+    public: what anybody sees at the table. hidden: what takes cards that nobody may have seen.
     """
 
     matches: int = 0
-    seen: dict[str, tuple[int, int]] = field(default_factory=dict)
+    public: dict[str, tuple[int, int]] = field(default_factory=dict)
     hidden: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
@@ -43,4 +43,4 @@ def style_of(connection: Connection, version: int) -> Style:
                 cases[name] += of
         return {name: (counts[name], cases[name]) for name in sorted(cases)}
 
-    return Style(len(kept), summed("seen"), summed("hidden"))
+    return Style(len(kept), summed("public"), summed("hidden"))

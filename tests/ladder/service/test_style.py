@@ -51,13 +51,13 @@ def test_a_bots_page_says_what_arena_stats_counts_in_the_same_records(ladder: La
         assert told is not None
         assert told.hidden is not None
         assert told.matches == profile.matches
-        for number in (*told.seen, *told.hidden):
+        for number in (*told.public, *told.hidden):
             if number.name == "turns":
                 continue
             section, _, what = number.name.partition(" ")
             rate = getattr(profile, section)[what]
             assert (number.count, number.of) == (rate.count, rate.of), number.name
-        turns = next(number for number in told.seen if number.name == "turns")
+        turns = next(number for number in told.public if number.name == "turns")
         assert turns.of == profile.games
         shares.append(next(number.count / number.of for number in told.hidden if number.name == "bluffs all"))
     assert board.style is not None
@@ -87,15 +87,15 @@ def test_what_nobody_saw_is_told_to_the_owner_and_its_mean_to_staff_alone(ladder
     ):
         told = style(ladder, "adabot", viewer)
         assert told is not None
-        names = {number.name for number in told.seen}
-        assert {"turns", "seen challenged", "actions tax"} <= names
-        assert {name.partition(" ")[0] for name in names} == {"turns", "actions", "called", "seen"}
-        assert all(number.field is not None for number in told.seen)
+        names = {number.name for number in told.public}
+        assert {"turns", "table challenged", "actions tax"} <= names
+        assert {name.partition(" ")[0] for name in names} == {"turns", "actions", "called", "table"}
+        assert all(number.field is not None for number in told.public)
         assert (told.hidden is not None) is hidden
         for number in told.hidden or ():
             assert (number.field is not None) is mean
         with ladder.reading(viewer) as reader:
             table = views.standings(reader)
         assert table.style is not None
-        assert table.style.seen
+        assert table.style.public
         assert (table.style.hidden is not None) is mean
