@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -72,17 +72,20 @@ def serve(
         runner = [] if no_runner else ["run", str(folder), *(["--jobs", str(jobs)] if jobs else [])]
         tables = [] if no_runner or no_tables else ["tables", str(folder)]
         # uvicorn ends, and passes the signal on
-        with _beside(runner), _kept_beside(tables), suppress(KeyboardInterrupt):
+        with _beside(runner, gives_way=ladder.play.terms.timing.own), _kept_beside(tables), suppress(KeyboardInterrupt):
             serve_pages(ladder, address, begun, as_text)
 
 
 @contextmanager
-def _beside(words: list[str]) -> Iterator[None]:
-    """Keep a command of the ladder beside what is done meanwhile, in a process of its own; end it politely."""
+def _beside(words: list[str], gives_way: bool) -> Iterator[None]:
+    """Keep a command of the ladder beside what is done meanwhile, in a process of its own; end it politely.
+
+    gives_way: pages and tables get the cores first.
+    """
     if not words:
         yield
         return
-    process = _begun(words)
+    process = _begun(words, _give_way if gives_way else _end_with_parent)
     try:
         yield
     finally:
@@ -96,7 +99,7 @@ def _kept_beside(words: list[str]) -> Iterator[None]:
 
     def keep() -> None:  # a thread that lives as long as its processes: the kernel ends them with it
         while not ending.is_set():
-            process = _begun(words)
+            process = _begun(words, _end_with_parent)
             while process.poll() is None and not ending.wait(AGAIN_S):
                 pass
             if process.poll() is None:
@@ -115,13 +118,13 @@ def _kept_beside(words: list[str]) -> Iterator[None]:
             keeper.join()
 
 
-def _begun(words: list[str]) -> "subprocess.Popen[bytes]":
+def _begun(words: list[str], begin: Callable[[], None]) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-m", "arena.cli", "ladder", *words]
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         start_new_session=True,
-        preexec_fn=_give_way if words[0] == "run" else _end_with_parent,
+        preexec_fn=begin,
     )
 
 
@@ -135,7 +138,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _give_way() -> None:
-    """Let pages and tables come first, and end with the server: a bot isn't charged while it waits for a core."""
+    """Let pages and tables come first, and end with the server. By the own clock no bot is charged while it waits."""
     os.nice(_NICE)
     _end_with_parent()
 
