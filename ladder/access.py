@@ -219,7 +219,7 @@ _ROWS: dict[str, dict[Who, str]] = {
     "Grade": {_OWNER: "owner version submitted late_hours points share share_low share_high games marks reason"},
     "Mark": {_OWNER: "baseline passed points possible threshold value low high doubtful words"},
     "Overview": {
-        _STAFF: "frozen suspended people bots playing versions matches runners acts findings change",
+        _STAFF: "frozen suspended people bots playing versions matches runners acts quotas findings change",
     },
     "Finding": {_STAFF: "what level text mend do"},
     "OwnerLine": {_ANYBODY: "pseudonym staff", _OWNER: "login name email number section suspended"},
@@ -227,6 +227,7 @@ _ROWS: dict[str, dict[Who, str]] = {
     "People": {_STAFF: "rows of sections next change"},
     "PersonLine": {_STAFF: "owner bots"},
     "PersonPage": {_STAFF: "owner bots credentials acts allowance change"},
+    "Quotas": {_STAFF: "bots_per_owner submissions_per_day challenges_per_day upload_mb"},
     "Queue": {_ANYBODY: "examinations matches next", _STAFF: "runners"},
     "RunnerLine": {_STAFF: "id host pid width leases matches dead"},
     "Submission": {_ANYBODY: "label pseudonym state submitted"},

@@ -42,7 +42,7 @@ from ladder.views.grade import Grade, Grades, GradesPage, Mark
 from ladder.views.lists import lists
 from ladder.views.log import Log, Logs, logs
 from ladder.views.match import FailedAttempt, Match, MatchLine, MatchList, SeatLine, find_match, match, match_list
-from ladder.views.overview import Overview, overview
+from ladder.views.overview import Overview, Quotas, overview
 from ladder.views.owner import OwnerLine, OwnerList, owner_list, told_owner
 from ladder.views.person import People, PersonLine, PersonPage, people, person
 from ladder.views.queue import Queue, RunnerLine, Submission, queue

@@ -1,5 +1,6 @@
 """All that was decided in a ladder, the last first, for whoever looks after it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import or_, select
@@ -35,8 +36,13 @@ class ActList:
     change: int | None = None
 
 
-def act_list(reader: Reader, after: int | None = None, limit: int = 50, login: str | None = None) -> ActList:
-    """Return so many decisions, those before the one whose number is `after`; all, or those about a person."""
+def act_list(
+    reader: Reader, after: int | None = None, limit: int = 50, login: str | None = None, without: Sequence[str] = ()
+) -> ActList:
+    """Return so many decisions, those before the one whose number is `after`; all, or those about a person.
+
+    without: the kinds that are left out.
+    """
     about = owners.alias()
     of = owners.alias()  # whose the bot is
     query = (
@@ -53,6 +59,8 @@ def act_list(reader: Reader, after: int | None = None, limit: int = 50, login: s
     )  # fmt: skip
     if after is not None:
         query = query.where(acts.c.id < after)
+    if without:
+        query = query.where(acts.c.what.not_in(without))
     if login is not None:
         query = query.where(or_(about.c.login == login, of.c.login == login))
     found = [ActLine(*row) for row in reader.connection.execute(query)]

@@ -13,6 +13,17 @@ from ladder.views.queue import RunnerLine, runner_lines
 from ladder.views.reader import Reader
 
 LAST = 10  # decisions that are told
+_ROUTINE = ("issue",)  # one for each person of a section: they would bury the decisions
+
+
+@dataclass(frozen=True, slots=True)
+class Quotas:
+    """How much a person may ask for, by ladder.toml."""
+
+    bots_per_owner: int
+    submissions_per_day: int
+    challenges_per_day: int
+    upload_mb: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +43,13 @@ class Overview:
     matches: dict[str, int]
     runners: tuple[RunnerLine, ...] | None
     acts: tuple[ActLine, ...]
+    quotas: Quotas | None
     findings: tuple[Finding, ...] | None
     change: int | None = None
 
 
-def overview(reader: Reader, findings: tuple[Finding, ...] | None = None) -> Overview:
-    """Return a ladder in one look, with what a checkup found."""
+def overview(reader: Reader, quotas: Quotas, findings: tuple[Finding, ...] | None = None) -> Overview:
+    """Return a ladder in one look, with its quotas, and with what a checkup found."""
     connection = reader.connection
     counts = count_all(connection)
     became: Counter[str] = Counter()
@@ -54,7 +66,8 @@ def overview(reader: Reader, findings: tuple[Finding, ...] | None = None) -> Ove
         counts.versions,
         dict(became),
         runner_lines(reader),
-        act_list(reader, limit=LAST).rows,
+        act_list(reader, limit=LAST, without=_ROUTINE).rows,
+        visible(quotas, reader.viewer),
         None if findings is None else tuple(visible(finding, reader.viewer) for finding in findings),
         reader.change,
     )

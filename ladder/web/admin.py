@@ -24,7 +24,8 @@ _checked: dict[Path, tuple[float, tuple[Finding, ...]]] = {}
 @read(router, "/admin", "admin.html", fresh_s=1)
 def overview(ladder: Ladder, reader: Reader, check: bool = False) -> Overview:
     """Return the ladder in one look; with `check`, as `arena ladder doctor` checks it, once a minute at most."""
-    return views.overview(reader, _checkup(ladder) if check else None)
+    quotas = views.Quotas(**ladder.last_settings.quotas.model_dump())
+    return views.overview(reader, quotas, _checkup(ladder) if check else None)
 
 
 def _checkup(ladder: Ladder) -> tuple[Finding, ...]:

@@ -161,6 +161,9 @@ def test_who_let_whom_in_is_told_to_staff_and_the_secret_to_nobody(web: Pages, s
     assert "b.csv" in pages[0]
     assert "token" not in web.visitor("bob").get("/api/bots/late").text
     assert "link" not in str(web.visitor("ada").get("/api/bots/late").json()["acts"])
+    last = [row["what"] for row in staff.get("/api/admin").json()["acts"]]
+    assert "issue" not in last, "a link for each person would bury the decisions"
+    assert last[:2] == ["import", "import"]
 
 
 # --- decisions --------------------------------------------------------------------------------------------------------
@@ -245,8 +248,13 @@ def test_staff_sees_what_of_the_quotas_is_left_and_what_each_runner_plays(web: P
     assert f'<a href="/matches/{match}">match {match}</a>; 2 at most' in staff.get("/admin").text
     assert web.visitor("ada").get("/api/queue").json()["runners"] is None
     allowed = staff.get("/api/admin/people/ada").json()["allowance"]
-    assert (allowed["left"], allowed["most"]) == (9, 10)
-    assert "9 of 10 submissions of today are left" in staff.get("/admin/people/ada").text
+    begins = allowed["renewed"] - 86_400
+    late = staff.get("/api/bots/late").json()
+    left = 10 - sum(version["submitted"] >= begins for version in late["versions"])
+    assert (allowed["left"], allowed["most"]) == (left, 10)
+    assert f"{left} of 10 submissions of today are left" in staff.get("/admin/people/ada").text
+    quotas = {"bots_per_owner": 1, "submissions_per_day": 10, "challenges_per_day": 10, "upload_mb": 16}
+    assert staff.get("/api/admin").json()["quotas"] == quotas
     assert "A person may have 1 bot, and a day 10 submissions" in staff.get("/admin").text
     levels = re.findall(r'<li class="(fail|warn|note|ok)">', staff.get("/admin?check=yes").text)
     assert levels == sorted(levels, key=("fail", "warn", "note", "ok").index)
