@@ -22,11 +22,11 @@ class TakenIn:
     absent: int
 
 
-def take_in_people(ladder: Ladder, people: Sequence[Person], who: str, of: str) -> TakenIn:
+def take_in_people(ladder: Ladder, people: Sequence[Person], who: str, source: str) -> TakenIn:
     """Take in people as owners; known ones are brought up to date, and keep what isn't told, and their pseudonyms.
 
-    All or none, as one act, which says where they come from: `of`. Raises LadderError where a login or a pseudonym is
-    too like another's.
+    All or none, as one act, which says that they come from this source. Raises LadderError where a login or a pseudonym
+    is too like another's.
     """
     key = ladder.pseudonym_key()
 
@@ -56,7 +56,7 @@ def take_in_people(ladder: Ladder, people: Sequence[Person], who: str, of: str) 
         added, changed = put_owners(connection, wanted, ladder.clock())
         if added or changed:
             about = find_owner(connection, people[0].login) if len(people) == 1 else None
-            why = f"{of}: {added} added, {changed} changed"
+            why = f"{source}: {added} added, {changed} changed"
             note_act(connection, Act(who, "import", why, ladder.clock(), owner=None if about is None else about.id))
         told = {person.login for person in people}
         return TakenIn(added, changed, sum(owner.login not in told and not owner.staff for owner in owners))

@@ -85,9 +85,10 @@ def standings_page(
     first: int = 1,
     rows: int = ROWS,
 ) -> StandingsPage:
-    """Return so many rows of a table, of bots whose name, or owner as the reader knows him, holds the words.
+    """Return so many rows of a table: of the bots that the words `search` are found in.
 
-    section: that their owners are in, "" for all; for who may know it. It is in what staff's words may hold, too.
+    They are looked for in the bot's name and its owner's pseudonym. Staff finds by login, name and section, too.
+    section: only bots whose owners are in it, "" for all. A reader who may not know sections gets all.
     """
     table = standings(reader, sort, day)
     word = search.casefold().strip()
@@ -95,12 +96,14 @@ def standings_page(
     within = {owner.login for owner in people if owner.section == section}
     known = {owner.login: f"{owner.login} {owner.name} {owner.section or ''}" for owner in people}
 
-    def told(row: Row) -> str:
+    def searched(row: Row) -> str:
         login = row.owner or ""
         return f"{row.bot} {row.pseudonym} {known.get(login, login)}"
 
     found = [
-        row for row in table.rows if word in told(row).casefold() and (not section or not people or row.owner in within)
+        row
+        for row in table.rows
+        if word in searched(row).casefold() and (not section or not people or row.owner in within)
     ]
     end = first - 1 + rows
     whole = StandingsPage(

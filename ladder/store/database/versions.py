@@ -274,7 +274,7 @@ def release_exam(
 
 
 def note_steps(
-    connection: Connection, version: int, runner: str, told: Sequence[tuple[int, str, bytes]], at: float
+    connection: Connection, version: int, runner: str, rows: Sequence[tuple[int, str, bytes]], at: float
 ) -> None:
     """Keep steps of an examination before its end, each with its number, as `get_steps` returns them.
 
@@ -284,7 +284,7 @@ def note_steps(
     held = select(versions.c.id).where(versions.c.id == version, versions.c.runner == runner)
     if connection.execute(held).first() is None:
         return
-    for number, data, log in told:
+    for number, data, log in rows:
         _forget_steps(connection, version, number)
         connection.execute(insert(steps).values(version=version, number=number, data=data, log=log or None))
     note_event(connection, STEP, at, version)
