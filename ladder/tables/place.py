@@ -68,9 +68,13 @@ class Guest:
 
 @dataclass(eq=False)
 class Carrier(Guest):
-    """What carries a program's lines; `next` is the number of the line that it gets next."""
+    """What carries a program's lines; `next` is the number of the line that it gets next.
+
+    `repeats` is what its program may say once more, since nobody can know on that side whether it had arrived.
+    """
 
     next: int = 0
+    repeats: str | None = None
 
 
 class Lines:
@@ -79,6 +83,7 @@ class Lines:
     def __init__(self, count: int = 0) -> None:
         self.count = count
         self._kept: deque[str] = deque(maxlen=_KEPT)
+        self._answer: tuple[int, str] | None = None
 
     @property
     def last(self) -> str | None:
@@ -89,6 +94,14 @@ class Lines:
         """Add the next line."""
         self._kept.append(line)
         self.count += 1
+
+    def note_answer(self, line: str) -> None:
+        """Keep what the program has said last."""
+        self._answer = (self.count, line)
+
+    def answer_to(self, number: int) -> str | None:
+        """Return what the program has said last, if it had no more lines then than those before a number."""
+        return self._answer[1] if self._answer is not None and number <= self._answer[0] else None
 
     def reach(self, number: int) -> bool:
         """Tell whether all lines from a number on are kept."""
@@ -118,6 +131,7 @@ class Place:
     won: float = 0.0
     again: bool = False  # who sits there wants to go on
     delay_ms: int | None = None  # there and back, as a program's client has measured it
+    measures_at: float = 0.0  # when the next delay is taken, by the loop's clock
 
     def measured(self, delay: object) -> None:
         """Take a delay that a client says it has measured; nothing else."""

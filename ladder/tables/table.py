@@ -27,6 +27,7 @@ Logs = Sequence[tuple[int, int, bytes]]
 State = Literal["open", "playing", "between", "over", "void"]
 _BETWEEN_S = 20.0  # two games, where people have a clock
 _DELAY = '{"type":"delay"'  # what a program's client says for itself
+_DELAY_S = 5.0  # between two delays that are taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,7 @@ class Table:
             if self._playing is not None:
                 self._playing.end_process(number)
         carrier = Carrier(number, next=place.lines.count if after is None else after)
+        carrier.repeats = place.lines.answer_to(carrier.next)
         self._seat(carrier)
         self._close_if_done(carrier)
         return carrier
@@ -133,6 +135,8 @@ class Table:
         self._guests.discard(guest)
         if guest.place is not None and self.places[guest.place].guest is guest:
             self.places[guest.place].guest = None
+            if any(self.places[number].guest and self.places[number].again for number in self._of("person")):
+                self._go_on_if_all_want()  # who is here waits for nobody else
         self._wake()
 
     def detach(self, carrier: Carrier, left: bool) -> None:
@@ -241,14 +245,16 @@ class Table:
         self._playing.answer(number, json.dumps(sight.answer(choice, _words(answer.get("say")))).encode() + b"\n")
         sight.request = {}
 
-    def _go_on_if_all_want(self, game: int | None = None) -> None:
-        """Have the next game begin, if all who are here want it, or did not say so in time for the one after `game`."""
-        playing = self._playing
-        if playing is None or self.state != "between" or game not in (None, len(playing.games)):
+    def _go_on_if_all_want(self) -> None:
+        """Have the next game begin, if all who are here want it."""
+        if all(self.places[number].again for number in self._of("person") if self.places[number].guest):
+            self._go_on(self._playing)
+
+    def _go_on(self, playing: Playing | None, games: int | None = None) -> None:
+        """Have a match's next game begin; with `games`, if it hasn't since so many were over."""
+        if playing is None or playing is not self._playing or self.state != "between":
             return
-        if game is not None or all(
-            self.places[number].again for number in self._of("person") if self.places[number].guest
-        ):
+        if games in (None, len(playing.games)):
             self._be("playing")
             playing.go_on()
             self._wake()
@@ -267,12 +273,18 @@ class Table:
         """Pass on a line of a program; its client may tell the delay that it has measured instead."""
         assert carrier.place is not None
         place = self.places[carrier.place]
-        if line.startswith(_DELAY):
-            with suppress(ValueError, RecursionError, AttributeError):
-                place.measured(json.loads(line).get("ms"))
-            self._wake()
+        line = line.rstrip("\n")
+        if line.startswith(_DELAY):  # shown with what happens next: by itself it would tell the others something
+            now = self._loop.time()
+            if now >= place.measures_at:
+                place.measures_at = now + _DELAY_S
+                with suppress(ValueError, RecursionError, AttributeError):
+                    place.measured(json.loads(line).get("ms"))
         elif self._playing is not None and place.guest is carrier:
-            self._playing.answer(carrier.place, line.rstrip("\n").encode("utf-8", "replace") + b"\n")
+            repeats, carrier.repeats = carrier.repeats, None
+            if line != repeats:
+                place.lines.note_answer(line)
+                self._playing.answer(carrier.place, line.encode("utf-8", "replace") + b"\n")
 
     # --- what happens
 
@@ -306,11 +318,13 @@ class Table:
         self._wake()
 
     def _be_between(self, playing: Playing) -> None:
+        if self._ended:
+            return
         self._be("between")
         if not self._of("person"):
-            self._go_on_if_all_want(len(playing.games))
+            self._go_on(playing)
         elif self.offer.person.timed:
-            self._loop.call_later(_BETWEEN_S, self._go_on_if_all_want, len(playing.games))
+            self._loop.call_later(_BETWEEN_S, self._go_on, playing, len(playing.games))
 
     def _finish(self, playing: Playing, problem: str | None) -> None:
         assert self._dealt is not None

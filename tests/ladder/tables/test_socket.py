@@ -244,3 +244,24 @@ def test_two_hundred_onlookers_of_whom_many_read_nothing_keep_no_move_back() -> 
             assert frames(looker, lambda frame: frame["table"]["state"] == "over")["table"]["replay"]
         for line in stalled:
             line.setsockopt(sockets.SOL_SOCKET, sockets.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def test_what_a_program_says_again_after_a_cut_counts_once() -> None:
+    """It can't know whether its line had arrived: a hello, and an answer."""
+    with served("bot", "program") as there:
+        had, said, over = 0, "", False
+        while not over:
+            with program(there, after=had or None) as socket:
+                with suppress(ConnectionClosed):  # the match may be over
+                    if said:
+                        socket.send(said)
+                        socket.ping().wait(WAIT_S)
+                line = str(socket.recv(WAIT_S))
+                had, over = had + 1, json.loads(line)["type"] == "match_over"
+                said = answered(line) or ""
+                if said:
+                    socket.send(said)
+                    socket.ping().wait(WAIT_S)  # it has arrived
+                with suppress(OSError):
+                    socket.socket.shutdown(sockets.SHUT_RDWR)
+    assert faults(there) == []

@@ -65,15 +65,17 @@ class Evening:
                 await guest.news()
         return frame
 
-    async def play(self, guest: Guest, seed: int, seen: Callable[[Any], None] = lambda frame: None) -> None:
-        """Answer at random until the match has ended."""
+    async def play(
+        self, guest: Guest, seed: int, seen: Callable[[Any], None] = lambda frame: None, end: str = "over"
+    ) -> None:
+        """Answer at random until the match has ended, or with "between" a game of it."""
         rng = random.Random(seed)
         while True:
             frame = await self.until(
                 guest, lambda frame: _asks(frame) or _is_over(frame) or frame["table"]["state"] == "over"
             )
             seen(json.loads(json.dumps(frame)))
-            if frame["table"]["state"] == "over":
+            if frame["table"]["state"] in ("over", end):
                 return
             if _is_over(frame):
                 self.table.take(guest, {"go_on": True})
@@ -377,3 +379,15 @@ def test_what_a_person_says_with_a_move_is_told_to_all_where_the_rules_let_peopl
     there = evening(play, rules=rules, games=1)
     assert ("trust me" in repr(there.records[0].games[0])) == heard
     assert there.records[0].games[0].faults == ()
+
+
+def test_who_goes_away_between_two_games_keeps_nobody_who_wants_the_next_one_waiting() -> None:
+    async def play(there: Evening) -> None:
+        first, second = (there.table.join(f"secret{number}") for number in range(2))
+        await asyncio.gather(there.play(first, 0, end="between"), there.play(second, 1, end="between"))
+        there.table.take(first, {"go_on": True})
+        assert there.table.state == "between"
+        there.table.part(second)
+        assert there.table.state == "playing"
+
+    evening(play)
