@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -116,14 +116,13 @@ class Lines:
 class Place:
     """A place of a table. Who shows its secret sits there; a bot's has none.
 
-    `owner` is who answers for what plays there, None if nobody is known. `invite` is the address by which somebody can
-    take the place; the table's opener alone is shown it, until somebody is there.
+    `invite` is the address by which somebody can take the place; the table's opener alone is shown it, until somebody
+    is there.
     """
 
     kind: Literal["bot", "person", "program"]
     name: str
     secret: str | None = None
-    owner: str | None = None
     invite: str | None = None
     sight: Sight = field(default_factory=Sight)
     lines: Lines = field(default_factory=Lines)
@@ -137,9 +136,3 @@ class Place:
         """Take a delay that a client says it has measured; nothing else."""
         if type(delay) is int and 0 <= delay <= _MOST_DELAY_MS:
             self.delay_ms = delay
-
-
-def twice(places: Iterable[Place]) -> list[str]:
-    """Return the owners of more than one place; where a match rates, nobody may be among them."""
-    owners = [place.owner for place in places if place.owner is not None]
-    return sorted({owner for owner in owners if owners.count(owner) > 1})

@@ -13,7 +13,7 @@ import pytest
 from arena.coup import PRESETS
 from arena.referee import UNTIMED_MS, MatchSpec, Record, Terms, Timing, verify
 from arena.sandbox import InsideSandbox, Limits, Program, SandboxError
-from ladder.tables import Closed, Deal, Guest, Logs, Offer, Place, Table, Taken, twice
+from ladder.tables import Closed, Deal, Guest, Logs, Offer, Place, Table, Taken
 from tests.play.test_sitting import dice
 
 WAIT_S = 60.0  # only a failure takes this long
@@ -355,13 +355,6 @@ def test_bots_names_and_invitations_are_shown_to_those_who_may_see_them() -> Non
         assert sorted(shown(looker, "name")) == ["bot0", "bot1", "person0", "person1"]
 
     evening(play, games=1)
-
-
-def test_an_owner_of_two_places_is_found() -> None:
-    """As a person, as a bot's owner, as a program's: it is the same one."""
-    places = [Place("person", "a", owner="ann"), Place("bot", "b", owner="bob"), Place("program", "c", owner="ann")]
-    assert twice(places) == ["ann"]
-    assert twice([*places[:2], Place("bot", "d"), Place("bot", "e")]) == []
 
 
 @pytest.mark.parametrize(("rules", "heard"), [("open-table", True), ("coup", False)])
