@@ -26,7 +26,13 @@ def commands(command: click.Command, words: str = "") -> Iterator[tuple[str, cli
 
 COMMANDS = dict(commands(cli))
 SEEN_BY_ONE = ("--game", 1, "--seat", "one", "--from", 2)
-FOR_PEOPLE = {"play", "watch", "ladder serve", "ladder site"}  # what they kept, the other commands tell
+FOR_PEOPLE = {
+    "play",
+    "watch",
+    "ladder serve",
+    "ladder site",
+    "ladder tables",
+}  # what they kept, the other commands tell
 
 
 @each("name", COMMANDS.keys() - FOR_PEOPLE)

@@ -1,4 +1,4 @@
-"""The README's ladder in ten minutes: its commands, as they stand there, end with a table."""
+"""A ladder in ten minutes: the commands of docs/ladder.md, as they stand there, end with a table."""
 
 import re
 import shlex
@@ -6,19 +6,26 @@ from pathlib import Path
 
 from tests.place import Place
 
-README = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[3]
 
-# What this test adds, since the README's reader has a box, and stops the runner.
+# What this test adds, since the reader has a box, and stops the runner.
 MORE = {
     "init": ["--sandbox", "process", "--seats", "2", "--match-games", "2"],
     "run": ["--matches", "2", "--jobs", "1"],
 }
 
 
-def test_the_readmes_ladder_ends_with_a_table(place: Place) -> None:
-    """Source: README, A ladder in ten minutes."""
-    section = README.split("## A ladder in ten minutes\n")[1].split("\n## ")[0]
-    commands = re.findall(r"^\.venv/bin/arena (ladder .*)$", section, re.MULTILINE)
+def commands_of(document: str, heading: str) -> list[str]:
+    """Return the ladder's commands below a heading, without their comments."""
+    section = (ROOT / document).read_text(encoding="utf-8").split(f"## {heading}\n")[1].split("\n## ")[0]
+    return re.findall(r"^(?:\.venv/bin/)?arena (ladder [^#\n]*?) *(?:#.*)?$", section, re.MULTILINE)
+
+
+def test_a_ladder_in_ten_minutes_ends_with_a_table(place: Place) -> None:
+    """The README begins alike, and goes on with pages."""
+    commands = commands_of("docs/ladder.md", "Ten minutes from nothing")
+    short = commands_of("README.md", "A ladder in ten minutes")
+    assert short == [*commands[:2], "ladder serve spring"]
     assert [shlex.split(command)[1] for command in commands] == ["init", "owners", "submit", "run", "standings"]
     (place.folder / "roster.csv").write_text("login,name\nada,Ada Lovelace\n")
     place.bot("mybot/bot.py")
