@@ -24,7 +24,7 @@ pytestmark = pytest.mark.needs("linux", None if sys.platform == "linux" else "it
 
 RUN_KILLS = WORKER_KILLS = int(os.environ.get("ARENA_SOAK_KILLS", "5"))
 ARGUMENTS = ("--seats", 2, "--match-games", 2, "--jobs", 2)
-MATCHES = max(18, 3 * RUN_KILLS + 3)  # whole rounds, and long enough for all kills of a test
+MATCHES = max(48, 6 * RUN_KILLS + 6)  # whole rounds, and long enough for all kills of a test
 # Answers what it is asked before the run, and then no more.
 FALLS_SILENT = """import json, sys
 for line in sys.stdin:
