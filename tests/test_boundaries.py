@@ -39,6 +39,18 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "arena.tell": ("arena", "arena.coup", "arena.referee"),
     "arena.count": ("arena.coup", "arena.referee", "arena.run", "arena.tell", "ladder.rating"),
     "arena.stats": ("arena.bots", "arena.count", "arena.page", "arena.run", "ladder.results"),
+    "arena.compare": (
+        "arena.coup",
+        "arena.referee",
+        "arena.run",
+        "arena.tell",
+        "ladder.results",
+        "ladder.schedule",
+        "ladder.store",
+        "protocol.words",
+    ),
+    "arena.compare.answer": ("arena.referee", "ladder.board"),
+    "arena.compare.page": ("arena.bots", "arena.page"),
     "arena.bots": ("arena.sandbox",),
     "arena.page": ("arena.bots", "protocol.words"),
     "arena.examine": (
@@ -432,6 +444,7 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
         "arena.bots.manifest",
         "arena.cli.answers",
         "arena.cli.submit",  # what a server answers
+        "arena.compare.answer",
         "ladder.standings",
         "ladder.views.step",
         "arena.run.answer",

@@ -13,6 +13,7 @@ from arena.cli.out import fail, note, reason
 
 COMMANDS = {
     "arena.cli.check": {"check": "Examine bots: do they start, and answer every kind of request?"},
+    "arena.cli.compare": {"compare": "Tell whether a new version of a bot is better than the old one."},
     "arena.cli.connect": {"connect": "Let a program of this machine play at a ladder's table."},
     "arena.cli.doctor": {"doctor": "Check this host: sandboxes, languages, what makes times vary."},
     "arena.cli.images": {"sandbox": "Prepare what keeps bots apart."},

@@ -2,11 +2,11 @@
 
 import itertools
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from arena.bots import Bot, BotError, lacks_kit, load, shown
 from arena.cli import options
@@ -29,6 +29,8 @@ from arena.sandbox import (
 )
 from ladder.store import FolderError, RunFolder
 from protocol import show
+
+Config = TypeVar("Config", bound=RunConfig)
 
 _GAMES = 480
 _SEATS = 4
@@ -79,15 +81,22 @@ def refusals() -> Iterator[None]:
         stop(problem)
 
 
-def begin(asked: Asked) -> tuple[RunConfig, RunFolder]:
-    """Prepare a run, and return its config and its folder, locked. Exits with 2 if it can't be played as asked."""
-    folder = RunFolder(asked.out or new_folder("arena-runs"), record_results)
+OfBots = Callable[[Asked, tuple[Bot, ...], Terms, Choice], Config]
+"""Makes the config of what these bots play, and says what that is. Exits with 2 if it can't be planned."""
+
+
+def begin(asked: Asked, of_bots: OfBots[Config], parent: str) -> tuple[Config, RunFolder]:
+    """Prepare a run, and return its config and its folder, locked. Exits with 2 if it can't be played as asked.
+
+    parent: of the folder if none was named.
+    """
+    folder = RunFolder(asked.out or new_folder(parent), record_results)
     folder.refuse_existing()  # now, not after minutes of building
     if asked.seed is not None:
         note(f"seed {asked.seed}: a bot that knows or guesses it can compute all cards; a guess takes 288 MB and 1 s")
         note("  likely seeds can be worked out in advance: against bots that you don't trust, 20 random digits or none")
     choice, reasons = options.chosen(asked.sandbox, asked.docker_runtime, asked.docker_image, asked.pass_env)
-    config = _config(asked, choice)
+    config = _config(asked, choice, of_bots)
     refuse_inside(folder.path, config.bots)
     clean_up(choice)
     building = Building(folder.path)
@@ -98,7 +107,7 @@ def begin(asked: Asked) -> tuple[RunConfig, RunFolder]:
         options.demand_limits(asked.limits, box)
         config = built(config, box, building)
         try:
-            config = fit(asked, config, box, scratch)
+            config = fit(asked, config, box, scratch, of_bots)
             config = building.settle(config, folder)
         except BaseException:
             building.discard()
@@ -123,7 +132,7 @@ def refuse_inside(folder: Path, bots: tuple[Bot, ...]) -> None:
             refuse(f"{shown(folder)} lies in the folder of {shown(bot.name)}; name an --out beside it")
 
 
-def _config(asked: Asked, choice: Choice) -> RunConfig:
+def _config(asked: Asked, choice: Choice, of_bots: OfBots[Config]) -> Config:
     """Return the config but for its clocks, which depend on the sandbox, and say what will be played."""
     ruleset = load_rules(asked.rules or "coup")
     bots, remarks = load(asked.bots, programs_of(choice.name))
@@ -131,12 +140,12 @@ def _config(asked: Asked, choice: Choice) -> RunConfig:
         note(remark)
     if len(bots) < 2:
         refuse(f"a game needs at least 2 bots, {len(bots)} given: arena run mybot.py sample_bots/*.py")
-    return _of_bots(asked, tuple(bots), terms_of(asked, ruleset), choice)
+    return of_bots(asked, tuple(bots), terms_of(asked, ruleset), choice)
 
 
-def _of_bots(asked: Asked, bots: tuple[Bot, ...], terms: Terms, choice: Choice) -> RunConfig:
+def run_of(asked: Asked, bots: tuple[Bot, ...], terms: Terms, choice: Choice) -> RunConfig:
     """Return the config of a run of these bots, and say what will be played. Exits with 2 if there is no such plan."""
-    seats = _seats(asked, len(bots), terms.rules)
+    seats = seats_of(asked, len(bots), terms.rules)
     config = RunConfig(
         bots=bots,
         seats=seats,
@@ -164,7 +173,7 @@ def terms_of(asked: Asked, ruleset: Ruleset) -> Terms:
     return replace(terms, lives=1) if asked.strict else terms
 
 
-def _seats(asked: Asked, bots: int, ruleset: Ruleset) -> int:
+def seats_of(asked: Asked, bots: int, ruleset: Ruleset) -> int:
     """Return the seats of a table. Exits with 2 for a number that the rules don't allow."""
     seats = asked.seats or min(_SEATS, bots, ruleset.max_seats)
     problem = ruleset.problem(seats)
@@ -196,7 +205,7 @@ def timing_of(asked: Asked, times: Timing, box: Sandbox) -> Timing:
     return timing
 
 
-def built(config: RunConfig, box: Sandbox, building: Building) -> RunConfig:
+def built(config: Config, box: Sandbox, building: Building) -> Config:
     """Build what has to be built, and say where. Exits with 1 if a disk is full."""
     names = [bot.name for bot in config.bots if bot.build is not None]
     if not names and not any(lacks_kit(bot, config.sandbox.isolates) for bot in config.bots):
@@ -213,7 +222,7 @@ def built(config: RunConfig, box: Sandbox, building: Building) -> RunConfig:
         fail(f"bots can't be built: {reason(problem)}")
 
 
-def fit(asked: Asked, config: RunConfig, box: Sandbox, scratch: Path) -> RunConfig:
+def fit(asked: Asked, config: Config, box: Sandbox, scratch: Path, of_bots: OfBots[Config]) -> Config:
     """Look at every bot before anything is played.
 
     Returns the config of those that can play. Exits with 2 if one can't; with --leave-out, if fewer than two can.
@@ -239,7 +248,7 @@ def fit(asked: Asked, config: RunConfig, box: Sandbox, scratch: Path) -> RunConf
         refuse(f"{why}\nA game needs at least 2 bots, and {len(bots)} can play: nothing was played.")
     left_out = tuple((each.bot.name, _reason(each)) for each in unfit)
     note(f"{why}\nleft out: {', '.join(name for name, _ in left_out)}")
-    return replace(_of_bots(asked, bots, config.terms, config.sandbox), left_out=left_out)
+    return replace(of_bots(asked, bots, config.terms, config.sandbox), left_out=left_out)
 
 
 def _reason(unfit: Unfit) -> str:

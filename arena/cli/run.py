@@ -1,28 +1,24 @@
 """The command `arena run`: a run is begun or taken up again, played, and reported."""
 
-import os
-import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from arena.bots import BotError, check_commands, check_unchanged, shown
 from arena.cli import options, report
 from arena.cli.answers import answers, print_json
 from arena.cli.completion import complete_bot
 from arena.cli.ending import end_like_ctrl_c
-from arena.cli.new_run import Asked, begin, refusals
-from arena.cli.out import Ended, error, note, progress, reason, refuse, show, write
-from arena.run import HostError, Run, RunConfig, clean_up, record_results
+from arena.cli.new_run import Asked, begin, refusals, run_of
+from arena.cli.out import note, progress, refuse, show, write
+from arena.cli.session import again, cores, play, resumed, told_in_json
+from arena.run import Run, RunConfig
 from arena.run.answer import Answer, Refused, answer, to_csv
-from arena.sandbox import make, programs_of, scratch_folder
 from ladder.pool import Voided
-from ladder.store import FolderError, RunFolder
+from ladder.store import RunFolder
 
 
 @click.command(cls=options.GroupedCommand)
@@ -85,80 +81,19 @@ def run(
         refuse("--json and --csv are two forms of one answer: give one of them")
     end_like_ctrl_c()
     try:
-        with _told_in_json() if as_json else nullcontext(), refusals():
-            config, folder = begin(Asked.of(bots, given)) if resume is None else _resumed(resume)
+        with told_in_json(Refused) if as_json else nullcontext(), refusals():
+            config, folder = (
+                begin(Asked.of(bots, given), run_of, "arena-runs") if resume is None else resumed(RunConfig, resume)
+            )
             this = Run(config, folder)
     except KeyboardInterrupt:
         note("interrupted before the first game")
         sys.exit(130)
-    status, problem = _play(this, folder, jobs or cores())
+    status, problem = play(this, folder, partial(_show_play, this, jobs or cores()))
     _report(this, folder, as_json, as_csv, problem)
     if status == 130:
-        note(f"interrupted; go on with: {_again(folder)}")
+        note(f"interrupted; go on with: {again(this.config, folder)}")
     sys.exit(status)
-
-
-def _resumed(resume: Path) -> tuple[RunConfig, RunFolder]:
-    """Return the config of the run that was begun in a folder, and the folder, locked."""
-    _refuse_options()
-    folder = RunFolder(resume, record_results)
-    config = RunConfig.from_json(folder.config())
-    _check_before_resume(config)
-    folder.lock()
-    folder.load()
-    clean_up(config.sandbox)
-    return config, folder
-
-
-def _refuse_options() -> None:
-    """Exit with 2 if an option beside --resume would change the run."""
-    context = click.get_current_context()
-    given = [
-        "BOT" if name == "bots" else "--" + name.replace("_", "-")
-        for name in context.params
-        if name not in ("resume", "jobs", "as_json", "as_csv")
-        and context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
-    ]
-    if given:
-        what = ", ".join(given)
-        refuse(f"--resume goes on with the run as it was begun: it takes no {what} (only --jobs, --json and --csv)")
-
-
-def _check_before_resume(config: RunConfig) -> None:
-    """Refuse to go on with other files or commands, in another sandbox or by another clock than the run began with."""
-    check_unchanged(config.bots)
-    check_commands(config.bots, programs_of(config.sandbox.name))
-    for bot in config.bots:
-        note(f"{bot.name}: {shown(shlex.join(bot.argv))}")
-    options.demand(config.sandbox)
-    options.demand_set(config.sandbox.pass_env)
-    with scratch_folder() as scratch, closing(make(config.sandbox, scratch)) as box:
-        options.demand_clock(config.terms.timing, box)
-        options.announce(config.sandbox, {}, box, "")
-        options.announce_clock(config.terms.timing, box)
-
-
-def _play(this: Run, folder: RunFolder, jobs: int) -> tuple[int, str | None]:
-    """Play to the end; return the exit code, and what stopped the run before, which is said on stderr."""
-    state = this.progress
-    try:
-        if state.resumed:
-            note(f"{state.resumed} of {state.plan.matches} matches are complete already")
-        _show_play(this, jobs)
-    except KeyboardInterrupt:
-        return 130, None
-    except (BotError, FolderError) as problem:
-        text = str(problem)
-    except HostError as problem:
-        text = f"{problem}\nMend it (see arena doctor), and go on with: {_again(folder)}"
-    except OSError as problem:
-        text = (
-            f"the results can't be written: {reason(problem)}\nWhat is complete is kept; go on with: {_again(folder)}"
-        )
-    else:
-        return (1 if state.given_up else 0), None
-    error(text)
-    return 1, text
 
 
 def _show_play(this: Run, jobs: int) -> None:
@@ -169,11 +104,6 @@ def _show_play(this: Run, jobs: int) -> None:
             tell()
             if isinstance(event, Voided):
                 note(f"match {event.job.spec.match} is void: {event.reason}")
-
-
-def _again(folder: RunFolder) -> str:
-    """Return the command that goes on with a run."""
-    return f"arena run --resume {shlex.quote(str(folder.path))}"
 
 
 def _report(this: Run, folder: RunFolder, as_json: bool, as_csv: bool, problem: str | None) -> None:
@@ -189,20 +119,3 @@ def _report(this: Run, folder: RunFolder, as_json: bool, as_csv: bool, problem: 
         show(*report.parts(this, folder, board), kept=folder.path)
     for name, why in this.config.left_out:
         note(f"left out: {name}: {why}")
-
-
-@contextmanager
-def _told_in_json() -> Iterator[None]:
-    """Print why a run doesn't begin as --json promises, besides."""
-    try:
-        yield
-    except Ended as ended:
-        print_json(Refused(error=ended.text))
-        raise
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

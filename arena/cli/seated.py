@@ -13,7 +13,7 @@ import click
 from arena.bots import Bot, Bytecode
 from arena.bots import load as load_bots
 from arena.cli import options
-from arena.cli.new_run import Asked, built, fit, new_folder, refusals, refuse_inside, terms_of, timing_of
+from arena.cli.new_run import Asked, built, fit, new_folder, refusals, refuse_inside, run_of, terms_of, timing_of
 from arena.cli.out import note, refuse
 from arena.coup import derived
 from arena.referee import UNTIMED_MS, GameRecord, MatchSpec, Terms, Timing
@@ -110,7 +110,7 @@ def _table(given: Mapping[str, Any], named: Sequence[str], persons: int) -> Iter
         config = replace(config, terms=replace(config.terms, timing=timing_of(asked, config.terms.timing, box)))
         config = built(config, box, building)
         try:
-            config = fit(asked, config, box, scratch)
+            config = fit(asked, config, box, scratch, run_of)
 
             bytecode = Bytecode()
 

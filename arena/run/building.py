@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from arena.bots import Bot, BuildError, build_all, build_in_box, completed, relocated
 from arena.run.config import RunConfig
@@ -21,6 +22,7 @@ from ladder.store import FolderError, RunFolder
 
 BUILD_S = 600  # how long a bot's build command may take
 _UNFINISHED = "unfinished"
+Config = TypeVar("Config", bound=RunConfig)
 
 
 class Building:
@@ -33,7 +35,7 @@ class Building:
         self._logs = self.path / "logs"
         self._lock: int | None = None
 
-    def build(self, config: RunConfig, box: Sandbox) -> RunConfig:
+    def build(self, config: Config, box: Sandbox) -> Config:
         """Return the config with its bots built: in the box if the box isolates, else where they lie.
 
         Raises BotError if a build fails, FolderError if something else, or another arena, has the builds' place.
@@ -61,7 +63,7 @@ class Building:
                 copies[bot.path] = completed(bot, boxed, self._bots / f"kit-{number:02d}")
         return [replace(copies[bot.path], name=bot.name) for bot in bots]
 
-    def settle(self, config: RunConfig, folder: RunFolder) -> RunConfig:
+    def settle(self, config: Config, folder: RunFolder) -> Config:
         """Create the run's folder, move the builds into it, and return the config with their new places."""
         inside = folder.path.absolute() / "bots"
         config = replace(config, bots=tuple(relocated(bot, self._bots, inside) for bot in config.bots))

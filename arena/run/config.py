@@ -9,9 +9,9 @@ import hashlib
 import hmac
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from arena import __version__
 from arena.bots import Bot
@@ -35,6 +35,8 @@ class RunConfig:
     `left_out` are the bots that were asked for and can't play: the name of each, and why.
     """
 
+    COMMAND: ClassVar[str] = "run"  # which begins it, and goes on with it
+
     bots: tuple[Bot, ...]
     seats: int
     games: int
@@ -51,7 +53,7 @@ class RunConfig:
 
     def spec(self, match: int, bots: Sequence[int]) -> MatchSpec:
         """Return the spec of one match."""
-        key = derived(self.key, f"match|{match}")
+        key = self.key_of(match)
         return MatchSpec(
             match=match,
             key=key,
@@ -60,10 +62,15 @@ class RunConfig:
             terms=self.terms,
         )
 
+    def key_of(self, match: int) -> bytes:
+        """Return the key of a match."""
+        return derived(self.key, f"match|{match}")
+
     def to_json(self) -> dict[str, Any]:
         """Return what run.json holds."""
         return {
             "run": VERSION,
+            "command": self.COMMAND,
             "arena": __version__,
             **asdict(self),
             "key": self.key.hex(),
@@ -72,20 +79,23 @@ class RunConfig:
         }
 
     @classmethod
-    def from_json(cls, config: dict[str, Any]) -> "RunConfig":
+    def from_json(cls, config: dict[str, Any]) -> Self:
         """Return the config that run.json holds. Raises FolderError for one of another version or form."""
+        command = config.get("command", "run")
+        if command != cls.COMMAND:
+            raise FolderError(f"this is no folder of arena {cls.COMMAND}: go on with arena {command} --resume")
         if config.get("run") != VERSION:
             raise FolderError(
                 f"run.json has version {config.get('run')!r}, this arena reads version {VERSION}: "
                 f"go on with the arena that began it ({config.get('arena')!r})"
             )
         try:
-            fields = {name: config[name] for name in cls.__dataclass_fields__}
-            fields["key"] = bytes.fromhex(config["key"])
-            fields["terms"] = Terms.from_json(config["terms"])
-            fields["sandbox"] = Choice.from_json(config["sandbox"])
-            fields["left_out"] = tuple((name, why) for name, why in config["left_out"])
-            fields["bots"] = tuple(
+            values = {each.name: config[each.name] for each in fields(cls)}
+            values["key"] = bytes.fromhex(config["key"])
+            values["terms"] = Terms.from_json(config["terms"])
+            values["sandbox"] = Choice.from_json(config["sandbox"])
+            values["left_out"] = tuple((name, why) for name, why in config["left_out"])
+            values["bots"] = tuple(
                 Bot(
                     **{
                         **bot,
@@ -97,7 +107,7 @@ class RunConfig:
                 )
                 for bot in config["bots"]
             )
-            read_config = cls(**fields)
+            read_config = cls(**values)
             read_config.plan()
             return read_config
         except (AttributeError, KeyError, TypeError, ValueError) as problem:

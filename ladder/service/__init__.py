@@ -56,7 +56,7 @@ from ladder.service.finals import (
 from ladder.service.fold import Fold
 from ladder.service.gradebook import gradebook
 from ladder.service.grades import grades
-from ladder.service.known import known_bot, known_owner, known_version, playing_version
+from ladder.service.known import files_of, known_bot, known_owner, known_version, playing_version
 from ladder.service.ladder import STAFF, Created, Ladder, Play, create, open_ladder
 from ladder.service.metrics import Metrics, address_of, serving
 from ladder.service.news import (

@@ -5,6 +5,7 @@ from difflib import get_close_matches
 from sqlalchemy import Connection
 
 from arena.bots import shown
+from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
 from ladder.store.database import (
     FIT,
@@ -15,6 +16,7 @@ from ladder.store.database import (
     all_owners,
     find_bot,
     find_owner,
+    get_file,
     versions_of,
     why_suspended,
 )
@@ -80,3 +82,13 @@ def playing_version(connection: Connection, text: str) -> Version:
     if not fit:
         raise LadderError(f"{shown(text)} has no version that is fit to play.\nSee arena ladder bot.")
     return next((each for each in fit if each.active), fit[-1])
+
+
+def files_of(ladder: Ladder, text: str) -> tuple[Version, bytes]:
+    """Return the version that a text names, as `known_version`, and the archive of its files. Raises LadderError."""
+
+    def look(connection: Connection) -> tuple[Version, bytes]:
+        version = known_version(connection, text)
+        return version, get_file(connection, version.digest, version.file)
+
+    return ladder.database.look(look)

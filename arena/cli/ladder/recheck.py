@@ -10,7 +10,7 @@ from arena.cli.answers import answers, print_json
 from arena.cli.findings import step_lines
 from arena.cli.ladder.opened import FOLDER, acting, complete_bots, opened
 from arena.cli.out import write
-from arena.cli.run import cores
+from arena.cli.session import cores
 from arena.run import open_executor
 from ladder.service import Rechecked, Rechecks, demand_boxes
 from ladder.service import recheck as again

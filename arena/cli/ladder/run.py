@@ -15,7 +15,7 @@ from arena.cli.answers import answers, print_json
 from arena.cli.ladder.journal import Journal
 from arena.cli.ladder.opened import FOLDER, opened
 from arena.cli.out import counted, progress, refuse
-from arena.cli.run import cores
+from arena.cli.session import cores
 from arena.run import open_executor
 from ladder.pool import Idle
 from ladder.pool.cluster import Tls

@@ -1,0 +1,304 @@
+"""The command `arena compare`: is NEW better than OLD?"""
+
+import os
+import shlex
+import sys
+from contextlib import closing, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arena.bots import Bot, check_out, copy_of, shown
+from arena.cli import options, report
+from arena.cli.answers import answers, print_json
+from arena.cli.completion import complete_bot
+from arena.cli.ending import end_like_ctrl_c
+from arena.cli.new_run import Asked, begin, match_games_of, refusals, seats_of
+from arena.cli.out import Column, counted, note, progress, refuse, show, table
+from arena.cli.session import again, cores, play, resumed, told_in_json
+from arena.compare import NAMES, CompareConfig, Comparison, Version
+from arena.compare.answer import Answer, Refused, answer, signed, words
+from arena.compare.page import page
+from arena.referee import Record, Terms
+from arena.run import Run, cache_folder, record_at, seed_key
+from arena.sandbox import Choice
+from ladder.pool import Voided
+from ladder.store import RunFolder
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_PAGE = "compare.html"
+_SHOWN = 8  # rows of differences in the terminal; the page has all
+
+
+@click.command(cls=options.GroupedCommand)
+@click.argument("bots", nargs=-1, metavar="OLD NEW --against BOT...", shell_complete=complete_bot)
+@click.option(
+    "--against", multiple=True, metavar="BOT", shell_complete=complete_bot, help="Whom both meet; any number."
+)
+@click.option(
+    "--points",
+    type=click.FloatRange(0.1, 100),
+    default=5.0,
+    metavar="P",
+    help="The difference of win share, in percent, that counts as better.  [5]",
+)
+@click.option(
+    "--cap", type=click.IntRange(1), default=1500, metavar="N", help="Stop after so many pairs of games.  [1500]"
+)
+@click.option(
+    "--ladder",
+    metavar="LADDER",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where name@3 is a version of a bot.  [@ means a revision of git]",
+)
+@click.option(
+    "--seats", type=click.IntRange(2, 10), metavar="N", help="Bots at a table.  [4, or fewer if there are fewer bots]"
+)
+@options.RULES
+@click.option("--seed", type=int, metavar="N", help="Make the comparison repeatable; for bots that you trust.")
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play side by side.  [number of cores]")
+@options.sandbox_options
+@options.PASS_ENV
+@options.limit_options
+@click.option(
+    "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the results.  [arena-compare/<time>]"
+)
+@click.option(
+    "--clock",
+    type=click.Choice(["auto", "own", "wall"]),
+    help="The time that is charged; auto: a bot's own time where the kernel tells it.  [auto]",
+)
+@click.option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Go on with the comparison in DIR.")
+@answers(Answer, Refused)
+def compare(
+    bots: tuple[str, ...],
+    against: tuple[str, ...],
+    points: float,
+    cap: int,
+    ladder: Path | None,
+    resume: Path | None,
+    jobs: int | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Tell whether NEW is better than OLD, both against the same bots.
+
+    OLD and NEW play the same deals in the same seats against opponents with the same dice, in fresh processes, until it
+    is clear: "better", or "not better by 5". The answer holds however often one looks, and stops by itself.
+
+    OLD and NEW are files or folders, as for arena run, sample:NAME, mybot@HEAD~1 (as it was at a revision of git), or
+    with --ladder name@3. Every BOT after --against is an opponent; a block of games meets some of them.
+    """
+    end_like_ctrl_c()
+    try:
+        with told_in_json(Refused) if as_json else nullcontext(), refusals():
+            if resume is not None:
+                config, folder = resumed(CompareConfig, resume)
+            else:
+                versions, arguments = _named(bots, against, ladder)
+                asked = Asked.of(arguments, {**_NOT_ASKED, **given})
+                of_bots = partial(_comparison_of, versions, points, cap)
+                config, folder = begin(asked, of_bots, "arena-compare")
+            this = Run(config, folder)
+            comparison = Comparison(config, folder)
+    except KeyboardInterrupt:
+        note("interrupted before the first game")
+        sys.exit(130)
+    status, problem = play(this, folder, partial(_show_play, this, comparison, jobs or cores()))
+    _report(this, comparison, folder, as_json, problem)
+    if status == 130:
+        note(f"interrupted; go on with: {again(config, folder)}")
+    sys.exit(status)
+
+
+_NOT_ASKED = {
+    "games": None,
+    "match_games": None,
+    "ponder": False,
+    "strict": False,
+    "open_names": False,
+    "leave_out": None,
+}
+
+
+def _named(
+    bots: tuple[str, ...], against: tuple[str, ...], ladder: Path | None
+) -> tuple[tuple[Version, ...], tuple[str, ...]]:
+    """Return what OLD and NEW mean, and the arguments of all bots. Exits with 2 where one is missing."""
+    if len(bots) < 2 or not against:
+        refuse(
+            "name both versions and whom they meet: arena compare OLD NEW --against sample:honest sample:opportunist"
+        )
+    versions, paths = [], []
+    for given in bots[:2]:
+        path, meant = _place(given, ladder)
+        versions.append(Version(given, meant))
+        paths.append(path)
+    named = tuple(f"{name}={path}" for name, path in zip(NAMES, paths, strict=True))
+    return tuple(versions), (*named, *against, *bots[2:])
+
+
+def _place(given: str, ladder: Path | None) -> tuple[str, str]:
+    """Return where a version stands, and what its name means."""
+    path, at, revision = given.rpartition("@")
+    if not at or not path or os.path.lexists(given):
+        return given, given if given.startswith("sample:") else os.path.abspath(os.path.expanduser(given))
+    if ladder is not None:
+        return _of_ladder(given, ladder)
+    copy, commit = check_out(Path(os.path.expanduser(path)), revision, cache_folder())
+    return str(copy), f"{os.path.abspath(path)} at {commit}"
+
+
+def _of_ladder(given: str, folder: Path) -> tuple[str, str]:
+    """Return a copy of a ladder's version, and what it is."""
+    from arena.cli.ladder.opened import opened
+    from ladder.service import files_of
+
+    with opened(folder) as ladder:
+        version, archive = files_of(ladder, given)
+    copy = copy_of(archive, f"{version.digest}-{version.file or ''}".rstrip("-"), cache_folder())
+    where = copy if version.file is None else copy / version.file
+    return str(where), f"{version.label} of {os.path.abspath(folder)}"
+
+
+def _comparison_of(
+    versions: tuple[Version, ...],
+    points: float,
+    cap: int,
+    asked: Asked,
+    bots: tuple[Bot, ...],
+    terms: Terms,
+    choice: Choice,
+) -> CompareConfig:
+    """Return the config of a comparison, and say what will be played. Exits with 2 if it can't be planned."""
+    seats = seats_of(asked, len(bots) - 1, terms.rules)
+    match_games = match_games_of(choice.name, seats)
+    config = CompareConfig(
+        bots=bots,
+        seats=seats,
+        games=2 * cap,
+        match_games=match_games,
+        key=seed_key(asked.seed),
+        seed=asked.seed,
+        terms=terms,
+        sandbox=choice,
+        points=points / 100,
+        versions=versions,
+    )
+    try:
+        plan = config.plan()
+    except ValueError as problem:
+        refuse(str(problem))
+    for name, bot, version in zip(NAMES, bots, versions, strict=False):
+        note(
+            f"{name} is {shown(version.given)}{'' if version.meant == version.given else f' ({shown(version.meant)})'}"
+        )
+        if bot.path.is_dir() is bots[0].path.is_dir() and name == "NEW" and bot.digest == bots[0].digest:
+            note("  OLD and NEW are the same files")
+    blocks = f"at most {counted(plan.rounds, 'block')} of {match_games} pairs"
+    note(f"{blocks} of {terms.rules.name} at {seats} seats, against {', '.join(shown(bot.name) for bot in bots[2:])}")
+    return config
+
+
+def _show_play(this: Run, comparison: Comparison, jobs: int) -> None:
+    """Play until there is a verdict; show how it stands, and say which matches are void."""
+    from rich.text import Text
+
+    if comparison.ended:
+        return
+
+    def line() -> str:
+        return _line(comparison)
+
+    with progress(lambda: Text(line()), line) as tell, closing(this.play(jobs)) as events:
+        for event in events:
+            comparison.take_in()
+            tell()
+            if isinstance(event, Voided):
+                note(f"match {event.job.spec.match} is void: {event.reason}")
+            if comparison.ended:
+                return
+
+
+def _line(comparison: Comparison) -> str:
+    """Return in one line how it stands."""
+    evidence = comparison.evidence
+    if not evidence.blocks:
+        return "the first block is being played"
+    seen = evidence.seen()
+    return (
+        f"{counted(evidence.blocks, 'block')}, {len(comparison.pairs)} pairs: NEW {signed(seen.mean)} points "
+        f"({signed(seen.low)} to {signed(seen.high)}); evidence for better {seen.better:.2g}, "
+        f"for not better {seen.not_better:.2g} (20 decide); {words(comparison)}"
+    )
+
+
+def _report(this: Run, comparison: Comparison, folder: RunFolder, as_json: bool, problem: str | None) -> None:
+    """Print the answer, and write its page."""
+
+    def record_of(match: int) -> Record:
+        return record_at(folder.record(match))
+
+    board = this.progress.board()
+    told = answer(comparison, board, str(folder.path), record_of, problem)
+    file = folder.path / _PAGE
+    try:
+        file.write_text(page(told), encoding="utf-8")
+    except OSError as trouble:
+        note(f"the page can't be written: {trouble.strerror}")
+    if as_json:
+        print_json(told, folder.path)
+        return
+    show(*_parts(told, file), *report.trouble(this, folder, board), kept=folder.path)
+
+
+def _parts(told: Answer, file: Path) -> "list[RenderableType]":
+    """Return what is printed at the end."""
+    parts: list[RenderableType] = [f"NEW is {told.words}" if told.verdict != "not known" else told.words]
+    if told.pairs:
+        parts.append(
+            f"{counted(told.pairs, 'pair')} in {counted(told.blocks, 'block')}, {told.discordant} with another result: "
+            f"OLD won {told.old.won:.1%}, NEW {told.new.won:.1%}, {signed(told.difference)} points "
+            f"({signed(told.low)} to {signed(told.high)}; each end holds with 95 %, however often one looks)"
+        )
+        hint = "better" if told.hint >= 20 else "nothing yet"
+        parts.append(
+            f"evidence for better {told.better:.3g}, for not better by {100 * told.points:.3g} {told.not_better:.3g}; "
+            f"20 decide. The studentised mixture, a hint, says {hint} ({told.hint:.2g})"
+        )
+    if told.differs:
+        rows = [
+            [
+                row.asked,
+                row.old,
+                row.new,
+                str(row.pairs),
+                f"{row.old_won:.0%}",
+                f"{row.new_won:.0%}",
+                _pays(row.low, row.high),
+                signed(row.points),
+            ]
+            for row in told.differs[:_SHOWN]
+        ]
+        columns = [
+            *(Column(name, least=16) for name in ("asked", "OLD chose", "NEW chose")),
+            *(
+                Column(name, number=True)
+                for name in ("pairs", "OLD\nwon", "NEW\nwon", "pays, points\n95 %", "adds\npoints")
+            ),
+        ]
+        parts += ["", "where they differ first, in the same position", table(columns, rows)]
+        if len(told.differs) > _SHOWN:
+            parts.append(f"and {len(told.differs) - _SHOWN} more on the page")
+    elif told.pairs and not told.by_opponents:
+        parts.append("they never chose otherwise")
+    parts += ["", f"page {file}; games: arena replay {shlex.quote(told.run)} --match M --game G, OLD's M is even"]
+    return parts
+
+
+def _pays(low: float | None, high: float | None) -> str:
+    return "-" if low is None or high is None else f"{signed(low)} to {signed(high)}"

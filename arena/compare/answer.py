@@ -1,0 +1,237 @@
+"""What `arena compare --json` prints, and what its page shows: the verdict, its evidence, and where the two differ.
+
+All differences are in win share, from -1 to 1; a point is a hundredth. A field that is added leaves VERSION as it is;
+one that goes or changes its meaning raises it.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from arena.compare.comparison import Comparison
+from arena.compare.config import NAMES, NEW, OLD
+from arena.compare.differing import Difference, Example, differences
+from arena.referee import Record
+from ladder.board import Board
+
+VERSION: Literal[1] = 1
+_LOOKS = 200  # at the evidence that the plot shows
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Gain = Annotated[float, Field(ge=-1, le=1)]
+Count = Annotated[int, Field(ge=0)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", from_attributes=True)
+
+
+class Half(_Part):
+    """One of the two versions."""
+
+    given: str = Field(description="as it was named")
+    meant: str = Field(description="the path; of a revision the commit")
+    won: Share | None = Field(description="of the games; null before the first")
+    faults: Count
+    forfeits: Count
+
+
+class Look(_Part):
+    """What was known after so many blocks."""
+
+    blocks: Count
+    difference: Gain
+    low: Gain
+    high: Gain
+    better: float = Field(description="evidence that NEW is better; from 20 on it decides")
+    not_better: float = Field(description="evidence that NEW isn't better by `points`; from 20 on it decides")
+
+
+class Position(_Part):
+    """One decision: OLD's match and its game, the hand, the table, and the rest of the turn with either choice."""
+
+    match: Count
+    game: Count
+    turn: Count
+    hand: tuple[str, ...]
+    table: str
+    old: str
+    new: str
+    old_won: Share
+    new_won: Share
+
+
+class Differs(_Part):
+    """All pairs that first differed in this way."""
+
+    asked: str
+    old: str = Field(description="what OLD chose")
+    new: str = Field(description="what NEW chose")
+    pairs: Count
+    old_won: Share = Field(description="of these pairs")
+    new_won: Share
+    pays: Gain = Field(description="NEW's gain in such a pair")
+    low: Gain | None = Field(description="95 % interval of `pays`, this row alone; null of fewer than 10 pairs")
+    high: Gain | None
+    points: Gain = Field(description="what these pairs add to the difference")
+    examples: tuple[Position, ...]
+
+
+class Answer(_Part):
+    """A comparison, at its end or where it stopped."""
+
+    version: Literal[1] = VERSION
+    error: str | None = Field(description="why it stopped before its end; null if it didn't, or was interrupted")
+    verdict: Literal["better", "not better", "not known"]
+    words: str
+    old: Half
+    new: Half
+    against: list[str]
+    run: str = Field(description="the comparison's folder")
+    rules: str
+    seed: int | None
+    seats: Count
+    points: Share = Field(description="the difference that counts as better")
+    difference: Gain = Field(description="of the win shares, NEW's less OLD's")
+    low: Gain = Field(description="each end alone holds with 95 %, however often one looks")
+    high: Gain
+    better: float = Field(description="evidence that NEW is better; from 20 on it decides")
+    not_better: float = Field(description="evidence that NEW isn't better by `points`; from 20 on it decides")
+    hint: float = Field(description="the studentised mixture's evidence for better; it takes blocks as normal")
+    blocks: Count
+    pairs: Count
+    discordant: Count = Field(description="pairs that were worth more to one of the two")
+    most_pairs: Count
+    blocks_left: Count | None = Field(description="a guess; null where there is a verdict, or nothing can be guessed")
+    skipped: list[int] = Field(description="blocks that this machine couldn't play")
+    looks: list[Look]
+    alike: Count = Field(description="pairs that were the same to the end")
+    by_opponents: Count = Field(description="pairs in which an opponent differed first: it remembered other games")
+    by_opponents_points: Gain = Field(description="what these pairs add to the difference")
+    differs: list[Differs] = Field(description="what matters most first")
+
+
+class Refused(_Part):
+    """A comparison that didn't begin."""
+
+    version: Literal[1] = VERSION
+    error: str
+
+
+def answer(
+    comparison: Comparison, board: Board, run: str, record_of: Callable[[int], Record], error: str | None
+) -> Answer:
+    """Return what is known. record_of: gives the record of a match. error: what stopped it before its end, or None."""
+    config, evidence, pairs = comparison.config, comparison.evidence, comparison.pairs
+    seen, verdict = evidence.seen(), evidence.verdict
+    found = differences(pairs, record_of)
+    step = -(-evidence.blocks // _LOOKS) or 1
+    shown = [*range(step, evidence.blocks, step), evidence.blocks] if evidence.blocks else []
+    halves = [_half(comparison, board, half) for half in (OLD, NEW)]
+    return Answer(
+        error=error,
+        verdict="not known" if verdict is None else "better" if verdict else "not better",
+        words=words(comparison),
+        old=halves[OLD],
+        new=halves[NEW],
+        against=[bot.name for bot in config.bots[2:]],
+        run=run,
+        rules=config.terms.rules.name,
+        seed=config.seed,
+        seats=config.seats,
+        points=config.points,
+        difference=_round(seen.mean),
+        low=_round(seen.low),
+        high=_round(seen.high),
+        better=float(f"{seen.better:.4g}"),
+        not_better=float(f"{seen.not_better:.4g}"),
+        hint=float(f"{seen.hint:.4g}"),
+        blocks=evidence.blocks,
+        pairs=len(pairs),
+        discordant=sum(pair.old != pair.new for pair in pairs),
+        most_pairs=comparison.blocks * config.match_games,
+        blocks_left=None if verdict is not None else evidence.blocks_left(),
+        skipped=comparison.skipped,
+        looks=[
+            Look(
+                blocks=look.blocks,
+                difference=_round(look.mean),
+                low=_round(look.low),
+                high=_round(look.high),
+                better=float(f"{look.better:.4g}"),
+                not_better=float(f"{look.not_better:.4g}"),
+            )
+            for look in map(evidence.seen, shown)
+        ],
+        alike=found.alike,
+        by_opponents=found.by_opponents,
+        by_opponents_points=_round(found.by_opponents_points),
+        differs=[_differs(group) for group in found.groups],
+    )
+
+
+def words(comparison: Comparison) -> str:
+    """Return what is known, in a few words."""
+    evidence = comparison.evidence
+    seen, verdict = evidence.seen(), evidence.verdict
+    points = f"{100 * comparison.config.points:.3g}"
+    if verdict:
+        return f"better by {span(seen.low, seen.high)} points"
+    if verdict is False:
+        if seen.high < 0:
+            return f"worse by {span(-seen.high, -seen.low)} points"
+        return f"not better by {points}: {signed(seen.low)} to {signed(seen.high)} points"
+    if comparison.ended:
+        return f"not known after {len(comparison.pairs)} pairs: {signed(seen.low)} to {signed(seen.high)} points"
+    left = evidence.blocks_left()
+    more = "" if left is None else f": about {min(left, comparison.blocks - evidence.blocks)} blocks more"
+    return f"not known yet{more}"
+
+
+def span(low: float, high: float) -> str:
+    """Return both ends of an interval above 0 in points: "3 to 9", or "0.4 to 6.1"."""
+    digits = 0 if low >= 0.01 else 1
+    return f"{100 * low:.{digits}f} to {100 * high:.{digits}f}"
+
+
+def signed(difference: float) -> str:
+    """Return a difference in points: "+4.2", "-0.8"."""
+    return f"{100 * difference:+.1f}"
+
+
+def _half(comparison: Comparison, board: Board, half: int) -> Half:
+    version = comparison.config.versions[half]
+    worth = [pair.new if half == NEW else pair.old for pair in comparison.pairs]
+    row = next((row for row in board.standings if row.bot == NAMES[half]), None)
+    return Half(
+        given=version.given,
+        meant=version.meant,
+        won=round(sum(worth) / len(worth), 4) if worth else None,
+        faults=0 if row is None else row.faults,
+        forfeits=0 if row is None else row.forfeits,
+    )
+
+
+def _differs(group: Difference) -> Differs:
+    return Differs(
+        asked=group.asked,
+        old=group.old,
+        new=group.new,
+        pairs=group.pairs,
+        old_won=round(group.old_won, 4),
+        new_won=round(group.new_won, 4),
+        pays=_round(group.pays),
+        low=None if group.low is None else _round(group.low),
+        high=None if group.high is None else _round(group.high),
+        points=_round(group.points),
+        examples=tuple(map(_position, group.examples)),
+    )
+
+
+def _position(example: Example) -> Position:
+    return Position.model_validate(example)
+
+
+def _round(difference: float) -> float:
+    return round(difference, 5)
