@@ -94,7 +94,7 @@ class Ran:
 def in_process(arguments: Sequence[object]) -> list[str]:
     """Return the command's words; a run has plain processes and one worker, the quickest, unless they say otherwise."""
     words = [str(argument) for argument in arguments]
-    if words[:1] != ["run"] or {"--help", "--json-schema"} & set(words):
+    if words[:1] not in (["run"], ["compare"]) or {"--help", "--json-schema"} & set(words):
         return words
     if not {"--sandbox", "--resume"} & set(words):
         words += ["--sandbox", "process"]

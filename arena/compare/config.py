@@ -40,7 +40,9 @@ class CompareConfig(RunConfig):
         seats = self.seats - 1
         opponents = len(self.bots) - 2
         if opponents < seats:
-            raise ValueError(f"{self.seats} seats for {opponents} opponents: --against names at least {seats}")
+            raise ValueError(
+                f"{self.seats} seats for {opponents} opponent{'s' * (opponents != 1)}: --against names {seats} or more"
+            )
         check_match_games(self.seats, self.match_games)
         blocks = -(-self.games // (2 * self.match_games))
         shuffle = keyed_shuffle(self.key, "opponents")

@@ -1,0 +1,196 @@
+"""`arena compare` as its user meets it. Source: docs/compare.md."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.ladder.service.term import begun
+from tests.place import QUICK_BOT, Place, Ran
+
+# A bot whose moves go by its seed; this one always takes the first.
+FIRST = QUICK_BOT.replace("% moves", "* 0")
+PAIRS = 12
+
+
+def compared(place: Place, *more: object, old: str = "old.py", new: str = "new.py") -> Ran:
+    """Compare two bots at two seats; 24 pairs are two blocks."""
+    return place.run("compare", old, new, "--against", "c.py", "--cap", 24, *more, "--json")
+
+
+@pytest.fixture
+def bots(place: Place) -> Place:
+    """Give two versions that differ, and an opponent."""
+    place.bot("old.py")
+    place.bot("new.py", FIRST)
+    place.bot("c.py", QUICK_BOT + "# c\n")
+    return place
+
+
+@pytest.fixture
+def both(bots: Place) -> Ran:
+    """Play a comparison of two blocks."""
+    return compared(bots, "--out", "out")
+
+
+def test_both_halves_have_the_same_deals_seats_opponents_and_handles(bots: Place, both: Ran) -> None:
+    """And the bots of both are given the same seeds, which are in the key."""
+    assert both.code == 0
+    records = sorted((bots.folder / "out" / "records").glob("*.jsonl"))
+    assert len(records) == 4
+    heads, games = [], []
+    for record in records:
+        lines = [json.loads(line) for line in record.read_text().splitlines()]
+        heads.append(lines[0])
+        games.append([(line["seats"], line["start"], line["game"]) for line in lines if "moves" in line])
+    for block in (0, 2):
+        old, new = heads[block], heads[block + 1]
+        assert (old["bots"], new["bots"]) == (["OLD", "c"], ["NEW", "c"])
+        assert (old["key"], old["handles"]) == (new["key"], new["handles"])
+        assert games[block] == games[block + 1]
+    assert heads[0]["key"] != heads[2]["key"]
+
+
+def test_the_answer_counts_pairs_and_says_where_they_differ(bots: Place, both: Ran) -> None:
+    told = both.json
+    assert (told["blocks"], told["pairs"], told["most_pairs"]) == (2, 2 * PAIRS, 2 * PAIRS)
+    assert told["difference"] == pytest.approx(told["new"]["won"] - told["old"]["won"], abs=1e-3)
+    assert told["low"] <= told["difference"] <= told["high"]
+    added = sum(row["points"] for row in told["differs"]) + told["by_opponents_points"]
+    assert added == pytest.approx(told["difference"], abs=1e-3)
+    assert sum(row["pairs"] for row in told["differs"]) + told["alike"] + told["by_opponents"] == told["pairs"]
+    page = (bots.folder / "out" / "compare.html").read_text()
+    assert f"OLD is {told['old']['given']}" in page
+    assert page.index("Where they differ") < page.index("<h2>Evidence")
+
+
+def test_the_records_of_a_comparison_are_those_of_a_run(bots: Place, both: Ran) -> None:
+    """So they are verified and replayed as any others."""
+    assert both.code == 0
+    assert bots.call("verify", "out").code == 0
+    row = both.json["differs"][0]["examples"][0]
+    told = bots.call("replay", "out", "--match", row["match"], "--game", row["game"], "--plain")
+    assert told.code == 0
+    assert "OLD" in told.out
+
+
+def test_it_goes_on_where_it_was_killed_and_counts_nothing_twice(bots: Place) -> None:
+    """SIGKILL takes the command away in the middle; what it had kept is there, and the end is the same as without."""
+    process = bots.start("compare", "old.py", "new.py", "--against", "c.py", "--cap", 60, "--out", "out")
+    records = bots.folder / "out" / "records"
+    bots.wait(lambda: len(list(records.glob("*.jsonl"))) >= 2, process=process)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+    bots.twin("out", "whole")
+    resumed, whole = (bots.run("compare", "--resume", name, "--json", "--jobs", 1) for name in ("out", "whole"))
+    assert (resumed.code, whole.code) == (0, 0)
+    assert {**resumed.json, "run": ""} == {**whole.json, "run": ""}
+    again = bots.run("compare", "--resume", "out", "--json")
+    assert again.json == resumed.json
+
+
+def test_it_stops_as_soon_as_it_is_clear(bots: Place) -> None:
+    """Who takes the first legal move, an income, against an honest player; the cap is far."""
+    told = bots.run("compare", "sample:honest", "new.py", "--against", "sample:counter", "--json").json
+    assert told["verdict"] == "not better"
+    assert told["words"].startswith("worse by ")
+    assert told["blocks"] < 40
+    assert told["high"] < 0
+
+
+def test_the_same_files_are_not_better(bots: Place) -> None:
+    ran = bots.run("compare", "old.py", "old.py", "--against", "c.py", "--json")
+    assert ran.json["verdict"] == "not better"
+    assert (ran.json["discordant"], ran.json["differs"]) == (0, [])
+    assert "  OLD and NEW are the same files" in ran.err.splitlines()
+
+
+def test_an_old_version_can_be_a_revision_of_git(bots: Place) -> None:
+    """Of a file, of a folder below the repository's, and of one that is gone since."""
+    bots.bot("deep/mine/bot.toml", 'run = ["python3", "bot.py"]\n')
+    bots.bot("deep/mine/bot.py", "# first\n" + FIRST)
+    bots.bot("deep/gone.py", FIRST)
+    repository(bots.folder)
+    bots.bot("deep/mine/bot.py")
+    (bots.folder / "deep" / "gone.py").unlink()
+    bots.bot("new.py", "# changed\n" + QUICK_BOT)
+    commit = git(bots.folder, "rev-parse", "HEAD").strip()
+    for old, new in (("new.py@HEAD", "new.py"), ("deep/mine@HEAD", "deep/mine"), ("deep/gone.py@HEAD", "new.py")):
+        ran = compared(bots, old=old, new=new)
+        assert ran.code == 0, ran.err
+        assert ran.json["old"]["given"] == old
+        assert ran.json["old"]["meant"].endswith(f" at {commit}")
+        assert ran.json["discordant"] > 0
+
+
+def test_a_version_can_be_that_of_a_ladder(bots: Place, tmp_path: Path) -> None:
+    term = begun(tmp_path)
+    ran = compared(bots, "--ladder", term.path, old="one@1", new="new.py")
+    assert ran.code == 0, ran.err
+    assert ran.json["old"]["meant"] == f"one@1 of {term.path}"
+    refused = bots.call("compare", "one@7", "new.py", "--against", "c.py", "--ladder", term.path)
+    assert refused.code == 2
+    assert 'there is no version "one@7"' in refused.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("old.py",), "name both versions and whom they meet"),
+        (("old.py", "new.py"), "name both versions and whom they meet"),
+        (("old.py", "new.py", "--against", "c.py", "--seats", 4), "4 seats for 1 opponent"),
+        (("old.py", "new.py", "--against", "c.py", "--points", 0), "--points"),
+        (("old.py@HEAD", "new.py", "--against", "c.py"), "is in no git repository"),
+        (("nowhere.py", "new.py", "--against", "c.py"), "nowhere.py does not exist"),
+        (("old.py", "new.py", "--against", "c.py", "--out", "."), "exists; name another --out"),
+        (("--resume", "nothing"), "holds no run"),
+        (("--resume", "nothing", "--points", 3), "it takes no --points"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(bots: Place, words: tuple[object, ...], said: str) -> None:
+    ran = bots.call("compare", *words)
+    assert ran.code == 2
+    assert said in ran.err
+
+
+def test_a_revision_that_is_not_there_is_refused(bots: Place) -> None:
+    repository(bots.folder)
+    for old, said in (("old.py@HEAD~9", "has no revision HEAD~9"), ("other.py@HEAD", "isn't among the files of")):
+        ran = bots.call("compare", old, "new.py", "--against", "c.py")
+        assert ran.code == 2
+        assert said in ran.err
+
+
+def test_run_and_compare_go_on_with_their_own_folders_alone(bots: Place, both: Ran) -> None:
+    assert both.code == 0
+    ran = bots.call("run", "--resume", "out")
+    assert ran.code == 2
+    assert "go on with arena compare --resume" in ran.err
+
+
+def test_people_are_told_the_verdict_first(bots: Place) -> None:
+    ran = bots.run("compare", "old.py", "new.py", "--against", "c.py", "--cap", 12, "--out", "out")
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert re.match(r"NEW is |not known after 12 pairs: ", lines[0])
+    assert "12 pairs in 1 block" in lines[1]
+    assert lines[-1].startswith("page out/compare.html; ")
+
+
+def repository(folder: Path) -> None:
+    """Make a repository of all files there."""
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "-c", "user.email=a@example.org", "-c", "user.name=a", "commit", "-qm", "first")
+
+
+def git(folder: Path, *words: str) -> str:
+    """Call git there, and return what it prints."""
+    found = shutil.which("git")
+    assert found is not None
+    return subprocess.run([found, *words], cwd=folder, check=True, capture_output=True, text=True).stdout

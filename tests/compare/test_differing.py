@@ -1,0 +1,110 @@
+"""Where two versions differ first: one position, two choices, and what they add to the difference."""
+
+from collections.abc import Callable
+
+import pytest
+
+from arena.compare import Differences, Pair, differences
+from arena.coup import derived
+from arena.local import Player, play_match, sample
+from arena.referee import MatchSpec, Record, Terms
+from arena.run import game_results, keyed_shuffle
+from ladder.schedule import seatings
+from protocol.kits.coup_kit import Answer, Bot, Game
+
+BLOCKS, GAMES, SEATS = 10, 12, 4
+FIELD = ("honest", "counter", "turtle")
+
+Honest: type[Bot] = sample("sample:honest")
+
+
+class Bold(Honest):  # type: ignore[misc,valid-type]
+    """Honest, but for a tax in each fourth turn, whatever it holds."""
+
+    def turn(self, game: Game) -> Answer:
+        return game.find("tax") if game.turn % 4 == 0 and game.find("tax") else super().turn(game)
+
+
+class Grudge(Honest):  # type: ignore[misc,valid-type]
+    """It challenges everything once it has lost a game: an opponent that remembers the games before."""
+
+    lost = False
+
+    def game_over(self, game: Game) -> None:
+        self.lost = self.lost or game.winner != game.seat
+
+    def challenge(self, game: Game) -> Answer:
+        return game.find("challenge") if self.lost else super().challenge(game)
+
+
+def half(block: int, number: int, subject: type[Bot], field: tuple[type[Bot], ...]) -> Record:
+    """Play one half of a block."""
+    key = derived(b"tests", f"block|{block}")
+    names = ("OLD" if number == 0 else "NEW", *(f"bot {other}" for other in range(1, SEATS)))
+    spec = MatchSpec(2 * block + number, key, names, seatings(SEATS, GAMES, keyed_shuffle(key, "seats")), Terms())
+    players = [Player(name, bot) for name, bot in zip(names, (subject, *field), strict=True)]
+    return play_match(spec, players, keep_moves=True)
+
+
+def played(new: type[Bot], field: tuple[type[Bot], ...]) -> tuple[list[Pair], Callable[[int], Record]]:
+    """Play honest against a new version in pairs; return the pairs, and what gives their records."""
+    records = [half(block, number, (Honest, new)[number], field) for block in range(BLOCKS) for number in (0, 1)]
+    worth = [
+        [game.worth(game.seats.index(record.header.bots[0])) for game in game_results(record)] for record in records
+    ]
+    pairs = [
+        Pair(block, game, worth[2 * block][game], worth[2 * block + 1][game])
+        for block in range(BLOCKS)
+        for game in range(GAMES)
+    ]
+    return pairs, records.__getitem__
+
+
+@pytest.fixture(scope="module")
+def bold() -> tuple[list[Pair], Differences]:
+    pairs, record_of = played(Bold, tuple(sample(f"sample:{name}") for name in FIELD))
+    return pairs, differences(pairs, record_of)
+
+
+def test_the_points_of_all_rows_add_up_to_the_difference(bold: tuple[list[Pair], Differences]) -> None:
+    pairs, found = bold
+    total = sum(pair.new - pair.old for pair in pairs) / len(pairs)
+    assert sum(row.points for row in found.groups) + found.by_opponents_points == pytest.approx(total)
+    assert sum(row.pairs for row in found.groups) + found.alike + found.by_opponents == len(pairs)
+
+
+def test_the_first_difference_is_the_one_that_was_made(bold: tuple[list[Pair], Differences]) -> None:
+    """NEW differs by a tax that it can't prove or wouldn't take, and by nothing else."""
+    _, found = bold
+    assert found.groups
+    assert {row.asked for row in found.groups} == {"its turn"}
+    assert {row.new for row in found.groups} <= {"take tax", "take tax (bluff)"}
+    assert any(row.new.endswith("(bluff)") for row in found.groups)
+    for row in found.groups:
+        assert all(example.turn % 4 == 0 for example in row.examples)
+        assert all(("duke" in example.hand) is (row.new == "take tax") for example in row.examples)
+
+
+def test_what_pays_is_the_gain_of_its_pairs(bold: tuple[list[Pair], Differences]) -> None:
+    _, found = bold
+    for row in found.groups:
+        assert row.pays == pytest.approx(row.new_won - row.old_won)
+        assert (row.low is None) is (row.pairs < 10)
+        assert row.low is None or row.high is None or row.low <= row.pays <= row.high
+        assert 1 <= len(row.examples) <= min(3, row.pairs)
+
+
+def test_the_same_bot_never_differs() -> None:
+    pairs, record_of = played(Honest, tuple(sample(f"sample:{name}") for name in FIELD))
+    found = differences(pairs, record_of)
+    assert (found.groups, found.alike, found.by_opponents) == ((), len(pairs), 0)
+
+
+def test_an_opponent_that_remembers_other_games_is_told_apart() -> None:
+    """Its first difference is counted by itself, not as a choice of OLD and NEW."""
+    pairs, record_of = played(Bold, (Grudge, Grudge, Grudge))
+    found = differences(pairs, record_of)
+    assert found.by_opponents > 0
+    assert {row.asked for row in found.groups} == {"its turn"}
+    total = sum(pair.new - pair.old for pair in pairs) / len(pairs)
+    assert sum(row.points for row in found.groups) + found.by_opponents_points == pytest.approx(total)
