@@ -50,7 +50,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "protocol.words",
     ),
     "arena.compare.answer": ("arena.referee", "ladder.board"),
-    "arena.compare.page": ("arena.bots", "arena.page"),
+    "arena.compare.page": ("arena.bots", "arena.compare.answer", "arena.page"),
     "arena.bots": ("arena.sandbox",),
     "arena.page": ("arena.bots", "protocol.words"),
     "arena.examine": (
@@ -164,6 +164,9 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "arena.cli": (
         "arena",
         "arena.bots",
+        "arena.compare",
+        "arena.compare.answer",
+        "arena.compare.page",
         "arena.connect",
         "arena.examine",
         "arena.coup",

@@ -98,12 +98,13 @@ def test_the_readmes_bot_tries_itself_and_plays_without_a_fault(tmp_path: Path) 
 def test_the_first_page_leads_from_nothing_to_a_bot_that_wins_more(tmp_path: Path) -> None:
     """Its commands as they stand there, but for few games; its change is made where it says."""
     before, after = FIRST_BOT.split("DOUBT = 0.1")
-    assert [run(line, tmp_path) for line in commands_of(before)][-1].startswith("12 games")
+    assert [run(line, tmp_path) for line in commands_of(before)][-2].startswith("12 games")
     bot = tmp_path / "mybot" / "bot.py"
     changed = re.sub(r"^DOUBT = [0-9.]+$", "DOUBT = 0.1", bot.read_text(), flags=re.MULTILINE)
     assert changed != bot.read_text()
     bot.write_text(changed)
-    assert "\nchallenges" in [run(line, tmp_path) for line in commands_of(after)][-1]
+    (told,) = (run(line, tmp_path) for line in commands_of(after))
+    assert "12 pairs in 1 block" in told
     assert (tmp_path / "lost.html").is_file()
 
 
@@ -119,6 +120,7 @@ def commands_of(text: str) -> list[str]:
     lines = "".join(blocks("sh", text)).splitlines()
     quick = {
         "--games 240": "--games 12 --match-games 12 --sandbox process",
+        "--against": "--cap 12 --sandbox process --against",
         "arena check mybot": "arena check mybot --rules coup --sandbox process",
         "arena watch": "arena watch --sandbox process",
     }
@@ -128,6 +130,8 @@ def commands_of(text: str) -> list[str]:
 def run(line: str, folder: Path) -> str:
     """Run a command of the documents, and return what it printed."""
     words = line.split()
+    if words[0] == "cp":
+        return subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True).stdout
     assert words[0] == "arena"
     ran = completed(words[1:], cwd=folder)
     assert ran.returncode == 0, ran.stderr

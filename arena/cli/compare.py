@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arena.bots import Bot, check_out, copy_of, shown
+from arena.bots import Bot, check_out, shown
 from arena.cli import options, report
 from arena.cli.answers import answers, print_json
 from arena.cli.completion import complete_bot
@@ -148,21 +148,11 @@ def _place(given: str, ladder: Path | None) -> tuple[str, str]:
     if not at or not path or os.path.lexists(given):
         return given, given if given.startswith("sample:") else os.path.abspath(os.path.expanduser(given))
     if ladder is not None:
-        return _of_ladder(given, ladder)
+        from arena.cli.ladder.copies import version_copy  # a ladder's packages are an extra
+
+        return version_copy(ladder, given)
     copy, commit = check_out(Path(os.path.expanduser(path)), revision, cache_folder())
     return str(copy), f"{os.path.abspath(path)} at {commit}"
-
-
-def _of_ladder(given: str, folder: Path) -> tuple[str, str]:
-    """Return a copy of a ladder's version, and what it is."""
-    from arena.cli.ladder.opened import opened
-    from ladder.service import files_of
-
-    with opened(folder) as ladder:
-        version, archive = files_of(ladder, given)
-    copy = copy_of(archive, f"{version.digest}-{version.file or ''}".rstrip("-"), cache_folder())
-    where = copy if version.file is None else copy / version.file
-    return str(where), f"{version.label} of {os.path.abspath(folder)}"
 
 
 def _comparison_of(
