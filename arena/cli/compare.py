@@ -243,8 +243,8 @@ def _report(this: Run, comparison: Comparison, folder: RunFolder, as_json: bool,
     if as_json:
         print_json(told, folder.path)
         return
-    trouble = (part for text in report.trouble(this, folder, board) for part in ("", text))
-    show(*_parts(told, file), *trouble, kept=folder.path)
+    faults = (part for text in report.trouble(this, folder, board) for part in ("", text))
+    show(*_parts(told, file), *faults, kept=folder.path)
 
 
 def _parts(told: Answer, file: Path) -> "list[RenderableType]":
