@@ -60,6 +60,7 @@ FaultCode = Literal[
     "exited", "closed", "start_failed", "out_of_lives", "retired",
 ]  # fmt: skip
 
+Seed = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 Handle = Annotated[str, Field(min_length=1, description="A player's name within this match.")]
 
 
@@ -107,7 +108,7 @@ class Hello(Sent):
     ruleset: Ruleset
     limits: Limits
     match: Match
-    bot_seed: str = Field(pattern="^[0-9a-f]{32}$", description="128 random bits, hexadecimal, for the bot's own use.")
+    bot_seed: Seed = Field(description="128 random bits, hexadecimal, for the bot's own use.")
 
 
 class GameStart(Sent):
@@ -115,6 +116,7 @@ class GameStart(Sent):
 
     type: Literal["game_start"]
     game: Count = Field(description="Number of the game in the match, from 0.")
+    game_seed: Seed = Field(description="128 random bits, hexadecimal, for the bot's own use in this game.")
     seat: Seat = Field(description="This bot's seat.")
     players: tuple[Handle, ...] = Field(description="The handle in each seat, seat 0 first.")
     you: You

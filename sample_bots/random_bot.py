@@ -8,8 +8,9 @@ rng = random.Random(0)
 
 for line in sys.stdin:  # one JSON message a line; the loop ends when the arena closes our input
     message = json.loads(line)
+    if seed := message.get("game_seed") or message.get("bot_seed"):
+        rng = random.Random(seed)  # the arena's, of the match and then of each game, so that a game can be repeated
     if message["type"] == "hello":
-        rng = random.Random(message["bot_seed"])  # the arena's seed, so that a run can be repeated
         answer: dict[str, object] = {"type": "hello", "name": "random", "version": "1.0"}
     elif message["type"] == "request":
         answer = {"id": message["id"], "choice": rng.randrange(len(message["legal"]))}

@@ -54,7 +54,8 @@ class Rival:
         if past is None or past.key is not course.key:
             self._begin_match(course.key)
         self._course, self._sent = course, 0
-        self._player.tell(messages.game_start(view(course.start, self._seat), course.number, self._spec.handles))
+        sight, seed = view(course.start, self._seat), self._spec.game_seed(self._seat, course.number)
+        self._player.tell(messages.game_start(sight, course.number, seed, self._spec.handles))
         return self._player
 
     def _begin_match(self, key: bytes) -> None:

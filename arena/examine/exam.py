@@ -257,7 +257,7 @@ class Examination:
             yield self.methods()
         self.step = "standard output"
         yield self.strays(table.talk)
-        self.step = "same bot_seed"
+        self.step = "same seeds"
         yield self.again(first)
 
     def wants_more(self, table: Table) -> bool:
@@ -318,8 +318,8 @@ class Examination:
             table.play()
         if table.tally.choices == first:
             return self.ok("another process plays the same game")
-        told = "another process with the same bot_seed plays otherwise: its games can't be repeated"
-        return self.found(Level.NOTE, told, "seed your generator with hello's bot_seed, if you want that")
+        told = "another process with the same seeds plays otherwise: its games can't be repeated"
+        return self.found(Level.NOTE, told, "seed your generator with each game's game_seed, if you want that")
 
     def every_kind(self) -> Iterator[Step]:
         """Ask every kind of request of every game, each game in a process of its own."""

@@ -168,7 +168,8 @@ class _Game:
         state = deal(table.spec.terms.rules, self.seats, self.chance, 0)
         seating = table.spec.seatings[self.number % len(table.spec.seatings)]
         handles = [table.spec.handles[bot] for bot in seating]
-        table.talk.send(table.change(wire.game_start(view(state, seat), self.number, handles)))
+        seed = table.spec.game_seed(0, self.number)
+        table.talk.send(table.change(wire.game_start(view(state, seat), self.number, seed, handles)))
         while state.board.phase.asked:
             state, events = apply(state, self.answers(state), self.chance)
             self.feed.add((*table.said, *events))

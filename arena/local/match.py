@@ -47,7 +47,8 @@ class _Game:
         chance = Chance(self.spec.key, notes.game)
         state = deal(self.spec.terms.rules, self.spec.seats, chance, notes.starter)
         for seat, player in enumerate(self.players):
-            player.tell(messages.game_start(view(state, seat), notes.game, self.handles))
+            seed = self.spec.game_seed(notes.seating[seat], notes.game)
+            player.tell(messages.game_start(view(state, seat), notes.game, seed, self.handles))
         eliminated: list[tuple[int, int]] = []
         while state.board.phase.asked:
             answers = self.answers(state)

@@ -94,6 +94,10 @@ class MatchSpec:
         """Return the seed that a bot is given for its own randomness: 32 hexadecimal digits of a stream of its own."""
         return derived(self.key, f"bot|{bot}").hex()[:32]
 
+    def game_seed(self, bot: int, game: int) -> str:
+        """Return the same for one game: in another match of this key the bot rolls the same dice in this game."""
+        return derived(self.key, f"bot|{bot}|game|{game}").hex()[:32]
+
 
 @dataclass(frozen=True, slots=True)
 class MatchResult:
@@ -372,13 +376,15 @@ class _Game:
 
     def open(self, state: State) -> None:
         """Give every bot a new account, and tell who plays."""
-        number = self.notes.game
-        handles = [self.match.spec.handles[player.bot] for player in self.players]
+        spec, number = self.match.spec, self.notes.game
+        handles = [spec.handles[player.bot] for player in self.players]
         for seat, player in enumerate(self.players):
             player.account = new_account(self.match.terms.lives, player.timing, player.drained)
             if player.seat is not None:
                 player.seat.mark(game_mark(number))
-                player.seat.send(wire.game_start(view(state, seat), number, handles))
+                player.seat.send(
+                    wire.game_start(view(state, seat), number, spec.game_seed(player.bot, number), handles)
+                )
 
     def close(self, over: Over) -> None:
         """Tell every bot how the game ended."""

@@ -82,14 +82,14 @@ def ruleset(rules: Ruleset, seats: int) -> Message:
     return {name: values[name] for name in dict.fromkeys((*_RULES_FIRST, *values))}
 
 
-def game_start(view: View, game: int, players: Sequence[str]) -> Message:
-    """Return the message that opens a game for one seat."""
-    return {**opening(view.seat, game, players), "you": you(*view[1:]), "state": state(view.board)}
+def game_start(view: View, game: int, seed: str, players: Sequence[str]) -> Message:
+    """Return the message that opens a game for one seat; `seed` is for the dice of its bot."""
+    return {**opening(view.seat, game, seed, players), "you": you(*view[1:]), "state": state(view.board)}
 
 
-def opening(seat: int, game: int, players: Sequence[str]) -> Message:
+def opening(seat: int, game: int, seed: str, players: Sequence[str]) -> Message:
     """Return the message that opens a game, but for hand and state."""
-    return {"type": "game_start", "game": game, "seat": seat, "players": list(players)}
+    return {"type": "game_start", "game": game, "game_seed": seed, "seat": seat, "players": list(players)}
 
 
 def request(

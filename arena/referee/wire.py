@@ -20,9 +20,9 @@ MATCH_OVER = encode({"type": "match_over"})
 _text = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
-def game_start(view: View, game: int, players: Sequence[str]) -> bytes:
-    """Return the line that opens a game for one seat."""
-    head = _text(messages.opening(view.seat, game, players))[:-1]
+def game_start(view: View, game: int, seed: str, players: Sequence[str]) -> bytes:
+    """Return the line that opens a game for one seat; `seed` is for the dice of its bot."""
+    head = _text(messages.opening(view.seat, game, seed, players))[:-1]
     return f'{head},"you":{_you(*view[1:])},"state":{_state(view.board)}}}\n'.encode()
 
 

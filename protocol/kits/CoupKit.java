@@ -17,7 +17,7 @@ import java.util.Random;
 
 /**
  * A kit for bots of the Coup arena: it reads and writes the lines, follows the game, and asks you for moves. One file,
- * for Java 11 and newer, without packages of others, kit version 4. A whole bot:
+ * for Java 11 and newer, without packages of others, kit version 5. A whole bot:
  *
  * <pre>
  * public class MyBot extends CoupKit.Bot {
@@ -357,7 +357,9 @@ public class CoupKit {
         public Json limits = Json.NULL;
         public Json match = Json.NULL;
         public String botSeed = "";
-        /** Seeded by botSeed, so that a run can be repeated. */
+        /** Of this game; empty before the first, and where the arena is too old to send it. */
+        public String gameSeed = "";
+        /** Seeded anew by each gameSeed, before the first game by botSeed, so that a game can be repeated. */
         public Random random = new Random(0);
 
         private final Map<String, History> histories = new HashMap<>(); // by handle
@@ -508,14 +510,22 @@ public class CoupKit {
             limits = hello.get("limits");
             match = hello.get("match");
             botSeed = hello.get("bot_seed").string("");
-            long seed = 0;
-            for (int i = 0; i < botSeed.length(); i++) {
-                seed = seed * 31 + botSeed.charAt(i);
+            random.setSeed(mixed(botSeed));
+        }
+
+        private static long mixed(String seed) {
+            long mixed = 0;
+            for (int i = 0; i < seed.length(); i++) {
+                mixed = mixed * 31 + seed.charAt(i);
             }
-            random = new Random(seed);
+            return mixed;
         }
 
         private void begin(Json start) {
+            gameSeed = start.get("game_seed").string("");
+            if (!gameSeed.isEmpty()) {
+                random.setSeed(mixed(gameSeed));
+            }
             List<String> handles = start.get("players").strings();
             players = new Player[handles.size()];
             for (int i = 0; i < players.length; i++) {

@@ -1,5 +1,5 @@
 // The Coup arena's kit for bots in Go 1.19 or newer, with the standard library alone. Copy this one file beside your bot
-// (kit version 4):
+// (kit version 5):
 //
 //	package main
 //
@@ -218,7 +218,8 @@ type Game struct {
 	Limits     Object     // those of hello.limits
 	Match      Object     // those of hello.match: games, seats, your_handle, handles
 	BotSeed    string     // 128 random bits
-	Random     *rand.Rand // seeded by them, so that a run can be repeated
+	GameSeed   string     // likewise, of this game; empty before the first, and where the arena is too old to send it
+	Random     *rand.Rand // seeded anew by each GameSeed, before the first game by BotSeed: a game can be repeated
 
 	histories map[string]*History
 	doubter   int // who challenged last, and which role
@@ -367,21 +368,29 @@ func (game *Game) Odds(seat int, role string) float64 {
 
 func newGame(hello Object) *Game {
 	seed := hello.Text("bot_seed")
-	mixed := fnv.New64a()
-	mixed.Write([]byte(seed))
 	return &Game{
 		Rules:     hello.Object("ruleset"),
 		Limits:    hello.Object("limits"),
 		Match:     hello.Object("match"),
 		BotSeed:   seed,
-		Random:    rand.New(rand.NewSource(int64(mixed.Sum64()))),
+		Random:    rand.New(rand.NewSource(mixed(seed))),
 		Winner:    Nobody,
 		histories: map[string]*History{},
 		doubter:   Nobody,
 	}
 }
 
+func mixed(seed string) int64 {
+	hash := fnv.New64a()
+	hash.Write([]byte(seed))
+	return int64(hash.Sum64())
+}
+
 func (game *Game) begin(message Object, handles []string) {
+	game.GameSeed = message.Text("game_seed")
+	if game.GameSeed != "" {
+		game.Random.Seed(mixed(game.GameSeed))
+	}
 	game.Winner = Nobody
 	game.Survivors = nil
 	game.Players = nil

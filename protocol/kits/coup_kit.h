@@ -1,6 +1,6 @@
 /* coup_kit.h - a bot for the Coup arena in C11, with nothing but libc (and of POSIX what every Unix has).
 
-   One file, kit version 3. In ONE source file of your bot write
+   One file, kit version 4. In ONE source file of your bot write
 
        #define COUP_KIT_IMPLEMENTATION
        #include "coup_kit.h"
@@ -151,6 +151,7 @@ typedef struct coup_game {
 
     /* Of the game. */
     int number; /* of the game in the match, from 0 */
+    char game_seed[33]; /* empty before the first game, and where the arena is too old to send it */
     int seat;   /* yours */
     int turn, actor, deck, reserve;
     coup_cards cards;    /* yours, face down */
@@ -166,7 +167,7 @@ typedef struct coup_game {
     /* Of the match. */
     const coup_json *hello, *rules, *limits, *match;
     const char *bot_seed;
-    uint64_t random; /* the state of coup_random, seeded by bot_seed */
+    uint64_t random; /* the state of coup_random, seeded anew by each game_seed, before the first game by bot_seed */
     void *memory;    /* the bot's: whatever you put into coup_bot.memory */
 } coup_game;
 
@@ -201,7 +202,7 @@ double coup_bluff_rate(const coup_player *player);
    Others' words are events, "say". */
 void coup_say(const coup_game *game, const char *says, const char *what, int target);
 
-/* A number from 0 to below - 1, and one from 0 to below 1. The same match gives the same numbers. */
+/* A number from 0 to below - 1, and one from 0 to below 1. The same game gives the same numbers. */
 int coup_random(coup_game *game, int below);
 double coup_chance(coup_game *game);
 
@@ -1049,15 +1050,19 @@ void coup_say(const coup_game *game, const char *says, const char *what, int tar
     strcat(said, "}");
 }
 
+static void coup__reseed(const char *seed) {
+    uint64_t mixed = 0xCBF29CE484222325u; /* FNV-1a */
+    for (; *seed; seed++) mixed = (mixed ^ (unsigned char)*seed) * 0x100000001B3u;
+    coup__.game.random = mixed;
+}
+
 static void coup__greet(void) {
     coup_game *game = &coup__.game;
     game->rules = coup_get(game->hello, "ruleset");
     game->limits = coup_get(game->hello, "limits");
     game->match = coup_get(game->hello, "match");
     game->bot_seed = coup_text(game->hello, "bot_seed", "");
-    uint64_t seed = 0xCBF29CE484222325u; /* FNV-1a */
-    for (const char *at = game->bot_seed; *at; at++) seed = (seed ^ (unsigned char)*at) * 0x100000001B3u;
-    game->random = seed;
+    coup__reseed(game->bot_seed);
     coup__notify("match_start", coup__.bot->match_start);
     strcpy(coup__.reply, "{\"type\":\"hello\"");
     coup__add_text(coup__.reply, "name", coup__.bot->name);
@@ -1081,6 +1086,8 @@ static void coup__take(const coup_json *line) {
                  coup__.said, end);
         coup__.said[0] = '\0';
     } else if (coup_same(type, "game_start")) {
+        snprintf(game->game_seed, sizeof game->game_seed, "%s", coup_text(line, "game_seed", ""));
+        if (game->game_seed[0]) coup__reseed(game->game_seed);
         const coup_json *handles = coup_get(line, "players");
         coup__seat(handles ? handles->count : 0, handles);
         game->winner = coup__.challenger = COUP_NOBODY;

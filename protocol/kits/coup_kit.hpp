@@ -1,6 +1,6 @@
 // coup_kit.hpp - a bot for the Coup arena in C++17, with nothing but the standard library (and of POSIX dup2).
 //
-// One header, kit version 3. A whole bot:
+// One header, kit version 4. A whole bot:
 //
 //     #include "coup_kit.hpp"
 //
@@ -192,7 +192,8 @@ struct Game {
     // Of the match.
     Json rules, limits, match; // hello.ruleset, hello.limits, hello.match
     std::string bot_seed;
-    std::mt19937_64 random; // seeded by bot_seed, so that a run can be repeated
+    std::string game_seed;  // of this game; empty before the first, and where the arena is too old to send it
+    std::mt19937_64 random; // seeded anew by each game_seed, before the first game by bot_seed: a game can be repeated
 
     const Json& state() const { return request["state"]; } // the public state as it came
     Player& me() { return players.at(std::size_t(seat)); }
@@ -226,6 +227,7 @@ private:
     void words(std::string_view says, std::string_view what, int target);
     std::string said();
     void greet(const Json& hello);
+    void reseed(const std::string& text);
     void begin(const Json& start);
     void take(Json message);
     void follow(const Json& event);
@@ -645,11 +647,17 @@ inline void Game::greet(const Json& hello) {
     limits = hello["limits"];
     match = hello["match"];
     bot_seed = hello["bot_seed"].string();
-    std::seed_seq seed(bot_seed.begin(), bot_seed.end());
+    reseed(bot_seed);
+}
+
+inline void Game::reseed(const std::string& text) {
+    std::seed_seq seed(text.begin(), text.end());
     random.seed(seed);
 }
 
 inline void Game::begin(const Json& start) {
+    game_seed = start["game_seed"].string();
+    if (!game_seed.empty()) reseed(game_seed);
     players.clear();
     for (const std::string& handle : start["players"].strings()) {
         Player& player = players.emplace_back();

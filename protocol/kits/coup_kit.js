@@ -1,6 +1,6 @@
 // A kit for bots of the Coup arena: it reads and writes the lines, follows the game, and asks you for moves.
 //
-// Copy this one file beside your bot; it needs Node.js 18 or newer and nothing else. This is kit version 4.
+// Copy this one file beside your bot; it needs Node.js 18 or newer and nothing else. This is kit version 5.
 //
 //     const { Bot, run } = require("./coup_kit.js");
 //
@@ -106,6 +106,7 @@ class Game {
     this.limits = hello.limits ?? {};
     this.match = hello.match ?? {}; // games, seats, your_handle, handles
     this.botSeed = hello.bot_seed ?? "";
+    this.gameSeed = ""; // of this game; empty before the first, and where the arena is too old to send it
     this.request = {}; // the request as it came, or game_start before the first one of a game
     this.players = []; // by seat
     this.winner = null; // in gameOver: the seat that won; null: a draw
@@ -200,9 +201,10 @@ class Game {
     return this.request.reason ?? null;
   }
 
-  // A random number, 0 to 1, by a generator that botSeed seeds, so that a run can be repeated.
+  // A random number, 0 to 1, by a generator that each game's gameSeed seeds anew, before the first game botSeed.
+  // So a game can be repeated: its dice don't depend on how many were rolled before it.
   random() {
-    this.#random ??= generator(this.botSeed);
+    this.#random ??= generator(this.gameSeed || this.botSeed);
     return this.#random();
   }
 
@@ -280,6 +282,8 @@ class Game {
   // For the kit: a game begins.
   _begin(start, handles) {
     this.request = start;
+    this.gameSeed = start.game_seed ?? "";
+    if (this.gameSeed) this.#random = null;
     this.winner = null;
     this.survivors = [];
     this.players = handles.map((handle, seat) => {

@@ -1,6 +1,6 @@
 """A kit for bots of the Coup arena: it reads and writes the lines, follows the game, and asks you for moves.
 
-Copy this one file beside your bot; it needs Python 3.9 or newer and nothing else. This is kit version 4.
+Copy this one file beside your bot; it needs Python 3.9 or newer and nothing else. This is kit version 5.
 
     from coup_kit import Bot, run
 
@@ -130,6 +130,7 @@ class Game:
         self.limits: Message = hello.get("limits", {})
         self.match: Message = hello.get("match", {})  # games, seats, your_handle, handles
         self.bot_seed: str = hello.get("bot_seed", "")
+        self.game_seed = ""  # of this game; empty before the first, and where the arena is too old to send it
         self.request: Message = {}  # the request as it came, or game_start before the first one of a game
         self.players: list[Player] = []  # by seat
         self.winner: int | None = None  # in game_over: the seat that won; None: a draw
@@ -239,11 +240,14 @@ class Game:
 
     @property
     def random(self) -> Random:
-        """A random number generator, seeded by `bot_seed`, so that a run can be repeated."""
+        """A random number generator, seeded anew by each game's `game_seed`, before the first game by `bot_seed`.
+
+        So a game can be repeated: its dice don't depend on how many were rolled before it.
+        """
         if self._random is None:
             from random import Random  # late, since it takes longer to import than all else here
 
-            self._random = Random(self.bot_seed)
+            self._random = Random(self.game_seed or self.bot_seed)
         return self._random
 
     # --- what helps to choose -----------------------------------------------------------------------------------------
@@ -331,6 +335,9 @@ class Game:
 
     def _begin(self, start: Message, handles: list[str]) -> None:
         self.request = start
+        self.game_seed = start.get("game_seed", "")
+        if self.game_seed and self._random is not None:
+            self._random.seed(self.game_seed)
         self.winner = None
         self.survivors = []
         self.players = [

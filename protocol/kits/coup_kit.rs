@@ -1,5 +1,5 @@
 //! The Coup arena's kit for bots in Rust 1.63 or newer, with the standard library alone. Copy this one file beside your bot
-//! (kit version 3):
+//! (kit version 4):
 //!
 //! ```ignore
 //! mod coup_kit;
@@ -310,7 +310,9 @@ pub struct Game {
     /// hello.match: games, seats, your_handle, handles.
     pub match_: Json,
     pub bot_seed: String,
-    /// Seeded by `bot_seed`, so that a run can be repeated.
+    /// Of this game; empty before the first, and where the arena is too old to send it.
+    pub game_seed: String,
+    /// Seeded anew by each `game_seed`, before the first game by `bot_seed`, so that a game can be repeated.
     pub random: Random,
     histories: Vec<(String, History)>, // by handle, of players who aren't at the table now
     doubt: (usize, String),            // who challenged last, and which role
@@ -449,6 +451,10 @@ impl Game {
     fn begin(&mut self, message: &Json, handles: Vec<String>) {
         for player in self.players.drain(..) {
             self.histories.push((player.handle, player.history));
+        }
+        self.game_seed = message["game_seed"].text().to_string();
+        if !self.game_seed.is_empty() {
+            self.random = Random::new(&self.game_seed);
         }
         self.winner = None;
         self.survivors.clear();

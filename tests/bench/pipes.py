@@ -83,7 +83,8 @@ def script(match: MatchSpec, record: Record) -> Iterator[tuple[list[tuple[int, s
         for step in replay(record.header, game):
             state = step.before
             if over is None:
-                lines = [wire.game_start(view(state, seat), game.game, handles) for seat in range(match.seats)]
+                seeds = [match.game_seed(bot, game.game) for bot in game.seating]
+                lines = [wire.game_start(view(state, s), game.game, seed, handles) for s, seed in enumerate(seeds)]
                 yield [(bot, line.decode()) for bot, line in zip(game.seating, lines, strict=True)], []
             question = wire.Question(state.board, game.game)
             sends = []

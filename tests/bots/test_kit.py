@@ -15,13 +15,13 @@ BARE = b"from coup_kit import Bot, run\n\nrun(Bot())\n"
 TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 # Kit -> its version, and the beginning of its SHA-256.
 VERSIONS: dict[str, tuple[int, str]] = {
-    "coup_kit.py": (4, "e2449ef93729"),
-    "coup_kit.js": (4, "230811811d70"),
-    "CoupKit.java": (4, "4f2a85f438c6"),
-    "coup_kit.h": (3, "d5a7ffa8cdfe"),
-    "coup_kit.hpp": (3, "b60de8b19bb4"),
-    "coup_kit.rs": (3, "e1c92fcdee39"),
-    "coup_kit.go": (4, "574edcee25df"),
+    "coup_kit.py": (5, "07a0efe711b8"),
+    "coup_kit.js": (5, "b2c490fd5c83"),
+    "CoupKit.java": (5, "3ecbbdc0f084"),
+    "coup_kit.h": (4, "e3ce91a95e46"),
+    "coup_kit.hpp": (4, "436c6188fd1d"),
+    "coup_kit.rs": (4, "c361c1a11a22"),
+    "coup_kit.go": (5, "904893073867"),
 }
 
 

@@ -262,7 +262,7 @@ def test_a_bot_whose_games_cannot_be_repeated_is_told_so_and_passes(tmp_path: Pa
     steps = examined(
         tmp_path, bot(lambda message: {"id": message["id"], "choice": rng.randrange(len(message["legal"]))})
     )
-    assert {step.what: step.level for step in steps if step.level is not Level.OK} == {"same bot_seed": "note"}
+    assert {step.what: step.level for step in steps if step.level is not Level.OK} == {"same seeds": "note"}
 
 
 def test_memory_is_told_beside_its_limit_where_it_is_known(tmp_path: Path) -> None:

@@ -33,7 +33,9 @@ def match(preset: str, seats: int) -> list[Message]:
         chance = Chance(derived(bytes(32), f"{preset} {seats}"), game)
         state = deal(rules, seats, chance)
         feed = wire.Feed(seats)
-        lines.append(wire.game_start(view(state, me), game, [spec.handles[bot] for bot in seating]))
+        lines.append(
+            wire.game_start(view(state, me), game, spec.game_seed(0, game), [spec.handles[bot] for bot in seating])
+        )
         while state.board.phase.asked:
             question = wire.Question(state.board, game)
             answers: list[Answer] = []

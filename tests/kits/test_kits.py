@@ -199,6 +199,41 @@ def test_a_bot_speaks_with_one_call_and_hears_others_where_there_is_talk(kit: Ki
         assert [line for line in ran.err.splitlines() if "fault" not in line] == heard
 
 
+def rolled(kit: Kit, made: Make, hellos: dict[str, str], games: list[tuple[dict[str, str], int]]) -> list[list[float]]:
+    """Return the numbers that a kit rolls in a match whose games have these seeds and so many turns each."""
+    hello, start, request, *_ = example()
+    messages = [{**hello, **hellos}]
+    for number, (seeds, turns) in enumerate(games):
+        messages.append({**{key: value for key, value in start.items() if key != "game_seed"}, **seeds, "game": number})
+        messages += [{**request, "id": 100 * number + turn} for turn in range(turns)]
+    ran = made(kit, kit.probe).hears(messages, "roll")
+    assert ran.code == 0, ran.err
+    numbers = iter(map(float, ran.err.splitlines()))
+    games_rolled = [[next(numbers) for _ in range(turns)] for _, turns in games]
+    assert list(numbers) == []
+    return games_rolled
+
+
+@each_kit
+def test_a_games_dice_do_not_depend_on_how_many_were_rolled_before_it(kit: Kit, made: Make) -> None:
+    """SPEC, game_start: whoever rolls more in one game has the same dice in the next, also in another match."""
+    seeds: list[dict[str, str]] = [{"game_seed": f"{number:032x}"} for number in range(3)]
+    first = rolled(kit, made, {"bot_seed": "a" * 32}, [(seeds[0], 2), (seeds[1], 5), (seeds[2], 5)])
+    second = rolled(kit, made, {"bot_seed": "b" * 32}, [(seeds[0], 4), (seeds[1], 0), (seeds[2], 5)])
+    assert second[2] == first[2]
+    assert second[0][:2] == first[0]
+    assert len({number for numbers in first for number in numbers}) == 12
+    assert all(0 <= number < 1 for numbers in first for number in numbers)
+
+
+@each_kit
+def test_an_arena_that_sends_no_game_seed_has_the_matchs_dice_instead(kit: Kit, made: Make) -> None:
+    """As before game_seed was added: one stream, seeded by bot_seed."""
+    first, same, other = (rolled(kit, made, {"bot_seed": seed * 32}, [({}, 3), ({}, 3)]) for seed in "aab")
+    assert first == same
+    assert len({number for numbers in (*first, *other) for number in numbers}) == 12
+
+
 @each_kit
 def test_a_kit_ignores_what_it_does_not_know(kit: Kit, made: Make) -> None:
     """SPEC, What later versions may change: fields, types, events, roles, actions, words of claims, kinds, moves."""

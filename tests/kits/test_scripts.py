@@ -253,20 +253,6 @@ def test_a_broken_pipe_of_the_bots_own_is_a_failure(tmp_path: Path, kit: str) ->
     assert "MyBot.turn failed at request 0" in ran.err
 
 
-@each_script
-def test_random_numbers_are_the_same_again_with_the_same_seed(tmp_path: Path, kit: str) -> None:
-    """SPEC: bot_seed, so that a run can be repeated."""
-    body = (
-        "def turn(self, game): print(game.random.random())"
-        if kit == "python"
-        else "turn(game) { console.log(game.random()); }"
-    )
-    said = [play(tmp_path, kit, body, [{**example()[0], "bot_seed": seed}, *example()[1:]]).err for seed in "aab"]
-    assert said[0] == said[1] != said[2]
-    assert len(set(said[0].splitlines())) > 3
-    assert all(0 <= float(line) < 1 for line in said[0].splitlines())
-
-
 @pytest.mark.parametrize(
     "kit", [SCRIPTS["python"], pytest.param(SCRIPTS["javascript"], marks=NODE)], ids=lambda kit: kit.language
 )

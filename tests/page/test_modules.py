@@ -259,7 +259,7 @@ def test_odds_after_a_draft_are_those_of_the_kits(game: Game) -> None:
             {"type": "hello", "ruleset": {"deck": dict.fromkeys(game.rules.roles, game.rules.copies(len(game.names)))}}
         )
         for index, state in asked:
-            kit.reply(json.loads(wire.game_start(view(state, looker), 0, game.names)))
+            kit.reply(json.loads(wire.game_start(view(state, looker), 0, "", game.names)))
             for other, said in enumerate(chances[index]):
                 expected = [kit.game.odds(other, role) for role in (*game.rules.roles, "not_duke")]
                 assert said == pytest.approx(expected, abs=1e-9)

@@ -228,6 +228,7 @@ LINES: list[dict[str, Any]] = [
     {
         "type": "game_start",
         "game": 0,
+        "game_seed": "0123456789abcdef" * 2,
         "seat": 1,
         "players": ["A", "B"],
         "you": {"seat": 1, "cards": ["duke", "duke"]},
@@ -236,6 +237,7 @@ LINES: list[dict[str, Any]] = [
     {
         "type": "game_start",
         "game": 0,
+        "game_seed": "0123456789abcdef" * 2,
         "seat": 1,
         "players": ["A", "B"],
         "you": {"seat": 1, "cards": ["duke", "duke"]},

@@ -107,6 +107,7 @@ RulesOf = Callable[[str, int], Ruleset]  # the fixture `ruleset`: a ruleset by i
 Game = tuple[str, int, int, float]  # the ruleset's name, seats, seed, probability of a forfeit at each answer
 
 GAME = 3  # the number of the game in its match
+SEED = "5f" * 16
 GAMES: list[Game] = [
     *(("coup", seats, seed, 0.02 if seed % 3 == 2 else 0.0) for seats in range(2, 11) for seed in range(3)),
     *(("duel", 2, seed, 0.02 if seed % 3 == 2 else 0.0) for seed in range(9)),
@@ -297,7 +298,7 @@ def test_the_first_line_of_a_game_shows_ones_own_cards_only(ruleset: RulesOf, na
             other = redealt(state, seat, rng)
             assert other != state
             for start in (wire.game_start, messages.game_start):
-                assert start(view(other, seat), 0, handles) == start(view(state, seat), 0, handles)
+                assert start(view(other, seat), 0, SEED, handles) == start(view(state, seat), 0, SEED, handles)
 
 
 def all_cards(state: State) -> Counter[Role]:
@@ -826,7 +827,7 @@ def rebuilt(played: Played) -> list[list[bytes]]:
         handles = [spec.handles[bot] for bot in seating]
         state = deal(spec.terms.rules, spec.seats, Chance(spec.key, game.game), game.starter)
         for seat, bot in enumerate(seating):
-            lines[bot].append(wire.game_start(view(state, seat), game.game, handles))
+            lines[bot].append(wire.game_start(view(state, seat), game.game, spec.game_seed(bot, game.game), handles))
         place = 0
         while asked := state.board.phase.asked:
             question = wire.Question(state.board, game.game)
@@ -856,6 +857,12 @@ def without_clock(line: bytes) -> bytes:
 def clock_of(line: bytes) -> dict[str, int]:
     clock: dict[str, int] = json.loads(line)["clock"]
     return clock
+
+
+def seeds_of(lines: list[bytes]) -> list[str]:
+    """Return the seeds that a bot is sent: the match's, then each game's."""
+    heard = [json.loads(line) for line in lines]
+    return [message[name] for message in heard for name in ("bot_seed", "game_seed") if name in message]
 
 
 def well_behaved(_: random.Random, __: dict[str, Any]) -> None:
@@ -970,14 +977,31 @@ def test_a_forfeit_shows_the_cards_and_coins_that_are_lost_and_nothing_else() ->
 
 
 def test_nothing_that_crosses_the_pipe_tells_the_key_or_another_bots_name() -> None:
-    """Neither keys nor other bots' names and files."""
-    played = match(4, garbled)
+    """Neither keys nor other bots' names and files; nor does one seed tell another."""
+    played = match(4, garbled, games=3)
     key = played.spec.key
     secrets = [key.hex().encode(), key, *(name.encode() for name in played.spec.bots)]
     for lines in played.lines:
         assert not any(secret in b"".join(lines) for secret in secrets)
-    seeds = [json.loads(lines[0])["bot_seed"] for lines in played.lines]
-    assert len(set(seeds)) == 4
+    seeds = [seed for lines in played.lines for seed in seeds_of(lines)]
+    assert len(set(seeds)) == len(seeds) == 4 * (1 + 3)
+
+
+def test_a_bots_dice_follow_from_the_key_and_its_place_alone() -> None:
+    """A pair of matches of one key has the same dice: whoever else plays, what it does, and who sits where."""
+    one = MatchSpec(0, bytes(32), ("a", "b", "c"), ((0, 1, 2), (1, 2, 0)))
+    other = MatchSpec(0, bytes(32), ("x", "b", "z"), ((2, 0, 1), (0, 1, 2)))
+    for game in range(3):
+        assert one.game_seed(1, game) == other.game_seed(1, game)
+    assert one.game_seed(1, 0) != MatchSpec(0, bytes([1]) * 32, one.bots, one.seatings).game_seed(1, 0)
+    calm, faulty = match(3, well_behaved, games=3), match(3, garbled, games=3)
+    assert list(map(seeds_of, calm.lines)) == list(map(seeds_of, faulty.lines))
+
+
+def test_other_rules_and_other_hands_leave_the_dice_as_they_are(ruleset: RulesOf) -> None:
+    """Seeds are drawn by labels of their own: nothing that is dealt shifts them."""
+    usual, duel = match(2, well_behaved, games=2), match(2, well_behaved, games=2, rules=ruleset("duel", 2))
+    assert list(map(seeds_of, usual.lines)) == list(map(seeds_of, duel.lines))
 
 
 @pytest.mark.parametrize(("name", "seats"), MATCHES)

@@ -141,7 +141,8 @@ def written(steps: Steps) -> Lines:
     feed = wire.Feed(seats)
     number = 0
     made: Lines = [
-        (seat, wire.game_start(view(first, seat), GAME, list(HANDLES[:seats])), first) for seat in range(seats)
+        (seat, wire.game_start(view(first, seat), GAME, f"{seat:032x}", list(HANDLES[:seats])), first)
+        for seat in range(seats)
     ]
     for state, _, _, events in steps:
         question = wire.Question(state.board, GAME)

@@ -52,6 +52,12 @@ static void listen(coup_game *game, const coup_json *event) {
     if (coup_same(coup_text(event, "event", ""), "say")) puts(coup_text(event, "says", ""));
 }
 
+/* Rolls the kit's dice at each turn. */
+static int roll(coup_game *game) {
+    printf("%.12f\n", coup_chance(game));
+    return 0;
+}
+
 static int fail(coup_game *game) {
     COUP_CHECK(game->seat > 99);
     return 0;
@@ -64,5 +70,9 @@ int main(int count, char **words) {
                        .allegiance = tell, .other = tell};
     coup_bot failing = {.turn = fail, .careful = coup_same(word, "careful")};
     coup_bot speaker = {.turn = speak, .event = listen};
-    return coup_run(coup_same(word, "tell") ? &teller : coup_same(word, "say") ? &speaker : &failing);
+    coup_bot roller = {.turn = roll};
+    return coup_run(coup_same(word, "tell")   ? &teller
+                    : coup_same(word, "say")  ? &speaker
+                    : coup_same(word, "roll") ? &roller
+                                              : &failing);
 }

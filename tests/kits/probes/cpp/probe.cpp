@@ -79,6 +79,14 @@ struct Speaker : coup::Bot {
     }
 };
 
+// Rolls the kit's dice at each turn.
+struct Roller : coup::Bot {
+    Answer turn(Game& game) override {
+        std::cout << std::uniform_real_distribution<>()(game.random) << std::endl;
+        return nullptr;
+    }
+};
+
 struct Failing : coup::Bot {
     Answer turn(Game&) override { throw std::runtime_error("on purpose"); }
 };
@@ -87,6 +95,7 @@ int main(int count, char** words) {
     const std::string word = count > 1 ? words[1] : "";
     if (word == "tell") return coup::run(Teller{});
     if (word == "say") return coup::run(Speaker{});
+    if (word == "roll") return coup::run(Roller{});
     Failing bot;
     bot.careful = word == "careful";
     return coup::run(bot);

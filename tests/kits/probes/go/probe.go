@@ -79,6 +79,15 @@ func (*Speaker) Event(game *Game, event Object) {
 	}
 }
 
+// Roller rolls the kit's dice at each turn.
+type Roller struct{ Base }
+
+// Turn writes a number.
+func (*Roller) Turn(game *Game) *Move {
+	fmt.Println(game.Random.Float64())
+	return nil
+}
+
 // Failing fails at each turn.
 type Failing struct{ Base }
 
@@ -90,6 +99,8 @@ func main() {
 		Run(&Teller{})
 	case "say":
 		Run(&Speaker{})
+	case "roll":
+		Run(&Roller{})
 	default:
 		Run(&Failing{Base{Careful: os.Args[1] == "careful"}})
 	}

@@ -8,10 +8,12 @@ public class Probe extends CoupKit.Bot {
 
     private final boolean tells;
     private final boolean speaks;
+    private final boolean rolls;
 
     private Probe(String word) {
         tells = word.equals("tell");
         speaks = word.equals("say");
+        rolls = word.equals("roll");
         careful = word.equals("careful");
     }
 
@@ -73,6 +75,10 @@ public class Probe extends CoupKit.Bot {
             game.say("spare", 1);
             game.say("doubt", "duke", 1);
             game.say("text", "Zo\u00eb says \"\\ \ud83c\udfb2\"");
+            return null;
+        }
+        if (rolls) {
+            System.out.println(game.random.nextDouble());
             return null;
         }
         if (!tells) {

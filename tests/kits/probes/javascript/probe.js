@@ -53,6 +53,13 @@ class Narrator extends Bot {
   }
 }
 
+// Rolls the kit's dice at each turn.
+class Roller extends Bot {
+  turn(game) {
+    console.log(game.random());
+  }
+}
+
 // Fails at each turn.
 class Failing extends Bot {
   turn() {
@@ -61,6 +68,6 @@ class Failing extends Bot {
 }
 
 const [, , word] = process.argv;
-const bot = new ({ tell: Teller, words: Narrator, say: Speaker }[word] ?? Failing)();
+const bot = new ({ tell: Teller, words: Narrator, say: Speaker, roll: Roller }[word] ?? Failing)();
 bot.careful = word === "careful";
 run(bot);

@@ -56,6 +56,14 @@ class Speaker(Bot):
             print(event["says"])
 
 
+class Roller(Bot):
+    """Rolls the kit's dice at each turn."""
+
+    def turn(self, game: Game) -> Answer:
+        print(game.random.random())
+        return None
+
+
 class Failing(Bot):
     """Fails at each turn."""
 
@@ -65,6 +73,6 @@ class Failing(Bot):
 
 if __name__ == "__main__":
     word = sys.argv[1]
-    bot = {"tell": Teller, "words": Narrator, "say": Speaker}.get(word, Failing)()
+    bot = {"tell": Teller, "words": Narrator, "say": Speaker, "roll": Roller}.get(word, Failing)()
     bot.careful = word == "careful"
     run(bot)

@@ -64,6 +64,16 @@ impl Bot for Speaker {
     }
 }
 
+/// Rolls the kit's dice at each turn.
+struct Roller;
+
+impl Bot for Roller {
+    fn turn(&mut self, game: &Game) -> usize {
+        coup_kit::log(game.random.float().to_string());
+        0
+    }
+}
+
 /// Fails at each turn.
 struct Failing {
     careful: bool,
@@ -83,6 +93,7 @@ fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("tell") => coup_kit::run(Teller),
         Some("say") => coup_kit::run(Speaker),
+        Some("roll") => coup_kit::run(Roller),
         word => coup_kit::run(Failing { careful: word == Some("careful") }),
     }
 }
