@@ -518,16 +518,19 @@ def test_the_table_is_rendered_as_text() -> None:
 
 
 class Dice:
-    """A bot that chooses at random, and keeps all that it hears but the hello and the handles, which a match draws."""
+    """A bot that chooses at random. It keeps what it hears, but no hello, handles and seeds, which a match draws."""
 
     def __init__(self, seat: int) -> None:
         self.rng = random.Random(seat)
         self.heard: list[dict[str, Any]] = []
+        self.seeds: list[str] = []
 
     def reply(self, message: dict[str, Any]) -> dict[str, Any] | None:
         if message["type"] == "hello":
             return {"type": "hello"}
-        self.heard.append({**message, "players": None})
+        if message["type"] == "game_start":
+            self.seeds.append(message["game_seed"])
+        self.heard.append({**message, "players": None, "game_seed": None})
         if message["type"] != "request":
             return None
         return {"id": message["id"], "choice": self.rng.randrange(len(message["legal"]))}
@@ -561,6 +564,7 @@ def test_a_rival_hears_what_it_would_hear_in_a_match(form: Any, rules: str, seat
     for rival, bot in zip(here, there, strict=True):
         assert rival.heard == bot.heard[:-2]
         assert sum(message["type"] == "request" for message in rival.heard) > 3
+    assert len({seed for rival in here for seed in rival.seeds}) == 4 * seats
 
 
 def test_sample_bots_are_rivals_by_name_and_a_seed_begins_their_match_anew() -> None:

@@ -97,8 +97,8 @@ def _pairs(rules: Ruleset, seats: int, seed: int) -> Iterator[tuple[Message, byt
     told, written = messages.Feed(seats), wire.Feed(seats)
     for seat in range(seats):
         sight = view(state, seat)
-        seed = f"{seat:032x}"
-        yield messages.game_start(sight, 3, seed, handles), wire.game_start(sight, 3, seed, handles)
+        dice = f"{seat:032x}"
+        yield messages.game_start(sight, 3, dice, handles), wire.game_start(sight, 3, dice, handles)
     while asked := state.board.phase.asked:
         question = wire.Question(state.board, 3)
         answers: list[Answer] = []

@@ -167,6 +167,20 @@ def test_what_a_bot_was_not_written_for_does_not_stop_it(bot: str) -> None:
     moves(bot, strange)
 
 
+def test_the_random_bot_rolls_a_games_dice_anew_whatever_it_rolled_before() -> None:
+    """SPEC, game_start: its dice in a game follow from that game's seed alone; without one they go on."""
+    asked = request("turn", ["duke", "duke"], turn_moves(2))
+
+    def second(seed: Message, earlier: int) -> list[int]:
+        messages: list[Message] = [{"type": "game_start", "game_seed": "a" * 32}, *[asked] * earlier]
+        answers = converse("random_bot.py", [*messages, {"type": "game_start", **seed}, *[asked] * 12])
+        return [answer["choice"] for answer in answers[-12:]]
+
+    assert second({"game_seed": "b" * 32}, 1) == second({"game_seed": "b" * 32}, 5)
+    assert second({"game_seed": "b" * 32}, 1) != second({"game_seed": "c" * 32}, 1)
+    assert second({}, 1) != second({}, 5)
+
+
 @pytest.mark.parametrize("bot", [bot for bot in BOTS if bot.endswith(".py")])
 def test_the_same_lines_bring_the_same_answers_whatever_the_hash_seed(bot: str) -> None:
     """A run with a seed repeats only if its bots do."""
