@@ -18,7 +18,7 @@ from arena.cli.ending import end_like_ctrl_c
 from arena.cli.new_run import Asked, begin, match_games_of, refusals, seats_of
 from arena.cli.out import Column, counted, note, progress, refuse, show, table
 from arena.cli.session import again, cores, play, resumed, told_in_json
-from arena.compare import NAMES, CompareConfig, Comparison, Version
+from arena.compare import NAMES, NEW, OLD, CompareConfig, Comparison, Version
 from arena.compare.answer import Answer, Refused, answer, signed, words
 from arena.compare.page import page
 from arena.referee import Record, Terms
@@ -183,12 +183,11 @@ def _comparison_of(
         plan = config.plan()
     except ValueError as problem:
         refuse(str(problem))
-    for name, bot, version in zip(NAMES, bots, versions, strict=False):
-        note(
-            f"{name} is {shown(version.given)}{'' if version.meant == version.given else f' ({shown(version.meant)})'}"
-        )
-        if bot.path.is_dir() is bots[0].path.is_dir() and name == "NEW" and bot.digest == bots[0].digest:
-            note("  OLD and NEW are the same files")
+    for name, version in zip(NAMES, versions, strict=True):
+        meant = "" if version.meant == version.given else f" ({shown(version.meant)})"
+        note(f"{name} is {shown(version.given)}{meant}")
+    if bots[OLD].digest == bots[NEW].digest:
+        note("OLD and NEW are the same files")
     blocks = f"at most {counted(plan.rounds, 'block')} of {match_games} pairs"
     note(f"{blocks} of {terms.rules.name} at {seats} seats, against {', '.join(shown(bot.name) for bot in bots[2:])}")
     return config

@@ -107,7 +107,7 @@ def test_the_same_files_are_not_better(bots: Place) -> None:
     ran = bots.run("compare", "old.py", "old.py", "--against", "c.py", "--json")
     assert ran.json["verdict"] == "not better"
     assert (ran.json["discordant"], ran.json["differs"]) == (0, [])
-    assert "  OLD and NEW are the same files" in ran.err.splitlines()
+    assert "OLD and NEW are the same files" in ran.err.splitlines()
 
 
 def test_an_old_version_can_be_a_revision_of_git(bots: Place) -> None:
