@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arena.bots import Bot, check_out, shown
+from arena.bots import Bot, BotError, check_out, shown
 from arena.cli import options, report
 from arena.cli.answers import answers, print_json
 from arena.cli.completion import complete_bot
@@ -18,8 +18,8 @@ from arena.cli.ending import end_like_ctrl_c
 from arena.cli.new_run import Asked, begin, match_games_of, refusals, seats_of
 from arena.cli.out import Column, counted, note, progress, refuse, show, table
 from arena.cli.session import again, cores, play, resumed, told_in_json
-from arena.compare import NAMES, NEW, OLD, CompareConfig, Comparison, Version
-from arena.compare.answer import Answer, Refused, answer, signed, words
+from arena.compare import DOUBT, NAMES, NEW, OLD, CompareConfig, Comparison, Version
+from arena.compare.answer import Answer, Refused, answer, hint, pays, remarks, signed, words
 from arena.compare.page import page
 from arena.referee import Record, Terms
 from arena.run import Run, cache_folder, record_at, seed_key
@@ -34,7 +34,23 @@ _PAGE = "compare.html"
 _SHOWN = 8  # rows of differences in the terminal; the page has all
 
 
-@click.command(cls=options.GroupedCommand)
+class _Command(options.GroupedCommand):
+    """Every word after --against, up to the next option, is an opponent."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Give each opponent an option of its own."""
+        words: list[str] = []
+        opponents = False
+        for word in args:
+            if word.startswith("-") and word != "-":
+                opponents = word == "--against"
+                words += [] if opponents else [word]
+            else:
+                words += ["--against", word] if opponents else [word]
+        return super().parse_args(ctx, words)
+
+
+@click.command(cls=_Command)
 @click.argument("bots", nargs=-1, metavar="OLD NEW --against BOT...", shell_complete=complete_bot)
 @click.option(
     "--against", multiple=True, metavar="BOT", shell_complete=complete_bot, help="Whom both meet; any number."
@@ -100,7 +116,7 @@ def compare(
                 config, folder = resumed(CompareConfig, resume)
             else:
                 versions, arguments = _named(bots, against, ladder)
-                asked = Asked.of(arguments, {**_NOT_ASKED, **given})
+                asked = Asked.of(arguments, given)
                 of_bots = partial(_comparison_of, versions, points, cap)
                 config, folder = begin(asked, of_bots, "arena-compare")
             this = Run(config, folder)
@@ -115,31 +131,23 @@ def compare(
     sys.exit(status)
 
 
-_NOT_ASKED = {
-    "games": None,
-    "match_games": None,
-    "ponder": False,
-    "strict": False,
-    "open_names": False,
-    "leave_out": None,
-}
-
-
 def _named(
     bots: tuple[str, ...], against: tuple[str, ...], ladder: Path | None
 ) -> tuple[tuple[Version, ...], tuple[str, ...]]:
     """Return what OLD and NEW mean, and the arguments of all bots. Exits with 2 where one is missing."""
-    if len(bots) < 2 or not against:
+    if len(bots) != 2 or not against:
         refuse(
             "name both versions and whom they meet: arena compare OLD NEW --against sample:honest sample:opportunist"
         )
-    versions, paths = [], []
-    for given in bots[:2]:
+    versions, arguments = [], []
+    for name, given in zip(NAMES, bots, strict=True):
         path, meant = _place(given, ladder)
         versions.append(Version(given, meant))
-        paths.append(path)
-    named = tuple(f"{name}={path}" for name, path in zip(NAMES, paths, strict=True))
-    return tuple(versions), (*named, *against, *bots[2:])
+        arguments.append(f"{name}={path}")
+    for given in against:
+        path, _ = _place(given, ladder)
+        arguments.append(given if path == given else f"{given.replace('/', ' ').strip()[-40:]}={path}")
+    return tuple(versions), tuple(arguments)
 
 
 def _place(given: str, ladder: Path | None) -> tuple[str, str]:
@@ -151,7 +159,12 @@ def _place(given: str, ladder: Path | None) -> tuple[str, str]:
         from arena.cli.ladder.copies import version_copy  # a ladder's packages are an extra
 
         return version_copy(ladder, given)
-    copy, commit = check_out(Path(os.path.expanduser(path)), revision, cache_folder())
+    try:
+        copy, commit = check_out(Path(os.path.expanduser(path)), revision, cache_folder())
+    except BotError as problem:
+        if revision.isdecimal():
+            raise BotError(f"{problem}\nIf it is a version of a ladder's bot, add --ladder LADDER.") from None
+        raise
     return str(copy), f"{os.path.abspath(path)} at {commit}"
 
 
@@ -199,18 +212,18 @@ def _show_play(this: Run, comparison: Comparison, jobs: int) -> None:
 
     if comparison.ended:
         return
-
-    def line() -> str:
-        return _line(comparison)
-
-    with progress(lambda: Text(line()), line) as tell, closing(this.play(jobs)) as events:
+    line = _line(comparison)
+    with progress(lambda: Text(line), lambda: line) as tell, closing(this.play(jobs)) as events:
         for event in events:
+            blocks = comparison.evidence.blocks
             comparison.take_in()
+            if comparison.evidence.blocks > blocks:
+                line = _line(comparison)
             tell()
             if isinstance(event, Voided):
                 note(f"match {event.job.spec.match} is void: {event.reason}")
-            if comparison.ended:
-                return
+            if comparison.ended or (isinstance(event, Voided) and event.given_up):
+                return  # no block counts before one that this machine couldn't play
 
 
 def _line(comparison: Comparison) -> str:
@@ -222,7 +235,7 @@ def _line(comparison: Comparison) -> str:
     return (
         f"{counted(evidence.blocks, 'block')}, {len(comparison.pairs)} pairs: NEW {signed(seen.mean)} points "
         f"({signed(seen.low)} to {signed(seen.high)}); evidence for better {seen.better:.2g}, "
-        f"for not better {seen.not_better:.2g} (20 decide); {words(comparison)}"
+        f"for not better {seen.not_better:.2g} ({DOUBT:g} decide); {words(comparison)}"
     )
 
 
@@ -233,62 +246,58 @@ def _report(this: Run, comparison: Comparison, folder: RunFolder, as_json: bool,
         return record_at(folder.record(match))
 
     board = this.progress.board()
-    told = answer(comparison, board, str(folder.path), record_of, problem)
+    found = answer(comparison, board, str(folder.path), record_of, problem)
     file = folder.path / _PAGE
     try:
-        file.write_text(page(told), encoding="utf-8")
+        file.write_text(page(found), encoding="utf-8")
     except OSError as trouble:
         note(f"the page can't be written: {trouble.strerror}")
     if as_json:
-        print_json(told, folder.path)
+        print_json(found, folder.path)
         return
     faults = (part for text in report.trouble(this, folder, board) for part in ("", text))
-    show(*_parts(told, file), *faults, kept=folder.path)
+    show(*_parts(found, file), *faults, kept=folder.path)
 
 
-def _parts(told: Answer, file: Path) -> "list[RenderableType]":
+def _parts(found: Answer, file: Path) -> "list[RenderableType]":
     """Return what is printed at the end."""
-    parts: list[RenderableType] = [f"NEW is {told.words}" if told.verdict != "not known" else told.words]
-    if told.pairs:
+    parts: list[RenderableType] = [found.words if found.verdict == "not known" else f"NEW is {found.words}"]
+    if found.pairs:
         parts.append(
-            f"{counted(told.pairs, 'pair')} in {counted(told.blocks, 'block')}, {told.discordant} with another result: "
-            f"OLD won {told.old.won:.1%}, NEW {told.new.won:.1%}, {signed(told.difference)} points "
-            f"({signed(told.low)} to {signed(told.high)}; each end holds with 95 %, however often one looks)"
+            f"{counted(found.pairs, 'pair')} in {counted(found.blocks, 'block')}, {found.discordant} with another "
+            f"result: OLD won {found.old.won:.1%}, NEW {found.new.won:.1%}, {signed(found.difference)} points "
+            f"({signed(found.low)} to {signed(found.high)}; each end holds with 95 %, however often one looks)"
         )
-        hint = "better" if told.hint >= 20 else "nothing yet"
         parts.append(
-            f"evidence for better {told.better:.3g}, for not better by {100 * told.points:.3g} {told.not_better:.3g}; "
-            f"20 decide. The studentised mixture, a hint, says {hint} ({told.hint:.2g})"
+            f"evidence for better {found.better:.3g}, for not better by {100 * found.points:.3g} "
+            f"{found.not_better:.3g}; {DOUBT:g} decide; {hint(found)}"
         )
-    if told.differs:
+    parts += remarks(found)
+    if found.differs:
         rows = [
             [
                 row.asked,
                 row.old,
                 row.new,
-                str(row.pairs),
-                f"{row.old_won:.0%}",
-                f"{row.new_won:.0%}",
-                _pays(row.low, row.high),
                 signed(row.points),
+                pays(row),
+                str(row.pairs),
+                *map(_won, (row.old_won, row.new_won)),
             ]
-            for row in told.differs[:_SHOWN]
+            for row in found.differs[:_SHOWN]
         ]
         columns = [
             *(Column(name, least=16) for name in ("asked", "OLD chose", "NEW chose")),
-            *(
-                Column(name, number=True)
-                for name in ("pairs", "OLD\nwon", "NEW\nwon", "pays, points\n95 %", "adds\npoints")
-            ),
+            *(Column(name, number=True) for name in ("adds\npoints", "pays\n(95 %)", "pairs", "OLD\nwon", "NEW\nwon")),
         ]
         parts += ["", "where they differ first, in the same position", table(columns, rows)]
-        if len(told.differs) > _SHOWN:
-            parts.append(f"and {len(told.differs) - _SHOWN} more on the page")
-    elif told.pairs and not told.by_opponents:
+        if len(found.differs) > _SHOWN:
+            parts.append(f"and {len(found.differs) - _SHOWN} more on the page")
+    elif found.pairs and not found.by_opponents:
         parts.append("they never chose otherwise")
-    parts += ["", f"page {file}; games: arena replay {shlex.quote(told.run)} --match M --game G, OLD's M is even"]
+    parts += ["", f"page {file}; games: arena replay {shlex.quote(found.run)} --match M --game G, OLD's M is even"]
     return parts
 
 
-def _pays(low: float | None, high: float | None) -> str:
-    return "-" if low is None or high is None else f"{signed(low)} to {signed(high)}"
+def _won(share: float) -> str:
+    return f"{share:.0%}"

@@ -43,9 +43,7 @@ class Asked:
     """The options of a new run as they were given; None for those that weren't. `limits`, times too, are by field."""
 
     bots: tuple[str, ...]
-    games: int | None
     seats: int | None
-    match_games: int | None
     rules: str | None
     seed: int | None
     sandbox: str | None
@@ -54,11 +52,14 @@ class Asked:
     pass_env: tuple[str, ...]
     out: Path | None
     clock: str | None
-    ponder: bool
-    strict: bool
-    open_names: bool
-    leave_out: bool | None  # None: the command has no such option
     limits: dict[str, float | None]
+    # Not every command has these.
+    games: int | None = None
+    match_games: int | None = None
+    ponder: bool = False
+    strict: bool = False
+    open_names: bool = False
+    leave_out: bool | None = None  # None: the command has no such option
 
     @classmethod
     def of(cls, bots: tuple[str, ...], given: Mapping[str, Any]) -> "Asked":

@@ -85,10 +85,7 @@ def seated(given: Mapping[str, Any], bots: Sequence[str], persons: int) -> Itera
 
 @contextmanager
 def _table(given: Mapping[str, Any], named: Sequence[str], persons: int) -> Iterator[Seated]:
-    asked = Asked.of(
-        tuple(named),
-        {"match_games": None, "ponder": False, "strict": False, "leave_out": None, "open_names": False, **given},
-    )
+    asked = Asked.of(tuple(named), given)
     folder = asked.out or new_folder("arena-games")
     if folder.exists() or folder.is_symlink():
         raise FolderError(f"{folder} exists; name another --out")

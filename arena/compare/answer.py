@@ -5,18 +5,23 @@ one that goes or changes its meaning raises it.
 """
 
 from collections.abc import Callable
+from math import fsum, sqrt
+from statistics import stdev
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from arena.bots import shown
 from arena.compare.comparison import Comparison
 from arena.compare.config import NAMES, NEW, OLD
 from arena.compare.differing import Difference, Example, differences
+from arena.compare.evidence import DOUBT
 from arena.referee import Record
 from ladder.board import Board
 
 VERSION: Literal[1] = 1
-_LOOKS = 200  # at the evidence that the plot shows
+_LEAST_BLOCKS = 10  # from which an interval of theirs means something
+_LOOKS = 60  # at the evidence that the plot shows: each computes an interval anew
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Gain = Annotated[float, Field(ge=-1, le=1)]
@@ -49,9 +54,10 @@ class Look(_Part):
 
 
 class Position(_Part):
-    """One decision: OLD's match and its game, the hand, the table, and the rest of the turn with either choice."""
+    """One decision: the game of either's match, the hand, the table, and the whole turn with either choice."""
 
-    match: Count
+    match: Count = Field(description="OLD's")
+    new_match: Count
     game: Count
     turn: Count
     hand: tuple[str, ...]
@@ -78,16 +84,26 @@ class Differs(_Part):
     examples: tuple[Position, ...]
 
 
+class Against(_Part):
+    """The blocks in which an opponent sat at the table."""
+
+    bot: str
+    blocks: Count
+    difference: Gain
+    low: Gain | None = Field(description="95 % interval, this row alone; null of fewer than 10 blocks")
+    high: Gain | None
+
+
 class Answer(_Part):
     """A comparison, at its end or where it stopped."""
 
     version: Literal[1] = VERSION
     error: str | None = Field(description="why it stopped before its end; null if it didn't, or was interrupted")
-    verdict: Literal["better", "not better", "not known"]
+    verdict: Literal["better", "not better", "worse", "not known"]
     words: str
     old: Half
     new: Half
-    against: list[str]
+    opponents: list[str]
     run: str = Field(description="the comparison's folder")
     rules: str
     seed: int | None
@@ -104,12 +120,15 @@ class Answer(_Part):
     discordant: Count = Field(description="pairs that were worth more to one of the two")
     most_pairs: Count
     blocks_left: Count | None = Field(description="a guess; null where there is a verdict, or nothing can be guessed")
-    skipped: list[int] = Field(description="blocks that this machine couldn't play")
     looks: list[Look]
     alike: Count = Field(description="pairs that were the same to the end")
-    by_opponents: Count = Field(description="pairs in which an opponent differed first: it remembered other games")
+    by_opponents: dict[str, Count] = Field(
+        description="pairs in which an opponent differed first, by its name: it remembered earlier games of the match, "
+        "its dice aren't those of game_seed, or it had a fault"
+    )
     by_opponents_points: Gain = Field(description="what these pairs add to the difference")
     differs: list[Differs] = Field(description="what matters most first")
+    against: list[Against]
 
 
 class Refused(_Part):
@@ -125,17 +144,17 @@ def answer(
     """Return what is known. record_of: gives the record of a match. error: what stopped it before its end, or None."""
     config, evidence, pairs = comparison.config, comparison.evidence, comparison.pairs
     seen, verdict = evidence.seen(), evidence.verdict
-    found = differences(pairs, record_of)
+    differing = differences(pairs, record_of)
     step = -(-evidence.blocks // _LOOKS) or 1
     shown = [*range(step, evidence.blocks, step), evidence.blocks] if evidence.blocks else []
     halves = [_half(comparison, board, half) for half in (OLD, NEW)]
     return Answer(
         error=error,
-        verdict="not known" if verdict is None else "better" if verdict else "not better",
+        verdict="not known" if verdict is None else "better" if verdict else "worse" if seen.high < 0 else "not better",
         words=words(comparison),
         old=halves[OLD],
         new=halves[NEW],
-        against=[bot.name for bot in config.bots[2:]],
+        opponents=[bot.name for bot in config.bots[2:]],
         run=run,
         rules=config.terms.rules.name,
         seed=config.seed,
@@ -152,7 +171,6 @@ def answer(
         discordant=sum(pair.old != pair.new for pair in pairs),
         most_pairs=comparison.blocks * config.match_games,
         blocks_left=None if verdict is not None else evidence.blocks_left(),
-        skipped=comparison.skipped,
         looks=[
             Look(
                 blocks=look.blocks,
@@ -164,10 +182,11 @@ def answer(
             )
             for look in map(evidence.seen, shown)
         ],
-        alike=found.alike,
-        by_opponents=found.by_opponents,
-        by_opponents_points=_round(found.by_opponents_points),
-        differs=[_differs(group) for group in found.groups],
+        alike=differing.alike,
+        by_opponents=dict(differing.by_opponents),
+        by_opponents_points=_round(differing.by_opponents_points),
+        against=[_against(bot, gains) for bot, gains in comparison.against()],
+        differs=[_differs(group) for group in differing.groups],
     )
 
 
@@ -185,8 +204,10 @@ def words(comparison: Comparison) -> str:
     if comparison.ended:
         return f"not known after {len(comparison.pairs)} pairs: {signed(seen.low)} to {signed(seen.high)} points"
     left = evidence.blocks_left()
-    more = "" if left is None else f": about {min(left, comparison.blocks - evidence.blocks)} blocks more"
-    return f"not known yet{more}"
+    if left is None:
+        return "not known yet"
+    left = min(left, comparison.blocks - evidence.blocks)
+    return f"not known yet: about {left} block{'s' * (left != 1)} more"
 
 
 def span(low: float, high: float) -> str:
@@ -198,6 +219,44 @@ def span(low: float, high: float) -> str:
 def signed(difference: float) -> str:
     """Return a difference in points: "+4.2", "-0.8"."""
     return f"{100 * difference:+.1f}"
+
+
+def hint(answer: Answer) -> str:
+    """Return what the studentised mixture says."""
+    says = "better" if answer.hint >= DOUBT else "nothing yet"
+    return f"the studentised mixture, a hint that takes blocks as normal, says {says} ({answer.hint:.3g} of {DOUBT:g})"
+
+
+def pays(row: Differs | Against) -> str:
+    """Return a gain in points, with its interval where there is one: "+18.3 (+5.2 to +38.3)"."""
+    gain = signed(row.pays if isinstance(row, Differs) else row.difference)
+    return gain if row.low is None or row.high is None else f"{gain} ({signed(row.low)} to {signed(row.high)})"
+
+
+def remarks(answer: Answer) -> list[str]:
+    """Return what has to be known before the numbers are believed: forfeits, and opponents that differed first."""
+    lines = []
+    for name, half in zip(NAMES, (answer.old, answer.new), strict=True):
+        if half.forfeits:
+            lines.append(f"{name} forfeited {half.forfeits} games: mend that first. What it would win isn't known")
+    if answer.by_opponents:
+        count = sum(answer.by_opponents.values())
+        who = ", ".join(f"{shown(bot)} {pairs}" for bot, pairs in answer.by_opponents.items())
+        lines.append(
+            f"in {count} pairs an opponent was the first to differ ({who}), which adds "
+            f"{signed(answer.by_opponents_points)} points: it remembered earlier games of the match, its dice aren't "
+            "those of game_seed, or it had a fault"
+        )
+    return lines
+
+
+def _against(bot: str, gains: list[float]) -> Against:
+    mean = fsum(gains) / len(gains)
+    low = high = None
+    if len(gains) >= _LEAST_BLOCKS:
+        half = 1.96 * stdev(gains) / sqrt(len(gains))
+        low, high = _round(max(-1.0, mean - half)), _round(min(1.0, mean + half))
+    return Against(bot=bot, blocks=len(gains), difference=_round(mean), low=low, high=high)
 
 
 def _half(comparison: Comparison, board: Board, half: int) -> Half:

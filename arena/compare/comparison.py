@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
-from arena.compare.config import NAMES, NEW, OLD, CompareConfig
+from arena.compare.config import NAMES, NEW, OLD, CompareConfig, match_of
 from arena.compare.evidence import Evidence
 from ladder.results import GameResult
 from ladder.store import Store
@@ -22,7 +23,7 @@ class Pair:
 class Comparison:
     """A comparison over its store: `take_in` counts the blocks that were completed since.
 
-    A block counts once all before it have, or were given up: so the order in which matches end changes nothing.
+    A block counts once all before it have: so the order in which matches end changes nothing.
     """
 
     def __init__(self, config: CompareConfig, store: Store) -> None:
@@ -30,7 +31,6 @@ class Comparison:
         self.pairs: list[Pair] = []
         self.evidence = Evidence(config.points, config.match_games)
         self.blocks = config.plan().rounds
-        self.skipped: list[int] = []  # blocks of which a half was given up
         self._store = store
         self._next = 0
         self.take_in()
@@ -43,21 +43,22 @@ class Comparison:
     def take_in(self) -> None:
         """Count the blocks that are complete."""
         kept = set(self._store.kept())
-        lost = {void.match for void in self._store.voids() if void.given_up}
         while not self.ended:
-            halves = [2 * self._next + half for half in (OLD, NEW)]
-            if kept.issuperset(halves):
-                self._count(halves)
-            elif lost.intersection(halves):
-                self.skipped.append(self._next)
-            else:
+            halves = [match_of(self._next, half) for half in (OLD, NEW)]
+            if not kept.issuperset(halves):
                 return
+            self._count(halves)
             self._next += 1
 
-    def halves(self) -> Iterator[tuple[int, int]]:
-        """Yield the matches of OLD and of NEW of each block that counts."""
-        blocks = dict.fromkeys(pair.block for pair in self.pairs)
-        yield from ((2 * block + OLD, 2 * block + NEW) for block in blocks)
+    def against(self) -> Iterator[tuple[str, list[float]]]:
+        """Yield each opponent with the differences of the blocks in which it sat at the table."""
+        tables = self.config.plan().tables
+        blocks: dict[int, list[float]] = {}
+        for block, pairs in groupby(self.pairs, lambda pair: pair.block):
+            gains = [pair.new - pair.old for pair in pairs]
+            for bot in tables[match_of(block, OLD)].bots[1:]:
+                blocks.setdefault(bot, []).append(sum(gains) / len(gains))
+        yield from ((self.config.bots[bot].name, blocks[bot]) for bot in sorted(blocks))
 
     def _count(self, halves: list[int]) -> None:
         worth = [

@@ -18,6 +18,16 @@ OLD, NEW = 0, 1  # their places among the bots; the opponents follow
 NAMES = ("OLD", "NEW")
 
 
+def match_of(block: int, half: int) -> int:
+    """Return the number of the match that is OLD's or NEW's half of a block."""
+    return 2 * block + half
+
+
+def block_of(match: int) -> int:
+    """Return the block that a match is half of."""
+    return match // 2
+
+
 @dataclass(frozen=True, slots=True)
 class Version:
     """One of the two as the user named it, and what that meant: a path, a commit, a ladder's version."""
@@ -52,7 +62,7 @@ class CompareConfig(RunConfig):
         else:
             met = [table.bots for table in plan(opponents, seats, blocks * seats, seats, shuffle).tables[:blocks]]
         halves = (
-            Table(2 * block + half, (half, *(2 + bot for bot in bots)))
+            Table(match_of(block, half), (half, *(2 + bot for bot in bots)))
             for block, bots in enumerate(met)
             for half in (OLD, NEW)
         )
@@ -60,7 +70,7 @@ class CompareConfig(RunConfig):
 
     def key_of(self, match: int) -> bytes:
         """Return the key of a match, which is that of its block."""
-        return derived(self.key, f"block|{match // 2}")
+        return derived(self.key, f"block|{block_of(match)}")
 
     @classmethod
     def from_json(cls, config: dict[str, Any]) -> Self:

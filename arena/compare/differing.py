@@ -1,20 +1,23 @@
 """Where OLD and NEW differ: the first decision of each pair of games at which they chose otherwise.
 
 Until then both halves of the pair are the same to the letter: one position, one hand, and two choices. What follows is
-no longer the same game, but over many pairs the choice is what made the difference. Choices are grouped by what was
-asked and what either chose, in words without names: "take tax (bluff)" against "take income".
+no longer the same game, but over many pairs the choice is what made the difference. A choice that changes nothing at
+the table, such as a challenge beside one that counts, is no difference. Choices are grouped by what was asked and what
+either chose, in words without names: "take tax (bluff)" against "take income". All forfeits are one group a fault.
 
 The points of all groups, with those of the pairs in which an opponent was the first to differ, add up to the difference
 of the win shares: a pair without any difference is worth the same to both.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from math import fsum, sqrt
 
 from arena.compare.comparison import Pair
-from arena.compare.config import OLD
-from arena.coup import Act, Block, BlockWindow, Board, ChallengeWindow, Claim, Forfeit, Losing, Proving
+from arena.compare.config import NEW, OLD, match_of
+from arena.coup import Act, Block, BlockWindow, Board, ChallengeWindow, Claim, Forfeit, Losing, Proving, State
 from arena.referee import GameRecord, Header, Record, menus
 from arena.tell import Given, Moment, moments
 from protocol.words import story, tell_move
@@ -34,9 +37,10 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One such decision: OLD's match, the game and the turn; the hand and the table; the rest of the turn in words."""
+    """One such decision: the game of either's match, the turn, the hand and the table; the whole turn with either."""
 
     match: int
+    new_match: int
     game: int
     turn: int
     hand: tuple[str, ...]
@@ -69,23 +73,30 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """All groups, those first that matter most; how many pairs were alike to the end, or differed by an opponent."""
+    """All groups, those first that matter most; how many pairs were alike to the end.
+
+    `by_opponents`: how many pairs differed first by an opponent, by its name, the most frequent first.
+    """
 
     groups: tuple[Difference, ...]
     alike: int
-    by_opponents: int
+    by_opponents: tuple[tuple[str, int], ...]
     by_opponents_points: float
 
 
 @dataclass(frozen=True, slots=True)
 class _First:
-    """The first moment at which the halves of a pair differ, in both, and the choices of OLD and NEW in words."""
+    """The choices of OLD and NEW at which a pair differs first, in words, and their turn in either half.
 
-    moment: Moment
-    other: Moment
-    asked: str
-    old: str
-    new: str
+    `opponent`: the bot that differed first instead, by its place in the header; None if it was the two.
+    """
+
+    opponent: int | None = None
+    asked: str = ""
+    old: str = ""
+    new: str = ""
+    before: State | None = None
+    turns: tuple[Sequence[Moment], Sequence[Moment]] = ((), ())
 
 
 def differences(pairs: Sequence[Pair], record_of: Callable[[int], Record]) -> Differences:
@@ -93,24 +104,23 @@ def differences(pairs: Sequence[Pair], record_of: Callable[[int], Record]) -> Di
 
     Raises RecordError where a record isn't one of the engine's.
     """
-    found: dict[tuple[str, str, str], list[tuple[Pair, Example]]] = {}
-    alike = by_opponents = 0
-    lost = 0.0
+    groups: dict[tuple[str, str, str], list[tuple[Pair, Example]]] = {}
+    opponents: Counter[str] = Counter()
+    alike = 0
+    points = 0.0
     for pair, old, new in _games(pairs, record_of):
-        header, game = old
-        if game.words == new[1].words:
-            alike += 1
-            continue
-        first = _first(*old, *new)
+        first = None if old[1].words == new[1].words else _first(*old, *new)
         if first is None:
-            by_opponents += 1
-            lost += pair.new - pair.old
-            continue
-        example = _example(pair, header, game, first)
-        found.setdefault((first.asked, first.old, first.new), []).append((pair, example))
-    groups = [_difference(key, members, len(pairs)) for key, members in found.items()]
-    groups.sort(key=lambda group: (-abs(group.points), -group.pairs, group.asked, group.old, group.new))
-    return Differences(tuple(groups), alike, by_opponents, lost / max(len(pairs), 1))
+            alike += 1
+        elif first.opponent is not None:
+            opponents[old[0].bots[first.opponent]] += 1
+            points += pair.new - pair.old
+        else:
+            key = (first.asked, first.old, first.new)
+            groups.setdefault(key, []).append((pair, _example(pair, *old, first)))
+    rows = [_difference(key, members, len(pairs)) for key, members in groups.items()]
+    rows.sort(key=lambda row: (-abs(row.points), -row.pairs, row.asked, row.old, row.new))
+    return Differences(tuple(rows), alike, tuple(opponents.most_common()), points / max(len(pairs), 1))
 
 
 _Half = tuple[Header, GameRecord]
@@ -121,27 +131,39 @@ def _games(pairs: Iterable[Pair], record_of: Callable[[int], Record]) -> Iterato
     block, records = -1, []
     for pair in pairs:
         if pair.block != block:
-            block, records = pair.block, [record_of(2 * pair.block + half) for half in (0, 1)]
+            block, records = pair.block, [record_of(match_of(pair.block, half)) for half in (OLD, NEW)]
         old, new = ((record.header, record.games[pair.game]) for record in records)
         yield pair, old, new
 
 
 def _first(old: Header, old_game: GameRecord, new: Header, new_game: GameRecord) -> _First | None:
-    """Return the first moment at which the two chose otherwise; None if an opponent differed before."""
+    """Return the first choice of OLD and NEW that made a difference, or whose it was; None if none did."""
     seat = old_game.seating.index(OLD)
-    for one, other in zip(moments(old, old_game), moments(new, new_game), strict=False):
-        if one.given == other.given or _words(one) == _words(other):
+    halves = moments(old, old_game), moments(new, new_game)
+    turn: list[Moment] = []  # what both halves share of the present turn
+    for one, other in zip(*halves, strict=False):
+        if (one.events, one.after) == (other.events, other.after):
+            turn = [*(turn if turn and turn[-1].turn == one.turn else ()), one]
             continue
-        mine, theirs = (next((given for given in half.given if given.seat == seat), None) for half in (one, other))
-        if mine is None or theirs is None or mine.word == theirs.word:
-            return None
-        said = [_choice(one.before.board, one.before.hands[seat], seat, given) for given in (mine, theirs)]
-        return _First(one, other, _asked(one, seat), *said)
+        choices = list(zip(one.given, other.given, strict=True))
+        mine = next((pair for pair in choices if pair[0].seat == seat), None)
+        if mine is None or mine[0].word == mine[1].word:
+            seats = [left.seat for left, right in choices if left.word != right.word]
+            return _First(opponent=old_game.seating[seats[0]])
+        shared = turn if turn and turn[-1].turn == one.turn else []
+        turns = [*shared, one, *_rest(one, halves[0])], [*shared, other, *_rest(other, halves[1])]
+        fault = mine[1].fault or mine[0].fault
+        if isinstance(mine[0].answer, Forfeit) or isinstance(mine[1].answer, Forfeit):
+            left, right = (f"forfeit ({fault})" if isinstance(each.answer, Forfeit) else "play on" for each in mine)
+            return _First(None, "whatever is asked", left, right, one.before, turns)
+        left, right = (_choice(one.before.board, one.before.hands[seat], seat, given) for given in mine)
+        return _First(None, _asked(one, seat), left, right, one.before, turns)
     return None
 
 
-def _words(moment: Moment) -> list[str]:
-    return [given.word for given in moment.given]
+def _rest(moment: Moment, later: Iterator[Moment]) -> Iterator[Moment]:
+    """Yield what follows a moment in its turn."""
+    return takewhile(lambda other: other.turn == moment.turn, later)
 
 
 def _asked(moment: Moment, seat: int) -> str:
@@ -172,8 +194,7 @@ def _action(act: Act) -> str:
 def _choice(board: Board, hand: Sequence[object], seat: int, given: Given) -> str:
     """Return a choice in words: whether it bluffs, and at whom it is aimed."""
     move = given.answer
-    if isinstance(move, Forfeit):
-        return f"forfeit ({given.fault})"
+    assert not isinstance(move, Forfeit)
     aimed = move.target if isinstance(move, Act) else None
     words = tell_move(menus.move_payload(move), [_whom(board, seat, other) for other in range(board.seats)])
     if isinstance(move, Block) and move.role not in hand:
@@ -198,30 +219,33 @@ def _whom(board: Board, seat: int, other: int) -> str:
 
 
 def _example(pair: Pair, header: Header, game: GameRecord, first: _First) -> Example:
-    state = first.moment.before
-    board = state.board
+    assert first.before is not None
+    board = first.before.board
     seat = game.seating.index(OLD)
-    names = ["it" if at == seat else header.handles[bot] for at, bot in enumerate(game.seating)]
+    names = ["it" if at == seat else header.bots[bot] for at, bot in enumerate(game.seating)]
     table = ", ".join(
         f"{name}: {board.influence[at]} card{'s' * (board.influence[at] != 1)}, {board.coins[at]} coins"
         for at, name in enumerate(names)
         if board.influence[at]
     )
+    old, new = (_told(turn, names) for turn in first.turns)
     return Example(
-        match=2 * pair.block,
+        match=match_of(pair.block, OLD),
+        new_match=match_of(pair.block, NEW),
         game=pair.game,
-        turn=first.moment.turn,
-        hand=tuple(role.value for role in state.hands[seat]),
+        turn=board.turn,
+        hand=tuple(role.value for role in first.before.hands[seat]),
         table=table,
-        old=_followed(first.moment, names) or first.old,
-        new=_followed(first.other, names) or first.new,
+        old=old,
+        new=new,
         old_won=pair.old,
         new_won=pair.new,
     )
 
 
-def _followed(moment: Moment, names: Sequence[str]) -> str:
-    return story(list(moment.payloads()), names)
+def _told(turn: Iterable[Moment], names: Sequence[str]) -> str:
+    payloads = [payload for moment in turn for payload in moment.payloads()]
+    return story(payloads, names) or "nothing is seen of it"
 
 
 def _difference(key: tuple[str, str, str], members: Sequence[tuple[Pair, Example]], pairs: int) -> Difference:
@@ -230,6 +254,7 @@ def _difference(key: tuple[str, str, str], members: Sequence[tuple[Pair, Example
     pays = fsum(gains) / count
     low = high = None
     if count >= _LEAST:
+        # As if one more pair had differed by a whole game: ten pairs that are alike aren't certain.
         half = 1.96 * sqrt((fsum((gain - pays) ** 2 for gain in gains) + 1) / (count - 1) / count)
         low, high = max(-1.0, pays - half), min(1.0, pays + half)
     return Difference(

@@ -1,19 +1,22 @@
 """What blocks of pairs say of NEW against OLD: evidence that holds however often one looks, and an interval.
 
 A block is worth x, the mean over its pairs of what NEW won more than OLD, from -1 to 1. Somebody who doubts that NEW is
-better is offered a bet on each block: on the sign of x, with a stake that grows with its size,
+better is offered a bet on each block: on the sign of x, with a stake that grows with its size. Of 1 it makes
 
-    1 + tanh(1.1 * x * points / v),        v: the variance of a block, estimated from the blocks before
+    1 + tanh(1.1 * x * points / v),  with tanh cut at .98;  v: the variance of a block, from the blocks before
 
 If it is chance alone which of the two played which half of a pair, x has either sign with the same probability, and no
 way to bet gains on average, whatever the tables, the deals and the opponents are. So the product of all bets reaches 20
-with a probability of at most 1 in 20, however often one looks (Ville). It is the bet that gains fastest where the true
-difference is `points` (it is the likelihood ratio of a normal x there). A tenth of the money is staked for a difference
-that is far larger, which so is found sooner. "Not better by `points`" is the same bet on points - x, and an end of the
-interval is the difference m at which the bet on x - m, or on m - x, reaches 20.
+with a probability of at most 1 in 20, however often one looks (Ville). Without the factor, and with x normal, the bet
+is the likelihood ratio of a mean of `points` against the even mixture of `points` and -`points`; what fits best in
+simulation is a little more. A tenth of the money is staked for a far larger difference, which so is found sooner. "Not
+better by `points`" is the same bet on points - x, and an end of the interval is the difference m at which the bet on
+x - m, or on m - x, reaches 20. Both suppose that x falls above its true mean as it falls below: docs/compare.md says
+how wrong the verdicts are where it doesn't.
 
-A bet that is linear in x needs no symmetry, but may not stake more than 1 + x, since x may be -1. In blocks of 12 pairs
-x never comes near that: at +5 points it takes 900 pairs and more where this one takes 450. Pure.
+Whoever bets without that supposition may make 1 + s * x of 1 with s up to 1, since x may be -1. In blocks of 12 pairs x
+never comes near that, and at +5 points such a bet gains at most .04 a block, as a logarithm: it needs 75 blocks, 900
+pairs, where this one takes half. Pure.
 """
 
 import math
@@ -23,7 +26,7 @@ from typing import NamedTuple
 
 DOUBT = 20.0  # evidence that decides; 1 in DOUBT is the chance of a wrong verdict
 # Of the money: how much is staked for so many times the points, how much for such a part of a block's SD. Of what was
-# simulated this takes the fewest pairs at +5 points (432), and a third of them at +18 where a point counts.
+# simulated this takes the fewest pairs at +5 points, and a third of what it took at +18 where a point counts.
 _FOR_POINTS, _TIMES = 0.9, 1.1
 _FOR_MORE, _DEVIATIONS = 0.1, 0.7
 _MOST = 0.98  # staked of what there is, so that no block ends a bet
@@ -40,7 +43,8 @@ _HALVINGS = 20  # of the range of an end: a millionth is left
 class Seen:
     """What is known after so many blocks. Differences are from -1 to 1, evidence from 0 on.
 
-    `low` and `high`: each end alone holds with 95 %, at all looks together. `hint` is the studentised mixture's
+    `low` and `high`: each end alone holds with 95 %, at all looks together, where blocks fall above their true mean as
+    below. `hint` is the studentised mixture's
     evidence that NEW is better, which is often sooner and promises less; 0 before it means something.
     """
 

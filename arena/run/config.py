@@ -21,7 +21,7 @@ from arena.sandbox import Choice
 from ladder.schedule import Plan, Shuffle, plan, seatings
 from ladder.store import FolderError
 
-VERSION = 6  # of run.json; 5 drew the seats of each block of games on its own
+VERSION = 7  # of run.json; 6 gave no game_seed
 
 # What a seed is stretched with, lest a bot try seeds until one gives its `bot_seed`: 288 MiB, more than a bot has by
 # default, and 1.4 s a seed (measured). With less memory it takes longer.

@@ -50,19 +50,21 @@ class World:
             yield sum((each < up) - (up <= each < discordant) for each in thrown) / PAIRS
 
 
-def skewed(dice: random.Random) -> float:
-    """Lose 20 points at one table in five, and gain 5 at the others."""
-    return -0.20 if dice.random() < 0.2 else 0.05
+def seldom(part: float, there: float, elsewhere: float) -> Callable[[random.Random], float]:
+    """Make a difference that is `there` at such a part of the tables, and another elsewhere."""
+    return lambda dice: there if dice.random() < part else elsewhere
 
 
 WORLDS = (
     World("no difference, 20 % of pairs discordant", 0.0, 0.2),
     World("no difference, tables differ (SD 10 points)", 0.0, 0.2, lambda dice: dice.gauss(0, 0.1)),
     World("no difference, tables differ (SD 22 points)", 0.0, 0.36, lambda dice: dice.gauss(0, 0.22)),
-    World("no difference in sum: -20 at a fifth of the tables, +5 elsewhere", 0.0, 0.2, skewed),
+    World("no difference in sum: -20 at 1/5 of the tables, +5 elsewhere", 0.0, 0.2, seldom(0.2, -0.2, 0.05)),
+    World("no difference in sum: -27 at 1/10, +3 elsewhere, 6 % discordant", 0.0, 0.06, seldom(0.1, -0.27, 0.03)),
     World("+2 points, 20 % discordant", 0.02, 0.2),
     World("+5 points, 20 % discordant", 0.05, 0.2),
     World("+5 points, tables differ (SD 9 points)", 0.05, 0.2, lambda dice: dice.gauss(0, 0.09)),
+    World("+5 in sum: +25 at 1/5 of the tables, 0 elsewhere, 5 % discordant", 0.0, 0.05, seldom(0.2, 0.25, 0.0)),
     World("+10 points, 30 % discordant", 0.1, 0.3),
 )
 

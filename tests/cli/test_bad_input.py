@@ -342,7 +342,7 @@ CONFIGS: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
     "is no JSON": (lambda config: "{", "is not JSON"),
     "is no object": (lambda config: "[]", "holds no JSON object"),
     "is nested without end": (lambda config: "[" * 100_000, "is not JSON"),
-    "is of another version": (lambda config: json.dumps({**config, "run": 4}), "version 4, this arena reads version 6"),
+    "is of another version": (lambda config: json.dumps({**config, "run": 4}), "version 4, this arena reads version 7"),
     "has rules of another arena": (
         lambda config: json.dumps({**config, "terms": {**config["terms"], "rules": {"castle": 9}}}),
         "was changed",

@@ -63,7 +63,10 @@ def test_the_answer_counts_pairs_and_says_where_they_differ(bots: Place, both: R
     assert told["low"] <= told["difference"] <= told["high"]
     added = sum(row["points"] for row in told["differs"]) + told["by_opponents_points"]
     assert added == pytest.approx(told["difference"], abs=1e-3)
-    assert sum(row["pairs"] for row in told["differs"]) + told["alike"] + told["by_opponents"] == told["pairs"]
+    assert (
+        sum(row["pairs"] for row in told["differs"]) + told["alike"] + sum(told["by_opponents"].values())
+        == told["pairs"]
+    )
     page = (bots.folder / "out" / "compare.html").read_text()
     assert f"OLD is {told['old']['given']}" in page
     assert page.index("Where they differ") < page.index("<h2>Evidence")
@@ -97,7 +100,7 @@ def test_it_goes_on_where_it_was_killed_and_counts_nothing_twice(bots: Place) ->
 def test_it_stops_as_soon_as_it_is_clear(bots: Place) -> None:
     """Who takes the first legal move, an income, against an honest player; the cap is far."""
     told = bots.run("compare", "sample:honest", "new.py", "--against", "sample:counter", "--json").json
-    assert told["verdict"] == "not better"
+    assert told["verdict"] == "worse"
     assert told["words"].startswith("worse by ")
     assert told["blocks"] < 40
     assert told["high"] < 0
@@ -142,6 +145,7 @@ def test_a_version_can_be_that_of_a_ladder(bots: Place, tmp_path: Path) -> None:
     ("words", "said"),
     [
         (("old.py",), "name both versions and whom they meet"),
+        (("old.py", "--against", "new.py", "c.py"), "name both versions and whom they meet"),
         (("old.py", "new.py"), "name both versions and whom they meet"),
         (("old.py", "new.py", "--against", "c.py", "--seats", 4), "4 seats for 1 opponent"),
         (("old.py", "new.py", "--against", "c.py", "--points", 0), "--points"),
@@ -171,6 +175,30 @@ def test_run_and_compare_go_on_with_their_own_folders_alone(bots: Place, both: R
     ran = bots.call("run", "--resume", "out")
     assert ran.code == 2
     assert "go on with arena compare --resume" in ran.err
+
+
+def test_a_version_may_be_an_opponent_and_opponents_are_told_apart(bots: Place) -> None:
+    """Three opponents at three seats: each block meets two of them."""
+    repository(bots.folder)
+    bots.bot("d.py", "# d\n" + QUICK_BOT)
+    ran = bots.run(
+        "compare", "old.py", "new.py", "--seats", 3, "--against", "c.py", "d.py", "c.py@HEAD", "--cap", 36, "--json"
+    )
+    assert ran.code == 0, ran.err
+    assert ran.json["opponents"] == ["c", "d", "c.py@HEAD"]
+    assert [row["bot"] for row in ran.json["against"]] == ["c", "d", "c.py@HEAD"]
+    assert [row["blocks"] for row in ran.json["against"]] == [2, 2, 2]
+
+
+def test_a_version_that_forfeits_is_to_be_mended_first(bots: Place) -> None:
+    """Whatever the numbers say."""
+    bots.bot(
+        "new.py",
+        QUICK_BOT.replace("    choice = ", "    if 'game\":1,' in line:\n        raise SystemExit(1)\n    choice = "),
+    )
+    ran = bots.run("compare", "old.py", "new.py", "--against", "c.py", "--cap", 12)
+    assert any(line.startswith("NEW forfeited ") for line in ran.out.splitlines()[:4])
+    assert "forfeit (exited)" in ran.out
 
 
 def test_people_are_told_the_verdict_first(bots: Place) -> None:

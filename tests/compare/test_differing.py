@@ -70,7 +70,9 @@ def test_the_points_of_all_rows_add_up_to_the_difference(bold: tuple[list[Pair],
     pairs, found = bold
     total = sum(pair.new - pair.old for pair in pairs) / len(pairs)
     assert sum(row.points for row in found.groups) + found.by_opponents_points == pytest.approx(total)
-    assert sum(row.pairs for row in found.groups) + found.alike + found.by_opponents == len(pairs)
+    assert sum(row.pairs for row in found.groups) + found.alike + sum(count for _, count in found.by_opponents) == len(
+        pairs
+    )
 
 
 def test_the_first_difference_is_the_one_that_was_made(bold: tuple[list[Pair], Differences]) -> None:
@@ -97,14 +99,54 @@ def test_what_pays_is_the_gain_of_its_pairs(bold: tuple[list[Pair], Differences]
 def test_the_same_bot_never_differs() -> None:
     pairs, record_of = played(Honest, tuple(sample(f"sample:{name}") for name in FIELD))
     found = differences(pairs, record_of)
-    assert (found.groups, found.alike, found.by_opponents) == ((), len(pairs), 0)
+    assert (found.groups, found.alike, found.by_opponents) == ((), len(pairs), ())
 
 
 def test_an_opponent_that_remembers_other_games_is_told_apart() -> None:
     """Its first difference is counted by itself, not as a choice of OLD and NEW."""
     pairs, record_of = played(Bold, (Grudge, Grudge, Grudge))
     found = differences(pairs, record_of)
-    assert found.by_opponents > 0
+    assert {name for name, _ in found.by_opponents} <= {"bot 1", "bot 2", "bot 3"}
+    assert found.by_opponents
     assert {row.asked for row in found.groups} == {"its turn"}
     total = sum(pair.new - pair.old for pair in pairs) / len(pairs)
     assert sum(row.points for row in found.groups) + found.by_opponents_points == pytest.approx(total)
+
+
+class Echo(Honest):  # type: ignore[misc,valid-type]
+    """Honest, but it challenges where the seat before it in turn has the first word: that seat always challenges."""
+
+    def challenge(self, game: Game) -> Answer:
+        before = (game.seat - 1) % SEATS
+        return game.find("challenge") if before != game.claim["seat"] and game.players[before].alive else None
+
+
+class Doubter(Honest):  # type: ignore[misc,valid-type]
+    """Honest, but it challenges everything."""
+
+    def challenge(self, game: Game) -> Answer:
+        return game.find("challenge")
+
+
+def test_a_choice_that_changes_nothing_at_the_table_is_no_difference() -> None:
+    """The first challenger clockwise counts: one behind it is neither told nor heard."""
+    pairs, record_of = played(Echo, (Doubter, Doubter, Doubter))
+    differs = any(
+        record_of(2 * pair.block).games[pair.game].words != record_of(2 * pair.block + 1).games[pair.game].words
+        for pair in pairs
+    )
+    assert differs
+    found = differences(pairs, record_of)
+    assert found.alike == len(pairs)
+    assert (found.groups, found.by_opponents) == ((), ())
+
+
+def test_an_example_tells_the_whole_turn_of_either(bold: tuple[list[Pair], Differences]) -> None:
+    """From what its actor did to what came of it, with the players' names."""
+    _, found = bold
+    for row in found.groups:
+        for example in row.examples:
+            assert example.new.startswith("it takes tax")
+            assert example.old != example.new
+            assert "it: " in example.table
+            assert (example.match + 1) == example.new_match
