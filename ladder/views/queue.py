@@ -20,9 +20,9 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class RunnerLine:
-    """A runner that hasn't ended: how many it plays and examines at a time, and now; which matches.
+    """A runner that hasn't ended. width: how many it plays and examines at a time; matches: those among its leases.
 
-    dead: None, if nobody knows.
+    leases: how many it holds now, also one that waits until another has ended. dead: None, if nobody knows.
     """
 
     id: str

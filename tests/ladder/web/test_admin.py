@@ -233,19 +233,24 @@ def test_the_ladder_in_one_look_is_what_its_commands_tell(web: Pages, staff: Tes
 
 
 def test_staff_sees_what_of_the_quotas_is_left_and_what_each_runner_plays(web: Pages, staff: TestClient) -> None:
-    """A runner's matches are told to nobody else; what needs a hand stands above what is well."""
+    """A runner's matches are told to nobody else; what needs a hand stands above what is well.
 
-    def lease(connection: Connection) -> int:
+    A runner holds one match more than it plays, so that nothing waits for the next.
+    """
+
+    def lease(connection: Connection) -> list[int]:
         table = list(ids_of_labels(connection, ["one@1", "two@1"]).values())
-        [match] = put_matches(connection, CHALLENGE, [table], 3.0)
-        claimed = claim(connection, join(connection, 2, 4.0), [], 4.0)
-        assert claimed is not None
-        assert claimed.id == match
-        return match
+        numbers = put_matches(connection, CHALLENGE, [table, table], 3.0)
+        runner = join(connection, 1, 4.0)
+        for holding in (numbers[:0], numbers[:1]):
+            assert claim(connection, runner, holding, 4.0) is not None
+        return numbers
 
-    match = web.ladder.database.write(lease)
-    assert [runner["matches"] for runner in staff.get("/api/queue").json()["runners"]] == [[match]]
-    assert f'<a href="/matches/{match}">match {match}</a>; 2 at most' in staff.get("/admin").text
+    numbers = web.ladder.database.write(lease)
+    assert [runner["matches"] for runner in staff.get("/api/queue").json()["runners"]] == [numbers]
+    links = ", ".join(f'<a href="/matches/{number}">match {number}</a>' for number in numbers)
+    words = f"it does 1 at a time, and holds 2 now: {links}; 1 of them waits for a free place</li>"
+    assert words in staff.get("/admin").text
     assert web.visitor("ada").get("/api/queue").json()["runners"] is None
     allowed = staff.get("/api/admin/people/ada").json()["allowance"]
     begins = allowed["renewed"] - 86_400
