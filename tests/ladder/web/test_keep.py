@@ -46,6 +46,18 @@ def test_a_challenge_is_queued_and_shown(web: Pages) -> None:
     assert web.visitor("reading token").post("/bots/late/challenges", data={"opponents": "one"}).status_code == 403
 
 
+def test_the_page_of_a_bot_that_is_unfit_offers_to_submit_it_again_and_no_challenge(web: Pages) -> None:
+    """Nothing of it plays, so a challenge would be refused."""
+    offers = {"again": '<a href="/submit">Submit it again</a>', "challenge": 'action="/bots/{}/challenges"'}
+
+    def offered(login: str, bot: str) -> list[str]:
+        page = web.visitor(login).get(f"/bots/{bot}").text
+        return [name for name, words in offers.items() if words.format(bot) in page]
+
+    assert (offered("bob", "broken"), offered("staff", "broken")) == (["again"], [])
+    assert (offered("ada", "late"), offered("bob", "late")) == (["challenge"], [])
+
+
 def test_an_owner_goes_back_to_a_version_and_nobody_else_does(web: Pages, own: Term) -> None:
     assert playing(web) == [2]
     refused = web.visitor("bob").post("/bots/late/choose", data={"version": "1"})
