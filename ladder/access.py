@@ -242,7 +242,7 @@ _ROWS: dict[str, dict[Who, str]] = {
     "Log": {_OWNER: "version process text"},
     "Match": {
         _ANYBODY: "id kind state cause rates at ended_at by final place attempts seats results voids acts record logs"
-        " change",
+        " cards change",
         _STAFF: "reason",  # it may be what a host said
     },
     "MatchLine": {_ANYBODY: "id kind state cause rates at ended_at by final place attempts seats", _STAFF: "reason"},

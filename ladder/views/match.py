@@ -97,7 +97,7 @@ class Match(MatchLine):
     """All that is known of a match but its record and what its bots wrote.
 
     results: one a game. voids: the attempts that a host failed. acts: what was decided about it. record: whether it is
-    kept. logs: the labels of the bots of which standard error is kept.
+    kept. logs: the labels of the bots of which standard error is kept. cards: of those whose cards the reader may see.
     """
 
     results: tuple[GameResult, ...] = ()
@@ -105,6 +105,7 @@ class Match(MatchLine):
     acts: tuple[Decision, ...] = ()
     record: bool = False
     logs: tuple[str, ...] = ()
+    cards: tuple[str, ...] = ()
     change: int | None = None
 
 
@@ -185,6 +186,7 @@ def match(reader: Reader, id: int) -> Match | None:
     if line is None:
         return None
     kept = set(connection.scalars(select(logs.c.place).where(logs.c.match == id)))
+    logins = {seat.label: find_version(connection, seat.version).login for seat in line.seats}
     whole = Match(
         **{field.name: getattr(line, field.name) for field in fields(line)},
         results=match_results(connection, id) if line.cause == PLAYED else (),
@@ -194,8 +196,9 @@ def match(reader: Reader, id: int) -> Match | None:
         logs=tuple(
             seat.label
             for place, seat in enumerate(line.seats)
-            if place in kept and viewer.may("read a log", find_version(connection, seat.version).login)
+            if place in kept and viewer.may("read a log", logins[seat.label])
         ),
+        cards=tuple(label for label, login in logins.items() if viewer.may("see a bot's cards", login)),
         change=reader.change if line.state == ENDED else None,
     )
     return visible(whole, viewer)

@@ -69,6 +69,23 @@ def test_what_a_bot_sent_and_wrote_is_shown_to_its_owner_as_text_line_by_line(we
     assert "---\noh \\x1b[31mno" in page
 
 
+def test_a_match_says_whose_cards_its_reader_sees(web: Pages) -> None:
+    """Of her own bots where they sat, and of nobody's where they didn't; staff sees all."""
+    ada = web.visitor("ada")
+    matches = ada.get("/api/matches").json()["rows"]
+    hers = next(match["id"] for match in matches if match["seats"][0]["label"].startswith("late@"))
+    others = next(match["id"] for match in matches if "late@1" not in [seat["label"] for seat in match["seats"]])
+    told = {
+        "ada": {hers: "Survivors' cards are never shown, but for those of your own bots.", others: "never shown.</p>"},
+        "bob": {hers: "Survivors' cards are never shown.</p>"},
+        "staff": {hers: "You see all cards.</p>"},
+    }
+    for login, words in told.items():
+        for match, said in words.items():
+            assert said in web.visitor(login).get(f"/matches/{match}").text, (login, match)
+    assert ada.get(f"/api/matches/{hers}").json()["cards"] == ["late@1"]
+
+
 def test_a_form_leads_to_the_examination_which_is_asked_for_again_until_it_has_ended(web: Pages, own: Term) -> None:
     visitor = web.visitor("ada")
     sent = send(visitor, [("x.py", QUICK_BOT)], "late", "/submit")
