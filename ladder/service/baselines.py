@@ -51,7 +51,7 @@ def _games(baseline: Baseline, games: int, version: Version, measured: Measured)
     row = measured.row(version.id)
     played = 0 if row is None else row.games
     faulty = measured.faulty.get(version.id, 0)
-    words = f"{played} of {games} games"
+    words = f"{played} games, where {games} are asked for"
     if baseline.faults_percent is None:
         return _mark(baseline, played >= games, None, None, words)
     if not played:

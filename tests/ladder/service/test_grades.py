@@ -126,7 +126,7 @@ def test_few_games_have_no_interval_and_pass_nothing_but_games(ladder: Ladder) -
     beats, plays, wins = grade_of(ladder, "ada").marks
     assert [mark.passed for mark in (beats, plays, wins)] == [False, False, False]
     assert beats.words == "too few games for an interval"
-    assert plays.words == "4 of 80 games, 0.0 % with a fault"
+    assert plays.words == "4 games, where 80 are asked for, 0.0 % with a fault"
 
 
 @pytest.mark.parametrize(
@@ -139,6 +139,7 @@ def test_games_with_a_fault_are_counted_once_and_plainly(
     play(ladder, "a@1", "one@1", [1] * matches, faulty)
     plays = grade_of(ladder, "ada").marks[1]
     assert plays.passed is passed
+    assert plays.words.startswith(f"{2 * matches} games, where 80 are asked for, ")  # also where it is more
     assert plays.value == pytest.approx(100 * faulty / (2 * matches))
     assert plays.low is not None
     assert plays.high is not None
