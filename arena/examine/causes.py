@@ -354,6 +354,7 @@ def _mute(seen: Evidence) -> Words | None:
 # ---------------------------------------------------------------- the table
 
 _DEBUG = "print nothing but replies to standard output; debug output goes to standard error"
+_SPELT = "check how the name is spelt; if it is right, "
 _ENCODER = "write JSON with your language's JSON library: json.dumps(...) in Python, JSON.stringify(...) in JavaScript"
 
 CAUSES = (
@@ -433,19 +434,20 @@ CAUSES = (
         "lone file",
         _names(_MODULE, lambda seen: seen.boxed and seen.alone),
         "the module {name} isn't in the box: a file is alone there",
-        "give the bot's folder, with a bot.toml, and put the module into it",
+        _SPELT + "give the bot's folder, with a bot.toml, and put the module into it",
     ),
     Cause(
         "module not in the box",
         _names(_MODULE, lambda seen: seen.boxed),
         "the module {name} isn't in the box",
-        "put it into the bot's folder; a Python bot finds the standard library, and what the arena's Python has",
+        _SPELT
+        + "put it into the bot's folder; a Python bot finds the standard library, and what the arena's Python has",
     ),
     Cause(
         "module not installed",
         _names(_MODULE),
         "the module {name} isn't installed for {program}",
-        "put it into the bot's folder, or run the bot by an interpreter that has it",
+        _SPELT + "put it into the bot's folder, or run the bot by an interpreter that has it",
     ),
     Cause("program not there", _missing_program, "the program {name} isn't {where}", "{there}"),
     Cause(

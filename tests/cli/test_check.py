@@ -50,7 +50,7 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
     "sleep": (mistake("sleeps"), "first game", "none within 2000 ms", "it sleeps"),
     "reads one line only": (mistake("reads_one_line"), "first game", "ended by itself", "for line in sys.stdin"),
     "choice out of range": (mistake("out_of_range"), "first game", "is no index into legal", "counted from 0"),
-    "missing module": (mistake("missing_module"), "hello", "numpie", "bot's folder"),
+    "missing module": (mistake("missing_module"), "hello", "numpie", "check how the name is spelt"),
     "relative data file": (mistake("data_file"), "hello", "data/weights.json", "bot's folder"),
     "writes beside itself": (mistake("writes_beside"), "files", "games.log", "TMPDIR"),
     "Python's repr": (mistake("python_repr"), "first game", "Python's notation", "json.dumps"),

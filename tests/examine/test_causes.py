@@ -111,7 +111,7 @@ SEEN: dict[str, list[tuple[Evidence, str, str]]] = {
         (died(NO_MODULE.replace("torch", "coup_kit")), "the kit coup_kit isn't beside", 'kit = "python"'),
         (died("Error: Cannot find module './coup_kit.js'\nRequire", "process"), "the kit coup_kit.js", "bot.toml"),
     ],
-    "lone file": [(died(NO_MODULE, alone=True), "torch isn't in the box: a file is alone", "give the bot's folder")],
+    "lone file": [(died(NO_MODULE, alone=True), "torch isn't in the box: a file is alone", "is spelt; if it is right")],
     "module not in the box": [
         (died(NO_MODULE), "the module torch isn't in the box", "the arena's Python"),
         (died("Error: Cannot find module 'lodash'\nRequire stack:"), "the module lodash isn't", "bot's folder"),
