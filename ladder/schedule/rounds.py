@@ -12,6 +12,8 @@ that stay in the ladder from the same day on are never more than 2 matches apart
 bots as there are tables, or more. No two of them may meet: so each of them plays once, at a table of its own, and all
 other places go to the others in turn.
 
+Reference bots alone play until each is placed, and then no more until another bot plays: nobody waits for it.
+
 Then bots change places, so that each meets all others about equally often. What counts is the part of its own matches:
 so a meeting weighs by the square of how many times as many games the oldest version has played. By the bare count, two
 new versions would hardly ever meet, since they are just those that the old ones have met least.
@@ -26,6 +28,7 @@ from operator import mul
 from ladder.schedule.tables import Shuffle, apart, change_places, deal
 
 NEW_GAMES = 100  # after them a version that was linked to its predecessor is off by .23 in log-strength (simulated)
+PLACED_GAMES = 1000  # of a reference bot: its share's interval is then about 3 points to each side
 _PART = 160  # places, among which bots change theirs: in larger fields the time would grow with the square of the bots
 
 
@@ -62,12 +65,13 @@ def next_round(
 
 
 def why_no_round(field: Sequence[Entrant], seats: int) -> str | None:
-    """Return why these can't fill a table, in words for an organiser, or None where they can."""
+    """Return why these play no round, in words for an organiser, or None where they do."""
     references = sum(entrant.reference for entrant in field)
     owners = len({entrant.owner for entrant in field if not entrant.reference})
     missing = seats - owners - references
     if missing <= 0:
-        return None
+        placed = not owners and all(entrant.games >= PLACED_GAMES for entrant in field)
+        return f"only reference bots play, and each has {PLACED_GAMES} games or more" if placed else None
     return (
         f"{_number(owners, 'owner')} with an active bot and {_number(references, 'reference bot')} "
         f"for tables of {seats}: two bots of one owner never meet, "

@@ -49,7 +49,7 @@ class Rounds:
         self._left_us = 0.0  # what is left of the part of costly versions
 
     def queue(self, connection: Connection) -> int:
-        """Queue the next round; return how many matches it has: none where too few owners have bots that play."""
+        """Queue the next round; return how many matches it has: none where `why_none` says why."""
         self._count(connection)
         field, seats = self._field(connection), self._ladder.play.seats
         costly = self._costly(connection, [entrant.version for entrant in field if not entrant.reference])
@@ -62,7 +62,7 @@ class Rounds:
         return len(put_matches(connection, RATED, tables, self._ladder.clock(), round=number))
 
     def why_none(self) -> str | None:
-        """Say why those that play now can't fill a table, None where they can."""
+        """Say why those that play now play no round, None where they do."""
         return why_no_round(self._ladder.database.look(self._field), self._ladder.play.seats)
 
     def _field(self, connection: Connection) -> list[Entrant]:

@@ -8,7 +8,7 @@ from itertools import combinations, permutations
 
 import pytest
 
-from ladder.schedule import Entrant, next_round, why_no_round
+from ladder.schedule import PLACED_GAMES, Entrant, next_round, why_no_round
 from tests.each import each
 from tests.ladder.schedule.shuffles import labelled
 
@@ -101,8 +101,19 @@ def test_every_version_plays_in_every_round_at_full_tables(seed: int) -> None:
 
 def test_reference_bots_meet_each_other_although_staff_owns_them_all() -> None:
     """They are the fixed points of the scale, and must be held against one another too."""
-    (table,) = next_round(staff(4), 4, {}, labelled("staff"), "1")
+    (table,) = next_round(staff(4, 0), 4, {}, labelled("staff"), "1")
     assert sorted(table) == [900, 901, 902, 903]
+
+
+def test_reference_bots_alone_play_until_each_is_placed_and_go_on_once_another_bot_plays() -> None:
+    """A ladder to which nobody has submitted yet doesn't keep its machine busy."""
+    ladder = Ladder(4, staff(6, 0))
+    played = ladder.play(2 * PLACED_GAMES // GAMES)
+    assert played[-1] == ()
+    assert PLACED_GAMES <= min(ladder.games.values()) <= max(ladder.games.values()) < PLACED_GAMES + 2 * GAMES
+    assert "only reference bots play" in str(why_no_round(ladder.field(), 4))
+    ladder.join(alone(1, 0))
+    assert [bool(tables) for tables in ladder.play(3)] == [True] * 3
 
 
 @pytest.mark.parametrize(("games", "matches"), [(0, 2), (99, 2), (100, 1)])
