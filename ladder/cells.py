@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from ladder.rating import Estimate
 
 NONE = "-"
+NO_INTERVALS = "There are too few matches for intervals."
 
 
 class StyleNumber(Protocol):
@@ -43,6 +44,11 @@ def ends(low: float | None, high: float | None, digits: int = 1) -> str:
 def ends_of(share: "Estimate | None", digits: int = 1) -> str:
     """Return the ends of an estimated share's interval."""
     return NONE if share is None else ends(share.low, share.high, digits)
+
+
+def unsure(shares: Iterable["Estimate | None"]) -> bool:
+    """Tell whether none of these shares has an interval, which takes some matches."""
+    return all(share is None or share.low is None for share in shares)
 
 
 def rated(rating: "Estimate") -> str:

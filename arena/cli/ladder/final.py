@@ -12,6 +12,7 @@ from arena.cli.ladder.standings import TRUSTED, standings_table
 from arena.cli.out import counted, note, reason, refuse, show, table
 from ladder import views
 from ladder.access import PUBLIC, STAFF, Viewer
+from ladder.cells import NO_INTERVALS, unsure
 from ladder.service import (
     FINAL_GAMES,
     Ladder,
@@ -124,6 +125,8 @@ def _see(ladder: Ladder, name: str, who: str, viewer: Viewer, as_json: bool, as_
         show(standings_table(found))
         games = f"{found.games} games in {counted(found.matches, 'match', 'es')}"
         show(f"\n{games}; shares in %, fair: {100 * found.fair:.0f}")
+        if unsure(row.adjusted for row in found.rows):
+            show(NO_INTERVALS)
         for match, why in state.lost:
             show(f"Match {match} wasn't played: {shown(why)}")
         for other in state.repeats:

@@ -15,7 +15,7 @@ from arena.cli.ladder.words import signed
 from arena.cli.out import Column, counted, note, show, table, write
 from ladder import views
 from ladder.access import PUBLIC, STAFF
-from ladder.cells import ends_of, percent, rated, span
+from ladder.cells import NO_INTERVALS, ends_of, percent, rated, span, unsure
 from ladder.service import write_csv
 from ladder.standings import Favoured, Standings
 from ladder.views import STANDINGS_COLUMNS, standings_cells
@@ -89,6 +89,8 @@ def _lines(found: Standings) -> Iterator[str]:
     """Yield what is said below the table."""
     games, matches = counted(found.games, "game"), counted(found.matches, "match", "es")
     yield f"{games} in {matches}; shares in %, fair: {100 * found.fair:.0f}; * fixes the scale"
+    if unsure(row.adjusted for row in found.rows):
+        yield NO_INTERVALS
     verdict = found.verdict
     if verdict is not None and verdict.leader is not None:
         sure = f"surely ({verdict.probability:.0%})" if verdict.decided else "not yet surely"

@@ -13,6 +13,7 @@ import pytest
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, select, update
+from starlette.testclient import TestClient
 
 from ladder.access import PUBLIC, STAFF, Viewer
 from ladder.results import GameResult
@@ -21,6 +22,7 @@ from ladder.standings import Standings
 from ladder.store import PlayedMatch
 from ladder.store.database import TABLES, Owner, ids_of_labels, keep_match, last_board, put_matches, put_owners
 from ladder.views import standings_page
+from ladder.web import make_app
 from tests.ladder.service.term import PLAY, Term
 from tests.ladder.store.databases import add_bot, revision
 
@@ -79,6 +81,18 @@ def test_a_ladder_is_decided_when_its_leader_surely_is_as_good_as_the_best(ladde
     assert fold.table.verdict is not None
     assert fold.table.verdict.leader == "a@1"
     assert "the leader, a@1, is surely" in Term(ladder.path).arena("standings").out
+
+
+def test_a_table_without_intervals_says_why_and_leaves_their_column_out(ladder: Ladder) -> None:
+    """In the terminal and on a page."""
+    term, client = Term(ladder.path), TestClient(make_app(ladder, "http://127.0.0.1:8000", True))
+    for times, known in ((1, False), (20, True)):
+        all_meet(ladder, times, {"ab": 4})
+        folded(ladder)
+        page = client.get("/standings").text
+        assert ("95 % interval of the share" in page) == known
+        for told in (page, term.arena("standings").out):
+            assert ("There are too few matches for intervals." in told) != known
 
 
 def test_findings_are_looked_for_again_when_games_have_grown(ladder: Ladder) -> None:

@@ -322,6 +322,10 @@ def test_a_final_is_held_played_revealed_and_proved_from_pages(
     screen = staff.get("/finals/last/screen").text
     assert "pseudonym of ada" in screen
     assert ">ada<" not in screen  # whoever looks at the wall isn't staff
+    table = staff.get("/finals/last").text
+    assert [("chart" in page, "too few matches for intervals" in page) for page in (screen, table)] == [
+        (False, True)
+    ] * 2
     proof, before = tmp_path / "proof", tmp_path / "before"
     proof.write_bytes(ada.get("/finals/last/proof").content)
     before.write_text(published)
