@@ -15,7 +15,7 @@ from ladder.access import STAFF
 from ladder.service import SCOPES, Decided, Issued, issue, revoke_credential
 
 _DAY_S = 86_400.0
-_URL = "<the address that arena ladder serve prints>"
+_URL = "http://127.0.0.1:8000"  # where arena ladder serve listens, if nothing is said
 
 
 @click.group()
@@ -54,14 +54,16 @@ def add_access(folder: Path, login: str, kind: str, scope: str, days: float | No
     """Make a link for one sign-in, or a token for a program. Its secret is printed this once."""
     with opened(folder) as ladder:
         made = issue(ladder, login, kind, who, scope, None if days is None else days * _DAY_S)
-        url = ladder.settings.pages.url or _URL
+        url = ladder.settings.pages.url
     if as_json:
         print_json(made)
         return
     write(made.secret)
     note(f"a {kind} of {shown(login)}, number {made.id}, until {when(made.ends)}; it isn't shown again")
     if kind == "link":
-        note(f"sign in: {url}/sign-in?link={made.secret}")
+        note(f"sign in: {url or _URL}/sign-in?link={made.secret}")
+        if url is None:
+            note("arena ladder serve listens there by default; for another address: [pages] url in ladder.toml")
 
 
 @access.command("revoke")
