@@ -28,6 +28,14 @@ def test_an_account_tells_a_person_of_himself_alone(web: Pages) -> None:
     assert (bot["bot"], bot["playing"], bot["newest"], bot["state"], bot["stopped"]) == ("late", 1, 1, "fit", None)
 
 
+def test_every_page_leads_a_participant_to_his_own_bots(web: Pages) -> None:
+    """Staff has none, and nobody else is told of an account."""
+    for login, leads in (("bob", True), ("staff", False)):
+        assert (">My bots</a>" in web.visitor(login).get("/standings").text) == leads
+    assert '<a href="/account" aria-current="page">My bots</a>' in web.visitor("bob").get("/account").text
+    assert "My bots" not in web.visitor("nobody").get("/sign-in").text
+
+
 def test_a_token_is_shown_once_on_a_page_that_nobody_keeps(web: Pages) -> None:
     ada = web.visitor("ada")
     made = ada.post("/account/tokens", data={"scope": "read", "days": "365"})
