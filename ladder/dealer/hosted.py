@@ -199,6 +199,6 @@ def _places(evening: Evening) -> list[Place]:
     return [
         Place("bot", name)
         if place.version is not None
-        else Place("person" if place.kind == PERSON else "program", name, str(number), place.login)
+        else Place("person" if place.kind == PERSON else "program", name, str(number))
         for number, (place, name) in enumerate(zip(evening.places, names, strict=True))
     ]

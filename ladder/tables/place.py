@@ -114,16 +114,11 @@ class Lines:
 
 @dataclass(eq=False)
 class Place:
-    """A place of a table. Who shows its secret sits there; a bot's has none.
-
-    `invite` is the address by which somebody can take the place; the table's opener alone is shown it, until somebody
-    is there.
-    """
+    """A place of a table. Who shows its secret sits there; a bot's has none."""
 
     kind: Literal["bot", "person", "program"]
     name: str
     secret: str | None = None
-    invite: str | None = None
     sight: Sight = field(default_factory=Sight)
     lines: Lines = field(default_factory=Lines)
     guest: Guest | None = None

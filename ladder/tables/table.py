@@ -44,7 +44,7 @@ class Table:
 
     `deal` makes a match by its number at this table, as `offer` says. `changed` is called whenever the state has
     changed. `pace_s` is how long people have to see a move, `least_s` how long at least a window stays open in which
-    people are asked, in s. `opener` is the place that is shown the invitations.
+    people are asked, in s.
 
     A match begins as soon as nobody is awaited. State: open, playing, between (two games), over, void; a table that
     was ended stays void.
@@ -59,7 +59,6 @@ class Table:
         changed: Callable[["Table"], object] = lambda table: None,
         pace_s: float = 0.0,
         least_s: float = 0.0,
-        opener: int | None = None,
     ) -> None:
         self.name = name
         self.places = tuple(places)
@@ -71,7 +70,6 @@ class Table:
         self._deal = deal
         self._tell_owner = changed
         self._pace_s, self._least_s = pace_s, least_s
-        self.opener = opener
         self._dealt: Deal | None = None
         self._playing: Playing | None = None
         self._public = Sight()  # what an onlooker sees
@@ -386,7 +384,6 @@ class Table:
     def _row(self, number: int, place: Place, guest: Guest) -> Message:
         spec = self._dealt.spec if self._dealt is not None else None
         shows = place.kind == "person" or self.state in ("over", "void") or self.offer.terms.open_names
-        invites = self.opener is not None and guest.place == self.opener and place.guest is None
         return {
             "handle": spec.handles[number] if spec is not None else "",
             "name": place.name if shows else None,
@@ -396,7 +393,6 @@ class Table:
             "won": place.won,
             "again": place.again,
             "delay_ms": place.delay_ms,
-            "invite": place.invite if invites else None,
         }
 
     # --- the end

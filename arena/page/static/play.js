@@ -290,16 +290,11 @@ class Play {
       far && `A program from elsewhere isn't frozen while others think, and nobody knows where it runs; its clock: ${clock(table.program_clock)}.`,
       `Nothing that is played here rates. Who is away keeps the seat: ${table.clock ? "the clock runs, then a default move is played" : "the others wait"}.`,
     ];
-    const invited = table.places.filter((place) => place.invite);
-    const links = invited.map((place) => {
-      const text = h("input", { readonly: true, value: new URL(place.invite, location.href).href, "aria-label": `Link for ${plain(place.name)}` });
-      return h("div", { class: "invite" }, text, h("button", { class: "tool", onclick: () => copy(text) }, "Copy"));
-    });
-    const key = JSON.stringify([terms, invited]);
+    const key = JSON.stringify(terms);
     if (this.lobby === key) return;
     this.lobby = key;
     this.players = null;
-    refill(this.place, h("section", { class: "panel lobby" }, h("h2", {}, "Before the match"), h("ul", {}, terms.filter(Boolean).map((text) => h("li", {}, plain(text)))), links.length ? [h("p", {}, "Pass these links on; each seats one who opens it:"), links] : null));
+    refill(this.place, h("section", { class: "panel lobby" }, h("h2", {}, "Before the match"), h("ul", {}, terms.filter(Boolean).map((text) => h("li", {}, plain(text))))));
   }
 
   drawTable(game) {
@@ -455,11 +450,6 @@ function awaited(places) {
 
 function clock(times) {
   return times ? `${times.move_s} s a move, then ${times.game_s} s for a whole game` : "none";
-}
-
-function copy(input) {
-  input.select();
-  navigator.clipboard?.writeText(input.value);
 }
 
 function beep() {

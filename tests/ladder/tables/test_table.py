@@ -334,25 +334,18 @@ def test_a_table_that_is_ended_is_void_for_all_with_the_reason_and_no_match_foll
     evening(play)
 
 
-def test_bots_names_and_invitations_are_shown_to_those_who_may_see_them() -> None:
-    """Names of bots after the match; an invitation to the opener alone, while nobody sits there."""
+def test_the_names_of_bots_are_shown_after_the_match() -> None:
+    """Those of people at once."""
 
     async def play(there: Evening) -> None:
-        opener, looker = there.table.join("secret0"), there.table.join(None)
-        there.table.places[3].invite = "/sit"
+        first, second, looker = (there.table.join(secret) for secret in ("secret0", "secret1", None))
 
-        def shown(guest: Guest, field: str) -> list[Any]:
-            return [row[field] for row in there.table.frame(guest)["table"]["places"] if row[field] is not None]
+        def names() -> list[str]:
+            return sorted(row["name"] for row in there.table.frame(looker)["table"]["places"] if row["name"])
 
-        assert shown(opener, "invite") == []  # nobody opened it
-        there.table.opener = 2
-        assert shown(opener, "invite") == ["/sit"]
-        assert shown(looker, "invite") == []
-        assert sorted(shown(looker, "name")) == ["person0", "person1"]
-        second = there.table.join("secret1")
-        assert shown(opener, "invite") == []
-        await asyncio.gather(there.play(opener, 1), there.play(second, 2))
-        assert sorted(shown(looker, "name")) == ["bot0", "bot1", "person0", "person1"]
+        assert names() == ["person0", "person1"]
+        await asyncio.gather(there.play(first, 1), there.play(second, 2))
+        assert names() == ["bot0", "bot1", "person0", "person1"]
 
     evening(play, games=1)
 
