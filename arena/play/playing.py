@@ -144,6 +144,7 @@ class Playing(Watch):
     def give_up(self) -> None:
         """End the match at its next step, without the game that is being played."""
         self._ending.set()
+        self._wants.put(False)  # also where no seat is far
         for bot in self._far:
             self.leave(bot)
 

@@ -408,9 +408,13 @@ class Table:
 
     def close(self) -> None:
         """End what is played, without the game that goes on; blocks as long as a bot may take for an answer."""
-        playing, self._playing = self._playing, None
-        if playing is not None:
-            playing.close()
+        dealt, playing, self._playing = self._dealt, self._playing, None
+        if playing is None:
+            return
+        playing.close()
+        if dealt is not None and playing.games:  # one may have ended of which the loop hasn't heard
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(dealt.keep, playing.record, playing.logs)
 
 
 def _words(said: object) -> str | None:

@@ -14,6 +14,7 @@ from arena.coup import PRESETS
 from arena.referee import UNTIMED_MS, MatchSpec, Record, Terms, Timing, verify
 from arena.sandbox import InsideSandbox, Limits, Program, SandboxError
 from ladder.tables import Closed, Deal, Guest, Logs, Offer, Place, Table, Taken
+from tests.ladder.web.served import waited
 from tests.play.test_sitting import dice
 
 WAIT_S = 60.0  # only a failure takes this long
@@ -332,6 +333,19 @@ def test_a_table_that_is_ended_is_void_for_all_with_the_reason_and_no_match_foll
                 await guest.news()
 
     evening(play)
+
+
+def test_a_game_that_ends_as_its_table_is_closed_is_kept() -> None:
+    """The loop has heard nothing of it: it is busy from the game's begin until the table is closed."""
+
+    async def play(there: Evening) -> None:
+        playing = there.table._playing
+        assert playing is not None
+        waited(lambda: playing.games)
+        there.table.close()
+        assert there.records == {}
+
+    assert [len(record.games) for record in evening(play, people=0).records.values()] == [1]
 
 
 def test_the_names_of_bots_are_shown_after_the_match() -> None:
