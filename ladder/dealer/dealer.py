@@ -58,6 +58,7 @@ _LAST_S = 0.3  # for the last frame to be sent
 STOPPED = "the server was stopped"
 DIED = "the process that played it died"
 LEFT = "nobody was there any more"
+FAILED = "the server failed to begin it"
 
 
 class Dealer:
@@ -175,22 +176,21 @@ class Dealer:
         return hosted
 
     async def _claim(self, id: int) -> Hosted | None:
+        """Return a table that is this process's now, None if none is: then all that it took is given back."""
+        claimed = None
         try:
             claimed = await self._do(lambda: self._bots.claim(id, self._id))
-        except UnplayableError as problem:
-            self._put_end(id, str(problem))
-            return None
-        except DatabaseError as problem:
+            return None if claimed is None else Hosted(self._ladder, *claimed, self._write)
+        except DatabaseError as problem:  # who comes again has it tried again
             self._say(str(problem))
-            return None
-        if claimed is None:
-            return None
-        try:
-            return Hosted(self._ladder, *claimed, self._write)
-        except LadderError as problem:
-            await asyncio.to_thread(claimed[1].ends.close)
+        except (UnplayableError, LadderError) as problem:
             self._put_end(id, str(problem).splitlines()[0])
-            return None
+        except Exception as problem:  # a defect, which is told here alone
+            self._say(f"table {id} can't be made: {problem!r}")
+            self._put_end(id, FAILED)
+        if claimed is not None:
+            await asyncio.to_thread(claimed[1].ends.close)
+        return None
 
     # --- the end of tables
 

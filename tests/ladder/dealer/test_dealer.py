@@ -197,6 +197,29 @@ def test_a_look_that_fails_unexpectedly_ends_the_process_with_its_reason(house: 
         house.serve(come)
 
 
+@pytest.mark.parametrize(("boxes", "fault"), [(0, ZeroDivisionError("odd")), (1, None)], ids=["claim", "table"])
+def test_a_defect_as_a_table_is_made_ends_it_and_nothing_else(
+    house: House, boxes: int, fault: Exception | None
+) -> None:
+    """Who comes again is answered; what it was is told to whoever runs the process."""
+
+    def fails(evening: Evening) -> Evening:
+        if fault is not None:
+            raise fault
+        return replace(evening, places=(None,))  # type: ignore[arg-type]
+
+    async def come() -> None:
+        assert (await house.come())[0] == AWAY
+        await asyncio.to_thread(waited, lambda: house.evening.state == "ended")
+        assert (await house.come())[0] == AWAY
+
+    house.then = fails
+    house.serve(come)
+    assert house.evening.why == "the server failed to begin it"
+    assert [type(fault or AttributeError()).__name__ in line for line in house.said] == [True]
+    assert house.closed_boxes == boxes
+
+
 def test_a_table_that_cannot_be_made_ends_with_the_reason_and_its_boxes_are_closed(house: House) -> None:
     async def come() -> None:
         assert (await house.come())[0] == AWAY
