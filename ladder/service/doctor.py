@@ -18,14 +18,18 @@ from ladder.service.service import CLOCK_S
 from ladder.service.settings import LadderError, read_settings
 from ladder.store.database import (
     NEWEST,
+    PLAYING,
     SUSPECT,
     DatabaseError,
     active_versions,
+    count_tables,
     damage,
     deaths_of,
     given_up_since,
+    gone,
     holders,
     last_event_at,
+    living,
     miscounted,
     newest_time,
     on_trial,
@@ -85,6 +89,7 @@ def _of_ladder(ladder: Ladder, deep: bool) -> Iterator[Finding]:
     yield _boxes(ladder)
     yield from _runners(ladder)
     yield _queue(ladder)
+    yield _tables(ladder)
     yield _given_up(ladder)
     yield _deaths(ladder)
     yield _retention(ladder)
@@ -180,6 +185,21 @@ def _queue(ladder: Ladder) -> Finding:
     if waits > _LATE_S:
         return Finding("submissions", Level.FAIL, told, f"arena ladder run {ladder.path}", "is a runner running?")
     return Finding("submissions", Level.OK, told)
+
+
+def _tables(ladder: Ladder) -> Finding:
+    """Tell how many tables for people there are."""
+    with ladder.database.read() as connection:
+        states, people = count_tables(connection)
+        played_here = any(not gone(runner) for runner in living(connection, evenings=True))
+    count = sum(states.values())
+    told = f"{count} open, at {states[PLAYING]} of them a match; people who have sat down: {people}"
+    if not count:
+        return Finding("tables", Level.OK, "none is open")
+    if not played_here:
+        mend = f"arena ladder tables {ladder.path}"
+        return Finding("tables", Level.NOTE, f"{told}; no process plays them", mend, "arena ladder serve does it, too")
+    return Finding("tables", Level.OK, told)
 
 
 def _given_up(ladder: Ladder) -> Finding:

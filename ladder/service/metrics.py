@@ -24,7 +24,7 @@ from ladder.service.news import (
 )
 from ladder.service.service import Service
 from ladder.service.settings import LadderError
-from ladder.store.database import DatabaseError, count_all
+from ladder.store.database import DatabaseError, count_all, count_tables
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
@@ -86,6 +86,7 @@ class Metrics:
         yield CounterMetricFamily("coup_database_losses", "Times that the database was away.", value=losses)
         try:
             counts = self._ladder.database.look(count_all)
+            states, people = self._ladder.database.look(count_tables)
         except (DatabaseError, LadderError):
             return
         ended = CounterMetricFamily("coup_matches", "Matches that have ended.", labels=["kind", "cause"])
@@ -104,6 +105,11 @@ class Metrics:
         played = sum(count for (_, end), count in counts.matches.items() if end == "played")
         games = played * self._ladder.play.match_games
         yield CounterMetricFamily("coup_games", "Games of the matches that were played.", value=games)
+        tables = GaugeMetricFamily("coup_tables", "Tables for people that haven't closed.", labels=["state"])
+        for state, count in states.items():
+            tables.add_metric([state], count)
+        yield tables
+        yield GaugeMetricFamily("coup_table_people", "People who have sat down there.", value=people)
         yield CounterMetricFamily("coup_voids", "Attempts at matches that hosts failed.", value=counts.voids)
 
 

@@ -147,6 +147,18 @@ def count_open(connection: Connection) -> dict[str, int]:
     return {row[0]: row[1] for row in rows}
 
 
+def count_tables(connection: Connection) -> tuple[dict[str, int], int]:
+    """Return how many evenings haven't ended, by their state, and how many people have sat down there."""
+    here = evenings.c.state != OVER
+    states = connection.execute(select(evenings.c.state, func.count()).where(here).group_by(evenings.c.state))
+    seated = (
+        select(func.count())
+        .join(evenings, evenings.c.id == evening_places.c.evening)
+        .where(here, evening_places.c.kind == PERSON, evening_places.c.name.is_not(None))
+    )
+    return {OPEN: 0, PLAYING: 0} | {row[0]: row[1] for row in states}, connection.scalar(seated) or 0
+
+
 def claim_evening(connection: Connection, id: int, runner: str) -> Evening | None:
     """Let a runner play an evening, and return it; None if it has ended, or another plays it."""
     evening = find_evening(connection, id)

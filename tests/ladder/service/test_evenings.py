@@ -13,6 +13,7 @@ from ladder.service import (
     LadderError,
     Wanted,
     backup,
+    check_up,
     close_evening,
     disable_bot,
     known_rules,
@@ -54,6 +55,24 @@ def ladder(place: Place) -> Iterator[Ladder]:
 def opened(ladder: Ladder, **wanted: object) -> tuple[int, dict[int, str]]:
     table = open_evening(ladder, Wanted(bots=("one",), me=True, **wanted), "ada")  # type: ignore[arg-type]  # by name
     return table.evening.id, table.secrets
+
+
+def test_who_looks_after_a_ladder_is_told_of_tables_and_of_who_sits_there(ladder: Ladder) -> None:
+    """And where no process plays them, what begins one."""
+
+    def told() -> tuple[str, str]:
+        finding = next(finding for finding in check_up(ladder.path) if finding.what == "tables")
+        return finding.text, finding.mend
+
+    assert told()[0] == "none is open"
+    opened(ladder, people=1)
+    text, mend = told()
+    assert text == "1 open, at 0 of them a match; people who have sat down: 1; no process plays them"
+    assert mend.startswith("arena ladder tables ")
+    id, _ = opened(ladder)
+    ladder.database.write(lambda connection: set_playing(connection, id, True, 3.0))
+    ladder.database.write(lambda connection: join(connection, 20, 3.0, port=1, secret="x"))
+    assert told() == ("2 open, at 1 of them a match; people who have sat down: 2", "")
 
 
 def keep(ladder: Ladder, id: int, number: int, games: int, ended: bool, at: float | None = None) -> None:
