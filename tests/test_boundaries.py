@@ -49,7 +49,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "ladder.store",
         "protocol.words",
     ),
-    "arena.compare.answer": ("arena.referee", "ladder.board"),
+    "arena.compare.answer": ("arena.bots", "arena.referee", "ladder.board"),
     "arena.compare.page": ("arena.bots", "arena.compare.answer", "arena.page"),
     "arena.bots": ("arena.sandbox",),
     "arena.page": ("arena.bots", "protocol.words"),
