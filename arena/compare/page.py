@@ -175,7 +175,7 @@ def _players(answer: Answer) -> str:
         _row("td", name, ("long", _safe(half.meant)), *_numbers(str(half.faults), str(half.forfeits)))
         for name, half in (("OLD", answer.old), ("NEW", answer.new))
     )
-    table = _table("The two", ("", "what it is", "faults", "forfeits"), rows)
+    table = _table("The two", ("version", "what it is", "faults", "forfeits"), rows)
     seed = "" if answer.seed is None else f", seed {answer.seed}"
     played = f"{answer.rules} at {answer.seats} seats{seed}; records in {answer.run}."
     return f"<section class='panel'>\n<h2>The two</h2>\n{table}{_muted(played)}</section>\n"
