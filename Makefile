@@ -17,7 +17,7 @@ CLOCKED = $(shell grep -rlw --include='test_*.py' 'mark.clock' tests)
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder/schedule tests/ladder/rating tests/ladder/test_board.py
 QUICK += tests/test_docs.py tests/test_boundaries.py
 
-.PHONY: run play ladder serve quick test test-long test-boxes attack setup check lint bench mutants soak soak-boxes soak-numbers soak-ladder format clean
+.PHONY: run play ladder serve quick test test-long test-boxes attack setup check lint bench gauntlet mutants soak soak-boxes soak-numbers soak-ladder format clean
 
 # $(call tests,SELECTION): side by side what may be, then alone what measures time. Exit status 5: none was selected.
 define tests
@@ -90,6 +90,10 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m tests.bench
+
+# The sample bots against each other, as a table: ten minutes. WRITE=1 puts it into docs/samples.md.
+gauntlet: $(VENV)/.dev
+	$(BIN)/python -m tests.bench.gauntlet $(if $(WRITE),--write)
 
 # Changes lines that must not change unseen, one by one: five minutes.
 mutants: $(VENV)/.dev

@@ -1,36 +1,85 @@
-"""Claims whatever helps, held or not: taxes as Duke every turn, and blocks everything that can be blocked.
+"""Pretends to hold a better hand, and sticks to that story: a Duke or a Captain in place of each weak card.
 
-The one caution: after it has been caught with a role it does not claim that role again in this game unless it holds it.
+It lies only where lies pass: not where a living player challenges more than now and then in this match, and not again
+with a role that it was caught without. All else it does as if the story were true, and blocks every attack on itself.
 """
 
-from coup_kit import Answer, Bot, Game, Move, run
+from __future__ import annotations
 
-# The role that each action claims.
+from coup_kit import Answer, Bot, Game, Move, Player, run
+
+# The role that each action claims. Actions that are not listed (income, foreign_aid, coup) claim nothing.
 ROLE_FOR = {"assassinate": "assassin", "steal": "captain", "tax": "duke", "exchange": "ambassador"}
-
-
-def believable(game: Game, role: str) -> bool:
-    """Say whether we hold a role, or were not yet caught without it."""
-    return role in game.cards or not game.me.caught[role]
+STRONG = ("duke", "captain", "assassin")  # cards that need no story, and in this order the roles of stories
+SELDOM = 0.05  # challenges for each claim that it heard; who challenges more often is not lied to
+VALUE = {"captain": 5.0, "duke": 4.5, "assassin": 4.0, "contessa": 2.5, "ambassador": 2.0}  # when one must go
 
 
 class Bluffer(Bot):
-    name, version = "bluffer", "1.0"
+    name, version = "bluffer", "2.0"
+
+    def __init__(self) -> None:
+        self.claims = 0  # claims of the match so far, each of which somebody could have challenged
+
+    def event(self, game: Game, event: dict[str, object]) -> None:
+        self.claims += event["event"] == "block" or "claim" in event
+
+    def lies_pass(self, game: Game) -> bool:
+        """Say whether no living player challenges often. One challenge in a new match is no habit yet."""
+
+        def often(player: Player) -> bool:
+            return player.history.challenges > 1 + SELDOM * self.claims
+
+        return not any(often(player) for player in game.opponents)
+
+    def story(self, game: Game) -> list[str]:
+        """Return the hand that we pretend to hold."""
+        if not self.lies_pass(game):
+            return game.cards
+        hand = [card for card in game.cards if card in STRONG]
+        for role in (*STRONG, *game.cards):
+            if len(hand) < len(game.cards) and role not in hand and not game.me.caught[role]:
+                hand.append(role)
+        return hand
 
     def turn(self, game: Game) -> Answer:
-        def coins(move: Move) -> int:
-            return game.players[move["target"]].coins if "target" in move else 0
+        def strength(move: Move) -> tuple[int, int]:
+            target = game.players[move["target"]]
+            return target.influence, target.coins
 
-        for action in ("coup", "assassinate", "tax", "steal"):
-            moves = game.moves(action)
-            if moves and believable(game, ROLE_FOR.get(action, "")):
-                return max(moves, key=coins)
-        return None
+        def coins(move: Move) -> int:
+            return game.players[move["target"]].coins
+
+        story = self.story(game)
+
+        def moves(action: str) -> list[Move]:
+            """Give the legal moves of an action that fit the story."""
+            return game.moves(action) if ROLE_FOR.get(action) in (None, *story) else []
+
+        if attacks := moves("coup") or moves("assassinate"):
+            return max(attacks, key=strength)
+        steals = [move for move in moves("steal") if coins(move) >= (5 if "duke" in story else 2)]
+        if steals:
+            return max(steals, key=coins)
+        quiet = moves("tax") or moves("exchange") or moves("foreign_aid") or game.legal
+        return quiet[0]
 
     def block(self, game: Game) -> Answer:
-        blocks = sorted(game.moves("block"), key=lambda move: move["block"] not in game.cards)
-        # A true block comes first: it survives a challenge.
-        return next((move for move in blocks if believable(game, move["block"])), None)
+        """Block with a card that we hold, else with one of the story; an attack on us with anything."""
+        attacked = game.pending.get("target") == game.seat and self.lies_pass(game)
+        last = game.pending["action"] == "assassinate" and len(game.cards) == 1  # passing would lose it too
+        for roles in (game.cards, self.story(game)):
+            for move in game.moves("block"):
+                if move["block"] in roles:
+                    return move
+        free = [move for move in game.moves("block") if last or (attacked and not game.me.caught[move["block"]])]
+        return free[0] if free else None
+
+    def lose(self, game: Game) -> Answer:
+        return min(game.legal, key=lambda move: VALUE.get(move["lose"], 2.0))
+
+    def exchange(self, game: Game) -> Answer:
+        return max(game.legal, key=lambda move: sum(VALUE.get(card, 2.0) for card in set(move["keep"])))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Imagines the hidden cards, plays each move to the end many times, and keeps the one that wins most often.
 
-It plays as `honest` does unless the imagined games say that another move, a bluff or a challenge, wins far more often. A
-decision takes these steps:
+It plays as `honest` does unless the imagined games say that another move, a bluff or a challenge, wins far more often.
+A decision takes these steps:
   - Belief: a player that claims a role is likelier to hold it, and one that was caught without it is not. Cards are
     dealt to the others by these weights. (Cards dealt as if all were equally likely cost a third of the strength.)
   - Playouts: `Table` plays an imagined deal to the end by simple habits, once for each move that is worth a thought.
@@ -23,14 +23,23 @@ DUKE, ASSASSIN, CAPTAIN, AMBASSADOR, CONTESSA = ROLES = range(5)
 ROLE = {"duke": 0, "assassin": 1, "captain": 2, "ambassador": 3, "inquisitor": 3, "contessa": 4}
 INCOME, FOREIGN_AID, COUP, TAX, STEAL, ASSASSINATE, EXCHANGE, EXAMINE = range(8)
 ACTION = {
-    **{"income": INCOME, "foreign_aid": FOREIGN_AID, "coup": COUP, "tax": TAX, "steal": STEAL},
-    **{"assassinate": ASSASSINATE, "exchange": EXCHANGE, "examine": EXAMINE},
+    "income": INCOME,
+    "foreign_aid": FOREIGN_AID,
+    "coup": COUP,
+    "tax": TAX,
+    "steal": STEAL,
+    "assassinate": ASSASSINATE,
+    "exchange": EXCHANGE,
+    "examine": EXAMINE,
 }
 CLAIM = [None, None, None, DUKE, CAPTAIN, ASSASSIN, AMBASSADOR, AMBASSADOR]  # by action, the role that it claims
 WORTH = [4.2, 3.7, 5.0, 2.6, 2.2]  # by role, how gladly we keep it
 PAIR = 1.9  # a second card of the same role adds no new action, so it is worth this much less
 
 DEALS = 60  # imagined deals for a decision; ten times as many win no more
+# An attack on us is blocked, truly or not, unless a challenge is likelier than this. Caught, we lose a card more.
+BLOCK_RISK = {ASSASSINATE: 0.5, STEAL: 0.25}
+HAND_MARGIN = 0.03  # the same for what to lose or to keep: there the habits mislead less
 FIRST_DEALS = 20  # after so many, moves that do worse than the honest one are dropped
 MARGIN = 0.12  # by how much of a game another move must beat the honest one
 LAST_TURN = 50  # an imagined game that is still open after so many turns is shared out by cards
@@ -40,6 +49,7 @@ CLAIM_WEIGHT = 4.3  # how much likelier a claim makes a card; 3 to 6 do as well
 MOST_WEIGHT = 20.0
 CAUGHT_WEIGHT = 0.1  # it had no such card; it may have drawn one since
 EXCHANGED = [1.2, 1.1, 1.1, 0.8, 0.9]  # who has exchanged holds better cards
+
 
 # Stages of an action at which we may be asked.
 DECLARE, CHALLENGE, BLOCK, CHALLENGE_BLOCK, END = range(5)
@@ -162,7 +172,7 @@ class Table:
         blocker: int | None = None,
         block_role: int = DUKE,
     ) -> None:
-        """Play an action, from a stage on at which we give an answer: whether we challenge, or the role we block with."""
+        """Play an action from a stage on. `answer` is ours there: whether we challenge, or the role to block with."""
         coins, hands = self.coins, self.hands
         if stage == DECLARE:
             coins[actor] -= self.costs[action]
@@ -236,9 +246,9 @@ class Table:
     def aid_blocker(self, actor: int, me: int) -> int | None:
         """Return who blocks foreign aid, or None."""
         for seat, hand in enumerate(self.hands):
-            if hand and seat != actor and seat != me:
-                if DUKE in hand or self.random() < 0.08 * self.block_bluffs[seat]:
-                    return seat
+            asked = hand and seat != actor and seat != me
+            if asked and (DUKE in hand or self.random() < 0.08 * self.block_bluffs[seat]):
+                return seat
         return None
 
     def attack_blocker(self, action: int, target: int) -> tuple[int | None, int]:
@@ -251,7 +261,7 @@ class Table:
                 return target, CAPTAIN
             if AMBASSADOR in hand or self.random() < 0.3 * bluffs:
                 return target, AMBASSADOR
-        elif CONTESSA in hand or len(hand) == 1 and self.random() < 0.95 or self.random() < 0.35 * bluffs:
+        elif CONTESSA in hand or (len(hand) == 1 and self.random() < 0.95) or self.random() < 0.35 * bluffs:
             return target, CONTESSA
         return None, DUKE
 
@@ -399,7 +409,7 @@ class Strategist(Bot):
 
     def turn(self, game: Game) -> Answer:
         default = self.honest_turn(game)
-        if not self.imagines:
+        if not self.imagines or default["action"] not in ACTION:
             return default
         me, moves = game.seat, [default]
         for action in ACTION:
@@ -418,16 +428,16 @@ class Strategist(Bot):
         return self.best(game, moves, start)
 
     def challenge(self, game: Game) -> Answer:
-        claim, pending = game.claim, game.pending
-        role = ROLE.get(claim["role"])
-        if role is None or not self.imagines:
+        claim = game.claim
+        if not self.imagines or claim["role"] not in game.rules["deck"]:
             return None
+        role = ROLE[claim["role"]]
         sitting = self.sitting(game)
         if role in sitting.known[claim["seat"]]:
             return None
         if sitting.unseen[role] <= 0:
             return game.find("challenge")
-        actor, action, target = pending["actor"], ACTION[pending["action"]], pending.get("target", pending["actor"])
+        actor, action, target = under_way(game)
         block = claim["block"]
 
         def start(table: Table, move: Move) -> None:
@@ -435,7 +445,7 @@ class Strategist(Bot):
             if block:
                 table.act(actor, action, target, CHALLENGE_BLOCK, sitting.me, answer, claim["seat"], role)
             else:
-                table.act(actor, action, target, CHALLENGE, sitting.me, answer)
+                table.act(claim["seat"], action, target, CHALLENGE, sitting.me, answer)
 
         return self.best(game, game.legal, start, sitting)
 
@@ -443,25 +453,69 @@ class Strategist(Bot):
         default = next((move for move in game.moves("block") if move["block"] in game.cards), None)
         if not self.imagines:
             return default
-        me, pending = game.seat, game.pending
-        actor, action, target = pending["actor"], ACTION[pending["action"]], pending.get("target", me)
-        default = default or game.legal[0]
+        me, sitting = game.seat, self.sitting(game)
+        actor, action, target = under_way(game)
+        if default is None:
+            default = game.legal[0]
+            if target == me and self.risk(game) < BLOCK_RISK.get(action, 0):
+
+                def believable(move: Move) -> int:
+                    return 0 if game.me.caught[move["block"]] else sitting.unseen[ROLE[move["block"]]]
+
+                lie = max(game.moves("block"), key=believable)
+                default = lie if believable(lie) > 0 else default
 
         def start(table: Table, move: Move) -> None:
             table.act(actor, action, target, BLOCK, me, ROLE[move["block"]] if "block" in move else None)
 
-        return self.best(game, [default, *(move for move in game.legal if move != default)], start)
+        return self.best(game, [default, *(move for move in game.legal if move != default)], start, sitting)
+
+    def risk(self, game: Game) -> float:
+        """Return how likely somebody challenges us."""
+        safe = 1.0
+        for player in game.opponents:
+            safe *= 1 - self.habit(game, player.seat).doubt
+        return 1 - safe
 
     def lose(self, game: Game) -> Answer:
-        return min(game.legal, key=lambda move: hand_worth([move["lose"]]))
+        moves = sorted(game.legal, key=lambda move: hand_worth([move["lose"]]))
+        if not self.imagines:
+            return moves[0]
+        me = game.seat
+
+        def start(table: Table, move: Move) -> None:
+            role = ROLE[move["lose"]]
+            table.hands[me].remove(role)
+            table.gone[role] += 1
+
+        return self.best(game, moves, start, margin=HAND_MARGIN)
 
     def exchange(self, game: Game) -> Answer:
-        return max(game.legal, key=lambda move: hand_worth(move["keep"]))
+        moves = sorted(game.legal, key=lambda move: hand_worth(move["keep"]), reverse=True)
+        if not self.imagines:
+            return moves[0]
+        me = game.seat
+
+        def start(table: Table, move: Move) -> None:
+            back = [ROLE[card] for card in game.cards + game.drawn]
+            table.hands[me] = [ROLE[card] for card in move["keep"]]
+            for role in table.hands[me]:
+                if role in back:
+                    back.remove(role)
+            table.deck += back
+
+        return self.best(game, moves, start, margin=HAND_MARGIN)
 
     def best(
-        self, game: Game, moves: list[Move], start: Callable[[Table, Move], None], sitting: Sitting | None = None
+        self,
+        game: Game,
+        moves: list[Move],
+        start: Callable[[Table, Move], None],
+        sitting: Sitting | None = None,
+        margin: float | None = None,
     ) -> Move:
-        """Return the first move, or another that wins MARGIN more of the imagined games."""
+        """Return the first move, or another that wins so much more of the imagined games."""
+        margin = MARGIN if margin is None else margin
         if len(moves) == 1:
             return moves[0]
         began, free = process_time(), game.request.get("clock", {}).get("limit_ms", 500) / 1000 * TIME
@@ -482,7 +536,7 @@ class Strategist(Bot):
                 wins[number] += table.finish(me, actor)
             done += 1
         winner = max(tried, key=wins.__getitem__)
-        return moves[winner] if wins[winner] - wins[0] > MARGIN * done else moves[0]
+        return moves[winner] if wins[winner] - wins[0] > margin * done else moves[0]
 
     def sitting(self, game: Game) -> Sitting:
         """Put what we know into numbers."""
@@ -519,6 +573,13 @@ class Strategist(Bot):
         if claim is not None and claim not in (ROLE.get(card) for card in game.cards):
             return []
         return [move for move in game.moves(action) if (action, move.get("target")) not in self.blocked]
+
+
+def under_way(game: Game) -> tuple[int, int, int]:
+    """Return who acts, the action, and its target: the actor where it has none."""
+    actor = game.actor
+    target: int = game.pending.get("target", actor)
+    return actor, ACTION[game.pending["action"]], target
 
 
 def hand_worth(cards: list[str]) -> float:

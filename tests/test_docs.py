@@ -81,6 +81,7 @@ OTHERS |= {
         "docs/local.md",
         "docs/env.md",
         "docs/rules.md",
+        "docs/samples.md",
     ],
 )
 def test_a_document_names_no_option_that_is_not(name: str) -> None:
@@ -108,10 +109,14 @@ def test_the_spec_has_no_fault_that_is_not() -> None:
     assert sorted(rows) == sorted(FAULTS)
 
 
-def test_the_readme_lists_every_sample_bot() -> None:
-    """With a word on how it plays."""
-    listed = set(re.findall(r"`(\w+\.(?:py|js|sh))`", "\n".join(re.findall(r"^\|.*\|$", README, re.MULTILINE))))
-    assert listed == {path.name for path in (ROOT / "sample_bots").iterdir() if path.suffix in {".py", ".js", ".sh"}}
+def test_the_page_of_the_sample_bots_has_each() -> None:
+    """And the README leads there."""
+    text = (ROOT / "docs" / "samples.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"`(\w+\.(?:js|sh))`|\]\(\.\./sample_bots/(\w+\.py)\)", text))
+    assert "](docs/samples.md)" in README
+    assert {name for names in listed for name in names if name} == {
+        path.name for path in (ROOT / "sample_bots").iterdir() if path.suffix in {".py", ".js", ".sh"}
+    }
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from arena.sandbox import Box, make, programs_of, scratch_folder
 from ladder.schedule import seatings
 from ladder.store import FolderError
 
-SAMPLES = ("opportunist", "honest", "bluffer", "counter", "challenger", "turtle", "random_bot")
+SAMPLES = ("opportunist", "honest", "bluffer", "counter", "challenger", "turtle", "random_bot", "strategist")
 _USUAL = 4  # seats
 
 PLACE = click.option(

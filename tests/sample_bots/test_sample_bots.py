@@ -293,9 +293,9 @@ def test_opportunist_lies_and_challenges_only_where_it_is_cheap(
 CHOICES = {
     "honest": "693a2f4ca0c3c1f4",
     "opportunist": "4afd6b95d66fbd12",
-    "bluffer": "ac62d2ef6dc5b05a",
+    "bluffer": "453118424fa0ccba",
     "counter": "ef73d737c8e72c35",
-    "challenger": "26cad607f9962bdc",
+    "challenger": "f2cf70a464b54d97",
     "turtle": "7be708cd13761c6a",
 }
 

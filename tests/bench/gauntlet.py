@@ -1,0 +1,81 @@
+"""The sample bots against each other: `make gauntlet`, or `python -m tests.bench.gauntlet [--games N] [--write]`.
+
+It plays a run at 4 seats and one at 2, and prints a table, strongest first. With --write the table in docs/samples.md
+is replaced. What each bot does is the beginning of its own docstring.
+"""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "samples.md"
+FOLDER = ROOT / "sample_bots"
+LADDER = sorted(path.stem for path in FOLDER.glob("*.py"))  # each file in Python is a rung
+SEATS = (4, 2)
+MARKS = ("<!-- make gauntlet -->", "<!-- end -->")
+
+Standing = dict[str, Any]
+"""A row of `arena run --json`."""
+
+
+def idea(bot: str) -> str:
+    """Return the first two sentences of a bot's docstring."""
+    text = " ".join((ast.get_docstring(ast.parse((FOLDER / f"{bot}.py").read_text(encoding="utf-8"))) or "").split())
+    return " ".join(re.split(r"(?<=[.!?]) (?=[A-Z(])", text)[:2])
+
+
+def standings(seats: int, games: int, seed: int, box: str) -> dict[str, Standing]:
+    """Play a run of all sample bots in Python, and return its standings by bot."""
+    with tempfile.TemporaryDirectory() as folder:
+        bots = [f"sample:{bot}" for bot in LADDER]
+        options = ["--games", games, "--seats", seats, "--seed", seed, "--sandbox", box, "--out", f"{folder}/run"]
+        command = [sys.executable, "-m", "arena.cli", "run", *bots, *map(str, options), "--json"]
+        run = json.loads(subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.PIPE).stdout)
+    return {row["bot"]: row for row in run["standings"]}
+
+
+def interval(row: Standing) -> str:
+    """Return a bot's win share in percent with its interval."""
+    low, high = row["win_share_adjusted_95"] or (0, 1)
+    return f"{100 * row['win_share_adjusted']:.0f} % ({100 * low:.0f}-{100 * high:.0f})"
+
+
+def rating(row: Standing) -> str:
+    """Return a bot's rating with its interval, as in the standings of a run."""
+    half = f" ± {row['rating_95']:.1f}" if row["rating_95"] else ""
+    return f"{row['rating']:.1f}{half}"
+
+
+def table(four: dict[str, Standing], two: dict[str, Standing]) -> str:
+    """Return the table in Markdown, strongest at 4 seats first."""
+    lines = ["| bot | rating, 4 seats | wins, 4 seats | wins, 2 seats | what it does |", "|---|---|---|---|---|"]
+    for bot, row in four.items():
+        name = f"[{bot}](../sample_bots/{bot}.py)"
+        lines.append(f"| {name} | {rating(row)} | {interval(row)} | {interval(two[bot])} | {idea(bot)} |")
+    return "\n".join(lines)
+
+
+@click.command()
+@click.option("--games", default=1920, show_default=True, help="Games at 4 seats, and at 2.")
+@click.option("--seed", default=1, show_default=True)
+@click.option("--sandbox", default="process", show_default=True)
+@click.option("--write", is_flag=True, help="Put the table into docs/samples.md.")
+def main(games: int, seed: int, sandbox: str, write: bool) -> None:
+    """Play the sample bots against each other and print how strong they are."""
+    rows = table(*(standings(seats, games, seed, sandbox) for seats in SEATS))
+    click.echo(rows)
+    if write:
+        before, _, after = PAGE.read_text(encoding="utf-8").partition(MARKS[0])
+        PAGE.write_text(f"{before}{MARKS[0]}\n{rows}\n{MARKS[1]}{after.partition(MARKS[1])[2]}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""The strategist wins far more than its share, and stays sane beside its own kind and under every ruleset."""
+
+import sys
+from itertools import chain
+
+import pytest
+
+from arena.coup import PRESETS
+from arena.local import play, sample
+from protocol.kits import coup_kit
+from tests.sample_bots.test_sample_bots import LEGAL_CHALLENGES, Message, chosen, request, seat
+
+STRATEGIST = "sample:strategist"
+
+
+def test_it_wins_far_more_than_its_share_at_four_seats() -> None:
+    """A few games; `python -m tests.bench.strategist` plays as many as a goal needs. Honest, who is next, wins half."""
+    results = play([STRATEGIST, "sample:honest", "sample:counter", "sample:bluffer"], games=24, seed=5)
+    assert results.shares["Strategist"].value >= 0.5
+
+
+def test_a_table_of_its_own_kind_comes_to_an_end_and_repeats() -> None:
+    """Its dice are the arena's, so the same seed plays the same games; no loop of blocks fills the turn limit."""
+    bots = dict.fromkeys("ABC", STRATEGIST)
+    first, second = (play(bots, games=6, match_games=6, seed=2) for _ in range(2))
+    assert first == second
+    assert {game.reason for game in first.games} == {"last_standing"}
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_it_plays_every_preset_beside_its_own_kind(preset: str) -> None:
+    """A reply that isn't allowed raises, and so does what it doesn't know of a ruleset."""
+    bots = {"first": STRATEGIST, "second": STRATEGIST, "third": "sample:turtle"}
+    play(bots, games=3, match_games=3, rules=preset, seed=1)
+
+
+def test_it_challenges_whoever_was_caught_and_claims_the_same_again() -> None:
+    """What a player was caught without it hardly holds a turn later. A first claim is believed."""
+    tax = {"event": "action", "seat": 1, "action": "tax", "claim": "duke"}
+    caught = [
+        tax,
+        {"event": "challenge", "seat": 0, "claimant": 1, "role": "duke"},
+        {"event": "unproven", "seat": 1, "role": "duke"},
+        {"event": "lost", "seat": 1, "role": "contessa", "reason": "challenge"},
+    ]
+
+    def answer(rival: Message, *events: Message) -> Message:
+        claim = {"seat": 1, "role": "duke", "block": False}
+        pending = {"actor": 1, "action": "tax"}
+        players = [seat(4), rival, seat(0, 0, ("ambassador", "assassin"))]
+        ask = request(
+            "challenge", ["captain", "contessa"], LEGAL_CHALLENGES, players=players, pending=pending, claim=claim
+        )
+        ask["state"]["actor"] = 1
+        return chosen("strategist", ask, *events)
+
+    assert answer(seat(4), tax) == {"pass": True}
+    assert answer(seat(4, 1, ("contessa",)), *caught, tax) == {"challenge": True}
+
+
+def test_imagined_deals_have_every_card_once_and_ours_where_they_are() -> None:
+    """Cards are conserved: hands, deck and face-up cards are the pack."""
+    sample(STRATEGIST)
+    module = sys.modules[sample(STRATEGIST).__module__]
+    game = coup_kit.Game({"ruleset": {"deck": dict.fromkeys(module.ROLE.keys() - {"inquisitor"}, 3)}})
+    game.request = request("turn", ["duke", "captain"], [], players=[seat(2), seat(2, 1, ("duke",)), seat(2)])
+    game.players = [coup_kit.Player(game, place, handle, coup_kit.History()) for place, handle in enumerate("ABC")]
+    sitting = module.Sitting(game, [[1.0] * 5] * 3, [module.Habits() for _ in "ABC"], game.random)
+    for _ in range(100):
+        hands, deck = sitting.deal()
+        assert [len(hand) for hand in hands] == [2, 1, 2]
+        assert sorted(hands[0]) == [module.DUKE, module.CAPTAIN]
+        assert sorted([*chain(*hands), *deck, module.DUKE]) == sorted([*range(5)] * 3)
