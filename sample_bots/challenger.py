@@ -1,6 +1,7 @@
-"""Challenges a claim to any role of which it sees a copy, in its hand or face up, and plays honestly otherwise.
+"""Challenges any claim to a role of which it sees a copy, in its hand or face up, as long as it has both its cards.
 
 Three copies of a role are many: most of these claims are true all the same, and each such challenge costs an influence.
+Its own turns and blocks are honest.
 """
 
 from coup_kit import Answer, Bot, Game, run
@@ -17,7 +18,9 @@ class Challenger(Bot):
 
     def challenge(self, game: Game) -> Answer:
         seen = [*game.cards, *(card for player in game.players for card in player.revealed)]
-        return game.find("challenge") if game.claim["role"] in seen else None
+        if len(game.cards) == 2 and game.claim["role"] in seen:
+            return game.find("challenge")
+        return None
 
     def block(self, game: Game) -> Answer:
         return next((move for move in game.moves("block") if move["block"] in game.cards), None)

@@ -50,8 +50,8 @@ def interval(row: Standing) -> str:
 
 def rating(row: Standing) -> str:
     """Return a bot's rating with its interval, as in the standings of a run."""
-    half = f" ± {row['rating_95']:.1f}" if row["rating_95"] else ""
-    return f"{row['rating']:.1f}{half}"
+    low, high = row["rating_95"] or (0, 0)
+    return f"{row['rating']:.1f}" + (f" ± {(high - low) / 2:.1f}" if high else "")
 
 
 def table(four: dict[str, Standing], two: dict[str, Standing]) -> str:
