@@ -1,4 +1,4 @@
-"""Pretends to hold a better hand, and sticks to that story: a Duke or a Captain in place of each weak card.
+"""Pretends to hold a better hand, and sticks to that story: a Captain or a Duke in place of each weak card.
 
 It lies only where lies pass: not where a living player challenges more than now and then in this match, and not again
 with a role that it was caught without. All else it does as if the story were true, and blocks every attack on itself.
@@ -6,11 +6,11 @@ with a role that it was caught without. All else it does as if the story were tr
 
 from __future__ import annotations
 
-from coup_kit import Answer, Bot, Game, Move, Player, run
+from coup_kit import Answer, Bot, Game, Message, Move, Player, run
 
 # The role that each action claims. Actions that are not listed (income, foreign_aid, coup) claim nothing.
 ROLE_FOR = {"assassinate": "assassin", "steal": "captain", "tax": "duke", "exchange": "ambassador"}
-STRONG = ("duke", "captain", "assassin")  # cards that need no story, and in this order the roles of stories
+STRONG = ("captain", "duke", "assassin")  # cards that need no story, and in this order the roles of stories
 SELDOM = 0.05  # challenges for each claim that it heard; who challenges more often is not lied to
 VALUE = {"captain": 5.0, "duke": 4.5, "assassin": 4.0, "contessa": 2.5, "ambassador": 2.0}  # when one must go
 
@@ -20,9 +20,21 @@ class Bluffer(Bot):
 
     def __init__(self) -> None:
         self.claims = 0  # claims of the match so far, each of which somebody could have challenged
+        self.latest: tuple[str, int | None] = ("", None)  # the latest action and its target
+        self.blocked: dict[tuple[str, int | None], int] = {}  # blocked action and target -> the seat that blocked
 
-    def event(self, game: Game, event: dict[str, object]) -> None:
-        self.claims += event["event"] == "block" or "claim" in event
+    def game_start(self, game: Game) -> None:
+        self.latest, self.blocked = ("", None), {}
+
+    def event(self, game: Game, event: Message) -> None:
+        name = event["event"]
+        self.claims += name == "block" or "claim" in event
+        if name == "action":
+            self.latest = (event["action"], event.get("target"))
+        elif name == "block":
+            self.blocked[self.latest] = event["seat"]
+        elif name in ("lost", "shown", "exchanged"):  # this seat has other cards now
+            self.blocked = {action: seat for action, seat in self.blocked.items() if seat != event["seat"]}
 
     def lies_pass(self, game: Game) -> bool:
         """Say whether no living player challenges often. One challenge in a new match is no habit yet."""
@@ -53,8 +65,10 @@ class Bluffer(Bot):
         story = self.story(game)
 
         def moves(action: str) -> list[Move]:
-            """Give the legal moves of an action that fit the story."""
-            return game.moves(action) if ROLE_FOR.get(action) in (None, *story) else []
+            """Give the legal moves of an action that fit the story and were not blocked."""
+            if ROLE_FOR.get(action) not in (None, *story):
+                return []
+            return [move for move in game.moves(action) if (action, move.get("target")) not in self.blocked]
 
         if attacks := moves("coup") or moves("assassinate"):
             return max(attacks, key=strength)

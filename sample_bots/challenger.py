@@ -1,7 +1,6 @@
-"""Challenges any claim to a role of which it sees a copy, in its hand or face up, as long as it has both its cards.
+"""Challenges every claim that anyone makes, as long as it has both its cards, and plays quietly and honestly otherwise.
 
-Three copies of a role are many: most of these claims are true all the same, and each such challenge costs an influence.
-Its own turns and blocks are honest.
+Most claims are true, so most of these challenges cost an influence.
 """
 
 from coup_kit import Answer, Bot, Game, run
@@ -11,16 +10,11 @@ class Challenger(Bot):
     name, version = "challenger", "2.0"
 
     def turn(self, game: Game) -> Answer:
-        attacks = game.moves("coup") or (game.moves("assassinate") if "assassin" in game.cards else [])
-        if attacks:
-            return max(attacks, key=lambda move: game.players[move["target"]].influence)
-        return game.find("tax") if "duke" in game.cards else game.find("foreign_aid")
+        quiet = "tax" if "duke" in game.cards else "foreign_aid"
+        return game.find("coup") or game.find(quiet)
 
     def challenge(self, game: Game) -> Answer:
-        seen = [*game.cards, *(card for player in game.players for card in player.revealed)]
-        if len(game.cards) == 2 and game.claim["role"] in seen:
-            return game.find("challenge")
-        return None
+        return game.find("challenge") if len(game.cards) == 2 else None
 
     def block(self, game: Game) -> Answer:
         return next((move for move in game.moves("block") if move["block"] in game.cards), None)

@@ -1,12 +1,12 @@
 """Imagines the hidden cards, plays each move to the end many times, and keeps the one that wins most often.
 
-It plays as `honest` does unless the imagined games say that another move, a bluff or a challenge, wins far more often.
-A decision takes these steps:
+It plays honestly, and lies only to block an attack, unless the imagined games say that another move wins far more
+often. A decision takes these steps:
   - Belief: a player that claims a role is likelier to hold it, and one that was caught without it is not. Cards are
-    dealt to the others by these weights. (Cards dealt as if all were equally likely cost a third of the strength.)
+    dealt to the others by these weights. (With equal weights it wins 65 % at 4 seats among the samples, not 76 %.)
   - Playouts: `Table` plays an imagined deal to the end by simple habits, once for each move that is worth a thought.
   - Margin: the honest move stands unless another wins MARGIN more of the games. The habits are poorer than real
-    players, so small gains are mostly errors. (Without the margin it loses a third of its strength.)
+    players, so small gains are mostly errors. (Without the margin it wins 57 %.)
   - Model: over all games of the match it counts, by handle, who bluffs and who challenges. Habits follow the counts.
 """
 
@@ -36,23 +36,23 @@ CLAIM = [None, None, None, DUKE, CAPTAIN, ASSASSIN, AMBASSADOR, AMBASSADOR]  # b
 WORTH = [4.2, 3.7, 5.0, 2.6, 2.2]  # by role, how gladly we keep it
 PAIR = 1.9  # a second card of the same role adds no new action, so it is worth this much less
 
-DEALS = 60  # imagined deals for a decision; ten times as many win no more
+DEALS = 60  # imagined deals for a decision
+FIRST_DEALS = 20  # after so many, moves that do worse than the honest one are dropped
+MARGIN = 0.12  # by how much of a game another move must beat the honest one; 0.08 with 100 deals does as well
+HAND_MARGIN = 0.03  # the same for what to lose or to keep: there the habits mislead less
 # An attack on us is blocked, truly or not, unless a challenge is likelier than this. Caught, we lose a card more.
 BLOCK_RISK = {ASSASSINATE: 0.5, STEAL: 0.25}
-HAND_MARGIN = 0.03  # the same for what to lose or to keep: there the habits mislead less
-FIRST_DEALS = 20  # after so many, moves that do worse than the honest one are dropped
-MARGIN = 0.12  # by how much of a game another move must beat the honest one
 LAST_TURN = 50  # an imagined game that is still open after so many turns is shared out by cards
 TIME = 0.5  # part of a request's free time after which no more deals are begun; never reached where it is 0.5 s
 
-CLAIM_WEIGHT = 4.3  # how much likelier a claim makes a card; 3 to 6 do as well
-MOST_WEIGHT = 20.0
+CLAIM_WEIGHT = 4.3  # how much likelier a claim makes a card
+MOST_WEIGHT = 20.0  # however often it was claimed
 CAUGHT_WEIGHT = 0.1  # it had no such card; it may have drawn one since
 EXCHANGED = [1.2, 1.1, 1.1, 0.8, 0.9]  # who has exchanged holds better cards
 
 
 # Stages of an action at which we may be asked.
-DECLARE, CHALLENGE, BLOCK, CHALLENGE_BLOCK, END = range(5)
+DECLARE, CHALLENGE, BLOCK, CHALLENGE_BLOCK = range(4)
 
 
 class Habits:
@@ -340,7 +340,7 @@ class Strategist(Bot):
         self.latest: tuple[str, int | None] = ("", None)  # the latest action and its target
         self.blocked: dict[tuple[str, int | None], int] = {}  # blocked action and target -> the seat that blocked
         self.weights: list[list[float]] = []  # by seat and role, how much likelier it holds a card
-        self.open: list[dict[int, int]] = []  # by seat: role that it claimed -> 0 by an action, 1 by a block
+        self.claimed: list[dict[int, int]] = []  # by seat: role that it claimed -> 0 by an action, 1 by a block
         self.exiled: list[bool] = []  # by seat
         self.imagines = False  # whether the playouts know these rules
 
@@ -348,7 +348,7 @@ class Strategist(Bot):
         seats = len(game.players)
         self.latest, self.blocked = ("", None), {}
         self.weights = [[1.0] * len(ROLES) for _ in range(seats)]
-        self.open = [{} for _ in range(seats)]
+        self.claimed = [{} for _ in range(seats)]
         self.exiled = [False] * seats
         deck = game.rules.get("deck", {})
         self.imagines = bool(deck) and ROLE.keys() >= deck.keys() and not game.rules.get("reformation")
@@ -365,7 +365,7 @@ class Strategist(Bot):
             self.blocked = {action: by for action, by in self.blocked.items() if by != seat}
         if not self.imagines:
             return
-        habits, weights, claims = self.habit(game, seat), self.weights[seat], self.open[seat]
+        habits, weights, claims = self.habit(game, seat), self.weights[seat], self.claimed[seat]
         role = ROLE.get(event.get("role") or event.get("claim") or "", -1)
         if name in ("action", "block") and role >= 0:
             block = int(name == "block")
@@ -396,7 +396,7 @@ class Strategist(Bot):
             claims.clear()
             weights[:] = EXCHANGED
         elif name == "examined" and event["replaced"]:
-            self.open[event["target"]].clear()
+            self.claimed[event["target"]].clear()
             self.weights[event["target"]] = [1.0] * len(ROLES)
         elif name == "forfeit":
             claims.clear()

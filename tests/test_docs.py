@@ -16,6 +16,7 @@ from arena.bots import BotError, load
 from arena.cli import cli
 from arena.referee import FAULTS
 from arena.sandbox.docker import LANGUAGES
+from tests.bench import gauntlet
 from tests.test_boundaries import ROOMS
 
 ROOT = Path(__file__).parents[1]
@@ -109,14 +110,14 @@ def test_the_spec_has_no_fault_that_is_not() -> None:
     assert sorted(rows) == sorted(FAULTS)
 
 
-def test_the_page_of_the_sample_bots_has_each() -> None:
-    """And the README leads there."""
+def test_the_page_of_the_sample_bots_has_each_with_its_idea() -> None:
+    """`make gauntlet` writes the table, with the beginning of each bot's docstring; and the README leads there."""
     text = (ROOT / "docs" / "samples.md").read_text(encoding="utf-8")
-    listed = set(re.findall(r"`(\w+\.(?:js|sh))`|\]\(\.\./sample_bots/(\w+\.py)\)", text))
+    rows = dict(re.findall(r"^\| \[(\w+)\]\(\.\./sample_bots/\1\.py\) \|.* \| (.+) \|$", text, re.MULTILINE))
+    assert rows == {bot: gauntlet.idea(bot) for bot in gauntlet.LADDER}
+    others = {path.name for path in (ROOT / "sample_bots").iterdir() if path.suffix in {".js", ".sh"}}
+    assert set(re.findall(r"`(\w+\.(?:js|sh))`", text)) == others
     assert "](docs/samples.md)" in README
-    assert {name for names in listed for name in names if name} == {
-        path.name for path in (ROOT / "sample_bots").iterdir() if path.suffix in {".py", ".js", ".sh"}
-    }
 
 
 @pytest.mark.parametrize(

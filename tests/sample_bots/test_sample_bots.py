@@ -289,13 +289,34 @@ def test_opportunist_lies_and_challenges_only_where_it_is_cheap(
     assert chosen("opportunist", ask, *events) == ask["legal"][move], why
 
 
+CALLED: list[Message] = [{"event": "challenge", "seat": 2, "claimant": 1, "role": "duke"}] * 2
+CAUGHT: list[Message] = [
+    {"event": "action", "seat": 0, "action": "steal", "target": 1, "claim": "captain"},
+    {"event": "challenge", "seat": 1, "claimant": 0, "role": "captain"},
+    {"event": "unproven", "seat": 0, "role": "captain"},
+]
+
+
+@pytest.mark.parametrize(
+    ("why", "events", "hand", "move"),
+    [
+        ("the Contessa is a Captain", [], ["assassin", "contessa"], {"action": "steal", "target": 1}),
+        ("somebody calls lies here", CALLED, ["assassin", "contessa"], {"action": "foreign_aid"}),
+        ("it was caught as Captain, so it is a Duke now", CAUGHT, ["contessa"], {"action": "tax"}),
+    ],
+)
+def test_bluffer_tells_a_story_where_it_passes(why: str, events: list[Message], hand: list[str], move: Message) -> None:
+    """Source: its docstring."""
+    assert chosen("bluffer", request("turn", hand, turn_moves(2)), *events) == move, why
+
+
 # Bot -> the beginning of the SHA-256 of its choices at the requests of `conversation` and of six recorded matches.
 CHOICES = {
     "honest": "693a2f4ca0c3c1f4",
     "opportunist": "4afd6b95d66fbd12",
-    "bluffer": "453118424fa0ccba",
+    "bluffer": "b5321342debd1235",
     "counter": "ef73d737c8e72c35",
-    "challenger": "f2cf70a464b54d97",
+    "challenger": "e96ab9b311b92c7e",
     "turtle": "7be708cd13761c6a",
 }
 

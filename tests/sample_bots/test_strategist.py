@@ -30,8 +30,9 @@ def test_a_table_of_its_own_kind_comes_to_an_end_and_repeats() -> None:
 @pytest.mark.parametrize("preset", PRESETS)
 def test_it_plays_every_preset_beside_its_own_kind(preset: str) -> None:
     """A reply that isn't allowed raises, and so does what it doesn't know of a ruleset."""
-    bots = {"first": STRATEGIST, "second": STRATEGIST, "third": "sample:turtle"}
-    play(bots, games=3, match_games=3, rules=preset, seed=1)
+    seats = min(3, PRESETS[preset].max_seats)
+    bots = dict(zip("ABC", [STRATEGIST, STRATEGIST, "sample:turtle"][:seats], strict=False))
+    play(bots, games=seats, match_games=seats, rules=preset, seed=1)
 
 
 def test_it_challenges_whoever_was_caught_and_claims_the_same_again() -> None:
