@@ -64,7 +64,7 @@ def table(four: dict[str, Standing], two: dict[str, Standing]) -> str:
 
 
 @click.command()
-@click.option("--games", default=1920, show_default=True, help="Games at 4 seats, and at 2.")
+@click.option("--games", default=1440, show_default=True, help="Games at 4 seats, and at 2.")
 @click.option("--seed", default=1, show_default=True)
 @click.option("--sandbox", default="process", show_default=True)
 @click.option("--write", is_flag=True, help="Put the table into docs/samples.md.")
