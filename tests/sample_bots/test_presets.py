@@ -9,11 +9,12 @@ import pytest
 
 from arena.bots import completed, load
 from arena.coup import PRESETS
-from arena.referee import MatchSpec, Terms, play_match, verify
+from arena.referee import MatchSpec, Terms, Timing, play_match, verify
 from arena.sandbox import Box, Limits, ProcessSandbox, Program
 from ladder.schedule import seatings
 
 SAMPLES = Path(__file__).parent.parent.parent / "sample_bots"
+HURRY = Timing(limit_ms=4, bank_ms=60_000)  # a bot that thinks for half its free time thinks for 2 ms here
 BOTS = sorted(path for path in SAMPLES.iterdir() if path.suffix in (".py", ".js", ".sh"))
 
 
@@ -40,7 +41,7 @@ def test_every_sample_bot_plays_every_preset_without_a_fault(preset: str, tmp_pa
         names = tuple(path.name for path in table)
         key = hmac.digest(b"presets", preset.encode(), "sha256")  # other hands for each
         played = seatings(seats, seats, shuffle)
-        result = play_match(MatchSpec(0, key, names, played, Terms(rules=rules)), launch)
+        result = play_match(MatchSpec(0, key, names, played, Terms(rules=rules, timing=HURRY)), launch)
         record = result.record
         verify(record)
         assert [fault for game in record.games for fault in game.faults] == []
