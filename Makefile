@@ -91,7 +91,7 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m tests.bench
 
-# The sample bots against each other, as a table: ten minutes. WRITE=1 puts it into docs/samples.md.
+# The sample bots against each other, as a table: five minutes. WRITE=1 puts it into docs/samples.md.
 gauntlet: $(VENV)/.dev
 	$(BIN)/python -m tests.bench.gauntlet $(if $(WRITE),--write)
 
