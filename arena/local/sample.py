@@ -19,7 +19,7 @@ def sample(name: str) -> type[coup_kit.Bot]:
         path /= "bot.py"
     if path is None or not path.is_file() or kit_of_file(path) != "python":
         raise ValueError(f"{name!r} is no sample bot that plays in this process, as sample:honest does")
-    title = f"sample_bot_{path.stem}"
+    title = "sample_bot_" + name.removeprefix("sample:").removesuffix(".py")  # a folder's file is always bot.py
     if title not in sys.modules:
         spec = spec_from_file_location(title, path)
         assert spec is not None
