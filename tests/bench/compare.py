@@ -181,14 +181,10 @@ def flipped(blocks: Sequence[float], tries: int) -> list[tuple[bool | None, int]
 
 
 def saving(blocks: Sequence[Sequence[Pair]]) -> float:
-    """Return how many times fewer games pairs need than independent games: the ratio of the variances.
-
-    Of pairs it is that of blocks, which differ by their tables too; independent games meet tables at random as well.
-    """
-    of_blocks = statistics.variance(map(difference, blocks)) * len(blocks[0])
-    games = [pair for block in blocks for pair in block]
-    apart = sum(statistics.variance(worth) for worth in zip(*games, strict=True))
-    return apart / of_blocks
+    """Return how many times fewer games pairs need than matches that OLD and NEW play apart: the ratio of variances."""
+    halves = [[statistics.fmean(worth) for worth in zip(*block, strict=True)] for block in blocks]
+    apart = sum(statistics.variance(means) for means in zip(*halves, strict=True))
+    return apart / statistics.variance(map(difference, blocks))
 
 
 def field_of(*versions: type[Bot]) -> list[type[Bot]]:
@@ -228,7 +224,7 @@ def main(tries: int = 2000, pairs: int = 10_000) -> None:
         saved.append(saving(blocks))
         cells = (f"{100 * truth:+.1f} ± {196 * error:.1f}", answer, took, f"{spent:.0f}", is_right(verdict, truth))
         print(f"| {name} | {' | '.join(map(str, cells))} | {wrong:.1%} | x{saved[-1]:.1f} |", flush=True)
-    print(f"\nPairs need {statistics.median(saved):.1f} times fewer games than independent ones, as the median.")
+    print(f"\nPairs need {statistics.median(saved):.1f} times fewer games than matches apart, as the median.")
 
 
 if __name__ == "__main__":
