@@ -2,6 +2,8 @@
 
 `python -m tests.bench pairs --against CHECKOUT [NAME...]` measures this tree beside another checkout of the project, in
 pairs (tests/bench/pairs.py); `... pairs --help` lists what it can measure.
+
+`python -m tests.bench replies` searches for what beats each sample bot, and tells it (tests/bench/replies.py).
 """
 
 import json
@@ -37,6 +39,7 @@ from tests.bench import (
     pairs,
     peers,
     pipes,
+    replies,
     served_tables,
     starts,
     tables,
@@ -603,9 +606,10 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
 
 def main() -> None:
     """Measure what is named on the command line, or everything."""
-    if sys.argv[1:2] == ["pairs"]:
-        pairs.main(sys.argv[2:])
-        return
+    for name, other in (("pairs", pairs.main), ("replies", replies.main)):
+        if sys.argv[1:2] == [name]:
+            other(sys.argv[2:])
+            return
     names = sys.argv[1:] or list(BENCHMARKS)
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:

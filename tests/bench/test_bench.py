@@ -1,13 +1,18 @@
 """The benchmarks run; what they measure is nobody's test."""
 
+import re
 import shutil
 import tracemalloc
+from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from arena.local import play
 from arena.sandbox import why_not
 from ladder.results import GameResult
 from tests.bench import (
@@ -23,11 +28,13 @@ from tests.bench import (
     peers,
     pipes,
     real,
+    replies,
     served_tables,
     starts,
     web,
 )
 from tests.bench.flat import memory_mb
+from tests.bench.habits import HABITS, Habits, Reply
 from tests.place import Place
 
 Needs = Callable[[str, str | None], None]
@@ -145,6 +152,65 @@ def test_the_benchmark_of_bots_in_process_plays_them_over_pipes_too() -> None:
     found = learning.games_per_second(12)
     assert min(found.piped, found.one_match, found.engine) > 0
     assert found.in_process > found.piped
+
+
+def test_a_reply_without_habits_is_the_honest_sample() -> None:
+    """Else a habit's worth would be measured against nothing that is known."""
+    tables = [play({"a": bot, "b": "sample:opportunist"}, 48, seed=1) for bot in (partial(Reply, {}), "sample:honest")]
+    assert tables[0].games == tables[1].games
+
+
+@pytest.mark.parametrize(
+    ("bot", "words"),
+    [
+        (
+            "honest",
+            r"\| `honest` \| .*never lies, never challenges, .* with or without a .* \(\+\d+: no such lie is called\)",
+        ),
+        ("turtle", r"\| `turtle` \| 100.0 % .* never challenges, never blocks \| never bluffs; never challenges"),
+        ("random_bot", r"\| `random_bot` \| .* of its blocks are lies.*never bluffs \(to tax without a duke: -\d\d\)"),
+    ],
+)
+def test_what_beats_a_sample_bot_is_told_in_words(bot: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The table of docs/samples.md, from a search that is too short for more. The last has no kit, and is a process."""
+    replies.main([bot, "--search", "200", "--games", "96"])
+    head, row = capsys.readouterr().out.rsplit("\n", 2)[:2]
+    assert f"{head}\n" in (Path(__file__).parents[2] / "docs" / "samples.md").read_text(encoding="utf-8")
+    assert re.match(words, row)
+    assert row.count("|") == 6
+
+
+class Listener:
+    """A bot that plays at random, and keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.heard: list[dict[str, Any]] = []
+
+    def reply(self, message: dict[str, Any]) -> dict[str, Any] | None:
+        self.heard.append(message)
+        if message["type"] == "request":
+            return {"id": message["id"], "choice": message["id"] * 7 % len(message["legal"])}
+        return {"type": "hello"} if message["type"] == "hello" else None
+
+
+def test_every_choice_of_a_habit_makes_a_bot_play_otherwise() -> None:
+    """Words for what never happens would be no words: each bot answers the same requests of random games."""
+    listener = Listener()
+    play({"a": listener, **{str(number): Listener() for number in range(3)}}, 80, seed=1, match_games=80)
+    bases: list[Habits] = [{}, dict.fromkeys(replies.BLUFFS + replies.DOUBTS, "always")]
+    same = Counter[tuple[str, str]]()
+    for base in bases:
+        plain = answers(base, listener.heard)
+        for name, habit in HABITS.items():
+            same.update(
+                (name, choice) for choice in habit.choices if answers({**base, name: choice}, listener.heard) == plain
+            )
+    assert [choice for choice, count in same.items() if count == len(bases)] == []
+
+
+def answers(habits: Habits, messages: list[dict[str, Any]]) -> list[object]:
+    bot = Reply(habits)
+    return [bot.reply(message) for message in messages]
 
 
 def another_tree(folder: Path) -> None:
