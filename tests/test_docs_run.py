@@ -18,6 +18,8 @@ import pytest
 from tests.command import completed
 from tests.test_docs import FIRST_BOT, README, ROOT, blocks
 
+LOCAL = (ROOT / "docs" / "local.md").read_text(encoding="utf-8")
+
 PREFIX = Path(sys.prefix)
 LIMIT_S = 120
 
@@ -113,6 +115,38 @@ def test_the_whole_bot_of_the_first_page_can_play(tmp_path: Path) -> None:
     run("arena new mybot", tmp_path)
     (tmp_path / "mybot" / "bot.py").write_text(blocks("python", FIRST_BOT)[0])
     assert "mybot can play" in run("arena check mybot --rules coup --sandbox process", tmp_path)
+
+
+def test_the_recipe_of_tuning_ends_with_a_comparison_on_fresh_deals(tmp_path: Path) -> None:
+    """docs/local.md as it stands there, but for few trials and games."""
+    recipe = LOCAL.split("## Tune two numbers")[1]
+    bot, tune = blocks("python", recipe)
+    (new,), (copy, tuning, comparison) = (block.splitlines() for block in blocks("sh", recipe))
+    run(new, tmp_path)
+    (tmp_path / "old" / "bot.py").write_text(bot)
+    (tmp_path / "tune.py").write_text(tune.replace("TRIALS, GAMES = 60, 240", "TRIALS, GAMES = 6, 12"))
+    assert copy == "cp -r old new"
+    shutil.copytree(tmp_path / "old", tmp_path / "new")
+    assert tuning == "PYTHONPATH=new python tune.py"
+    tuned = subprocess.run(
+        [sys.executable, "tune.py"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": f"new{os.pathsep}{ROOT}"},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert tuned.returncode == 0, tuned.stderr
+    assert len(re.findall(r"^trial \d: .* of 60 games afresh: DOUBT ", tuned.stdout, re.MULTILINE)) == 5
+    numbers = [
+        re.findall(r"^(?:DOUBT|BLUFF) = (\S+)", (tmp_path / f"{name}/bot.py").read_text(), re.MULTILINE)
+        for name in ("old", "new")
+    ]
+    assert numbers[0] == ["0.1", "0.1"]
+    assert numbers[1] != numbers[0]
+    assert all(re.fullmatch(r"[01]\.\d\d", number) for number in numbers[1])
+    assert "12 pairs in 1 block" in run(f"{comparison} --cap 12 --sandbox process", tmp_path)
 
 
 def commands_of(text: str) -> list[str]:

@@ -416,7 +416,7 @@ DOCUMENT = (Path(__file__).parents[2] / "docs" / "local.md").read_text(encoding=
 
 def test_the_example_of_the_document_plays(capsys: pytest.CaptureFixture[str]) -> None:
     """docs/local.md, in a few games."""
-    (example,) = re.findall(r"^```python\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
+    example, *_ = re.findall(r"^```python\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
     exec(example.replace("games=400", "games=24"), {})
     assert "'Doubter': " in capsys.readouterr().out
 
