@@ -2,8 +2,9 @@
 
 Until then both halves of the pair are the same to the letter: one position, one hand, and two choices. What follows is
 no longer the same game, but over many pairs the choice is what made the difference. A choice that changes nothing at
-the table, such as a challenge beside one that counts, is no difference. Choices are grouped by what was asked and what
-either chose, in words without names: "take tax (bluff)" against "take income". All forfeits are one group a fault.
+the table, such as a challenge beside one that counts, is no difference, nor is talk. Choices are grouped by what was
+asked and what either chose, in words without names: "take tax (bluff)" against "take income". All forfeits are one
+group a fault.
 
 The points of all groups, with those of the pairs in which an opponent was the first to differ, add up to the difference
 of the win shares: a pair without any difference is worth the same to both.
@@ -142,7 +143,8 @@ def _first(old: Header, old_game: GameRecord, new: Header, new_game: GameRecord)
     halves = moments(old, old_game), moments(new, new_game)
     turn: list[Moment] = []  # what both halves share of the present turn
     for one, other in zip(*halves, strict=False):
-        if (one.events, one.after) == (other.events, other.after):
+        # Of equal moves nothing but talk can differ.
+        if _words(one) == _words(other) or (one.events, one.after) == (other.events, other.after):
             turn = [*(turn if turn and turn[-1].turn == one.turn else ()), one]
             continue
         choices = list(zip(one.given, other.given, strict=True))
@@ -159,6 +161,10 @@ def _first(old: Header, old_game: GameRecord, new: Header, new_game: GameRecord)
         left, right = (_choice(one.before.board, one.before.hands[seat], seat, given) for given in mine)
         return _First(None, _asked(one, seat), left, right, one.before, turns)
     return None
+
+
+def _words(moment: Moment) -> list[str]:
+    return [given.word for given in moment.given]
 
 
 def _rest(moment: Moment, later: Iterator[Moment]) -> Iterator[Moment]:

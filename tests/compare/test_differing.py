@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from arena.compare import Differences, Pair, differences
-from arena.coup import derived
+from arena.coup import PRESETS, derived
 from arena.local import Player, play_match, sample
 from arena.referee import MatchSpec, Record, Terms
 from arena.run import game_results, keyed_shuffle
@@ -37,18 +37,22 @@ class Grudge(Honest):  # type: ignore[misc,valid-type]
         return game.find("challenge") if self.lost else super().challenge(game)
 
 
-def half(block: int, number: int, subject: type[Bot], field: tuple[type[Bot], ...]) -> Record:
+def half(block: int, number: int, subject: type[Bot], field: tuple[type[Bot], ...], rules: str = "coup") -> Record:
     """Play one half of a block."""
     key = derived(b"tests", f"block|{block}")
     names = ("OLD" if number == 0 else "NEW", *(f"bot {other}" for other in range(1, SEATS)))
-    spec = MatchSpec(2 * block + number, key, names, seatings(SEATS, GAMES, keyed_shuffle(key, "seats")), Terms())
+    spec = MatchSpec(
+        2 * block + number, key, names, seatings(SEATS, GAMES, keyed_shuffle(key, "seats")), Terms(rules=PRESETS[rules])
+    )
     players = [Player(name, bot) for name, bot in zip(names, (subject, *field), strict=True)]
     return play_match(spec, players, keep_moves=True)
 
 
-def played(new: type[Bot], field: tuple[type[Bot], ...]) -> tuple[list[Pair], Callable[[int], Record]]:
+def played(
+    new: type[Bot], field: tuple[type[Bot], ...], rules: str = "coup"
+) -> tuple[list[Pair], Callable[[int], Record]]:
     """Play honest against a new version in pairs; return the pairs, and what gives their records."""
-    records = [half(block, number, (Honest, new)[number], field) for block in range(BLOCKS) for number in (0, 1)]
+    records = [half(block, number, (Honest, new)[number], field, rules) for block in range(BLOCKS) for number in (0, 1)]
     worth = [
         [game.worth(game.seats.index(record.header.bots[0])) for game in game_results(record)] for record in records
     ]
@@ -150,3 +154,19 @@ def test_an_example_tells_the_whole_turn_of_either(bold: tuple[list[Pair], Diffe
             assert example.old != example.new
             assert "it: " in example.table
             assert (example.match + 1) == example.new_match
+
+
+class Talker(Honest):  # type: ignore[misc,valid-type]
+    """Honest, but it says in each turn that it holds a duke."""
+
+    def turn(self, game: Game) -> Answer:
+        game.say("hold", "duke")
+        return super().turn(game)
+
+
+def test_what_is_said_is_no_difference_by_itself() -> None:
+    """Nobody at this table listens."""
+    pairs, record_of = played(Talker, tuple(sample(f"sample:{name}") for name in FIELD), "open-table")
+    assert any(game.said for game in record_of(1).games)
+    found = differences(pairs, record_of)
+    assert (found.groups, found.alike, found.by_opponents) == ((), len(pairs), ())
