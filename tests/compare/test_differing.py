@@ -156,17 +156,21 @@ def test_an_example_tells_the_whole_turn_of_either(bold: tuple[list[Pair], Diffe
             assert (example.match + 1) == example.new_match
 
 
-class Talker(Honest):  # type: ignore[misc,valid-type]
-    """Honest, but it says in each turn that it holds a duke."""
+class Talker(Bold):
+    """Bold, and it says in each turn that it holds a duke."""
 
     def turn(self, game: Game) -> Answer:
         game.say("hold", "duke")
         return super().turn(game)
 
 
-def test_what_is_said_is_no_difference_by_itself() -> None:
-    """Nobody at this table listens."""
+def test_what_is_said_is_no_difference_by_itself(bold: tuple[list[Pair], Differences]) -> None:
+    """Nobody at this table listens: NEW differs where it did without a word."""
     pairs, record_of = played(Talker, tuple(sample(f"sample:{name}") for name in FIELD), "open-table")
     assert any(game.said for game in record_of(1).games)
-    found = differences(pairs, record_of)
-    assert (found.groups, found.alike, found.by_opponents) == ((), len(pairs), ())
+    assert pairs == bold[0]
+    rows = [
+        [(row.asked, row.old, row.new, row.pairs) for row in found.groups]
+        for found in (differences(pairs, record_of), bold[1])
+    ]
+    assert rows[0] == rows[1]
