@@ -261,9 +261,9 @@ def test_names_with_markup_and_odd_characters_are_printed_as_they_are(odd: Share
 def test_the_standings_fit_a_terminal_of_eighty_columns(place: Place) -> None:
     """With intervals, times and the sample bots' names; so do the lines that say what the numbers mean."""
     bots = [f"{Path(sample).stem}={place.bot('a.py')}" for sample in SAMPLES]
-    ran = place.run("run", *bots, "--games", 56, "--match-games", 4, "--out", "out")
+    ran = place.run("run", *bots, "--games", 80, "--match-games", 4, "--out", "out")
     lines = ran.out[: ran.out.index("\n\nbot ")].splitlines()
-    assert len([line for line in lines if re.match(r"[1-7-]+ +[a-z_]+ +\d+\.\d ± ", line)]) == len(bots) == 7
+    assert len([line for line in lines if re.match(r"[1-8-]+ +[a-z_]+ +\d+\.\d ± ", line)]) == len(bots) == 8
     assert max(map(len, lines)) <= 80
 
 
