@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from concurrent.futures import FIRST_EXCEPTION, wait
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from arena.sandbox import Sandbox
 _AT_ONCE = 16  # boxes of one user, as many as a sandbox's own counters allow for
 _LONGEST_S = 12.0  # that an answer is waited for; a bot that may take longer is let go on
 _SHORT_S = 2.0  # a limit below it may be missed because so many start at once
+_WAKE_S = 0.5  # in which Ctrl-C is heard at the latest
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,11 @@ def look_at_all(config: RunConfig, sandbox: Sandbox, scratch: Path, mute: Callab
     )
     with side_by_side(exam, min(_AT_ONCE, len(config.bots))) as (threads, shared):
         looks = [threads.submit(quick_look, bot, shared, partial(mute, bot)) for bot in config.bots]
+        waiting = set(looks)
+        while waiting:  # a signal that another thread was given is seen once this one wakes
+            done, waiting = wait(waiting, _WAKE_S, FIRST_EXCEPTION)
+            for look in done:
+                look.result()
         steps = [look.result() for look in looks]
     failed = [Unfit(bot, step) for bot, step in zip(config.bots, steps, strict=True) if step.level is Level.FAIL]
     if exam.hello_s < _SHORT_S and len(config.bots) > (os.cpu_count() or 1):

@@ -1,5 +1,7 @@
 """`arena watch`: a game of bots in lines where it is piped, and step by step on a terminal."""
 
+import ctypes
+import os
 import signal
 import subprocess
 import termios
@@ -14,6 +16,7 @@ from tests.place import Place
 
 SAMPLES = Path(__file__).parents[2] / "sample_bots"
 COMMAND = ["watch", "--sandbox", "process", "--out", "game"]
+TGKILL = 234  # the system call that gives a signal to one thread, on x86_64
 BOTS = [str(SAMPLES / "honest.py"), str(SAMPLES / "bluffer.py")]
 
 
@@ -72,13 +75,16 @@ def test_a_bot_that_fails_is_shown_with_its_fault(tmp_path: Path) -> None:
     assert not any(line.endswith("#") or "forfeit" in line for line in told), "the turn tells who forfeits"
 
 
-def test_a_terminal_that_is_closed_ends_it_and_leaves_nothing(place: Place) -> None:
-    """A bot that doesn't say hello holds it up."""
+@pytest.mark.needs("x86_64", None if os.uname().machine == "x86_64" else "the call's number is that machine's")
+@pytest.mark.parametrize("thread", [0, -1], ids=["its first thread", "another thread"])
+def test_a_terminal_that_is_closed_ends_it_and_leaves_nothing(place: Place, thread: int) -> None:
+    """Whichever of its threads the kernel gives the signal to. A bot that doesn't say hello holds it up."""
     sign = place.folder / "started"
     silent = place.bot("silent.py", f"import sys\nopen({str(sign)!r}, 'w').close()\nsys.stdin.read()\n")
     process = place.start(*COMMAND[:3], silent, place.bot("other.py"), "--start-ms", 600_000)
     place.wait(sign.exists, process=process)
-    process.send_signal(signal.SIGHUP)
+    given = sorted(int(path.name) for path in Path(f"/proc/{process.pid}/task").iterdir())[thread]
+    assert ctypes.CDLL(None).syscall(TGKILL, process.pid, given, signal.SIGHUP) == 0
     assert place.end(process).code == 130
     place.demand_nothing_left()
 

@@ -46,7 +46,9 @@ def choices(made: Made, messages: list[Message], *words: str) -> tuple[list[int]
 def test_every_kit_and_every_starter_is_in_the_table() -> None:
     """Else nobody tries it."""
     folders = {path.parent for path in KITS[0].starter.parent.glob("*/bot.toml")}
-    assert {kit.starter for kit in KITS} == {folder for folder in folders if folder.name not in ("llm", "duellist")}  # no starters
+    assert {kit.starter for kit in KITS} == {
+        folder for folder in folders if folder.name not in ("llm", "duellist")
+    }  # no starters
     assert {kit.file for kit in KITS} == {path for path in KITS[0].file.parent.glob("*oup*") if path.is_file()}
 
 
