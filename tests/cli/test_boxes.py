@@ -189,7 +189,8 @@ def test_who_imports_a_file_that_is_not_in_its_box_is_told(place: Place, bubblew
     ran = place.run("run", bot, *place.bots(1), *TINY, "--sandbox", "bubblewrap")
     assert ran.code == 2
     assert "thinking can't play: the module brain isn't in the box: a file is alone there" in ran.err
-    assert "  give the bot's folder, with a bot.toml, and put the module into it" in ran.told
+    mend = "give the bot's folder, with a bot.toml, and put the module into it"
+    assert f"  check how the name is spelt; if it is right, {mend}" in ran.told
 
 
 @pytest.mark.parametrize("name", ISOLATING)
