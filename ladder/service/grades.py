@@ -109,8 +109,8 @@ def _grade(
         return Grade(
             owner=owner,
             version=version.label,
-            submitted=version.at,
-            late_hours=None if due is None else max(0.0, version.at - due) / 3600,
+            submitted=version.received,
+            late_hours=None if due is None else max(0.0, version.received - due) / 3600,
             points=sum(each.points for each in marks),
             share=None if share is None else share.value,
             share_low=None if share is None else share.low,
@@ -139,7 +139,10 @@ def _why_nothing(connection: Connection, owner: Owner, until: float) -> str:
     bots = [bot for bot in all_bots(connection) if bot.owner == owner.id and not bot.reference]
     disabled = disabled_versions(connection)
     versions = [version for bot in bots for version in versions_of(connection, bot.id)]
-    in_time = sorted((version for version in versions if version.at <= until), key=lambda version: version.id)
+    in_time = sorted(
+        (version for version in versions if version.received <= until),
+        key=lambda version: (version.received, version.id),
+    )
     if not versions:
         return "nothing was submitted"
     if not in_time:

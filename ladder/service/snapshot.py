@@ -1,6 +1,6 @@
 """Which versions stand for their bots at a deadline, whatever happened later.
 
-A bot's is the newest of those that were submitted in time, are fit, and aren't disabled; a suspended owner has none.
+A bot's is the newest of those that were received in time, are fit, and aren't disabled; a suspended owner has none.
 Reference bots are there with the version that plays.
 """
 
@@ -19,9 +19,9 @@ def snapshot(connection: Connection, deadline: Deadline | None) -> list[Version]
     disabled = disabled_versions(connection)
     newest = {
         version.bot: version
-        for version in fit_versions(connection)
+        for version in sorted(fit_versions(connection), key=lambda version: (version.received, version.id))
         if not version.reference
-        and version.at <= deadline.closes
+        and version.received <= deadline.closes
         and version.id not in disabled
         and not version.suspended
     }

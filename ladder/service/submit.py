@@ -79,7 +79,7 @@ def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> T
             )
         bot = put_bot(connection, known.name if known else wanted, owner, now)
         put_file(connection, bundle.digest, bundle.file, bundle.archive)
-        version = add_version(connection, bot, bundle.digest, bundle.file, now)
+        version = add_version(connection, bot, bundle.digest, bundle.file, now, by=login)
         called, number = known.name if known else wanted, 1 + len(versions)
         return Taken(
             label=f"{called}@{number}",

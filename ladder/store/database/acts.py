@@ -34,11 +34,12 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def note_act(connection: Connection, act: Act) -> None:
-    """Write an act, and the event that it is."""
+def note_act(connection: Connection, act: Act) -> int:
+    """Write an act, and the event that it is; return its id."""
     values = {field.name: getattr(act, field.name) for field in fields(act) if field.name != "id"}
-    id = connection.execute(insert(acts).values(values).returning(acts.c.id)).scalar_one()
+    id = int(connection.execute(insert(acts).values(values).returning(acts.c.id)).scalar_one())
     note_event(connection, DECIDED, act.at, act.version, act.match, id)
+    return id
 
 
 def find_act(connection: Connection, id: int) -> Act:

@@ -14,6 +14,7 @@ class Owner:
     """A person: `login` is what the teacher and the commands call them, `pseudonym` what tables for everybody show.
 
     `number` is the school's own of the person. suspended: nothing of the person's plays, is submitted or counts.
+    canvas: Canvas' ID of the person; moodle: the Identifier in Moodle's grading worksheet. gone: left the course.
     """
 
     login: str
@@ -25,11 +26,14 @@ class Owner:
     number: str | None = None
     suspended: bool = False
     id: int = 0
+    canvas: str | None = None
+    moodle: str | None = None
+    gone: bool = False
 
 
 _COLUMNS = (
     owners.c.login, owners.c.name, owners.c.pseudonym, owners.c.email, owners.c.section, owners.c.staff,
-    owners.c.number, owners.c.suspended, owners.c.id,
+    owners.c.number, owners.c.suspended, owners.c.id, owners.c.canvas, owners.c.moodle, owners.c.gone,
 )  # fmt: skip
 
 
@@ -43,7 +47,7 @@ def put_owners(connection: Connection, people: Iterable[Owner], at: float) -> tu
         known = find_owner(connection, person.login)
         values = {
             "name": person.name, "email": person.email, "section": person.section, "staff": person.staff,
-            "number": person.number,
+            "number": person.number, "canvas": person.canvas, "moodle": person.moodle,
         }  # fmt: skip
         if known is None:
             connection.execute(insert(owners).values(login=person.login, pseudonym=person.pseudonym, at=at, **values))

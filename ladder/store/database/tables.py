@@ -55,6 +55,43 @@ owners = Table(
     Column("staff", Boolean, nullable=False),
     Column("suspended", Boolean, nullable=False, server_default=false()),
     Column("at", Float, nullable=False),
+    Column("canvas", String(100)),  # Canvas' ID of the person
+    Column("moodle", String(100)),  # Moodle's Identifier in the last grading worksheet, as "Participant 123"
+    Column("gone", Boolean, nullable=False, server_default=false()),  # the person left the course
+    Column("merged", Integer),  # the owner that this one became; no foreign key, which rows of copies would break
+)
+
+# A person is in one team at a time: `until` is null in the row that holds.
+teams = Table(
+    "teams",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(100), nullable=False, unique=True),
+    Column("at", Float, nullable=False),
+)
+
+team_members = Table(
+    "team_members",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("team", ForeignKey("teams.id"), nullable=False, index=True),
+    Column("owner", ForeignKey("owners.id"), nullable=False, index=True),
+    Column("since", Float, nullable=False),
+    Column("until", Float),
+)
+
+# Who asked to join by a link, until staff decides. Of the secret that leads back to the request, the SHA-256 is kept.
+applicants = Table(
+    "applicants",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("login", String(100), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("email", Text),
+    Column("digest", String(64), nullable=False, unique=True),
+    Column("state", String(10), nullable=False),  # waiting, taken, refused
+    Column("owner", ForeignKey("owners.id")),  # that the applicant became
+    Column("at", Float, nullable=False),
 )
 
 # What lets a person in without the ladder's file. Of the secret itself only the SHA-256 is known; of a password, which
@@ -107,6 +144,9 @@ versions = Table(
     Column("at", Float, nullable=False),
     Column("examined_at", Float),
     Column("act", Integer, nullable=False),  # the last act before it was submitted
+    # When its owner handed it in, which deadlines ask for: `at`, unless staff said another time.
+    Column("received", Float, nullable=False, server_default="0"),
+    Column("by", Text),  # who submitted it; null: an arena that didn't write it down
     UniqueConstraint("bot", "number"),
 )
 
@@ -141,6 +181,32 @@ acts = Table(
     Column("owner", ForeignKey("owners.id"), index=True),
     Column("why", Text, nullable=False),
     Index("ix_acts_what", "what", "id"),
+)
+
+# More time for one person before a deadline of ladder.toml. The newest row of a person and a deadline holds.
+extensions = Table(
+    "extensions",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("owner", ForeignKey("owners.id"), nullable=False, index=True),
+    Column("deadline", String(40), nullable=False),
+    Column("until", Float),  # null: the deadline itself
+    Column("late_days", Integer, nullable=False),  # of the person's own that it took
+    Column("act", ForeignKey("acts.id"), nullable=False),  # who gave it, when and why
+)
+
+# Grades that were handed out. A row is never changed.
+releases = Table(
+    "releases",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(40), nullable=False, unique=True),
+    Column("of", Text, nullable=False),  # the final or the deadline, as JSON
+    Column("at", Float, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("act", Integer, nullable=False),  # the last act that it took into account
+    Column("ended", Integer, nullable=False),  # the last match, in the order of their ends
+    Column("data", LargeBinary, nullable=False),  # what it was made from and what came of it: JSON, compressed
 )
 
 # What happened, for whoever follows it, for a while. An id never comes twice, also where all rows were removed.

@@ -48,6 +48,8 @@ class Version:
     attempts: int
     reason: str | None
     at: float
+    received: float  # when its owner handed it in: `at`, unless staff said another time
+    by: str | None  # who submitted it
     examined_at: float | None
     active: bool
     login: str
@@ -74,8 +76,8 @@ _PLAYS = and_(bots.c.active == versions.c.id, owners.c.suspended.is_(False))
 _VERSION = select(
     versions.c.id, versions.c.bot, bots.c.name, versions.c.number, bots.c.owner, bots.c.reference, versions.c.digest,
     versions.c.file, versions.c.built, versions.c.words, versions.c.language, versions.c.state, versions.c.attempts,
-    versions.c.reason, versions.c.at, versions.c.examined_at, func.coalesce(_PLAYS, False).label("active"),
-    owners.c.login, owners.c.pseudonym, owners.c.suspended,
+    versions.c.reason, versions.c.at, versions.c.received, versions.c.by, versions.c.examined_at,
+    func.coalesce(_PLAYS, False).label("active"), owners.c.login, owners.c.pseudonym, owners.c.suspended,
 ).join(bots, bots.c.id == versions.c.bot).join(owners, owners.c.id == bots.c.owner)  # fmt: skip
 
 
@@ -117,8 +119,19 @@ def all_bots(connection: Connection) -> list[KnownBot]:
 # --- versions ---------------------------------------------------------------------------------------------------------
 
 
-def add_version(connection: Connection, bot: int, digest: str, file: str | None, at: float) -> int:
-    """Add a bot's next version, to be examined; return its id. Its file is there already."""
+def add_version(
+    connection: Connection,
+    bot: int,
+    digest: str,
+    file: str | None,
+    at: float,
+    received: float | None = None,
+    by: str | None = None,
+) -> int:
+    """Add a bot's next version, to be examined; return its id. Its file is there already.
+
+    received: when its owner handed it in, `at` if nobody says. by: who submits it.
+    """
     last = connection.scalar(select(func.max(versions.c.number)).where(versions.c.bot == bot)) or 0
     values = {
         "bot": bot,
@@ -128,6 +141,8 @@ def add_version(connection: Connection, bot: int, digest: str, file: str | None,
         "state": QUEUED,
         "attempts": 0,
         "at": at,
+        "received": at if received is None else received,
+        "by": by,
         "act": connection.scalar(select(func.max(acts.c.id))) or 0,
     }
     id = int(connection.execute(insert(versions).values(values).returning(versions.c.id)).scalar_one())
@@ -159,11 +174,11 @@ def active_versions(connection: Connection) -> list[Version]:
 
 
 def unexamined(connection: Connection, at: float) -> list[Version]:
-    """Return the versions submitted by a time whose examination is waited for, in order of id.
+    """Return the versions received by a time whose examination is waited for, in order of id.
 
     Those of suspended owners aren't.
     """
-    waits = and_(versions.c.state.in_((QUEUED, EXAMINED)), versions.c.at <= at, owners.c.suspended.is_(False))
+    waits = and_(versions.c.state.in_((QUEUED, EXAMINED)), versions.c.received <= at, owners.c.suspended.is_(False))
     return _versions(connection, _VERSION.where(waits).order_by(versions.c.id))
 
 
