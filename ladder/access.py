@@ -222,7 +222,7 @@ _ROWS: dict[str, dict[Who, str]] = {
         _STAFF: "frozen suspended people bots playing versions matches runners acts quotas findings change",
     },
     "Finding": {_STAFF: "what level text mend do"},
-    "OwnerLine": {_ANYBODY: "pseudonym staff", _OWNER: "login name email number section suspended"},
+    "OwnerLine": {_ANYBODY: "pseudonym staff", _OWNER: "login name email number section suspended canvas moodle"},
     "OwnerList": {_ANYBODY: "rows next change"},
     "People": {_STAFF: "rows of sections next change"},
     "PersonLine": {_STAFF: "owner bots"},

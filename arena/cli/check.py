@@ -12,11 +12,11 @@ from pathlib import Path
 import click
 
 from arena.bots import Bot, shown
-from arena.cli import options
+from arena.cli import gradescope, options
 from arena.cli.answers import answers, print_json
 from arena.cli.completion import complete_bot, complete_rules
 from arena.cli.findings import failed, log_has_more, step_lines, verdict_line
-from arena.cli.out import fail, note, reason, refuse, write
+from arena.cli.out import fail, note, reason, refuse, stop, write
 from arena.examine import BUILD_S, Exam, Examinations, Examined, Patience, Step, examine_all
 from arena.run import RulesetError, load
 from arena.sandbox import FULL, SandboxError, make, scratch_folder
@@ -32,6 +32,13 @@ from arena.sandbox import FULL, SandboxError, make, scratch_folder
 )
 @click.option("--start-ms", type=click.IntRange(1), metavar="N", help="Time to start and say hello, in ms.  [3000]")
 @click.option("--limit-ms", type=click.IntRange(1), metavar="N", help="Free time for each request, in ms.  [500]")
+@click.option(
+    "--gradescope",
+    "results",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write results.json for Gradescope, too: of one bot.",
+)
 @options.sandbox_options
 @answers(Examinations)
 def check(
@@ -39,6 +46,7 @@ def check(
     rules: str | None,
     start_ms: int | None,
     limit_ms: int | None,
+    results: Path | None,
     sandbox: str | None,
     docker_runtime: str | None,
     docker_image: str | None,
@@ -49,10 +57,13 @@ def check(
     BOT is what arena run takes. Each step is ok, or fail with what was sent and what came, the bot's last lines on
     standard error, and what to do. Takes some seconds a bot; it waits less long than a match does.
 
-    Exit code 1 if a step failed.
+    Exit codes: 0 if all bots can play; 1 if a step failed, also where there is no bot, or if this machine can't start
+    bots, which writes no FILE; 2 for wrong use.
     """
     if not bots:
         refuse("no bot is given: arena check mybot.py")
+    if results is not None and len(bots) > 1:
+        refuse(f"--gradescope is for one bot, and {len(bots)} are given")
     choice, reasons = options.chosen(sandbox, docker_runtime, docker_image)
     try:
         with scratch_folder() as scratch, closing(make(choice, scratch)) as box:
@@ -73,6 +84,11 @@ def check(
         if problem.errno not in FULL:
             raise
         fail(f"bots can't be examined: {reason(problem)}")
+    if results is not None:
+        try:
+            results.write_text(gradescope.results(bots[0], found[0]), encoding="utf-8")
+        except OSError as problem:
+            stop(problem)
     if as_json:
         print_json(Examinations(2, tuple(map(_examination, bots, found))))
     sys.exit(1 if any(failed(steps) for steps in found) else 0)

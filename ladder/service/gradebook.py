@@ -1,10 +1,17 @@
-"""Grades as CSV: whole, and in the forms that Canvas and Moodle import. Pure.
+"""Grades as a file: whole, and in the forms that Canvas and Moodle import. Pure.
 
-Canvas wants the columns of a student in this order, Section last, and then assignments; a row "Points Possible" may
-come first. It finds a student by ID, SIS User ID, SIS Login ID or name. (Source: its lib/gradebook_importer.rb.)
+Canvas wants the columns of a student in this order, Section last, and then assignments, by title or "title (ID)"; a row
+"Points Possible" may come first. It finds a student by ID, else SIS User ID, SIS Login ID, or name, and takes no
+feedback. Its API does, by ID or SIS User ID: `update_grades` of an assignment's submissions. (Source: its
+lib/gradebook_importer.rb, app/models/submission.rb.)
 
 Moodle lets the teacher map the columns: one that identifies (username, email address or ID number), grade and feedback.
-Feedback and grade have to be mapped together, or the grades are lost. (Source: docs.moodle.org, Grade import.)
+Feedback and grade have to be mapped together, or the grades are lost. Where the cell that identifies is empty, it takes
+the row for the person of the row before. (Source: docs.moodle.org, Grade import; grade/import/csv.)
+
+Moodle's grading worksheet of an assignment needs Identifier, Grade and "Last modified (grade)"; an Identifier is of one
+assignment. A grade that Moodle has is replaced by a row without a time if the teacher allows it, else only filled in.
+(Source: mod/assign/feedback/offline.) Feedback is HTML to Moodle.
 
 A cell that a spreadsheet would take for a formula begins with an apostrophe; what can't be printed is an escape. Logins
 and the like need neither: the roster refuses such.
@@ -12,17 +19,23 @@ and the like need neither: the roster refuses such.
 
 import csv
 import io
-from collections.abc import Iterable
+import json
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from html import escape
 
 from arena.bots import cell, shown
-from ladder.views import Grade, Grades
+from ladder.views import Grade, Grades, OwnerLine
 
 Cell = str | float | int | None
+_Of = Callable[[OwnerLine], str | None]
+NAMED = 10  # people in a sentence; the others are counted
 
 
 def gradebook(found: Grades, form: str) -> str:
-    """Return grades as CSV, in one of FORMATS."""
+    """Return grades in one of FORMS: JSON for Canvas' API, else CSV."""
+    if form == API:
+        return _canvas_api(found)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for row in FORMATS[form](found):
@@ -51,17 +64,72 @@ def _canvas(found: Grades) -> Iterable[list[Cell]]:
     yield ["    Points Possible", None, None, None, None, found.possible]
     for grade in found.grades:
         owner = grade.owner
-        yield [owner.name, None, owner.number, owner.login, owner.section, grade.points]
+        yield [owner.name, owner.canvas, owner.number, owner.login, owner.section, grade.points]
+
+
+def _canvas_api(found: Grades) -> str:
+    """Return the body of a request that sets grades, and adds feedback as comments."""
+    data = {
+        _canvas_id(grade.owner): {"posted_grade": _text(grade.points), "text_comment": _feedback(grade)}
+        for grade in found.grades
+        if _canvas_id(grade.owner)
+    }
+    return json.dumps({"grade_data": data}, indent=1)
+
+
+def _canvas_id(owner: OwnerLine) -> str | None:
+    return owner.canvas or (f"sis_user_id:{owner.number}" if owner.number else None)
+
+
+_MOODLE: dict[str, _Of] = {
+    "Username": lambda owner: owner.login,
+    "Email address": lambda owner: owner.email,
+    "ID number": lambda owner: owner.number,
+}
 
 
 def _moodle(found: Grades) -> Iterable[list[Cell]]:
-    yield ["Username", "Email address", "ID number", found.title, f"{found.title} (Feedback)"]
+    whole = {name: of for name, of in _MOODLE.items() if not _without(found, of)}
+    yield [*whole, found.title, f"{found.title} (Feedback)"]
     for grade in found.grades:
-        owner = grade.owner
-        yield [owner.login, owner.email, owner.number, grade.points, _feedback(grade)]
+        yield [*(of(grade.owner) for of in whole.values()), grade.points, escape(_feedback(grade), quote=False)]
 
 
-FORMATS = {"plain": _plain, "canvas": _canvas, "moodle": _moodle}
+def _moodle_worksheet(found: Grades) -> Iterable[list[Cell]]:
+    yield ["Identifier", "Full name", "ID number", "Email address", "Grade", "Maximum Grade", "Last modified (grade)",
+           "Feedback comments"]  # fmt: skip
+    for grade in found.grades:
+        owner, feedback = grade.owner, escape(_feedback(grade), quote=False)
+        yield [owner.moodle, owner.name, owner.number, owner.email, grade.points, found.possible, None, feedback]
+
+
+FORMATS = {"plain": _plain, "canvas": _canvas, "moodle": _moodle, "moodle-worksheet": _moodle_worksheet}
+API = "canvas-api"
+FORMS = (*FORMATS, API)
+
+
+_NAMES: dict[str, dict[str, _Of]] = {  # by what each form names people, in the words of who has none
+    "canvas": {"no ID, so Canvas looks for SIS User ID, SIS Login ID, then name": lambda owner: owner.canvas},
+    API: {"left out, with neither an ID of Canvas nor a number": _canvas_id},
+    "moodle": {f"no {name}, so that column is left out": of for name, of in _MOODLE.items()},
+    "moodle-worksheet": {"no Identifier; import the assignment's worksheet as a roster": lambda owner: owner.moodle},
+}
+
+
+def unfindable(found: Grades, form: str) -> list[str]:
+    """Return a sentence for each thing by which a form can't name everybody, with whom."""
+    sentences = []
+    for words, of in _NAMES.get(form, {}).items():
+        without = _without(found, of)
+        more = f" and {len(without) - NAMED} more" if len(without) > NAMED else ""
+        if without:
+            sentences.append(f"{words}: {', '.join(without[:NAMED])}{more}")
+    return sentences
+
+
+def _without(found: Grades, of: _Of) -> list[str]:
+    """Return the logins of those who lack something."""
+    return [shown(grade.owner.login or "") for grade in found.grades if not of(grade.owner)]
 
 
 def _feedback(grade: Grade) -> str:

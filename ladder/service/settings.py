@@ -194,7 +194,7 @@ class Baseline(_Table):
 class Grading(_Table):
     """How grades are handed out."""
 
-    title: Annotated[str, Field(min_length=1, max_length=60, pattern=r"^[^()=+@-][^()]*$")] = "Coup"
+    title: Annotated[str, Field(min_length=1, max_length=60, pattern=r"^[^()=+@-][^()]*( \(\d+\))?$")] = "Coup"
 
 
 class Settings(_Table):

@@ -14,6 +14,8 @@ from ladder.views.reader import Reader
 class OwnerLine:
     """A person; all but staff, and the person, know the pseudonym alone. number: the school's.
 
+    canvas: Canvas' ID of the person; moodle: the Identifier in Moodle's grading worksheet.
+
     suspended: why nothing of the person's plays, is submitted or counts, None if it does.
     """
 
@@ -25,6 +27,8 @@ class OwnerLine:
     number: str | None
     section: str | None
     suspended: str | None
+    canvas: str | None
+    moodle: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,6 @@ def told_owner(connection: Connection, owner: Owner, viewer: Viewer) -> OwnerLin
     """Return an owner as a viewer may know the person."""
     line = OwnerLine(
         owner.login, owner.name, owner.pseudonym, owner.staff, owner.email, owner.number, owner.section,
-        why_suspended(connection, owner),
+        why_suspended(connection, owner), owner.canvas, owner.moodle,
     )  # fmt: skip
     return visible(line, viewer, owner.login)

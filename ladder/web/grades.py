@@ -44,15 +44,18 @@ def as_csv(
     visit: Visited,
     final: Name = None,
     deadline: Name = None,
-    form: Annotated[Literal["plain", "canvas", "moodle"], Query(alias="format")] = "plain",
+    form: Annotated[
+        Literal["plain", "canvas", "canvas-api", "moodle", "moodle-worksheet"], Query(alias="format")
+    ] = "plain",
 ) -> Response:
-    """Return the grades as a file: whole, or as Canvas or Moodle imports them."""
+    """Return the grades as a file: whole, or as Canvas or Moodle takes them; for Canvas' API that is JSON."""
     with visit.ladder.reading(visit.viewer) as reader:
         told = _page(visit.ladder, reader, final, deadline).told
     if told is None:
         raise LadderError("No baseline says what points are for.\nWrite [[baselines]] into ladder.toml.")
-    headers = {"Content-Disposition": f'attachment; filename="grades-{form}.csv"', "Cache-Control": "no-store"}
-    return Response(gradebook(told, form) + "\n", media_type="text/csv; charset=utf-8", headers=headers)
+    kind, media = ("json", "application/json") if form == "canvas-api" else ("csv", "text/csv; charset=utf-8")
+    headers = {"Content-Disposition": f'attachment; filename="grades-{form}.{kind}"', "Cache-Control": "no-store"}
+    return Response(gradebook(told, form) + "\n", media_type=media, headers=headers)
 
 
 def _page(ladder: Ladder, reader: Reader, final: Name, deadline: Name) -> GradesPage:

@@ -1,5 +1,6 @@
 """`arena check` as a bot's author meets it, with the mistakes that are made first. Source: the help of the command."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -165,6 +166,41 @@ def test_json_has_the_steps_of_all_bots(place: Place) -> None:
     assert (good["ok"], bad["ok"]) == (True, False)
     assert {step["level"] for step in good["steps"]} <= {"ok", "note"}
     assert bad["steps"][-1]["got"] == "\\x1b[2J"
+
+
+def test_gradescope_reads_each_step(place: Place) -> None:
+    """Source: gradescope-autograders.readthedocs.io, Output format. A bot that can play has the point."""
+    ran = checked(place, place.bot("good.py"), "--rules", "coup", "--gradescope", "results.json")
+    told = json.loads((place.folder / "results.json").read_text())
+    assert (ran.code, told["score"], told["output"]) == (0, 1.0, f"{place.folder / 'good.py'} can play")
+    assert {test["status"] for test in told["tests"]} == {"passed"}
+    assert told["tests"][0]["name"] == "file"
+    assert (
+        told["tests"][0]["output"].splitlines()
+        == ran.out.splitlines()[1 : 1 + len(told["tests"][0]["output"].splitlines())]
+    )
+
+
+@pytest.mark.parametrize("wrong", ["loud.py", "nothing.py", "empty"])
+def test_gradescope_is_told_what_is_wrong_with_what_a_student_handed_in(place: Place, wrong: str) -> None:
+    """Also where it is no bot at all: that is the student's to mend. What a bot wrote is escaped."""
+    place.bot("loud.py", "print('\\x1b[2J', flush=True)\n")
+    (place.folder / "empty").mkdir()
+    ran = checked(place, wrong, "--rules", "coup", "--gradescope", "results.json")
+    told = json.loads((place.folder / "results.json").read_text())
+    assert (ran.code, told["score"], told["output"]) == (1, 0.0, "1 step failed")
+    assert [test["status"] for test in told["tests"]].count("failed") == 1
+    assert "-> " in told["tests"][-1]["output"], "what to do"
+    assert "\x1b" not in repr(told)
+
+
+def test_gradescope_gets_no_file_of_wrong_use(place: Place) -> None:
+    """Two bots, no such game, a folder that isn't there: exit code 2, and the student loses nothing."""
+    bot = place.bot("bot.py").name
+    for words in ((bot, bot), (bot, "--rules", "poker")):
+        assert checked(place, *words, "--gradescope", "results.json").code == 2
+    assert not (place.folder / "results.json").exists()
+    assert checked(place, bot, "--rules", "coup", "--gradescope", "no/results.json").code == 2
 
 
 def test_a_narrow_terminal_gets_each_detail_below_its_step(place: Place) -> None:

@@ -10,11 +10,9 @@ from arena.cli.ladder.opened import BY, FOLDER, opened
 from arena.cli.ladder.standings import TRUSTED
 from arena.cli.out import Column, counted, note, refuse, show, table, write
 from ladder import views
-from ladder.service import gradebook
+from ladder.service import GRADEBOOKS, gradebook, unfindable
 from ladder.service import grades as all_grades
 from ladder.views import Grade, Grades
-
-FORMS = ("plain", "canvas", "moodle")
 
 
 @click.command()
@@ -22,7 +20,7 @@ FORMS = ("plain", "canvas", "moodle")
 @click.option("--final", metavar="NAME", help="Of a final's versions and games.")
 @click.option("--deadline", metavar="NAME", help="Of the versions that stand at a deadline, by all rated games.  [now]")
 @click.option("--owner", "login", metavar="LOGIN", help="Show one owner's, baseline by baseline.")
-@click.option("--format", "form", type=click.Choice(FORMS), default="plain", help="Whose CSV it is.  [plain]")
+@click.option("--format", "form", type=click.Choice(GRADEBOOKS), default="plain", help="For whom it is.  [plain]")
 @BY
 @answers(views.Grades, views.Grade)
 def grades(
@@ -30,8 +28,9 @@ def grades(
 ) -> None:
     """Print grades as CSV: points for the baselines in ladder.toml, with what was measured, lateness and reasons.
 
-    canvas and moodle are what these import. With --owner, one owner's is shown as a table: what is passed, what isn't
-    yet.
+    canvas and moodle are what their gradebooks import; moodle-worksheet is an assignment's grading worksheet, and
+    canvas-api the JSON that Canvas' API takes, with feedback. With --owner, one owner's is shown as a table: what is
+    passed, what isn't yet.
     """
     with opened(folder) as ladder:
         if final is not None and deadline is not None:
@@ -52,6 +51,8 @@ def grades(
     else:
         if not found.isolated:
             note(TRUSTED)
+        for sentence in unfindable(found, form):
+            note(sentence)
         write(gradebook(found, form))
 
 

@@ -2,8 +2,10 @@
 
 import csv
 import io
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from sqlalchemy import Connection
 from ladder.access import PUBLIC, STAFF, Viewer
 from ladder.results import GameResult
 from ladder.service import (
+    GRADEBOOKS,
     Ladder,
     LadderError,
     activate_version,
@@ -21,6 +24,7 @@ from ladder.service import (
     hold_final,
     read_settings,
     rerate,
+    unfindable,
 )
 from ladder.standings import Standings
 from ladder.store import PlayedMatch
@@ -34,6 +38,7 @@ from ladder.store.database import (
     last_board,
     matches_of_final,
     put_matches,
+    put_owners,
     table_of,
 )
 from ladder.views import Grade, Grades
@@ -294,7 +299,8 @@ def rows(text: str) -> list[list[str]]:
 
 def made(**about: object) -> Grades:
     """Return the grades of one owner."""
-    owner = Owner("ada", "Lovelace, Ada", "Quiet Fox", "ada@example.edu", "CS1-01", number="U7")
+    owner = Owner("ada", "Lovelace, Ada", "Quiet Fox", "ada@example.edu", "CS1-01", number="U7", canvas="1041",
+                  moodle="Participant 512")  # fmt: skip
     values = {
         "owner": owner, "version": "a@1", "submitted": 0.0, "late_hours": 1.26, "points": 62.5, "share": 0.5,
         "share_low": 0.4, "share_high": 0.6, "games": 240, "marks": (), "reason": "beats one: passed",
@@ -307,7 +313,7 @@ def test_canvas_reads_what_is_written_for_it() -> None:
     head, possible, ada = rows(gradebook(made(), "canvas"))
     assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Coup"]
     assert possible == ["    Points Possible", "", "", "", "", "100"]
-    assert ada == ["Lovelace, Ada", "", "U7", "ada", "CS1-01", "62.5"]
+    assert ada == ["Lovelace, Ada", "1041", "U7", "ada", "CS1-01", "62.5"]
 
 
 def test_moodle_reads_what_is_written_for_it() -> None:
@@ -317,7 +323,58 @@ def test_moodle_reads_what_is_written_for_it() -> None:
     assert ada == ["ada", "ada@example.edu", "U7", "62.5", "a@1: beats one: passed; 1.3 hours late"]
 
 
-@pytest.mark.parametrize("form", ["plain", "canvas", "moodle"])
+def test_canvas_api_takes_grades_with_feedback() -> None:
+    """Source: canvas-lms, app/models/submission.rb, process_bulk_update: by ID, or by a prefix and another ID."""
+    told = {"posted_grade": "62.5", "text_comment": "a@1: beats one: passed; 1.3 hours late"}
+    assert json.loads(gradebook(made(), "canvas-api")) == {"grade_data": {"1041": told}}
+    for number, ids in (("U7", ["sis_user_id:U7"]), (None, [])):
+        found = made(owner=Owner("ada", "Ada", "Quiet Fox", number=number))
+        assert list(json.loads(gradebook(found, "canvas-api"))["grade_data"]) == ids
+        assert len(unfindable(found, "canvas-api")) == 1 - len(ids)
+
+
+def test_moodles_worksheet_has_what_its_import_reads() -> None:
+    """Source: moodle, mod/assign/feedback/offline: three columns by their names, and feedback, which is HTML."""
+    head, ada = rows(gradebook(made(reason="hello: <None> & co"), "moodle-worksheet"))
+    cells = dict(zip(head, ada, strict=True))
+    assert (cells["Identifier"], cells["Grade"], cells["Last modified (grade)"]) == ("Participant 512", "62.5", "")
+    assert cells["Feedback comments"] == "a@1: hello: &lt;None&gt; &amp; co; 1.3 hours late"
+    assert head[0] != "Feedback comments", "which Moodle then wouldn't read"
+
+
+def test_moodle_gives_no_grade_to_the_person_before() -> None:
+    """Source: moodle, grade/import/csv: it takes a row whose mapped cell is empty for the person of the row before."""
+    found, other = made(), made(owner=Owner("bob", "Bob", "Old Owl", email="bob@example.edu"))
+    both = replace(found, grades=found.grades + other.grades)
+    head, *lines = rows(gradebook(both, "moodle"))
+    assert head[:3] == ["Username", "Email address", "Coup"]
+    assert all(all(line) for line in lines)
+    assert unfindable(both, "moodle") == ["no ID number, so that column is left out: bob"]
+
+
+def test_who_lacks_an_id_is_told(place: Place) -> None:
+    """On stderr, beside the file; ten by login, the others counted. What has all it needs says nothing."""
+    names = " ".join(f"s{number:02}" for number in range(12))
+    with closing(school(place.folder / "spring", owners=names)) as ladder:
+        settle(ladder, BASELINES)
+        person = Owner("s00", "S", "", canvas="7", moodle="Participant 8")
+        ladder.database.write(lambda connection: put_owners(connection, [person], 1.0))
+    for form, words in (("canvas", "SIS User ID"), ("canvas-api", "left out"), ("moodle-worksheet", "no Identifier")):
+        [told] = [line for line in place.call("ladder", "grades", "spring", "--format", form).err.splitlines()
+                  if words in line]  # fmt: skip
+        assert told.endswith(": s01, s02, s03, s04, s05, s06, s07, s08, s09, s10 and 1 more")
+    assert "s01" not in place.call("ladder", "grades", "spring").err
+
+
+@pytest.mark.parametrize("title", ["Coup (1234)", "Coup"])
+def test_a_column_may_name_an_assignment_of_canvas(ladder: Ladder, title: str) -> None:
+    """Source: canvas-lms, Assignment.title_and_id: "title (ID)" as its export heads the column."""
+    toml = ladder.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace('title = "Coup"', f'title = "{title}"'))
+    assert rows(gradebook(grades(ladder, "t"), "canvas"))[0][5] == title
+
+
+@pytest.mark.parametrize("form", [form for form in GRADEBOOKS if form != "canvas-api"])
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
 def test_no_cell_is_a_formula(form: str, start: str) -> None:
     """Names, sections and reasons are others' texts."""

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from arena.cli import cli
 from ladder import views
 from ladder.access import STAFF
-from ladder.service import Ladder
+from ladder.service import GRADEBOOKS, Ladder
 from ladder.store.database import CHALLENGE, TABLES, claim, ids_of_labels, join, put_matches
 from tests.ladder.service.classes import settle
 from tests.ladder.service.term import Term
@@ -376,10 +376,12 @@ def test_grades_are_those_of_the_command_and_fill_gradebooks(web: Pages, staff: 
         page = staff.get("/admin/grades", params=query).text
         assert '<th class="number">Points of 30</th>' in page
         assert ">deadline first</a>" in page
-        for form in ("plain", "canvas", "moodle"):
+        for form in GRADEBOOKS:
             got = staff.get("/admin/grades.csv", params={"format": form, **query})
             assert got.text == own.arena("grades", "--format", form, *words).out
             assert got.headers["cache-control"] == "no-store"
+            assert f"format={form}" in page
+    assert staff.get("/admin/grades.csv?format=canvas-api").headers["content-type"] == "application/json"
     assert staff.get("/admin/grades?deadline=none").status_code == 400
 
 
