@@ -20,6 +20,7 @@ from ladder.views.bot import (
     bot,
     bot_list,
     build_log,
+    why_none,
 )
 from ladder.views.credential import CredentialLine, Credentials, credential_list
 from ladder.views.decision import Decision

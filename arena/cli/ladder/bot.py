@@ -57,7 +57,7 @@ def _parts(found: Bot) -> Iterator[RenderableType]:
     row = found.row
     playing = next((version for version in found.versions if version.active), None)
     whose = "a reference bot" if found.reference else f"owner {shown(found.pseudonym)}"
-    yield f"{shown(found.bot)}, {whose}: " + (f"version {playing.number} plays" if playing else _why_none(found))
+    yield f"{shown(found.bot)}, {whose}: " + (f"version {playing.number} plays" if playing else views.why_none(found))
     if row is not None and found.fair is not None:
         yield (
             f"rank {span(row.ranks)} of {found.of}, rating {interval(row.rating, 1, 1)}, "
@@ -90,22 +90,6 @@ def _parts(found: Bot) -> Iterator[RenderableType]:
     if found.acts:
         yield ""
         yield _acts(found.acts)
-
-
-def _why_none(found: Bot) -> str:
-    """Return why no version plays: what was decided last, or what examinations said."""
-    suspended = [act for act in found.acts or () if act.what in ("suspend", "unsuspend")]
-    if suspended and suspended[-1].what == "suspend":
-        return f"its owner is suspended: {shown(suspended[-1].why)}"
-    decided = [act for act in found.acts or () if act.what in ("activate", "bench", "disable")]
-    last = decided[-1] if decided else None
-    if last is not None and last.what in ("bench", "disable"):
-        word = "benched" if last.what == "bench" else "disabled"
-        return f"it is {word}: {shown(last.why)}"
-    newest = found.versions[-1]
-    if newest.state == "unfit":
-        return f"no version plays, since version {newest.number} is unfit: {shown(newest.reason or '')}"
-    return f"no version plays yet; version {newest.number} waits for its examination"
 
 
 def _versions(found: Bot) -> RenderableType:

@@ -1,0 +1,224 @@
+"""Letters: what each participant is told of his bots, as files that a mail program opens or sends.
+
+A letter is made of what its receiver may see, and of nothing else. The ladder sends none itself.
+"""
+
+import re
+import tempfile
+import textwrap
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from email.errors import HeaderParseError
+from email.headerregistry import Address
+from email.message import EmailMessage
+from functools import partial
+from itertools import chain, count
+from pathlib import Path
+from urllib.parse import quote
+
+from arena.bots import shown
+from ladder.access import STAFF, Viewer
+from ladder.cells import ends_of, percent, rated, span
+from ladder.service.known import known_owner
+from ladder.service.ladder import Ladder
+from ladder.service.settings import LadderError
+from ladder.service.snapshot import snapshot
+from ladder.service.submit import allowance
+from ladder.store.database import Owner, all_owners
+from ladder.views import Allowance, Bot, BotVersion, Reader, account, bot, why_none
+
+_COLUMNS = 72
+_FAULTS = 3  # kinds of a version's faults that are told with advice, the most frequent first
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A letter that was written: for whom, and its file's name. email: None where it has no To."""
+
+    login: str
+    email: str | None
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Letters:
+    """The letters that were written, in order of login."""
+
+    rows: tuple[Letter, ...]
+
+
+def write_letters(
+    ladder: Ladder, folder: Path, deadline: str | None, login: str | None, sender: str | None, subject: str | None
+) -> Letters:
+    """Write a letter for each participant, or for one, into a new or empty folder: all or none.
+
+    deadline: the only one that they tell, with what stands for it. Raises LadderError, OSError.
+    """
+    limit = None if deadline is None else ladder.settings.deadline(deadline)
+    subject = subject or f"Your bot on the ladder {shown(ladder.name)}"
+    letters: dict[str, tuple[Letter, EmailMessage]] = {}
+    with ladder.reading(STAFF) as reader:
+        versions = snapshot(reader.connection, limit)
+        for owner in _receivers(reader, login):
+            stand = None if limit is None else [each.label for each in versions if each.owner == owner.id]
+            person = replace(reader, viewer=Viewer(owner.login))
+            may = allowance(ladder, person)
+            due = tuple(each for each in may.due if (each.name == deadline if deadline else each.closes > reader.now))
+            text = _text(ladder, person, replace(may, due=due), stand)
+            to = _address(owner)
+            file = _file(owner.login, letters)
+            letter = Letter(owner.login, None if to is None else to.addr_spec, file)
+            letters[file.casefold()] = letter, _message(text, to, sender, subject)
+    folder = folder.resolve()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    if folder.is_dir() and any(folder.iterdir()):
+        raise LadderError(f"{shown(folder)} isn't empty.\nName a new folder: --out DIR")
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as beside:
+        made = Path(beside, "letters")
+        made.mkdir(mode=0o700)
+        for letter, message in letters.values():
+            (made / letter.file).write_bytes(message.as_bytes())
+        made.replace(folder)
+    return Letters(tuple(letter for letter, _ in letters.values()))
+
+
+def _receivers(reader: Reader, login: str | None) -> list[Owner]:
+    """Return who gets a letter. Raises LadderError if the one who is named doesn't."""
+    if login is not None:
+        known_owner(reader.connection, login)
+    people = [each for each in all_owners(reader.connection) if not (each.staff or each.gone)]
+    found = [each for each in people if login in (None, each.login)]
+    if not found:
+        whom = "there are no participants" if login is None else f"{shown(login)} is staff, or has left"
+        raise LadderError(f"{whom}: nobody gets a letter.\nSee arena ladder owners list.")
+    return found
+
+
+# --- the message ------------------------------------------------------------------------------------------------------
+
+
+def _message(text: str, to: Address | None, sender: str | None, subject: str) -> EmailMessage:
+    """Return a letter as mail programs read it. Raises LadderError."""
+    message = EmailMessage()
+    try:
+        message["Subject"] = subject
+        if sender is not None:
+            message["From"] = sender
+            if not message["From"].addresses[0].domain or message["From"].defects:
+                raise ValueError("no address")
+    except (ValueError, IndexError, HeaderParseError):
+        raise LadderError("--from is an address, such as staff@example.org, and --subject a line.") from None
+    if to is not None:
+        message["To"] = to
+    message["X-Unsent"] = "1"  # Outlook opens it as a draft
+    message.set_content(text)
+    return message
+
+
+def _address(owner: Owner) -> Address | None:
+    """Return a person's address, None if the ladder knows none that a header takes as one."""
+    if not owner.email or not (owner.email.isascii() and owner.email.isprintable()):
+        return None
+    try:
+        return Address(shown(owner.name), addr_spec=owner.email)
+    except (ValueError, IndexError, HeaderParseError):
+        return None
+
+
+def _file(login: str, taken: Container[str]) -> str:
+    """Return the name of a login's file: plain, and another than those taken, also where case doesn't count."""
+    plain = re.sub(r"[^A-Za-z0-9@_.-]|^[.-]", "_", login)
+    names = (f"{plain}{end}.eml" for end in chain([""], map("-{}".format, count(2))))
+    return next(name for name in names if name.casefold() not in taken)
+
+
+# --- the text ---------------------------------------------------------------------------------------------------------
+
+
+def _text(ladder: Ladder, person: Reader, may: Allowance, stand: Sequence[str] | None) -> str:
+    """Return what somebody is told of all that is his; stand: the versions that stand for the only deadline."""
+    url = ladder.last_settings.pages.url
+    found = account(person)
+    assert found is not None, "who gets a letter is an owner"
+    parts = [
+        [f"Hello {found.person.name},"],
+        [f"this is how you stand on the ladder {ladder.name}, {_when(person.now)}."],
+    ]
+    if found.person.suspended is not None:
+        why = f"You are suspended: {found.person.suspended}"
+        parts.append([why, "Nothing of yours plays, is submitted or counts. Ask the staff, who can lift it."])
+        return _folded(parts)
+    bots = [bot(person, each.bot, last=0) for each in found.bots]
+    parts += [list(_of_bot(each, url)) for each in bots if each is not None]
+    if not bots:
+        where = f"{url}/submit" if url else "the staff"
+        parts.append([
+            "You have submitted nothing yet.",
+            f"Next: arena new mybot makes a bot that plays, arena check mybot examines it, and it goes to {where}.",
+        ])  # fmt: skip
+    for due in may.due:
+        late = f"; late until {_when(due.closes)}" if due.closes > due.at else ""
+        stands = "" if stand is None else f"; {', '.join(stand) or 'nothing of yours'} stands for it"
+        parts.append([f"Deadline {due.name}: {_when(due.at)}{late}{stands}."])
+    parts.append([f"You may submit {may.left} more of {may.most} times until {_when(may.renewed)}."])
+    return _folded(parts)
+
+
+def _of_bot(found: Bot, url: str | None) -> Iterator[str]:
+    """Yield how a bot stands, what is wrong with it, and what to do next."""
+    row, newest = found.row, found.versions[-1]
+    playing = next((version for version in found.versions if version.active), None)
+    address = f"{url}/bots/{quote(found.bot)}" if url else None
+    yield f"{found.bot}: {why_none(found) if playing is None else f'version {playing.number} plays'}."
+    if playing is not None and row is None:
+        yield "It isn't in the table yet: it comes with its first rated match."
+    if row is not None:
+        share, fair = None if row.adjusted is None else row.adjusted.value, percent(found.fair, 0)
+        yield f"Rank {span(row.ranks)} of {found.of}, rating {rated(row.rating)}, {row.games} games."
+        yield f"Share of wins {percent(share)} ({ends_of(row.adjusted)}), fair is {fair}."
+    faults = {} if playing is None or playing.faults is None else playing.faults
+    often = sorted(faults, key=lambda code: -faults[code])
+    if often:
+        yield f"Faults of version {newest.number if playing is None else playing.number}: " + ", ".join(
+            f"{code} {faults[code]}" for code in often
+        )
+    for code in often[:_FAULTS]:
+        seen = next((each for each in found.examples or () if each.code == code), None)
+        if seen is not None:
+            yield f"- {code}, in match {seen.match}: {seen.what}"
+            yield from (f"  -> {line}" for line in seen.do.split("\n") if line.strip())
+    steps = found.examination.steps if found.examination is not None and newest.state == "unfit" else ()
+    for step in [step for step in steps if step.level == "fail"]:
+        yield f"- version {newest.number}, {step.what}: {step.text}"
+        yield from (f"  -> {line}" for line in step.do.split("\n") if line.strip())
+    yield f"Next: {_next(newest, playing, often)}"
+    if address:
+        yield address
+
+
+def _next(newest: BotVersion, playing: BotVersion | None, often: Sequence[str]) -> str:
+    """Return what to do with a bot."""
+    if newest.state == "unfit":
+        return f"mend what keeps version {newest.number} from playing, look with arena check, and submit it again."
+    if newest.state != "fit":
+        return f"version {newest.number} waits for its examination; look again later."
+    if playing is None:
+        return "ask the staff, who can let it play again."
+    if often:
+        return f"mend {often[0]} first: it comes most often."
+    return "it plays without a fault. Ask for a challenge, or try a change: arena compare OLD NEW --against BOT."
+
+
+def _when(at: float) -> str:
+    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M %Z")
+
+
+def _folded(parts: Iterable[Iterable[str]]) -> str:
+    """Return paragraphs as lines that mail programs keep; what can't be printed as escapes, words uncut."""
+    fill = partial(textwrap.fill, width=_COLUMNS, break_long_words=False, break_on_hyphens=False)
+    folded = (
+        "\n".join(fill(shown(line), subsequent_indent=" " * (len(line) - len(line.lstrip()) + 2)) for line in part)
+        for part in parts
+    )
+    return "\n\n".join(folded) + "\n"
