@@ -125,6 +125,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "ladder.work",
         "ladder.pool",
         "ladder.access",
+        "ladder.cells",
         "ladder.views",
         "ladder.rating",
         "ladder.rating.matches",

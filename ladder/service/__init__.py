@@ -54,8 +54,7 @@ from ladder.service.finals import (
     see_final,
 )
 from ladder.service.fold import Fold
-from ladder.service.gradebook import FORMS as GRADEBOOKS
-from ladder.service.gradebook import gradebook, unfindable
+from ladder.service.gradebook import GRADEBOOKS, gradebook, unfindable
 from ladder.service.grades import grades
 from ladder.service.known import files_of, known_bot, known_owner, known_version, playing_version
 from ladder.service.ladder import STAFF, Created, Ladder, Play, create, open_ladder

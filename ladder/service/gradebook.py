@@ -33,7 +33,7 @@ NAMED = 10  # people in a sentence; the others are counted
 
 
 def gradebook(found: Grades, form: str) -> str:
-    """Return grades in one of FORMS: JSON for Canvas' API, else CSV."""
+    """Return grades in one of GRADEBOOKS: JSON for Canvas' API, else CSV."""
     if form == API:
         return _canvas_api(found)
     out = io.StringIO()
@@ -105,7 +105,7 @@ def _moodle_worksheet(found: Grades) -> Iterable[list[Cell]]:
 
 FORMATS = {"plain": _plain, "canvas": _canvas, "moodle": _moodle, "moodle-worksheet": _moodle_worksheet}
 API = "canvas-api"
-FORMS = (*FORMATS, API)
+GRADEBOOKS = (*FORMATS, API)
 
 
 _NAMES: dict[str, dict[str, _Of]] = {  # by what each form names people, in the words of who has none

@@ -12,7 +12,6 @@ from datetime import datetime
 from email.errors import HeaderParseError
 from email.headerregistry import Address
 from email.message import EmailMessage
-from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from urllib.parse import quote
@@ -85,14 +84,12 @@ def write_letters(
 
 def _receivers(reader: Reader, login: str | None) -> list[Owner]:
     """Return who gets a letter. Raises LadderError if the one who is named doesn't."""
-    if login is not None:
-        known_owner(reader.connection, login)
-    people = [each for each in all_owners(reader.connection) if not (each.staff or each.gone)]
-    found = [each for each in people if login in (None, each.login)]
-    if not found:
-        whom = "there are no participants" if login is None else f"{shown(login)} is staff, or has left"
-        raise LadderError(f"{whom}: nobody gets a letter.\nSee arena ladder owners list.")
-    return found
+    if login is None:
+        return [each for each in all_owners(reader.connection) if not (each.staff or each.gone)]
+    owner = known_owner(reader.connection, login)
+    if owner.staff or owner.gone:
+        raise LadderError(f"{shown(login)} is staff, or has left: nobody gets a letter.\nName a participant.")
+    return [owner]
 
 
 # --- the message ------------------------------------------------------------------------------------------------------
@@ -141,16 +138,19 @@ def _text(ladder: Ladder, person: Reader, may: Allowance, stand: Sequence[str] |
     url = ladder.last_settings.pages.url
     found = account(person)
     assert found is not None, "who gets a letter is an owner"
-    parts = [
-        [f"Hello {found.person.name},"],
-        [f"this is how you stand on the ladder {ladder.name}, {_when(person.now)}."],
-    ]
+    hello = (
+        f"Hello {found.person.name},",
+        "",
+        f"this is how you stand on the ladder {ladder.name}, {_when(person.now)}.",
+    )
     if found.person.suspended is not None:
         why = f"You are suspended: {found.person.suspended}"
-        parts.append([why, "Nothing of yours plays, is submitted or counts. Ask the staff, who can lift it."])
-        return _folded(parts)
+        return _folded(
+            [hello, [why, "Nothing of yours plays, is submitted or counts. Ask the staff, who can lift it."]]
+        )
+    parts: list[Iterable[str]] = [hello]
     bots = [bot(person, each.bot, last=0) for each in found.bots]
-    parts += [list(_of_bot(each, url)) for each in bots if each is not None]
+    parts += [_of_bot(each, url) for each in bots if each is not None]
     if not bots:
         where = f"{url}/submit" if url else "the staff"
         parts.append([
@@ -169,7 +169,6 @@ def _of_bot(found: Bot, url: str | None) -> Iterator[str]:
     """Yield how a bot stands, what is wrong with it, and what to do next."""
     row, newest = found.row, found.versions[-1]
     playing = next((version for version in found.versions if version.active), None)
-    address = f"{url}/bots/{quote(found.bot)}" if url else None
     yield f"{found.bot}: {why_none(found) if playing is None else f'version {playing.number} plays'}."
     if playing is not None and row is None:
         yield "It isn't in the table yet: it comes with its first rated match."
@@ -177,24 +176,24 @@ def _of_bot(found: Bot, url: str | None) -> Iterator[str]:
         share, fair = None if row.adjusted is None else row.adjusted.value, percent(found.fair, 0)
         yield f"Rank {span(row.ranks)} of {found.of}, rating {rated(row.rating)}, {row.games} games."
         yield f"Share of wins {percent(share)} ({ends_of(row.adjusted)}), fair is {fair}."
-    faults = {} if playing is None or playing.faults is None else playing.faults
+    faults = {} if playing is None else playing.faults or {}
     often = sorted(faults, key=lambda code: -faults[code])
-    if often:
-        yield f"Faults of version {newest.number if playing is None else playing.number}: " + ", ".join(
-            f"{code} {faults[code]}" for code in often
-        )
-    for code in often[:_FAULTS]:
-        seen = next((each for each in found.examples or () if each.code == code), None)
-        if seen is not None:
-            yield f"- {code}, in match {seen.match}: {seen.what}"
-            yield from (f"  -> {line}" for line in seen.do.split("\n") if line.strip())
-    steps = found.examination.steps if found.examination is not None and newest.state == "unfit" else ()
-    for step in [step for step in steps if step.level == "fail"]:
-        yield f"- version {newest.number}, {step.what}: {step.text}"
-        yield from (f"  -> {line}" for line in step.do.split("\n") if line.strip())
+    if playing is not None and often:
+        yield f"Faults of version {playing.number}: {', '.join(f'{code} {faults[code]}' for code in often)}"
+    first = {each.code: each for each in reversed(found.examples or ())}
+    for seen in [first[code] for code in often if code in first][:_FAULTS]:
+        yield from _advised(f"{seen.code}, in match {seen.match}: {seen.what}", seen.do)
+    for step in found.examination.steps if found.examination is not None and newest.state == "unfit" else ():
+        if step.level == "fail":
+            yield from _advised(f"version {newest.number}, {step.what}: {step.text}", step.do)
     yield f"Next: {_next(newest, playing, often)}"
-    if address:
-        yield address
+    if url:
+        yield f"{url}/bots/{quote(found.bot)}"
+
+
+def _advised(what: str, do: str) -> Iterator[str]:
+    yield f"- {what}"
+    yield from (f"  -> {line}" for line in do.split("\n") if line.strip())
 
 
 def _next(newest: BotVersion, playing: BotVersion | None, often: Sequence[str]) -> str:
@@ -215,10 +214,12 @@ def _when(at: float) -> str:
 
 
 def _folded(parts: Iterable[Iterable[str]]) -> str:
-    """Return paragraphs as lines that mail programs keep; what can't be printed as escapes, words uncut."""
-    fill = partial(textwrap.fill, width=_COLUMNS, break_long_words=False, break_on_hyphens=False)
-    folded = (
-        "\n".join(fill(shown(line), subsequent_indent=" " * (len(line) - len(line.lstrip()) + 2)) for line in part)
-        for part in parts
+    """Return paragraphs in lines that mail programs keep; what can't be printed as escapes, words uncut."""
+    return "\n".join("\n".join(map(_fill, part)) + "\n" for part in parts)
+
+
+def _fill(line: str) -> str:
+    further = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.fill(
+        shown(line), _COLUMNS, subsequent_indent=further, break_long_words=False, break_on_hyphens=False
     )
-    return "\n\n".join(folded) + "\n"

@@ -7,7 +7,6 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from arena.bots import shown
 from arena.examine import StepView
 from arena.run import Example, example
 from ladder.access import visible
@@ -229,15 +228,15 @@ def why_none(found: Bot) -> str:
     """Return why no version of a bot plays, to its owner: what was decided last, or what examinations said."""
     suspended = [act for act in found.acts or () if act.what in ("suspend", "unsuspend")]
     if suspended and suspended[-1].what == "suspend":
-        return f"its owner is suspended: {shown(suspended[-1].why)}"
+        return f"its owner is suspended: {suspended[-1].why}"
     decided = [act for act in found.acts or () if act.what in ("activate", "bench", "disable")]
     last = decided[-1] if decided else None
     if last is not None and last.what in ("bench", "disable"):
         word = "benched" if last.what == "bench" else "disabled"
-        return f"it is {word}: {shown(last.why)}"
+        return f"it is {word}: {last.why}"
     newest = found.versions[-1]
     if newest.state == "unfit":
-        return f"no version plays, since version {newest.number} is unfit: {shown(newest.reason or '')}"
+        return f"no version plays, since version {newest.number} is unfit: {newest.reason or ''}"
     return f"no version plays yet; version {newest.number} waits for its examination"
 
 

@@ -57,7 +57,9 @@ def _parts(found: Bot) -> Iterator[RenderableType]:
     row = found.row
     playing = next((version for version in found.versions if version.active), None)
     whose = "a reference bot" if found.reference else f"owner {shown(found.pseudonym)}"
-    yield f"{shown(found.bot)}, {whose}: " + (f"version {playing.number} plays" if playing else views.why_none(found))
+    yield f"{shown(found.bot)}, {whose}: " + (
+        f"version {playing.number} plays" if playing else shown(views.why_none(found))
+    )
     if row is not None and found.fair is not None:
         yield (
             f"rank {span(row.ranks)} of {found.of}, rating {interval(row.rating, 1, 1)}, "
