@@ -24,7 +24,7 @@ from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
 from ladder.service.snapshot import snapshot
 from ladder.service.submit import allowance
-from ladder.store.database import Owner, all_owners
+from ladder.store.database import Owner, Version, all_owners
 from ladder.views import Allowance, Bot, BotVersion, Reader, account, bot, why_none
 
 _COLUMNS = 72
@@ -58,15 +58,13 @@ def write_letters(
     subject = subject or f"Your bot on the ladder {shown(ladder.name)}"
     letters: dict[str, tuple[Letter, EmailMessage]] = {}
     with ladder.reading(STAFF) as reader:
-        versions = snapshot(reader.connection, limit)
+        standing = None if limit is None else snapshot(reader.connection, limit)
         for owner in _receivers(reader, login):
-            stand = None if limit is None else [each.label for each in versions if each.owner == owner.id]
             person = replace(reader, viewer=Viewer(owner.login))
             may = allowance(ladder, person)
             due = tuple(each for each in may.due if (each.name == deadline if deadline else each.closes > reader.now))
-            text = _text(ladder, person, replace(may, due=due), stand)
-            to = _address(owner)
-            file = _file(owner.login, letters)
+            text = _text(ladder, person, replace(may, due=due), standing)
+            to, file = _address(owner), _file(owner.login, letters)
             letter = Letter(owner.login, None if to is None else to.addr_spec, file)
             letters[file.casefold()] = letter, _message(text, to, sender, subject)
     folder = folder.resolve()
@@ -133,8 +131,8 @@ def _file(login: str, taken: Container[str]) -> str:
 # --- the text ---------------------------------------------------------------------------------------------------------
 
 
-def _text(ladder: Ladder, person: Reader, may: Allowance, stand: Sequence[str] | None) -> str:
-    """Return what somebody is told of all that is his; stand: the versions that stand for the only deadline."""
+def _text(ladder: Ladder, person: Reader, may: Allowance, standing: Sequence[Version] | None) -> str:
+    """Return what somebody is told of all that is his; standing: everybody's versions that stand for the deadline."""
     url = ladder.last_settings.pages.url
     found = account(person)
     assert found is not None, "who gets a letter is an owner"
@@ -149,8 +147,8 @@ def _text(ladder: Ladder, person: Reader, may: Allowance, stand: Sequence[str] |
             [hello, [why, "Nothing of yours plays, is submitted or counts. Ask the staff, who can lift it."]]
         )
     parts: list[Iterable[str]] = [hello]
-    bots = [bot(person, each.bot, last=0) for each in found.bots]
-    parts += [_of_bot(each, url) for each in bots if each is not None]
+    bots = {each.bot: bot(person, each.bot, last=0) for each in found.bots}
+    parts += [_of_bot(each, url) for each in bots.values() if each is not None]
     if not bots:
         where = f"{url}/submit" if url else "the staff"
         parts.append([
@@ -159,7 +157,8 @@ def _text(ladder: Ladder, person: Reader, may: Allowance, stand: Sequence[str] |
         ])  # fmt: skip
     for due in may.due:
         late = f"; late until {_when(due.closes)}" if due.closes > due.at else ""
-        stands = "" if stand is None else f"; {', '.join(stand) or 'nothing of yours'} stands for it"
+        own = ", ".join(each.label for each in standing or () if each.name in bots) or "nothing of yours"
+        stands = "" if standing is None else f"; {own} stands for it"
         parts.append([f"Deadline {due.name}: {_when(due.at)}{late}{stands}."])
     parts.append([f"You may submit {may.left} more of {may.most} times until {_when(may.renewed)}."])
     return _folded(parts)

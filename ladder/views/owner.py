@@ -27,8 +27,8 @@ class OwnerLine:
     number: str | None
     section: str | None
     suspended: str | None
-    canvas: str | None
-    moodle: str | None
+    canvas: str | None = None
+    moodle: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

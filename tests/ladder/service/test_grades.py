@@ -363,6 +363,9 @@ def test_who_lacks_an_id_is_told(place: Place) -> None:
         [told] = [line for line in place.call("ladder", "grades", "spring", "--format", form).err.splitlines()
                   if words in line]  # fmt: skip
         assert told.endswith(": s01, s02, s03, s04, s05, s06, s07, s08, s09, s10 and 1 more")
+        first = next(line for line in place.call("ladder", "grades", "spring", "--format", form).out.splitlines()
+                     if "7" in line or "Participant 8" in line)  # fmt: skip
+        assert first.startswith({"canvas": "S,7,", "canvas-api": '  "7"', "moodle-worksheet": "Participant 8,S,"}[form])
     assert "s01" not in place.call("ladder", "grades", "spring").err
 
 
