@@ -15,7 +15,6 @@ class OwnerLine:
     """A person; all but staff, and the person, know the pseudonym alone. number: the school's.
 
     canvas: Canvas' ID of the person; moodle: the Identifier in Moodle's grading worksheet.
-
     suspended: why nothing of the person's plays, is submitted or counts, None if it does.
     """
 
