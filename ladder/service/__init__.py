@@ -13,6 +13,7 @@ from ladder.service.accounts import (
     sign_out,
     viewer_of,
 )
+from ladder.service.applicants import MOST_ASKING, approve, ask_to_join, may_join, refuse, request_of
 from ladder.service.backup import Backup, backup, restore
 from ladder.service.boxes import demand_boxes
 from ladder.service.challenge import Challenge, challenge
@@ -21,6 +22,7 @@ from ladder.service.decisions import (
     activate_version,
     choose_version,
     disable_bot,
+    set_closed,
     set_frozen,
     set_suspended,
     set_void,
@@ -83,6 +85,7 @@ from ladder.service.rerate import Change, Rerated, rerate
 from ladder.service.retention import Pruned, overdue_now, prune_now
 from ladder.service.roster import Person, one_person, parse_roster
 from ladder.service.rounds import Rounds
+from ladder.service.seasons import Season, next_season
 from ladder.service.service import Service
 from ladder.service.settings import Deadline, LadderError, Settings, SignIn, read_settings
 from ladder.service.submit import Taken, allowance, put_reference, read_reference, submit, submit_reference

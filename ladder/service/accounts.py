@@ -18,6 +18,7 @@ from ladder.service.known import known_owner
 from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
 from ladder.store.database import (
+    JOIN,
     LINK,
     PASSWORD,
     SESSION,
@@ -36,7 +37,7 @@ from ladder.store.database import (
 )
 
 DAY_S = 86_400.0
-LASTS_S = {"link": DAY_S, "session": 30 * DAY_S, "token": 180 * DAY_S, "password": 3650 * DAY_S}
+LASTS_S = {"link": DAY_S, "session": 30 * DAY_S, "token": 180 * DAY_S, "password": 3650 * DAY_S, "join": 14 * DAY_S}
 SCOPES = ("read", "submit")
 
 
@@ -82,7 +83,8 @@ def issue_each(
     lasts_s: float | None = None,
     check: Callable[[Connection, Owner], None] = lambda connection, owner: None,
 ) -> list[Issued]:
-    """Make what `issue` makes for each of these people: for all or none. Links and tokens are noted as acts."""
+    """Make what `issue` makes for each of these people: for all or none. But for sessions they are noted as acts."""
+    scope = JOIN if kind == JOIN else scope
     drawn, now = {login: secrets.token_urlsafe(32) for login in logins}, ladder.clock()
     ends = now + (LASTS_S[kind] if lasts_s is None else lasts_s)
 

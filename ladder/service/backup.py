@@ -9,9 +9,7 @@ when the copy was made is played again.
 """
 
 import hashlib
-import json
 import os
-import re
 import shutil
 import tarfile
 import tempfile
@@ -21,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ladder.service.ladder import Ladder, open_ladder, resolved
-from ladder.service.settings import FILE, LadderError
+from ladder.service.settings import FILE, LadderError, with_database
 from ladder.store.database import Database, copy_from, copy_to, end_runners, prepare
 
 _DATABASE, _SUMS = "ladder.db", "SHA256SUMS"
@@ -85,7 +83,7 @@ def restore(file: Path, folder: Path, url: str | None = None) -> Ladder:
             else:
                 with closing(Database(resolved(url, folder))) as target:
                     copy_from(Path(beside, _DATABASE).absolute(), target)
-            told = _with_database(Path(beside, FILE).read_text(encoding="utf-8"), url)
+            told = with_database(Path(beside, FILE).read_text(encoding="utf-8"), url)
             (folder / FILE).write_text(told, encoding="utf-8")  # last: without it the folder is no ladder
             (folder / FILE).chmod(0o600)
     except BaseException:
@@ -130,14 +128,6 @@ def _unpack(file: Path, folder: Path) -> None:
 def _digest(path: Path) -> str:
     with path.open("rb") as data:
         return hashlib.file_digest(data, "sha256").hexdigest()
-
-
-def _with_database(told: str, url: str) -> str:
-    """Return the text of a ladder.toml that names another database; all else of it stays."""
-    top, bracket, tables = told.partition("\n[")
-    line = f"database = {json.dumps(url)}"
-    top, found = re.subn(r"(?m)^\s*database\s*=.*$", lambda _: line, top, count=1)
-    return (top if found else f"{line}\n{top}") + bracket + tables
 
 
 def _sync_folder(folder: Path) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from arena.bots import shown
 from ladder.access import Viewer
-from ladder.service.known import acting_owner, playing_version
+from ladder.service.known import acting_owner, demand_open, playing_version
 from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
 from ladder.service.submit import DAY_S
@@ -35,6 +35,7 @@ def challenge(ladder: Ladder, bot: str, opponents: Sequence[str], login: str, co
     most, now = ladder.settings.quotas.challenges_per_day, ladder.clock()
 
     def act(connection: Connection) -> Challenge:
+        demand_open(connection)
         owner = acting_owner(connection, login)
         table = _table(connection, ladder.play.seats, bot, opponents)
         if not Viewer(owner.login, owner.staff).may("challenge", table[0].login):

@@ -1,5 +1,6 @@
 """Owners, bots and versions as people name them: found, or refused with what was meant."""
 
+import time
 from difflib import get_close_matches
 
 from sqlalchemy import Connection
@@ -17,6 +18,7 @@ from ladder.store.database import (
     find_bot,
     find_owner,
     get_file,
+    holding_act,
     versions_of,
     why_suspended,
 )
@@ -39,6 +41,14 @@ def acting_owner(connection: Connection, login: str) -> Owner:
     if why is not None:
         raise LadderError(f"{shown(login)} is suspended: {shown(why)}.\nAsk the staff, who can lift it.")
     return owner
+
+
+def demand_open(connection: Connection) -> None:
+    """Raise LadderError if the ladder is closed: nothing is taken in then."""
+    closed = holding_act(connection, "close")
+    if closed is not None:
+        day = time.strftime("%Y-%m-%d", time.gmtime(closed.at))
+        raise LadderError(f"the ladder was closed on {day}: {shown(closed.why)}.\nWhat was played stays to be read.")
 
 
 def known_bot(connection: Connection, name: str) -> KnownBot:

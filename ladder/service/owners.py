@@ -1,6 +1,6 @@
 """People are taken in as owners, or brought up to date: a roster, or one of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
@@ -22,11 +22,16 @@ class TakenIn:
     absent: int
 
 
-def take_in_people(ladder: Ladder, people: Sequence[Person], who: str, source: str) -> TakenIn:
+Then = Callable[[Connection, TakenIn], object]
+
+
+def take_in_people(
+    ladder: Ladder, people: Sequence[Person], who: str, source: str, then: Then = lambda connection, taken: None
+) -> TakenIn:
     """Take in people as owners; known ones are brought up to date, and keep what isn't told, and their pseudonyms.
 
-    All or none, as one act, which says that they come from this source. Raises LadderError where a login or a pseudonym
-    is too like another's.
+    All or none, as one act, which says that they come from this source, and with what `then` writes. Raises LadderError
+    where a login or a pseudonym is too like another's.
     """
     key = ladder.pseudonym_key()
 
@@ -59,7 +64,9 @@ def take_in_people(ladder: Ladder, people: Sequence[Person], who: str, source: s
             why = f"{source}: {added} added, {changed} changed"
             note_act(connection, Act(who, "import", why, ladder.clock(), owner=None if about is None else about.id))
         told = {person.login for person in people}
-        return TakenIn(added, changed, sum(owner.login not in told and not owner.staff for owner in owners))
+        taken = TakenIn(added, changed, sum(owner.login not in told and not owner.staff for owner in owners))
+        then(connection, taken)
+        return taken
 
     return ladder.database.write(act)
 

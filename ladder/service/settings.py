@@ -4,6 +4,8 @@ What is played (rules, limits, seats, sandbox, key) isn't here but in the databa
 couldn't be compared.
 """
 
+import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +16,7 @@ FILE = "ladder.toml"
 
 TEMPLATE = """\
 # What may be changed while the ladder runs. What is played was fixed by arena ladder init.
-database = {database}
+database = ""
 
 [quotas]
 submissions_per_day = 10    # of an owner; a day ends at midnight UTC
@@ -250,3 +252,20 @@ def read_settings(folder: Path) -> Settings:
             if names.count(name) > 1:
                 raise LadderError(f'{path} has two {what} "{name}".\nGive each a name of its own.')
     return settings
+
+
+def with_database(told: str, url: str) -> str:
+    """Return the text of a ladder.toml that names another database; all else of it stays."""
+    top, bracket, tables = told.partition("\n[")
+    line = f"database = {json.dumps(url)}"
+    top, found = re.subn(r"(?m)^\s*database\s*=.*$", lambda _: line, top, count=1)
+    return (top if found else f"{line}\n{top}") + bracket + tables
+
+
+def without_deadlines(told: str) -> str:
+    """Return the text of a ladder.toml in which deadlines are comments. Raises LadderError where they can't be."""
+    tables = re.compile(r"^\s*\[\[\s*deadlines\s*\]\].*?(?=^\s*\[|\Z)", re.MULTILINE | re.DOTALL)
+    text = tables.sub(lambda found: re.sub(r"(?m)^(?=[^#\n])", "# ", found[0]), told)
+    if tomllib.loads(text) != {name: value for name, value in tomllib.loads(told).items() if name != "deadlines"}:
+        raise LadderError(f"the deadlines of {FILE} can't be told apart.\nWrite each below a [[deadlines]] of its own.")
+    return text

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from arena.bots import Bundle, cell, checked_name, intake_apart, load, shown
 from ladder.access import Viewer, visible
-from ladder.service.known import acting_owner
+from ladder.service.known import acting_owner, demand_open
 from ladder.service.ladder import STAFF, Ladder
 from ladder.service.settings import LadderError, Settings
 from ladder.store.database import (
@@ -60,6 +60,7 @@ def submit(ladder: Ladder, path: Path, login: str, name: str | None = None) -> T
     now = ladder.clock()
 
     def act(connection: Connection) -> Taken:
+        demand_open(connection)
         owner = acting_owner(connection, login).id
         known = _bot(connection, wanted)
         if known is not None and not Viewer(login).may("submit", known.login):  # staff, too, names the owner
@@ -131,6 +132,7 @@ def read_reference(argument: str) -> Reference:
 
 def put_reference(connection: Connection, reference: Reference, at: float) -> Taken:
     """Take a reference bot in as a new version, to be examined. Raises LadderError if the name is an owner's bot's."""
+    demand_open(connection)
     owner = find_owner(connection, STAFF.login)
     assert owner is not None, "create makes the staff"
     name, bundle = reference.name, reference.bundle

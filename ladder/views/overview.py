@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from arena.examine import Finding
 from ladder.access import visible
-from ladder.store.database import acts_of, all_bots, all_owners, count_all, is_frozen
+from ladder.store.database import ASKS, all_applicants, all_bots, all_owners, count_all, holding_act
 from ladder.views.act import ActLine, act_list
 from ladder.views.decision import Decision, decisions
 from ladder.views.owner import OwnerLine, told_owner
@@ -28,15 +28,17 @@ class Quotas:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """A ladder in one look. frozen: the decision by which no rated match begins, None if they do.
+    """A ladder in one look. frozen, closed: the decisions that hold, None where none does.
 
-    people: who take part. bots, playing: of theirs and the references. versions: how many by state; matches: by what
-    became of them. findings: of a checkup, None where there was none.
+    people: who take part. applicants: who wait. bots, playing: of theirs and the references. versions: how many by
+    state; matches: by what became of them. findings: of a checkup, None where there was none.
     """
 
     frozen: Decision | None
+    closed: Decision | None
     suspended: tuple[OwnerLine, ...]
     people: int
+    applicants: int
     bots: int
     playing: int
     versions: dict[str, int]
@@ -56,11 +58,14 @@ def overview(reader: Reader, quotas: Quotas, findings: tuple[Finding, ...] | Non
     for (_, end), count in counts.matches.items():
         became[end] += count
     owners, bots = all_owners(connection), all_bots(connection)
-    frozen = acts_of(connection, what=("freeze",))[-1:] if is_frozen(connection) else []
+    held = [holding_act(connection, what) for what in ("freeze", "close")]
+    frozen, closed = (decisions(reader, [act], {})[0] if act else None for act in held)
     whole = Overview(
-        next(iter(decisions(reader, frozen, {})), None),
+        frozen,
+        closed,
         tuple(told_owner(connection, owner, reader.viewer) for owner in owners if owner.suspended),
         sum(not owner.staff for owner in owners),
+        sum(each.state == ASKS for each in all_applicants(connection)),
         len(bots),
         sum(bot.active is not None for bot in bots),
         counts.versions,

@@ -17,6 +17,7 @@ from ladder.store.database import DatabaseError
 from ladder.web import (
     account,
     admin,
+    applicants,
     bots,
     changes,
     decide,
@@ -53,6 +54,7 @@ NOUNS: tuple[APIRouter, ...] = tuple(
         decide,
         grades,
         people,
+        applicants,
         submit,
         sign_in,
         openid,

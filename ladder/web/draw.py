@@ -48,11 +48,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a page shows below its head. live: the ids of the parts that follow the ladder, None for all of it."""
+    """What a page shows below its head. live: the ids of the parts that follow the ladder, None for all of it.
+
+    closed: when the ladder was closed, in seconds since 1970; None where the page doesn't say.
+    """
 
     title: str
     text: str
     live: str | None
+    closed: float | None = None
 
 
 @cache
@@ -115,7 +119,8 @@ def page(visit: Visit, template: str, make: Make, *, shared: bool = False, fresh
     """
 
     def draw(found: Any, reader: Reader) -> Content:
-        return _content(replace(visit, viewer=reader.viewer), template, found=found, reader=reader)
+        content = _content(replace(visit, viewer=reader.viewer), template, found=found, reader=reader)
+        return replace(content, closed=reader.closed)
 
     drawn, headers = _drawn(visit, make, draw, shared, fresh_s)
     return _not_new(headers) if drawn is None else _whole(visit, drawn, headers)

@@ -7,6 +7,7 @@ from arena.cli.lazy import lazy_commands
 COMMANDS = {
     "arena.cli.ladder.init": {"init": "Make a ladder in a new folder."},
     "arena.cli.ladder.owners": {"owners": "List the owners of bots, and import a roster."},
+    "arena.cli.ladder.applicants": {"applicants": "Let people ask to join by a link; take them in, or refuse."},
     "arena.cli.ladder.submit": {"submit": "Submit a version of a bot: a file, a folder, a zip or a tar."},
     "arena.cli.ladder.run": {"run": "Examine what is submitted, play, and rate."},
     "arena.cli.ladder.serve": {"serve": "Serve its pages, and examine, play and rate beside them."},
@@ -28,6 +29,7 @@ COMMANDS = {
         "suspend": "Let nothing of a person play, be submitted or count.",
         "void": "Take a match out of the ratings.",
     },
+    "arena.cli.ladder.season": {"season": "Close a season, and begin the next with the same people."},
     "arena.cli.ladder.challenge": {"challenge": "Ask for a match that doesn't rate."},
     "arena.cli.ladder.rerate": {"rerate": "Rebuild the table from all results, and compare."},
     "arena.cli.ladder.recheck": {"recheck": "Examine again the versions that play."},

@@ -45,13 +45,18 @@ def list_access(folder: Path, login: str | None, as_json: bool) -> None:
 @access.command("add")
 @FOLDER
 @click.argument("login", metavar="LOGIN")
-@click.option("--kind", type=click.Choice(["link", "token"]), default="link", help="What to make.  [link]")
+@click.option("--kind", type=click.Choice(["link", "token", "join"]), default="link", help="What to make.  [link]")
 @click.option("--scope", type=click.Choice(SCOPES), default="submit", help="What for: submit may read, too.  [submit]")
-@click.option("--days", type=click.FloatRange(0.01, 3650), metavar="N", help="For how long.  [a link 1, a token 180]")
+@click.option(
+    "--days", type=click.FloatRange(0.01, 3650), metavar="N", help="For how long.  [link 1, join 14, token 180]"
+)
 @BY
 @answers(Issued)
 def add_access(folder: Path, login: str, kind: str, scope: str, days: float | None, who: str, as_json: bool) -> None:
-    """Make a link for one sign-in, or a token for a program. Its secret is printed this once."""
+    """Make a link for one sign-in, or a token for a program. Its secret is printed this once.
+
+    Of staff, --kind join is a link by which people ask to join, as many as come: see arena ladder applicants.
+    """
     with opened(folder) as ladder:
         made = issue(ladder, login, kind, who, scope, None if days is None else days * _DAY_S)
         url = ladder.settings.pages.url
@@ -59,9 +64,10 @@ def add_access(folder: Path, login: str, kind: str, scope: str, days: float | No
         print_json(made)
         return
     write(made.secret)
-    note(f"a {kind} of {shown(login)}, number {made.id}, until {when(made.ends)}; it isn't shown again")
-    if kind == "link":
-        note(f"sign in: {url or _URL}/sign-in?link={made.secret}")
+    note(f"{kind} of {shown(login)}, number {made.id}, until {when(made.ends)}; it isn't shown again")
+    if kind != "token":
+        page = "join" if kind == "join" else "sign-in"
+        note(f"{page.replace('-', ' ')}: {url or _URL}/{page}?link={made.secret}")
         if url is None:
             note("arena ladder serve listens there by default; for another address: [pages] url in ladder.toml")
 

@@ -4,12 +4,22 @@
 second: who doesn't need it, doesn't.
 """
 
-from ladder.store.database.acts import Act, acts_of, find_act, is_frozen, last_act, note_act, why_suspended
+from ladder.store.database.acts import Act, acts_of, find_act, holding_act, is_frozen, last_act, note_act, why_suspended
+from ladder.store.database.applicants import (
+    ASKS,
+    REFUSED,
+    TAKEN,
+    Applicant,
+    all_applicants,
+    decide_applicant,
+    put_applicant,
+)
 from ladder.store.database.boards import board_days, get_board, last_board, put_board
 from ladder.store.database.connection import PATIENCE_S, AwayError, Database, DatabaseError
 from ladder.store.database.copies import copy_from, copy_to, end_runners
 from ladder.store.database.counts import Counts, count_all
 from ladder.store.database.credentials import (
+    JOIN,
     LINK,
     PASSWORD,
     SESSION,
@@ -128,6 +138,7 @@ from ladder.store.database.runners import (
     release_ended,
 )
 from ladder.store.database.schema import NEWEST, prepare
+from ladder.store.database.seasons import copy_bots, copy_people
 from ladder.store.database.series import NamedPoint, Point, points_of_day, points_of_versions, shares_before
 from ladder.store.database.settings import get_settings, put_settings
 from ladder.store.database.styles import Style, style_of

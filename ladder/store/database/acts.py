@@ -15,7 +15,8 @@ class Act:
     """One decision.
 
     what: activate, disable (by a person), bench (by the ladder), void, unvoid, freeze, unfreeze, final, reveal,
-    recheck, suspend, unsuspend, issue (a link or a token), revoke, import (people).
+    recheck, suspend, unsuspend, issue (a link or a token), revoke, import (people), refuse (an applicant), close and
+    reopen (the ladder).
     """
 
     who: str
@@ -77,7 +78,12 @@ def last_act(connection: Connection, what: Sequence[str]) -> int:
     return connection.scalar(select(func.max(acts.c.id)).where(acts.c.what.in_(what))) or 0
 
 
+def holding_act(connection: Connection, what: str) -> Act | None:
+    """Return the act by which the ladder is frozen ("freeze") or closed ("close") now, None if it isn't."""
+    last = acts_of(connection, what=(what, {"freeze": "unfreeze", "close": "reopen"}[what]))[-1:]
+    return last[0] if last and last[0].what == what else None
+
+
 def is_frozen(connection: Connection) -> bool:
-    """Tell whether the ladder is frozen: no rated match begins; challenges and finals do."""
-    query = select(acts.c.what).where(acts.c.what.in_(("freeze", "unfreeze"))).order_by(acts.c.id.desc()).limit(1)
-    return connection.scalar(query) == "freeze"
+    """Tell whether no rated match begins, since the ladder is frozen or closed; finals go on."""
+    return any(holding_act(connection, what) for what in ("freeze", "close"))

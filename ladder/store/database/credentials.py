@@ -11,6 +11,7 @@ from sqlalchemy import Connection, insert, select, update
 from ladder.store.database.tables import credentials, owners
 
 LINK, SESSION, TOKEN, PASSWORD = "link", "session", "token", "password"
+JOIN = "join"  # a link of the staff's that lets nobody in: by it people ask to join, as many as come
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,7 @@ applicants = Table(
     Column("digest", String(64), nullable=False, unique=True),
     Column("state", String(10), nullable=False),  # waiting, taken, refused
     Column("owner", ForeignKey("owners.id")),  # that the applicant became
+    Column("why", Text),  # of a refusal
     Column("at", Float, nullable=False),
 )
 
@@ -101,9 +102,9 @@ credentials = Table(
     TABLES,
     Column("id", Integer, primary_key=True),
     Column("owner", ForeignKey("owners.id"), nullable=False, index=True),
-    Column("kind", String(10), nullable=False),  # link, session, token, password
+    Column("kind", String(10), nullable=False),  # link, session, token, password, join
     Column("digest", String(64), nullable=False, unique=True),
-    Column("scope", String(10), nullable=False),  # read, submit
+    Column("scope", String(10), nullable=False),  # read, submit, join
     Column("by", Text, nullable=False),  # who made it
     Column("at", Float, nullable=False),
     Column("ends", Float, nullable=False),

@@ -15,6 +15,8 @@ from sqlalchemy import Connection
 from ladder.service import (
     Ladder,
     activate_version,
+    approve,
+    ask_to_join,
     challenge,
     disable_bot,
     hold_again,
@@ -23,11 +25,13 @@ from ladder.service import (
     open_ladder,
     parse_roster,
     prune_now,
+    refuse,
     remove_password,
     replay,
     rerate,
     reveal,
     revoke_credential,
+    set_closed,
     set_frozen,
     set_password,
     set_suspended,
@@ -89,6 +93,16 @@ def suspended(ladder: Ladder) -> object:
     return [set_suspended(ladder, login, out, "teacher", why) for login, out, why in asked]
 
 
+def approved(ladder: Ladder) -> object:
+    ask_to_join(ladder, "cyd", "Cyd", "")
+    return approve(ladder, 1, "teacher")
+
+
+def refused(ladder: Ladder) -> object:
+    ask_to_join(ladder, "cyd", "Cyd", "")
+    return refuse(ladder, 1, "teacher", "unknown")
+
+
 def examined(ladder: Ladder) -> None:
     """Two runners end one examination."""
     submitted(ladder)
@@ -111,6 +125,10 @@ DONE: dict[str, Callable[[Ladder], object]] = {
     "disable": lambda ladder: disable_bot(ladder, "ada", "teacher", "copied"),
     "activate": lambda ladder: activate_version(ladder, "ada", 1, "teacher", "better"),
     "freeze": lambda ladder: set_frozen(ladder, True, "teacher", "deadline"),
+    "close": lambda ladder: set_closed(ladder, True, "teacher", "over"),
+    "ask": lambda ladder: len(ask_to_join(ladder, "cyd", "Cyd", "")),
+    "approve": approved,
+    "refuse": refused,
     "void": lambda ladder: set_void(ladder, 1, True, "teacher", "wrong"),
     "suspend": suspended,
     "people": lambda ladder: take_in_people(
@@ -148,7 +166,7 @@ def copies(begun: Path, place: Path) -> Iterator[Ladder]:
 def held(ladder: Ladder) -> dict[str, Any]:
     """Return what a ladder holds, but for what is drawn: keys, secrets, and which runner began something."""
     found = rows(ladder)
-    drawn = {"finals": (2,), "credentials": (3, 10)}
+    drawn = {"finals": (2,), "credentials": (3, 10), "applicants": (4,)}
     for name, columns in drawn.items():
         found[name] = [tuple(cell for place, cell in enumerate(row) if place not in columns) for row in found[name]]
     found["versions"] = [row[:8] + row[9:] for row in found["versions"]]

@@ -71,6 +71,7 @@ def upgrade() -> None:
         sa.Column("digest", sa.String(length=64), nullable=False),
         sa.Column("state", sa.String(length=10), nullable=False),
         sa.Column("owner", sa.Integer(), nullable=True),
+        sa.Column("why", sa.Text(), nullable=True),
         sa.Column("at", sa.Float(), nullable=False),
         sa.ForeignKeyConstraint(["owner"], ["owners.id"], name=op.f("fk_applicants_owner")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_applicants")),
