@@ -189,7 +189,7 @@ _ROWS: dict[str, dict[Who, str]] = {
     "ActLine": {_STAFF: "id at by what bot version match login why"},
     "ActList": {_STAFF: "rows next change"},
     "ApplicantLine": {_STAFF: "id login name email at state why known"},
-    "Applicants": {_ANYBODY: "rows"},
+    "Applicants": {_STAFF: "rows"},
     "Allowance": {_OWNER: "bots another left most renewed upload_mb due"},
     "About": {_ANYBODY: "name rules seats match_games limit_ms isolated commitment submissions due"},
     "Due": {_ANYBODY: "name at closes"},

@@ -73,12 +73,12 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
         yield made
 
 
-# What a closed ladder doesn't take in.
+# What a closed ladder doesn't take in: the final first, which waits for no examination then.
 ASKS: dict[str, Callable[[Ladder], object]] = {
+    "final": lambda ladder: hold_final(ladder, "last", None, 2, "staff"),
     "submit": lambda ladder: submit(ladder, ladder.path / "ada.py", "ada", "ada"),
     "reference": lambda ladder: submit_reference(ladder, f"three={ladder.path}/bob.py"),
     "challenge": lambda ladder: challenge(ladder, "ada", ["bob"], "ada"),
-    "final": lambda ladder: hold_final(ladder, "last", None, 2, "staff"),
     "table": lambda ladder: open_evening(ladder, Wanted(bots=("one",), me=True), "ada"),
     "choose": lambda ladder: choose_version(ladder, "ada", 1, "ada"),
     "join": lambda ladder: ask_to_join(ladder, "cyd", "Cyd", ""),
