@@ -31,7 +31,7 @@ def ask(visit: Visited, link: str = "") -> Response:
 @router.post("/join", include_in_schema=False)
 def send(
     visit: Visited,
-    link: Annotated[str, Form()] = "",
+    link: Annotated[str, Form()],
     login: Annotated[str, Form()] = "",
     name: Annotated[str, Form()] = "",
     email: Annotated[str, Form()] = "",
