@@ -136,6 +136,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "ladder.store.database",
     ),
     "ladder.cells": ("ladder.rating",),
+    "ladder.likeness": (),
     "ladder.tables": ("arena.play", "arena.referee", "arena.sandbox"),
     "ladder.dealer": (
         "arena.bots",

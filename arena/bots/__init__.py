@@ -18,5 +18,5 @@ from arena.bots.load import check_commands, load, sample_file, sample_names
 from arena.bots.names import checked_name
 from arena.bots.portable import NotHereError, PortableBot, portable
 from arena.bots.revision import check_out, copy_of
-from arena.bots.starter import LANGUAGES, NewBot, new_bot
+from arena.bots.starter import LANGUAGES, NewBot, given_files, new_bot
 from arena.bots.toml_file import read_toml

@@ -8,6 +8,7 @@ from pathlib import Path
 from arena.bots.errors import BotError, shown
 from arena.bots.kit import kit_file
 from arena.bots.load import sample_folder
+from arena.bots.manifest import KITS
 from arena.bots.names import checked_name
 from arena.sandbox import NOT_GIVEN
 
@@ -46,6 +47,11 @@ class NewBot:
     language: str
     file: Path
     missing: tuple[str, ...]
+
+
+def given_files() -> list[Path]:
+    """Return the files of the kits and the samples: what `arena new` writes, and what a newcomer copies."""
+    return [*map(kit_file, KITS), *(path for path in sorted(sample_folder().rglob("*")) if path.is_file())]
 
 
 def new_bot(path: Path, language: str) -> NewBot:

@@ -88,6 +88,7 @@ from ladder.service.rounds import Rounds
 from ladder.service.seasons import Season, next_season
 from ladder.service.service import Service
 from ladder.service.settings import Deadline, LadderError, Settings, SignIn, read_settings
+from ladder.service.similar import AT_LEAST, side_by_side, similar
 from ladder.service.submit import Taken, allowance, put_reference, read_reference, submit, submit_reference
 from ladder.service.tasks import Queue, portable_of
 from ladder.service.trials import after_death

@@ -44,6 +44,8 @@ ANSWERS = (
     views.PersonPage,
     views.Queue,
     views.Replay,
+    views.Similar,
+    views.SideBySide,
     views.TableList,
     views.TablePage,
     views.TableReplay,

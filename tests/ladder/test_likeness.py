@@ -1,0 +1,94 @@
+"""What counts as alike in programs' texts: what is hard to change. Tried on small bots and on the samples."""
+
+import pytest
+
+from arena.bots import given_files
+from ladder.likeness import compare, reduced
+from tests.each import each
+from tests.ladder.alike import BOT, IN_C, KIT_ONLY, renamed
+
+pytest.importorskip("copydetect")
+
+KITS = [(path.name, path.read_text()) for path in given_files() if path.name == "coup_kit.py"]
+SAMPLES = {path.stem: path.read_text() for path in given_files() if path.parent.name == "sample_bots"}
+
+
+def shares(one: str, other: str, kinds: tuple[str, str] = ("a.py", "a.py"), common: object = KITS) -> tuple[float, ...]:
+    """Return the shares of two programs, 0 where they are no pair."""
+    programs = [(party, {"bot": (kind, text)}) for party, kind, text in zip("ab", kinds, (one, other), strict=True)]
+    found = compare(programs, common)["pairs"]  # type: ignore[arg-type]
+    return tuple(way[0] for way in found[0][2]) if found else (0.0, 0.0)
+
+
+DISGUISES = {
+    "copied": BOT,
+    "with other names, comments and an order of its own": renamed(),
+    "with other blanks": BOT.replace("    ", "\t").replace("\n\n", "\n\n\n\n"),
+    "from Windows": BOT.replace("\n", "\r\n"),
+    "with more comments": BOT.replace("\n    ", "\n    # mine\n    "),
+    "with other strings": BOT.replace('"duke"', '"hrtg"').replace("Weighs each move.", "x" * 500),
+}
+
+
+@each("how", DISGUISES)
+def test_a_copy_is_found_however_it_is_disguised(how: str) -> None:
+    assert min(shares(BOT, DISGUISES[how])) > 85
+
+
+def test_a_part_is_told_in_both_directions() -> None:
+    """Who took a small bot into a large one has taken all of the small one."""
+    part, whole = shares(BOT, SAMPLES["strategist"] + BOT)
+    assert part > 95
+    assert whole < 40
+
+
+def test_bots_that_have_the_kit_in_common_and_little_else_are_no_pair() -> None:
+    one, other = (KIT_ONLY.format(name=name, action=action) for name, action in (("A", "tax"), ("Bee", "steal")))
+    assert shares(one, other) == (0.0, 0.0)
+    [(_, kit)] = KITS
+    assert shares(kit + one, kit + other) == (0.0, 0.0)
+    assert shares(kit + one, kit + other, common=[*KITS, ("a.py", "")]) == (0.0, 0.0)
+    assert min(shares(kit + one, kit + other, common=[])) > 95  # it is the kit that doesn't count
+
+
+def test_bots_in_other_languages_and_other_bots_are_no_pair() -> None:
+    assert shares(BOT, IN_C, ("a.py", "a.c")) == (0.0, 0.0)
+    assert shares(BOT, SAMPLES["counter"]) == (0.0, 0.0)
+    assert shares(SAMPLES["strategist"], SAMPLES["counter"]) == (0.0, 0.0)
+
+
+def test_one_party_isnt_compared_with_itself() -> None:
+    files = {"bot.py": ("a.py", BOT)}
+    pairs = compare([("a", files), ("b", files), ("a", files)], [])["pairs"]
+    assert [pair[:2] for pair in pairs] == [(0, 1), (1, 2)]
+
+
+def test_text_that_moved_to_another_file_is_found_where_it_is() -> None:
+    """Passages name files and lines of both, in the order of the first."""
+    head, danger, spread, rest = BOT.split("\n\n\n", 3)
+    files = {
+        "z.py": ("a.py", "\n\n" + danger + "\n"),
+        "main.py": ("a.py", head + "\n\n\n" + rest),
+        "s.py": ("a.py", spread),
+    }
+    told = compare([("a", {"bot.py": ("a.py", BOT)}), ("b", files)], [], deep=True)
+    [(_, _, ways)] = told["pairs"]
+    assert min(way[0] for way in ways) > 85
+    first = next(pair for pair in told["passages"] if pair[1][0] == "z.py")
+    assert first == (("bot.py", 8, 16), ("z.py", 3, 11))
+    assert [pair[1][0] for pair in told["passages"]] == ["main.py", "z.py", "s.py", "main.py"]
+
+
+def test_a_reduced_text_knows_its_lines() -> None:
+    """Also after comments, blank lines, class names and line ends of other systems."""
+    text = "\n\n# why\r\nclass VeryLongNameOfAClass(Base):\r\n    x = 'a'\n\n\n    def y(self): pass\n"
+    short, lines = reduced("a.py", text)
+    assert (lines[short.index("class")], lines[short.index("=")], lines[short.index("pass")]) == (4, 5, 8)
+
+
+def test_odd_texts_stop_nothing() -> None:
+    """Strangers write them: undecodable, nested deep, in one long line, empty, in no language."""
+    odd = ("\udcff\0\x1b[31m", "(" * 20_000, "x = 1; " * 20_000, "", "\n", '"' * 9_999, "\u202e" * 999)
+    files = {str(place): ("a.py", text) for place, text in enumerate(odd)} | {"none": ("a.zz", "what is it? " * 99)}
+    told = compare([("a", files | {"bot.py": ("a.py", BOT)}), ("b", {"bot.py": ("a.py", BOT)})], [])
+    assert told["pairs"][0][2][1][0] == 100
